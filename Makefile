@@ -1,0 +1,36 @@
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+DATA   ?= ../shared/data
+
+.PHONY: demo test bench lint build clean
+
+$(VENV)/.core: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(VENV)/.dev: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@ $(VENV)/.core
+
+demo: $(VENV)/.core
+	$(BIN)/structron demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks --data $(DATA)
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+build: $(VENV)/.dev
+	$(BIN)/python -m build
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info src/*.egg-info

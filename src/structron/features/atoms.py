@@ -1,0 +1,151 @@
+"""Atoms: what a template can ask of one token, computed once per word *type* as 64-bit integers.
+
+An atom is a column ("w", "pos", any column of the file) or a function of a column's text ("suffix3",
+"lemma.lower"). `atom_text` says what an atom is; `atom_values` computes the hash of that text for many types at
+once in compiled code. Where an atom says nothing (a prefix longer than the word, a flag that is false) its text
+is None and its value 0, and a template that uses it does not fire.
+"""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from structron.errors import StructronError
+from structron.kernels import compiled, hash_codes, mix, pack_strings
+
+WHOLE, LOWER, NORM, SHAPE, CLASS, PREFIX, SUFFIX, DIGIT, UPPER, HYPHEN = range(10)
+KINDS = {
+    "lower": LOWER,
+    "norm": NORM,
+    "shape": SHAPE,
+    "class": CLASS,
+    "digit": DIGIT,
+    "upper": UPPER,
+    "hyphen": HYPHEN,
+}
+AFFIX = re.compile(r"(prefix|suffix)([1-9])$")
+FLAG = np.uint64(0x5BD1E995)
+SHAPE_CODES = {"X": 1, "x": 2, "d": 3}
+SHAPE_OTHER = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A function (kind, length) of the text in a column."""
+
+    column: str
+    kind: int
+    length: int = 0
+
+
+def parse_atom(name: str, columns: list[str]) -> Atom:
+    """Resolve an atom's name: a column, `w` for the word column, a built-in, or `column.built-in`."""
+    if name in columns:
+        return Atom(name, WHOLE)
+    if name == "w":
+        return Atom(columns[0], WHOLE)
+    column, _, function = name.rpartition(".")
+    column = columns[0] if column in ("", "w") else column
+    affix = AFFIX.match(function)
+    if column in columns and affix:
+        return Atom(column, PREFIX if affix[1] == "prefix" else SUFFIX, int(affix[2]))
+    if column in columns and function in KINDS:
+        return Atom(column, KINDS[function])
+    built_in = ["w", *KINDS, "prefix1…9", "suffix1…9"]
+    raise StructronError(f"unknown atom {name!r}; columns: {', '.join(columns)}; built in: {', '.join(built_in)}")
+
+
+def char_class(char: str) -> str:
+    """X for upper case, x for lower case, d for digits, other characters themselves."""
+    if char.isupper() or char.istitle():
+        return "X"
+    if char.islower():
+        return "x"
+    return "d" if char.isdigit() else char
+
+
+def atom_text(atom: Atom, word: str) -> str | None:
+    """What an atom says of a word, readable; None when it says nothing."""
+    kind, k = atom.kind, atom.length
+    if kind == WHOLE:
+        return word
+    if kind == LOWER:
+        return word.lower()
+    if kind == NORM:
+        return "".join("0" if char_class(c) == "d" else c for c in word.lower())
+    if kind in (PREFIX, SUFFIX):
+        return None if len(word) < k else word[:k] if kind == PREFIX else word[len(word) - k :]
+    classes = [char_class(c) for c in word]
+    if kind == SHAPE:
+        return "".join(classes)
+    if kind == CLASS:
+        return "".join(c for j, c in enumerate(classes) if j == 0 or classes[j - 1] != c)
+    fires = {DIGIT: "d" in classes, UPPER: "X" in classes, HYPHEN: "-" in word}[kind]
+    return "yes" if fires else None
+
+
+@compiled
+def atom_values(kind, k, codes, offsets, lower, lower_offsets, classes, lower_classes, out):
+    """The hash of an atom's text for every type; 0 where the atom says nothing. Mirrors `atom_text`."""
+    for t in range(out.shape[0]):
+        start, stop = offsets[t], offsets[t + 1]
+        h = np.uint64(0)
+        if kind == WHOLE:
+            h = hash_codes(codes, start, stop)
+        elif kind == LOWER:
+            h = hash_codes(lower, lower_offsets[t], lower_offsets[t + 1])
+        elif kind == PREFIX:
+            if stop - start >= k:
+                h = hash_codes(codes, start, start + k)
+        elif kind == SUFFIX:
+            if stop - start >= k:
+                h = hash_codes(codes, stop - k, stop)
+        elif kind == SHAPE:
+            h = hash_codes(classes, start, stop)
+        elif kind == NORM or kind == CLASS:
+            h = np.uint64(kind)
+            if kind == NORM:
+                for j in range(lower_offsets[t], lower_offsets[t + 1]):
+                    code = np.uint64(48) if lower_classes[j] == 3 else np.uint64(lower[j])
+                    h = mix(h, code)
+            else:
+                for j in range(start, stop):
+                    if j == start or classes[j] != classes[j - 1]:
+                        h = mix(h, np.uint64(classes[j]))
+            h |= np.uint64(1)
+        else:
+            for j in range(start, stop):
+                digit = kind == DIGIT and classes[j] == 3
+                upper = kind == UPPER and classes[j] == 1
+                if digit or upper or (kind == HYPHEN and codes[j] == 45):
+                    h = FLAG
+        out[t] = h
+
+
+def class_codes(text: str, codes: np.ndarray) -> np.ndarray:
+    """The class of every character as an integer: 1 upper, 2 lower, 3 digit, else its code point + 16."""
+    chars = list(set(text))
+    points = np.fromiter(map(ord, chars), np.int64, len(chars))
+    found = [SHAPE_CODES.get(char_class(c), ord(c) + SHAPE_OTHER) for c in chars]
+    lookup = np.zeros(int(points.max(initial=0)) + 1, np.uint32)
+    lookup[points] = found
+    return lookup[codes]
+
+
+class TypeValues:
+    """The values of atoms for the distinct texts of one column."""
+
+    def __init__(self, types: list[str]):
+        self.codes, self.offsets = pack_strings(types)
+        lowered = [t.lower() for t in types]
+        self.lower, self.lower_offsets = pack_strings(lowered)
+        self.classes = class_codes("".join(types), self.codes)
+        self.lower_classes = class_codes("".join(lowered), self.lower)
+        self.size = len(types)
+
+    def of(self, atom: Atom) -> np.ndarray:
+        out = np.empty(self.size, np.uint64)
+        buffers = (self.codes, self.offsets, self.lower, self.lower_offsets, self.classes, self.lower_classes)
+        atom_values(atom.kind, atom.length, *buffers, out)
+        return out

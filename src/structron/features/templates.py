@@ -1,0 +1,85 @@
+"""The template language: which atoms, at which offsets, are combined into one feature.
+
+One template a line: atoms joined by `|`, each `name[offset]`; `&y` at the end pairs the feature with the previous
+label as well as the current one; `#` starts a comment.
+
+    w[0]
+    w[-1]|w[0]
+    pos[0]|pos[1] &y
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from structron.errors import StructronError
+
+ATOM = re.compile(r"\s*(?P<name>[^\s\[\]|&#]+)\s*\[\s*(?P<offset>[+-]?\d+)\s*\]\s*$")
+MAX_ATOMS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Atoms by name and offset; `pair` says that the previous label is part of the feature."""
+
+    parts: tuple[tuple[str, int], ...]
+    pair: bool = False
+
+    def __str__(self) -> str:
+        return "|".join(f"{name}[{offset}]" for name, offset in self.parts) + ("&y" if self.pair else "")
+
+
+def parse_template(text: str, where: str = "template") -> Template:
+    """Read one template; the error says which one is wrong and what was expected."""
+    body, amp, tail = text.partition("&")
+    if amp and tail.strip() != "y":
+        raise StructronError(f"{where}: {text.strip()!r}: only '&y' may follow the atoms")
+    parts = []
+    for piece in body.split("|"):
+        found = ATOM.match(piece)
+        if not found:
+            expected = "expected name[offset] joined by '|', for instance w[-1]|w[0]"
+            raise StructronError(f"{where}: {text.strip()!r}: {piece.strip()!r} is not an atom; {expected}")
+        parts.append((found["name"], int(found["offset"])))
+    if len(parts) > MAX_ATOMS:
+        raise StructronError(f"{where}: {text.strip()!r}: {len(parts)} atoms; at most {MAX_ATOMS} are possible")
+    return Template(tuple(parts), bool(amp))
+
+
+def parse_templates(lines: Iterable[str], where: str = "templates") -> list[Template]:
+    """Read a template file's lines; a template that stands twice counts once."""
+    found: dict[Template, None] = {}
+    for number, line in enumerate(lines, 1):
+        text = line.split("#", 1)[0].strip()
+        if text:
+            found[parse_template(text, f"{where}:{number}")] = None
+    if not found:
+        raise StructronError(f"{where}: no templates; expected one a line, for instance w[-1]|w[0]")
+    return list(found)
+
+
+def presets() -> list[str]:
+    """The names of the template sets that come with the package."""
+    folder = resources.files("structron.features") / "presets"
+    return sorted(entry.name.removesuffix(".txt") for entry in folder.iterdir() if entry.name.endswith(".txt"))
+
+
+def load_templates(source: str | Path | Sequence[str | Template]) -> list[Template]:
+    """Templates from a preset's name, a file, or a list of template texts."""
+    if isinstance(source, str | Path):
+        name = str(source)
+        if name in presets():
+            text = (resources.files("structron.features") / "presets" / f"{name}.txt").read_text("utf-8")
+            return parse_templates(text.splitlines(), name)
+        try:
+            lines = Path(source).read_text("utf-8-sig").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            known = ", ".join(presets())
+            raise StructronError(
+                f"templates {name!r}: neither a preset ({known}) nor a readable file: {error}"
+            ) from None
+        return parse_templates(lines, name)
+    texts = [str(t) for t in source]
+    return parse_templates(texts)
