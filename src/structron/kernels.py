@@ -6,10 +6,45 @@ afterwards). Plain arrays instead of `numba.typed.Dict`, which costs a second in
     table: uint64[capacity, 2]    column 0 the key (0 = free), column 1 the number; capacity a power of two
 """
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 from numba import njit
 
-compiled = njit(cache=True, nogil=True)
+
+def _fingerprint() -> tuple:
+    """Name, time and size of every file that holds kernels."""
+    package = Path(__file__).parent
+    folders = (package, package / "features", package / "search", package / "update")
+    files = sorted(path for folder in folders for path in folder.glob("*.py"))
+    return tuple((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in files)
+
+
+SOURCES = _fingerprint()
+
+
+def compiled(function: Callable) -> Any:
+    """`numba.njit` with a disk cache that is fresh only while *no* kernel file has changed.
+
+    Numba looks at the one file in which a kernel stands; ours call each other across files, and a stale kernel
+    would keep an old helper inlined after an upgrade or an edit.
+    """
+    kernel = njit(cache=True, nogil=True)(function)
+    cache_file = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
+    if hasattr(cache_file, "_source_stamp"):
+        cache_file._source_stamp = SOURCES
+    return kernel
+
+
+def is_cold(kernel: Any) -> bool:
+    """Whether a kernel is neither compiled in this process nor in the cache: its first call will take seconds."""
+    cache_file = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
+    if cache_file is None or kernel.signatures:
+        return False
+    return not cache_file._load_index()
+
 
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 SEED = np.uint64(0x2545F4914F6CDD1D)

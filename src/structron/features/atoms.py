@@ -7,7 +7,9 @@ is None and its value 0, and a template that uses it does not fire.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,14 +41,14 @@ class Atom:
     length: int = 0
 
 
-def parse_atom(name: str, columns: list[str]) -> Atom:
-    """Resolve an atom's name: a column, `w` for the word column, a built-in, or `column.built-in`."""
+def parse_atom(name: str, columns: Sequence[str], word: str) -> Atom:
+    """Resolve an atom's name: a column, `w` for the word column, a built-in of the word, or `column.built-in`."""
     if name in columns:
         return Atom(name, WHOLE)
     if name == "w":
-        return Atom(columns[0], WHOLE)
+        return Atom(word, WHOLE)
     column, _, function = name.rpartition(".")
-    column = columns[0] if column in ("", "w") else column
+    column = word if column in ("", "w") else column
     affix = AFFIX.match(function)
     if column in columns and affix:
         return Atom(column, PREFIX if affix[1] == "prefix" else SUFFIX, int(affix[2]))
@@ -85,9 +87,30 @@ def atom_text(atom: Atom, word: str) -> str | None:
     return "yes" if fires else None
 
 
+class Packed(NamedTuple):
+    """The distinct texts of a column as compiled code reads them."""
+
+    codes: np.ndarray  # uint32: the code points of all texts, one after the other
+    offsets: np.ndarray  # int64[types + 1]
+    classes: np.ndarray  # uint32: see `class_codes`
+    lower: np.ndarray  # the same three for the texts in lower case
+    lower_offsets: np.ndarray
+    lower_classes: np.ndarray
+
+
+def pack_types(types: list[str]) -> Packed:
+    codes, offsets = pack_strings(types)
+    lowered = [t.lower() for t in types]
+    lower, lower_offsets = pack_strings(lowered)
+    classes = class_codes("".join(types), codes)
+    return Packed(codes, offsets, classes, lower, lower_offsets, class_codes("".join(lowered), lower))
+
+
 @compiled
-def atom_values(kind, k, codes, offsets, lower, lower_offsets, classes, lower_classes, out):
+def atom_values(kind, k, packed, out):
     """The hash of an atom's text for every type; 0 where the atom says nothing. Mirrors `atom_text`."""
+    codes, offsets, classes = packed.codes, packed.offsets, packed.classes
+    lower, lower_offsets, lower_classes = packed.lower, packed.lower_offsets, packed.lower_classes
     for t in range(out.shape[0]):
         start, stop = offsets[t], offsets[t + 1]
         h = np.uint64(0)
@@ -131,21 +154,3 @@ def class_codes(text: str, codes: np.ndarray) -> np.ndarray:
     lookup = np.zeros(int(points.max(initial=0)) + 1, np.uint32)
     lookup[points] = found
     return lookup[codes]
-
-
-class TypeValues:
-    """The values of atoms for the distinct texts of one column."""
-
-    def __init__(self, types: list[str]):
-        self.codes, self.offsets = pack_strings(types)
-        lowered = [t.lower() for t in types]
-        self.lower, self.lower_offsets = pack_strings(lowered)
-        self.classes = class_codes("".join(types), self.codes)
-        self.lower_classes = class_codes("".join(lowered), self.lower)
-        self.size = len(types)
-
-    def of(self, atom: Atom) -> np.ndarray:
-        out = np.empty(self.size, np.uint64)
-        buffers = (self.codes, self.offsets, self.lower, self.lower_offsets, self.classes, self.lower_classes)
-        atom_values(atom.kind, atom.length, *buffers, out)
-        return out

@@ -1,0 +1,55 @@
+"""Reading and writing annotated text without changing a byte that was not asked for.
+
+`read` streams the sentences of a column file or a CoNLL-U file, `replace_fields` gives a sentence's text back
+with some columns changed, and `open_output` writes whole files or none.
+"""
+
+import contextlib
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+from structron.errors import unknown
+from structron.io.conll import Sentence, read_conll, replace_fields
+from structron.io.conllu import CONLLU_COLUMNS, read_conllu
+from structron.io.text import atomic_write_bytes, check_writable, display_name, open_output, read_lines
+
+__all__ = [
+    "CONLLU_COLUMNS",
+    "FORMATS",
+    "Sentence",
+    "atomic_write_bytes",
+    "check_writable",
+    "detect_format",
+    "open_output",
+    "read",
+    "read_lines",
+    "replace_fields",
+]
+
+FORMATS = ("conll", "conllu")
+
+
+def detect_format(path: str | Path, format: str | None = None) -> str:
+    """The format asked for, or the one the file's name tells."""
+    if format is None:
+        return "conllu" if str(path).lower().endswith((".conllu", ".conllu.gz")) else "conll"
+    if format not in FORMATS:
+        raise unknown("format", format, FORMATS)
+    return format
+
+
+def read(path: str | Path, format: str | None = None, encoding: str = "utf-8") -> Iterator[Sentence]:
+    """The sentences of a file ("-": of standard input), one by one.
+
+    The `lines` of all sentences joined are the decoded file, whatever it holds. A file that cannot be opened
+    is reported by the call; what is wrong inside it, when the reading gets there.
+    """
+    reader = read_conllu if detect_format(path, format) == "conllu" else read_conll
+    lines = read_lines(path, encoding)
+    return _closing(lines, reader(lines, display_name(path)))
+
+
+def _closing(lines: Generator[str, None, None], sentences: Iterator[Sentence]) -> Iterator[Sentence]:
+    """Close the file as soon as the reading ends, also when a bad line or the caller ends it."""
+    with contextlib.closing(lines):
+        yield from sentences

@@ -1,0 +1,33 @@
+"""structron: structured perceptrons that stay sound under inexact search.
+
+Names are loaded on first use, so that importing the package costs nothing and pulls in neither numpy nor numba.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from structron._version import __version__
+from structron.errors import StructronError
+
+if TYPE_CHECKING:
+    from structron.tasks.chunker import Chunker
+    from structron.tasks.storage import load
+    from structron.tasks.tagger import Tagger
+
+_WHERE = {
+    "Tagger": "structron.tasks.tagger",
+    "Chunker": "structron.tasks.chunker",
+    "load": "structron.tasks.storage",
+}
+
+__all__ = ["Chunker", "StructronError", "Tagger", "__version__", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        return getattr(import_module(_WHERE[name]), name)
+    raise AttributeError(f"module 'structron' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,205 @@
+"""Scores for guessed labels: chunks by conlleval's rules, and the accuracy of tags.
+
+The chunk scores agree with conlleval, the scorer of the CoNLL shared tasks, to the last digit that it prints,
+so that results can be set beside published ones. All scores are percentages.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from operator import eq
+from typing import Any
+
+from structron.errors import StructronError
+from structron.schemes import boundary
+
+Labels = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class TypeScore:
+    """The score of one chunk type or of one label."""
+
+    precision: float
+    recall: float
+    f1: float
+    gold: int
+    found: int
+    correct: int
+
+    @classmethod
+    def of(cls, gold: int, found: int, correct: int) -> "TypeScore":
+        """The score that the counts give; like conlleval's, 0 where nothing can be divided."""
+        precision, recall = _percent(correct, found), _percent(correct, gold)
+        f1 = 2 * precision * recall / (precision + recall) if correct else 0.0
+        return cls(precision, recall, f1, gold, found, correct)
+
+
+@dataclass(frozen=True)
+class ChunkScores:
+    """What conlleval reports: `gold`, `found` and `correct` count chunks; `accuracy` is of single labels."""
+
+    tokens: int
+    correct_tokens: int
+    accuracy: float
+    gold: int
+    found: int
+    correct: int
+    precision: float
+    recall: float
+    f1: float
+    per_type: dict[str, TypeScore]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The scores as plain values that JSON can hold."""
+        return asdict(self)
+
+    def report(self) -> str:
+        """A table for the terminal: the overall line, then a line a type."""
+        overall = TypeScore.of(self.gold, self.found, self.correct)
+        title = f"{self.tokens} tokens, accuracy {self.accuracy:.2f}%, {self.gold} chunks"
+        return "\n".join([title, *_table("type", [("overall", overall), *self.per_type.items()])])
+
+
+@dataclass(frozen=True)
+class AccuracyScores:
+    """The accuracy of tags; one that there are no tokens (or sentences) to measure on is None."""
+
+    tokens: int
+    correct: int
+    accuracy: float
+    known_tokens: int
+    known_accuracy: float | None
+    unknown_tokens: int
+    unknown_accuracy: float | None
+    sentence_accuracy: float | None
+    per_label: dict[str, TypeScore]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The scores as plain values that JSON can hold."""
+        return asdict(self)
+
+    def report(self) -> str:
+        """A table for the terminal: the overall lines, then a line a label."""
+        lines = [f"{self.tokens} tokens, accuracy {self.accuracy:.2f}%"]
+        if self.known_accuracy is not None:
+            lines.append(f"{self.known_tokens} known, accuracy {self.known_accuracy:.2f}%")
+        if self.unknown_accuracy is not None:
+            lines.append(f"{self.unknown_tokens} unknown, accuracy {self.unknown_accuracy:.2f}%")
+        if self.sentence_accuracy is not None:
+            lines.append(f"sentences without an error {self.sentence_accuracy:.2f}%")
+        return "\n".join([*lines, *_table("label", self.per_label.items())])
+
+
+def chunk_scores(gold_sequences: Labels, guess_sequences: Labels) -> ChunkScores:
+    """Score guessed chunk labels, in any scheme that `structron.schemes` reads, against the gold ones."""
+    _check(gold_sequences, guess_sequences, "guessed labels")
+    gold_chunks: Counter[str] = Counter()
+    found: Counter[str] = Counter()
+    correct: Counter[str] = Counter()
+    for gold, guess in zip(gold_sequences, guess_sequences, strict=True):
+        last, last_guess, last_kind, last_guess_kind = "O", "O", "", ""
+        matching = False
+        for label, guessed in zip((*gold, "O"), (*guess, "O"), strict=True):
+            ends, starts, kind = boundary(last, label)
+            guess_ends, guess_starts, guess_kind = boundary(last_guess, guessed)
+            if matching:
+                if ends and guess_ends and last_kind == last_guess_kind:
+                    correct[last_kind] += 1
+                    matching = False
+                elif ends != guess_ends or kind != guess_kind:
+                    matching = False
+            if starts:
+                gold_chunks[kind] += 1
+                if guess_starts and kind == guess_kind:
+                    matching = True
+            if guess_starts:
+                found[guess_kind] += 1
+            last, last_guess, last_kind, last_guess_kind = label, guessed, kind, guess_kind
+    tokens = sum(map(len, gold_sequences))
+    correct_tokens = _agreeing(gold_sequences, guess_sequences)
+    overall = TypeScore.of(gold_chunks.total(), found.total(), correct.total())
+    return ChunkScores(
+        tokens=tokens,
+        correct_tokens=correct_tokens,
+        accuracy=_percent(correct_tokens, tokens),
+        **asdict(overall),
+        per_type=_by_name(gold_chunks, found, correct),
+    )
+
+
+def accuracy_scores(
+    words: Labels,
+    gold: Labels,
+    guess: Labels,
+    known: Container[str] | Callable[[str], bool] | None = None,
+) -> AccuracyScores:
+    """Score guessed tags, one a word; `known` tells the words seen in training from the others."""
+    _check(gold, guess, "guessed labels")
+    _check(gold, words, "words")
+    pairs: Counter[tuple[str, str]] = Counter()
+    for labels, guessed in zip(gold, guess, strict=True):
+        pairs.update(zip(labels, guessed, strict=True))
+    expected: Counter[str] = Counter()
+    found: Counter[str] = Counter()
+    right: Counter[str] = Counter()
+    for (label, guessed_label), count in pairs.items():
+        expected[label] += count
+        found[guessed_label] += count
+        if label == guessed_label:
+            right[label] += count
+    seen: Counter[tuple[bool, bool]] = Counter()
+    if known is not None:
+        is_known = known.__contains__ if isinstance(known, Container) else known
+        for sentence, labels, guessed in zip(words, gold, guess, strict=True):
+            seen.update((bool(is_known(word)), a == b) for word, a, b in zip(sentence, labels, guessed, strict=True))
+    known_tokens = seen[True, True] + seen[True, False]
+    unknown_tokens = seen[False, True] + seen[False, False]
+    whole = sum(list(a) == list(b) for a, b in zip(gold, guess, strict=True))
+    return AccuracyScores(
+        tokens=expected.total(),
+        correct=right.total(),
+        accuracy=_percent(right.total(), expected.total()),
+        known_tokens=known_tokens,
+        known_accuracy=_percent(seen[True, True], known_tokens) if known_tokens else None,
+        unknown_tokens=unknown_tokens,
+        unknown_accuracy=_percent(seen[False, True], unknown_tokens) if unknown_tokens else None,
+        sentence_accuracy=_percent(whole, len(gold)) if gold else None,
+        per_label=_by_name(expected, found, right),
+    )
+
+
+def _percent(part: int, whole: int) -> float:
+    return 100 * part / whole if whole else 0.0
+
+
+def _agreeing(gold: Labels, guess: Labels) -> int:
+    return sum(sum(map(eq, a, b)) for a, b in zip(gold, guess, strict=True))
+
+
+def _by_name(gold: Mapping[str, int], found: Mapping[str, int], correct: Mapping[str, int]) -> dict[str, TypeScore]:
+    names = sorted({*gold, *found})
+    return {name: TypeScore.of(gold.get(name, 0), found.get(name, 0), correct.get(name, 0)) for name in names}
+
+
+def _check(gold: Labels, other: Labels, what: str) -> None:
+    """Scores of sequences that do not line up would be meaningless, so say which sentence it is."""
+    if len(gold) != len(other):
+        raise StructronError(f"{what} for {len(other)} sentences; expected {len(gold)}, as in the gold data")
+    for number, (labels, others) in enumerate(zip(gold, other, strict=True), 1):
+        if len(labels) != len(others):
+            raise StructronError(
+                f"sentence {number}: {len(others)} {what}; expected {len(labels)}, as many as gold labels"
+            )
+
+
+def _table(heading: str, rows: Iterable[tuple[str, TypeScore]]) -> list[str]:
+    named = [(name or "(none)", score) for name, score in rows]
+    width = max(len(heading), *(len(name) for name, _ in named), 7)
+    lines = [f"{heading:<{width}}  precision   recall       f1     gold    found  correct"]
+    for name, score in named:
+        lines.append(
+            f"{name:<{width}}  {score.precision:9.2f}{score.recall:9.2f}{score.f1:9.2f}"
+            f"{score.gold:9d}{score.found:9d}{score.correct:9d}"
+        )
+    return lines

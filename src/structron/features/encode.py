@@ -1,0 +1,151 @@
+"""From columns of strings to the hashes that the kernels read. After this file there are no strings.
+
+    columns of strings ──types──▶ one value per atom and type ──templates──▶ hashes per token
+
+Each distinct text of a column is looked at once; a token is then a few array look-ups per template.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from structron.errors import StructronError
+from structron.features.atoms import Atom, Packed, atom_text, atom_values, parse_atom
+from structron.features.templates import Template
+from structron.kernels import compiled, hash_list, mix
+
+EDGE = np.uint64(0x632BE59BD9B4E019)
+
+
+@dataclass(slots=True)
+class Batch:
+    """Columns of a batch of sentences: `types` are the distinct texts, `ids` the type of each token."""
+
+    starts: np.ndarray  # int64[sentences + 1]
+    ids: dict[str, np.ndarray]  # column -> int32[tokens]
+    types: dict[str, list[str]]
+
+    @classmethod
+    def of(cls, lengths: np.ndarray, columns: Mapping[str, Sequence[str]]) -> "Batch":
+        starts = np.zeros(len(lengths) + 1, np.int64)
+        np.cumsum(lengths, out=starts[1:])
+        ids, types = {}, {}
+        for name, texts in columns.items():
+            types[name], ids[name] = number_texts(texts, name)
+        return cls(starts, ids, types)
+
+
+def number_texts(texts: Sequence[str], name: str) -> tuple[list[str], np.ndarray]:
+    """The distinct texts in order of appearance, and the number of each text among them."""
+    distinct = list(dict.fromkeys(texts))
+    if not all(map(str.__instancecheck__, distinct)):
+        odd = next(text for text in distinct if not isinstance(text, str))
+        raise StructronError(f"column {name!r}: expected strings, found {odd!r}")
+    index = {text: number for number, text in enumerate(distinct)}
+    return distinct, np.fromiter(map(index.__getitem__, texts), np.int32, len(texts))
+
+
+class Arrays(NamedTuple):
+    """Templates and atom values as compiled code reads them."""
+
+    ids: np.ndarray  # int32[columns, tokens]
+    values: np.ndarray  # uint64: values[base[a] + type] is atom a's value for a type of its column
+    base: np.ndarray  # int64[atoms]
+    column: np.ndarray  # int64[atoms]
+    seeds: np.ndarray  # uint64[templates]
+    first: np.ndarray  # int64[templates + 1]: parts of template t are first[t] … first[t+1]-1
+    atom: np.ndarray  # int64[parts]
+    offset: np.ndarray  # int64[parts]
+
+
+@compiled
+def template_hash(arrays, t, i, lo, hi):
+    """The hash of template t at token i of the sentence lo … hi-1; 0 when it does not fire.
+
+    Places outside the sentence have a value by their distance, so that "two before the start" can be learned.
+    """
+    h = arrays.seeds[t]
+    for q in range(arrays.first[t], arrays.first[t + 1]):
+        j = i + arrays.offset[q]
+        if j < lo:
+            v = EDGE * np.uint64(lo - j)
+        elif j >= hi:
+            v = ~(EDGE * np.uint64(j - hi + 1))
+        else:
+            a = arrays.atom[q]
+            v = arrays.values[arrays.base[a] + arrays.ids[arrays.column[a], j]]
+        if v == np.uint64(0):
+            return v
+        h = mix(h, v)
+    return h
+
+
+@compiled
+def template_hashes(arrays, starts, s_lo, s_hi, ptr, out):
+    """The hash of every template that fires at every token of sentences s_lo … s_hi-1; returns how many."""
+    k = 0
+    origin = starts[s_lo]
+    for s in range(s_lo, s_hi):
+        lo, hi = starts[s], starts[s + 1]
+        for i in range(lo, hi):
+            for t in range(arrays.seeds.shape[0]):
+                h = template_hash(arrays, t, i, lo, hi)
+                if h != np.uint64(0):
+                    out[k] = h
+                    k += 1
+            ptr[i - origin + 1] = k
+    return k
+
+
+@compiled
+def which_templates(arrays, starts, tokens, keys, out):
+    """For each key, the template that gave it at the token where it was first seen."""
+    for k in range(keys.shape[0]):
+        s = np.searchsorted(starts, tokens[k], side="right") - 1
+        for t in range(arrays.seeds.shape[0]):
+            if template_hash(arrays, t, tokens[k], starts[s], starts[s + 1]) == keys[k]:
+                out[k] = t
+                break
+
+
+class TemplateSet:
+    """Templates of one kind (plain or paired) for a given list of columns."""
+
+    def __init__(self, templates: Sequence[Template], columns: Sequence[str], word: str):
+        self.templates = list(templates)
+        self.parts = [[(parse_atom(name, columns, word), o) for name, o in t.parts] for t in self.templates]
+        flat = list(chain.from_iterable(self.parts))
+        self.atoms: list[Atom] = list(dict.fromkeys(atom for atom, _ in flat))
+        self.columns = sorted({atom.column for atom in self.atoms})
+        number = {atom: k for k, atom in enumerate(self.atoms)}
+        self.seeds = hash_list([str(t) for t in self.templates])
+        self.first = np.cumsum([0] + [len(part) for part in self.parts]).astype(np.int64)
+        self.atom = np.array([number[atom] for atom, _ in flat], np.int64)
+        self.offset = np.array([offset for _, offset in flat], np.int64)
+        self.column = np.array([self.columns.index(a.column) for a in self.atoms], np.int64)
+
+    def arrays(self, batch: Batch, packed: Mapping[str, Packed]) -> Arrays:
+        """Everything about a batch that the templates need."""
+        tokens = int(batch.starts[-1])
+        ids = np.stack([batch.ids[c] for c in self.columns]) if self.columns else np.empty((0, tokens), np.int32)
+        values = []
+        for atom in self.atoms:
+            values.append(np.empty(len(batch.types[atom.column]), np.uint64))
+            atom_values(atom.kind, atom.length, packed[atom.column], values[-1])
+        base = np.cumsum([0] + [len(v) for v in values])[:-1].astype(np.int64)
+        flat = np.concatenate(values) if values else np.empty(0, np.uint64)
+        return Arrays(ids, flat, base, self.column, self.seeds, self.first, self.atom, self.offset)
+
+    def describe(self, batch: Batch, t: int, token: int, lo: int, hi: int) -> str:
+        """A template's feature at one token of the sentence lo … hi-1, readable: `w[-1]|w[0]=the|dog`."""
+        texts = []
+        for atom, offset in self.parts[t]:
+            j = token + offset
+            if lo <= j < hi:
+                texts.append(atom_text(atom, batch.types[atom.column][batch.ids[atom.column][j]]) or "")
+            else:
+                texts.append(f"<s{lo - j}>" if j < lo else f"</s{j - hi + 1}>")
+        return f"{self.templates[t]}={'|'.join(texts)}"

@@ -1,0 +1,157 @@
+"""Extractors turn a user's sentences into hashed features. This one: templates over the columns of tokens.
+
+`prepare` looks at the strings once; the prepared sentences then give the hashes of any stretch of them, so that a
+large corpus never has all its hashes in memory at the same time.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from structron.errors import StructronError
+from structron.features.atoms import pack_types
+from structron.features.encode import Arrays, Batch, TemplateSet, template_hash, template_hashes
+from structron.features.gazetteer import Gazetteer
+from structron.features.names import Names, template_names
+from structron.features.templates import Template, parse_template
+
+Hashes = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""(ptr int64[tokens + 1], hashes uint64, values float32: empty when all are 1)"""
+ComputedAtom = Callable[[Sequence, int], str | None]
+"""A user's atom: a function of (sentence, position) that returns a text; None and "" count as one value, "none"."""
+
+NO_VALUES = np.empty(0, np.float32)
+
+
+def flatten(sentences: Sequence[Sequence], names: Sequence[str], label: str, word: str) -> tuple[list, list[str]]:
+    """All tokens of all sentences and the names of their columns.
+
+    A token is a string (the word alone) or a row; rows may leave out the label column.
+    """
+    tokens = list(chain.from_iterable(sentences))
+    kinds = set(map(type, tokens))
+    if kinds <= {str} or all(issubclass(kind, str) for kind in kinds):
+        return tokens, [word]
+    unlabelled = [name for name in names if name != label]
+    if not any(issubclass(kind, str) for kind in kinds) and all(hasattr(kind, "__len__") for kind in kinds):
+        widths = set(map(len, tokens))
+        for found in (list(names), unlabelled):
+            if widths == {len(found)}:
+                return tokens, found
+    expected = f"expected rows of {len(names)} columns ({', '.join(names)}), {label!r} may be left out in all"
+    first = None
+    for s, sentence in enumerate(sentences):
+        for i, row in enumerate(sentence):
+            size = (
+                "a string" if isinstance(row, str) else f"{len(row)} columns" if hasattr(row, "__len__") else repr(row)
+            )
+            first = first or size
+            if size != first or size not in (f"{len(names)} columns", f"{len(unlabelled)} columns"):
+                raise StructronError(f"sentence {s + 1}, token {i + 1}: {size}; {expected}")
+    raise StructronError(f"tokens: {expected}")
+
+
+class PreparedTemplates:
+    """Sentences whose strings have been looked at: gives hashes, and names for people."""
+
+    def __init__(self, batch: Batch, plain: TemplateSet, paired: TemplateSet, word: str):
+        self.batch, self.plain, self.paired = batch, plain, paired
+        self.starts = batch.starts
+        self.packed = {c: pack_types(batch.types[c]) for c in {*plain.columns, *paired.columns}}
+        self.plain_arrays = plain.arrays(batch, self.packed)
+        self.paired_arrays = paired.arrays(batch, self.packed)
+        self.word_types, self.word_ids = batch.types[word], batch.ids[word]
+        self.has_pairs = bool(paired.templates)
+
+    def _hashes(self, arrays: Arrays, lo: int, hi: int) -> Hashes:
+        tokens = int(self.starts[hi] - self.starts[lo])
+        ptr = np.zeros(tokens + 1, np.int64)
+        out = np.empty(tokens * len(arrays.seeds), np.uint64)
+        count = template_hashes(arrays, self.starts, lo, hi, ptr, out)
+        return ptr, out[:count], NO_VALUES
+
+    def hashes(self, lo: int, hi: int) -> Hashes:
+        """The plain features of sentences lo … hi-1."""
+        return self._hashes(self.plain_arrays, lo, hi)
+
+    def pair_hashes(self, lo: int, hi: int) -> Hashes:
+        """Their features that are paired with the previous label."""
+        return self._hashes(self.paired_arrays, lo, hi)
+
+    def names(self, keys: np.ndarray, tokens: np.ndarray, paired: bool) -> Names:
+        """Readable names of features, each given with a token where it fires."""
+        if paired:
+            return template_names(self.paired, self.paired_arrays, self.batch, self.packed, keys, tokens)
+        return template_names(self.plain, self.plain_arrays, self.batch, self.packed, keys, tokens)
+
+    def describe(self, s: int, token: int, paired: bool) -> Iterator[tuple[int, str, float]]:
+        """(hash, name, value) of every feature at one token of sentence s."""
+        templates, arrays = (self.paired, self.paired_arrays) if paired else (self.plain, self.plain_arrays)
+        lo, hi = int(self.starts[s]), int(self.starts[s + 1])
+        for t in range(len(templates.templates)):
+            key = int(template_hash(arrays, t, token, lo, hi))
+            if key:
+                yield key, templates.describe(self.batch, t, token, lo, hi), 1.0
+
+
+class TemplateExtractor:
+    """Templates over named columns, gazetteers and a user's own atoms."""
+
+    def __init__(
+        self,
+        columns: Sequence[str],
+        label: str,
+        templates: Sequence[Template],
+        word: str | None = None,
+        gazetteers: Sequence[Gazetteer] = (),
+        atoms: Mapping[str, ComputedAtom] | None = None,
+    ):
+        self.columns, self.label = list(columns), label
+        self.word = word or self.columns[0]
+        self.inputs = [c for c in self.columns if c != label]
+        self.gazetteers = {f"gaz_{g.name}": g for g in gazetteers}
+        self.atoms = dict(atoms or {})
+        self.templates = [*templates, *self._default_templates(templates)]
+        if any(name == label for t in self.templates for name, _ in t.parts):
+            raise StructronError(f"templates: {label!r} is the label column and cannot be an input")
+        known = [*self.inputs, *self.gazetteers, *self.atoms]
+        self.plain = TemplateSet([t for t in self.templates if not t.pair], known, self.word)
+        self.paired = TemplateSet([t for t in self.templates if t.pair], known, self.word)
+        self.needed = {self.word, *self.plain.columns, *self.paired.columns}
+
+    def _default_templates(self, templates: Sequence[Template]) -> list[Template]:
+        """A gazetteer or an atom that no template mentions gets templates of its own: it was given to be used."""
+        mentioned = {name for t in templates for name, _ in t.parts}
+        texts = [f"{g}[{k}]" for g in self.gazetteers if g not in mentioned for k in (-1, 0, 1)]
+        texts += [f"{name}[0]" for name in self.atoms if name not in mentioned]
+        return [parse_template(text) for text in texts]
+
+    def prepare(self, sentences: Sequence[Sequence]) -> PreparedTemplates:
+        """Look at the strings of the sentences."""
+        tokens, names = flatten(sentences, self.columns, self.label, self.word)
+        lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+        columns: dict[str, Sequence[str]] = {}
+        for name in self.needed - self.gazetteers.keys() - self.atoms.keys():
+            if name not in names:
+                raise StructronError(f"column {name!r} is needed by the templates; the tokens have: {', '.join(names)}")
+            single = bool(tokens) and isinstance(tokens[0], str)
+            columns[name] = tokens if single else list(map(itemgetter(names.index(name)), tokens))
+        words = columns[self.word]
+        ends = np.cumsum(lengths).tolist()
+        for name, gazetteer in self.gazetteers.items():
+            spans = zip([0, *ends], ends, strict=False)
+            columns[name] = [tag for start, stop in spans for tag in gazetteer.match(words[start:stop])]
+        for name, function in self.atoms.items():
+            columns[name] = [self._computed(name, function, s, i) for s in sentences for i in range(len(s))]
+        return PreparedTemplates(Batch.of(lengths, columns), self.plain, self.paired, self.word)
+
+    @staticmethod
+    def _computed(name: str, function: ComputedAtom, sentence: Sequence, i: int) -> str:
+        try:
+            text: Any = function(sentence, i)
+        except Exception as error:
+            raise StructronError(f"atom {name!r} failed at token {i + 1} of {list(sentence)!r}: {error!r}") from error
+        return "none" if text is None else str(text)

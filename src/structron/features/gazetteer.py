@@ -1,0 +1,101 @@
+"""Gazetteers: lists of names (places, people, firms) that mark the phrases of a sentence they have.
+
+A list is a column like any other: each word gets `B-TYPE`, `I-TYPE` or `O`, and feature templates may use it.
+"""
+
+import gzip
+import zlib
+from collections.abc import Iterable, Sequence
+from os import PathLike
+from pathlib import Path
+
+from structron.errors import StructronError
+
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+class Gazetteer:
+    """Phrases of one type, matched against a sentence leftmost first and longest first."""
+
+    def __init__(self, name: str, phrases: Iterable[Sequence[str]], lowercase: bool = False):
+        """Take phrases as sequences of words; with `lowercase`, they and the text are compared in lower case.
+
+        Phrases are kept by their first word, as most words of a text begin none; under it the rests of the
+        phrases are kept by length, the longest first, so that the first that fits is the longest.
+        """
+        if not name or name.split() != [name]:
+            raise StructronError(f"gazetteer name {name!r}; expected one word, as it becomes part of labels")
+        self.name = name
+        self.lowercase = lowercase
+        self._phrases = {tuple(map(str.lower, phrase) if lowercase else phrase) for phrase in phrases} - {()}
+        by_first: dict[str, dict[int, set[tuple[str, ...]]]] = {}
+        for first, *rest in self._phrases:
+            by_first.setdefault(first, {}).setdefault(len(rest), set()).add(tuple(rest))
+        self._by_first = {first: sorted(rests.items(), reverse=True) for first, rests in by_first.items()}
+
+    @classmethod
+    def from_phrases(cls, name: str, phrases: Iterable[str], lowercase: bool = False) -> "Gazetteer":
+        """A gazetteer of phrases whose words are separated by white space."""
+        return cls(name, (phrase.split() for phrase in phrases), lowercase)
+
+    @classmethod
+    def from_files(
+        cls,
+        name: str,
+        paths: Iterable[str | PathLike[str]],
+        encoding: str = "utf-8",
+        lowercase: bool = False,
+    ) -> "Gazetteer":
+        """A gazetteer read from files with one phrase a line, plain or compressed by gzip."""
+        phrases: list[str] = []
+        for path in paths:
+            lines = [line for line in _read(Path(path), encoding).split("\n") if line.strip()]
+            if not lines:
+                raise StructronError(f"{path}: no phrases; expected one phrase a line")
+            phrases += lines
+        return cls.from_phrases(name, phrases, lowercase)
+
+    def __len__(self) -> int:
+        return len(self._phrases)
+
+    def phrases(self) -> list[str]:
+        """The phrases, sorted, as a model file stores them and `from_phrases` takes them back."""
+        return sorted(map(" ".join, self._phrases))
+
+    def match(self, words: Sequence[str]) -> list[str]:
+        """`B-TYPE`, `I-TYPE` or `O` for each word; matches do not overlap."""
+        if self.lowercase:
+            words = [word.lower() for word in words]
+        labels = ["O"] * len(words)
+        find = self._by_first.get
+        free = 0
+        for start, word in enumerate(words):
+            candidates = find(word)
+            if candidates is None or start < free:
+                continue
+            for length, rests in candidates:
+                end = start + 1 + length
+                if tuple(words[start + 1 : end]) in rests:
+                    labels[start:end] = [f"B-{self.name}"] + [f"I-{self.name}"] * length
+                    free = end
+                    break
+        return labels
+
+
+def _read(path: Path, encoding: str) -> str:
+    """The text of a file; it is read whole so that a decoding error can be told by its line."""
+    try:
+        data = path.read_bytes()
+        if data.startswith(_GZIP_MAGIC):
+            data = gzip.decompress(data)
+    except FileNotFoundError:
+        raise StructronError(f"{path}: no such file; expected one phrase a line") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise StructronError(f"{path}: cannot be read ({error}); expected one phrase a line") from error
+    try:
+        return data.decode(encoding).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise StructronError(f"{path}:{line}: not valid {encoding}; expected text in that encoding") from error
+    except LookupError:
+        raise StructronError(f"{path}: unknown encoding {encoding!r}; expected a name such as utf-8") from None

@@ -1,0 +1,135 @@
+"""Numbering the features of a training set: count, cut off, rank by frequency.
+
+Frequent features get low numbers, so that the rows of hot features lie close together; row numbers of a training
+set are found once here and reused in every pass.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from structron.features.extract import NO_VALUES, Hashes
+from structron.kernels import compiled, empty_table, table_find, table_insert, table_number
+
+STRETCH = 1000
+"""Sentences whose hashes are in memory at one time."""
+
+
+@dataclass(slots=True)
+class Numbered:
+    """The features of all tokens as numbers, and what the numbers stand for."""
+
+    ptr: np.ndarray  # int64[tokens + 1]
+    numbers: np.ndarray  # int32[features of all tokens]
+    values: np.ndarray  # float32, or empty
+    keys: np.ndarray  # uint64[numbers]: the hash of each feature
+    tokens: np.ndarray  # int64[numbers]: a token where it fires; -1 for those known before
+
+
+@compiled
+def renumber(ptr, numbers, values, rank, out_ptr):
+    """Replace numbers by ranks in place, leaving out those of rank -1; returns how many are left."""
+    k = 0
+    for i in range(ptr.shape[0] - 1):
+        for j in range(ptr[i], ptr[i + 1]):
+            number = rank[numbers[j]]
+            if number >= 0:
+                numbers[k] = number
+                if values.shape[0] > 0:
+                    values[k] = values[j]
+                k += 1
+        out_ptr[i + 1] = k
+    return k
+
+
+@compiled
+def known_numbers(table, ptr, hashes, values, out_ptr, out, out_values):
+    """The features that a table knows, as numbers; returns how many."""
+    k = 0
+    for i in range(ptr.shape[0] - 1):
+        for j in range(ptr[i], ptr[i + 1]):
+            number = table_find(table, hashes[j])
+            if number >= 0:
+                out[k] = number
+                if values.shape[0] > 0:
+                    out_values[k] = values[j]
+                k += 1
+        out_ptr[i + 1] = k
+    return k
+
+
+class _Counter:
+    """The growing table behind `number_features`."""
+
+    def __init__(self, known: np.ndarray):
+        self.size = np.array([len(known)], np.int64)
+        self.counts = np.zeros(max(1 << 16, 2 * len(known)), np.int64)
+        self.first = np.full(len(self.counts), -1, np.int64)
+        self.table = empty_table(len(self.counts))
+        table_insert(self.table, known, 0)
+
+    def keys(self) -> np.ndarray:
+        used = self.table[self.table[:, 0] != 0]
+        keys = np.empty(int(self.size[0]), np.uint64)
+        keys[used[:, 1].astype(np.int64)] = used[:, 0]
+        return keys
+
+    def grow(self) -> None:
+        keys = self.keys()
+        more = np.zeros_like(self.counts)
+        self.counts = np.concatenate([self.counts, more])
+        self.first = np.concatenate([self.first, more - 1])
+        self.table = empty_table(len(self.counts))
+        table_insert(self.table, keys, 0)
+
+    def number(self, hashes: np.ndarray, offset: int, out: np.ndarray) -> None:
+        done = 0
+        while True:
+            args = (hashes[done:], self.size, self.counts, self.first, offset + done, out[done:])
+            done += table_number(self.table, *args)
+            if done == len(hashes):
+                return
+            self.grow()
+
+
+def number_features(
+    hashes: Callable[[int, int], Hashes], starts: np.ndarray, cutoff: int, known: np.ndarray | None = None
+) -> Numbered:
+    """Number the features of all sentences; those seen less than `cutoff` times are left out, known ones never."""
+    known = np.empty(0, np.uint64) if known is None else known
+    counter = _Counter(known)
+    ptr = np.zeros(int(starts[-1]) + 1, np.int64)
+    numbers, values, total = [], [], 0
+    for lo in range(0, len(starts) - 1, STRETCH):
+        hi = min(lo + STRETCH, len(starts) - 1)
+        part_ptr, part, part_values = hashes(lo, hi)
+        ptr[starts[lo] + 1 : starts[hi] + 1] = part_ptr[1:] + total
+        numbers.append(np.empty(len(part), np.int32))
+        counter.number(part, total, numbers[-1])
+        values.append(part_values)
+        total += len(part)
+    size = int(counter.size[0])
+    flat = np.concatenate(numbers) if numbers else np.empty(0, np.int32)
+    flat_values = np.concatenate(values) if values else NO_VALUES
+    counts, keys = counter.counts[:size], counter.keys()
+    counts[: len(known)] = np.iinfo(np.int64).max
+    order = np.argsort(-counts, kind="stable")
+    order = order[counts[order] >= cutoff]
+    rank = np.full(size, -1, np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    first = counter.first[:size][order]
+    tokens = np.where(first < 0, -1, np.searchsorted(ptr, first, "right") - 1)
+    kept_ptr = np.zeros_like(ptr)
+    kept = renumber(ptr, flat, flat_values, rank, kept_ptr)
+    return Numbered(kept_ptr, flat[:kept], flat_values[:kept], keys[order], tokens)
+
+
+def look_up(table: np.ndarray, hashes: Hashes) -> Hashes:
+    """(ptr, numbers int32, values) of the features that a model knows."""
+    ptr, keys, values = hashes
+    out_ptr = np.zeros_like(ptr)
+    numbers = np.empty(len(keys), np.int32)
+    out_values = np.empty_like(values)
+    count = known_numbers(table, ptr, keys, values, out_ptr, numbers, out_values)
+    return out_ptr, numbers[:count], out_values[:count]

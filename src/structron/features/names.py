@@ -1,0 +1,173 @@
+"""Readable names of learned features, written by compiled code because a model has some hundred thousand of them.
+
+A name is a template and the texts of its atoms where the feature was first seen: `w[-1]|w[0]=the|dog`. Only the texts
+are stored, compressed in the model file; they are unpacked when somebody asks.
+"""
+
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from structron.features import atoms as a
+from structron.features.encode import Arrays, Batch, TemplateSet, which_templates
+from structron.kernels import compiled
+
+BAR, ZERO, LESS, SLASH, LETTER_S, GREATER = (ord(c) for c in "|0</s>")
+
+
+@dataclass(slots=True)
+class Names:
+    """One name per feature: a head (the template), and a text."""
+
+    heads: list[str]
+    head: np.ndarray  # uint16[features]
+    length: np.ndarray  # uint32[features]: of each text, in characters
+    text: str  # all texts, one after the other
+
+    def __len__(self) -> int:
+        return len(self.head)
+
+    def all(self) -> list[str]:
+        ends = np.cumsum(self.length, dtype=np.int64)
+        starts = ends - self.length
+        heads, text = self.heads, self.text
+        pieces = zip(self.head.tolist(), starts.tolist(), ends.tolist(), strict=True)
+        return [heads[h] + text[start:end] for h, start, end in pieces]
+
+    @classmethod
+    def of(cls, names: list[str]) -> "Names":
+        """Names that are given as they are."""
+        length = np.fromiter(map(len, names), np.uint32, len(names))
+        return cls([""], np.zeros(len(names), np.uint16), length, "".join(names))
+
+    def __add__(self, other: "Names") -> "Names":
+        heads = list(dict.fromkeys(self.heads + other.heads))
+        here = np.array([heads.index(h) for h in self.heads], np.uint16)
+        there = np.array([heads.index(h) for h in other.heads], np.uint16)
+        head = np.concatenate([here[self.head], there[other.head]])
+        return Names(heads, head, np.concatenate([self.length, other.length]), self.text + other.text)
+
+    def take(self, wanted: np.ndarray) -> "Names":
+        """The names of some of the features, in the given order."""
+        ends = np.cumsum(self.length, dtype=np.int64)
+        starts = ends - self.length
+        pieces = zip(starts[wanted].tolist(), ends[wanted].tolist(), strict=True)
+        text = "".join([self.text[start:end] for start, end in pieces])
+        return Names(self.heads, self.head[wanted], self.length[wanted], text)
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        packed = zlib.compress(self.text.encode("utf-8", "surrogatepass"), 6)
+        text = np.frombuffer(packed, np.uint8)
+        return {"name_head": self.head, "name_length": self.length, "name_text": text}
+
+    @classmethod
+    def from_tensors(cls, heads: list[str], tensors: dict[str, np.ndarray]) -> "Names":
+        text = zlib.decompress(tensors["name_text"].tobytes()).decode("utf-8", "surrogatepass")
+        return cls(heads, tensors["name_head"], tensors["name_length"], text)
+
+
+@compiled
+def put(out, k, code):
+    if k < out.shape[0]:
+        out[k] = code
+    return k + 1
+
+
+@compiled
+def put_edge(out, k, distance, end):
+    """<s1>, <s2> … before the sentence, </s1>, </s2> … after it."""
+    k = put(out, k, LESS)
+    if end:
+        k = put(out, k, SLASH)
+    k = put(out, k, LETTER_S)
+    if distance > 9:
+        k = put(out, k, ZERO + distance // 10 % 10)
+    return put(out, put(out, k, ZERO + distance % 10), GREATER)
+
+
+@compiled
+def put_class(out, k, code):
+    if code >= a.SHAPE_OTHER:
+        return put(out, k, code - a.SHAPE_OTHER)
+    return put(out, k, (88, 120, 100)[code - 1])
+
+
+@compiled
+def put_atom(out, k, kind, length, packed, t):
+    """The text of an atom for type t: `atom_text` in compiled code."""
+    codes, classes = packed.codes, packed.classes
+    start, stop = packed.offsets[t], packed.offsets[t + 1]
+    if kind == a.WHOLE or kind == a.PREFIX or kind == a.SUFFIX:
+        lo = stop - length if kind == a.SUFFIX else start
+        hi = start + length if kind == a.PREFIX else stop
+        for j in range(lo, hi):
+            k = put(out, k, codes[j])
+    elif kind == a.LOWER or kind == a.NORM:
+        for j in range(packed.lower_offsets[t], packed.lower_offsets[t + 1]):
+            digit = kind == a.NORM and packed.lower_classes[j] == 3
+            k = put(out, k, np.uint32(ZERO) if digit else packed.lower[j])
+    elif kind == a.SHAPE or kind == a.CLASS:
+        for j in range(start, stop):
+            if kind == a.SHAPE or j == start or classes[j] != classes[j - 1]:
+                k = put_class(out, k, classes[j])
+    else:
+        for code in (121, 101, 115):
+            k = put(out, k, code)
+    return k
+
+
+@compiled
+def put_names(arrays, kinds, lengths, packed, starts, tokens, templates, out, out_length):
+    """Write the text of every feature's atoms; returns the characters needed, all written if `out` is long enough.
+
+    packed: one `Packed` per column, in the order of `arrays.ids`.
+    """
+    k = 0
+    for f in range(tokens.shape[0]):
+        begin = k
+        i, t = tokens[f], templates[f]
+        s = np.searchsorted(starts, i, side="right") - 1
+        lo, hi = starts[s], starts[s + 1]
+        for q in range(arrays.first[t], arrays.first[t + 1]):
+            if q > arrays.first[t]:
+                k = put(out, k, BAR)
+            j = i + arrays.offset[q]
+            if j < lo:
+                k = put_edge(out, k, lo - j, False)
+            elif j >= hi:
+                k = put_edge(out, k, j - hi + 1, True)
+            else:
+                atom = arrays.atom[q]
+                column = arrays.column[atom]
+                k = put_atom(out, k, kinds[atom], lengths[atom], packed[column], arrays.ids[column, j])
+        out_length[f] = k - begin
+    return k
+
+
+def template_names(
+    templates: TemplateSet,
+    arrays: Arrays,
+    batch: Batch,
+    packed: dict[str, a.Packed],
+    keys: np.ndarray,
+    tokens: np.ndarray,
+) -> Names:
+    """The names of features that were first seen at the given tokens."""
+    heads = [f"{t}=" for t in templates.templates]
+    if not len(keys):
+        return Names(heads, np.empty(0, np.uint16), np.empty(0, np.uint32), "")
+    which = np.zeros(len(keys), np.int64)
+    which_templates(arrays, batch.starts, tokens, keys, which)
+    kinds = np.array([atom.kind for atom in templates.atoms], np.int64)
+    lengths = np.array([atom.length for atom in templates.atoms], np.int64)
+    columns = tuple(packed[c] for c in templates.columns)
+    length = np.zeros(len(keys), np.uint32)
+    out = np.empty(max(1, 24 * len(keys)), np.uint32)
+    args = (arrays, kinds, lengths, columns, batch.starts, tokens, which)
+    needed = put_names(*args, out, length)
+    if needed > len(out):
+        out = np.empty(needed, np.uint32)
+        put_names(*args, out, length)
+    text = out[:needed].tobytes().decode("utf-32-le", "surrogatepass")
+    return Names(heads, which.astype(np.uint16), length, text)

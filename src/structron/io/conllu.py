@@ -1,0 +1,54 @@
+"""CoNLL-U, the format of Universal Dependencies: ten columns between tabs, words numbered in every sentence.
+
+Lines for multiword tokens (``3-4``) and empty nodes (``8.1``) are no words of the basic tree: they stay in
+the text and out of the rows.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from structron.io.conll import BadLine, Line, Sentence, assemble, columns, is_blank, is_newdoc
+
+CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+
+_NOT_A_WORD = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)|(?:0|[1-9][0-9]*)\.[1-9][0-9]*")
+_WORD = re.compile("[1-9][0-9]*")
+
+
+def read_conllu(lines: Iterable[str], name: str) -> Iterator[Sentence]:
+    """The sentences of a CoNLL-U file."""
+    return assemble(lines, _line_parser(), name)
+
+
+def _line_parser() -> Callable[[str], list[str] | Line]:
+    expected = 1
+
+    def parse(text: str) -> list[str] | Line:
+        nonlocal expected
+        if text[0] == "#":
+            if is_newdoc(text):
+                expected = 1
+                return Line.BOUNDARY
+            return Line.OTHER
+        if is_blank(text):
+            expected = 1
+            return Line.BLANK
+        fields = text.rstrip("\r\n").split("\t")
+        if len(fields) != len(CONLLU_COLUMNS):
+            raise BadLine(f"{columns(len(fields))} between tabs where {len(CONLLU_COLUMNS)} were expected")
+        if fields[0] == str(expected):
+            expected += 1
+            return fields
+        _check_not_a_word(fields[0], expected)
+        return Line.OTHER
+
+    return parse
+
+
+def _check_not_a_word(identifier: str, expected: int) -> None:
+    """Refuse an id that is neither a multiword token's nor an empty node's."""
+    if _WORD.fullmatch(identifier):
+        raise BadLine(f"word id {identifier} where {expected} was expected")
+    match = _NOT_A_WORD.fullmatch(identifier)
+    if match is None or (match[1] and int(match[1]) > int(match[2])):
+        raise BadLine(f"malformed id {identifier!r}; expected a word id (3), a range (3-4) or an empty node (8.1)")

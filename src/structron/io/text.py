@@ -1,0 +1,262 @@
+"""Bytes in, bytes out: opening, decoding and atomic writing of files.
+
+Nothing here knows about columns or sentences. Reading streams (also gzip, recognised by its magic bytes
+because names lie) and splits lines on ``\\n`` alone, so that joining the lines gives the decoded file back.
+Writing goes to a temporary file in the target's folder that replaces the target only when it is whole: an
+interrupted run or a full disk never costs the user the file that was there before.
+"""
+
+import codecs
+import contextlib
+import gzip
+import io
+import os
+import secrets
+import stat
+import sys
+import zlib
+from collections.abc import Generator, Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO, TextIO, cast
+
+from structron.errors import StructronError
+
+_CHUNK = 1 << 16
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+def check_encoding(encoding: str) -> None:
+    """Refuse a name that is no text encoding, before any file is opened."""
+    try:
+        "".encode(encoding)
+    except (LookupError, ValueError):
+        raise StructronError(
+            f"unknown encoding {encoding!r}; expected a name such as utf-8, iso-8859-1 or utf-16"
+        ) from None
+
+
+def is_standard(path: str | Path) -> bool:
+    """Whether a path stands for standard input or output."""
+    return str(path) == "-"
+
+
+def display_name(path: str | Path) -> str:
+    """What error messages call an input."""
+    return "<stdin>" if is_standard(path) else str(path)
+
+
+def read_lines(path: str | Path, encoding: str = "utf-8") -> Generator[str, None, None]:
+    """The lines of a file with their line ends.
+
+    The file is opened by the call, not by the first `next`: a missing one is reported where it was named.
+    """
+    check_encoding(encoding)
+    name = display_name(path)
+    if is_standard(path):
+        return _decoded_lines(contextlib.nullcontext(cast(io.BufferedReader, sys.stdin.buffer)), name, encoding)
+    try:
+        return _decoded_lines(open(path, "rb"), name, encoding)
+    except OSError as error:
+        raise _unreadable(name, error) from None
+
+
+def _decoded_lines(
+    source: contextlib.AbstractContextManager[io.BufferedReader], name: str, encoding: str
+) -> Generator[str, None, None]:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    done = 0
+    partial: list[str] = []
+    with source as stream:
+        for chunk in chain(_chunks(stream, name), [None]):
+            before = decoder.getstate()
+            try:
+                text = decoder.decode(chunk or b"", final=chunk is None)
+            except UnicodeError as error:
+                decoder.setstate(before)
+                line = done + 1 + _newlines_before(error, decoder, chunk or b"")
+                raise StructronError(f"{name}:{line}: {_undecodable(error, encoding)}") from None
+            end = text.rfind("\n") + 1
+            if end:
+                whole = "".join([*partial, text[:end]])
+                partial = []
+                done += whole.count("\n")
+                yield from io.StringIO(whole, newline="\n")
+            partial.append(text[end:])
+    if rest := "".join(partial):
+        yield rest
+
+
+def _newlines_before(error: UnicodeError, decoder: codecs.IncrementalDecoder, chunk: bytes) -> int:
+    """How many lines of a chunk come before the byte that could not be decoded."""
+    if not isinstance(error, UnicodeDecodeError):
+        return 0
+    held_back = len(error.object) - len(chunk)
+    return decoder.decode(chunk[: max(error.start - held_back, 0)]).count("\n")
+
+
+def _undecodable(error: UnicodeError, encoding: str) -> str:
+    where = f" (byte 0x{error.object[error.start]:02x})" if isinstance(error, UnicodeDecodeError) else ""
+    other = "iso-8859-1" if codecs.lookup(encoding).name.startswith("utf-8") else "utf-8"
+    return f"not valid {encoding}{where}; give --encoding (for instance {other})"
+
+
+def _chunks(stream: io.BufferedReader, name: str) -> Iterator[bytes]:
+    """The content in pieces, as soon as a pipe delivers them, unpacked when it is gzip."""
+    try:
+        start = stream.read(len(_GZIP_MAGIC))
+        pieces = chain([start], iter(lambda: stream.read1(_CHUNK), b""))
+        yield from _unpacked(pieces) if start == _GZIP_MAGIC else pieces
+    except (zlib.error, EOFError) as error:
+        raise StructronError(f"{name}: damaged gzip file ({error}); expected a whole one") from None
+    except OSError as error:
+        raise _unreadable(name, error) from None
+
+
+def _unpacked(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Gzip members one after the other; zero bytes between or after them are padding, as `gzip` has it."""
+    member = zlib.decompressobj(wbits=31)
+    for piece in pieces:
+        while piece:
+            if member.eof:
+                piece = piece.lstrip(b"\0")
+                if not piece:
+                    break
+                member = zlib.decompressobj(wbits=31)
+            yield member.decompress(piece)
+            piece = member.unused_data
+    if not member.eof:
+        raise EOFError("it ends too early")
+
+
+def _unreadable(name: str, error: OSError) -> StructronError:
+    return StructronError(f"{name}: cannot be read ({_reason(error)}); expected a file")
+
+
+def _unwritable(name: str, error: OSError) -> StructronError:
+    return StructronError(f"{name}: could not be written ({_reason(error)})")
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+def check_writable(path: str | Path | None) -> None:
+    """Refuse an output path that cannot work, so that hours of training do not end in a typing mistake."""
+    if path is None or is_standard(path):
+        return
+    target = os.path.realpath(path)
+    folder = os.path.dirname(target)
+    if os.path.isdir(target):
+        raise StructronError(f"{path}: is a folder; expected the name of a file to write")
+    if not os.path.isdir(folder):
+        raise StructronError(f"{path}: there is no folder {Path(path).parent}; create it first")
+    existing = os.path.exists(target)
+    needed = [target] * existing + [folder] * (not _is_device(target))
+    if not all(os.access(place, os.W_OK) for place in needed):
+        raise StructronError(f"{path}: no permission to write; expected a writable file in a writable folder")
+
+
+def _is_device(target: str) -> bool:
+    """Terminals, pipes and /dev/null must be written to, not replaced by a file."""
+    return os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode)
+
+
+@contextlib.contextmanager
+def _atomic(path: str | Path) -> Iterator[BinaryIO]:
+    """A binary file that takes the target's place, with its permissions, when the block ends well."""
+    check_writable(path)
+    target = os.path.realpath(path)
+    temporary = os.path.join(os.path.dirname(target), f".structron-{secrets.token_hex(8)}.tmp")
+    device = _is_device(target)
+    try:
+        with open(target if device else temporary, "wb" if device else "xb") as stream:
+            if not device and os.path.exists(target):
+                os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
+            yield stream
+            stream.flush()
+            if not device:
+                os.fsync(stream.fileno())
+        if not device:
+            os.replace(temporary, target)
+            _sync_folder(os.path.dirname(target))
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        # An error of the writing itself names no file, or one of these two; any other is the caller's own.
+        if isinstance(error, OSError) and error.filename in (None, temporary, target):
+            raise _unwritable(str(path), error) from None
+        raise
+
+
+def _sync_folder(folder: str) -> None:
+    """Make the new name durable; some file systems cannot, and then the rename alone has to do."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def atomic_write_bytes(path: str | Path, content: bytes | Iterable[bytes]) -> None:
+    """Write a binary file whole or not at all; the file that was there stays until then."""
+    with _atomic(path) as stream:
+        for piece in [content] if isinstance(content, bytes | bytearray | memoryview) else content:
+            stream.write(piece)
+
+
+@contextlib.contextmanager
+def open_output(path: str | Path | None, encoding: str = "utf-8") -> Iterator[TextIO]:
+    """A text writer that translates nothing: standard output for None or "-", else a file.
+
+    The file appears when the block ends well. A name in ``.gz`` makes it gzip, without a time stamp so that
+    equal content gives equal bytes.
+    """
+    check_encoding(encoding)
+    name = "<stdout>" if path is None or is_standard(path) else str(path)
+    opened = _standard_output(encoding) if name == "<stdout>" else _output_file(name, encoding)
+    try:
+        with opened as writer:
+            yield writer
+    except UnicodeEncodeError as error:
+        character = error.object[error.start]
+        raise StructronError(
+            f"{name}: {character!r} (U+{ord(character):04X}) cannot be written as {encoding}; "
+            "give --encoding (for instance utf-8)"
+        ) from None
+
+
+@contextlib.contextmanager
+def _output_file(path: str, encoding: str) -> Iterator[TextIO]:
+    with _atomic(path) as raw, contextlib.ExitStack() as packing:
+        stream = raw
+        if path.lower().endswith(".gz"):
+            packed = gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0)
+            stream = cast(BinaryIO, packing.enter_context(packed))
+        with _detached(stream, encoding) as writer:
+            yield writer
+
+
+@contextlib.contextmanager
+def _standard_output(encoding: str) -> Iterator[TextIO]:
+    """Standard output in the asked encoding, left open at the end."""
+    sys.stdout.flush()
+    buffer = getattr(sys.stdout, "buffer", None)
+    try:
+        with contextlib.nullcontext(sys.stdout) if buffer is None else _detached(buffer, encoding) as writer:
+            yield writer
+    except OSError as error:
+        if isinstance(error, BrokenPipeError) or error.filename is not None:
+            raise
+        raise _unwritable("<stdout>", error) from None
+
+
+@contextlib.contextmanager
+def _detached(stream: BinaryIO, encoding: str) -> Iterator[TextIO]:
+    """A text layer that leaves its stream open: whoever opened that decides what becomes of it."""
+    writer = io.TextIOWrapper(stream, encoding=encoding, newline="", write_through=True)
+    try:
+        yield writer
+    finally:
+        writer.detach()

@@ -1,0 +1,76 @@
+"""Model files: safetensors (nothing in it can be executed) with one JSON header, a version and a checksum.
+
+A file is read whole and checked before any of it is used, and written under a temporary name until complete, so a
+truncated, damaged or foreign file gives one clear line and an interrupted save leaves the old model in place.
+"""
+
+import hashlib
+import json
+import os
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structron._version import __version__
+from structron.errors import StructronError
+from structron.io import atomic_write_bytes
+
+FORMAT = 1
+KEY = "structron"
+
+Tensors = dict[str, np.ndarray]
+
+
+def _digest(header: dict, tensors: Tensors) -> str:
+    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for name in sorted(tensors):
+        array = np.ascontiguousarray(tensors[name])
+        digest.update(f"{name}:{array.dtype.str}:{array.shape}".encode())
+        digest.update(array.data if array.size else b"")
+    return digest.hexdigest()
+
+
+def save(path: str | Path, header: dict[str, Any], tensors: Tensors) -> None:
+    """Write a model file atomically."""
+    import safetensors.numpy
+
+    header = json.loads(json.dumps({**header, "format": FORMAT, "version": __version__}))
+    tensors = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+    checksum = _digest(header, tensors)
+    metadata = {KEY: json.dumps(header, sort_keys=True), "checksum": checksum}
+    atomic_write_bytes(path, safetensors.numpy.save(tensors, metadata))
+
+
+def load(path: str | Path) -> tuple[dict[str, Any], Tensors]:
+    """Read a model file and check it; every defect is a StructronError that names the file."""
+    import safetensors.numpy
+
+    if os.path.isdir(path):
+        raise StructronError(f"{path}: is a folder; expected a model file")
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise StructronError(f"{path}: cannot read the model: {error.strerror}") from None
+    try:
+        (length,) = struct.unpack("<Q", data[:8])
+        metadata = json.loads(data[8 : 8 + length])["__metadata__"] if 8 + length <= len(data) else None
+        header = json.loads(metadata[KEY])
+        known = int(header["format"])
+    except (struct.error, ValueError, KeyError, TypeError, RecursionError):
+        raise StructronError(
+            f"{path}: not a structron model, or cut off; expected a file made by 'structron train'"
+        ) from None
+    if known > FORMAT:
+        made = header.get("version", "unknown")
+        raise StructronError(
+            f"{path}: made by structron {made} (format {known}); this version reads up to {FORMAT}: upgrade"
+        )
+    try:
+        tensors = safetensors.numpy.load(data)
+    except Exception as error:
+        raise StructronError(f"{path}: damaged model file ({error})") from None
+    if _digest(header, tensors) != metadata.get("checksum"):
+        raise StructronError(f"{path}: damaged model file (checksum differs); train it again or restore a copy")
+    return header, tensors

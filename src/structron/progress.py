@@ -1,0 +1,76 @@
+"""What a user sees while training: a live bar on a terminal, one plain line a pass elsewhere, and a JSON-lines log."""
+
+import json
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+from structron.errors import StructronError
+
+
+def pass_line(record: dict[str, Any], passes: int, best: bool) -> str:
+    """One pass in one line."""
+    width = len(str(passes))
+    parts = [f"pass {record['pass']:>{width}}/{passes}", f"updates {record['updates']:>6}"]
+    parts.append(f"wrong {100 * record['wrong_tokens'] / max(record['tokens'], 1):5.2f} %")
+    if "dev" in record:
+        parts.append(f"dev {record['dev']:.2f}{' *' if best else '  '}")
+    parts.append(f"{record['tokens_per_second'] / 1000:.0f}k tokens/s")
+    return "  ".join(parts)
+
+
+class Progress:
+    """Shows nothing unless told to; `log` gets every pass as a line of JSON as soon as it is done."""
+
+    def __init__(
+        self, show: bool = False, log: str | Path | None = None, stream: IO[str] | None = None, append: bool = False
+    ):
+        self.show = show
+        self.stream = stream or sys.stderr
+        self.log: IO[str] | None = None
+        if log is not None:
+            try:
+                self.log = open(log, "a" if append else "w", encoding="utf-8")
+            except OSError as error:
+                raise StructronError(f"{log}: cannot write the log: {error.strerror}") from None
+        self.bar: Any = None
+        self.task: Any = None
+
+    def note(self, text: str) -> None:
+        """A line of its own."""
+        if self.show:
+            if self.bar is not None:
+                self.bar.console.print(text, markup=False, highlight=False)
+            else:
+                print(text, file=self.stream, flush=True)
+
+    def begin_pass(self, number: int, passes: int, examples: int) -> None:
+        if not (self.show and self.stream.isatty()):
+            return
+        if self.bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+            from rich.progress import Progress as Bar
+
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+            self.bar = Bar(*columns, console=Console(file=self.stream), transient=True)
+            self.bar.start()
+            self.task = self.bar.add_task("")
+        self.bar.reset(self.task, total=examples, description=f"pass {number}/{passes}")
+
+    def advance(self, done: int) -> None:
+        if self.bar is not None:
+            self.bar.update(self.task, completed=done)
+
+    def pass_done(self, record: dict[str, Any], passes: int, best: bool) -> None:
+        self.note(pass_line(record, passes, best))
+        if self.log is not None:
+            print(json.dumps(record), file=self.log, flush=True)
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+            self.bar = None
+        if self.log is not None:
+            self.log.close()
+            self.log = None

@@ -1,0 +1,150 @@
+"""What the chain searches share: the arrays of encoded sentences and weights, and the scores they give.
+
+A labelling y of a sentence x scores
+
+    sum_i  node_i(y_i) + T1(y_{i-1}, y_i) + pairs_i(y_{i-1}, y_i)  [+ T2(y_{i-2}, y_{i-1}, y_i) at order 2]
+
+Every weight lives in a row of one matrix `w`, a column per label: features, the label bigram, the label trigram and
+features paired with the previous label. Previous labels count from 1; 0 is the start of the sentence.
+
+    rows 0 … P-1             T1: previous label p                        P = labels + 1
+    rows P … P+P*P-1         T2: labels (p2, p), row P + p2*P + p        order 2 only
+    then                     one row per feature, or per (paired feature, previous label)
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from structron.kernels import compiled
+
+FORBIDDEN = np.float32(-1e12)
+"""A forbidden label or transition: worse than any score, better than breaking a forced label."""
+FORCED_OUT = np.float32(-1e18)
+"""Every label but the one that the user forced."""
+
+
+class Chains(NamedTuple):
+    """Encoded sentences. A feature number indexes `Weights.row_of`, a paired one `Weights.block_of`."""
+
+    starts: np.ndarray  # int64[sentences + 1]: tokens of sentence s are starts[s] … starts[s+1]-1
+    ptr: np.ndarray  # int64[tokens + 1]: features of token i are numbers[ptr[i]:ptr[i+1]]
+    numbers: np.ndarray  # int32[features]
+    values: np.ndarray  # float32[features], or empty when every value is 1
+    pair_ptr: np.ndarray  # int64[tokens + 1], or empty without paired features
+    pair_numbers: np.ndarray  # int32[paired features]
+    mask_of: np.ndarray  # int32[tokens]: row of `Weights.masks`, 0 = all labels; or empty
+
+
+class Weights(NamedTuple):
+    """Weights as the kernels see them; rows and blocks that no update has touched do not exist yet (-1)."""
+
+    w: np.ndarray  # float32[rows, stride]
+    u: np.ndarray  # float64[rows, stride]: sum of (t-1) * update, for the exact mean; empty when not learning
+    row_of: np.ndarray  # int32[feature numbers]
+    block_of: np.ndarray  # int32[paired feature numbers]
+    block_rows: np.ndarray  # int32[blocks, P]: row for each previous label
+    size: np.ndarray  # int64[2]: rows and blocks in use
+    penalty: np.ndarray  # float32[P, stride]: 0 or FORBIDDEN for each transition
+    masks: np.ndarray  # float32[masks, stride]: 0, FORBIDDEN or FORCED_OUT for each label
+
+
+class Work(NamedTuple):
+    """Scratch memory for the longest sentence of a batch, so that no sentence allocates."""
+
+    node: np.ndarray  # float32[n, stride]
+    alpha: np.ndarray  # float32[n, stride] at order 1, float32[n * L, stride] at order 2
+    t1: np.ndarray  # float32[P, stride]: T1 with penalties
+    edge: np.ndarray  # float32[P, stride]: T1 plus the paired features of one token
+    hi: np.ndarray  # float32[P * (P + 1), ]: largest weight of each transition row
+    lo: np.ndarray  # the smallest
+    leader: np.ndarray  # float32[stride]: order 2, the best score before each label
+    needed: np.ndarray  # float32[stride]: what another must be able to reach
+    z: np.ndarray  # int64[n]: the best labels
+
+
+def make_work(longest: int, labels: int, stride: int, order: int) -> Work:
+    n, p = max(longest, 1), labels + 1
+    bounds = p + p * p if order == 2 else p
+    return Work(
+        node=np.zeros((n, stride), np.float32),
+        alpha=np.zeros((n * labels if order == 2 else n, stride), np.float32),
+        t1=np.zeros((p, stride), np.float32),
+        edge=np.zeros((p, stride), np.float32),
+        hi=np.zeros(bounds, np.float32),
+        lo=np.zeros(bounds, np.float32),
+        leader=np.zeros(stride, np.float32),
+        needed=np.zeros(stride, np.float32),
+        z=np.zeros(n, np.int64),
+    )
+
+
+@compiled
+def row_bounds(matrix, row, labels, k, hi, lo):
+    """The largest and smallest weight of a transition row: what lets Viterbi skip it without losing exactness."""
+    top = bottom = matrix[row, 0]
+    for y in range(1, labels):
+        v = matrix[row, y]
+        top = max(top, v)
+        bottom = min(bottom, v)
+    hi[k], lo[k] = top, bottom
+
+
+@compiled
+def load_transitions(weights, labels, work):
+    """T1 with its penalties and bounds: once per sentence while learning, once per batch otherwise."""
+    stride = weights.w.shape[1]
+    for p in range(labels + 1):
+        for y in range(stride):
+            work.t1[p, y] = weights.w[p, y] + weights.penalty[p, y]
+        row_bounds(work.t1, p, labels, p, work.hi, work.lo)
+
+
+@compiled
+def load_trigrams(weights, labels, work):
+    """The bounds of every T2 row; while learning only the rows of an update are done again."""
+    first = labels + 1
+    for row in range(first, first + first * first):
+        row_bounds(weights.w, row, labels, row, work.hi, work.lo)
+
+
+@compiled
+def score_nodes(chains, weights, start, n, node):
+    """node[i, y] = the features of token i under label y, plus the token's mask."""
+    w, row_of, ptr, numbers, values = weights.w, weights.row_of, chains.ptr, chains.numbers, chains.values
+    stride = w.shape[1]
+    weighted = values.shape[0] > 0
+    masked = chains.mask_of.shape[0] > 0
+    for i in range(n):
+        for y in range(stride):
+            node[i, y] = np.float32(0)
+        for k in range(ptr[start + i], ptr[start + i + 1]):
+            row = row_of[numbers[k]]
+            if row >= 0:
+                if weighted:
+                    value = values[k]
+                    for y in range(stride):
+                        node[i, y] += value * w[row, y]
+                else:
+                    for y in range(stride):
+                        node[i, y] += w[row, y]
+        if masked and chains.mask_of[start + i] > 0:
+            mask = chains.mask_of[start + i]
+            for y in range(stride):
+                node[i, y] += weights.masks[mask, y]
+
+
+@compiled
+def score_edges(chains, weights, token, t1, edge):
+    """edge[p, y] = T1 plus the token's paired features."""
+    w, block_rows = weights.w, weights.block_rows
+    edge[:] = t1
+    for k in range(chains.pair_ptr[token], chains.pair_ptr[token + 1]):
+        block = weights.block_of[chains.pair_numbers[k]]
+        if block < 0:
+            continue
+        for p in range(edge.shape[0]):
+            row = block_rows[block, p]
+            if row >= 0:
+                for y in range(edge.shape[1]):
+                    edge[p, y] += w[row, y]

@@ -1,0 +1,356 @@
+"""The estimator behind every chain task: fit, predict, score, save, with scikit-learn's conventions.
+
+Parameters stand in `__init__` under their own names; what was learned has a trailing underscore.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from structron import schemes
+from structron._version import __version__
+from structron.errors import StructronError, unknown
+from structron.features.extract import ComputedAtom, TemplateExtractor, flatten
+from structron.features.gazetteer import Gazetteer
+from structron.features.templates import load_templates
+from structron.progress import Progress
+from structron.tasks.chain_learner import ChainLearner, Start, make_dictionary
+from structron.tasks.chain_model import ChainModel, Prepared
+from structron.train import Options, train
+
+AVERAGES = ("mean", "none", "voted")
+WORD_COLUMNS = ("word", "form", "w")
+
+Sentences = Sequence[Sequence]
+
+
+def default_columns(width: int) -> list[str]:
+    """Names for the columns of a file that nobody named: word, pos, …, label."""
+    middle = ["pos", *(f"column{k}" for k in range(3, width))]
+    return ["word", *middle[: max(width - 2, 0)], "label"][: max(width, 1)]
+
+
+class ChainLabeler:
+    """Learns one label per token with the averaged structured perceptron and exact search (Collins 2002).
+
+    order: 1 or 2, how many labels before a label can count.   passes: over the training data.
+    average: mean (of all weights after every example), none, or voted (exact, for small data).
+    templates: a preset's name, a file, or a list of texts.   columns, label: names of a token's columns.
+    cutoff: features seen less often are left out.   patience: stop after that many passes without gain on dev.
+    tag_dictionary: words seen that often only get labels they were seen with (0 = off).
+    constrain: never give chunk labels in an illegal order.   forbid: further (label, next label) pairs to rule out.
+    gazetteers: {TYPE: file, files or Gazetteer}.   atoms: {name: function(sentence, position) -> text}.
+    """
+
+    task: ClassVar[str] = "labeler"
+    metric: ClassVar[str] = "accuracy"
+    default_templates: ClassVar[dict[str, str]] = {}
+
+    def __init__(
+        self,
+        order: int = 1,
+        passes: int = 10,
+        average: str = "mean",
+        templates: Any = "default",
+        columns: Sequence[str] | None = None,
+        label: str | None = None,
+        cutoff: int = 0,
+        seed: int = 1,
+        shuffle: bool = True,
+        patience: int = 0,
+        tag_dictionary: int = 0,
+        constrain: bool = True,
+        forbid: Iterable[tuple[str, str]] = (),
+        gazetteers: Mapping[str, Any] | None = None,
+        atoms: Mapping[str, ComputedAtom] | None = None,
+        jobs: int = 1,
+        verbose: bool = False,
+    ):
+        self.order, self.passes, self.average, self.templates = order, passes, average, templates
+        self.columns, self.label, self.cutoff, self.seed, self.shuffle = columns, label, cutoff, seed, shuffle
+        self.patience, self.tag_dictionary, self.constrain, self.forbid = patience, tag_dictionary, constrain, forbid
+        self.gazetteers, self.atoms, self.jobs, self.verbose = gazetteers, atoms, jobs, verbose
+
+    # -- training ------------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        sentences: Sentences,
+        dev: Sentences | None = None,
+        checkpoint: str | Path | None = None,
+        resume: bool = False,
+        progress: Progress | None = None,
+    ) -> "ChainLabeler":
+        """Learn from labelled sentences; with `dev` the best pass on it is kept."""
+        return self._fit(sentences, dev, None, checkpoint, resume, progress)
+
+    def partial_fit(
+        self, sentences: Sentences, dev: Sentences | None = None, progress: Progress | None = None
+    ) -> "ChainLabeler":
+        """Go on learning with more sentences, which may bring new features and new labels."""
+        start = None
+        if hasattr(self, "learner_"):
+            start = self.learner_.as_start()
+        elif hasattr(self, "model_"):
+            start = Start.of_model(self.model_)
+        return self._fit(sentences, dev, start, None, False, progress)
+
+    def _fit(
+        self,
+        sentences: Sentences,
+        dev: Sentences | None,
+        start: Start | None,
+        checkpoint: str | Path | None,
+        resume: bool,
+        progress: Progress | None,
+    ) -> "ChainLabeler":
+        self._check_parameters()
+        options = Options(
+            passes=self.passes,
+            seed=self.seed,
+            shuffle=self.shuffle,
+            patience=self.patience,
+            checkpoint=Path(checkpoint) if checkpoint else None,
+            resume=resume,
+        )
+        sentences = sentences if isinstance(sentences, list) else list(sentences)
+        if start is None:
+            self.extractor_ = self._make_extractor(sentences)
+        prepared = self.extractor_.prepare(sentences)
+        learner = self._make_learner(prepared, self._gold(sentences, "training data"), start)
+        progress = progress or Progress(show=self.verbose)
+        for note in self.notes_:
+            progress.note(note)
+        score = None
+        if dev is not None:
+            ready, gold = self.extractor_.prepare(dev), split(self._gold(dev, "dev data"), dev)
+
+            def score(model: ChainModel) -> float:
+                return self._metric(gold, self._labels(model, ready))
+
+        result = train(learner, options, score, progress, self._save_model, self._load_model)
+        self.model_, self.history_, self.best_pass_ = result.model, result.history, result.best_pass
+        self.stopped_, self.learner_ = result.stopped, learner
+        self.signature_ = self._signature()
+        return self
+
+    def _check_parameters(self) -> None:
+        if self.order not in (1, 2):
+            raise unknown("order", self.order, (1, 2))
+        if self.average not in AVERAGES:
+            raise unknown("average", self.average, AVERAGES)
+        for name in ("cutoff", "tag_dictionary"):
+            if getattr(self, name) < 0:
+                raise StructronError(f"{name}: {getattr(self, name)}; expected 0 or more")
+        if self.jobs < 1:
+            raise StructronError(f"jobs: {self.jobs}; expected at least 1")
+
+    def _make_extractor(self, sentences: Sentences) -> TemplateExtractor:
+        first = next((token for sentence in sentences for token in sentence), None)
+        if first is None:
+            raise StructronError("training data: no sentences; expected at least one with words")
+        if isinstance(first, str):
+            raise StructronError("training data: tokens are strings; expected rows that end in the label")
+        names = list(self.columns) if self.columns else default_columns(len(first))
+        if len(set(names)) < len(names):
+            raise StructronError(f"columns: {', '.join(names)}: a name stands twice")
+        label = self.label or names[-1]
+        if label not in names:
+            raise unknown("label column", label, names)
+        word = next((c for c in WORD_COLUMNS if c in names), names[0])
+        if word == label:
+            raise StructronError(f"columns: {', '.join(names)}: the label cannot be the word; expected word,…,label")
+        source = self.templates
+        if source == "default":
+            source = self._default_templates(names)
+        gazetteers = [_gazetteer(name, given) for name, given in (self.gazetteers or {}).items()]
+        return TemplateExtractor(names, label, load_templates(source), word, gazetteers, self.atoms)
+
+    def _default_templates(self, columns: list[str]) -> str:
+        """The preset for these columns: richer where the file has more."""
+        return next(preset for column, preset in self.default_templates.items() if column in (*columns, ""))
+
+    def _make_learner(self, prepared: Prepared, gold: list[str], start: Start | None) -> ChainLearner:
+        """Number the labels, settle the constraints, number the features."""
+        old = start.labels if start else []
+        labels = [*old, *sorted(set(gold) - set(old))]
+        if len(labels) < 2:
+            raise StructronError(f"training data: one label only ({labels[0]}); expected two or more")
+        index = {label: y for y, label in enumerate(labels)}
+        numbers = np.fromiter(map(index.__getitem__, gold), np.int64, len(gold))
+        allowed, learning = self._allowed(labels, numbers, gold, prepared.starts)
+        dictionary = make_dictionary(prepared, numbers, len(labels), self.tag_dictionary)
+        if start is not None:
+            dictionary = self.model_.dictionary.merged(dictionary, len(labels))
+        return ChainLearner(
+            prepared, numbers, labels, self.order, allowed, learning, dictionary, self.cutoff, self.average, start
+        )
+
+    def _allowed(
+        self, labels: list[str], numbers: np.ndarray, gold: list[str], starts: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """bool[P, L] twice: transitions allowed in output, and while learning (there also all that gold has)."""
+        self.notes_: list[str] = []
+        allowed = np.ones((len(labels) + 1, len(labels)), bool)
+        sequences = [gold[lo:hi] for lo, hi in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)]
+        self.scheme_ = schemes.detect(sequences) if self._chunks() else None
+        if self.constrain and self.scheme_:
+            for p, previous in enumerate([None, *labels]):
+                allowed[p] = [schemes.allowed(previous, label, self.scheme_) for label in labels]
+        for pair in self.forbid:
+            for label in pair:
+                if label not in labels:
+                    raise unknown("label in a forbidden transition", label, labels)
+            allowed[labels.index(pair[0]) + 1, labels.index(pair[1])] = False
+        for p in np.flatnonzero(~allowed.any(axis=1)):
+            name = "the start of a sentence" if p == 0 else repr(labels[p - 1])
+            raise StructronError(f"forbidden transitions: nothing may follow {name}")
+        previous = np.zeros(len(numbers), np.int64)
+        previous[1:] = numbers[:-1] + 1
+        previous[starts[:-1][np.diff(starts) > 0]] = 0
+        illegal = int((~allowed[previous, numbers]).sum())
+        if illegal:
+            self.notes_.append(f"{illegal} forbidden transitions in the training labels, learned from as they are")
+        learning = allowed.copy()
+        learning[previous, numbers] = True
+        return allowed, learning
+
+    def _chunks(self) -> bool:
+        """Whether the labels are chunk labels, to be kept in a legal order."""
+        return self.metric == "f1"
+
+    def _gold(self, sentences: Sentences, what: str) -> list[str]:
+        """The label column, flat."""
+        extractor = self.extractor_
+        tokens, names = flatten(sentences, extractor.columns, extractor.label, extractor.word)
+        if extractor.label not in names:
+            raise StructronError(f"{what}: no column {extractor.label!r}; the tokens have: {', '.join(names)}")
+        place = names.index(extractor.label)
+        return [row[place] for row in tokens]
+
+    # -- using ---------------------------------------------------------------------------------------------------
+
+    def _check_fitted(self) -> ChainModel:
+        if not hasattr(self, "model_"):
+            raise StructronError(f"this {type(self).__name__} is not trained yet; call fit first or load a model")
+        return self.model_
+
+    def _labels(self, model: ChainModel, prepared: Prepared, jobs: int | None = None) -> list[list[str]]:
+        out, _, _ = model.decode(prepared, jobs or self.jobs)
+        return spell(out, model.labels, prepared.starts)
+
+    def predict(
+        self,
+        sentences: Sentences,
+        forced: Sequence[Sequence[str | None]] | None = None,
+        jobs: int | None = None,
+    ) -> list[list[str]]:
+        """The best labels. `forced` fixes the labels of given tokens (None = free)."""
+        return self.predict_with_margins(sentences, forced, jobs, margins=False)[0]
+
+    def predict_with_margins(
+        self,
+        sentences: Sentences,
+        forced: Sequence[Sequence[str | None]] | None = None,
+        jobs: int | None = None,
+        margins: bool = True,
+    ) -> tuple[list[list[str]], list[list[float]]]:
+        """Labels, and for each token by how much they beat the best labelling with another label there."""
+        model = self._check_fitted()
+        sentences = sentences if isinstance(sentences, list) else list(sentences)
+        prepared = self.extractor_.prepare(sentences)
+        fixed = None if forced is None else self._forced(model, sentences, forced)
+        out, _, sure = model.decode(prepared, jobs or self.jobs, fixed, margins)
+        return spell(out, model.labels, prepared.starts), split(sure.tolist(), sentences) if margins else []
+
+    def _forced(self, model: ChainModel, sentences: Sentences, forced: Sequence[Sequence[str | None]]) -> np.ndarray:
+        index: dict[str | None, int] = {label: y for y, label in enumerate(model.labels)}
+        index[None] = -1
+        if [len(labels) for labels in forced] != [len(sentence) for sentence in sentences]:
+            raise StructronError("forced labels: lengths differ from the sentences'; expected one (or None) per token")
+        try:
+            return np.array([index[label] for labels in forced for label in labels], np.int64)
+        except KeyError as error:
+            raise unknown("forced label", error.args[0], model.labels) from None
+
+    def evaluate(self, sentences: Sentences, jobs: int | None = None) -> Any:
+        """All scores on labelled sentences: `ChunkScores` or `AccuracyScores`."""
+        from structron.evaluate import accuracy_scores, chunk_scores
+
+        model = self._check_fitted()
+        sentences = sentences if isinstance(sentences, list) else list(sentences)
+        gold = split(self._gold(sentences, "data"), sentences)
+        prepared = self.extractor_.prepare(sentences)
+        guess = self._labels(model, prepared, jobs)
+        if self.metric == "f1":
+            return chunk_scores(gold, guess)
+        known = dict(zip(prepared.word_types, (model.dictionary.find(prepared.word_types) >= 0).tolist(), strict=True))
+        words = [prepared.word_types[k] for k in prepared.word_ids.tolist()]
+        return accuracy_scores(split(words, sentences), gold, guess, known.__getitem__)
+
+    def score(self, sentences: Sentences) -> float:
+        """The task's main score on labelled sentences, in per cent."""
+        return getattr(self.evaluate(sentences), self.metric)
+
+    def _metric(self, gold: list[list[str]], guess: list[list[str]]) -> float:
+        from structron.evaluate import chunk_scores
+
+        if self.metric == "f1":
+            return chunk_scores(gold, guess).f1
+        right = sum(a == b for g, h in zip(gold, guess, strict=True) for a, b in zip(g, h, strict=True))
+        return 100 * right / max(1, sum(map(len, gold)))
+
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    def _signature(self) -> str:
+        """What a score needs to be reproduced."""
+        parts = [f"structron {__version__}", self.task, "update standard", f"search viterbi-{self.order}"]
+        parts += [f"average {self.average}", f"passes {self.best_pass_}/{self.passes}", f"seed {self.seed}"]
+        parts += [
+            f"features {len(self.model_.keys) + len(self.model_.block_keys)}",
+            f"labels {len(self.model_.labels)}",
+        ]
+        return " | ".join(parts)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model file, atomically."""
+        self._check_fitted()
+        self._save_model(self.model_, Path(path))
+
+    def _save_model(self, model: ChainModel, path: Path) -> None:
+        from structron import modelfile
+        from structron.tasks.storage import header_of, tensors_of
+
+        modelfile.save(path, header_of(self, model), tensors_of(self, model))
+
+    def _load_model(self, path: Path) -> ChainModel:
+        from structron.tasks.storage import load
+
+        return load(path, atoms=self.atoms).model_
+
+
+def spell(out: np.ndarray, labels: list[str], starts: np.ndarray) -> list[list[str]]:
+    """Label numbers as lists of labels."""
+    flat = np.array(labels, dtype=object)[out].tolist()
+    bounds = starts.tolist()
+    return [flat[lo:hi] for lo, hi in zip(bounds, bounds[1:], strict=False)]
+
+
+def split(flat: list, sentences: Sentences) -> list[list]:
+    """Cut a flat list into pieces as long as the sentences."""
+    found, lo = [], 0
+    for sentence in sentences:
+        found.append(flat[lo : lo + len(sentence)])
+        lo += len(sentence)
+    return found
+
+
+def _gazetteer(name: str, given: Any) -> Gazetteer:
+    if isinstance(given, Gazetteer):
+        return given
+    return Gazetteer.from_files(name, [given] if isinstance(given, str | Path) else list(given))
+
+
+Metric = Callable[[list[list[str]], list[list[str]]], float]

@@ -1,0 +1,89 @@
+"""A labeller to and from a model file: parameters in the header, arrays in the tensors, no code."""
+
+import inspect
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structron import modelfile
+from structron.errors import StructronError, unknown
+from structron.features.extract import ComputedAtom, TemplateExtractor
+from structron.features.gazetteer import Gazetteer
+from structron.features.templates import parse_templates
+from structron.tasks.chain_model import ChainModel
+from structron.tasks.chunker import Chunker
+from structron.tasks.labeler import ChainLabeler
+from structron.tasks.tagger import Tagger
+
+TASKS: dict[str, type[ChainLabeler]] = {"tagger": Tagger, "chunker": Chunker}
+NOT_STORED = ("templates", "gazetteers", "atoms", "forbid", "verbose", "jobs")
+
+
+def parameters(labeler: ChainLabeler) -> dict[str, Any]:
+    """The constructor's parameters and their present values."""
+    names = [name for name in inspect.signature(type(labeler).__init__).parameters if name != "self"]
+    return {name: getattr(labeler, name) for name in names}
+
+
+def header_of(labeler: ChainLabeler, model: ChainModel) -> dict[str, Any]:
+    extractor = labeler.extractor_
+    options = {name: value for name, value in parameters(labeler).items() if name not in NOT_STORED}
+    options["columns"], options["label"] = extractor.columns, extractor.label
+    return {
+        "task": labeler.task,
+        "options": options,
+        "word": extractor.word,
+        "templates": [str(t) for t in extractor.templates],
+        "gazetteers": [[g.name, g.lowercase] for g in extractor.gazetteers.values()],
+        "atoms": sorted(extractor.atoms),
+        "scheme": labeler.scheme_,
+        "history": getattr(labeler, "history_", []),
+        "best_pass": getattr(labeler, "best_pass_", 0),
+        "stopped": getattr(labeler, "stopped_", ""),
+        "signature": getattr(labeler, "signature_", ""),
+        "source": getattr(labeler, "source_", {}),
+        **model.header(),
+    }
+
+
+def tensors_of(labeler: ChainLabeler, model: ChainModel) -> dict[str, np.ndarray]:
+    tensors = model.tensors()
+    for k, gazetteer in enumerate(labeler.extractor_.gazetteers.values()):
+        packed = zlib.compress("\n".join(gazetteer.phrases()).encode())
+        tensors[f"gazetteer_{k}"] = np.frombuffer(packed, np.uint8)
+    return tensors
+
+
+def load(path: str | Path, atoms: Mapping[str, ComputedAtom] | None = None, task: str | None = None) -> ChainLabeler:
+    """Read a model file. Functions given as `atoms` in training are code, are not in the file, and are given again."""
+    header, tensors = modelfile.load(path)
+    found = header.get("task")
+    if task is not None and found != task:
+        raise StructronError(f"{path}: a {found} model; expected a {task} model")
+    if found not in TASKS:
+        raise StructronError(f"{path}: {unknown('task', found, TASKS)}")
+    missing = set(header["atoms"]) - set(atoms or {})
+    if missing:
+        raise StructronError(
+            f"{path}: give the functions of its atoms again: load(path, atoms={{{', '.join(sorted(missing))}: …}})"
+        )
+    try:
+        labeler = TASKS[found](**header["options"])
+        gazetteers = []
+        for k, (name, lowercase) in enumerate(header["gazetteers"]):
+            phrases = zlib.decompress(tensors[f"gazetteer_{k}"].tobytes()).decode().split("\n")
+            gazetteers.append(Gazetteer.from_phrases(name, phrases, lowercase))
+        templates = parse_templates(header["templates"])
+        columns, label = header["options"]["columns"], header["options"]["label"]
+        labeler.extractor_ = TemplateExtractor(columns, label, templates, header["word"], gazetteers, atoms)
+        labeler.model_ = ChainModel.from_file(header, tensors)
+    except (KeyError, ValueError, TypeError, IndexError, zlib.error) as error:
+        raise StructronError(f"{path}: damaged model file ({error})") from None
+    labeler.atoms = atoms
+    labeler.scheme_, labeler.source_ = header["scheme"], header["source"]
+    labeler.history_, labeler.best_pass_ = header["history"], header["best_pass"]
+    labeler.stopped_, labeler.signature_ = header["stopped"], header["signature"]
+    return labeler

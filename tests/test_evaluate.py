@@ -1,0 +1,277 @@
+"""Scores against conlleval's rules: by hand, against its own output, and by properties."""
+
+import json
+import os
+import random
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structron import schemes
+from structron.errors import StructronError
+from structron.evaluate import TypeScore, accuracy_scores, chunk_scores
+
+ORACLES = Path(os.environ.get("STRUCTRON_ORACLES", Path(__file__).parents[2] / "shared" / "oracles"))
+
+# Gold and guess (sentences parted by /), then what conlleval says: the numbers of tokens, gold chunks, found
+# and correct ones, accuracy, precision, recall and FB1; then precision, recall, FB1 and found chunks by type.
+CONLLEVAL = [
+    (
+        "B-VP B-VP B-PP I-PP O / O I-PP B-PP I-VP O B-PP I-NP",
+        "B-PP B-VP B-PP I-PP O / O I-PP B-PP I-VP O O I-NP",
+        "12 8 7 6 83.33 85.71 75.00 80.00",
+        "NP 100.00 100.00 100.00 1; PP 75.00 75.00 75.00 4; VP 100.00 66.67 80.00 2",
+    ),
+    (
+        "I-VP I-VP O B-VP B-PP I-NP O / I-NP O I-VP O",
+        "I-VP I-VP O B-VP B-PP I-NP O / I-NP B-NP I-VP O",
+        "11 6 7 6 90.91 85.71 100.00 92.31",
+        "NP 66.67 100.00 80.00 3; PP 100.00 100.00 100.00 1; VP 100.00 100.00 100.00 3",
+    ),
+    (
+        "I-VP B-VP O B-PP B-PP / B-VP B-NP",
+        "I-VP O O B-PP B-PP / B-VP B-NP",
+        "7 6 5 5 85.71 100.00 83.33 90.91",
+        "NP 100.00 100.00 100.00 1; PP 100.00 100.00 100.00 2; VP 100.00 66.67 80.00 2",
+    ),
+    (
+        "I-VP O O O / E-NP E-VP O",
+        "I-VP O O O / E-NP O O",
+        "7 3 2 2 85.71 100.00 66.67 80.00",
+        "NP 100.00 100.00 100.00 1; VP 100.00 50.00 66.67 1",
+    ),
+    (
+        "B-NP I-NP B-VP S-VP B-VP B-VP B-NP / S-NP B-VP E-NP E-VP S-VP O E-NP",
+        "B-NP I-NP B-VP S-VP B-VP B-VP B-NP / E-VP B-VP E-NP E-VP S-VP O E-NP",
+        "14 12 12 11 92.86 91.67 91.67 91.67",
+        "NP 100.00 80.00 88.89 4; VP 87.50 100.00 93.33 8",
+    ),
+    (
+        "S-VP O I-NP B-VP B-VP O / I-NP E-NP",
+        "S-VP O I-NP B-VP B-VP O / I-NP I-VP",
+        "8 5 6 4 87.50 66.67 80.00 72.73",
+        "NP 50.00 50.00 50.00 2; VP 75.00 100.00 85.71 4",
+    ),
+    (
+        "S-NP S-VP B-NP S-VP O O E-VP / I-NP O O S-VP",
+        "S-NP S-VP B-NP S-VP O O E-VP / I-NP B-NP I-VP S-VP",
+        "11 7 9 7 81.82 77.78 100.00 87.50",
+        "NP 75.00 100.00 85.71 4; VP 80.00 100.00 88.89 5",
+    ),
+]
+
+label = st.sampled_from(["O", "O", *(f"{letter}-{kind}" for letter in "BIES" for kind in "XY"), "B", "I"])
+pairs = st.lists(st.lists(st.tuples(label, label), max_size=8), max_size=4)
+
+
+def sentences(text: str) -> list[list[str]]:
+    return [part.split() for part in text.split("/")]
+
+
+def conlleval_lines(scores) -> tuple[str, str]:
+    counts = f"{scores.tokens} {scores.gold} {scores.found} {scores.correct}"
+    overall = f"{scores.accuracy:.2f} {scores.precision:.2f} {scores.recall:.2f} {scores.f1:.2f}"
+    types = [
+        f"{name} {score.precision:.2f} {score.recall:.2f} {score.f1:.2f} {score.found}"
+        for name, score in scores.per_type.items()
+    ]
+    return f"{counts} {overall}", "; ".join(types)
+
+
+@pytest.mark.parametrize(
+    ("gold", "guess", "counts"),
+    [
+        ("B-NP I-NP O", "B-NP I-NP O", (1, 1, 1)),
+        ("B-NP I-NP O", "B-NP O O", (1, 1, 0)),
+        ("B-NP I-NP", "B-NP B-NP", (1, 2, 0)),
+        ("O I-NP I-NP", "O B-NP I-NP", (1, 1, 1)),
+        ("B-NP I-VP", "B-NP B-VP", (2, 2, 2)),
+        ("B-NP I-NP", "B-NP I-VP", (1, 2, 0)),
+        ("B-NP I-NP", "B-VP I-VP", (1, 1, 0)),
+        ("B-NP E-NP S-NP", "B-NP I-NP B-NP", (2, 2, 2)),
+        ("S-NP S-NP", "B-NP E-NP", (2, 1, 0)),
+        ("B-NP L-NP U-NP", "B-NP E-NP S-NP", (2, 2, 2)),
+        ("B-NP / I-NP", "B-NP / B-NP", (2, 2, 2)),
+        ("B-NP / I-NP", "O / I-NP", (2, 1, 1)),
+        ("[-NP . [-VP", "[-NP . ]-VP", (2, 2, 2)),
+        ("B I O", "B I I", (1, 1, 0)),
+    ],
+)
+def test_chunk_counts_by_hand(gold, guess, counts):
+    scores = chunk_scores(sentences(gold), sentences(guess))
+    assert (scores.gold, scores.found, scores.correct) == counts
+
+
+@pytest.mark.parametrize(("gold", "guess", "overall", "types"), CONLLEVAL)
+def test_agrees_with_conlleval(gold, guess, overall, types):
+    assert conlleval_lines(chunk_scores(sentences(gold), sentences(guess))) == (overall, types)
+
+
+@pytest.mark.corpora
+@pytest.mark.skipif(not (ORACLES / "conlleval.json").exists(), reason="no stored output of conlleval")
+def test_agrees_with_stored_conlleval_output():
+    cases = json.loads((ORACLES / "conlleval.json").read_text(encoding="utf-8"))
+    assert len(cases) == 40
+    for case in cases:
+        overall = [f"{case[key]:.2f}" for key in ("accuracy", "precision", "recall", "f1")]
+        counts = [str(case[key]) for key in ("tokens", "gold_phrases", "found", "correct")]
+        types = [
+            f"{name} {score['precision']:.2f} {score['recall']:.2f} {score['f1']:.2f} {score['found']}"
+            for name, score in sorted(case["per_type"].items())
+        ]
+        scores = chunk_scores(case["gold"], case["guess"])
+        assert conlleval_lines(scores) == (" ".join(counts + overall), "; ".join(types))
+
+
+@given(pairs)
+def test_counts_equal_the_chunks_that_both_have(rows):
+    gold, guess = [[a for a, _ in row] for row in rows], [[b for _, b in row] for row in rows]
+    scores = chunk_scores(gold, guess)
+    expected = [set(schemes.spans(labels)) for labels in gold]
+    found = [set(schemes.spans(labels)) for labels in guess]
+    assert scores.gold == sum(map(len, expected))
+    assert scores.found == sum(map(len, found))
+    assert scores.correct == sum(len(a & b) for a, b in zip(expected, found, strict=True))
+    for count in ("gold", "found", "correct"):
+        assert getattr(scores, count) == sum(getattr(score, count) for score in scores.per_type.values())
+    assert scores.tokens == sum(map(len, gold))
+    assert scores.correct_tokens == sum(a == b for row in rows for a, b in row)
+
+
+@given(pairs)
+def test_a_perfect_guess_scores_100(rows):
+    gold = [[a for a, _ in row] for row in rows]
+    scores = chunk_scores(gold, gold)
+    assert scores.gold == scores.found == scores.correct
+    assert scores.accuracy == (100 if scores.tokens else 0)
+    assert scores.precision == scores.recall == scores.f1 == (100 if scores.gold else 0)
+    assert all(score.f1 == 100 for score in scores.per_type.values())
+
+
+@pytest.mark.parametrize("scheme", ["iob1", "iobes", "bilou"])
+@given(rows=pairs)
+def test_chunk_counts_do_not_depend_on_the_scheme(scheme, rows):
+    gold, guess = [[a for a, _ in row] for row in rows], [[b for _, b in row] for row in rows]
+    scores = chunk_scores(gold, guess)
+    rewritten = chunk_scores([schemes.convert(labels, "iob2", scheme) for labels in gold], guess)
+    assert rewritten.per_type == scores.per_type
+
+
+def test_scoring_is_fast_enough_to_follow_every_training_pass():
+    rng = random.Random(1)
+    labels = ["O", "O", "B-NP", "I-NP", "I-NP", "B-VP", "I-VP", "B-PP"]
+    gold = [[rng.choice(labels) for _ in range(25)] for _ in range(2000)]
+    guess = [[a if rng.random() < 0.9 else rng.choice(labels) for a in row] for row in gold]
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        chunk_scores(gold, guess)
+        seconds.append(time.perf_counter() - start)
+    assert min(seconds) < 0.5, "50k tokens should take 0.15 s, even if this machine is slow or busy"
+
+
+WORDS = [["the", "dog", "barks"], ["the", "gnu"]]
+TAGS = [["D", "N", "V"], ["D", "N"]]
+GUESSED = [["D", "N", "N"], ["D", "N"]]
+
+
+def test_accuracy_by_hand():
+    scores = accuracy_scores(WORDS, TAGS, GUESSED, known={"the", "dog"})
+    assert (scores.tokens, scores.correct, scores.accuracy) == (5, 4, 80.0)
+    assert (scores.known_tokens, scores.known_accuracy) == (3, 100.0)
+    assert (scores.unknown_tokens, scores.unknown_accuracy) == (2, 50.0)
+    assert scores.sentence_accuracy == 50.0
+    assert list(scores.per_label) == ["D", "N", "V"]
+    assert scores.per_label["D"] == TypeScore(100.0, 100.0, 100.0, 2, 2, 2)
+    assert scores.per_label["V"] == TypeScore(0.0, 0.0, 0.0, 1, 0, 0)
+    assert (scores.per_label["N"].gold, scores.per_label["N"].found, scores.per_label["N"].correct) == (
+        2,
+        3,
+        2,
+    )
+    assert scores.per_label["N"].precision == pytest.approx(66.67, abs=0.01)
+    assert scores.per_label["N"].f1 == pytest.approx(80.0)
+
+
+def test_known_words_may_be_told_by_a_function():
+    by_set = accuracy_scores(WORDS, TAGS, GUESSED, known={"the", "dog"})
+    assert accuracy_scores(WORDS, TAGS, GUESSED, known=lambda word: word in ("the", "dog")) == by_set
+
+
+def test_accuracies_without_tokens_are_none():
+    scores = accuracy_scores(WORDS, TAGS, GUESSED)
+    assert (scores.known_tokens, scores.unknown_tokens) == (0, 0)
+    assert scores.known_accuracy is None
+    assert scores.unknown_accuracy is None
+    assert "known" not in scores.report()
+    empty = accuracy_scores([], [], [], known=set())
+    assert (empty.tokens, empty.accuracy, empty.sentence_accuracy, empty.per_label) == (0, 0.0, None, {})
+
+
+@given(pairs)
+def test_accuracy_counts_are_consistent(rows):
+    gold, guess = [[a for a, _ in row] for row in rows], [[b for _, b in row] for row in rows]
+    scores = accuracy_scores(gold, gold, guess, known={"O"})
+    assert scores.known_tokens + scores.unknown_tokens == scores.tokens == sum(map(len, rows))
+    assert scores.tokens == sum(score.gold for score in scores.per_label.values())
+    assert scores.tokens == sum(score.found for score in scores.per_label.values())
+    assert scores.correct == sum(score.correct for score in scores.per_label.values())
+    perfect = accuracy_scores(gold, gold, gold, known={"O"})
+    assert {perfect.known_accuracy, perfect.unknown_accuracy, perfect.sentence_accuracy} <= {100.0, None}
+
+
+@pytest.mark.parametrize(
+    ("guess", "message"),
+    [
+        ([["O"], ["O"]], "guessed labels for 2 sentences; expected 1"),
+        ([["O"]], "sentence 1: 1 guessed labels; expected 2"),
+    ],
+)
+def test_guesses_of_other_lengths_are_refused(guess, message):
+    gold = [["O", "O"]]
+    with pytest.raises(StructronError, match=message):
+        chunk_scores(gold, guess)
+    with pytest.raises(StructronError, match=message):
+        accuracy_scores(gold, gold, guess)
+
+
+def test_words_of_other_lengths_are_refused():
+    with pytest.raises(StructronError, match="sentence 2: 1 words; expected 2"):
+        accuracy_scores([["the", "dog", "barks"], ["the"]], TAGS, GUESSED)
+
+
+def test_scores_as_json():
+    chunks = chunk_scores([["B-NP", "O"]], [["B-NP", "B-NP"]]).as_dict()
+    assert json.loads(json.dumps(chunks)) == chunks
+    assert chunks["per_type"]["NP"]["precision"] == 50.0
+    tags = accuracy_scores(WORDS, TAGS, GUESSED).as_dict()
+    assert json.loads(json.dumps(tags)) == tags
+    assert tags["per_label"]["D"]["f1"] == 100.0
+
+
+def test_chunk_report():
+    scores = chunk_scores([["B-NP", "O", "B-VP", "B"]], [["B-NP", "B-NP", "B-VP", "O"]])
+    assert scores.report().splitlines() == [
+        "4 tokens, accuracy 50.00%, 3 chunks",
+        "type     precision   recall       f1     gold    found  correct",
+        "overall      66.67    66.67    66.67        3        3        2",
+        "(none)        0.00     0.00     0.00        1        0        0",
+        "NP           50.00   100.00    66.67        1        2        1",
+        "VP          100.00   100.00   100.00        1        1        1",
+    ]
+
+
+def test_accuracy_report():
+    assert accuracy_scores(WORDS, TAGS, GUESSED, known={"the", "dog"}).report().splitlines() == [
+        "5 tokens, accuracy 80.00%",
+        "3 known, accuracy 100.00%",
+        "2 unknown, accuracy 50.00%",
+        "sentences without an error 50.00%",
+        "label    precision   recall       f1     gold    found  correct",
+        "D           100.00   100.00   100.00        2        2        2",
+        "N            66.67   100.00    80.00        2        3        2",
+        "V             0.00     0.00     0.00        1        0        0",
+    ]
