@@ -145,7 +145,7 @@ def pack_strings(strings: list[str]) -> tuple[np.ndarray, np.ndarray]:
     """Strings as one array of code points and their offsets: what compiled code can read."""
     offsets = np.zeros(len(strings) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, strings), np.int64, len(strings)), out=offsets[1:])
-    codes = np.frombuffer("".join(strings).encode("utf-32-le", "surrogatepass"), np.uint32)
+    codes = np.frombuffer(bytearray("".join(strings).encode("utf-32-le", "surrogatepass")), np.uint32)
     return codes, offsets
 
 

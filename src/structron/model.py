@@ -11,20 +11,17 @@ FIRST_ROWS = 4096
 
 
 def row_stride(columns: int) -> int:
-    """Rows are padded so that they are whole vectors and, from 16 labels on, whole cache lines."""
-    for stride in (4, 8, 16):
-        if columns <= stride:
-            return stride
-    return -(-columns // 16) * 16
+    """Rows are padded to whole vectors of eight: denser in cache than whole cache lines, and measured faster."""
+    return 4 if columns <= 4 else -(-columns // 8) * 8
 
 
 class Rows:
     """w and u for `size[0]` rows (`size[1]` counts blocks of paired features); capacity grows by doubling."""
 
-    def __init__(self, columns: int, fixed: int):
+    def __init__(self, columns: int, fixed: int, expected: int = 0):
         self.columns = columns
         self.stride = row_stride(columns)
-        capacity = max(FIRST_ROWS, 2 * fixed)
+        capacity = fixed + max(FIRST_ROWS, expected)
         self.w = aligned_zeros((capacity, self.stride), np.float32)
         self.u = aligned_zeros((capacity, self.stride), np.float64)
         self.size = np.array([fixed, 0], np.int64)
@@ -73,6 +70,10 @@ def sparse_rows(w: np.ndarray, columns: int) -> dict[str, np.ndarray]:
 def dense_rows(tensors: dict[str, np.ndarray], columns: int) -> np.ndarray:
     """The inverse of `sparse_rows`, padded and aligned. Raises ValueError when the parts do not fit together."""
     counts, column, weight = (tensors[name] for name in ("weight_count", "weight_label", "weight"))
+    if [array.dtype.kind for array in (counts, column, weight)] != ["u", "u", "f"] or counts.ndim != 1:
+        raise ValueError("weights are of the wrong kind")
+    if not np.isfinite(weight).all():
+        raise ValueError("weights are not numbers")
     if int(counts.sum()) != len(column) or len(column) != len(weight) or (len(column) and column.max() >= columns):
         raise ValueError("weights do not fit together")
     w = aligned_zeros((len(counts), row_stride(columns)), np.float32)

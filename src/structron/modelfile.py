@@ -33,18 +33,20 @@ def _digest(header: dict, tensors: Tensors) -> str:
 
 
 def save(path: str | Path, header: dict[str, Any], tensors: Tensors) -> None:
-    """Write a model file atomically."""
+    """Write a model file atomically; equal models give equal bytes (several metadata would come in any order)."""
     import safetensors.numpy
 
     header = json.loads(json.dumps({**header, "format": FORMAT, "version": __version__}))
     tensors = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
-    checksum = _digest(header, tensors)
-    metadata = {KEY: json.dumps(header, sort_keys=True), "checksum": checksum}
-    atomic_write_bytes(path, safetensors.numpy.save(tensors, metadata))
+    header["checksum"] = _digest(header, tensors)
+    atomic_write_bytes(path, safetensors.numpy.save(tensors, {KEY: json.dumps(header, sort_keys=True)}))
 
 
 def load(path: str | Path) -> tuple[dict[str, Any], Tensors]:
-    """Read a model file and check it; every defect is a StructronError that names the file."""
+    """Read a model file and check it; every defect is a StructronError that names the file.
+
+    Arrays are copied out of the file's bytes: read-only ones would be another type to the kernels, to be compiled anew.
+    """
     import safetensors.numpy
 
     if os.path.isdir(path):
@@ -55,10 +57,11 @@ def load(path: str | Path) -> tuple[dict[str, Any], Tensors]:
         raise StructronError(f"{path}: cannot read the model: {error.strerror}") from None
     try:
         (length,) = struct.unpack("<Q", data[:8])
-        metadata = json.loads(data[8 : 8 + length])["__metadata__"] if 8 + length <= len(data) else None
+        metadata: Any = json.loads(data[8 : 8 + length])["__metadata__"] if 8 + length <= len(data) else None
         header = json.loads(metadata[KEY])
+        checksum = header.pop("checksum", None)
         known = int(header["format"])
-    except (struct.error, ValueError, KeyError, TypeError, RecursionError):
+    except (struct.error, ValueError, KeyError, TypeError, ArithmeticError, AttributeError, RecursionError):
         raise StructronError(
             f"{path}: not a structron model, or cut off; expected a file made by 'structron train'"
         ) from None
@@ -71,6 +74,6 @@ def load(path: str | Path) -> tuple[dict[str, Any], Tensors]:
         tensors = safetensors.numpy.load(data)
     except Exception as error:
         raise StructronError(f"{path}: damaged model file ({error})") from None
-    if _digest(header, tensors) != metadata.get("checksum"):
+    if _digest(header, tensors) != checksum:
         raise StructronError(f"{path}: damaged model file (checksum differs); train it again or restore a copy")
-    return header, tensors
+    return header, {name: np.array(array) for name, array in tensors.items()}

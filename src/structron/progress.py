@@ -30,7 +30,7 @@ class Progress:
         self.log: IO[str] | None = None
         if log is not None:
             try:
-                self.log = open(log, "a" if append else "w", encoding="utf-8")
+                self.log = open(log, "a" if append else "w", encoding="utf-8")  # noqa: SIM115
             except OSError as error:
                 raise StructronError(f"{log}: cannot write the log: {error.strerror}") from None
         self.bar: Any = None

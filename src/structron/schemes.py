@@ -6,7 +6,7 @@ one they are scored by. BILOU's L and U are read as E and S.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 
@@ -96,9 +96,14 @@ def detect(label_sequences: Iterable[Sequence[str]]) -> str | None:
     type, so the majority of those decides; E, S, L and U count only when they are common. A few annotation
     errors thus cannot change the answer.
     """
-    pairs: Counter[tuple[str, str]] = Counter()
+    pairs: Counter[tuple[str | None, str]] = Counter()
     for labels in label_sequences:
-        pairs.update(zip(("O", *labels), labels, strict=False))
+        pairs.update(zip((None, *labels), labels, strict=False))
+    return detect_pairs(pairs)
+
+
+def detect_pairs(pairs: Mapping[tuple[str | None, str], int]) -> str | None:
+    """`detect` from the counts of neighbours; None stands before the first label of a sentence."""
     letters: Counter[str] = Counter()
     begins: Counter[str] = Counter()
     for (previous, current), count in pairs.items():
@@ -106,7 +111,7 @@ def detect(label_sequences: Iterable[Sequence[str]]) -> str | None:
         if letter not in _CHUNK_LETTERS or (letter == "O" and kind):
             return None
         letters[letter] += count
-        if previous == "O" or split(previous)[1] != kind:
+        if previous is None or previous == "O" or split(previous)[1] != kind:
             begins[letter] += count
     if letters.keys() <= {"O"}:
         return None

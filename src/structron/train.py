@@ -93,14 +93,15 @@ def train(
     """
     progress = progress or Progress()
     result = Result(None, 0)
-    checkpoint = _Checkpoint(options, learner, save, load) if options.checkpoint else None
+    checkpoint = _Checkpoint(options, learner, score is not None, save, load) if options.checkpoint else None
     if checkpoint and options.resume:
         checkpoint.restore(result)
     if learner.is_cold():
         progress.note("compiling (first run only) …")
     learner.warm_up()
+    number = done = len(result.history)
     try:
-        for number in range(len(result.history) + 1, options.passes + 1):
+        for number in range(done + 1, options.passes + 1):
             if result.stopped != "passes":
                 break
             record = _one_pass(learner, options, number, progress)
@@ -122,7 +123,8 @@ def train(
                 checkpoint.write(result)
     except KeyboardInterrupt:
         result.stopped = "interrupted"
-        result.best_pass = result.best_pass or len(result.history) + 1
+        if result.model is None:
+            result.best_pass = number
     finally:
         progress.close()
     model = learner.snapshot() if result.model is None else result.model
@@ -152,12 +154,14 @@ class _Checkpoint:
         self,
         options: Options,
         learner: Learner,
+        scored: bool,
         save: Callable[[Any, Path], None] | None,
         load: Callable[[Path], Any] | None,
     ):
         assert options.checkpoint is not None
         self.folder, self.learner, self.save, self.load = options.checkpoint, learner, save, load
-        self.fingerprint = f"{options.seed} {options.shuffle} {learner.fingerprint()}"
+        self.saved = ""
+        self.fingerprint = f"{options.seed} {options.shuffle} {scored} {learner.fingerprint()}"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -171,8 +175,9 @@ class _Checkpoint:
         best = ""
         if result.model is not None and self.save is not None:
             best = f"best-{result.best_pass}.structron"
-            if not (self.folder / best).exists():
+            if best != self.saved:
                 self.save(self.learner.finish(result.model), self.folder / best)
+                self.saved = best
         header = {
             "task": "checkpoint",
             "fingerprint": self.fingerprint,
@@ -198,3 +203,4 @@ class _Checkpoint:
         result.history, result.best_pass, result.stopped = header["history"], header["best_pass"], header["stopped"]
         if header["best"] and self.load is not None:
             result.model = self.load(self.folder / header["best"])
+            self.saved = header["best"]

@@ -16,7 +16,7 @@ import numpy as np
 from structron.errors import StructronError
 from structron.kernels import compiled, hash_codes, mix, pack_strings
 
-WHOLE, LOWER, NORM, SHAPE, CLASS, PREFIX, SUFFIX, DIGIT, UPPER, HYPHEN = range(10)
+WHOLE, LOWER, NORM, SHAPE, CLASS, PREFIX, SUFFIX, LPREFIX, LSUFFIX, DIGIT, UPPER, HYPHEN = range(12)
 KINDS = {
     "lower": LOWER,
     "norm": NORM,
@@ -26,7 +26,8 @@ KINDS = {
     "upper": UPPER,
     "hyphen": HYPHEN,
 }
-AFFIX = re.compile(r"(prefix|suffix)([1-9])$")
+AFFIXES = {"prefix": PREFIX, "suffix": SUFFIX, "lprefix": LPREFIX, "lsuffix": LSUFFIX}
+AFFIX = re.compile(r"(l?prefix|l?suffix)([1-9])$")
 FLAG = np.uint64(0x5BD1E995)
 SHAPE_CODES = {"X": 1, "x": 2, "d": 3}
 SHAPE_OTHER = 16
@@ -48,13 +49,13 @@ def parse_atom(name: str, columns: Sequence[str], word: str) -> Atom:
     if name == "w":
         return Atom(word, WHOLE)
     column, _, function = name.rpartition(".")
-    column = word if column in ("", "w") else column
+    column = word if column == "" or (column == "w" and "w" not in columns) else column
     affix = AFFIX.match(function)
     if column in columns and affix:
-        return Atom(column, PREFIX if affix[1] == "prefix" else SUFFIX, int(affix[2]))
+        return Atom(column, AFFIXES[affix[1]], int(affix[2]))
     if column in columns and function in KINDS:
         return Atom(column, KINDS[function])
-    built_in = ["w", *KINDS, "prefix1…9", "suffix1…9"]
+    built_in = ["w", *KINDS, *(f"{affix}1…9" for affix in AFFIXES)]
     raise StructronError(f"unknown atom {name!r}; columns: {', '.join(columns)}; built in: {', '.join(built_in)}")
 
 
@@ -76,8 +77,9 @@ def atom_text(atom: Atom, word: str) -> str | None:
         return word.lower()
     if kind == NORM:
         return "".join("0" if char_class(c) == "d" else c for c in word.lower())
-    if kind in (PREFIX, SUFFIX):
-        return None if len(word) < k else word[:k] if kind == PREFIX else word[len(word) - k :]
+    if kind in AFFIXES.values():
+        word = word.lower() if kind in (LPREFIX, LSUFFIX) else word
+        return None if len(word) < k else word[:k] if kind in (PREFIX, LPREFIX) else word[len(word) - k :]
     classes = [char_class(c) for c in word]
     if kind == SHAPE:
         return "".join(classes)
@@ -98,8 +100,11 @@ class Packed(NamedTuple):
     lower_classes: np.ndarray
 
 
-def pack_types(types: list[str]) -> Packed:
+def pack_types(types: list[str], spelled: bool = True) -> Packed:
+    """Pack a column's texts; lower case and classes only where an atom looks at the spelling."""
     codes, offsets = pack_strings(types)
+    if not spelled:
+        return Packed(codes, offsets, codes[:0], codes[:0], offsets[:0], codes[:0])
     lowered = [t.lower() for t in types]
     lower, lower_offsets = pack_strings(lowered)
     classes = class_codes("".join(types), codes)
@@ -124,6 +129,11 @@ def atom_values(kind, k, packed, out):
         elif kind == SUFFIX:
             if stop - start >= k:
                 h = hash_codes(codes, stop - k, stop)
+        elif kind == LPREFIX or kind == LSUFFIX:
+            start, stop = lower_offsets[t], lower_offsets[t + 1]
+            if stop - start >= k:
+                first = start if kind == LPREFIX else stop - k
+                h = hash_codes(lower, first, first + k)
         elif kind == SHAPE:
             h = hash_codes(classes, start, stop)
         elif kind == NORM or kind == CLASS:

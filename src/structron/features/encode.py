@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structron.errors import StructronError
-from structron.features.atoms import Atom, Packed, atom_text, atom_values, parse_atom
+from structron.features.atoms import PREFIX, SUFFIX, WHOLE, Atom, Packed, atom_text, atom_values, parse_atom
 from structron.features.templates import Template
 from structron.kernels import compiled, hash_list, mix
 
@@ -28,24 +28,35 @@ class Batch:
     ids: dict[str, np.ndarray]  # column -> int32[tokens]
     types: dict[str, list[str]]
 
-    @classmethod
-    def of(cls, lengths: np.ndarray, columns: Mapping[str, Sequence[str]]) -> "Batch":
-        starts = np.zeros(len(lengths) + 1, np.int64)
-        np.cumsum(lengths, out=starts[1:])
-        ids, types = {}, {}
-        for name, texts in columns.items():
-            types[name], ids[name] = number_texts(texts, name)
-        return cls(starts, ids, types)
+
+def check_strings(texts: Sequence, name: str) -> None:
+    """Refuse a column that holds anything but strings."""
+    for kind in set(map(type, texts)):
+        if not issubclass(kind, str):
+            odd = next(text for text in texts if type(text) is kind)
+            raise StructronError(f"column {name!r}: expected strings, found {odd!r}")
 
 
-def number_texts(texts: Sequence[str], name: str) -> tuple[list[str], np.ndarray]:
-    """The distinct texts in order of appearance, and the number of each text among them."""
-    distinct = list(dict.fromkeys(texts))
-    if not all(map(str.__instancecheck__, distinct)):
-        odd = next(text for text in distinct if not isinstance(text, str))
-        raise StructronError(f"column {name!r}: expected strings, found {odd!r}")
-    index = {text: number for number, text in enumerate(distinct)}
-    return distinct, np.fromiter(map(index.__getitem__, texts), np.int32, len(texts))
+class Numbering:
+    """Gives the distinct texts of a column numbers, in order of appearance, stretch by stretch."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.index: dict[str, int] = {}
+        self.parts: list[np.ndarray] = []
+
+    def add(self, texts: Sequence[str]) -> None:
+        index = self.index
+        try:
+            new = [text for text in dict.fromkeys(texts) if text not in index]
+        except TypeError:  # something that no dictionary takes, such as a list
+            new = list(texts)
+        check_strings(new, self.name)
+        index.update(zip(new, range(len(index), len(index) + len(new)), strict=True))
+        self.parts.append(np.fromiter(map(index.__getitem__, texts), np.int32, len(texts)))
+
+    def ids(self) -> np.ndarray:
+        return np.concatenate(self.parts) if self.parts else np.empty(0, np.int32)
 
 
 class Arrays(NamedTuple):
@@ -120,6 +131,7 @@ class TemplateSet:
         flat = list(chain.from_iterable(self.parts))
         self.atoms: list[Atom] = list(dict.fromkeys(atom for atom, _ in flat))
         self.columns = sorted({atom.column for atom in self.atoms})
+        self.spelled = {atom.column for atom in self.atoms if atom.kind not in (WHOLE, PREFIX, SUFFIX)}
         number = {atom: k for k, atom in enumerate(self.atoms)}
         self.seeds = hash_list([str(t) for t in self.templates])
         self.first = np.cumsum([0] + [len(part) for part in self.parts]).astype(np.int64)

@@ -4,8 +4,8 @@
 large corpus never has all its hashes in memory at the same time.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from itertools import chain, islice, pairwise
 from operator import itemgetter
 from typing import Any
 
@@ -13,7 +13,15 @@ import numpy as np
 
 from structron.errors import StructronError
 from structron.features.atoms import pack_types
-from structron.features.encode import Arrays, Batch, TemplateSet, template_hash, template_hashes
+from structron.features.encode import (
+    Arrays,
+    Batch,
+    Numbering,
+    TemplateSet,
+    check_strings,
+    template_hash,
+    template_hashes,
+)
 from structron.features.gazetteer import Gazetteer
 from structron.features.names import Names, template_names
 from structron.features.templates import Template, parse_template
@@ -24,45 +32,67 @@ ComputedAtom = Callable[[Sequence, int], str | None]
 """A user's atom: a function of (sentence, position) that returns a text; None and "" count as one value, "none"."""
 
 NO_VALUES = np.empty(0, np.float32)
+NO_IDS = np.empty(0, np.int32)
+STRETCH = 500
+"""Sentences whose strings are in memory at one time when they come from a file."""
 
 
-def flatten(sentences: Sequence[Sequence], names: Sequence[str], label: str, word: str) -> tuple[list, list[str]]:
+def check_sentences(sentences: Sequence[Sequence], what: str, before: int = 0) -> None:
+    """Refuse what is no list of tokens; a string would be taken apart into letters."""
+    for s, sentence in enumerate(sentences):
+        if isinstance(sentence, str) or not hasattr(sentence, "__len__"):
+            raise StructronError(f"{what}: sentence {before + s + 1} is {sentence!r}; expected a list of tokens")
+
+
+def is_row(kind: type) -> bool:
+    """Whether tokens of a type have columns that can be counted."""
+    return hasattr(kind, "__len__") and not issubclass(kind, str | bytes | Mapping | Set)
+
+
+def flatten(
+    sentences: Sequence[Sequence], names: Sequence[str], label: str, word: str, what: str = "data", before: int = 0
+) -> tuple[list, list[str]]:
     """All tokens of all sentences and the names of their columns.
 
-    A token is a string (the word alone) or a row; rows may leave out the label column.
+    A token is a string (the word alone) or a row; rows may leave out the label column. In errors sentences are
+    counted after the `before` ones that came earlier.
     """
+    check_sentences(sentences, what, before)
     tokens = list(chain.from_iterable(sentences))
     kinds = set(map(type, tokens))
-    if kinds <= {str} or all(issubclass(kind, str) for kind in kinds):
+    if all(issubclass(kind, str) for kind in kinds):
         return tokens, [word]
     unlabelled = [name for name in names if name != label]
-    if not any(issubclass(kind, str) for kind in kinds) and all(hasattr(kind, "__len__") for kind in kinds):
-        widths = set(map(len, tokens))
-        for found in (list(names), unlabelled):
-            if widths == {len(found)}:
-                return tokens, found
-    expected = f"expected rows of {len(names)} columns ({', '.join(names)}), {label!r} may be left out in all"
+    rows = all(map(is_row, kinds))
+    widths = set(map(len, tokens)) if rows else set()
+    for found in (list(names), unlabelled):
+        if widths == {len(found)}:
+            return tokens, found
+    expected = f"expected rows of {len(names)} columns ({', '.join(names)}; {label!r} may be left out in all rows)"
+    sizes = (f"{len(names)} columns", f"{len(unlabelled)} columns")
     first = None
     for s, sentence in enumerate(sentences):
         for i, row in enumerate(sentence):
-            size = (
-                "a string" if isinstance(row, str) else f"{len(row)} columns" if hasattr(row, "__len__") else repr(row)
-            )
+            size = f"{len(row)} columns" if is_row(type(row)) else repr(row)
             first = first or size
-            if size != first or size not in (f"{len(names)} columns", f"{len(unlabelled)} columns"):
-                raise StructronError(f"sentence {s + 1}, token {i + 1}: {size}; {expected}")
-    raise StructronError(f"tokens: {expected}")
+            if size != first or size not in sizes:
+                raise StructronError(f"{what}: sentence {before + s + 1}, token {i + 1}: {size}; {expected}")
+    raise StructronError(f"{what}: {expected}")
 
 
 class PreparedTemplates:
     """Sentences whose strings have been looked at: gives hashes, and names for people."""
 
-    def __init__(self, batch: Batch, plain: TemplateSet, paired: TemplateSet, word: str):
+    def __init__(self, batch: Batch, plain: TemplateSet, paired: TemplateSet, word: str, label: str | None = None):
         self.batch, self.plain, self.paired = batch, plain, paired
+        self.label_types = batch.types[label] if label else []
+        self.label_ids = batch.ids[label] if label else NO_IDS
         self.starts = batch.starts
-        self.packed = {c: pack_types(batch.types[c]) for c in {*plain.columns, *paired.columns}}
-        self.plain_arrays = plain.arrays(batch, self.packed)
-        self.paired_arrays = paired.arrays(batch, self.packed)
+        spelled = plain.spelled | paired.spelled
+        columns = {*plain.columns, *paired.columns}
+        packed = {c: pack_types(batch.types[c], spelled=c in spelled) for c in columns}
+        self.plain_arrays = plain.arrays(batch, packed)
+        self.paired_arrays = paired.arrays(batch, packed)
         self.word_types, self.word_ids = batch.types[word], batch.ids[word]
         self.has_pairs = bool(paired.templates)
 
@@ -84,8 +114,8 @@ class PreparedTemplates:
     def names(self, keys: np.ndarray, tokens: np.ndarray, paired: bool) -> Names:
         """Readable names of features, each given with a token where it fires."""
         if paired:
-            return template_names(self.paired, self.paired_arrays, self.batch, self.packed, keys, tokens)
-        return template_names(self.plain, self.plain_arrays, self.batch, self.packed, keys, tokens)
+            return template_names(self.paired, self.paired_arrays, self.batch, keys, tokens)
+        return template_names(self.plain, self.plain_arrays, self.batch, keys, tokens)
 
     def describe(self, s: int, token: int, paired: bool) -> Iterator[tuple[int, str, float]]:
         """(hash, name, value) of every feature at one token of sentence s."""
@@ -129,24 +159,50 @@ class TemplateExtractor:
         texts += [f"{name}[0]" for name in self.atoms if name not in mentioned]
         return [parse_template(text) for text in texts]
 
-    def prepare(self, sentences: Sequence[Sequence]) -> PreparedTemplates:
-        """Look at the strings of the sentences."""
-        tokens, names = flatten(sentences, self.columns, self.label, self.word)
-        lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+    def prepare(self, sentences: Iterable[Sequence], labelled: bool = False, what: str = "data") -> PreparedTemplates:
+        """Look at the strings of the sentences, a stretch at a time; with `labelled` also at their label column."""
+        wanted = self.needed | ({self.label} if labelled else set())
+        numbering = {name: Numbering(name) for name in wanted}
+        lengths: list[int] = []
+        size = max(1, len(sentences)) if isinstance(sentences, Sequence) else STRETCH
+        source = iter(sentences)
+        while stretch := list(islice(source, size)):
+            for name, texts in self._texts(stretch, wanted, what, len(lengths)).items():
+                numbering[name].add(texts)
+            lengths.extend(map(len, stretch))
+        starts = np.zeros(len(lengths) + 1, np.int64)
+        np.cumsum(lengths, out=starts[1:])
+        ids = {name: column.ids() for name, column in numbering.items()}
+        types = {name: list(column.index) for name, column in numbering.items()}
+        label = self.label if labelled else None
+        return PreparedTemplates(Batch(starts, ids, types), self.plain, self.paired, self.word, label)
+
+    def _texts(self, sentences: list[Sequence], wanted: set[str], what: str, before: int) -> dict[str, Sequence[str]]:
+        """The wanted columns of some sentences, flat."""
+        tokens, names = flatten(sentences, self.columns, self.label, self.word, what, before)
+        if not tokens:
+            return {name: [] for name in wanted}
+        single = isinstance(tokens[0], str)
         columns: dict[str, Sequence[str]] = {}
-        for name in self.needed - self.gazetteers.keys() - self.atoms.keys():
-            if name not in names:
-                raise StructronError(f"column {name!r} is needed by the templates; the tokens have: {', '.join(names)}")
-            single = bool(tokens) and isinstance(tokens[0], str)
-            columns[name] = tokens if single else list(map(itemgetter(names.index(name)), tokens))
+        for name in wanted - self.gazetteers.keys() - self.atoms.keys():
+            if name in names:
+                columns[name] = tokens if single else list(map(itemgetter(names.index(name)), tokens))
+            elif name == self.label:
+                raise StructronError(f"{what}: no column {name!r}; the tokens have: {', '.join(names)}")
+            else:
+                raise StructronError(
+                    f"{what}: no column {name!r}, which a template uses; the tokens have: {', '.join(names)}"
+                )
+        ends = np.cumsum([len(sentence) for sentence in sentences]).tolist()
         words = columns[self.word]
-        ends = np.cumsum(lengths).tolist()
+        if self.gazetteers:
+            check_strings(words, self.word)
         for name, gazetteer in self.gazetteers.items():
-            spans = zip([0, *ends], ends, strict=False)
+            spans = pairwise([0, *ends])
             columns[name] = [tag for start, stop in spans for tag in gazetteer.match(words[start:stop])]
         for name, function in self.atoms.items():
             columns[name] = [self._computed(name, function, s, i) for s in sentences for i in range(len(s))]
-        return PreparedTemplates(Batch.of(lengths, columns), self.plain, self.paired, self.word)
+        return {name: columns[name] for name in wanted}
 
     @staticmethod
     def _computed(name: str, function: ComputedAtom, sentence: Sequence, i: int) -> str:
@@ -154,4 +210,4 @@ class TemplateExtractor:
             text: Any = function(sentence, i)
         except Exception as error:
             raise StructronError(f"atom {name!r} failed at token {i + 1} of {list(sentence)!r}: {error!r}") from error
-        return "none" if text is None else str(text)
+        return str(text) if text is not None and text != "" else "none"

@@ -12,8 +12,10 @@ import numpy as np
 from structron.features.extract import NO_VALUES, Hashes
 from structron.kernels import compiled, empty_table, table_find, table_insert, table_number
 
-STRETCH = 1000
+STRETCH = 500
 """Sentences whose hashes are in memory at one time."""
+NEW_SHARE = 8
+"""About one feature in so many is new; memory for the table is set aside by it, and grows if need be."""
 
 
 @dataclass(slots=True)
@@ -62,9 +64,9 @@ def known_numbers(table, ptr, hashes, values, out_ptr, out, out_values):
 class _Counter:
     """The growing table behind `number_features`."""
 
-    def __init__(self, known: np.ndarray):
+    def __init__(self, known: np.ndarray, expected: int):
         self.size = np.array([len(known)], np.int64)
-        self.counts = np.zeros(max(1 << 16, 2 * len(known)), np.int64)
+        self.counts = np.zeros(max(1 << 12, expected + 2 * len(known)), np.int64)
         self.first = np.full(len(self.counts), -1, np.int64)
         self.table = empty_table(len(self.counts))
         table_insert(self.table, known, 0)
@@ -77,7 +79,7 @@ class _Counter:
 
     def grow(self) -> None:
         keys = self.keys()
-        more = np.zeros_like(self.counts)
+        more = np.zeros(len(self.counts), np.int64)
         self.counts = np.concatenate([self.counts, more])
         self.first = np.concatenate([self.first, more - 1])
         self.table = empty_table(len(self.counts))
@@ -98,20 +100,25 @@ def number_features(
 ) -> Numbered:
     """Number the features of all sentences; those seen less than `cutoff` times are left out, known ones never."""
     known = np.empty(0, np.uint64) if known is None else known
-    counter = _Counter(known)
-    ptr = np.zeros(int(starts[-1]) + 1, np.int64)
-    numbers, values, total = [], [], 0
+    counter = None
+    tokens = int(starts[-1])
+    ptr = np.zeros(tokens + 1, np.int64)
+    numbers, values, total = np.empty(0, np.int32), NO_VALUES, 0
     for lo in range(0, len(starts) - 1, STRETCH):
         hi = min(lo + STRETCH, len(starts) - 1)
         part_ptr, part, part_values = hashes(lo, hi)
         ptr[starts[lo] + 1 : starts[hi] + 1] = part_ptr[1:] + total
-        numbers.append(np.empty(len(part), np.int32))
-        counter.number(part, total, numbers[-1])
-        values.append(part_values)
+        expected = int((total + len(part)) * tokens / max(1, int(starts[hi])))
+        counter = counter or _Counter(known, expected // NEW_SHARE)
+        if total + len(part) > len(numbers):
+            capacity = expected + expected // 20 + 1024
+            numbers = _resized(numbers, total, capacity)
+            values = _resized(values, total, capacity) if len(part_values) else values
+        counter.number(part, total, numbers[total : total + len(part)])
+        values[total : total + len(part_values)] = part_values
         total += len(part)
+    counter = counter or _Counter(known, 0)
     size = int(counter.size[0])
-    flat = np.concatenate(numbers) if numbers else np.empty(0, np.int32)
-    flat_values = np.concatenate(values) if values else NO_VALUES
     counts, keys = counter.counts[:size], counter.keys()
     counts[: len(known)] = np.iinfo(np.int64).max
     order = np.argsort(-counts, kind="stable")
@@ -119,10 +126,16 @@ def number_features(
     rank = np.full(size, -1, np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     first = counter.first[:size][order]
-    tokens = np.where(first < 0, -1, np.searchsorted(ptr, first, "right") - 1)
+    seen_at = np.where(first < 0, -1, np.searchsorted(ptr, first, "right") - 1)
     kept_ptr = np.zeros_like(ptr)
-    kept = renumber(ptr, flat, flat_values, rank, kept_ptr)
-    return Numbered(kept_ptr, flat[:kept], flat_values[:kept], keys[order], tokens)
+    kept = renumber(ptr, numbers, values, rank, kept_ptr)
+    return Numbered(kept_ptr, numbers[:kept], values[:kept], keys[order], seen_at)
+
+
+def _resized(old: np.ndarray, used: int, capacity: int) -> np.ndarray:
+    new = np.empty(capacity, old.dtype)
+    new[:used] = old[:used]
+    return new
 
 
 def look_up(table: np.ndarray, hashes: Hashes) -> Hashes:

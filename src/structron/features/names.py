@@ -63,8 +63,19 @@ class Names:
 
     @classmethod
     def from_tensors(cls, heads: list[str], tensors: dict[str, np.ndarray]) -> "Names":
+        """The inverse of `tensors`. Raises ValueError when the parts do not fit together."""
         text = zlib.decompress(tensors["name_text"].tobytes()).decode("utf-8", "surrogatepass")
-        return cls(heads, tensors["name_head"], tensors["name_length"], text)
+        head, length = tensors["name_head"], tensors["name_length"]
+        fits = (
+            head.dtype == np.uint16
+            and length.dtype == np.uint32
+            and head.shape == length.shape == (len(head),)
+            and length.sum() == len(text)
+            and head.max(initial=0) < max(len(heads), 1)
+        )
+        if not fits:
+            raise ValueError("names do not fit together")
+        return cls(heads, head, length, text)
 
 
 @compiled
@@ -103,8 +114,11 @@ def put_atom(out, k, kind, length, packed, t):
         hi = start + length if kind == a.PREFIX else stop
         for j in range(lo, hi):
             k = put(out, k, codes[j])
-    elif kind == a.LOWER or kind == a.NORM:
-        for j in range(packed.lower_offsets[t], packed.lower_offsets[t + 1]):
+    elif kind == a.LOWER or kind == a.NORM or kind == a.LPREFIX or kind == a.LSUFFIX:
+        start, stop = packed.lower_offsets[t], packed.lower_offsets[t + 1]
+        lo = stop - length if kind == a.LSUFFIX else start
+        hi = start + length if kind == a.LPREFIX else stop
+        for j in range(lo, hi):
             digit = kind == a.NORM and packed.lower_classes[j] == 3
             k = put(out, k, np.uint32(ZERO) if digit else packed.lower[j])
     elif kind == a.SHAPE or kind == a.CLASS:
@@ -118,10 +132,10 @@ def put_atom(out, k, kind, length, packed, t):
 
 
 @compiled
-def put_names(arrays, kinds, lengths, packed, starts, tokens, templates, out, out_length):
+def put_names(arrays, kinds, lengths, packed, base, starts, tokens, templates, out, out_length):
     """Write the text of every feature's atoms; returns the characters needed, all written if `out` is long enough.
 
-    packed: one `Packed` per column, in the order of `arrays.ids`.
+    packed: the types of all columns in one; base[column]: where a column's begin.
     """
     k = 0
     for f in range(tokens.shape[0]):
@@ -140,19 +154,12 @@ def put_names(arrays, kinds, lengths, packed, starts, tokens, templates, out, ou
             else:
                 atom = arrays.atom[q]
                 column = arrays.column[atom]
-                k = put_atom(out, k, kinds[atom], lengths[atom], packed[column], arrays.ids[column, j])
+                k = put_atom(out, k, kinds[atom], lengths[atom], packed, base[column] + arrays.ids[column, j])
         out_length[f] = k - begin
     return k
 
 
-def template_names(
-    templates: TemplateSet,
-    arrays: Arrays,
-    batch: Batch,
-    packed: dict[str, a.Packed],
-    keys: np.ndarray,
-    tokens: np.ndarray,
-) -> Names:
+def template_names(templates: TemplateSet, arrays: Arrays, batch: Batch, keys: np.ndarray, tokens: np.ndarray) -> Names:
     """The names of features that were first seen at the given tokens."""
     heads = [f"{t}=" for t in templates.templates]
     if not len(keys):
@@ -161,10 +168,12 @@ def template_names(
     which_templates(arrays, batch.starts, tokens, keys, which)
     kinds = np.array([atom.kind for atom in templates.atoms], np.int64)
     lengths = np.array([atom.length for atom in templates.atoms], np.int64)
-    columns = tuple(packed[c] for c in templates.columns)
+    types = [batch.types[c] for c in templates.columns]
+    base = np.cumsum([0] + [len(t) for t in types]).astype(np.int64)
+    packed = a.pack_types([text for column in types for text in column])
     length = np.zeros(len(keys), np.uint32)
     out = np.empty(max(1, 24 * len(keys)), np.uint32)
-    args = (arrays, kinds, lengths, columns, batch.starts, tokens, which)
+    args = (arrays, kinds, lengths, packed, base, batch.starts, tokens, which)
     needed = put_names(*args, out, length)
     if needed > len(out):
         out = np.empty(needed, np.uint32)

@@ -18,6 +18,7 @@ from structron.errors import StructronError
 
 ATOM = re.compile(r"\s*(?P<name>[^\s\[\]|&#]+)\s*\[\s*(?P<offset>[+-]?\d+)\s*\]\s*$")
 MAX_ATOMS = 8
+MAX_OFFSET = 99
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,10 @@ def parse_template(text: str, where: str = "template") -> Template:
             expected = "expected name[offset] joined by '|', for instance w[-1]|w[0]"
             raise StructronError(f"{where}: {text.strip()!r}: {piece.strip()!r} is not an atom; {expected}")
         parts.append((found["name"], int(found["offset"])))
+        if abs(parts[-1][1]) > MAX_OFFSET:
+            raise StructronError(
+                f"{where}: {text.strip()!r}: offset {found['offset']}; at most {MAX_OFFSET} is possible"
+            )
     if len(parts) > MAX_ATOMS:
         raise StructronError(f"{where}: {text.strip()!r}: {len(parts)} atoms; at most {MAX_ATOMS} are possible")
     return Template(tuple(parts), bool(amp))

@@ -19,7 +19,10 @@ import numpy as np
 from structron.kernels import compiled
 
 FORBIDDEN = np.float32(-1e12)
-"""A forbidden label or transition: worse than any score, better than breaking a forced label."""
+"""A forbidden label or transition: worse than any score, better than breaking a forced label.
+
+No score can be told apart beside it in single precision: where every labelling breaks a constraint (forced labels that
+contradict each other, a dictionary that leaves no legal way), the search is done again in double precision."""
 FORCED_OUT = np.float32(-1e18)
 """Every label but the one that the user forced."""
 
@@ -58,25 +61,36 @@ class Work(NamedTuple):
     edge: np.ndarray  # float32[P, stride]: T1 plus the paired features of one token
     hi: np.ndarray  # float32[P * (P + 1), ]: largest weight of each transition row
     lo: np.ndarray  # the smallest
-    leader: np.ndarray  # float32[stride]: order 2, the best score before each label
-    needed: np.ndarray  # float32[stride]: what another must be able to reach
+    keep: np.ndarray  # int64[n, P]: order 1: the labels before each token that can matter; order 2: those of the token
+    kept: np.ndarray  # int64[n]: how many
+    up: np.ndarray  # float32[stride]: order 2, the most that a label's transitions can add after it
+    down: np.ndarray  # the least
+    top: np.ndarray  # float32[stride]: order 2, the best prefix that ends in each label
     z: np.ndarray  # int64[n]: the best labels
 
 
-def make_work(longest: int, labels: int, stride: int, order: int) -> Work:
+def make_work(longest: int, labels: int, stride: int, order: int, kind: type = np.float32) -> Work:
     n, p = max(longest, 1), labels + 1
     bounds = p + p * p if order == 2 else p
     return Work(
-        node=np.zeros((n, stride), np.float32),
-        alpha=np.zeros((n * labels if order == 2 else n, stride), np.float32),
-        t1=np.zeros((p, stride), np.float32),
-        edge=np.zeros((p, stride), np.float32),
-        hi=np.zeros(bounds, np.float32),
-        lo=np.zeros(bounds, np.float32),
-        leader=np.zeros(stride, np.float32),
-        needed=np.zeros(stride, np.float32),
+        node=np.zeros((n, stride), kind),
+        alpha=np.zeros((n * labels if order == 2 else n, stride), kind),
+        t1=np.zeros((p, stride), kind),
+        edge=np.zeros((p, stride), kind),
+        hi=np.zeros(bounds, kind),
+        lo=np.zeros(bounds, kind),
+        keep=np.zeros((n, p), np.int64),
+        kept=np.zeros(n, np.int64),
+        up=np.zeros(stride, kind),
+        down=np.zeros(stride, kind),
+        top=np.zeros(stride, kind),
         z=np.zeros(n, np.int64),
     )
+
+
+def in_double(weights: Weights) -> Weights:
+    """The constraints in double precision, for a search whose work is of that kind too."""
+    return weights._replace(penalty=weights.penalty.astype(np.float64), masks=weights.masks.astype(np.float64))
 
 
 @compiled
@@ -106,6 +120,21 @@ def load_trigrams(weights, labels, work):
     first = labels + 1
     for row in range(first, first + first * first):
         row_bounds(weights.w, row, labels, row, work.hi, work.lo)
+    load_reach(labels, work)
+
+
+@compiled
+def load_reach(labels, work):
+    """up[y], down[y]: bounds of T1(y, ·) + T2(·, y, ·) + T2(y, ·, ·), any of which may be missing at the end."""
+    hi, lo, contexts = work.hi, work.lo, labels + 1
+    for y in range(labels):
+        middle_hi = first_hi = middle_lo = first_lo = np.float32(0)
+        for c in range(contexts):
+            middle, first = contexts + c * contexts + y + 1, contexts + (y + 1) * contexts + c
+            middle_hi, middle_lo = max(middle_hi, hi[middle]), min(middle_lo, lo[middle])
+            first_hi, first_lo = max(first_hi, hi[first]), min(first_lo, lo[first])
+        work.up[y] = max(hi[y + 1], np.float32(0)) + middle_hi + first_hi
+        work.down[y] = min(lo[y + 1], np.float32(0)) + middle_lo + first_lo
 
 
 @compiled

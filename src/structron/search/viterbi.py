@@ -1,8 +1,11 @@
 """Exact search over chains: Viterbi of order 1 and 2 (Collins 2002, section 2).
 
 The forward pass keeps only the maxima, which vectorises; the way back finds each argmax again, for the best path
-only. A previous label is skipped when even its best transition cannot reach what the leading one gives with its
-worst; rounding is monotone, so the result is exact to the bit. Ties go to the label with the lowest number.
+only. A previous label is skipped when even its best transition cannot reach what another gives with its worst;
+rounding is monotone, so the result is exact to the bit. Ties go to the label with the lowest number.
+
+The best prefix is set back to 0 again and again: scores would grow with the sentence until single precision no
+longer told labels apart.
 
 Kernels index whole matrices instead of taking row views: a view costs a reference count, more than the row's work.
 """
@@ -13,6 +16,10 @@ from structron.kernels import compiled
 from structron.search.chain import load_transitions, load_trigrams, score_edges, score_nodes
 
 LOWEST = np.float32(-3e38)
+SLACK = np.float32(1e-3)
+"""What rounding may add up to over a sentence, as a share of the scores."""
+SET_BACK = 32
+"""Order 2: tokens between two times that the best prefix is set back to 0 (at order 1 it costs nothing)."""
 
 
 @compiled
@@ -41,22 +48,54 @@ def start_token(alpha, node, edge, row):
 
 
 @compiled
-def step1(alpha, node, i, labels, edge, hi, needed):
-    """alpha[i, y] = max_p alpha[i-1, p] + edge(p, y), plus node; labels p that cannot reach `needed` are skipped."""
-    for y in range(alpha.shape[1]):
-        alpha[i, y] = LOWEST
+def select(alpha, i, labels, hi, lo, keep, kept):
+    """keep[i, :kept[i]] = the previous labels that can matter at token i: few, once the weights mean something.
+
+    Sets the best prefix back to 0 and returns its score.
+    """
+    leader = best_of(alpha, i - 1, labels)
+    top, needed = alpha[i - 1, leader], lo[leader + 1]
+    count = 0
     for p in range(labels):
-        if alpha[i - 1, p] + hi[p + 1] >= needed:
-            extend(alpha, i, alpha[i - 1, p], edge, p + 1)
+        alpha[i - 1, p] -= top
+        keep[i, count] = p
+        count += alpha[i - 1, p] + hi[p + 1] >= needed
+    kept[i] = count
+    return top
+
+
+@compiled
+def select_all(alpha, i, labels, keep, kept):
+    """The same without a choice."""
+    top = alpha[i - 1, best_of(alpha, i - 1, labels)]
+    for p in range(labels):
+        alpha[i - 1, p] -= top
+        keep[i, p] = p
+    kept[i] = labels
+    return top
+
+
+@compiled
+def step1(alpha, node, i, edge, keep, kept):
+    """alpha[i, y] = max_p alpha[i-1, p] + edge(p, y), over the kept p, plus node."""
+    p = keep[i, 0]
+    base = alpha[i - 1, p]
+    for y in range(alpha.shape[1]):
+        alpha[i, y] = base + edge[p + 1, y]
+    for k in range(1, kept[i]):
+        p = keep[i, k]
+        extend(alpha, i, alpha[i - 1, p], edge, p + 1)
     for y in range(alpha.shape[1]):
         alpha[i, y] += node[i, y]
 
 
 @compiled
-def back1(alpha, i, labels, edge, y):
+def back1(alpha, i, edge, y, keep, kept):
     """The previous label on the best way to y at token i."""
-    best, top = 0, alpha[i - 1, 0] + edge[1, y]
-    for p in range(1, labels):
+    best = keep[i, 0]
+    top = alpha[i - 1, best] + edge[best + 1, y]
+    for k in range(1, kept[i]):
+        p = keep[i, k]
         score = alpha[i - 1, p] + edge[p + 1, y]
         if score > top:
             best, top = p, score
@@ -66,74 +105,156 @@ def back1(alpha, i, labels, edge, y):
 @compiled
 def viterbi1(node, n, labels, work):
     """The best labels of one sentence, in work.z, and their score. alpha[i, y]: best prefix that ends in y."""
-    alpha, t1, hi, lo, z = work.alpha, work.t1, work.hi, work.lo, work.z
+    alpha, t1, keep, kept, z = work.alpha, work.t1, work.keep, work.kept, work.z
     start_token(alpha, node, t1, 0)
+    total = 0.0
     for i in range(1, n):
-        leader = best_of(alpha, i - 1, labels)
-        step1(alpha, node, i, labels, t1, hi, alpha[i - 1, leader] + lo[leader + 1])
+        total += select(alpha, i, labels, work.hi, work.lo, keep, kept)
+        step1(alpha, node, i, t1, keep, kept)
     z[n - 1] = best_of(alpha, n - 1, labels)
     for i in range(n - 1, 0, -1):
-        z[i - 1] = back1(alpha, i, labels, t1, z[i])
-    return alpha[n - 1, z[n - 1]]
+        z[i - 1] = back1(alpha, i, t1, z[i], keep, kept)
+    return total + alpha[n - 1, z[n - 1]]
 
 
 @compiled
 def viterbi1_paired(chains, weights, start, node, n, labels, work):
     """The same where features paired with the previous label give every token transitions of its own."""
-    alpha, t1, edge, hi, z = work.alpha, work.t1, work.edge, work.hi, work.z
+    alpha, t1, edge, keep, kept, z = work.alpha, work.t1, work.edge, work.keep, work.kept, work.z
     score_edges(chains, weights, start, t1, edge)
     start_token(alpha, node, edge, 0)
+    total = 0.0
     for i in range(1, n):
         score_edges(chains, weights, start + i, t1, edge)
-        step1(alpha, node, i, labels, edge, hi, LOWEST)
+        total += select_all(alpha, i, labels, keep, kept)
+        step1(alpha, node, i, edge, keep, kept)
     z[n - 1] = best_of(alpha, n - 1, labels)
     for i in range(n - 1, 0, -1):
         score_edges(chains, weights, start + i, t1, edge)
-        z[i - 1] = back1(alpha, i, labels, edge, z[i])
-    return alpha[n - 1, z[n - 1]]
+        z[i - 1] = back1(alpha, i, edge, z[i], keep, kept)
+    return total + alpha[n - 1, z[n - 1]]
 
 
 @compiled
-def step2(alpha, i, labels, w, hi, lo, leader, needed):
-    """alpha[i*L + p, y] = max_p2 alpha[(i-1)*L + p2, p] + T2(p2, p, y)."""
-    before, here, contexts = (i - 1) * labels, i * labels, labels + 1
-    for p in range(labels):
-        leader[p] = LOWEST
-        for y in range(alpha.shape[1]):
-            alpha[here + p, y] = LOWEST
-    for p2 in range(labels):
-        row = contexts + (p2 + 1) * contexts + 1
-        for p in range(labels):
-            score = alpha[before + p2, p]
-            needed[p] = score + lo[row + p] if score > leader[p] else needed[p]
-            leader[p] = score if score > leader[p] else leader[p]
-    for p2 in range(labels):
-        row = contexts + (p2 + 1) * contexts + 1
-        promising = 0
-        for p in range(labels):
-            promising += alpha[before + p2, p] + hi[row + p] >= needed[p]
-        if promising > 0:
-            for p in range(labels):
-                if alpha[before + p2, p] + hi[row + p] >= needed[p]:
-                    extend(alpha, here + p, alpha[before + p2, p], w, row + p)
+def keep_all(i, labels, keep, kept):
+    """Every label of token i stays in the race."""
+    for y in range(labels):
+        keep[i, y] = y
+    kept[i] = labels
 
 
 @compiled
-def finish2(alpha, node, i, labels, edge):
+def keep_live(alpha, rows, i, labels, up, down, top, keep, kept):
+    """keep[i, :kept[i]] = the labels of token i that can still be on the best path.
+
+    up and down bound what a label adds to the rest of the sentence through transitions. A label goes when its best
+    prefix plus the most it can add stays below another's plus the least, with room for rounding: the same
+    continuation after the other label is then better, whatever it is. top[y]: the best prefix that ends in y.
+    """
+    first = alpha_row(i, labels, keep[i - 1, 0]) if i > 0 else 0
+    for y in range(labels):
+        top[y] = alpha[first, y]
+    for k in range(1, rows):
+        row = alpha_row(i, labels, keep[i - 1, k])
+        for y in range(labels):
+            top[y] = alpha[row, y] if alpha[row, y] > top[y] else top[y]
+    sure = top[0] + down[0]
+    for y in range(1, labels):
+        sure = max(sure, top[y] + down[y])
+    count = 0
+    for y in range(labels):
+        keep[i, count] = y
+        count += top[y] + up[y] >= sure - SLACK * (abs(sure) + abs(top[y]) + 1)
+    kept[i] = count
+
+
+@compiled
+def alpha_row(i, labels, p):
+    """Where alpha holds the prefixes that end in p and then token i's label (token 0 has row 0 only)."""
+    return i * labels + p
+
+
+@compiled
+def step2(alpha, i, p, labels, w, hi, lo, keep, kept):
+    """alpha[i*L + p, y] = max_p2 alpha[(i-1)*L + p2, p] + T2(p2, p, y), over the kept p2 that can matter for p."""
+    contexts = labels + 1
+    here, before = alpha_row(i, labels, p), alpha_row(i - 1, labels, 0)
+    first = contexts + contexts + p + 1
+    needed = LOWEST
+    for k in range(kept[i - 2]):
+        p2 = keep[i - 2, k]
+        sure = alpha[before + p2, p] + lo[first + p2 * contexts]
+        needed = sure if sure > needed else needed
+    fresh = True
+    for k in range(kept[i - 2]):
+        p2 = keep[i - 2, k]
+        base, row = alpha[before + p2, p], first + p2 * contexts
+        if base + hi[row] >= needed:
+            if fresh:
+                for y in range(alpha.shape[1]):
+                    alpha[here, y] = base + w[row, y]
+                fresh = False
+            else:
+                extend(alpha, here, base, w, row)
+
+
+@compiled
+def finish2(alpha, node, i, p, labels, edge):
     """Add what does not depend on the label two before: transition, paired features and node."""
-    for p in range(labels):
-        for y in range(alpha.shape[1]):
-            alpha[i * labels + p, y] += edge[p + 1, y] + node[i, y]
+    here = alpha_row(i, labels, p)
+    for y in range(alpha.shape[1]):
+        alpha[here, y] += edge[p + 1, y] + node[i, y]
 
 
 @compiled
-def viterbi2(chains, weights, start, node, n, labels, work):
-    """The same at order 2. alpha[i * L + p, y]: best prefix that ends in p, y (token 0: row 0, no p)."""
-    alpha, t1, edge, z, w = work.alpha, work.t1, work.edge, work.z, weights.w
+def best_row(alpha, i, labels, keep, kept):
+    """The first kept p, and its first label y, with the largest score at token i."""
+    best, label, top = 0, 0, LOWEST
+    for k in range(kept[i - 1]):
+        row = alpha_row(i, labels, keep[i - 1, k])
+        y = best_of(alpha, row, labels)
+        if k == 0 or alpha[row, y] > top:
+            best, label, top = keep[i - 1, k], y, alpha[row, y]
+    return best, label
+
+
+@compiled
+def set_back(alpha, i, labels, keep, kept):
+    """Set the best prefix of token i back to 0 and return its score."""
+    p, y = best_row(alpha, i, labels, keep, kept)
+    top = alpha[alpha_row(i, labels, p), y]
+    for k in range(kept[i - 1]):
+        row = alpha_row(i, labels, keep[i - 1, k])
+        for label in range(labels):
+            alpha[row, label] -= top
+    return top
+
+
+@compiled
+def back2(alpha, i, labels, w, p, y, keep, kept):
+    """The label before p on the best way to p, y at token i."""
+    contexts = labels + 1
+    best, top = keep[i - 2, 0], LOWEST
+    for k in range(kept[i - 2]):
+        p2 = keep[i - 2, k]
+        score = alpha[alpha_row(i - 1, labels, p2), p] + w[contexts + (p2 + 1) * contexts + p + 1, y]
+        if score > top:
+            best, top = p2, score
+    return best
+
+
+@compiled
+def viterbi2(chains, weights, start, node, n, labels, work, whole):
+    """The same at order 2. alpha[i * L + p, y]: best prefix that ends in p, y (token 0: row 0, no p).
+
+    With `whole`, alpha is filled for every pair of labels, not only for those that can be on the best path.
+    """
+    alpha, t1, edge, keep, kept, z, w = work.alpha, work.t1, work.edge, work.keep, work.kept, work.z, weights.w
     contexts = labels + 1
     paired = chains.pair_ptr.shape[0] > 0
     if not paired:
         edge[:] = t1
+    total = 0.0
     for i in range(n):
         if paired:
             score_edges(chains, weights, start + i, t1, edge)
@@ -141,44 +262,40 @@ def viterbi2(chains, weights, start, node, n, labels, work):
             start_token(alpha, node, edge, 0)
             for y in range(alpha.shape[1]):
                 alpha[0, y] += w[contexts, y]
-            continue
-        if i == 1:
-            for p in range(labels):
-                for y in range(alpha.shape[1]):
-                    alpha[labels + p, y] = alpha[0, p] + w[contexts + p + 1, y]
         else:
-            step2(alpha, i, labels, w, work.hi, work.lo, work.leader, work.needed)
-        finish2(alpha, node, i, labels, edge)
+            for k in range(kept[i - 1]):
+                p = keep[i - 1, k]
+                if i == 1:
+                    for y in range(alpha.shape[1]):
+                        alpha[labels + p, y] = alpha[0, p] + w[contexts + p + 1, y]
+                else:
+                    step2(alpha, i, p, labels, w, work.hi, work.lo, keep, kept)
+                finish2(alpha, node, i, p, labels, edge)
+            if i % SET_BACK == 0:
+                total += set_back(alpha, i, labels, keep, kept)
+        if whole or paired:
+            keep_all(i, labels, keep, kept)
+        else:
+            keep_live(alpha, kept[i - 1] if i > 0 else 1, i, labels, work.up, work.down, work.top, keep, kept)
     if n == 1:
         z[0] = best_of(alpha, 0, labels)
-        return alpha[0, z[0]]
-    last, top = (n - 1) * labels, LOWEST
-    for p in range(labels):
-        y = best_of(alpha, last + p, labels)
-        if alpha[last + p, y] > top:
-            top = alpha[last + p, y]
-            z[n - 2], z[n - 1] = p, y
+        return total + alpha[0, z[0]]
+    z[n - 2], z[n - 1] = best_row(alpha, n - 1, labels, keep, kept)
     for i in range(n - 1, 1, -1):
-        best, reach = 0, LOWEST
-        for p2 in range(labels):
-            row = contexts + (p2 + 1) * contexts + z[i - 1] + 1
-            score = alpha[(i - 1) * labels + p2, z[i - 1]] + w[row, z[i]]
-            if score > reach:
-                best, reach = p2, score
-        z[i - 2] = best
-    return top
+        z[i - 2] = back2(alpha, i, labels, w, z[i - 1], z[i], keep, kept)
+    return total + alpha[alpha_row(n - 1, labels, z[n - 2]), z[n - 1]]
 
 
 @compiled
-def search(chains, weights, order, s, labels, work):
+def search(chains, weights, order, s, labels, work, whole=False):
     """Score and decode sentence s; the caller has loaded the transitions."""
     start = chains.starts[s]
     n = chains.starts[s + 1] - start
     if n == 0:
-        return np.float32(0)
+        return 0.0
     score_nodes(chains, weights, start, n, work.node)
     if order == 2:
-        return viterbi2(chains, weights, start, work.node, n, labels, work)
+        return viterbi2(chains, weights, start, work.node, n, labels, work, whole)
     if chains.pair_ptr.shape[0] > 0:
         return viterbi1_paired(chains, weights, start, work.node, n, labels, work)
     return viterbi1(work.node, n, labels, work)

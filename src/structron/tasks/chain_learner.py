@@ -4,6 +4,7 @@ The state of a learner is a few arrays, so that a checkpoint is exact and traini
 features and new labels.
 """
 
+import copy
 import hashlib
 from dataclasses import dataclass
 
@@ -12,10 +13,12 @@ import numpy as np
 from structron.errors import StructronError
 from structron.features.index import Numbered, number_features
 from structron.features.names import Names
-from structron.kernels import aligned_zeros, hash_list, is_cold
+from structron.kernels import hash_list, is_cold
 from structron.model import Rows
 from structron.search.chain import FORBIDDEN, Chains, Weights, make_work
-from structron.tasks.chain_model import NO_INTS, NO_NUMBERS, ChainModel, Dictionary, Prepared, Votes, fixed_rows
+from structron.tasks.ballots import Ballots
+from structron.tasks.chain_model import NO_INTS, NO_NUMBERS, ChainModel, Dictionary, Prepared, fixed_rows
+from structron.tasks.snapshot import LazyNames, assemble
 from structron.update.perceptron import TIME, TOKENS, UPDATES, WRONG_TOKENS, learn
 
 CALL_TOKENS = 50_000
@@ -80,21 +83,32 @@ class ChainLearner:
             self.pairs.numbers,
             mask_of,
         )
-        count, contexts = len(labels), len(labels) + 1
-        self.rows = Rows(count, fixed_rows(count, order))
+        self._start_weights()
+        count, stride = len(labels), self.rows.stride
+        self.penalty = np.zeros((count + 1, stride), np.float32)
+        self.penalty[:, :count][~allowed_learning] = FORBIDDEN
+        self.masks = np.zeros((len(dictionary.masks), stride), np.float32)
+        self.masks[:, :count][~dictionary.masks] = FORBIDDEN
+        longest = int(np.diff(prepared.starts).max(initial=1))
+        self.work = make_work(longest, count, stride, order)
+
+    def _start_weights(self) -> None:
+        """Weights before the first example: none, or those that training goes on from."""
+        count, has_pairs = len(self.labels), len(self.chains.pair_ptr) > 0
+        self.rows = Rows(count, fixed_rows(count, self.order), len(self.plain.keys) // 2)
         self.row_of = np.full(len(self.plain.keys), -1, np.int32)
         self.block_of = np.full(len(self.pairs.keys), -1, np.int32)
-        self.block_rows = np.full((256 if has_pairs else 0, contexts), -1, np.int32)
-        self.penalty = np.zeros((contexts, self.rows.stride), np.float32)
-        self.penalty[:, :count][~allowed_learning] = FORBIDDEN
-        self.masks = np.zeros((len(dictionary.masks), self.rows.stride), np.float32)
-        self.masks[:, :count][~dictionary.masks] = FORBIDDEN
+        self.block_rows = np.full((256 if has_pairs else 0, count + 1), -1, np.int32)
         self.stats = np.zeros(4, np.int64)
-        if start is not None:
-            self._load_start(start)
-        longest = int(np.diff(prepared.starts).max(initial=1))
-        self.work = make_work(longest, count, self.rows.stride, order)
-        self.ballots = _Ballots(self.rows) if average == "voted" else None
+        if self.start is not None:
+            self._load_start(self.start)
+        self.ballots = Ballots(self.rows) if self.average == "voted" else None
+
+    def twin(self) -> "ChainLearner":
+        """Another learner of the same data and options, at its start."""
+        other = copy.copy(self)
+        other._start_weights()
+        return other
 
     @property
     def examples(self) -> int:
@@ -169,6 +183,12 @@ class ChainLearner:
             self.block_rows = np.concatenate([self.block_rows, np.full((more, self.block_rows.shape[1]), -1, np.int32)])
         self.rows.reserve(int(self.chains.ptr[stop] - self.chains.ptr[start]) + 2 * pairs)
 
+    def present(self) -> np.ndarray:
+        """float32[rows, stride]: the weights as they count now, averaged or not."""
+        if self.average == "mean":
+            return self.rows.mean(int(self.stats[TIME]))
+        return self.rows.w[: int(self.rows.size[0])]
+
     def counts(self) -> dict[str, int]:
         """This pass's figures for the progress line and the log."""
         return {
@@ -179,18 +199,18 @@ class ChainLearner:
 
     def fingerprint(self) -> str:
         """Tells whether a checkpoint was made from the same data and options."""
-        digest = hashlib.sha256(f"{self.labels} {self.order} {self.average}".encode())
+        start = self.start
+        digest = hashlib.sha256(f"{self.labels} {self.order} {self.average} {start.time if start else 0}".encode())
         for array in (
             self.gold,
-            self.plain.numbers,
-            self.plain.values,
-            self.plain.keys,
-            self.pairs.numbers,
-            self.pairs.keys,
+            self.prepared.starts,
+            *(self.plain.ptr, self.plain.numbers, self.plain.values, self.plain.keys),
+            *(self.pairs.ptr, self.pairs.numbers, self.pairs.keys),
+            *(self.penalty, self.masks, self.allowed),
+            *((start.w,) if start else ()),
         ):
-            digest.update(np.ascontiguousarray(array).data if array.size else b"-")
-        for array in (self.penalty, self.masks, *((self.start.w,) if self.start else ())):
-            digest.update(array.tobytes())
+            digest.update(f"{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).data if array.size else b"")
         return digest.hexdigest()
 
     def state(self) -> dict[str, np.ndarray]:
@@ -224,38 +244,8 @@ class ChainLearner:
             self.ballots.restore(state, self.rows)
 
     def snapshot(self) -> ChainModel:
-        """The model that the weights of this moment make, features without weight left out."""
-        if self.average == "mean":
-            w = self.rows.mean(int(self.stats[TIME]))
-        else:
-            w = self.rows.w[: int(self.rows.size[0])].copy()
-        keep = (w != 0).any(axis=1) if self.ballots is None else np.ones(len(w), bool)
-        fixed = fixed_rows(len(self.labels), self.order)
-        numbers = np.flatnonzero(self.row_of >= 0)
-        numbers = numbers[keep[self.row_of[numbers]]]
-        pair_numbers = np.flatnonzero(self.block_of >= 0)
-        block_rows = self.block_rows[self.block_of[pair_numbers]]
-        block_rows = np.where((block_rows >= 0) & keep[block_rows], block_rows, -1)
-        alive = (block_rows >= 0).any(axis=1)
-        pair_numbers, block_rows = pair_numbers[alive], block_rows[alive]
-        used = block_rows >= 0
-        order = np.concatenate([np.arange(fixed), self.row_of[numbers], block_rows[used]]).astype(np.int64)
-        packed = aligned_zeros((len(order), self.rows.stride), np.float32)
-        packed[:] = w[order]
-        block_rows[used] = np.arange(fixed + len(numbers), len(order))
-        return ChainModel(
-            self.labels,
-            self.order,
-            packed,
-            self.plain.keys[numbers],
-            self.pairs.keys[pair_numbers],
-            block_rows.astype(np.int32),
-            self.allowed,
-            self.dictionary,
-            LazyNames(self, self.plain, numbers, False),  # type: ignore[arg-type]
-            LazyNames(self, self.pairs, pair_numbers, True),  # type: ignore[arg-type]
-            self.ballots.votes(order, self.rows.stride) if self.ballots else None,
-        )
+        """The model that the weights of this moment make."""
+        return assemble([self])
 
     def names_of(self, numbered: Numbered, numbers: np.ndarray, paired: bool) -> Names:
         """Names of features: those known before keep theirs, new ones are read off the training data."""
@@ -294,69 +284,8 @@ class ChainLearner:
         )
 
 
-@dataclass(slots=True)
-class LazyNames:
-    """Names to be written only for the model that is kept."""
-
-    learner: ChainLearner
-    numbered: Numbered
-    numbers: np.ndarray
-    paired: bool
-
-
-class _Ballots:
-    """The voted perceptron's list of vectors: the difference that each update made, and how long each survived."""
-
-    def __init__(self, rows: Rows):
-        self.first = rows.w[: int(rows.size[0])].copy()
-        self.before = self.first.copy()
-        self.counts = [0]
-        self.cells: list[np.ndarray] = []
-        self.amounts: list[np.ndarray] = []
-
-    def cast(self, rows: Rows) -> None:
-        """After one example: one more vote for the present vector, a new one if it was updated."""
-        now = rows.w[: int(rows.size[0])]
-        before = np.zeros_like(now)
-        before[: len(self.before)] = self.before
-        change = now - before
-        if change.any():
-            cells = np.flatnonzero(change)
-            self.cells.append(cells)
-            self.amounts.append(change.reshape(-1)[cells])
-            self.counts.append(0)
-            self.before = now.copy()
-        self.counts[-1] += 1
-
-    def votes(self, order: np.ndarray, stride: int) -> Votes:
-        """The list in terms of the rows of a finished model."""
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
-        start = np.zeros((len(order), stride), np.float32)
-        start[place[: len(self.first)]] = self.first
-        ptr = np.cumsum([0] + [len(c) for c in self.cells]).astype(np.int64)
-        cells = np.concatenate(self.cells) if self.cells else np.empty(0, np.int64)
-        amounts = np.concatenate(self.amounts) if self.amounts else np.empty(0, np.float32)
-        cells = place[cells // stride] * stride + cells % stride
-        return Votes(np.array(self.counts, np.int64), ptr, cells, amounts, start.reshape(-1))
-
-    def state(self) -> dict[str, np.ndarray]:
-        lengths = np.array([len(c) for c in self.cells], np.int64)
-        state = {"vote_first": self.first, "vote_counts": np.array(self.counts, np.int64), "vote_lengths": lengths}
-        state["vote_cells"] = np.concatenate([NO_INTS, *self.cells])
-        state["vote_amounts"] = np.concatenate([np.empty(0, np.float32), *self.amounts])
-        return state
-
-    def restore(self, state: dict[str, np.ndarray], rows: Rows) -> None:
-        ends = np.cumsum(state["vote_lengths"])
-        self.first, self.counts = state["vote_first"], state["vote_counts"].tolist()
-        self.cells = np.split(state["vote_cells"], ends[:-1]) if len(ends) else []
-        self.amounts = np.split(state["vote_amounts"], ends[:-1]) if len(ends) else []
-        self.before = rows.w[: int(rows.size[0])].copy()
-
-
 def make_dictionary(prepared: Prepared, gold: np.ndarray, labels: int, at_least: int) -> Dictionary:
-    """The words of the training data; with at_least > 0, those seen that often keep to the labels they were seen with."""
+    """The words of the training data; with at_least > 0, those seen that often keep to the labels they had."""
     hashes = hash_list(prepared.word_types)
     order = np.argsort(hashes)
     if at_least == 0:

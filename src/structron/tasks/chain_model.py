@@ -5,7 +5,7 @@ then                  the row of plain feature j is fixed + j
 then                  rows of paired features, found through block_rows
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,12 +13,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from structron.errors import StructronError
 from structron.features.extract import Hashes
 from structron.features.index import look_up
 from structron.features.names import Names
 from structron.kernels import aligned_zeros, build_table, hash_list
 from structron.model import dense_rows, row_stride, sparse_rows
-from structron.search.chain import FORBIDDEN, FORCED_OUT, Chains, Weights, Work, make_work
+from structron.search.chain import FORBIDDEN, FORCED_OUT, Chains, Weights, Work, in_double, make_work
 from structron.search.margins import decode_with_margins
 from structron.search.viterbi import decode
 
@@ -27,6 +28,23 @@ BATCH_TOKENS = 20_000
 NO_INTS = np.empty(0, np.int64)
 NO_NUMBERS = np.empty(0, np.int32)
 NO_SUMS = np.empty((0, 0), np.float64)
+TENSORS = {
+    "keys": (np.uint64, 1),
+    "block_keys": (np.uint64, 1),
+    "block_rows": (np.int32, 2),
+    "allowed": (np.bool_, 2),
+    "words": (np.uint64, 1),
+    "word_mask": (np.int32, 1),
+    "masks": (np.bool_, 2),
+}
+VOTE_TENSORS = {
+    "vote_count": (np.int64, 1),
+    "vote_ptr": (np.int64, 1),
+    "vote_cell": (np.int64, 1),
+    "vote_amount": (np.float32, 1),
+    "vote_start": (np.float32, 1),
+}
+"""What a model file holds beside weights and names: kind and dimensions of each array."""
 
 
 class Prepared(Protocol):
@@ -117,11 +135,8 @@ class ChainModel:
 
     @cached_property
     def weights(self) -> Weights:
-        return self.with_weights(self.w)
-
-    def with_weights(self, w: np.ndarray) -> Weights:
-        """What the kernels read, with the given rows in place of the model's own."""
-        stride, labels = w.shape[1], len(self.labels)
+        """What the kernels read."""
+        stride, labels = self.w.shape[1], len(self.labels)
         penalty = np.zeros((labels + 1, stride), np.float32)
         penalty[:, :labels][~self.allowed] = FORBIDDEN
         forced = ~np.eye(labels, dtype=bool)
@@ -129,12 +144,12 @@ class ChainModel:
         masks[: len(self.dictionary.masks), :labels][~self.dictionary.masks] = FORBIDDEN
         masks[len(self.dictionary.masks) :, :labels][forced] = FORCED_OUT
         return Weights(
-            w=w,
+            w=self.w,
             u=NO_SUMS,
             row_of=np.arange(self.fixed, self.fixed + len(self.keys), dtype=np.int32),
             block_of=np.arange(len(self.block_keys), dtype=np.int32),
             block_rows=self.block_rows,
-            size=np.array([len(w), len(self.block_keys)], np.int64),
+            size=np.array([len(self.w), len(self.block_keys)], np.int64),
             penalty=penalty,
             masks=masks,
         )
@@ -162,31 +177,42 @@ class ChainModel:
         self, prepared: Prepared, jobs: int = 1, forced: np.ndarray | None = None, margins: bool = False
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(label per token, score per sentence, margin per token if asked for), on several threads if wanted."""
+        if margins and self.votes is not None:
+            raise StructronError("a voted model has no margins: many vectors decide; train with average mean for them")
         starts = prepared.starts
         out = np.zeros(int(starts[-1]), np.int64)
         scores = np.zeros(len(starts) - 1, np.float32)
         sure = np.zeros(len(out) if margins else 0, np.float32)
-        weights = self.weights
 
         def run(stretch: tuple[int, int]) -> None:
             lo, hi = stretch
             chains = self.chains(prepared, lo, hi, forced)
-            work = self.work(chains)
             tokens = slice(int(starts[lo]), int(starts[hi]))
-            args = (chains, weights, self.order, 0, hi - lo, len(self.labels), work, out[tokens], scores[lo:hi])
-            if margins:
-                decode_with_margins(*args, sure[tokens])
-            elif self.votes is not None:
-                self.votes.decode(self, chains, work, out[tokens], scores[lo:hi])
-            else:
-                decode(*args)
+            results = (out[tokens], scores[lo:hi], sure[tokens])
+            self._search(chains, 0, hi - lo, np.float32, *results)
+            for s in np.flatnonzero(scores[lo:hi] < FORBIDDEN / 2).tolist():
+                self._search(chains, s, s + 1, np.float64, *results)
 
         for_each(run, stretches(starts), jobs)
+        sure[sure > -FORBIDDEN / 2] = np.inf
         return out, scores, sure
 
-    def work(self, chains: Chains) -> Work:
+    def _search(
+        self, chains: Chains, lo: int, hi: int, kind: type, out: np.ndarray, scores: np.ndarray, sure: np.ndarray
+    ) -> None:
+        """Decode sentences lo … hi-1 of the chains, in single or double precision (see `FORBIDDEN`)."""
+        weights = self.weights if kind is np.float32 else in_double(self.weights)
+        args = (self.order, lo, hi, len(self.labels), self.work(chains, kind), out, scores)
+        if self.votes is not None:
+            self.votes.decode(chains, weights, *args)
+        elif len(sure):
+            decode_with_margins(chains, weights, *args, sure)
+        else:
+            decode(chains, weights, *args)
+
+    def work(self, chains: Chains, kind: type = np.float32) -> Work:
         longest = int(np.diff(chains.starts).max(initial=1))
-        return make_work(longest, len(self.labels), self.w.shape[1], self.order)
+        return make_work(longest, len(self.labels), self.w.shape[1], self.order, kind)
 
     def tensors(self) -> dict[str, np.ndarray]:
         tensors = sparse_rows(self.w, len(self.labels))
@@ -194,7 +220,7 @@ class ChainModel:
         tensors |= {"allowed": self.allowed, "words": self.dictionary.words}
         tensors |= {"word_mask": self.dictionary.mask, "masks": self.dictionary.masks}
         tensors |= self.names.tensors() | {f"pair_{k}": v for k, v in self.pair_names.tensors().items()}
-        return tensors | (self.votes.tensors() if self.votes is not None else {})
+        return tensors | (self.votes.tensors(len(self.labels)) if self.votes is not None else {})
 
     def header(self) -> dict[str, Any]:
         return {
@@ -206,36 +232,46 @@ class ChainModel:
 
     @classmethod
     def from_file(cls, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> "ChainModel":
-        """Rebuild a model; raises KeyError or ValueError when the parts do not fit together."""
-        labels, order = list(header["labels"]), int(header["order"])
-        w = dense_rows(tensors, len(labels))
-        contexts, features = len(labels) + 1, len(tensors["keys"])
+        """Rebuild a model; raises KeyError or ValueError when the parts do not fit together.
+
+        Kernels trust their arrays, so whatever indexes another is checked here, once.
+        """
+        labels, order = list(header["labels"]), header["order"]
+        if order not in (1, 2) or not labels or len(set(labels)) < len(labels):
+            raise ValueError("labels or order cannot be used")
+        check_kinds(tensors, TENSORS)
+        contexts, features, rows = len(labels) + 1, len(tensors["keys"]), len(tensors["weight_count"])
         block_rows = tensors["block_rows"]
         dictionary = Dictionary(tensors["words"], tensors["word_mask"], tensors["masks"])
         fits = (
-            len(w) >= fixed_rows(len(labels), order) + features
+            rows == fixed_rows(len(labels), order) + features + np.count_nonzero(block_rows >= 0)
             and block_rows.shape == (len(tensors["block_keys"]), contexts)
-            and block_rows.max(initial=-1) < len(w)
+            and block_rows.max(initial=-1) < rows
             and tensors["allowed"].shape == (contexts, len(labels))
             and dictionary.masks.shape[1:] == (len(labels),)
+            and len(dictionary.masks) > 0
             and len(dictionary.mask) == len(dictionary.words)
             and 0 <= dictionary.mask.min(initial=0) <= dictionary.mask.max(initial=0) < len(dictionary.masks)
         )
         if not fits:
             raise ValueError("parts do not fit together")
         pair = {k.removeprefix("pair_"): v for k, v in tensors.items() if k.startswith("pair_name")}
+        names = Names.from_tensors(header["name_heads"], tensors)
+        pair_names = Names.from_tensors(header["pair_name_heads"], pair)
+        if len(names) != features or len(pair_names) != len(block_rows):
+            raise ValueError("names do not fit the features")
         return cls(
             labels,
             order,
-            w,
+            dense_rows(tensors, len(labels)),
             tensors["keys"],
             tensors["block_keys"],
             np.ascontiguousarray(block_rows),
             tensors["allowed"],
             dictionary,
-            Names.from_tensors(header["name_heads"], tensors),
-            Names.from_tensors(header["pair_name_heads"], pair),
-            Votes.from_tensors(tensors, w.size),
+            names,
+            pair_names,
+            Votes.from_tensors(tensors, rows, len(labels)),
         )
 
 
@@ -252,41 +288,75 @@ class Votes:
     amount: np.ndarray  # float32
     start: np.ndarray  # float32[rows * stride]: vector 0
 
-    def decode(self, model: ChainModel, chains: Chains, work: Work, out: np.ndarray, scores: np.ndarray) -> None:
+    def decode(
+        self,
+        chains: Chains,
+        weights: Weights,
+        order: int,
+        lo: int,
+        hi: int,
+        labels: int,
+        work: Work,
+        out: np.ndarray,
+        scores: np.ndarray,
+    ) -> None:
         """The labelling of each sentence that most votes fall on; ties go to the one found first."""
-        flat = aligned_zeros(model.w.shape, np.float32)
-        cells = flat.reshape(-1)
+        weights = weights._replace(w=aligned_zeros(weights.w.shape, np.float32))
+        cells = weights.w.reshape(-1)
         cells[:] = self.start
-        weights = model.with_weights(flat)
-        sentences = len(chains.starts) - 1
-        ballots: list[dict[bytes, int]] = [{} for _ in range(sentences)]
+        places = [slice(int(chains.starts[s]), int(chains.starts[s + 1])) for s in range(lo, hi)]
+        ballots: list[dict[bytes, int]] = [{} for _ in places]
         for k in range(len(self.count)):
             if k > 0:
                 change = slice(int(self.ptr[k - 1]), int(self.ptr[k]))
                 np.add.at(cells, self.cell[change], self.amount[change])
             if self.count[k] == 0:
                 continue
-            decode(chains, weights, model.order, 0, sentences, len(model.labels), work, out, scores)
-            for s, ballot in enumerate(ballots):
-                vote = out[chains.starts[s] : chains.starts[s + 1]].tobytes()
+            decode(chains, weights, order, lo, hi, labels, work, out, scores)
+            for place, ballot in zip(places, ballots, strict=True):
+                vote = out[place].tobytes()
                 ballot[vote] = ballot.get(vote, 0) + int(self.count[k])
-        for s, ballot in enumerate(ballots):
+        for place, ballot in zip(places, ballots, strict=True):
             if ballot:
-                out[chains.starts[s] : chains.starts[s + 1]] = np.frombuffer(
-                    max(ballot, key=ballot.__getitem__), np.int64
-                )
+                out[place] = np.frombuffer(max(ballot, key=ballot.__getitem__), np.int64)
 
-    def tensors(self) -> dict[str, np.ndarray]:
-        return {f"vote_{name}": getattr(self, name) for name in self.__slots__}
+    def tensors(self, labels: int) -> dict[str, np.ndarray]:
+        """As a file holds them: cells of a matrix without padding, which is the affair of the machine."""
+        stride = row_stride(labels)
+        cell = self.cell // stride * labels + self.cell % stride
+        start = self.start.reshape(-1, stride)[:, :labels].reshape(-1)
+        votes = {"count": self.count, "ptr": self.ptr, "cell": cell, "amount": self.amount, "start": start}
+        return {f"vote_{name}": array for name, array in votes.items()}
 
     @classmethod
-    def from_tensors(cls, tensors: dict[str, np.ndarray], cells: int) -> "Votes | None":
+    def from_tensors(cls, tensors: dict[str, np.ndarray], rows: int, labels: int) -> "Votes | None":
         if "vote_count" not in tensors:
             return None
-        votes = cls(*(tensors[f"vote_{name}"] for name in cls.__slots__))
-        if len(votes.start) != cells or not 0 <= votes.cell.min(initial=0) <= votes.cell.max(initial=0) < cells:
+        check_kinds(tensors, VOTE_TENSORS)
+        count, ptr, cell, amount, given = (tensors[name] for name in VOTE_TENSORS)
+        fits = (
+            len(given) == rows * labels
+            and 0 <= cell.min(initial=0) <= cell.max(initial=0) < rows * labels
+            and len(ptr) == len(count) > 0
+            and ptr[0] == 0
+            and ptr[-1] == len(cell) == len(amount)
+            and (np.diff(ptr) >= 0).all()
+            and np.isfinite(amount).all()
+            and np.isfinite(given).all()
+        )
+        if not fits:
             raise ValueError("votes do not fit the weights")
-        return votes
+        start = np.zeros((rows, row_stride(labels)), np.float32)
+        start[:, :labels] = given.reshape(rows, labels)
+        cell = cell // labels * start.shape[1] + cell % labels
+        return cls(count, ptr, cell, amount, start.reshape(-1))
+
+
+def check_kinds(tensors: dict[str, np.ndarray], kinds: Mapping[str, tuple[type, int]]) -> None:
+    """Raise ValueError where an array is not of the kind that kernels are compiled for."""
+    for name, (kind, dimensions) in kinds.items():
+        if tensors[name].dtype != kind or tensors[name].ndim != dimensions:
+            raise ValueError(f"{name} is of the wrong kind")
 
 
 def stretches(starts: np.ndarray) -> list[tuple[int, int]]:
@@ -302,6 +372,8 @@ def stretches(starts: np.ndarray) -> list[tuple[int, int]]:
 
 def for_each(run: Callable[[tuple[int, int]], None], work: Sequence[tuple[int, int]], jobs: int) -> None:
     """Run on one thread or several; kernels release the lock. The first error is raised."""
+    if jobs < 1:
+        raise StructronError(f"jobs: {jobs}; expected at least 1")
     if jobs == 1 or len(work) < 2:
         for stretch in work:
             run(stretch)

@@ -3,7 +3,8 @@
 Parameters stand in `__init__` under their own names; what was learned has a trailing underscore.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,18 +13,19 @@ import numpy as np
 from structron import schemes
 from structron._version import __version__
 from structron.errors import StructronError, unknown
-from structron.features.extract import ComputedAtom, TemplateExtractor, flatten
+from structron.features.extract import ComputedAtom, PreparedTemplates, TemplateExtractor, check_sentences, is_row
 from structron.features.gazetteer import Gazetteer
 from structron.features.templates import load_templates
 from structron.progress import Progress
 from structron.tasks.chain_learner import ChainLearner, Start, make_dictionary
 from structron.tasks.chain_model import ChainModel, Prepared
+from structron.tasks.committee import Committee
 from structron.train import Options, train
 
 AVERAGES = ("mean", "none", "voted")
 WORD_COLUMNS = ("word", "form", "w")
 
-Sentences = Sequence[Sequence]
+Sentences = Iterable[Sequence]
 
 
 def default_columns(width: int) -> list[str]:
@@ -36,6 +38,7 @@ class ChainLabeler:
     """Learns one label per token with the averaged structured perceptron and exact search (Collins 2002).
 
     order: 1 or 2, how many labels before a label can count.   passes: over the training data.
+    runs: the model is the mean of so many runs that see the data in different orders (voted: one).
     average: mean (of all weights after every example), none, or voted (exact, for small data).
     templates: a preset's name, a file, or a list of texts.   columns, label: names of a token's columns.
     cutoff: features seen less often are left out.   patience: stop after that many passes without gain on dev.
@@ -47,11 +50,13 @@ class ChainLabeler:
     task: ClassVar[str] = "labeler"
     metric: ClassVar[str] = "accuracy"
     default_templates: ClassVar[dict[str, str]] = {}
+    source_: dict[str, str]  # what the command line knows of the training data: their format
 
     def __init__(
         self,
         order: int = 1,
         passes: int = 10,
+        runs: int = 1,
         average: str = "mean",
         templates: Any = "default",
         columns: Sequence[str] | None = None,
@@ -68,7 +73,7 @@ class ChainLabeler:
         jobs: int = 1,
         verbose: bool = False,
     ):
-        self.order, self.passes, self.average, self.templates = order, passes, average, templates
+        self.order, self.passes, self.runs, self.average, self.templates = order, passes, runs, average, templates
         self.columns, self.label, self.cutoff, self.seed, self.shuffle = columns, label, cutoff, seed, shuffle
         self.patience, self.tag_dictionary, self.constrain, self.forbid = patience, tag_dictionary, constrain, forbid
         self.gazetteers, self.atoms, self.jobs, self.verbose = gazetteers, atoms, jobs, verbose
@@ -87,17 +92,42 @@ class ChainLabeler:
         return self._fit(sentences, dev, None, checkpoint, resume, progress)
 
     def partial_fit(
-        self, sentences: Sentences, dev: Sentences | None = None, progress: Progress | None = None
+        self,
+        sentences: Sentences,
+        dev: Sentences | None = None,
+        checkpoint: str | Path | None = None,
+        resume: bool = False,
+        progress: Progress | None = None,
     ) -> "ChainLabeler":
         """Go on learning with more sentences, which may bring new features and new labels."""
         start = None
+        if hasattr(self, "model_") and self.order != self.model_.order:
+            raise StructronError(f"order: {self.order}; expected {self.model_.order}, that of the model to go on from")
         if hasattr(self, "learner_"):
             start = self.learner_.as_start()
         elif hasattr(self, "model_"):
             start = Start.of_model(self.model_)
-        return self._fit(sentences, dev, start, None, False, progress)
+        return self._fit(sentences, dev, start, checkpoint, resume, progress)
 
     def _fit(
+        self,
+        sentences: Sentences,
+        dev: Sentences | None,
+        start: Start | None,
+        checkpoint: str | Path | None,
+        resume: bool,
+        progress: Progress | None,
+    ) -> "ChainLabeler":
+        """Train; a training that fails leaves everything as it was."""
+        before = dict(vars(self))
+        try:
+            return self._train(sentences, dev, start, checkpoint, resume, progress)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    def _train(
         self,
         sentences: Sentences,
         dev: Sentences | None,
@@ -115,17 +145,19 @@ class ChainLabeler:
             checkpoint=Path(checkpoint) if checkpoint else None,
             resume=resume,
         )
-        sentences = sentences if isinstance(sentences, list) else list(sentences)
         if start is None:
-            self.extractor_ = self._make_extractor(sentences)
-        prepared = self.extractor_.prepare(sentences)
-        learner = self._make_learner(prepared, self._gold(sentences, "training data"), start)
+            sentences, self.extractor_ = self._make_extractor(iter(sentences))
+        prepared = self.extractor_.prepare(sentences, labelled=True, what="training data")
+        if not len(prepared.label_ids):
+            raise StructronError("training data: no sentences; expected at least one with words")
+        learner = self._make_learner(prepared, start)
         progress = progress or Progress(show=self.verbose)
         for note in self.notes_:
             progress.note(note)
         score = None
         if dev is not None:
-            ready, gold = self.extractor_.prepare(dev), split(self._gold(dev, "dev data"), dev)
+            ready = self.extractor_.prepare(dev, labelled=True, what="dev data")
+            gold = spell(ready.label_ids, ready.label_types, ready.starts)
 
             def score(model: ChainModel) -> float:
                 return self._metric(gold, self._labels(model, ready))
@@ -144,15 +176,23 @@ class ChainLabeler:
         for name in ("cutoff", "tag_dictionary"):
             if getattr(self, name) < 0:
                 raise StructronError(f"{name}: {getattr(self, name)}; expected 0 or more")
-        if self.jobs < 1:
-            raise StructronError(f"jobs: {self.jobs}; expected at least 1")
+        for name in ("jobs", "runs"):
+            if getattr(self, name) < 1:
+                raise StructronError(f"{name}: {getattr(self, name)}; expected at least 1")
 
-    def _make_extractor(self, sentences: Sentences) -> TemplateExtractor:
-        first = next((token for sentence in sentences for token in sentence), None)
-        if first is None:
+    def _make_extractor(self, sentences: Iterator[Sequence]) -> tuple[Iterator[Sequence], TemplateExtractor]:
+        """An extractor for tokens like the first one, and the sentences again from the first on."""
+        head: list[Sequence] = []
+        for sentence in sentences:
+            head.append(sentence)
+            check_sentences([sentence], "training data", len(head) - 1)
+            if len(sentence):
+                break
+        else:
             raise StructronError("training data: no sentences; expected at least one with words")
-        if isinstance(first, str):
-            raise StructronError("training data: tokens are strings; expected rows that end in the label")
+        first = head[-1][0]
+        if not is_row(type(first)):
+            raise StructronError(f"training data: a token is {first!r}; expected rows that end in the label")
         names = list(self.columns) if self.columns else default_columns(len(first))
         if len(set(names)) < len(names):
             raise StructronError(f"columns: {', '.join(names)}: a name stands twice")
@@ -166,69 +206,75 @@ class ChainLabeler:
         if source == "default":
             source = self._default_templates(names)
         gazetteers = [_gazetteer(name, given) for name, given in (self.gazetteers or {}).items()]
-        return TemplateExtractor(names, label, load_templates(source), word, gazetteers, self.atoms)
+        extractor = TemplateExtractor(names, label, load_templates(source), word, gazetteers, self.atoms)
+        return chain(head, sentences), extractor
 
     def _default_templates(self, columns: list[str]) -> str:
         """The preset for these columns: richer where the file has more."""
         return next(preset for column, preset in self.default_templates.items() if column in (*columns, ""))
 
-    def _make_learner(self, prepared: Prepared, gold: list[str], start: Start | None) -> ChainLearner:
+    def _make_learner(self, prepared: PreparedTemplates, start: Start | None) -> ChainLearner | Committee:
         """Number the labels, settle the constraints, number the features."""
         old = start.labels if start else []
-        labels = [*old, *sorted(set(gold) - set(old))]
+        labels = [*old, *sorted(set(prepared.label_types) - set(old))]
         if len(labels) < 2:
             raise StructronError(f"training data: one label only ({labels[0]}); expected two or more")
         index = {label: y for y, label in enumerate(labels)}
-        numbers = np.fromiter(map(index.__getitem__, gold), np.int64, len(gold))
-        allowed, learning = self._allowed(labels, numbers, gold, prepared.starts)
-        dictionary = make_dictionary(prepared, numbers, len(labels), self.tag_dictionary)
+        number = np.array([index[label] for label in prepared.label_types], np.int64)
+        gold = number[prepared.label_ids]
+        allowed, learning = self._allowed(labels, gold, prepared.starts, self.scheme_ if start else None)
+        dictionary = make_dictionary(prepared, gold, len(labels), self.tag_dictionary)
         if start is not None:
             dictionary = self.model_.dictionary.merged(dictionary, len(labels))
-        return ChainLearner(
-            prepared, numbers, labels, self.order, allowed, learning, dictionary, self.cutoff, self.average, start
+        learner = ChainLearner(
+            prepared, gold, labels, self.order, allowed, learning, dictionary, self.cutoff, self.average, start
         )
+        return learner if self._runs() == 1 else Committee(learner, self.runs)
+
+    def _runs(self) -> int:
+        """Votes are the vectors of one run."""
+        return 1 if self.average == "voted" else self.runs
 
     def _allowed(
-        self, labels: list[str], numbers: np.ndarray, gold: list[str], starts: np.ndarray
+        self, labels: list[str], gold: np.ndarray, starts: np.ndarray, scheme: str | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """bool[P, L] twice: transitions allowed in output, and while learning (there also all that gold has)."""
+        """bool[P, L] twice: transitions allowed in output, and while learning (there also all that gold has).
+
+        scheme: of a model to go on from; it holds as long as all labels, old and new, are chunk labels.
+        """
         self.notes_: list[str] = []
+        previous = np.zeros(len(gold), np.int64)
+        previous[1:] = gold[:-1] + 1
+        previous[starts[:-1][np.diff(starts) > 0]] = 0
         allowed = np.ones((len(labels) + 1, len(labels)), bool)
-        sequences = [gold[lo:hi] for lo, hi in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)]
-        self.scheme_ = schemes.detect(sequences) if self._chunks() else None
+        self.scheme_ = None
+        if self._chunks():
+            seen = np.zeros(allowed.shape, np.int64)
+            np.add.at(seen, (previous, gold), 1)
+            pairs = {(labels[p - 1] if p else None, labels[y]): int(seen[p, y]) for p, y in np.argwhere(seen)}
+            self.scheme_ = (scheme or schemes.detect_pairs(pairs)) if schemes.detect([labels]) else None
         if self.constrain and self.scheme_:
-            for p, previous in enumerate([None, *labels]):
-                allowed[p] = [schemes.allowed(previous, label, self.scheme_) for label in labels]
+            for p, before in enumerate([None, *labels]):
+                allowed[p] = [schemes.allowed(before, label, self.scheme_) for label in labels]
+            allowed[~allowed.any(axis=1)] = True  # a label that the data never show continued, such as a lone B-X
         for pair in self.forbid:
             for label in pair:
                 if label not in labels:
                     raise unknown("label in a forbidden transition", label, labels)
             allowed[labels.index(pair[0]) + 1, labels.index(pair[1])] = False
-        for p in np.flatnonzero(~allowed.any(axis=1)):
+        for p in np.flatnonzero(~allowed.any(axis=1)).tolist():
             name = "the start of a sentence" if p == 0 else repr(labels[p - 1])
             raise StructronError(f"forbidden transitions: nothing may follow {name}")
-        previous = np.zeros(len(numbers), np.int64)
-        previous[1:] = numbers[:-1] + 1
-        previous[starts[:-1][np.diff(starts) > 0]] = 0
-        illegal = int((~allowed[previous, numbers]).sum())
+        illegal = int((~allowed[previous, gold]).sum())
         if illegal:
             self.notes_.append(f"{illegal} forbidden transitions in the training labels, learned from as they are")
         learning = allowed.copy()
-        learning[previous, numbers] = True
+        learning[previous, gold] = True
         return allowed, learning
 
     def _chunks(self) -> bool:
         """Whether the labels are chunk labels, to be kept in a legal order."""
         return self.metric == "f1"
-
-    def _gold(self, sentences: Sentences, what: str) -> list[str]:
-        """The label column, flat."""
-        extractor = self.extractor_
-        tokens, names = flatten(sentences, extractor.columns, extractor.label, extractor.word)
-        if extractor.label not in names:
-            raise StructronError(f"{what}: no column {extractor.label!r}; the tokens have: {', '.join(names)}")
-        place = names.index(extractor.label)
-        return [row[place] for row in tokens]
 
     # -- using ---------------------------------------------------------------------------------------------------
 
@@ -238,7 +284,7 @@ class ChainLabeler:
         return self.model_
 
     def _labels(self, model: ChainModel, prepared: Prepared, jobs: int | None = None) -> list[list[str]]:
-        out, _, _ = model.decode(prepared, jobs or self.jobs)
+        out, _, _ = model.decode(prepared, self.jobs if jobs is None else jobs)
         return spell(out, model.labels, prepared.starts)
 
     def predict(
@@ -262,10 +308,12 @@ class ChainLabeler:
         sentences = sentences if isinstance(sentences, list) else list(sentences)
         prepared = self.extractor_.prepare(sentences)
         fixed = None if forced is None else self._forced(model, sentences, forced)
-        out, _, sure = model.decode(prepared, jobs or self.jobs, fixed, margins)
+        out, _, sure = model.decode(prepared, self.jobs if jobs is None else jobs, fixed, margins)
         return spell(out, model.labels, prepared.starts), split(sure.tolist(), sentences) if margins else []
 
-    def _forced(self, model: ChainModel, sentences: Sentences, forced: Sequence[Sequence[str | None]]) -> np.ndarray:
+    def _forced(
+        self, model: ChainModel, sentences: list[Sequence], forced: Sequence[Sequence[str | None]]
+    ) -> np.ndarray:
         index: dict[str | None, int] = {label: y for y, label in enumerate(model.labels)}
         index[None] = -1
         if [len(labels) for labels in forced] != [len(sentence) for sentence in sentences]:
@@ -275,20 +323,19 @@ class ChainLabeler:
         except KeyError as error:
             raise unknown("forced label", error.args[0], model.labels) from None
 
-    def evaluate(self, sentences: Sentences, jobs: int | None = None) -> Any:
-        """All scores on labelled sentences: `ChunkScores` or `AccuracyScores`."""
+    def evaluate(self, sentences: Sentences, jobs: int | None = None, guess: list[list[str]] | None = None) -> Any:
+        """All scores on labelled sentences, or of `guess` for them: `ChunkScores` or `AccuracyScores`."""
         from structron.evaluate import accuracy_scores, chunk_scores
 
         model = self._check_fitted()
-        sentences = sentences if isinstance(sentences, list) else list(sentences)
-        gold = split(self._gold(sentences, "data"), sentences)
-        prepared = self.extractor_.prepare(sentences)
-        guess = self._labels(model, prepared, jobs)
+        prepared = self.extractor_.prepare(sentences, labelled=True)
+        gold = spell(prepared.label_ids, prepared.label_types, prepared.starts)
+        guess = guess or self._labels(model, prepared, jobs)
         if self.metric == "f1":
             return chunk_scores(gold, guess)
         known = dict(zip(prepared.word_types, (model.dictionary.find(prepared.word_types) >= 0).tolist(), strict=True))
-        words = [prepared.word_types[k] for k in prepared.word_ids.tolist()]
-        return accuracy_scores(split(words, sentences), gold, guess, known.__getitem__)
+        words = spell(prepared.word_ids, prepared.word_types, prepared.starts)
+        return accuracy_scores(words, gold, guess, known.__getitem__)
 
     def score(self, sentences: Sentences) -> float:
         """The task's main score on labelled sentences, in per cent."""
@@ -307,7 +354,7 @@ class ChainLabeler:
     def _signature(self) -> str:
         """What a score needs to be reproduced."""
         parts = [f"structron {__version__}", self.task, "update standard", f"search viterbi-{self.order}"]
-        parts += [f"average {self.average}", f"passes {self.best_pass_}/{self.passes}", f"seed {self.seed}"]
+        parts += [f"average {self.average}", f"passes {self.best_pass_}/{self.passes}", f"runs {self._runs()}"]
         parts += [
             f"features {len(self.model_.keys) + len(self.model_.block_keys)}",
             f"labels {len(self.model_.labels)}",
@@ -333,12 +380,11 @@ class ChainLabeler:
 
 def spell(out: np.ndarray, labels: list[str], starts: np.ndarray) -> list[list[str]]:
     """Label numbers as lists of labels."""
-    flat = np.array(labels, dtype=object)[out].tolist()
-    bounds = starts.tolist()
-    return [flat[lo:hi] for lo, hi in zip(bounds, bounds[1:], strict=False)]
+    flat = np.array([*labels, None], dtype=object)[out].tolist()
+    return [flat[lo:hi] for lo, hi in pairwise(starts.tolist())]
 
 
-def split(flat: list, sentences: Sentences) -> list[list]:
+def split(flat: list, sentences: Iterable[Sequence]) -> list[list]:
     """Cut a flat list into pieces as long as the sentences."""
     found, lo = [], 0
     for sentence in sentences:
@@ -351,6 +397,3 @@ def _gazetteer(name: str, given: Any) -> Gazetteer:
     if isinstance(given, Gazetteer):
         return given
     return Gazetteer.from_files(name, [given] if isinstance(given, str | Path) else list(given))
-
-
-Metric = Callable[[list[list[str]], list[list[str]]], float]

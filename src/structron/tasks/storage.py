@@ -19,12 +19,12 @@ from structron.tasks.labeler import ChainLabeler
 from structron.tasks.tagger import Tagger
 
 TASKS: dict[str, type[ChainLabeler]] = {"tagger": Tagger, "chunker": Chunker}
-NOT_STORED = ("templates", "gazetteers", "atoms", "forbid", "verbose", "jobs")
+NOT_STORED = ("templates", "gazetteers", "atoms", "verbose", "jobs")
 
 
 def parameters(labeler: ChainLabeler) -> dict[str, Any]:
     """The constructor's parameters and their present values."""
-    names = [name for name in inspect.signature(type(labeler).__init__).parameters if name != "self"]
+    names = [name for name in inspect.signature(ChainLabeler.__init__).parameters if name != "self"]
     return {name: getattr(labeler, name) for name in names}
 
 
@@ -32,6 +32,7 @@ def header_of(labeler: ChainLabeler, model: ChainModel) -> dict[str, Any]:
     extractor = labeler.extractor_
     options = {name: value for name, value in parameters(labeler).items() if name not in NOT_STORED}
     options["columns"], options["label"] = extractor.columns, extractor.label
+    options["forbid"] = [list(pair) for pair in labeler.forbid]
     return {
         "task": labeler.task,
         "options": options,
@@ -63,26 +64,36 @@ def load(path: str | Path, atoms: Mapping[str, ComputedAtom] | None = None, task
     found = header.get("task")
     if task is not None and found != task:
         raise StructronError(f"{path}: a {found} model; expected a {task} model")
-    if found not in TASKS:
+    if found not in list(TASKS):
         raise StructronError(f"{path}: {unknown('task', found, TASKS)}")
-    missing = set(header["atoms"]) - set(atoms or {})
-    if missing:
-        raise StructronError(
-            f"{path}: give the functions of its atoms again: load(path, atoms={{{', '.join(sorted(missing))}: …}})"
-        )
     try:
-        labeler = TASKS[found](**header["options"])
-        gazetteers = []
-        for k, (name, lowercase) in enumerate(header["gazetteers"]):
-            phrases = zlib.decompress(tensors[f"gazetteer_{k}"].tobytes()).decode().split("\n")
-            gazetteers.append(Gazetteer.from_phrases(name, phrases, lowercase))
-        templates = parse_templates(header["templates"])
-        columns, label = header["options"]["columns"], header["options"]["label"]
-        labeler.extractor_ = TemplateExtractor(columns, label, templates, header["word"], gazetteers, atoms)
-        labeler.model_ = ChainModel.from_file(header, tensors)
-    except (KeyError, ValueError, TypeError, IndexError, zlib.error) as error:
+        missing = set(header["atoms"]) - set(atoms or {})
+        if not missing:
+            return _labeler(header, tensors, atoms)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, zlib.error) as error:
         raise StructronError(f"{path}: damaged model file ({error})") from None
-    labeler.atoms = atoms
+    raise StructronError(
+        f"{path}: give the functions of its atoms again: load(path, atoms={{{', '.join(sorted(missing))}: …}})"
+    )
+
+
+def _labeler(
+    header: dict[str, Any], tensors: dict[str, np.ndarray], atoms: Mapping[str, ComputedAtom] | None
+) -> ChainLabeler:
+    """A labeller like the one that was saved; with the same parameters it can be trained again or further."""
+    labeler = TASKS[header["task"]](**header["options"])
+    gazetteers = []
+    for k, (name, lowercase) in enumerate(header["gazetteers"]):
+        phrases = zlib.decompress(tensors[f"gazetteer_{k}"].tobytes()).decode().split("\n")
+        gazetteers.append(Gazetteer.from_phrases(name, phrases, lowercase))
+    templates = parse_templates(header["templates"])
+    columns, label = header["options"]["columns"], header["options"]["label"]
+    if header["word"] not in columns or label not in columns:
+        raise ValueError("columns do not fit together")
+    labeler.extractor_ = TemplateExtractor(columns, label, templates, header["word"], gazetteers, atoms)
+    labeler.model_ = ChainModel.from_file(header, tensors)
+    labeler.templates, labeler.atoms = header["templates"], atoms
+    labeler.gazetteers = {gazetteer.name: gazetteer for gazetteer in gazetteers} or None
     labeler.scheme_, labeler.source_ = header["scheme"], header["source"]
     labeler.history_, labeler.best_pass_ = header["history"], header["best_pass"]
     labeler.stopped_, labeler.signature_ = header["stopped"], header["signature"]

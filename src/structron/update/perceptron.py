@@ -11,7 +11,7 @@ so with u = Σ (t-1)·Δ the mean after T examples is w - u / T: O(update) per e
 import numpy as np
 
 from structron.kernels import compiled
-from structron.search.chain import load_transitions, load_trigrams, row_bounds
+from structron.search.chain import load_reach, load_transitions, load_trigrams, row_bounds
 from structron.search.viterbi import search
 
 TIME, UPDATES, WRONG_TOKENS, TOKENS = range(4)
@@ -117,6 +117,8 @@ def learn(chains, gold, weights, order, sequence, lo, hi, labels, work, stats):
         if wrong > 0:
             add_difference(chains, weights, order, start, n, y, z, 1.0, stats[TIME], labels, work)
             load_transitions(weights, labels, work)
+            if order == 2:
+                load_reach(labels, work)
             stats[UPDATES] += 1
             stats[WRONG_TOKENS] += wrong
     return hi

@@ -1,0 +1,301 @@
+"""The driver: runs every part in processes of its own, peer and ours in turn, and prints one table.
+
+python -m benchmarks --data DIR [--quick] [--repeat N] [--out results/bench.json]
+"""
+
+import argparse
+import json
+import os
+import platform
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from benchmarks.measure import (
+    LESS,
+    MEGABYTE,
+    MORE,
+    SHARE,
+    Failed,
+    Row,
+    Run,
+    alternate,
+    child,
+    cores,
+    mid,
+    run,
+    structron,
+    table,
+)
+from benchmarks.peers import Crfsuite, read_columns
+
+CHUNKS, TAGS = "conll2000", "ud-english-ewt"
+OURS, CRFSUITE, NLTK, NUMBA, ONE_JOB = "structron", Crfsuite.name, "NLTK", "import numba", "--jobs 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How much is run. The required ratios hold for the full settings."""
+
+    repeat: int
+    passes: int = 10
+    nltk_passes: int = 5
+    start_repeat: int = 5
+    jobs_passes: int = 3
+    jobs_tokens: int = 300_000
+
+    @classmethod
+    def quick(cls) -> "Settings":
+        return cls(repeat=1, passes=2, nltk_passes=1, start_repeat=1, jobs_passes=1, jobs_tokens=50_000)
+
+
+@dataclass(slots=True)
+class Report:
+    """What a run found: rows for the table, all single measurements, what was left out."""
+
+    rows: list[Row] = field(default_factory=list)
+    details: dict[str, Any] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+
+    def add(
+        self, key: str, title: str, unit: str, values: dict[str, float], ratio_is: str, required: float | None = None
+    ) -> None:
+        """A row from the values of two sides, the peer's first."""
+        (peer, theirs), (_, ours) = values.items()
+        self.rows.append(Row(key, title, unit, peer, theirs, ours, ratio_is, required))
+
+    def skip(self, text: str) -> None:
+        self.skipped.append(text)
+        say(f"skipped: {text}")
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def corpus(data: Path, name: str, ending: str) -> dict[str, Path] | None:
+    """The train and test files of a corpus, plain or gzip."""
+    found = {}
+    for split in ("train", "test"):
+        files = [data / name / f"{split}.{ending}{packed}" for packed in (".gz", "")]
+        found[split] = next((file for file in files if file.is_file()), None)
+    return found if all(found.values()) else None
+
+
+def same_tokens(what: str, theirs: int, ours: int) -> None:
+    """A ratio means nothing unless both sides saw the same data."""
+    if theirs != ours:
+        raise Failed(f"{what}: the peer saw {theirs} tokens, ours {ours}")
+
+
+def each(found: dict[str, list], value: Callable[[Any], float]) -> dict[str, float]:
+    """The median of a value on each side."""
+    return {side: mid([value(one) for one in runs]) for side, runs in found.items()}
+
+
+def costs(found: dict[str, list[Run]]) -> dict[str, list[dict[str, float]]]:
+    return {side: [done.cost() for done in runs] for side, runs in found.items()}
+
+
+def split(found: dict[str, list[tuple[dict, Run]]]) -> tuple[dict[str, list[dict]], dict[str, list[Run]]]:
+    """What the processes said, and what they cost."""
+    logs = {side: [log for log, _ in pairs] for side, pairs in found.items()}
+    return logs, {side: [done for _, done in pairs] for side, pairs in found.items()}
+
+
+def chunking(files: dict[str, Path], folder: Path, settings: Settings, report: Report) -> Path:
+    """Whole training processes, passes, prediction, memory and size; returns our model."""
+    theirs, ours = folder / "chunks.crfsuite", folder / "chunks.structron"
+
+    def train_theirs(passes: int = settings.passes) -> tuple[dict[str, Any], Run]:
+        return child("train_crfsuite", train=files["train"], model=theirs, passes=passes)
+
+    def train_ours(passes: int = settings.passes) -> tuple[dict[str, Any], Run]:
+        log = folder / "passes.jsonl"
+        options = ["--templates", "chunk19", "--columns", "word,pos,chunk", "--passes", str(passes), "--log", log]
+        done = structron("train", "chunker", *options, "--train", files["train"], "--model", ours)
+        records = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+        seconds = [record["seconds"] for record in records]
+        return {"log": seconds, "wall": seconds, "tokens": records[0]["tokens"]}, done
+
+    say(f"{CHUNKS}: warming up")
+    train_theirs(1)
+    train_ours(1)
+    sides = {CRFSUITE: train_theirs, OURS: train_ours}
+    logs, runs = split(alternate(sides, settings.repeat, lambda text: say(f"{CHUNKS}: training, {text}")))
+    same_tokens(f"{CHUNKS}, training", logs[CRFSUITE][0]["tokens"], logs[OURS][0]["tokens"])
+    report.details["chunk_training"] = {"logs": logs, "processes": costs(runs)}
+    say(f"{CHUNKS}: prediction in memory")
+    options = {"crfsuite_model": theirs, "model": ours, "repeat": 2 * settings.repeat + 1}
+    guesses, _ = child("predict_chunks", test=files["test"], **options)
+    same_tokens(f"{CHUNKS}, prediction", guesses[CRFSUITE]["tokens"], guesses[OURS]["tokens"])
+    report.details["chunk_prediction"] = guesses
+    speed = {side: guess["tokens"] / mid(guess["seconds"]) for side, guess in guesses.items()}
+    size = {CRFSUITE: theirs.stat().st_size / MEGABYTE, OURS: ours.stat().st_size / MEGABYTE}
+
+    add, passes = report.add, f"{settings.passes} passes"
+    add("pass", f"{CHUNKS}: a pass of training", "s", each(logs, lambda log: fmean(log["wall"])), LESS, 4)
+    add("pass_log", f"{CHUNKS}: … by its own log", "s", each(logs, lambda log: fmean(log["log"])), LESS)
+    add("file_to_model", f"{CHUNKS}: file to model, {passes}", "s", each(runs, lambda done: done.wall), LESS, 5)
+    add("file_to_model_cpu", f"{CHUNKS}: … processor time", "s", each(runs, lambda done: done.cpu), LESS)
+    add("peak", f"{CHUNKS}: … peak memory", "MB", each(runs, lambda done: done.peak_mb), SHARE, 1)
+    add("size", f"{CHUNKS}: model file", "MB", size, SHARE, 1)
+    add("predict", f"{CHUNKS}: prediction from tokens", "tokens/s", speed, MORE, 8)
+    add("f1", f"{CHUNKS}: test F1", "%", {side: guess["f1"] for side, guess in guesses.items()}, MORE)
+    label_file(files["test"], theirs, ours, folder, guesses[OURS]["tokens"], settings, report)
+    return ours
+
+
+def label_file(
+    test: Path, theirs: Path, ours: Path, folder: Path, tokens: int, settings: Settings, report: Report
+) -> None:
+    """From a file to a labelled file, whole processes: start-up counts."""
+    output = folder / "labelled.conll"
+    sides = {
+        CRFSUITE: lambda: child("label_file_crfsuite", model=theirs, test=test, output=output)[1],
+        OURS: lambda: structron("predict", ours, test, "--output", output),
+    }
+    found = alternate(sides, settings.start_repeat, lambda text: say(f"{CHUNKS}: labelling a file, {text}"))
+    report.details["chunk_file"] = costs(found)
+    values = each(found, lambda done: tokens / done.wall)
+    report.add("predict_file", f"{CHUNKS}: file to labelled file", "tokens/s", values, MORE)
+
+
+def tagging(files: dict[str, Path], settings: Settings, report: Report) -> None:
+    """Fitting and prediction from sentences in memory."""
+    options = {**files, "repeat": 3}
+    sides = {
+        NLTK: lambda: child("tag_nltk", passes=settings.nltk_passes, **options),
+        OURS: lambda: child("tag_structron", passes=settings.passes, **options),
+    }
+    logs, runs = split(alternate(sides, settings.repeat, lambda text: say(f"{TAGS}: tagging, {text}")))
+    for key in ("fit_tokens", "tokens"):
+        same_tokens(f"{TAGS}, {key}", logs[NLTK][0][key], logs[OURS][0][key])
+    report.details["tagging"] = {"logs": logs, "processes": costs(runs)}
+    speed = each(logs, lambda log: log["tokens"] / log["predict_seconds"])
+    title = f"training, {settings.nltk_passes} and {settings.passes} passes"
+    report.add("tag_fit", f"{TAGS} XPOS: {title}", "s", each(logs, lambda log: log["fit_seconds"]), LESS, 20)
+    report.add("tag_accuracy", f"{TAGS} XPOS: accuracy", "%", each(logs, lambda log: log["accuracy"]), MORE, 1)
+    report.add("tag_predict", f"{TAGS} XPOS: prediction", "tokens/s", speed, MORE)
+
+
+def starting(model: Path | None, test: Path | None, folder: Path, settings: Settings, report: Report) -> None:
+    """From the prompt and back: help, and the labels of one sentence."""
+    sides = {NUMBA: lambda: run([sys.executable, "-c", "import numba"]), "help": lambda: structron("--help")}
+    if model and test:
+        sentence = one_sentence(test, folder)
+        sides["predict"] = lambda: structron("predict", model, sentence)
+    else:
+        report.skip(f"start of `structron predict`: no model without {CHUNKS}")
+    alternate(sides, 1, lambda text: say(f"start, warming up: {text}"))
+    found = alternate(sides, settings.start_repeat, lambda text: say(f"start: {text}"))
+    report.details["start"] = costs(found)
+    wall = each(found, lambda done: done.wall)
+    report.add("help", "structron --help", "s", {NUMBA: wall[NUMBA], OURS: wall["help"]}, SHARE)
+    if "predict" in wall:
+        values = {NUMBA: wall[NUMBA], OURS: wall["predict"]}
+        report.add("predict_one", "structron predict, one sentence", "s", values, SHARE, 3)
+
+
+def one_sentence(test: Path, folder: Path) -> Path:
+    """The first sentence of a column file in a file of its own."""
+    path = folder / "one.conll"
+    path.write_text("".join(" ".join(row) + "\n" for row in read_columns(test)[0]) + "\n", encoding="utf-8")
+    return path
+
+
+def threads(task: str, name: str, files: dict[str, Path], settings: Settings, report: Report) -> None:
+    """Two threads against one: the only part that is not kept on one core."""
+    if cores() < 2:
+        report.skip(f"{name}: two threads against one: only one core")
+        return
+    for order in (1, 2):
+        say(f"{name}: one thread and two, order {order}")
+        options = {"passes": settings.jobs_passes, "tokens": settings.jobs_tokens, "repeat": 2 * settings.repeat + 1}
+        found, _ = child("jobs", pin=False, task=task, order=order, **files, **options)
+        if not found["same"]:
+            raise Failed(f"{name}, order {order}: two threads gave other labels than one")
+        key = f"jobs_{task}_order{order}"
+        report.details[key] = found
+        values = {ONE_JOB: found["tokens"] / mid(found["one"]), OURS: found["tokens"] / mid(found["two"])}
+        report.add(key, f"{name}: {task} of order {order}, --jobs 2", "tokens/s", values, MORE)
+
+
+def environment() -> dict[str, Any]:
+    load = [round(x, 2) for x in os.getloadavg()]
+    return {"machine": platform.machine(), "system": platform.platform(), "cores": cores(), "load": load}
+
+
+def benchmark(data: Path, settings: Settings) -> Report:
+    report = Report()
+    with tempfile.TemporaryDirectory(prefix="structron-bench-") as name:
+        folder = Path(name)
+        chunks, tags = corpus(data, CHUNKS, "conll"), corpus(data, TAGS, "conllu")
+        model = None
+        if chunks is None:
+            report.skip(f"{CHUNKS}: no train and test .conll(.gz) in {data / CHUNKS}")
+        elif find_spec("pycrfsuite") is None:
+            report.skip(f"{CHUNKS}: python-crfsuite is not installed (the extra `bench` has it)")
+        else:
+            model = chunking(chunks, folder, settings, report)
+        if tags is None:
+            report.skip(f"{TAGS}: no train and test .conllu(.gz) in {data / TAGS}")
+        elif find_spec("nltk") is None:
+            report.skip(f"{TAGS}: nltk is not installed (the extra `bench` has it)")
+        else:
+            tagging(tags, settings, report)
+        starting(model, chunks and chunks["test"], folder, settings, report)
+        if chunks:
+            threads("chunker", CHUNKS, chunks, settings, report)
+        if tags:
+            threads("tagger", TAGS, tags, settings, report)
+    return report
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="the folder of corpora")
+    parser.add_argument("--quick", action="store_true", help="one repetition, fewer passes")
+    parser.add_argument("--repeat", type=int, default=3, metavar="N", help="runs of each side (3)")
+    parser.add_argument("--out", type=Path, default=Path("results/bench.json"), metavar="FILE", help="the JSON file")
+    arguments = parser.parse_args(argv)
+    if not arguments.data.is_dir():
+        parser.error(f"--data {arguments.data}: no such folder")
+    if arguments.repeat < 1:
+        parser.error(f"--repeat {arguments.repeat}: expected 1 or more")
+    settings = Settings.quick() if arguments.quick else Settings(arguments.repeat)
+    begin, before = time.perf_counter(), environment()
+    try:
+        report = benchmark(arguments.data.resolve(), settings)
+        versions, _ = child("versions")
+    except Failed as problem:
+        say(f"benchmarks: {problem}")
+        return 1
+    print(table(report.rows))
+    for text in report.skipped:
+        print(f"skipped: {text}")
+    if arguments.quick:
+        print("quick: one run of few passes; the required ratios are meant for the full run")
+    result = {
+        "environment": before | {"versions": versions, "load_after": environment()["load"]},
+        "quick": arguments.quick,
+        "repeat": settings.repeat,
+        "seconds": round(time.perf_counter() - begin, 1),
+        "rows": [row.as_dict() for row in report.rows],
+        "skipped": report.skipped,
+        "details": report.details,
+    }
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    arguments.out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(f"{arguments.out}: every single measurement")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

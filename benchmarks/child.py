@@ -1,0 +1,140 @@
+"""What runs in processes of its own: `python -m benchmarks.child FUNCTION '{"options": …}'` prints one JSON object.
+
+Whole-process figures come from outside (`measure.run`); here parts of a process are timed. Before anything of ours is
+timed it has run once on a few sentences, since the first call in a process loads the compiled kernels from disk.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from itertools import chain, islice
+from statistics import median
+from typing import Any
+
+from benchmarks.peers import Crfsuite, Nltk, read_columns, read_tags
+
+CHUNK_COLUMNS, TAG_COLUMNS = ["word", "pos", "chunk"], ["word", "xpos"]
+WARM_UP = 20
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    begin = time.perf_counter()
+    result = work()
+    return time.perf_counter() - begin, result
+
+
+def count(sentences: list) -> int:
+    return sum(map(len, sentences))
+
+
+def versions() -> dict[str, Any]:
+    names = ("structron", "numpy", "numba", "python-crfsuite", "nltk")
+    return {"python": sys.version.split()[0], **{name: version(name) for name in names}}
+
+
+def train_crfsuite(train: str, model: str, passes: int) -> dict[str, Any]:
+    sentences = read_columns(train)
+    return Crfsuite.train(sentences, model, passes) | {"tokens": count(sentences)}
+
+
+def predict_chunks(test: str, crfsuite_model: str, model: str, repeat: int) -> dict[str, Any]:
+    """Both sides in turn, from rows of (word, pos) in memory to lists of labels."""
+    import structron
+    from structron.evaluate import chunk_scores
+
+    sentences = read_columns(test)
+    rows = [[row[:-1] for row in sentence] for sentence in sentences]
+    gold = [[row[-1] for row in sentence] for sentence in sentences]
+    sides = {Crfsuite.name: Crfsuite(crfsuite_model).predict, "structron": structron.load(model).predict}
+    found: dict[str, Any] = {name: {"seconds": []} for name in sides}
+    for predict in sides.values():
+        predict(rows[:WARM_UP])
+    for _ in range(repeat):
+        for name, predict in sides.items():
+            seconds, labels = timed(lambda predict=predict: predict(rows))
+            found[name]["seconds"].append(seconds)
+            found[name] |= {"tokens": count(labels), "f1": chunk_scores(gold, labels).f1}
+    return found
+
+
+def label_file_crfsuite(model: str, test: str, output: str) -> dict[str, Any]:
+    """From a file to a file: the peer's side of `structron predict`."""
+    sentences = read_columns(test)
+    labels = Crfsuite(model).predict(sentences)
+    with open(output, "w", encoding="utf-8") as out:
+        for rows, found in zip(sentences, labels, strict=True):
+            out.writelines(f"{' '.join(row[:-1])} {label}\n" for row, label in zip(rows, found, strict=True))
+            out.write("\n")
+    return {"tokens": count(labels)}
+
+
+def tag_nltk(train: str, test: str, passes: int, repeat: int) -> dict[str, Any]:
+    tagger = Nltk()
+    return _tag(read_tags(train), read_tags(test), lambda data: tagger.train(data, passes), tagger.predict, repeat)
+
+
+def tag_structron(train: str, test: str, passes: int, repeat: int) -> dict[str, Any]:
+    from structron import Tagger
+
+    sentences = read_tags(train)
+    tagger = Tagger(order=1, passes=passes, columns=TAG_COLUMNS)
+    Tagger(order=1, passes=1, columns=TAG_COLUMNS).fit(sentences[:WARM_UP]).predict(sentences[:WARM_UP])
+    return _tag(sentences, read_tags(test), tagger.fit, tagger.predict, repeat)
+
+
+def _tag(train: list, test: list, fit: Callable, predict: Callable, repeat: int) -> dict[str, Any]:
+    words = [[word for word, _ in sentence] for sentence in test]
+    gold = [tag for sentence in test for _, tag in sentence]
+    fit_seconds, _ = timed(lambda: fit(train))
+    runs = [timed(lambda: predict(words)) for _ in range(repeat)]
+    labels = list(chain.from_iterable(runs[0][1]))
+    right = sum(a == b for a, b in zip(labels, gold, strict=True))
+    return {
+        "fit_seconds": fit_seconds,
+        "fit_tokens": count(train),
+        "predict_seconds": median(seconds for seconds, _ in runs),
+        "tokens": len(labels),
+        "accuracy": 100 * right / len(gold),
+    }
+
+
+def jobs(task: str, train: str, test: str, order: int, passes: int, tokens: int, repeat: int) -> dict[str, Any]:
+    """One thread and two in turn, on the test data repeated to about so many tokens."""
+    from structron import Chunker, Tagger
+
+    if task == "chunker":
+        read, labeler = read_columns, Chunker(order=order, passes=passes, columns=CHUNK_COLUMNS, templates="chunk19")
+    else:
+        read, labeler = read_tags, Tagger(order=order, passes=passes, columns=TAG_COLUMNS)
+    labeler.fit(read(train))
+    rows = [[row[:-1] for row in sentence] for sentence in read(test)]
+    rows = rows * max(1, tokens // count(rows))
+    seconds: dict[int, list[float]] = {1: [], 2: []}
+    labels: dict[int, list] = {}
+    for number in seconds:
+        labeler.predict(rows[:WARM_UP], jobs=number)
+    for _ in range(repeat):
+        for number in seconds:
+            spent, labels[number] = timed(lambda number=number: labeler.predict(rows, jobs=number))
+            seconds[number].append(spent)
+    return {"tokens": count(rows), "same": labels[1] == labels[2], "one": seconds[1], "two": seconds[2]}
+
+
+FUNCTIONS: dict[str, Callable[..., dict[str, Any]]] = {
+    function.__name__: function
+    for function in (
+        versions,
+        train_crfsuite,
+        predict_chunks,
+        label_file_crfsuite,
+        tag_nltk,
+        tag_structron,
+        jobs,
+    )
+}
+
+if __name__ == "__main__":
+    name, options = islice(sys.argv, 1, 3)
+    print(json.dumps(FUNCTIONS[name](**json.loads(options))))

@@ -1,0 +1,87 @@
+"""`structron inspect`: what a model has learned, or what decided on the labels of one sentence."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from structron.commands.corpus import EMPTY, View
+from structron.errors import StructronError
+from structron.explain import Decision, Heaviest, Weight, explain, heaviest
+from structron.tasks.storage import load
+
+
+def run(
+    model: Path,
+    label: str | None = None,
+    top: int | None = None,
+    sentence: str | None = None,
+    as_json: bool = False,
+) -> None:
+    labeler = load(model)
+    if sentence is None:
+        found = heaviest(labeler.model_, label, top or 10)
+        result = {"task": labeler.task, "signature": labeler.signature_, **asdict(found)}
+        text = f"{labeler.signature_}\n{_listing(found)}"
+    else:
+        if label is not None:
+            raise StructronError("--label and --sentence do not go together: a sentence has the labels it has")
+        decisions = explain(labeler, parse_sentence(sentence, View.of(labeler)), top or 8)
+        tokens = [asdict(decision) for decision in decisions]
+        result = {"task": labeler.task, "signature": labeler.signature_, "tokens": tokens}
+        text = "\n".join(_decision(i, decisions) for i in range(len(decisions)))
+    print(json.dumps(_finite(result), ensure_ascii=False) if as_json else text)
+
+
+def parse_sentence(text: str, view: View) -> list[list[str]]:
+    """Tokens between spaces; with further columns that the model reads, between slashes, counted from the right.
+
+    `The/DT dog/NN` for word and pos; the word itself may have slashes: `1/2/CD`.
+    """
+    needed = [name for name in view.inputs if name in view.needed]
+    rows = []
+    for token in text.split():
+        fields = token.rsplit("/", len(needed) - 1) if len(needed) > 1 else [token]
+        if len(fields) != len(needed):
+            raise StructronError(f"--sentence: token {token!r}; the model reads {'/'.join(needed)}")
+        given = dict(zip(needed, fields, strict=True))
+        rows.append([given.get(name, EMPTY) for name in view.inputs])
+    if not rows:
+        raise StructronError("--sentence: no words; expected some between spaces")
+    return rows
+
+
+def _listing(found: Heaviest) -> str:
+    lines = []
+    for label, weights in found.labels.items():
+        lines += ["", label, *(f"{w.weight:12.4f}  {w.feature}" for w in weights)]
+    groups: dict[str, list[Weight]] = {
+        "label pairs": found.transitions,
+        "label triples": found.trigrams,
+        "features paired with the label before": found.pairs,
+    }
+    for title, weights in groups.items():
+        if weights:
+            lines += ["", title, *(f"{w.weight:12.4f}  {w}" for w in weights)]
+    return "\n".join(lines)
+
+
+def _decision(i: int, decisions: list[Decision]) -> str:
+    decision = decisions[i]
+    line = f"{decision.word}  {decision.label}"
+    if decision.runner_up is None:
+        line += "  (no other label is possible)"
+    else:
+        line += f"  by {decision.margin:.4g} before {decision.runner_up}"
+    lines = [line]
+    for c in decision.because:
+        elsewhere = "" if c.token == i else f"  (at {decisions[c.token].word!r}, token {c.token + 1})"
+        lines.append(f"{c.weight:+12.4f}  {c.feature}{elsewhere}")
+    return "\n".join(lines)
+
+
+def _finite(result: dict) -> dict:
+    """JSON has no infinity: the margin over nothing is null."""
+    for token in result.get("tokens", []):
+        if token["runner_up"] is None:
+            token["margin"] = None
+    return result

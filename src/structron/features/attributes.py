@@ -1,0 +1,203 @@
+"""The other extractor: tokens whose features the user has worked out already, as dicts or lists of strings.
+
+The forms are those of python-crfsuite's `ItemSequence`, so that its users can bring their feature functions along:
+
+    ["a", "b"]              the attributes a and b, of value 1; a set likewise
+    {"k": "v"}              k:v, of value 1
+    {"k": 0.5}              k, of value 0.5; True is 1, and what is 0 or False is absent
+    {"k": ["a", "b"]}       k:a and k:b
+    {"k": {"a": 0.5}}       k:a, of value 0.5
+    "word"                  the attribute word (`ItemSequence` would take its letters apart)
+
+    tokens ──reader──▶ a number per distinct text ──hash_list──▶ one hash per number
+"""
+
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from structron.errors import StructronError
+from structron.features.extract import NO_IDS, NO_VALUES, Hashes
+from structron.features.names import Names
+from structron.kernels import hash_list
+
+LARGEST = 1e15
+"""Values beyond this could overflow the scores, which are sums of values times sums of values."""
+
+
+def _text(given: Any) -> str:
+    if isinstance(given, str):
+        return given
+    if isinstance(given, bytes):
+        return given.decode()
+    raise TypeError(f"attribute {short(given)}; expected a string")
+
+
+class _Numbers(dict):
+    """Text -> number, for attributes with the same beginning. A text is looked at once, when it is first seen."""
+
+    def __init__(self, texts: list[str], prefix: str = ""):
+        self.texts, self.prefix = texts, prefix
+
+    def __missing__(self, text: Any) -> int:
+        name = self.prefix + _text(text)
+        number = self[text] = len(self.texts)
+        self.texts.append(name)
+        return number
+
+
+class _Keys(dict):
+    """Key -> the numbers of its values: two short look-ups cost less than joining `key:value` for every token."""
+
+    def __init__(self, texts: list[str]):
+        self.texts = texts
+
+    def __missing__(self, key: Any) -> _Numbers:
+        numbers = self[key] = _Numbers(self.texts, f"{_text(key)}:")
+        return numbers
+
+
+class _Reader:
+    """Takes tokens one after the other and keeps their attributes as numbers."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.singles, self.keys = _Numbers(self.texts), _Keys(self.texts)
+        self.numbers, self.ptr = array("i"), array("q", [0])
+        self.places, self.values = array("q"), array("f")
+
+    def token(self, token: Any) -> None:
+        kind = type(token)
+        if kind is dict or isinstance(token, Mapping):
+            self._mapping(token, "")
+        elif kind is str or isinstance(token, str | bytes):
+            self.numbers.append(self.singles[token])
+        elif hasattr(token, "__len__"):
+            self._strings(token, self.singles)
+        else:
+            raise TypeError(f"{short(token)}; expected a dict, a list or set of strings, or a string")
+        self.ptr.append(len(self.numbers))
+
+    def _strings(self, items: Collection, numbers: _Numbers) -> None:
+        """A list's strings, or a set's in an order that no process changes."""
+        try:
+            ordered = sorted(items, key=_text) if isinstance(items, Set) else items
+            self.numbers.extend(map(numbers.__getitem__, ordered))
+        except TypeError:
+            for item in items:
+                _text(item)
+            raise
+
+    def _mapping(self, mapping: Mapping[str, Any], prefix: str) -> None:
+        numbers, keys = self.numbers, self.keys
+        for key, value in mapping.items():
+            if prefix:
+                key = prefix + _text(key)
+            kind = type(value)
+            if kind is str:
+                numbers.append(keys[key][value])
+            elif kind is bool:
+                if value:
+                    numbers.append(self.singles[key])
+            elif isinstance(value, str | bytes):
+                numbers.append(keys[key][value])
+            elif isinstance(value, Mapping):
+                self._mapping(value, f"{_text(key)}:")
+            elif isinstance(value, list | tuple | Set):
+                self._strings(value, keys[key])
+            else:
+                self._number(key, value)
+
+    def _number(self, key: str, value: Any) -> None:
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            expected = "expected a string, a number, a dict or a list of strings"
+            raise TypeError(f"attribute {key!r}: {short(value)}; {expected}") from None
+        if not -LARGEST <= number <= LARGEST:
+            raise ValueError(f"attribute {key!r}: {number}; expected a number between -{LARGEST:g} and {LARGEST:g}")
+        if number == 0:
+            return
+        if number != 1:
+            self.places.append(len(self.numbers))
+            self.values.append(number)
+        self.numbers.append(self.singles[key])
+
+
+class PreparedAttributes:
+    """Sentences whose attributes have been numbered: gives hashes, and names for people."""
+
+    has_pairs = False
+
+    def __init__(self, lengths: list[int], reader: _Reader, label_types: list, label_ids: array):
+        self.starts = np.cumsum([0, *lengths], dtype=np.int64)
+        self.ptr = np.array(reader.ptr, np.int64)
+        self.numbers = np.array(reader.numbers, np.int32)
+        self.values = NO_VALUES
+        if reader.places:
+            self.values = np.ones(len(self.numbers), np.float32)
+            self.values[np.array(reader.places, np.int64)] = reader.values
+        self.texts = reader.texts
+        self.keys = hash_list(self.texts)
+        self.label_types, self.label_ids = label_types, np.array(label_ids, np.int32)
+        self.word_types: list[str] = []
+        self.word_ids = NO_IDS
+
+    def hashes(self, lo: int, hi: int) -> Hashes:
+        """The attributes of sentences lo … hi-1."""
+        ptr = self.ptr[self.starts[lo] : self.starts[hi] + 1]
+        here = slice(int(ptr[0]), int(ptr[-1]))
+        return ptr - ptr[0], self.keys[self.numbers[here]], self.values[here]
+
+    def pair_hashes(self, lo: int, hi: int) -> Hashes:
+        """None: attributes are not paired with the previous label."""
+        return np.zeros(int(self.starts[hi] - self.starts[lo]) + 1, np.int64), np.empty(0, np.uint64), NO_VALUES
+
+    @cached_property
+    def _by_key(self) -> np.ndarray:
+        return np.argsort(self.keys)
+
+    def names(self, keys: np.ndarray, tokens: np.ndarray, paired: bool) -> Names:
+        """The attributes that some hashes stand for, all of them seen in these sentences."""
+        places = self._by_key[np.searchsorted(self.keys, keys, sorter=self._by_key)]
+        return Names.of([self.texts[k] for k in places.tolist()])
+
+    def describe(self, s: int, token: int, paired: bool) -> Iterator[tuple[int, str, float]]:
+        """(hash, attribute, value) of every attribute of one token, counted through all sentences."""
+        if paired:
+            return
+        for j in range(int(self.ptr[token]), int(self.ptr[token + 1])):
+            number = self.numbers[j]
+            yield int(self.keys[number]), self.texts[number], float(self.values[j]) if len(self.values) else 1.0
+
+
+class AttributeExtractor:
+    """A user's own attributes, as they are. labels: those to reckon with though no sentence may show them."""
+
+    def __init__(self, labels: Sequence = ()):
+        self.labels = list(labels)
+
+    def prepare(self, sentences: Iterable[Sequence], labelled: bool = False, what: str = "data") -> PreparedAttributes:
+        """Look at the attributes of all tokens; with `labelled`, sentences are pairs: tokens and their labels."""
+        reader, lengths = _Reader(), []
+        label_numbers, label_ids = {label: y for y, label in enumerate(self.labels)}, array("i")
+        for s, sentence in enumerate(sentences):
+            tokens = sentence[0] if labelled else sentence
+            for i, token in enumerate(tokens):
+                try:
+                    reader.token(token)
+                except (TypeError, ValueError, OverflowError) as error:
+                    raise StructronError(f"{what}: sequence {s + 1}, token {i + 1}: {error}") from None
+            lengths.append(len(tokens))
+            if labelled:
+                label_ids.extend([label_numbers.setdefault(label, len(label_numbers)) for label in sentence[1]])
+        return PreparedAttributes(lengths, reader, list(label_numbers), label_ids)
+
+
+def short(value: Any) -> str:
+    """A value in an error message."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

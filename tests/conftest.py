@@ -1,0 +1,28 @@
+"""What all tests share: where the real corpora are, and patience with kernels that compile on their first call."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parent.parent
+CORPORA = Path(os.environ.get("STRUCTRON_DATA") or ROOT.parent / "shared" / "data")
+
+settings.register_profile("structron", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("structron")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if CORPORA.is_dir():
+        return
+    absent = pytest.mark.skip(reason=f"no corpora in {CORPORA}; set STRUCTRON_DATA")
+    for item in items:
+        if item.get_closest_marker("corpora"):
+            item.add_marker(absent)
+
+
+@pytest.fixture(scope="session")
+def corpora() -> Path:
+    """The folder of the real corpora; for tests marked `corpora`."""
+    return CORPORA

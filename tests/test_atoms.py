@@ -1,0 +1,107 @@
+"""Atoms: compiled hashes say the same as readable texts, for every script and every odd letter."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import brute
+from structron.errors import StructronError
+from structron.features import atoms as a
+from structron.features.atoms import Atom, atom_text, atom_values, pack_types, parse_atom
+
+FUNCTIONS = ["w", "lower", "norm", "shape", "class", "digit", "upper", "hyphen"]
+FUNCTIONS += [f"{side}{k}" for side in ("prefix", "suffix", "lprefix", "lsuffix") for k in (1, 2, 3, 4, 9)]
+ODD = [*"İßẞǅŉﬁΣςσ٣²Ⅷⅷ①一𝒳😀\u0307-‐ \0"]
+words = st.text(st.sampled_from([*"aAbBdxX019-.", *ODD]) | st.characters(), max_size=6)
+
+
+def values(function: str, texts: list[str]) -> list[int]:
+    atom = parse_atom(function, ["word"], "word")
+    out = np.zeros(len(texts), np.uint64)
+    atom_values(atom.kind, atom.length, pack_types(texts), out)
+    return out.tolist()
+
+
+@given(st.sampled_from(FUNCTIONS), st.lists(words, min_size=2, max_size=12))
+@settings(max_examples=400)
+@example("lower", ["İ", "i̇", "I", "i"])
+@example("lower", ["ΟΔΟΣ", "οδος", "οδοσ", "ΟΔΟΣ."])
+@example("shape", ["1٣²", "ddd", "xxx", "XXX", "dxX", "①"])
+@example("class", ["", "aab", "ab", "ABa", "11-1", "--", "-"])
+@example("norm", ["a1", "A٣", "a0", "a²", "aⅧ"])
+@example("prefix2", ["a", "ab", "abc", "𝒳y", "𝒳"])
+def test_hashes_are_equal_exactly_where_texts_are(function, texts):
+    atom = parse_atom(function, ["word"], "word")
+    said = [atom_text(atom, text) for text in texts]
+    found = values(function, texts)
+    for j, k in product(range(len(texts)), repeat=2):
+        assert (found[j] == found[k]) == (said[j] == said[k])
+    assert [h == 0 for h in found] == [text is None for text in said]
+
+
+@given(st.sampled_from(FUNCTIONS), words)
+@settings(max_examples=400)
+def test_texts_are_those_of_the_definition(function, text):
+    assert atom_text(parse_atom(function, ["word"], "word"), text) == brute.atom(function, text)
+
+
+def test_a_hash_does_not_depend_on_the_company():
+    """Types are packed together; a word's neighbours in the list must not leak into its atoms."""
+    texts = ["Ab-1", "", "ß", "xyz", "İ9", "ab"]
+    for function in FUNCTIONS:
+        assert values(function, texts) == [values(function, [text])[0] for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("function", "text", "said"),
+    [
+        ("shape", "McDonald-3rd", "XxXxxxxx-dxx"),
+        ("class", "McDonald-33rd", "XxXx-dx"),
+        ("norm", "B-52s", "b-00s"),
+        ("prefix3", "ab", None),
+        ("prefix3", "abc", "abc"),
+        ("suffix1", "", None),
+        ("suffix4", "running", "ning"),
+        ("lprefix2", "İx", "i̇"),
+        ("lsuffix3", "RUN", "run"),
+        ("lsuffix4", "RUN", None),
+        ("digit", "x2", "yes"),
+        ("digit", "x", None),
+        ("upper", "iPod", "yes"),
+        ("upper", "ipod", None),
+        ("hyphen", "a-b", "yes"),
+        ("hyphen", "a–b", None),
+        ("lower", "", ""),
+    ],
+)
+def test_examples(function, text, said):
+    assert atom_text(parse_atom(function, ["word"], "word"), text) == said
+
+
+def test_names_are_looked_for_among_columns_first():
+    columns = ["form", "lemma", "lower"]
+    assert parse_atom("lemma", columns, "form") == Atom("lemma", a.WHOLE)
+    assert parse_atom("lower", columns, "form") == Atom("lower", a.WHOLE)
+    assert parse_atom("w", columns, "form") == Atom("form", a.WHOLE)
+    assert parse_atom("suffix3", columns, "form") == Atom("form", a.SUFFIX, 3)
+    assert parse_atom("lsuffix3", columns, "form") == Atom("form", a.LSUFFIX, 3)
+    assert parse_atom("lemma.prefix2", columns, "form") == Atom("lemma", a.PREFIX, 2)
+    assert parse_atom("w.shape", columns, "form") == Atom("form", a.SHAPE)
+
+
+def test_a_column_called_w_is_that_column_also_before_a_dot():
+    assert parse_atom("w", ["form", "w"], "form") == Atom("w", a.WHOLE)
+    assert parse_atom("w.lower", ["form", "w"], "form") == Atom("w", a.LOWER)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["prefix", "prefix0", "prefix10", "suffix", "nothing", "pos", "pos.lower", "w.w", "word.", ".lower.", "LOWER"],
+)
+def test_unknown_atoms_are_named_with_what_is_known(name):
+    with pytest.raises(StructronError, match=r"unknown atom.*columns: word; built in: w, lower") as error:
+        parse_atom(name, ["word"], "word")
+    assert repr(name) in str(error.value)

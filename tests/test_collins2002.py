@@ -1,0 +1,254 @@
+"""The experiment of Collins (2002): what it prints and writes, the ME baseline's search, and Theorem 1's bound."""
+
+import contextlib
+import io
+import json
+import sys
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import brute
+from helpers import random_chain
+from structron.data.toy_english import toy_english, write_conll, write_conllu
+from structron.errors import StructronError
+from structron.experiments import collins2002
+from structron.experiments.common import Curve, Table, load_rows, make_folder, plot_curves
+from structron.experiments.maxent import MaxEnt, decode
+from structron.features.extract import PreparedTemplates, TemplateExtractor
+from structron.features.templates import load_templates
+from structron.search.chain import make_work
+from structron.search.local import decode_local
+from structron.tasks.tagger import Tagger
+
+METHODS = ("Perc, avg", "Perc, noavg", "ME", "ME with prior")
+PNG = b"\x89PNG\r\n"
+
+
+@pytest.fixture(scope="module")
+def toy_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Toy English in the layout of the real corpora."""
+    data = tmp_path_factory.mktemp("corpora")
+    sentences = toy_english(400, seed=5)
+    for corpus in ("ud-english-ewt", "ramshaw-marcus-np"):
+        (data / corpus).mkdir()
+    for split, part in {"train": sentences[:240], "dev": sentences[240:300], "test": sentences[300:]}.items():
+        write_conllu(data / "ud-english-ewt" / f"{split}.conllu", part)
+    write_conll(data / "ramshaw-marcus-np" / "train.conll", sentences[:300])
+    write_conll(data / "ramshaw-marcus-np" / "test.conll", sentences[300:])
+    return data
+
+
+@pytest.fixture(scope="module")
+def quick_run(toy_data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict, str, Path]:
+    """(results, what was printed, the folder that was written)."""
+    out = tmp_path_factory.mktemp("results") / "new"
+    with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(io.StringIO()):
+        results = collins2002.run(toy_data, quick=True, out=out)
+    return results, printed.getvalue(), out
+
+
+# -- the whole -----------------------------------------------------------------------------------------------------
+
+
+def test_results_hold_every_method_beside_the_papers_figures(quick_run):
+    results, _, _ = quick_run
+    names = {f"{method}, cc={cutoff}" for method in METHODS for cutoff in (0, 5)}
+    for task in ("np", "pos"):
+        assert set(results["dev"][task]) == set(results["curves"][task]) == names
+        assert results["dev"][task].keys() > collins2002.PAPER_DEV[task].keys()
+        assert set(results["test"][task]) == {"Perc", "ME", "ME with prior", "errors_avoided"}
+        for name, curve in results["curves"][task].items():
+            best = (max if task == "np" else min)(figure for _, figure in curve)
+            row = results["dev"][task][name]
+            assert row["ours"] == best
+            assert [row["numits"], best] in curve
+    assert results["dev"]["np"]["Perc, avg, cc=0"]["paper"] == 93.53
+    assert results["test"]["pos"]["Perc"]["paper"] == 2.89
+    assert results["sentences"]["np"] == {"train": 270, "dev": 30, "test": 100}
+
+
+def test_toy_figures_are_plausible(quick_run):
+    results, _, _ = quick_run
+    assert results["test"]["np"]["Perc"]["ours"] > 85
+    assert results["test"]["np"]["ME with prior"]["ours"] > 80
+    assert results["test"]["pos"]["Perc"]["ours"] < 15
+    assert results["test"]["pos"]["ME with prior"]["ours"] < 20
+
+
+def test_prints_every_table(quick_run):
+    _, printed, _ = quick_run
+    for title in ("NP chunking, development", "NP chunking, test", "POS tagging, development", "POS tagging, test"):
+        assert title in printed
+    for text in ("93.53", "93.63", "93.29", "2.89", "3.28", "11.9 %", "Theorem 1", "holds", "not the Wall Street"):
+        assert text in printed
+
+
+def test_writes_json_and_figures(quick_run):
+    results, _, out = quick_run
+    assert json.loads((out / "results.json").read_text()) == results
+    assert sorted(path.name for path in out.iterdir()) == ["np-curves.png", "pos-curves.png", "results.json"]
+    for name in ("np", "pos"):
+        assert (out / f"{name}-curves.png").read_bytes().startswith(PNG)
+
+
+@pytest.mark.parametrize(("module", "extra"), [("matplotlib", "plot"), ("sklearn", "sklearn")])
+def test_missing_extra_is_named_before_any_work(module, extra, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(StructronError, match=rf"{module}.*structron\[{extra}\]"):
+        collins2002.run(tmp_path / "no-data", out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_missing_corpus_is_named(tmp_path):
+    with pytest.raises(StructronError, match="ramshaw-marcus-np"):
+        collins2002.run(tmp_path, out=tmp_path / "out")
+
+
+# -- the shared parts ----------------------------------------------------------------------------------------------
+
+
+def test_table_lines_up(capsys):
+    Table("Title", ("Method", "paper", "ours"), [("a", 93.5, None), ("longer", 3, 100.0)], ["a note"]).show()
+    expected = [
+        "Title",
+        "  Method  paper    ours",
+        "  a       93.50       –",
+        "  longer      3  100.00",
+        "  a note",
+        "",
+    ]
+    assert capsys.readouterr().out.splitlines() == expected
+
+
+def test_table_is_drawn_on_a_terminal(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    Table("Title", ("Method", "ours"), [("[a]", 93.5)], ["a note"]).show()
+    printed = capsys.readouterr().out
+    assert all(text in printed for text in ("Title", "[a]", "93.50", "a note", "│"))
+
+
+def test_load_rows_takes_named_columns_of_conllu(toy_data):
+    rows = load_rows(toy_data, "ud-english-ewt", "dev", ("form", "xpos"))
+    sentence = toy_english(241, seed=5)[-1]
+    assert rows[0] == [list(pair) for pair in zip(sentence.words, sentence.pos, strict=True)]
+
+
+def test_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StructronError, match="cannot make the folder"):
+        make_folder(tmp_path / "file" / "out")
+
+
+def test_plot_curves_with_and_without_the_papers_line(tmp_path):
+    for paper in (None, 2.0):
+        plot_curves(tmp_path / "curves.png", "Title", "x", "y", [Curve("a", [3.0, 1.0, 2.0], paper)], True)
+        assert (tmp_path / "curves.png").read_bytes().startswith(PNG)
+
+
+# -- maximum entropy -----------------------------------------------------------------------------------------------
+
+
+def log_probabilities(chains, weights, s: int, labels: int) -> dict[tuple[int, ...], float]:
+    """Equation 2 by enumeration: log p of every labelling of sentence s."""
+    node, edge, trigrams = brute.chain_terms(chains, weights, 2, s, labels)
+    found = {}
+    for y in product(range(labels), repeat=len(node)):
+        total = 0.0
+        for i, label in enumerate(y):
+            before = y[i - 1] + 1 if i >= 1 else 0
+            before2 = y[i - 2] + 1 if i >= 2 else 0
+            scores = node[i] + edge[i, before] + trigrams[before2, before]
+            total += scores[label] - np.logaddexp.reduce(scores)
+        found[y] = total
+    return found
+
+
+@pytest.mark.parametrize("labels", [2, 3, 5])
+@pytest.mark.parametrize("scale", [0.3, 3.0, 20.0])
+def test_local_search_finds_the_most_probable_labels(labels, scale):
+    rng = np.random.default_rng([labels, int(10 * scale)])
+    lengths = [1, 2, 3, 4, 0, 5, 1, 4]
+    chains, weights = random_chain(rng, labels, 2, lengths, whole=False, scale=scale)
+    out, scores = np.full(sum(lengths), -1), np.full(len(lengths), np.nan, np.float32)
+    work = make_work(max(lengths), labels, weights.w.shape[1], 2)
+    decode_local(chains, weights, labels, work, out, scores)
+    for s in range(len(lengths)):
+        expected = log_probabilities(chains, weights, s, labels)
+        found = tuple(out[chains.starts[s] : chains.starts[s + 1]].tolist())
+        assert np.logaddexp.reduce(list(expected.values())) == pytest.approx(0, abs=1e-9)
+        assert scores[s] == pytest.approx(max(expected.values()), rel=1e-4, abs=1e-4)
+        assert expected[found] == pytest.approx(max(expected.values()), rel=1e-4, abs=1e-4)
+
+
+def prepare(rows: list, templates: list[str]) -> PreparedTemplates:
+    return TemplateExtractor(["word", "label"], "label", load_templates(templates)).prepare(rows, labelled=True)
+
+
+@pytest.mark.parametrize("tags", ["AB", "ABC"])
+def test_trained_model_scores_and_decodes_as_its_equation_says(tags):
+    rng = np.random.default_rng(len(tags))
+    rows = [
+        [(str(rng.integers(4)), tags[rng.integers(len(tags))]) for _ in range(rng.integers(1, 5))] for _ in range(30)
+    ]
+    prepared = prepare(rows, ["w[0]", "w[-1]|w[0]"])
+    data = MaxEnt(prepared, cutoff=2)
+    models = dict(data.train(1.0, (3, 50)))
+    assert next(iter(models)) == 3
+    model = models[max(models)]
+    chains = model.chains(prepared, 0, len(rows))
+    guess, scores = decode(model, prepared)
+    activation = data.matrix @ model.w[:, : len(tags)].astype(float)
+    for s, row in enumerate(rows):
+        expected = log_probabilities(chains, model.weights, s, len(tags))
+        gold = tuple(tags.index(tag) for _, tag in row)
+        own = activation[prepared.starts[s] : prepared.starts[s + 1]]
+        by_matrix = sum(a[y] - np.logaddexp.reduce(a) for a, y in zip(own, gold, strict=True))
+        assert expected[gold] == pytest.approx(by_matrix, abs=1e-5)
+        assert expected[tuple(map(tags.index, guess[s]))] == pytest.approx(max(expected.values()), abs=1e-5)
+        assert scores[s] == pytest.approx(max(expected.values()), abs=1e-4)
+
+
+def test_maximum_likelihood_learns_a_deterministic_chain():
+    """Only the label two before tells B from C: order 2 is at work in training and in search."""
+    rows = [[("x", "ABACABAC"[i % 8]) for i in range(12)] for _ in range(20)]
+    prepared = prepare(rows, ["w[0]"])
+    *_, (_, model) = MaxEnt(prepared).train(np.inf, (30,))
+    guess, scores = decode(model, prepared)
+    assert guess == [[tag for _, tag in row] for row in rows]
+    assert scores.min() > -0.5
+
+
+# -- Theorem 1 -----------------------------------------------------------------------------------------------------
+
+
+def test_mistakes_stay_within_the_bound():
+    found = collins2002.check_bound(40)
+    assert 0 < found["mistakes"] <= found["bound"]
+    assert found["bound"] == pytest.approx(found["R"] ** 2 / found["delta"] ** 2)
+
+
+def test_margin_and_radius_against_enumeration():
+    templates = ["w[0]", "w[-1]", "suffix1[0]"]
+    rows = [[(word, tag) for word, tag in zip("abab", "XYYX", strict=True)], [("a", "X"), ("c", "Y"), ("c", "Y")]]
+    tagger = Tagger(2, 100, "none", templates, shuffle=False).fit(rows)
+    assert tagger.stopped_ == "converged"
+    collins2002.widen_margin(tagger)
+    labels = [[tag for _, tag in row] for row in rows]
+    examples = [brute.make_example(templates, ["word", "label"], row) for row in rows]
+    chains = tagger.model_.chains(tagger.extractor_.prepare(rows), 0, len(rows))
+    margins, radii = [], []
+    for s, x in enumerate(examples):
+        scores = brute.chain_scores(chains, tagger.model_.weights, 2, s, 2)
+        gold = tuple("XY".index(tag) for tag in x.y)
+        margins += [scores[gold][-1] - score[-1] for y, score in scores.items() if y != gold]
+        for z in brute.labellings("XY", len(x)):
+            difference = brute.phi(x, x.y, 2)
+            difference.subtract(brute.phi(x, z, 2))
+            radii.append(sum(count**2 for count in difference.values()) ** 0.5)
+    norm = np.linalg.norm(tagger.model_.w)
+    assert collins2002.separation(tagger, rows, labels) == pytest.approx(min(margins) / norm)
+    assert min(margins) >= collins2002.HANDICAP
+    assert max(radii) <= collins2002.max_difference(tagger, rows) <= 2 * max(radii)

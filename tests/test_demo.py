@@ -1,0 +1,65 @@
+"""The demonstration runs, covers every task, and prints commands that work."""
+
+import shlex
+
+import pytest
+
+from structron import demo
+from structron.cli import main
+from structron.tasks.storage import TASKS
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "SPLITS", {"train": (0, 150), "dev": (150, 200), "test": (200, 260)})
+
+
+def test_every_task_has_a_demonstration():
+    assert demo.DEMOS.keys() == TASKS.keys()
+
+
+@pytest.mark.usefixtures("small")
+def test_demo(capsys):
+    assert main(["demo"]) == 0
+    found = capsys.readouterr()
+    for task in TASKS:
+        assert f"\n{task}: " in f"\n{found.out}"
+        assert f"{task}.structron" in found.err
+    assert "test: accuracy " in found.out
+    assert "test: f1 " in found.out
+    assert "[NP " in found.out
+    assert "/NOUN" in found.out
+    assert "\x1b" not in found.out
+    assert "pass  1/10" in found.err
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("task", TASKS)
+def test_printed_commands_work(task, tmp_path, capsys, monkeypatch):
+    assert main(["demo", "--task", task, "--out", str(tmp_path / "toy")]) == 0
+    commands = [
+        shlex.split(line)[1:] for line in capsys.readouterr().out.splitlines() if line.startswith("   structron")
+    ]
+    assert [command[0] for command in commands] == ["train", "evaluate", "predict", "inspect"]
+    monkeypatch.chdir(tmp_path / "toy")
+    for command in commands:
+        assert main(command) == 0
+    assert list((tmp_path / "toy").glob("labelled.*"))
+
+
+def test_unknown_task(capsys):
+    assert main(["demo", "--task", "poet"]) == 2
+    assert capsys.readouterr().err == "structron: error: unknown task 'poet'; expected one of: tagger, chunker\n"
+
+
+def test_folder_that_cannot_be(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert main(["demo", "--out", str(tmp_path / "file")]) == 2
+    assert "expected a folder" in capsys.readouterr().err
+
+
+def test_mistakes_are_marked():
+    words, gold = ["the", "dog", "barks"], ["B-NP", "I-NP", "B-VP"]
+    assert demo.show_chunks(words, gold, gold).plain == "[NP the dog] [VP barks] "
+    assert demo.show_chunks(words, gold, ["B-NP", "B-VP", "O"]).plain == "[NP? the] [VP? dog] barks "
+    assert demo.show_tags(words, ["D", "N", "V"], ["D", "N", "N"]).plain == "the/D dog/N barks/N(not V) "

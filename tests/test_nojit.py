@@ -1,0 +1,111 @@
+"""The kernels as plain Python (NUMBA_DISABLE_JIT=1) do what they do compiled: for debugging and for coverage."""
+
+import functools
+import hashlib
+import json
+import operator
+
+import numpy as np
+import pytest
+
+import structron
+from helpers import random_chain, run_python
+from structron.data.toy_english import toy_english
+from structron.features.atoms import atom_values, pack_types, parse_atom
+from structron.kernels import hash_list
+from structron.search.chain import make_work
+from structron.search.margins import decode_with_margins
+
+FUNCTIONS = [
+    "w",
+    "lower",
+    "norm",
+    "shape",
+    "class",
+    "digit",
+    "upper",
+    "hyphen",
+    "prefix2",
+    "suffix3",
+    "lprefix2",
+    "lsuffix1",
+]
+
+
+def digest(*arrays: np.ndarray) -> str:
+    """One line for any number of arrays, to the last bit."""
+    found = hashlib.sha256()
+    for array in arrays:
+        found.update(f"{array.dtype} {array.shape}".encode() + np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()
+
+
+def hashes() -> str:
+    return digest(hash_list(["", "a", "Straße", "𝒳", "x" * 50]))
+
+
+def atoms() -> str:
+    packed = pack_types(["", "Ab-1", "ß", "İ9", "٣", "xyz", "𝒳y-"])
+    found = [np.zeros(7, np.uint64) for _ in FUNCTIONS]
+    for function, out in zip(FUNCTIONS, found, strict=True):
+        atom = parse_atom(function, ["word"], "word")
+        atom_values(atom.kind, atom.length, packed, out)
+    return digest(*found)
+
+
+def searches() -> str:
+    """Both orders, with and without pairs, values and constraints: labels, scores and margins."""
+    found = []
+    for k in range(16):
+        order, options = 1 + k % 2, {"pairs": k & 2 > 0, "values": k & 4 > 0, "masks": k & 8 > 0, "forbid": 0.2}
+        lengths = [1, 2, 5, 0, 3]
+        chains, weights = random_chain(np.random.default_rng(k), 3, order, lengths, whole=False, **options)
+        work = make_work(5, 3, weights.w.shape[1], order)
+        out, scores, margins = np.zeros(11, np.int64), np.zeros(5, np.float32), np.zeros(11, np.float32)
+        decode_with_margins(chains, weights, order, 0, 5, 3, work, out, scores, margins)
+        found += [out, np.round(scores, 3), np.round(np.minimum(margins, 1e6), 2)]
+    return digest(*found)
+
+
+def learning() -> str:
+    """From words to a model: extraction, numbering, passes, the mean, names, decoding."""
+    rows = [list(zip(s.words, s.pos, s.chunks, strict=True)) for s in toy_english(12, 1)]
+    found = []
+    for options in ({}, {"order": 2, "average": "none"}, {"templates": ["w[0]", "shape[0]|pos[1]", "pos[0]&y"]}):
+        labeler = structron.Chunker(passes=2, **options).fit(rows)
+        model = labeler.model_
+        found += [model.w, model.keys, model.block_keys, model.block_rows]
+        names = [
+            *model.names.all(),
+            *model.pair_names.all(),
+            *functools.reduce(operator.iadd, labeler.predict(rows), []),
+        ]
+        found.append(hash_list(names))
+    return digest(*found)
+
+
+PARTS = {"hashes": hashes, "atoms": atoms, "searches": searches, "learning": learning}
+
+
+@pytest.fixture(scope="module")
+def plain() -> dict:
+    """The same, worked out by another process without the compiler. Whole numbers wrap around there with a warning."""
+    code = """
+import json
+import numpy as np
+import numba
+import test_nojit
+from structron.kernels import mix
+
+assert numba.config.DISABLE_JIT and not hasattr(mix, "signatures")
+with np.errstate(over="ignore"):
+    print(json.dumps({name: part() for name, part in test_nojit.PARTS.items()}))
+"""
+    done = run_python(code, NUMBA_DISABLE_JIT="1", PYTHONWARNINGS="ignore")
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_plain_python_agrees(part, plain):
+    assert plain[part] == PARTS[part]()

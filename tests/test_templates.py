@@ -1,0 +1,127 @@
+"""The template language: what can be written, what cannot, and the sets that come with the package."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structron.errors import StructronError
+from structron.features.templates import (
+    MAX_ATOMS,
+    MAX_OFFSET,
+    Template,
+    load_templates,
+    parse_template,
+    parse_templates,
+)
+from structron.features.templates import presets as names
+
+parts = st.tuples(
+    st.sampled_from(["w", "pos", "lemma.suffix3", "gaz_LOC", "été"]), st.integers(-MAX_OFFSET, MAX_OFFSET)
+)
+templates = st.builds(Template, st.lists(parts, min_size=1, max_size=MAX_ATOMS).map(tuple), st.booleans())
+
+
+@given(templates)
+def test_a_template_can_be_read_back_from_its_text(template):
+    assert parse_template(str(template)) == template
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("w[0]", Template((("w", 0),))),
+        ("  w[ -1 ] | w[+0]\t", Template((("w", -1), ("w", 0)))),
+        ("pos[0]|pos[1] &y", Template((("pos", 0), ("pos", 1)), True)),
+        ("pos[0]&y", Template((("pos", 0),), True)),
+        ("pos[0] & y ", Template((("pos", 0),), True)),
+    ],
+)
+def test_white_space_does_not_matter(text, expected):
+    assert parse_template(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["w", "w[]", "w[x]", "w[0", "w0]", "[0]", "w[0]|", "|w[0]", "w[0]||w[1]", "w[0] w[1]", "w[1.5]", "a b[0]", "w[0]]"],
+)
+def test_what_is_not_an_atom_is_named(text):
+    with pytest.raises(
+        StructronError, match=r"templates:3: .* is not an atom; expected name\[offset\] joined by"
+    ) as error:
+        parse_templates(["w[0]", "", text])
+    assert repr(text) in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["w[0]&", "w[0]&x", "w[0]&yy", "w[0]&y&y", "w[0]&y|w[1]"])
+def test_only_y_may_follow(text):
+    with pytest.raises(StructronError, match="only '&y' may follow the atoms"):
+        parse_template(text)
+
+
+def test_too_many_atoms():
+    with pytest.raises(StructronError, match=f"9 atoms; at most {MAX_ATOMS} are possible"):
+        parse_template("|".join(["w[0]"] * 9))
+
+
+@pytest.mark.parametrize("offset", [100, -100, 10**30])
+def test_offsets_that_are_too_far(offset):
+    with pytest.raises(StructronError, match=f"offset {offset}; at most 99 is possible"):
+        parse_template(f"w[{offset}]")
+
+
+def test_comments_blank_lines_and_doubles():
+    lines = ["# a comment", "", "w[0] # the word", "   ", "w[0]", "w[-1]|w[0]", "w[0]&y", " w[ 0 ] "]
+    assert [str(t) for t in parse_templates(lines)] == ["w[0]", "w[-1]|w[0]", "w[0]&y"]
+
+
+@pytest.mark.parametrize("lines", [[], ["", "# nothing"]])
+def test_no_templates(lines):
+    with pytest.raises(StructronError, match="no templates; expected one a line"):
+        parse_templates(lines, "file.txt")
+
+
+def test_every_preset_loads():
+    assert {"collins-pos", "collins-np", "tagger", "chunker", "chunker-words", "chunk19"} <= set(names())
+    for name in names():
+        assert len(load_templates(name)) >= 5
+
+
+def test_the_presets_of_the_paper():
+    """Collins (2002), Figure 3 has 21 templates; Ratnaparkhi's set without the tag features has 16."""
+    chunking = {str(t) for t in load_templates("collins-np")}
+    words = {f"w[{k}]" for k in (-2, -1, 0, 1, 2)} | {f"w[{k}]|w[{k + 1}]" for k in (-2, -1, 0, 1)}
+    tags = {text.replace("w", "pos") for text in words}
+    tags |= {f"pos[{k}]|pos[{k + 1}]|pos[{k + 2}]" for k in (-2, -1, 0)}
+    assert chunking == words | tags
+    affixes = {f"{side}{k}[0]" for side in ("prefix", "suffix") for k in (1, 2, 3, 4)}
+    around = {f"w[{k}]" for k in (-2, -1, 0, 1, 2)}
+    assert {str(t) for t in load_templates("collins-pos")} == affixes | around | {"digit[0]", "upper[0]", "hyphen[0]"}
+
+
+def test_a_file_of_templates(tmp_path):
+    path = tmp_path / "own.txt"
+    path.write_bytes("\ufeffw[0]\r\npos[0]&y # paired\r\n".encode())
+    assert [str(t) for t in load_templates(path)] == ["w[0]", "pos[0]&y"]
+    assert load_templates(str(path)) == load_templates(path)
+
+
+def test_a_mistake_in_a_file_is_told_by_its_line(tmp_path):
+    path = tmp_path / "own.txt"
+    path.write_text("w[0]\n\nw[x]\n")
+    with pytest.raises(StructronError, match=r"own\.txt:3: 'w\[x\]'"):
+        load_templates(path)
+
+
+def test_neither_a_preset_nor_a_file(tmp_path):
+    with pytest.raises(StructronError, match=r"'tager': neither a preset \(.*collins-np.*\) nor a readable file"):
+        load_templates("tager")
+    broken = tmp_path / "latin.txt"
+    broken.write_bytes(b"w[0] # \xe9\n")
+    for path in (tmp_path, broken):
+        with pytest.raises(StructronError, match="nor a readable file"):
+            load_templates(path)
+
+
+def test_a_list_of_templates():
+    template = parse_template("w[0]&y")
+    assert load_templates(["w[-1]", template]) == [parse_template("w[-1]"), template]

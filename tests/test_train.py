@@ -1,0 +1,517 @@
+"""The training loop: seeds, stopping, the best pass, Ctrl-C, and runs that are killed anywhere and go on."""
+
+import errno
+import io
+import json
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import structron
+from helpers import run_python, weights_of
+from structron import modelfile
+from structron.data.toy_english import toy_english
+from structron.errors import StructronError
+from structron.progress import Progress, pass_line
+from structron.tasks import chain_learner
+from structron.train import STATE_FILE, Options, pass_order, train
+
+TIMES = ("seconds", "tokens_per_second")
+
+
+# -- the loop by itself --------------------------------------------------------------------------------------------
+
+
+class Scripted:
+    """A learner that only plays a part: `updates` per pass are given; its model is the number of the pass."""
+
+    def __init__(self, updates: list[int], examples: int = 4):
+        self.updates, self.examples, self.number, self.seen = updates, examples, 0, []
+
+    def is_cold(self):
+        return False
+
+    def warm_up(self):
+        self.warm = True
+
+    def begin_pass(self):
+        assert self.warm
+        self.number += 1
+        self.seen.append([])
+
+    def learn(self, sequence, lo):
+        self.seen[-1].append(int(sequence[lo]))
+        return lo + 1
+
+    def counts(self):
+        return {"updates": self.updates[self.number - 1], "wrong_tokens": 1, "tokens": 10}
+
+    def state(self):
+        return {"number": np.array([self.number])}
+
+    def restore(self, state):
+        self.number = int(state["number"][0])
+
+    def fingerprint(self):
+        return "scripted"
+
+    def snapshot(self):
+        return self.number
+
+    def finish(self, model):
+        return f"pass {model}"
+
+
+def play(updates: list[int], scores: list[float] | None = None, **options):
+    learner = Scripted(updates)
+    score = None if scores is None else lambda model: scores[model - 1]
+    return learner, train(learner, Options(passes=len(updates), **options), score)
+
+
+def test_all_passes_are_made_and_the_last_is_kept():
+    _learner, result = play([5, 4, 3])
+    assert (result.model, result.best_pass, result.stopped) == ("pass 3", 3, "passes")
+    assert [record["updates"] for record in result.history] == [5, 4, 3]
+    assert [record["pass"] for record in result.history] == [1, 2, 3]
+    assert "dev" not in result.history[0]
+
+
+def test_the_best_pass_on_dev_is_kept_the_first_of_equals():
+    _, result = play([9, 9, 9, 9, 9], [10.0, 30.0, 20.0, 30.0, 29.99999])
+    assert (result.model, result.best_pass, result.stopped) == ("pass 2", 2, "passes")
+    assert [record["dev"] for record in result.history] == [10.0, 30.0, 20.0, 30.0, 30.0]
+
+
+def test_a_dev_score_of_zero_is_a_score():
+    _, result = play([9, 9], [0.0, 0.0])
+    assert (result.model, result.best_pass) == ("pass 1", 1)
+
+
+def test_a_pass_without_updates_is_the_last():
+    learner, result = play([5, 0, 0, 0])
+    assert (result.model, result.best_pass, result.stopped) == ("pass 2", 2, "converged")
+    assert len(learner.seen) == 2
+
+
+@pytest.mark.parametrize(("patience", "passes"), [(0, 6), (1, 3), (2, 6), (3, 6)])
+def test_patience(patience, passes):
+    scores = [1.0, 5.0, 4.0, 6.0, 3.0, 2.0]
+    _, result = play([9] * 6, scores, patience=patience)
+    assert len(result.history) == passes
+    assert result.stopped == ("patience" if patience in (1, 2) else "passes")
+    assert result.best_pass == (2 if patience == 1 else 4)
+
+
+def test_patience_without_dev_data_never_stops():
+    _, result = play([9] * 5, patience=1)
+    assert result.stopped == "passes"
+
+
+def test_the_order_of_a_pass_depends_on_seed_and_number_alone():
+    orders = {
+        (seed, number): pass_order(Options(seed=seed), number, 50).tolist() for seed in (1, 2) for number in (1, 2, 3)
+    }
+    assert len({tuple(order) for order in orders.values()}) == 6
+    for (seed, number), order in orders.items():
+        assert sorted(order) == list(range(50))
+        assert pass_order(Options(seed=seed, passes=99), number, 50).tolist() == order
+    assert pass_order(Options(shuffle=False), 7, 5).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_every_example_is_seen_once_a_pass():
+    learner, _ = play([9] * 3, seed=7)
+    assert [sorted(seen) for seen in learner.seen] == [[0, 1, 2, 3]] * 3
+    assert learner.seen[0] == pass_order(Options(seed=7), 1, 4).tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"passes": 0}, "passes: 0; expected at least 1"),
+        ({"patience": -1}, "patience: -1; expected 0"),
+        ({"resume": True}, "--resume needs --checkpoint DIR"),
+    ],
+)
+def test_options_that_cannot_be(options, message):
+    with pytest.raises(StructronError, match=message):
+        Options(**options)
+
+
+# -- progress ------------------------------------------------------------------------------------------------------
+
+
+def test_plain_lines_and_a_log_of_json(tmp_path):
+    stream, log = io.StringIO(), tmp_path / "log.jsonl"
+    scores = [50.0, 40.0]
+    progress = Progress(show=True, log=log, stream=stream)
+    train(Scripted([7, 3]), Options(passes=2), lambda model: scores[model - 1], progress)
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith("pass 1/2  updates      7  wrong 10.00 %  dev 50.00 *")
+    assert "*" not in lines[1]
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [(r["pass"], r["updates"], r["dev"]) for r in records] == [(1, 7, 50.0), (2, 3, 40.0)]
+    train(Scripted([7, 3]), Options(passes=1), None, Progress(log=log, append=True))
+    assert len(log.read_text().splitlines()) == 3
+
+
+def test_a_log_that_cannot_be_written(tmp_path):
+    with pytest.raises(StructronError, match="cannot write the log: No such file"):
+        Progress(log=tmp_path / "no" / "log")
+
+
+def test_a_line_for_a_pass_without_tokens():
+    record = {"pass": 1, "updates": 0, "wrong_tokens": 0, "tokens": 0, "tokens_per_second": 0}
+    assert pass_line(record, 10, False).startswith("pass  1/10")
+
+
+# -- real learners -------------------------------------------------------------------------------------------------
+
+RUNS = {
+    "mean": {},
+    "no dev": {"dev": False},
+    "order 2": {"order": 2},
+    "unaveraged": {"average": "none", "dev": False},
+    "voted": {"average": "voted", "passes": 3},
+    "pairs": {"templates": ["w[0]", "pos[0]", "pos[-1]|pos[0]&y", "w[0]&y"]},
+    "dictionary": {"tag_dictionary": 2},
+}
+
+
+def data(sentences: int = 120, seed: int = 3) -> list[list[tuple[str, str, str]]]:
+    return [list(zip(s.words, s.pos, s.chunks, strict=True)) for s in toy_english(sentences, seed)]
+
+
+def fit(checkpoint: Path | None = None, resume: bool = False, progress: Progress | None = None, **options):
+    options = {"passes": 5, **options}
+    dev = data(20, 4) if options.pop("dev", True) else None
+    labeler = structron.Chunker(**options)
+    return labeler.fit(data(), dev, checkpoint, resume, progress)
+
+
+def history(labeler) -> list[dict]:
+    """Without the times, which differ from run to run."""
+    return [{k: v for k, v in record.items() if k not in TIMES} for record in labeler.history_]
+
+
+def assert_identical(one, two) -> None:
+    """Bit for bit: weights, what they belong to, votes, history."""
+    a, b = one.model_, two.model_
+    assert history(one) == history(two)
+    assert (one.best_pass_, one.stopped_) == (two.best_pass_, two.stopped_)
+    for name in ("w", "keys", "block_keys", "block_rows", "allowed"):
+        assert np.array_equal(getattr(a, name), getattr(b, name)), name
+    assert a.names.all() == b.names.all()
+    assert a.pair_names.all() == b.pair_names.all()
+    if a.votes is not None:
+        for name in ("count", "ptr", "cell", "amount", "start"):
+            assert np.array_equal(getattr(a.votes, name), getattr(b.votes, name)), name
+    test = [[row[:2] for row in sentence] for sentence in data(10, 9)]
+    assert one.predict(test) == two.predict(test)
+
+
+@pytest.mark.parametrize("options", RUNS.values(), ids=RUNS)
+def test_equal_seeds_give_equal_bits(options):
+    assert_identical(fit(**options), fit(**options))
+
+
+def test_other_seeds_give_other_weights():
+    assert weights_of(fit(seed=1).model_) != weights_of(fit(seed=2).model_)
+    assert weights_of(fit(shuffle=False).model_) != weights_of(fit(seed=1).model_)
+    assert weights_of(fit(shuffle=False, seed=1).model_) == weights_of(fit(shuffle=False, seed=2).model_)
+
+
+def test_the_size_of_compiled_calls_does_not_matter(monkeypatch):
+    whole = fit()
+    monkeypatch.setattr(chain_learner, "CALL_TOKENS", 40)
+    assert_identical(whole, fit())
+
+
+def test_the_best_pass_is_the_model_of_that_pass():
+    full = fit(passes=6)
+    assert full.best_pass_ == max(range(1, len(full.history_) + 1), key=lambda k: full.history_[k - 1]["dev"])
+    short = fit(passes=full.best_pass_)
+    assert weights_of(short.model_) == weights_of(full.model_)
+    assert full.score(data(20, 4)) == pytest.approx(full.history_[full.best_pass_ - 1]["dev"], abs=1e-4)
+
+
+def test_a_real_run_converges():
+    """Enough passes without averaging on data that can be separated end by themselves."""
+    labeler = fit(passes=200, dev=False, average="none")
+    assert labeler.stopped_ == "converged"
+    assert labeler.history_[-1]["updates"] == 0
+    assert all(record["updates"] > 0 for record in labeler.history_[:-1])
+    assert labeler.score(data()) == 100
+
+
+# -- killed and resumed --------------------------------------------------------------------------------------------
+
+
+class Killed(BaseException):
+    """Ends a run on the spot, like a kill: nobody catches it."""
+
+
+class Killer(Progress):
+    """Kills the run at its `place`-th chance: between compiled calls or at the end of a pass."""
+
+    def __init__(self, place: int, error: type[BaseException] = Killed):
+        super().__init__()
+        self.left, self.error = place, error
+
+    def _chance(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise self.error
+
+    def advance(self, done: int) -> None:
+        self._chance()
+
+    def pass_done(self, *args) -> None:
+        self._chance()
+
+
+def chances_in_a_pass(**options) -> int:
+    """How often a run can be killed in one pass: after every compiled call, and at the end."""
+    counter = Killer(10_000)
+    fit(progress=counter, **{**options, "passes": 1})
+    chances = 10_000 - counter.left
+    assert chances > 4
+    return chances
+
+
+@pytest.fixture
+def short_calls(monkeypatch):
+    """Passes of several compiled calls, though the data are few."""
+    monkeypatch.setattr(chain_learner, "CALL_TOKENS", 200)
+
+
+@pytest.mark.usefixtures("short_calls")
+@pytest.mark.parametrize("options", RUNS.values(), ids=RUNS)
+def test_a_killed_run_goes_on_to_the_same_bits(options, tmp_path):
+    """Killed again and again, in the middle of passes and between them, resumed each time."""
+    whole = fit(**options)
+    chances = chances_in_a_pass(**options)
+    kills = 0
+    while True:
+        place = [3, chances - 1, 0, chances // 2][kills % 4]
+        try:
+            resumed = fit(tmp_path / "run", kills > 0, Killer(chances + place), **options)
+            break
+        except Killed:
+            kills += 1
+    assert kills >= 2
+    assert_identical(whole, resumed)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 6])
+def test_killed_while_the_checkpoint_is_written(number, tmp_path, monkeypatch):
+    """The best model and the state are two files: a run may die before, between and after them."""
+    whole = fit()
+    calls = 0
+    save = modelfile.save
+
+    def dying(path, *args):
+        nonlocal calls
+        calls += 1
+        if calls == number:
+            raise Killed
+        save(path, *args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(modelfile, "save", dying)
+        with pytest.raises(Killed):
+            fit(tmp_path / "run")
+    assert_identical(whole, fit(tmp_path / "run", (tmp_path / "run" / STATE_FILE).exists()))
+
+
+VICTIM = """
+import os, signal, sys
+from structron.tasks import chain_learner
+from test_train import Killer, fit
+
+chain_learner.CALL_TOKENS = 200
+
+class Fatal(Killer):
+    def _chance(self):
+        self.left -= 1
+        if self.left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+fit(sys.argv[1], len(sys.argv) > 3, Fatal(int(sys.argv[2])))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("short_calls")
+def test_a_process_that_is_killed_goes_on(tmp_path):
+    chances = chances_in_a_pass()
+    for place, more in ((chances + 2, ()), (chances + 4, ("resume",))):
+        done = run_python(VICTIM, str(tmp_path / "run"), str(place), *more)
+        assert done.returncode == -signal.SIGKILL, done.stderr
+    header, _ = modelfile.load(tmp_path / "run" / STATE_FILE)
+    assert 0 < len(header["history"]) < 5
+    assert_identical(fit(), fit(tmp_path / "run", True))
+
+
+def test_a_finished_run_is_not_run_again(tmp_path):
+    done = fit(tmp_path / "run")
+    files = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "run").iterdir()}
+    assert sorted(files) == [f"best-{done.best_pass_}.structron", STATE_FILE]
+    assert_identical(done, fit(tmp_path / "run", True, Killer(0)))
+    assert {path.name: path.stat().st_mtime_ns for path in (tmp_path / "run").iterdir()} == files
+
+
+def test_more_passes_can_be_asked_of_a_finished_run(tmp_path):
+    fit(tmp_path / "run", passes=2)
+    assert_identical(fit(passes=5), fit(tmp_path / "run", True, passes=5))
+
+
+def test_resume_without_a_checkpoint_starts_from_the_start(tmp_path):
+    assert_identical(fit(), fit(tmp_path / "new" / "run", True))
+
+
+def test_a_checkpoint_is_not_overwritten_by_chance(tmp_path):
+    fit(tmp_path / "run", passes=1)
+    with pytest.raises(StructronError, match="holds a checkpoint already; go on with --resume or name another folder"):
+        fit(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"seed": 2},
+        {"order": 2},
+        {"average": "none"},
+        {"cutoff": 2},
+        {"shuffle": False},
+        {"constrain": False},
+        {"forbid": [("O", "B-NP")]},
+        {"tag_dictionary": 1},
+        {"templates": ["w[0]"]},
+        {"dev": False},
+    ],
+    ids=str,
+)
+def test_other_options_are_refused(other, tmp_path):
+    fit(tmp_path / "run", passes=1)
+    with pytest.raises(StructronError, match="the checkpoint belongs to other data or options; name another folder"):
+        fit(tmp_path / "run", True, **other)
+
+
+def test_other_data_are_refused(tmp_path):
+    sentences = data()
+    labeler = structron.Chunker(passes=1, templates=["w[0]"])
+    labeler.fit(sentences, None, tmp_path / "run")
+    joined = [sentences[0] + sentences[1], *sentences[2:]]
+    relabelled = [[*sentences[0][:-1], (*sentences[0][-1][:2], "I-NP")], *sentences[1:]]
+    for other in (sentences[:-1], sentences[::-1], joined, [*sentences, []], relabelled, data(120, 8)):
+        with pytest.raises(StructronError, match="belongs to other data"):
+            structron.Chunker(passes=2, templates=["w[0]"]).fit(other, None, tmp_path / "run", True)
+
+
+def test_a_checkpoint_that_is_damaged_or_something_else(tmp_path):
+    labeler = fit(tmp_path / "run", passes=1)
+    state = tmp_path / "run" / STATE_FILE
+    content = state.read_bytes()
+    state.write_bytes(content[:-5])
+    with pytest.raises(StructronError, match="damaged model file"):
+        fit(tmp_path / "run", True)
+    labeler.save(state)
+    with pytest.raises(StructronError, match="belongs to other data"):
+        fit(tmp_path / "run", True)
+    state.write_bytes(content)
+    (tmp_path / "run" / f"best-{labeler.best_pass_}.structron").unlink()
+    with pytest.raises(StructronError, match="cannot read the model"):
+        fit(tmp_path / "run", True)
+
+
+@pytest.mark.usefixtures("short_calls")
+def test_a_best_model_left_by_another_run_is_not_taken_for_ours(tmp_path):
+    """A run that died before its first state was written leaves a best model that belongs to nothing."""
+    folder = tmp_path / "run"
+    whole = fit(passes=3)
+    folder.mkdir()
+    for k in range(1, 4):
+        fit(order=2, seed=9, passes=1).save(folder / f"best-{k}.structron")
+    with pytest.raises(Killed):
+        fit(folder, progress=Killer(5), passes=3)
+    assert_identical(whole, fit(folder, True, passes=3))
+
+
+def test_a_checkpoint_folder_that_cannot_be(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StructronError, match="cannot make the checkpoint folder"):
+        fit(tmp_path / "file" / "run")
+
+
+def test_a_full_disk_keeps_the_last_checkpoint(tmp_path, monkeypatch):
+    whole = fit()
+    fit(tmp_path / "run", passes=2)
+    before = (tmp_path / "run" / STATE_FILE).read_bytes()
+
+    def full(*args):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(StructronError, match=r"could not be written \(no space left on device\)"):
+            fit(tmp_path / "run", True)
+    assert (tmp_path / "run" / STATE_FILE).read_bytes() == before
+    assert_identical(whole, fit(tmp_path / "run", True))
+
+
+def test_further_training_can_be_checkpointed_too(tmp_path):
+    first, second = data(30, 1), data(30, 2)
+
+    def start():
+        return structron.Chunker(passes=3).fit(first)
+
+    whole = start().partial_fit(second)
+    with pytest.raises(Killed):
+        start().partial_fit(second, None, tmp_path / "run", False, Killer(2))
+    assert_identical(whole, start().partial_fit(second, None, tmp_path / "run", True))
+    with pytest.raises(StructronError, match="belongs to other data"):
+        structron.Chunker(passes=2).fit(first).partial_fit(second, None, tmp_path / "run", True)
+
+
+# -- Ctrl-C --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("short_calls")
+def test_ctrl_c_keeps_the_best_model():
+    labeler = fit(progress=Killer(3 * chances_in_a_pass() + 1, KeyboardInterrupt))
+    assert labeler.stopped_ == "interrupted"
+    assert len(labeler.history_) == 3
+    best = fit(passes=3)
+    assert labeler.best_pass_ == best.best_pass_
+    assert weights_of(labeler.model_) == weights_of(best.model_)
+
+
+@pytest.mark.usefixtures("short_calls")
+def test_ctrl_c_without_dev_data_keeps_what_was_learned():
+    labeler = fit(dev=False, progress=Killer(chances_in_a_pass() + 2, KeyboardInterrupt))
+    assert labeler.stopped_ == "interrupted"
+    assert len(labeler.history_) == 1
+    assert labeler.best_pass_ == 2
+    assert weights_of(labeler.model_) != weights_of(fit(dev=False, passes=1).model_)
+    assert labeler.score(data()) > 50
+
+
+@pytest.mark.usefixtures("short_calls")
+def test_ctrl_c_in_the_first_pass_keeps_what_was_learned(tmp_path):
+    labeler = fit(progress=Killer(1, KeyboardInterrupt))
+    assert (labeler.stopped_, labeler.best_pass_, labeler.history_) == ("interrupted", 1, [])
+    assert len(labeler.model_.names.all()) == len(labeler.model_.keys) > 0
+    labeler.save(tmp_path / "model")
+    assert structron.load(tmp_path / "model").stopped_ == "interrupted"
+
+
+@pytest.mark.usefixtures("short_calls")
+def test_after_ctrl_c_a_run_can_be_resumed(tmp_path):
+    whole = fit()
+    labeler = fit(tmp_path / "run", progress=Killer(9, KeyboardInterrupt))
+    assert labeler.stopped_ == "interrupted"
+    assert_identical(whole, fit(tmp_path / "run", True))

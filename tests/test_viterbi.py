@@ -1,0 +1,197 @@
+"""Exact search of orders 1 and 2 against a list of all labellings, with every kind of constraint, and ties."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import brute
+from helpers import random_chain
+from structron.search.chain import in_double, load_transitions, load_trigrams, make_work
+from structron.search.viterbi import decode, search
+
+problems = st.fixed_dictionaries(
+    {
+        "seed": st.integers(0, 2**32 - 1),
+        "labels": st.integers(1, 4),
+        "order": st.sampled_from([1, 2]),
+        "lengths": st.lists(st.integers(0, 5), min_size=1, max_size=3),
+        "pairs": st.booleans(),
+        "values": st.booleans(),
+        "forbid": st.sampled_from([0.0, 0.2, 0.6]),
+        "masks": st.booleans(),
+    }
+)
+
+
+def run(chains, weights, order: int, labels: int, kind: type = np.float32):
+    """Decode all sentences: labels of each, scores."""
+    longest = int(np.diff(chains.starts).max(initial=1))
+    work = make_work(longest, labels, weights.w.shape[1], order, kind)
+    weights = weights if kind is np.float32 else in_double(weights)
+    out = np.full(int(chains.starts[-1]), -1, np.int64)
+    scores = np.full(len(chains.starts) - 1, np.nan, np.float32)
+    decode(chains, weights, order, 0, len(scores), labels, work, out, scores)
+    return [tuple(out[lo:hi].tolist()) for lo, hi in zip(chains.starts[:-1], chains.starts[1:], strict=True)], scores
+
+
+def build(problem: dict, **more):
+    options = dict(problem) | more
+    rng = np.random.default_rng(options.pop("seed"))
+    return random_chain(rng, **options)
+
+
+@given(problems)
+@settings(max_examples=300)
+def test_whole_weights_give_the_best_labelling_ties_included(problem):
+    """Whole numbers are exact in every order of summation, so score and labelling must agree to the last tie."""
+    chains, weights = build(problem)
+    found, scores = run(chains, weights, problem["order"], problem["labels"])
+    for s, z in enumerate(found):
+        every = brute.chain_scores(chains, weights, problem["order"], s, problem["labels"])
+        top = max(every.values())
+        if top[:2] != (0, 0):
+            continue
+        assert every[z] == top
+        assert scores[s] == top[2]
+        ties = [y for y in every if every[y] == top]
+        assert z == min(ties, key=lambda y: brute.tie_key(y, problem["order"]))
+
+
+@given(problems)
+@settings(max_examples=300)
+def test_real_weights_give_the_best_labelling(problem):
+    chains, weights = build(problem, whole=False)
+    found, scores = run(chains, weights, problem["order"], problem["labels"])
+    for s, z in enumerate(found):
+        every = brute.chain_scores(chains, weights, problem["order"], s, problem["labels"])
+        top = max(every.values())
+        if top[:2] != (0, 0):
+            continue
+        assert every[z][:2] == (0, 0)
+        assert every[z][2] == pytest.approx(top[2], abs=1e-4)
+        assert scores[s] == pytest.approx(top[2], abs=1e-4)
+        second = max((value for y, value in every.items() if y != z), default=None)
+        if second is None or second[:2] < (0, 0) or second[2] < top[2] - 1e-3:
+            assert z == max(every, key=every.__getitem__)
+
+
+@given(problems, st.sampled_from([0.3, 0.7, 1.0]))
+@settings(max_examples=300)
+def test_forced_labels_are_kept_and_the_rest_is_best(problem, share):
+    """Forced labels may contradict each other and every constraint; they stand all the same."""
+    chains, weights = build(problem, forced=share)
+    found, _ = run(chains, weights, problem["order"], problem["labels"])
+    for s, z in enumerate(found):
+        every = brute.chain_scores(chains, weights, problem["order"], s, problem["labels"])
+        top = max(every.values())
+        assert every[z][0] == 0
+        if top[1] == 0:
+            assert every[z] == top
+
+
+@given(problems, st.sampled_from([0.0, 0.5]))
+@settings(max_examples=300)
+def test_double_precision_finds_the_best_of_labellings_that_all_break_constraints(problem, share):
+    """Fewest constraints broken, then the score: what a dictionary and forced labels without a legal way get."""
+    chains, weights = build(problem | {"forbid": 0.6, "masks": True}, forced=share)
+    found, _ = run(chains, weights, problem["order"], problem["labels"], np.float64)
+    for s, z in enumerate(found):
+        every = brute.chain_scores(chains, weights, problem["order"], s, problem["labels"])
+        assert every[z] == max(every.values())
+
+
+@given(problems, st.sampled_from([0.01, 1.0, 50.0, 3000.0]), st.booleans())
+@settings(max_examples=300)
+def test_skipping_never_changes_a_result(problem, spread, whole):
+    """Labels are skipped by the bounds of their transition rows: the result must be that of bounds that skip nothing.
+
+    Rows far apart make most labels skippable; rows of equal weights make bounds meet exactly.
+    """
+    chains, weights = build(problem, whole=whole)
+    rng = np.random.default_rng(problem["seed"])
+    labels, order = problem["labels"], problem["order"]
+    contexts = labels + 1
+    shifts = rng.choice([-1, 0, 0, 1], size=(len(weights.w), 1)) * spread
+    weights.w[:] = np.round(weights.w + shifts) if whole else weights.w + shifts
+    weights.w[rng.integers(contexts)] = 0
+    work = make_work(max(problem["lengths"]), labels, weights.w.shape[1], order)
+    free = make_work(max(problem["lengths"]), labels, weights.w.shape[1], order)
+    for some in (work, free):
+        load_transitions(weights, labels, some)
+        if order == 2:
+            load_trigrams(weights, labels, some)
+    free.hi[:], free.lo[:] = np.inf, -np.inf
+    free.up[:], free.down[:] = np.inf, -np.inf
+    for s, n in enumerate(problem["lengths"]):
+        assert search(chains, weights, order, s, labels, work) == search(chains, weights, order, s, labels, free)
+        assert work.z[:n].tolist() == free.z[:n].tolist()
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_skipping_does_happen(order):
+    """The test above would say nothing if the bounds never let a label be skipped: wrong bounds must do harm."""
+    wrong = 0
+    for seed in range(30):
+        chains, weights = random_chain(np.random.default_rng(seed), 4, order, [6], whole=False)
+        work = make_work(6, 4, weights.w.shape[1], order)
+        load_transitions(weights, 4, work)
+        if order == 2:
+            load_trigrams(weights, 4, work)
+        right = search(chains, weights, order, 0, 4, work)
+        work.hi[:] -= 4
+        wrong += search(chains, weights, order, 0, 4, work) != right
+    assert wrong > 10
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("n", [1, 2, 3, 7])
+def test_all_weights_zero_gives_the_first_label(order, n):
+    chains, weights = random_chain(np.random.default_rng(0), 3, order, [n])
+    weights.w[:] = 0
+    assert run(chains, weights, order, 3) == ([(0,) * n], [0.0])
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_no_words_score_nothing(order):
+    chains, weights = random_chain(np.random.default_rng(0), 3, order, [0, 2, 0])
+    found, scores = run(chains, weights, order, 3)
+    assert [len(z) for z in found] == [0, 2, 0]
+    assert scores[0] == scores[2] == 0
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_stretch_of_sentences_is_decoded_alone(order):
+    chains, weights = random_chain(np.random.default_rng(3), 3, order, [4, 2, 5, 3])
+    whole, scores = run(chains, weights, order, 3)
+    work = make_work(5, 3, weights.w.shape[1], order)
+    out, part = np.full(14, -1, np.int64), np.full(4, np.nan, np.float32)
+    decode(chains, weights, order, 1, 3, 3, work, out, part)
+    assert out.tolist() == [-1] * 4 + list(whole[1] + whole[2]) + [-1] * 3
+    assert part[1:3].tolist() == scores[1:3].tolist()
+    assert np.isnan(part[[0, 3]]).all()
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("pairs", [False, True])
+def test_the_end_of_a_very_long_sentence_is_decoded_as_well_as_its_start(order, pairs):
+    """Scores grow with the sentence and single precision has seven digits: small weights must still count at the end.
+
+    A sentence repeated many times, without a trace of where it stands: its labels must repeat too.
+    """
+    rng = np.random.default_rng(11)
+    period, times, labels = 8, 4000, 3
+    chains, weights = random_chain(rng, labels, order, [period], whole=False, scale=1.0, pairs=pairs)
+    weights.w[:] = weights.w / 16
+    weights.w[: labels + 1] += 100
+    tile = lambda ptr: np.concatenate([[0], (ptr[1:] + ptr[-1] * np.arange(times)[:, None]).reshape(-1)])  # noqa: E731
+    long = chains._replace(
+        starts=chains.starts * times,
+        ptr=tile(chains.ptr),
+        numbers=np.tile(chains.numbers, times),
+        pair_ptr=tile(chains.pair_ptr) if pairs else chains.pair_ptr,
+        pair_numbers=np.tile(chains.pair_numbers, times),
+    )
+    (z,), _ = run(long, weights, order, labels)
+    blocks = np.array(z).reshape(times, period)
+    assert (blocks[2:-2] == blocks[2]).all()
