@@ -28,7 +28,6 @@ from benchmarks.measure import (
     alternate,
     child,
     cores,
-    mid,
     run,
     structron,
     table,
@@ -64,7 +63,13 @@ class Report:
     skipped: list[str] = field(default_factory=list)
 
     def add(
-        self, key: str, title: str, unit: str, values: dict[str, float], ratio_is: str, required: float | None = None
+        self,
+        key: str,
+        title: str,
+        unit: str,
+        values: dict[str, list[float]],
+        ratio_is: str,
+        required: float | None = None,
     ) -> None:
         """A row from the values of two sides, the peer's first."""
         (peer, theirs), (_, ours) = values.items()
@@ -94,9 +99,9 @@ def same_tokens(what: str, theirs: int, ours: int) -> None:
         raise Failed(f"{what}: the peer saw {theirs} tokens, ours {ours}")
 
 
-def each(found: dict[str, list], value: Callable[[Any], float]) -> dict[str, float]:
-    """The median of a value on each side."""
-    return {side: mid([value(one) for one in runs]) for side, runs in found.items()}
+def each(found: dict[str, list], value: Callable[[Any], float]) -> dict[str, list[float]]:
+    """A value of every repetition on each side."""
+    return {side: [value(one) for one in runs] for side, runs in found.items()}
 
 
 def costs(found: dict[str, list[Run]]) -> dict[str, list[dict[str, float]]]:
@@ -136,8 +141,8 @@ def chunking(files: dict[str, Path], folder: Path, settings: Settings, report: R
     guesses, _ = child("predict_chunks", test=files["test"], **options)
     same_tokens(f"{CHUNKS}, prediction", guesses[CRFSUITE]["tokens"], guesses[OURS]["tokens"])
     report.details["chunk_prediction"] = guesses
-    speed = {side: guess["tokens"] / mid(guess["seconds"]) for side, guess in guesses.items()}
-    size = {CRFSUITE: theirs.stat().st_size / MEGABYTE, OURS: ours.stat().st_size / MEGABYTE}
+    speed = {side: [guess["tokens"] / seconds for seconds in guess["seconds"]] for side, guess in guesses.items()}
+    size = {CRFSUITE: [theirs.stat().st_size / MEGABYTE], OURS: [ours.stat().st_size / MEGABYTE]}
 
     add, passes = report.add, f"{settings.passes} passes"
     add("pass", f"{CHUNKS}: a pass of training", "s", each(logs, lambda log: fmean(log["wall"])), LESS, 4)
@@ -147,7 +152,7 @@ def chunking(files: dict[str, Path], folder: Path, settings: Settings, report: R
     add("peak", f"{CHUNKS}: … peak memory", "MB", each(runs, lambda done: done.peak_mb), SHARE, 1)
     add("size", f"{CHUNKS}: model file", "MB", size, SHARE, 1)
     add("predict", f"{CHUNKS}: prediction from tokens", "tokens/s", speed, MORE, 8)
-    add("f1", f"{CHUNKS}: test F1", "%", {side: guess["f1"] for side, guess in guesses.items()}, MORE)
+    add("f1", f"{CHUNKS}: test F1", "%", {side: [guess["f1"]] for side, guess in guesses.items()}, MORE)
     label_file(files["test"], theirs, ours, folder, guesses[OURS]["tokens"], settings, report)
     return ours
 
@@ -223,7 +228,8 @@ def threads(task: str, name: str, files: dict[str, Path], settings: Settings, re
             raise Failed(f"{name}, order {order}: two threads gave other labels than one")
         key = f"jobs_{task}_order{order}"
         report.details[key] = found
-        values = {ONE_JOB: found["tokens"] / mid(found["one"]), OURS: found["tokens"] / mid(found["two"])}
+        values = {ONE_JOB: found["one"], OURS: found["two"]}
+        values = {side: [found["tokens"] / seconds for seconds in spent] for side, spent in values.items()}
         report.add(key, f"{name}: {task} of order {order}, --jobs 2", "tokens/s", values, MORE)
 
 

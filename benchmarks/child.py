@@ -112,14 +112,18 @@ def jobs(task: str, train: str, test: str, order: int, passes: int, tokens: int,
     rows = [[row[:-1] for row in sentence] for sentence in read(test)]
     rows = rows * max(1, tokens // count(rows))
     seconds: dict[int, list[float]] = {1: [], 2: []}
+    busy: dict[int, list[float]] = {1: [], 2: []}
     labels: dict[int, list] = {}
     for number in seconds:
         labeler.predict(rows[:WARM_UP], jobs=number)
     for _ in range(repeat):
         for number in seconds:
+            begin = time.process_time()
             spent, labels[number] = timed(lambda number=number: labeler.predict(rows, jobs=number))
             seconds[number].append(spent)
-    return {"tokens": count(rows), "same": labels[1] == labels[2], "one": seconds[1], "two": seconds[2]}
+            busy[number].append(round((time.process_time() - begin) / spent, 2))
+    same = labels[1] == labels[2]
+    return {"tokens": count(rows), "same": same, "one": seconds[1], "two": seconds[2], "cores_used": busy[2]}
 
 
 FUNCTIONS: dict[str, Callable[..., dict[str, Any]]] = {

@@ -121,20 +121,29 @@ LESS, MORE, SHARE = "peer ÷ ours", "ours ÷ peer", "ours ÷ peer, at most"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the table: one quantity on both sides. required: of the ratio; None where a row only informs."""
+    """A line of the table: one quantity on both sides, repetition by repetition.
+
+    The ratio is the median of the ratios of neighbours in time, not the ratio of the medians: a machine that is slow
+    for a while then spoils a few pairs instead of one side. required: of the ratio; None where a row only informs.
+    """
 
     key: str
     title: str
     unit: str
     peer: str
-    theirs: float
-    ours: float
+    theirs: Sequence[float]
+    ours: Sequence[float]
     ratio_is: str
     required: float | None = None
 
     @property
+    def ratios(self) -> list[float]:
+        pairs = zip(self.theirs, self.ours, strict=True)
+        return [theirs / ours if self.ratio_is == LESS else ours / theirs for theirs, ours in pairs]
+
+    @property
     def ratio(self) -> float:
-        return self.theirs / self.ours if self.ratio_is == LESS else self.ours / self.theirs
+        return mid(self.ratios)
 
     @property
     def met(self) -> bool | None:
@@ -148,8 +157,15 @@ class Row:
             return ""
         return f"{'≤' if self.ratio_is == SHARE else '≥'} {self.required:g}"
 
+    @property
+    def spread(self) -> str:
+        return f"{min(self.ratios):.2f} … {max(self.ratios):.2f}" if len(self.ratios) > 1 else ""
+
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"ratio": self.ratio, "met": self.met}
+        """With medians in place of the repetitions, which are kept beside them."""
+        single = {"all_theirs": list(self.theirs), "all_ours": list(self.ours), "ratios": self.ratios}
+        found = {"theirs": mid(self.theirs), "ours": mid(self.ours), "ratio": self.ratio, "met": self.met}
+        return asdict(self) | found | single
 
 
 def number(value: float) -> str:
@@ -162,10 +178,10 @@ def number(value: float) -> str:
 def table(rows: Sequence[Row]) -> str:
     """The rows in columns, for a terminal or a file."""
     words = {None: "", True: "yes", False: "NO"}
-    lines = [("measure", "unit", "peer", "peer's", "ours", "ratio", "required", "met")]
+    lines = [("measure", "unit", "peer", "peer's", "ours", "ratio", "from … to", "required", "met")]
     for row in rows:
-        figures = (number(row.theirs), number(row.ours), f"{row.ratio:.2f}", row.demand, words[row.met])
-        lines.append((row.title, row.unit, row.peer, *figures))
+        figures = (number(mid(row.theirs)), number(mid(row.ours)), f"{row.ratio:.2f}", row.spread)
+        lines.append((row.title, row.unit, row.peer, *figures, row.demand, words[row.met]))
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     lines.insert(1, tuple("-" * width for width in widths))
     return "\n".join(_line(cells, widths) for cells in lines)

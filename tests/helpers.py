@@ -14,8 +14,9 @@ from structron.features.extract import Hashes
 from structron.features.names import Names
 from structron.kernels import hash_list
 from structron.search.chain import FORBIDDEN, FORCED_OUT, Chains, Weights
-from structron.tasks.chain_learner import ChainLearner, Start, make_dictionary
+from structron.tasks.chain_learner import ChainLearner, Start
 from structron.tasks.chain_model import ChainModel, fixed_rows
+from structron.tasks.constraints import make_dictionary
 
 TESTS = Path(__file__).resolve().parent
 SOURCE = str(Path(structron.__file__).parent.parent)

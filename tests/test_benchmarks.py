@@ -89,7 +89,7 @@ def test_failed_process_is_told_with_its_message():
     ],
 )
 def test_ratios_and_what_is_required_of_them(ratio_is, required, ratio, met):
-    row = Row("key", "title", "s", "peer", 10.0, 2.0, ratio_is, required)
+    row = Row("key", "title", "s", "peer", [10.0, 9.0, 10.0], [2.0, 1.0, 2.0], ratio_is, required)
     assert (row.ratio, row.met) == (pytest.approx(ratio), met)
     assert ("yes" if met else "NO") in table([row])
 

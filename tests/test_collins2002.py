@@ -233,7 +233,7 @@ def test_mistakes_stay_within_the_bound():
 def test_margin_and_radius_against_enumeration():
     templates = ["w[0]", "w[-1]", "suffix1[0]"]
     rows = [[(word, tag) for word, tag in zip("abab", "XYYX", strict=True)], [("a", "X"), ("c", "Y"), ("c", "Y")]]
-    tagger = Tagger(2, 100, "none", templates, shuffle=False).fit(rows)
+    tagger = Tagger(order=2, passes=100, runs=1, cutoff=0, average="none", templates=templates, shuffle=False).fit(rows)
     assert tagger.stopped_ == "converged"
     collins2002.widen_margin(tagger)
     labels = [[tag for _, tag in row] for row in rows]

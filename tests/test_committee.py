@@ -1,101 +1,100 @@
-"""Several runs as one learner: the mean of what each run would have learned alone, and exact checkpoints."""
+"""Several runs over the same data: each is a perceptron of its own, and the model is their mean."""
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+import brute
 import structron
-from structron.data.toy_english import toy_english
-from structron.tasks.chain_learner import ChainLearner
+from helpers import assert_same_weights, learn_passes, make_learner, random_examples, weights_of
+from structron.errors import StructronError
 from structron.tasks.committee import Committee
 from structron.train import Options, pass_order
 
-TEMPLATES = ["w[0]", "suffix2[0]", "w[-1]|w[0]", "suffix1[0]&y"]
+LABELS = ["A", "B", "C"]
 
 
-def rows(count: int, seed: int) -> list[list[tuple[str, str]]]:
-    return [list(zip(s.words, s.pos, strict=True)) for s in toy_english(count, seed)]
+def order_of_member(sequence: list[int], m: int, count: int) -> list[int]:
+    """The sentences of member m in the order in which they stand in the whole sequence."""
+    return [e - m * count for e in sequence if m * count <= e < (m + 1) * count]
 
 
-def learner_of(sentences: list, order: int) -> ChainLearner:
-    tagger = structron.Tagger(order=order, runs=1, passes=1, cutoff=0, templates=TEMPLATES).fit(sentences)
-    return tagger.learner_.twin()
+def mean_of(vectors: list[brute.Vector]) -> brute.Vector:
+    keys = {key for vector in vectors for key in vector}
+    return brute.clean({key: sum(v.get(key, 0.0) for v in vectors) / len(vectors) for key in keys})
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 4),
+    st.sampled_from([1, 2]),
+    st.booleans(),
+    st.sampled_from(["mean", "none"]),
+)
+@settings(max_examples=40)
+def test_the_model_is_the_mean_of_naive_perceptrons(seed, runs, order, pairs, average):
+    rng = np.random.default_rng(seed)
+    examples = random_examples(rng, LABELS, pairs=pairs)
+    passes = [rng.permutation(runs * len(examples)).tolist() for _ in range(3)]
+    committee = Committee(make_learner(examples, LABELS, order, pairs=pairs, average=average), runs)
+    assert committee.examples == runs * len(examples)
+    updates = learn_passes(committee, passes)
+    naive = [
+        brute.perceptron(examples, LABELS, order, [order_of_member(p, m, len(examples)) for p in passes])
+        for m in range(runs)
+    ]
+    assert updates == np.sum([run.mistakes for run in naive], axis=0).tolist()
+    expected = mean_of([run.mean() if average == "mean" else run.last for run in naive])
+    assert_same_weights(weights_of(committee.finish(committee.snapshot())), expected, tolerance=1e-6)
+
+
+def test_members_see_the_data_in_different_orders():
+    sequence = pass_order(Options(seed=1), 1, 3 * 20).tolist()
+    orders = [order_of_member(sequence, m, 20) for m in range(3)]
+    assert all(sorted(order) == list(range(20)) for order in orders)
+    assert len({tuple(order) for order in orders}) == 3
+
+
+ROWS = [
+    [("a", "N", "X"), ("b", "V", "Y"), ("a", "V", "Z")],
+    [("c", "V", "Y"), ("b", "N", "Y"), ("d", "N", "X")],
+    [("d", "N", "Z"), ("a", "V", "X")],
+]
+
+
+def test_one_run_is_a_committee_of_one():
+    one = structron.Tagger(runs=1, passes=3, order=1, cutoff=0).fit(ROWS)
+    committee = Committee(one.learner_.twin(), 1)
+    for k in range(3):
+        learn_passes(committee, [pass_order(Options(), k + 1, 3).tolist()])
+    assert weights_of(committee.finish(committee.snapshot())) == weights_of(one.model_)
 
 
 @pytest.mark.parametrize("order", [1, 2])
-def test_the_model_is_the_mean_of_the_members_models(order: int) -> None:
-    sentences = rows(60, 1)
-    first = learner_of(sentences, order)
-    committee = Committee(first.twin(), 3)
-    alone = [first.twin() for _ in range(3)]
-    options = Options(passes=2, seed=5)
-    for number in (1, 2):
-        sequence = pass_order(options, number, committee.examples)
-        committee.begin_pass()
-        place = 0
-        while place < len(sequence):
-            place = committee.learn(sequence, place)
-        for m, member in enumerate(alone):
-            own = np.array([e % 60 for e in sequence.tolist() if e // 60 == m])
-            assert sorted(own.tolist()) == list(range(60))
-            place = 0
-            while place < len(own):
-                place = member.learn(own, place)
-    expected: dict[tuple[int, int], np.ndarray] = {}
-    for member in alone:
-        model = member.snapshot()
-        cells = dict(enumerate(model.w[: model.fixed]))
-        plain = zip(model.keys.tolist(), model.w[model.fixed :], strict=False)
-        total = {(-1, row): w for row, w in cells.items()} | {(key, -1): w for key, w in plain}
-        for block, key in enumerate(model.block_keys.tolist()):
-            for p, row in enumerate(model.block_rows[block].tolist()):
-                if row >= 0:
-                    total[key, p] = model.w[row]
-        for name, w in total.items():
-            expected[name] = expected.get(name, 0) + w / 3
-    mean = committee.snapshot()
-    for row in range(mean.fixed):
-        np.testing.assert_allclose(mean.w[row], expected.pop((-1, row)), atol=1e-5)
-    for key, w in zip(mean.keys.tolist(), mean.w[mean.fixed :], strict=False):
-        np.testing.assert_allclose(w, expected.pop((key, -1)), atol=1e-5)
-    for block, key in enumerate(mean.block_keys.tolist()):
-        for p, row in enumerate(mean.block_rows[block].tolist()):
-            if row >= 0:
-                np.testing.assert_allclose(mean.w[row], expected.pop((key, p)), atol=1e-5)
-    assert not expected
+def test_going_on_starts_from_the_mean(order):
+    templates = ["w[0]", "pos[0]", "pos[0]&y"]
+    labeler = structron.Tagger(runs=3, passes=2, order=order, cutoff=0, templates=templates).fit(ROWS)
+    start = weights_of(labeler.model_)
+    more = [[("e", "N", "W"), ("a", "N", "X")], [("a", "V", "W")]]
+    labeler.partial_fit(more)
+    labels = ["X", "Y", "Z", "W"]
+    examples = [brute.make_example(templates, ["word", "pos", "label"], rows) for rows in more]
+    passes = [pass_order(Options(), k + 1, 6).tolist() for k in range(2)]
+    naive = [
+        brute.perceptron(examples, labels, order, [order_of_member(p, m, 2) for p in passes], start=start)
+        for m in range(3)
+    ]
+    assert labeler.model_.labels == labels
+    assert_same_weights(weights_of(labeler.model_), mean_of([run.mean() for run in naive]), tolerance=1e-5)
 
 
-def test_a_run_that_was_stopped_and_resumed_ends_the_same(tmp_path) -> None:
-    sentences = rows(80, 2)
-
-    def tagger(passes: int) -> structron.Tagger:
-        return structron.Tagger(runs=3, passes=passes, templates=TEMPLATES)
-
-    whole = tagger(4).fit(sentences)
-    tagger(2).fit(sentences, checkpoint=tmp_path / "c")
-    resumed = tagger(4).fit(sentences, checkpoint=tmp_path / "c", resume=True)
-    assert np.array_equal(whole.model_.w, resumed.model_.w)
-    assert np.array_equal(whole.model_.keys, resumed.model_.keys)
-    same = [{k: v for k, v in record.items() if "second" not in k} for record in resumed.history_]
-    assert same == [{k: v for k, v in record.items() if "second" not in k} for record in whole.history_]
+def test_votes_are_those_of_one_run():
+    several, one = (structron.Tagger(runs=k, average="voted", passes=2, cutoff=0).fit(ROWS) for k in (3, 1))
+    assert several.model_.votes.count.tolist() == one.model_.votes.count.tolist()
+    assert weights_of(several.model_) == weights_of(one.model_)
 
 
-def test_the_number_of_runs_belongs_to_a_checkpoint(tmp_path) -> None:
-    sentences = rows(20, 2)
-    structron.Tagger(runs=2, passes=1, templates=TEMPLATES).fit(sentences, checkpoint=tmp_path / "c")
-    with pytest.raises(structron.StructronError, match="other data or options"):
-        structron.Tagger(runs=3, passes=2, templates=TEMPLATES).fit(sentences, checkpoint=tmp_path / "c", resume=True)
-
-
-def test_going_on_starts_from_the_mean() -> None:
-    tagger = structron.Tagger(runs=2, passes=2, templates=TEMPLATES).fit(rows(40, 1))
-    before = tagger.score(rows(40, 3))
-    tagger.partial_fit([*rows(40, 2), [("zork", "NEW"), ("zork", "NEW")]])
-    assert "NEW" in tagger.model_.labels
-    assert tagger.score(rows(40, 3)) > before - 3
-
-
-def test_votes_are_those_of_one_run() -> None:
-    tagger = structron.Tagger(average="voted", passes=1, templates=TEMPLATES).fit(rows(20, 1))
-    assert tagger.model_.votes is not None
-    assert int(tagger.model_.votes.count.sum()) == 20
-    assert "runs 1" in tagger.signature_
+def test_runs_that_cannot_be():
+    with pytest.raises(StructronError, match="runs: 0; expected"):
+        structron.Tagger(runs=0).fit(ROWS)

@@ -2,6 +2,7 @@
 
 import itertools
 from collections import Counter
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from structron.features.gazetteer import Gazetteer
 from structron.features.index import look_up, number_features
 from structron.features.names import Names
 from structron.features.templates import parse_template, parse_templates
+from structron.io import read
 from structron.kernels import build_table, hash_list
 
 COLUMNS = ["word", "pos", "label"]
@@ -389,3 +391,24 @@ def test_templates_must_not_look_at_the_label():
 def test_unknown_columns_in_templates():
     with pytest.raises(StructronError, match="unknown atom 'lemma'; columns: word, pos; built in"):
         TemplateExtractor(COLUMNS, "label", [parse_template("lemma[0]")])
+
+
+@pytest.mark.corpora
+@pytest.mark.parametrize(
+    "corpus", ["ud-arabic-padt", "ud-chinese-gsd", "ud-turkish-imst", "ud-greek-gdt", "ud-hungarian-szeged"]
+)
+def test_real_text_of_many_scripts(corpus, corpora):
+    """Hashes and names of the words of real corpora, against the slow definition."""
+    path = corpora / corpus / "test.conllu.gz"
+    sentences = [[(row[1], row[3], "X") for row in s.rows] for s in islice(read(path), 60)]
+    functions = ["w", "lower", "norm", "shape", "class", "digit", "upper", "hyphen"]
+    functions += [f"{side}{k}" for side in ("prefix", "suffix", "lprefix", "lsuffix") for k in (1, 3)]
+    templates = [f"{name}[0]" for name in functions] + ["w[-1]|shape[0]|pos[1]", "norm[-2]|lsuffix2[2]"]
+    prepared = extractor(templates).prepare(sentences)
+    ptr, hashes, _ = prepared.hashes(0, len(sentences))
+    flat = [name for token in expected(sentences, templates) for name in token]
+    meaning = dict(zip(hashes.tolist(), flat, strict=True))
+    assert [meaning[key] for key in hashes.tolist()] == flat
+    assert len(meaning) == len(set(flat))
+    tokens = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+    assert prepared.names(hashes, tokens, False).all() == flat

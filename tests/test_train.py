@@ -178,6 +178,8 @@ RUNS = {
     "voted": {"average": "voted", "passes": 3},
     "pairs": {"templates": ["w[0]", "pos[0]", "pos[-1]|pos[0]&y", "w[0]&y"]},
     "dictionary": {"tag_dictionary": 2},
+    "three runs": {"runs": 3},
+    "two runs, pairs, order 2": {"runs": 2, "order": 2, "templates": ["w[0]", "pos[-1]|pos[0]&y"], "passes": 3},
 }
 
 
@@ -186,7 +188,7 @@ def data(sentences: int = 120, seed: int = 3) -> list[list[tuple[str, str, str]]
 
 
 def fit(checkpoint: Path | None = None, resume: bool = False, progress: Progress | None = None, **options):
-    options = {"passes": 5, **options}
+    options = {"passes": 5, "runs": 1, **options}
     dev = data(20, 4) if options.pop("dev", True) else None
     labeler = structron.Chunker(**options)
     return labeler.fit(data(), dev, checkpoint, resume, progress)
@@ -385,6 +387,7 @@ def test_a_checkpoint_is_not_overwritten_by_chance(tmp_path):
         {"seed": 2},
         {"order": 2},
         {"average": "none"},
+        {"runs": 2},
         {"cutoff": 2},
         {"shuffle": False},
         {"constrain": False},

@@ -1,14 +1,19 @@
 """Exact search of orders 1 and 2 against a list of all labellings, with every kind of constraint, and ties."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brute
+import structron
 from helpers import random_chain
+from structron.io import read
 from structron.search.chain import in_double, load_transitions, load_trigrams, make_work
 from structron.search.viterbi import decode, search
+from structron.tasks.chain_model import fixed_rows
 
 problems = st.fixed_dictionaries(
     {
@@ -101,12 +106,12 @@ def test_double_precision_finds_the_best_of_labellings_that_all_break_constraint
         assert every[z] == max(every.values())
 
 
-@given(problems, st.sampled_from([0.01, 1.0, 50.0, 3000.0]), st.booleans())
-@settings(max_examples=300)
-def test_skipping_never_changes_a_result(problem, spread, whole):
+@given(problems, st.sampled_from([0.0, 1.0, 50.0, 3000.0]), st.sampled_from([1, 8, 300]), st.booleans())
+@settings(max_examples=600)
+def test_skipping_never_changes_a_result(problem, spread, strength, whole):
     """Labels are skipped by the bounds of their transition rows: the result must be that of bounds that skip nothing.
 
-    Rows far apart make most labels skippable; rows of equal weights make bounds meet exactly.
+    Rows far apart or features stronger than transitions make most labels skippable; equal weights make bounds meet.
     """
     chains, weights = build(problem, whole=whole)
     rng = np.random.default_rng(problem["seed"])
@@ -115,6 +120,9 @@ def test_skipping_never_changes_a_result(problem, spread, whole):
     shifts = rng.choice([-1, 0, 0, 1], size=(len(weights.w), 1)) * spread
     weights.w[:] = np.round(weights.w + shifts) if whole else weights.w + shifts
     weights.w[rng.integers(contexts)] = 0
+    weights.w[fixed_rows(labels, order) :] *= strength
+    if strength > 1 and order == 2:
+        weights.w[contexts : fixed_rows(labels, order)] *= rng.integers(2)
     work = make_work(max(problem["lengths"]), labels, weights.w.shape[1], order)
     free = make_work(max(problem["lengths"]), labels, weights.w.shape[1], order)
     for some in (work, free):
@@ -128,8 +136,8 @@ def test_skipping_never_changes_a_result(problem, spread, whole):
         assert work.z[:n].tolist() == free.z[:n].tolist()
 
 
-@pytest.mark.parametrize("order", [1, 2])
-def test_skipping_does_happen(order):
+@pytest.mark.parametrize(("order", "bound"), [(1, "hi"), (2, "hi"), (2, "up")])
+def test_skipping_does_happen(order, bound):
     """The test above would say nothing if the bounds never let a label be skipped: wrong bounds must do harm."""
     wrong = 0
     for seed in range(30):
@@ -139,7 +147,7 @@ def test_skipping_does_happen(order):
         if order == 2:
             load_trigrams(weights, 4, work)
         right = search(chains, weights, order, 0, 4, work)
-        work.hi[:] -= 4
+        getattr(work, bound)[:] -= {"hi": 4, "up": 30}[bound]
         wrong += search(chains, weights, order, 0, 4, work) != right
     assert wrong > 10
 
@@ -195,3 +203,25 @@ def test_the_end_of_a_very_long_sentence_is_decoded_as_well_as_its_start(order, 
     (z,), _ = run(long, weights, order, labels)
     blocks = np.array(z).reshape(times, period)
     assert (blocks[2:-2] == blocks[2]).all()
+
+
+@pytest.mark.corpora
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("average", ["mean", "none"])
+def test_skipping_on_real_weights(order, average, corpora):
+    """What training on real text makes of the weights is what labels are skipped by in real use."""
+    path = corpora / "conll2000" / "train.conll.gz"
+    rows = [[tuple(row) for row in s.rows] for s in islice(read(path), 400)]
+    labeler = structron.Chunker(order=order, average=average, passes=2, runs=1, templates="chunk19").fit(rows[:200])
+    model, prepared = labeler.model_, labeler.extractor_.prepare(rows)
+    chains, weights, labels = model.chains(prepared, 0, len(rows)), model.weights, len(model.labels)
+    work, free = model.work(chains), model.work(chains)
+    for some in (work, free):
+        load_transitions(weights, labels, some)
+        if order == 2:
+            load_trigrams(weights, labels, some)
+    free.hi[:], free.lo[:] = np.inf, -np.inf
+    free.up[:], free.down[:] = np.inf, -np.inf
+    for s, sentence in enumerate(rows):
+        assert search(chains, weights, order, s, labels, work) == search(chains, weights, order, s, labels, free)
+        assert work.z[: len(sentence)].tolist() == free.z[: len(sentence)].tolist()

@@ -32,7 +32,7 @@ def compiled(function: Callable) -> Any:
     would keep an old helper inlined after an upgrade or an edit.
     """
     kernel = njit(cache=True, nogil=True)(function)
-    cache_file = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
+    cache_file: Any = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
     if hasattr(cache_file, "_source_stamp"):
         cache_file._source_stamp = SOURCES
     return kernel

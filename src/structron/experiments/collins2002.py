@@ -24,6 +24,7 @@ from structron.experiments.common import Curve, Rows, Table, load_rows, make_fol
 from structron.experiments.maxent import MaxEnt, decode, history_rows
 from structron.features.extract import PreparedTemplates, TemplateExtractor
 from structron.features.templates import load_templates
+from structron.tasks.chain_learner import ChainLearner
 from structron.tasks.chunker import Chunker
 from structron.tasks.labeler import ChainLabeler
 from structron.tasks.tagger import Tagger
@@ -194,9 +195,9 @@ def timed(task: Task, method: Callable[..., Outcome], name: str, *args: Any) -> 
 def perceptron(task: Task, name: str, average: str, cutoff: int, passes: int) -> Outcome:
     def learn(rows: Rows, passes: int, dev: Rows | None = None) -> ChainLabeler:
         columns, label = task.columns, task.columns[-1]
-        options: dict[str, Any] = {"average": average, "cutoff": cutoff, "templates": task.templates}
-        labeler = task.labeler(2, passes, columns=columns, label=label, shuffle=False, constrain=False, **options)
-        return labeler.fit(rows, dev=dev)
+        options: dict[str, Any] = {"order": 2, "passes": passes, "runs": 1, "average": average, "cutoff": cutoff}
+        options |= {"templates": task.templates, "columns": columns, "label": label}
+        return task.labeler(shuffle=False, constrain=False, **options).fit(rows, dev=dev)
 
     tuned = learn(task.train, passes, task.dev)
     curve = {record["pass"]: record["dev"] for record in tuned.history_}
@@ -301,7 +302,8 @@ def check_bound(sentences: int = 100, longest: int = 8, seed: int = 2002) -> dic
     unique = list({tuple(s.words): s for s in corpus}.values())[:sentences]
     rows = [list(zip(s.words, s.pos, strict=True)) for s in unique]
     labels = [s.pos for s in unique]
-    tagger = Tagger(2, 1000, "none", "collins-pos", shuffle=False).fit(rows)
+    options: dict[str, Any] = {"order": 2, "runs": 1, "cutoff": 0, "average": "none", "templates": "collins-pos"}
+    tagger = Tagger(passes=1000, shuffle=False, **options).fit(rows)
     mistakes, passes = sum(record["updates"] for record in tagger.history_), len(tagger.history_)
     widen_margin(tagger)
     radius, margin = max_difference(tagger, rows), separation(tagger, rows, labels)
@@ -317,6 +319,7 @@ def widen_margin(tagger: ChainLabeler) -> None:
     A larger δ, and with it a sharper bound, than the weights of a perceptron that stops at its last mistake.
     """
     learner = tagger.learner_
+    assert isinstance(learner, ChainLearner)
     labels = len(learner.labels)
     learner.masks = np.zeros((labels + 1, learner.rows.stride), np.float32)
     learner.masks[1:, :labels][np.eye(labels, dtype=bool)] = -HANDICAP

@@ -13,7 +13,7 @@ import numpy as np
 from structron.errors import StructronError
 from structron.features.index import Numbered, number_features
 from structron.features.names import Names
-from structron.kernels import hash_list, is_cold
+from structron.kernels import is_cold
 from structron.model import Rows
 from structron.search.chain import FORBIDDEN, Chains, Weights, make_work
 from structron.tasks.ballots import Ballots
@@ -282,15 +282,3 @@ class ChainLearner:
             self.block_rows[self.block_of[pair_numbers]],
             self.names_of(self.pairs, pair_numbers, True),
         )
-
-
-def make_dictionary(prepared: Prepared, gold: np.ndarray, labels: int, at_least: int) -> Dictionary:
-    """The words of the training data; with at_least > 0, those seen that often keep to the labels they had."""
-    hashes = hash_list(prepared.word_types)
-    order = np.argsort(hashes)
-    if at_least == 0:
-        return Dictionary(hashes[order], np.zeros(len(order), np.int32), np.ones((1, labels), bool))
-    seen = np.zeros((len(hashes), labels), bool)
-    seen[prepared.word_ids, gold] = True
-    seen[np.bincount(prepared.word_ids, minlength=len(hashes)) < at_least] = True
-    return Dictionary.of(hashes[order], seen[order])

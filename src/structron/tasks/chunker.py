@@ -11,5 +11,5 @@ class Chunker(ChainLabeler):
     metric: ClassVar[str] = "f1"
     default_templates: ClassVar[dict[str, str]] = {"pos": "chunker", "": "chunker-words"}
 
-    def __init__(self, order: int = 1, runs: int = 4, **options: Any):
+    def __init__(self, *, order: int = 1, runs: int = 4, **options: Any):
         super().__init__(order=order, runs=runs, **options)

@@ -10,16 +10,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from structron import schemes
 from structron._version import __version__
 from structron.errors import StructronError, unknown
 from structron.features.extract import ComputedAtom, PreparedTemplates, TemplateExtractor, check_sentences, is_row
 from structron.features.gazetteer import Gazetteer
 from structron.features.templates import load_templates
 from structron.progress import Progress
-from structron.tasks.chain_learner import ChainLearner, Start, make_dictionary
+from structron.tasks.chain_learner import ChainLearner, Start
 from structron.tasks.chain_model import ChainModel, Prepared
 from structron.tasks.committee import Committee
+from structron.tasks.constraints import Neighbours, legal_transitions, make_dictionary
 from structron.train import Options, train
 
 AVERAGES = ("mean", "none", "voted")
@@ -50,10 +50,13 @@ class ChainLabeler:
     task: ClassVar[str] = "labeler"
     metric: ClassVar[str] = "accuracy"
     default_templates: ClassVar[dict[str, str]] = {}
+    notes_: list[str]
+    scheme_: str | None
     source_: dict[str, str]  # what the command line knows of the training data: their format
 
     def __init__(
         self,
+        *,
         order: int = 1,
         passes: int = 10,
         runs: int = 1,
@@ -222,55 +225,32 @@ class ChainLabeler:
         index = {label: y for y, label in enumerate(labels)}
         number = np.array([index[label] for label in prepared.label_types], np.int64)
         gold = number[prepared.label_ids]
-        allowed, learning = self._allowed(labels, gold, prepared.starts, self.scheme_ if start else None)
+        neighbours = Neighbours(labels, gold, prepared.starts)
+        self.scheme_ = neighbours.scheme(self.scheme_ if start else None) if self._chunks() else None
+        allowed = legal_transitions(labels, self.scheme_ if self.constrain else None, self.forbid)
+        self.notes_ = []
+        if illegal := neighbours.illegal(allowed):
+            self.notes_.append(f"{illegal} forbidden transitions in the training labels, learned from as they are")
         dictionary = make_dictionary(prepared, gold, len(labels), self.tag_dictionary)
         if start is not None:
             dictionary = self.model_.dictionary.merged(dictionary, len(labels))
         learner = ChainLearner(
-            prepared, gold, labels, self.order, allowed, learning, dictionary, self.cutoff, self.average, start
+            prepared,
+            gold,
+            labels,
+            self.order,
+            allowed,
+            neighbours.seen(allowed),
+            dictionary,
+            self.cutoff,
+            self.average,
+            start,
         )
         return learner if self._runs() == 1 else Committee(learner, self.runs)
 
     def _runs(self) -> int:
         """Votes are the vectors of one run."""
         return 1 if self.average == "voted" else self.runs
-
-    def _allowed(
-        self, labels: list[str], gold: np.ndarray, starts: np.ndarray, scheme: str | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """bool[P, L] twice: transitions allowed in output, and while learning (there also all that gold has).
-
-        scheme: of a model to go on from; it holds as long as all labels, old and new, are chunk labels.
-        """
-        self.notes_: list[str] = []
-        previous = np.zeros(len(gold), np.int64)
-        previous[1:] = gold[:-1] + 1
-        previous[starts[:-1][np.diff(starts) > 0]] = 0
-        allowed = np.ones((len(labels) + 1, len(labels)), bool)
-        self.scheme_ = None
-        if self._chunks():
-            seen = np.zeros(allowed.shape, np.int64)
-            np.add.at(seen, (previous, gold), 1)
-            pairs = {(labels[p - 1] if p else None, labels[y]): int(seen[p, y]) for p, y in np.argwhere(seen)}
-            self.scheme_ = (scheme or schemes.detect_pairs(pairs)) if schemes.detect([labels]) else None
-        if self.constrain and self.scheme_:
-            for p, before in enumerate([None, *labels]):
-                allowed[p] = [schemes.allowed(before, label, self.scheme_) for label in labels]
-            allowed[~allowed.any(axis=1)] = True  # a label that the data never show continued, such as a lone B-X
-        for pair in self.forbid:
-            for label in pair:
-                if label not in labels:
-                    raise unknown("label in a forbidden transition", label, labels)
-            allowed[labels.index(pair[0]) + 1, labels.index(pair[1])] = False
-        for p in np.flatnonzero(~allowed.any(axis=1)).tolist():
-            name = "the start of a sentence" if p == 0 else repr(labels[p - 1])
-            raise StructronError(f"forbidden transitions: nothing may follow {name}")
-        illegal = int((~allowed[previous, gold]).sum())
-        if illegal:
-            self.notes_.append(f"{illegal} forbidden transitions in the training labels, learned from as they are")
-        learning = allowed.copy()
-        learning[previous, gold] = True
-        return allowed, learning
 
     def _chunks(self) -> bool:
         """Whether the labels are chunk labels, to be kept in a legal order."""
@@ -356,6 +336,8 @@ class ChainLabeler:
         parts = [f"structron {__version__}", self.task, "update standard", f"search viterbi-{self.order}"]
         parts += [f"average {self.average}", f"passes {self.best_pass_}/{self.passes}", f"runs {self._runs()}"]
         parts += [
+            f"cutoff {self.cutoff}",
+            f"seed {self.seed}",
             f"features {len(self.model_.keys) + len(self.model_.block_keys)}",
             f"labels {len(self.model_.labels)}",
         ]

@@ -11,5 +11,5 @@ class Tagger(ChainLabeler):
     metric: ClassVar[str] = "accuracy"
     default_templates: ClassVar[dict[str, str]] = {"": "tagger"}
 
-    def __init__(self, order: int = 2, runs: int = 4, cutoff: int = 2, **options: Any):
+    def __init__(self, *, order: int = 2, runs: int = 4, cutoff: int = 2, **options: Any):
         super().__init__(order=order, runs=runs, cutoff=cutoff, **options)
