@@ -36,6 +36,7 @@ from benchmarks.peers import Crfsuite, read_columns
 
 CHUNKS, TAGS = "conll2000", "ud-english-ewt"
 OURS, CRFSUITE, NLTK, NUMBA, ONE_JOB = "structron", Crfsuite.name, "NLTK", "import numba", "--jobs 1"
+DEFAULT = "structron, default --runs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +122,13 @@ def chunking(files: dict[str, Path], folder: Path, settings: Settings, report: R
     def train_theirs(passes: int = settings.passes) -> tuple[dict[str, Any], Run]:
         return child("train_crfsuite", train=files["train"], model=theirs, passes=passes)
 
+    def command(model: Path, passes: int, *more: str | Path) -> Run:
+        options = ["--templates", "chunk19", "--columns", "word,pos,chunk", "--passes", str(passes)]
+        return structron("train", "chunker", *options, *more, "--train", files["train"], "--model", model)
+
     def train_ours(passes: int = settings.passes) -> tuple[dict[str, Any], Run]:
         log = folder / "passes.jsonl"
-        options = ["--templates", "chunk19", "--columns", "word,pos,chunk", "--passes", str(passes), "--log", log]
-        done = structron("train", "chunker", *options, "--train", files["train"], "--model", ours)
+        done = command(ours, passes, "--runs", "1", "--log", log)
         records = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
         seconds = [record["seconds"] for record in records]
         return {"log": seconds, "wall": seconds, "tokens": records[0]["tokens"]}, done
@@ -132,10 +136,13 @@ def chunking(files: dict[str, Path], folder: Path, settings: Settings, report: R
     say(f"{CHUNKS}: warming up")
     train_theirs(1)
     train_ours(1)
-    sides = {CRFSUITE: train_theirs, OURS: train_ours}
+    default = folder / "default.structron"
+    sides = {CRFSUITE: train_theirs, OURS: train_ours, DEFAULT: lambda: ({}, command(default, settings.passes))}
     logs, runs = split(alternate(sides, settings.repeat, lambda text: say(f"{CHUNKS}: training, {text}")))
+    logs.pop(DEFAULT)
     same_tokens(f"{CHUNKS}, training", logs[CRFSUITE][0]["tokens"], logs[OURS][0]["tokens"])
     report.details["chunk_training"] = {"logs": logs, "processes": costs(runs)}
+    committee = {CRFSUITE: runs[CRFSUITE], OURS: runs.pop(DEFAULT)}
     say(f"{CHUNKS}: prediction in memory")
     options = {"crfsuite_model": theirs, "model": ours, "repeat": 2 * settings.repeat + 1}
     guesses, _ = child("predict_chunks", test=files["test"], **options)
@@ -150,6 +157,8 @@ def chunking(files: dict[str, Path], folder: Path, settings: Settings, report: R
     add("file_to_model", f"{CHUNKS}: file to model, {passes}", "s", each(runs, lambda done: done.wall), LESS, 5)
     add("file_to_model_cpu", f"{CHUNKS}: … processor time", "s", each(runs, lambda done: done.cpu), LESS)
     add("peak", f"{CHUNKS}: … peak memory", "MB", each(runs, lambda done: done.peak_mb), SHARE, 1)
+    add("default_runs", f"{CHUNKS}: file to model, default --runs", "s", each(committee, lambda done: done.wall), LESS)
+    add("default_runs_peak", f"{CHUNKS}: … peak memory", "MB", each(committee, lambda done: done.peak_mb), SHARE)
     add("size", f"{CHUNKS}: model file", "MB", size, SHARE, 1)
     add("predict", f"{CHUNKS}: prediction from tokens", "tokens/s", speed, MORE, 8)
     add("f1", f"{CHUNKS}: test F1", "%", {side: [guess["f1"]] for side, guess in guesses.items()}, MORE)

@@ -79,8 +79,8 @@ def tag_structron(train: str, test: str, passes: int, repeat: int) -> dict[str, 
     from structron import Tagger
 
     sentences = read_tags(train)
-    tagger = Tagger(order=1, passes=passes, columns=TAG_COLUMNS)
-    Tagger(order=1, passes=1, columns=TAG_COLUMNS).fit(sentences[:WARM_UP]).predict(sentences[:WARM_UP])
+    tagger = Tagger(order=1, runs=1, passes=passes, columns=TAG_COLUMNS)
+    Tagger(order=1, runs=1, passes=1, columns=TAG_COLUMNS).fit(sentences[:WARM_UP]).predict(sentences[:WARM_UP])
     return _tag(sentences, read_tags(test), tagger.fit, tagger.predict, repeat)
 
 
@@ -105,9 +105,9 @@ def jobs(task: str, train: str, test: str, order: int, passes: int, tokens: int,
     from structron import Chunker, Tagger
 
     if task == "chunker":
-        read, labeler = read_columns, Chunker(order=order, passes=passes, columns=CHUNK_COLUMNS, templates="chunk19")
+        read, labeler = read_columns, Chunker(order=order, runs=1, passes=passes, columns=CHUNK_COLUMNS)
     else:
-        read, labeler = read_tags, Tagger(order=order, passes=passes, columns=TAG_COLUMNS)
+        read, labeler = read_tags, Tagger(order=order, runs=1, passes=passes, columns=TAG_COLUMNS)
     labeler.fit(read(train))
     rows = [[row[:-1] for row in sentence] for sentence in read(test)]
     rows = rows * max(1, tokens // count(rows))

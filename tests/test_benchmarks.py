@@ -43,7 +43,7 @@ def test_driver_measures_both_sides(data, tmp_path, capsys):
     result = json.loads(out.read_text(encoding="utf-8"))
     rows = {row["key"]: row for row in result["rows"]}
     expected = {"pass", "pass_log", "file_to_model", "file_to_model_cpu", "predict", "predict_file", "peak", "size"}
-    expected |= {"f1", "tag_fit", "tag_accuracy", "tag_predict", "help", "predict_one"}
+    expected |= {"f1", "tag_fit", "tag_accuracy", "tag_predict", "help", "predict_one", "default_runs"}
     assert expected <= rows.keys()
     assert all(row["theirs"] > 0 and row["ours"] > 0 and row["ratio"] > 0 for row in rows.values())
     assert {key for key, row in rows.items() if row["required"] is None} == {

@@ -179,9 +179,7 @@ def test_sentences_before_an_error_are_delivered(write):
         list(sentences)
 
 
-@pytest.mark.parametrize(
-    "content", ["\n", "# only\n# comments\n", "# # B-NP", "-DOCSTART- O\n\n", "\ufeff", " \t"]
-)
+@pytest.mark.parametrize("content", ["\n", "# only\n# comments\n", "# # B-NP", "-DOCSTART- O\n\n", "\ufeff", " \t"])
 def test_file_without_sentences(write, content):
     assert problem(write(content)).startswith("f.conll: no sentences")
 
@@ -197,9 +195,7 @@ def test_empty_file(write):
 def test_conllu_words_only(write):
     span, empty = WORD.replace("1", "1-2", 1), NOUN.replace("2", "2.1", 1)
     zero = WORD.replace("1", "0.1", 1)
-    content = (
-        f"# newdoc id = x\n# text = the dog\n{zero}{span}{WORD}{NOUN}{empty}\n\n{span}{WORD}# inside\n{NOUN}"
-    )
+    content = f"# newdoc id = x\n# text = the dog\n{zero}{span}{WORD}{NOUN}{empty}\n\n{span}{WORD}# inside\n{NOUN}"
     first, second = read(write(content, "f.conllu"))
     assert [len(row) for row in first.rows] == [len(CONLLU_COLUMNS)] * 2
     assert (words([first], 1), first.token_lines) == ([["the", "dog"]], [4, 5])
@@ -341,9 +337,7 @@ def test_invalid_bytes_elsewhere(write):
     assert problem(write("a X\n"), encoding="utf-16").startswith("f.conll:1: not valid utf-16")
 
 
-@pytest.mark.parametrize(
-    "encoding", ["iso-8859-1", "utf-16", "utf-16-le", "utf-8-sig", "shift_jis", "gb18030"]
-)
+@pytest.mark.parametrize("encoding", ["iso-8859-1", "utf-16", "utf-16-le", "utf-8-sig", "shift_jis", "gb18030"])
 def test_encodings(write, encoding):
     content = ("café X\r\n\n" if encoding == "iso-8859-1" else "日本 X\r\n\n") * 20_000
     sentences = list(read(write(content.encode(encoding)), encoding=encoding))
@@ -474,9 +468,7 @@ def column_files(draw):
     ends = draw(st.sampled_from([["\n"], ["\r\n"], ["\n", "\r\n"]]))
     gap = st.just("\t") if tabs else st.sampled_from([" ", " ", "  ", "     "])
     pad = st.just("") if tabs else st.sampled_from(["", "", " ", "   "])
-    extra = st.sampled_from(
-        ["# text = a b c d e f\n", "# newdoc id = 1\r\n", "-DOCSTART- X\n", "\n", " \r\n"]
-    )
+    extra = st.sampled_from(["# text = a b c d e f\n", "# newdoc id = 1\r\n", "-DOCSTART- X\n", "\n", " \r\n"])
     content, sentences = "", []
     for _ in range(draw(st.integers(1, 4))):
         content += "".join(draw(st.lists(extra, max_size=3)))
@@ -645,9 +637,7 @@ def test_real_permissions(tmp_path):
         check_writable(tmp_path / "new")
 
 
-@pytest.mark.parametrize(
-    "content", [b"abc", bytearray(b"abc"), memoryview(b"abc"), [b"a", b"bc"], iter([b"abc"])]
-)
+@pytest.mark.parametrize("content", [b"abc", bytearray(b"abc"), memoryview(b"abc"), [b"a", b"bc"], iter([b"abc"])])
 def test_atomic_write_bytes(tmp_path, content):
     path = tmp_path / "model"
     path.write_bytes(b"old")

@@ -220,7 +220,5 @@ def test_an_unknown_scheme_is_named():
 
 
 def test_converting_labels_that_are_no_chunk_labels_is_refused():
-    with pytest.raises(
-        StructronError, match="label 'NN' is not a chunk label; expected iob2 labels such as B-NP"
-    ):
+    with pytest.raises(StructronError, match="label 'NN' is not a chunk label; expected iob2 labels such as B-NP"):
         schemes.convert(["B-NP", "NN"], "iob2", "iobes")

@@ -73,21 +73,24 @@ class Arrays(NamedTuple):
 
 
 @compiled
-def template_hash(arrays, t, i, lo, hi):
-    """The hash of template t at token i of the sentence lo … hi-1; 0 when it does not fire.
+def place_value(arrays, a, j, lo, hi):
+    """The value of atom a at place j of the sentence lo … hi-1.
 
     Places outside the sentence have a value by their distance, so that "two before the start" can be learned.
     """
+    if j < lo:
+        return EDGE * np.uint64(lo - j)
+    if j >= hi:
+        return ~(EDGE * np.uint64(j - hi + 1))
+    return arrays.values[arrays.base[a] + arrays.ids[arrays.column[a], j]]
+
+
+@compiled
+def template_hash(arrays, t, i, lo, hi):
+    """The hash of template t at token i of the sentence lo … hi-1; 0 when it does not fire."""
     h = arrays.seeds[t]
     for q in range(arrays.first[t], arrays.first[t + 1]):
-        j = i + arrays.offset[q]
-        if j < lo:
-            v = EDGE * np.uint64(lo - j)
-        elif j >= hi:
-            v = ~(EDGE * np.uint64(j - hi + 1))
-        else:
-            a = arrays.atom[q]
-            v = arrays.values[arrays.base[a] + arrays.ids[arrays.column[a], j]]
+        v = place_value(arrays, arrays.atom[q], i + arrays.offset[q], lo, hi)
         if v == np.uint64(0):
             return v
         h = mix(h, v)
@@ -96,14 +99,32 @@ def template_hash(arrays, t, i, lo, hi):
 
 @compiled
 def template_hashes(arrays, starts, s_lo, s_hi, ptr, out):
-    """The hash of every template that fires at every token of sentences s_lo … s_hi-1; returns how many."""
+    """The hash of every template that fires at every token of sentences s_lo … s_hi-1; returns how many.
+
+    The same as `template_hash` everywhere; here each atom is looked up once per place, not once per template.
+    """
+    seeds, first, atom, offset = arrays.seeds, arrays.first, arrays.atom, arrays.offset
+    reach, longest = 0, 0
+    for q in range(offset.shape[0]):
+        reach = max(reach, abs(offset[q]))
+    for s in range(s_lo, s_hi):
+        longest = max(longest, starts[s + 1] - starts[s])
+    cell = np.empty((arrays.base.shape[0], longest + 2 * reach), np.uint64)
     k = 0
     origin = starts[s_lo]
     for s in range(s_lo, s_hi):
         lo, hi = starts[s], starts[s + 1]
+        for a in range(cell.shape[0]):
+            for j in range(lo - reach, hi + reach):
+                cell[a, j - lo + reach] = place_value(arrays, a, j, lo, hi)
         for i in range(lo, hi):
-            for t in range(arrays.seeds.shape[0]):
-                h = template_hash(arrays, t, i, lo, hi)
+            for t in range(seeds.shape[0]):
+                h = seeds[t]
+                for q in range(first[t], first[t + 1]):
+                    v = cell[atom[q], i - lo + reach + offset[q]]
+                    h = mix(h, v) if v != np.uint64(0) else v
+                    if h == np.uint64(0):
+                        break
                 if h != np.uint64(0):
                     out[k] = h
                     k += 1
