@@ -144,7 +144,7 @@ def test_heaviest_of_one_label(labeler):
 
 
 def test_models_without_pairs():
-    labeler = structron.Tagger(passes=2).fit([[["a", "A"], ["b", "B"]]])
+    labeler = structron.Tagger(order=1, passes=2).fit([[["a", "A"], ["b", "B"]]])
     found = heaviest(labeler.model_)
     assert found.pairs == []
     assert found.trigrams == []

@@ -94,7 +94,6 @@ def both_readings(token):
         {"k": {"a": 0.5, "b": "x", "c": ["p", "q"], "d": {"e": True, "f": {"g": 2}}}, "l": {}},
         {"k": 1e12, "l": -1e-12},
     ],
-    ids=str,
 )
 def test_attributes_are_read_as_python_crfsuite_reads_them(token):
     ours, theirs = both_readings(token)
@@ -155,7 +154,6 @@ def test_prepared_attributes_are_what_the_learner_reads():
         (0.5, "0.5; expected a dict"),
         (iter("a"), "expected a dict"),
     ],
-    ids=str,
 )
 def test_unusable_attributes_are_named(token, message):
     with pytest.raises(StructronError) as caught:

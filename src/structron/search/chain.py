@@ -63,6 +63,11 @@ class Work(NamedTuple):
     lo: np.ndarray  # the smallest
     keep: np.ndarray  # int64[n, P]: order 1: the labels before each token that can matter; order 2: those of the token
     kept: np.ndarray  # int64[n]: how many
+    limited: np.ndarray  # int64[L + 1]: how many labels may not follow every label (I-NP), then these labels
+    first: np.ndarray  # int64[L + 1]: limited label j may follow before[first[j]:first[j + 1]] …
+    before: np.ndarray  # int64[L * L]
+    cost: np.ndarray  # float32[L * L]: … with these transition scores
+    limit: np.ndarray  # int64[L]: a label's place among the limited ones, or -1
     up: np.ndarray  # float32[stride]: order 2, the most that a label's transitions can add after it
     down: np.ndarray  # the least
     top: np.ndarray  # float32[stride]: order 2, the best prefix that ends in each label
@@ -81,6 +86,11 @@ def make_work(longest: int, labels: int, stride: int, order: int, kind: type = n
         lo=np.zeros(bounds, kind),
         keep=np.zeros((n, p), np.int64),
         kept=np.zeros(n, np.int64),
+        limited=np.zeros(labels + 1, np.int64),
+        first=np.zeros(labels + 1, np.int64),
+        before=np.zeros(labels * labels, np.int64),
+        cost=np.zeros(labels * labels, kind),
+        limit=np.full(labels, -1, np.int64),
         up=np.zeros(stride, kind),
         down=np.zeros(stride, kind),
         top=np.zeros(stride, kind),
@@ -105,13 +115,44 @@ def row_bounds(matrix, row, labels, k, hi, lo):
 
 
 @compiled
+def load_limits(weights, labels, work):
+    """Find the labels that may follow some labels only: once per call, for constraints do not change."""
+    limited, first, before, limit = work.limited, work.first, work.before, work.limit
+    count, k = 0, 0
+    for y in range(labels):
+        begin = k
+        for p in range(labels):
+            before[k] = p
+            k += weights.penalty[p + 1, y] == 0
+        limit[y] = -1
+        if 0 < k - begin < labels:
+            limit[y] = count
+            first[count] = begin
+            limited[1 + count] = y
+            count += 1
+        else:
+            k = begin
+    first[count] = k
+    limited[0] = count
+
+
+@compiled
 def load_transitions(weights, labels, work):
-    """T1 with its penalties and bounds: once per sentence while learning, once per batch otherwise."""
-    stride = weights.w.shape[1]
+    """T1 with its penalties, and its bounds over the labels that are not limited: once per sentence while learning."""
+    hi, lo, t1 = work.hi, work.lo, work.t1
     for p in range(labels + 1):
-        for y in range(stride):
-            work.t1[p, y] = weights.w[p, y] + weights.penalty[p, y]
-        row_bounds(work.t1, p, labels, p, work.hi, work.lo)
+        for y in range(t1.shape[1]):
+            t1[p, y] = weights.w[p, y] + weights.penalty[p, y]
+        if work.limited[0] == 0:
+            row_bounds(t1, p, labels, p, hi, lo)
+        else:
+            hi[p], lo[p] = FORCED_OUT, -FORCED_OUT
+            for y in range(labels):
+                if work.limit[y] < 0:
+                    hi[p], lo[p] = max(hi[p], t1[p, y]), min(lo[p], t1[p, y])
+    for j in range(work.limited[0]):
+        for k in range(work.first[j], work.first[j + 1]):
+            work.cost[k] = t1[work.before[k] + 1, work.limited[1 + j]]
 
 
 @compiled
@@ -125,7 +166,10 @@ def load_trigrams(weights, labels, work):
 
 @compiled
 def load_reach(labels, work):
-    """up[y], down[y]: bounds of T1(y, ·) + T2(·, y, ·) + T2(y, ·, ·), any of which may be missing at the end."""
+    """up[y], down[y]: bounds of T1(y, ·) + T2(·, y, ·) + T2(y, ·, ·), any of which may be missing at the end.
+
+    Not for constrained models: there the same continuation need not be open to another label.
+    """
     hi, lo, contexts = work.hi, work.lo, labels + 1
     for y in range(labels):
         middle_hi = first_hi = middle_lo = first_lo = np.float32(0)
@@ -185,10 +229,12 @@ def score_nodes(chains, weights, start, n, node):
 
 
 @compiled
-def score_edges(chains, weights, token, t1, edge):
+def edges_at(chains, weights, token, t1, edge):
     """edge[p, y] = T1 plus the token's paired features."""
     w, block_rows = weights.w, weights.block_rows
     edge[:] = t1
+    if chains.pair_ptr.shape[0] == 0:
+        return
     for k in range(chains.pair_ptr[token], chains.pair_ptr[token + 1]):
         block = weights.block_of[chains.pair_numbers[k]]
         if block < 0:

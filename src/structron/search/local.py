@@ -9,7 +9,7 @@ the unnormalised search.
 import numpy as np
 
 from structron.kernels import compiled
-from structron.search.chain import load_transitions, load_trigrams, score_nodes
+from structron.search.chain import load_limits, load_transitions, load_trigrams, score_nodes
 from structron.search.viterbi import alpha_row, back2, best_of, best_row, finish2, keep_all, start_token, step2
 
 
@@ -79,6 +79,7 @@ def viterbi2_local(w, node, n, labels, odds, peak, normaliser, work):
 @compiled
 def decode_local(chains, weights, labels, work, out, scores):
     """The most probable labels of all sentences, into out[token], and their log probability, into scores[sentence]."""
+    load_limits(weights, labels, work)
     load_transitions(weights, labels, work)
     load_trigrams(weights, labels, work)
     histories = (labels + 1) * (labels + 1)

@@ -7,17 +7,8 @@ so that the best is 0: like Viterbi's alpha it must not grow with the sentence. 
 import numpy as np
 
 from structron.kernels import compiled
-from structron.search.chain import load_transitions, load_trigrams, score_edges
+from structron.search.chain import edges_at, load_limits, load_transitions, load_trigrams
 from structron.search.viterbi import LOWEST, search
-
-
-@compiled
-def edges_at(chains, weights, token, work):
-    """work.edge = the transitions into a token."""
-    if chains.pair_ptr.shape[0] > 0:
-        score_edges(chains, weights, token, work.t1, work.edge)
-    else:
-        work.edge[:] = work.t1
 
 
 @compiled
@@ -27,7 +18,7 @@ def margins1(chains, weights, start, n, labels, work, out):
     for i in range(n - 1, -1, -1):
         here = i % 2
         if i < n - 1:
-            edges_at(chains, weights, start + i + 1, work)
+            edges_at(chains, weights, start + i + 1, work.t1, edge)
             for y in range(labels):
                 top = LOWEST
                 for after in range(labels):
@@ -51,7 +42,7 @@ def margins2(chains, weights, start, n, labels, work, out):
     for i in range(n - 1, -1, -1):
         here = i % 2
         if i < n - 1:
-            edges_at(chains, weights, start + i + 1, work)
+            edges_at(chains, weights, start + i + 1, work.t1, edge)
             for p in range(labels if i > 0 else 1):
                 context = p + 1 if i > 0 else 0
                 for y in range(labels):
@@ -75,6 +66,7 @@ def margins2(chains, weights, start, n, labels, work, out):
 @compiled
 def decode_with_margins(chains, weights, order, lo, hi, labels, work, out, scores, margins):
     """Like `viterbi.decode`, and margins[token] for every token."""
+    load_limits(weights, labels, work)
     load_transitions(weights, labels, work)
     if order == 2:
         load_trigrams(weights, labels, work)

@@ -13,7 +13,7 @@ Kernels index whole matrices instead of taking row views: a view costs a referen
 import numpy as np
 
 from structron.kernels import compiled
-from structron.search.chain import load_transitions, load_trigrams, score_edges, score_nodes
+from structron.search.chain import edges_at, load_limits, load_transitions, load_trigrams, score_nodes
 
 LOWEST = np.float32(-3e38)
 SLACK = np.float32(1e-3)
@@ -90,6 +90,18 @@ def step1(alpha, node, i, edge, keep, kept):
 
 
 @compiled
+def step1_limited(alpha, node, i, limited, first, before, cost):
+    """The same for the labels that may follow few: over those, whether kept for the others or not."""
+    for j in range(limited[0]):
+        top = LOWEST
+        for k in range(first[j], first[j + 1]):
+            score = alpha[i - 1, before[k]] + cost[k]
+            top = score if score > top else top
+        y = limited[1 + j]
+        alpha[i, y] = top + node[i, y]
+
+
+@compiled
 def back1(alpha, i, edge, y, keep, kept):
     """The previous label on the best way to y at token i."""
     best = keep[i, 0]
@@ -103,34 +115,51 @@ def back1(alpha, i, edge, y, keep, kept):
 
 
 @compiled
+def back1_limited(alpha, i, j, first, before, cost):
+    """The same for the limited label j."""
+    best, top = before[first[j]], LOWEST
+    for k in range(first[j], first[j + 1]):
+        score = alpha[i - 1, before[k]] + cost[k]
+        if score > top:
+            best, top = before[k], score
+    return best
+
+
+@compiled
 def viterbi1(node, n, labels, work):
     """The best labels of one sentence, in work.z, and their score. alpha[i, y]: best prefix that ends in y."""
     alpha, t1, keep, kept, z = work.alpha, work.t1, work.keep, work.kept, work.z
+    limit, first, before, cost = work.limit, work.first, work.before, work.cost
     start_token(alpha, node, t1, 0)
     total = 0.0
     for i in range(1, n):
         total += select(alpha, i, labels, work.hi, work.lo, keep, kept)
         step1(alpha, node, i, t1, keep, kept)
+        step1_limited(alpha, node, i, work.limited, first, before, cost)
     z[n - 1] = best_of(alpha, n - 1, labels)
     for i in range(n - 1, 0, -1):
-        z[i - 1] = back1(alpha, i, t1, z[i], keep, kept)
+        if limit[z[i]] >= 0:
+            z[i - 1] = back1_limited(alpha, i, limit[z[i]], first, before, cost)
+        else:
+            z[i - 1] = back1(alpha, i, t1, z[i], keep, kept)
     return total + alpha[n - 1, z[n - 1]]
 
 
 @compiled
-def viterbi1_paired(chains, weights, start, node, n, labels, work):
-    """The same where features paired with the previous label give every token transitions of its own."""
+def viterbi1_whole(chains, weights, start, node, n, labels, work):
+    """The same without skipping: every token may have transitions of its own, from features paired with the previous
+    label, and masks may leave no legal way, so that the least illegal one has to be found."""
     alpha, t1, edge, keep, kept, z = work.alpha, work.t1, work.edge, work.keep, work.kept, work.z
-    score_edges(chains, weights, start, t1, edge)
+    edges_at(chains, weights, start, t1, edge)
     start_token(alpha, node, edge, 0)
     total = 0.0
     for i in range(1, n):
-        score_edges(chains, weights, start + i, t1, edge)
+        edges_at(chains, weights, start + i, t1, edge)
         total += select_all(alpha, i, labels, keep, kept)
         step1(alpha, node, i, edge, keep, kept)
     z[n - 1] = best_of(alpha, n - 1, labels)
     for i in range(n - 1, 0, -1):
-        score_edges(chains, weights, start + i, t1, edge)
+        edges_at(chains, weights, start + i, t1, edge)
         z[i - 1] = back1(alpha, i, edge, z[i], keep, kept)
     return total + alpha[n - 1, z[n - 1]]
 
@@ -199,6 +228,30 @@ def step2(alpha, i, p, labels, w, hi, lo, keep, kept):
 
 
 @compiled
+def step2_all(alpha, i, labels, w, hi, lo, needed):
+    """`step2` for every p at once, when every p2 and p is kept: then it can go over p side by side."""
+    before, here, contexts = alpha_row(i - 1, labels, 0), alpha_row(i, labels, 0), labels + 1
+    for p in range(labels):
+        needed[p] = LOWEST
+        for y in range(alpha.shape[1]):
+            alpha[here + p, y] = LOWEST
+    for p2 in range(labels):
+        row = contexts + (p2 + 1) * contexts + 1
+        for p in range(labels):
+            sure = alpha[before + p2, p] + lo[row + p]
+            needed[p] = sure if sure > needed[p] else needed[p]
+    for p2 in range(labels):
+        row = contexts + (p2 + 1) * contexts + 1
+        promising = 0
+        for p in range(labels):
+            promising += alpha[before + p2, p] + hi[row + p] >= needed[p]
+        if promising > 0:
+            for p in range(labels):
+                if alpha[before + p2, p] + hi[row + p] >= needed[p]:
+                    extend(alpha, here + p, alpha[before + p2, p], w, row + p)
+
+
+@compiled
 def finish2(alpha, node, i, p, labels, edge):
     """Add what does not depend on the label two before: transition, paired features and node."""
     here = alpha_row(i, labels, p)
@@ -251,29 +304,28 @@ def viterbi2(chains, weights, start, node, n, labels, work, whole):
     """
     alpha, t1, edge, keep, kept, z, w = work.alpha, work.t1, work.edge, work.keep, work.kept, work.z, weights.w
     contexts = labels + 1
-    paired = chains.pair_ptr.shape[0] > 0
-    if not paired:
-        edge[:] = t1
+    whole = whole or chains.pair_ptr.shape[0] > 0 or chains.mask_of.shape[0] > 0 or work.limited[0] > 0
     total = 0.0
     for i in range(n):
-        if paired:
-            score_edges(chains, weights, start + i, t1, edge)
+        edges_at(chains, weights, start + i, t1, edge)
         if i == 0:
             start_token(alpha, node, edge, 0)
             for y in range(alpha.shape[1]):
                 alpha[0, y] += w[contexts, y]
         else:
+            if i > 1 and whole:
+                step2_all(alpha, i, labels, w, work.hi, work.lo, work.top)
             for k in range(kept[i - 1]):
                 p = keep[i - 1, k]
                 if i == 1:
                     for y in range(alpha.shape[1]):
                         alpha[labels + p, y] = alpha[0, p] + w[contexts + p + 1, y]
-                else:
+                elif not whole:
                     step2(alpha, i, p, labels, w, work.hi, work.lo, keep, kept)
                 finish2(alpha, node, i, p, labels, edge)
             if i % SET_BACK == 0:
                 total += set_back(alpha, i, labels, keep, kept)
-        if whole or paired:
+        if whole:
             keep_all(i, labels, keep, kept)
         else:
             keep_live(alpha, kept[i - 1] if i > 0 else 1, i, labels, work.up, work.down, work.top, keep, kept)
@@ -296,14 +348,15 @@ def search(chains, weights, order, s, labels, work, whole=False):
     score_nodes(chains, weights, start, n, work.node)
     if order == 2:
         return viterbi2(chains, weights, start, work.node, n, labels, work, whole)
-    if chains.pair_ptr.shape[0] > 0:
-        return viterbi1_paired(chains, weights, start, work.node, n, labels, work)
+    if whole or chains.pair_ptr.shape[0] > 0 or chains.mask_of.shape[0] > 0:
+        return viterbi1_whole(chains, weights, start, work.node, n, labels, work)
     return viterbi1(work.node, n, labels, work)
 
 
 @compiled
 def decode(chains, weights, order, lo, hi, labels, work, out, scores):
     """The best labels of sentences lo … hi-1, into out[token] and scores[sentence]."""
+    load_limits(weights, labels, work)
     load_transitions(weights, labels, work)
     if order == 2:
         load_trigrams(weights, labels, work)

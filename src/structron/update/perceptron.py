@@ -11,7 +11,7 @@ so with u = Σ (t-1)·Δ the mean after T examples is w - u / T: O(update) per e
 import numpy as np
 
 from structron.kernels import compiled
-from structron.search.chain import load_reach, load_transitions, load_trigrams, row_bounds
+from structron.search.chain import load_limits, load_reach, load_transitions, load_trigrams, row_bounds
 from structron.search.viterbi import search
 
 TIME, UPDATES, WRONG_TOKENS, TOKENS = range(4)
@@ -90,6 +90,7 @@ def add_difference(chains, weights, order, start, n, y, z, amount, time, labels,
 @compiled
 def learn(chains, gold, weights, order, sequence, lo, hi, labels, work, stats):
     """One stretch of a pass: sentences sequence[lo:hi]. Stops early, and says where, when rows may run out."""
+    load_limits(weights, labels, work)
     load_transitions(weights, labels, work)
     if order == 2:
         load_trigrams(weights, labels, work)
