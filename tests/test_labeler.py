@@ -591,3 +591,15 @@ def test_a_failed_training_leaves_the_old_model_as_it_was():
         with pytest.raises(StructronError):
             labeler.partial_fit(bad)
         assert labeler.predict(words_of(CHUNKS)) == before
+
+
+def test_parts_labelled_on_threads_are_those_of_one(monkeypatch):
+    """Threads take whole parts, from strings to labels; forced labels and margins go with their sentences."""
+    monkeypatch.setattr("structron.tasks.labeler.PART", 3)
+    rows = random_rows(4, "XYZ", sentences=17)
+    labeler = Tagger(passes=2).fit(rows)
+    forced = [["X" if (s + i) % 4 == 0 else None for i in range(len(row))] for s, row in enumerate(rows)]
+    assert labeler.predict_with_margins(rows, forced, jobs=3) == labeler.predict_with_margins(rows, forced, jobs=1)
+    assert labeler.predict(rows, jobs=3) == labeler.predict(rows)
+    with pytest.raises(StructronError, match="sentence 14, token 1"):
+        labeler.predict([*rows[:13], [("a", "b", "c", "d")]], jobs=2)

@@ -4,6 +4,7 @@ Parameters stand in `__init__` under their own names; what was learned has a tra
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, ClassVar
@@ -24,6 +25,8 @@ from structron.train import Options, train
 
 AVERAGES = ("mean", "none", "voted")
 WORD_COLUMNS = ("word", "form", "w")
+PART = 1000
+"""Sentences that a thread labels at a time."""
 
 Sentences = Iterable[Sequence]
 
@@ -286,20 +289,42 @@ class ChainLabeler:
         """Labels, and for each token by how much they beat the best labelling with another label there."""
         model = self._check_fitted()
         sentences = sentences if isinstance(sentences, list) else list(sentences)
+        jobs = self.jobs if jobs is None else jobs
+        numbers = None if forced is None else self._forced(model, sentences, forced)
+        if jobs <= 1 or len(sentences) <= PART:
+            return self._predict(model, sentences, numbers, jobs, margins)
+        places = range(0, len(sentences), PART)
+        fixed = [None if numbers is None else numbers[lo : lo + PART] for lo in places]
+        parts = [sentences[lo : lo + PART] for lo in places]
+        try:
+            with ThreadPoolExecutor(jobs) as pool:
+                every = list(
+                    pool.map(lambda part, forced: self._predict(model, part, forced, 1, margins), parts, fixed)
+                )
+        except StructronError:
+            self.extractor_.prepare(sentences)  # the same error, with sentences counted from the first
+            raise
+        return [x for labels, _ in every for x in labels], [x for _, sure in every for x in sure]
+
+    def _predict(
+        self, model: ChainModel, sentences: list[Sequence], forced: list[list[int]] | None, jobs: int, margins: bool
+    ) -> tuple[list[list[str]], list[list[float]]]:
+        """From strings to labels: strings under Python's lock, kernels outside of it, so that threads take turns."""
         prepared = self.extractor_.prepare(sentences)
-        fixed = None if forced is None else self._forced(model, sentences, forced)
-        out, _, sure = model.decode(prepared, self.jobs if jobs is None else jobs, fixed, margins)
+        fixed = None if forced is None else np.array([y for labels in forced for y in labels], np.int64)
+        out, _, sure = model.decode(prepared, jobs, fixed, margins)
         return spell(out, model.labels, prepared.starts), split(sure.tolist(), sentences) if margins else []
 
     def _forced(
         self, model: ChainModel, sentences: list[Sequence], forced: Sequence[Sequence[str | None]]
-    ) -> np.ndarray:
+    ) -> list[list[int]]:
+        """The numbers of the forced labels, -1 for free."""
         index: dict[str | None, int] = {label: y for y, label in enumerate(model.labels)}
         index[None] = -1
         if [len(labels) for labels in forced] != [len(sentence) for sentence in sentences]:
             raise StructronError("forced labels: lengths differ from the sentences'; expected one (or None) per token")
         try:
-            return np.array([index[label] for labels in forced for label in labels], np.int64)
+            return [[index[label] for label in labels] for labels in forced]
         except KeyError as error:
             raise unknown("forced label", error.args[0], model.labels) from None
 
