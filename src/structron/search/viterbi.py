@@ -19,7 +19,7 @@ LOWEST = np.float32(-3e38)
 SLACK = np.float32(1e-3)
 """What rounding may add up to over a sentence, as a share of the scores."""
 SET_BACK = 32
-"""Order 2: tokens between two times that the best prefix is set back to 0 (at order 1 it costs nothing)."""
+"""Tokens between two times that the best prefix is set back to 0."""
 
 
 @compiled
@@ -49,29 +49,22 @@ def start_token(alpha, node, edge, row):
 
 @compiled
 def select(alpha, i, labels, hi, lo, keep, kept):
-    """keep[i, :kept[i]] = the previous labels that can matter at token i: few, once the weights mean something.
-
-    Sets the best prefix back to 0 and returns its score.
-    """
+    """keep[i, :kept[i]] = the previous labels that can matter at token i: few, once the weights mean something."""
     leader = best_of(alpha, i - 1, labels)
-    top, needed = alpha[i - 1, leader], lo[leader + 1]
+    needed = alpha[i - 1, leader] + lo[leader + 1]
     count = 0
     for p in range(labels):
-        alpha[i - 1, p] -= top
         keep[i, count] = p
         count += alpha[i - 1, p] + hi[p + 1] >= needed
     kept[i] = count
-    return top
 
 
 @compiled
-def select_all(alpha, i, labels, keep, kept):
-    """The same without a choice."""
-    top = alpha[i - 1, best_of(alpha, i - 1, labels)]
-    for p in range(labels):
-        alpha[i - 1, p] -= top
-        keep[i, p] = p
-    kept[i] = labels
+def set_back1(alpha, i, labels):
+    """Set the best prefix of token i back to 0 and return its score."""
+    top = alpha[i, best_of(alpha, i, labels)]
+    for y in range(labels):
+        alpha[i, y] -= top
     return top
 
 
@@ -133,9 +126,11 @@ def viterbi1(node, n, labels, work):
     start_token(alpha, node, t1, 0)
     total = 0.0
     for i in range(1, n):
-        total += select(alpha, i, labels, work.hi, work.lo, keep, kept)
+        select(alpha, i, labels, work.hi, work.lo, keep, kept)
         step1(alpha, node, i, t1, keep, kept)
         step1_limited(alpha, node, i, work.limited, first, before, cost)
+        if i % SET_BACK == 0:
+            total += set_back1(alpha, i, labels)
     z[n - 1] = best_of(alpha, n - 1, labels)
     for i in range(n - 1, 0, -1):
         if limit[z[i]] >= 0:
@@ -155,8 +150,10 @@ def viterbi1_whole(chains, weights, start, node, n, labels, work):
     total = 0.0
     for i in range(1, n):
         edges_at(chains, weights, start + i, t1, edge)
-        total += select_all(alpha, i, labels, keep, kept)
+        keep_all(i, labels, keep, kept)
         step1(alpha, node, i, edge, keep, kept)
+        if i % SET_BACK == 0:
+            total += set_back1(alpha, i, labels)
     z[n - 1] = best_of(alpha, n - 1, labels)
     for i in range(n - 1, 0, -1):
         edges_at(chains, weights, start + i, t1, edge)
