@@ -25,17 +25,22 @@ def _fingerprint() -> tuple:
 SOURCES = _fingerprint()
 
 
-def compiled(function: Callable) -> Any:
+def compiled(function: Callable, forceinline: bool = False) -> Any:
     """`numba.njit` with a disk cache that is fresh only while *no* kernel file has changed.
 
     Numba looks at the one file in which a kernel stands; ours call each other across files, and a stale kernel
     would keep an old helper inlined after an upgrade or an edit.
     """
-    kernel = njit(cache=True, nogil=True)(function)
+    kernel = njit(cache=True, nogil=True, forceinline=forceinline)(function)
     cache_file: Any = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
     if hasattr(cache_file, "_source_stamp"):
         cache_file._source_stamp = SOURCES
     return kernel
+
+
+def inlined(function: Callable) -> Any:
+    """`compiled` for a few lines inside a hot loop: LLVM leaves them as calls, which costs more than they do."""
+    return compiled(function, forceinline=True)
 
 
 def is_cold(kernel: Any) -> bool:

@@ -12,7 +12,7 @@ Kernels index whole matrices instead of taking row views: a view costs a referen
 
 import numpy as np
 
-from structron.kernels import compiled
+from structron.kernels import compiled, inlined
 from structron.search.chain import edges_at, load_limits, load_transitions, load_trigrams, score_nodes
 
 LOWEST = np.float32(-3e38)
@@ -22,7 +22,7 @@ SET_BACK = 32
 """Tokens between two times that the best prefix is set back to 0."""
 
 
-@compiled
+@inlined
 def best_of(matrix, row, labels):
     """The first label with the largest score in a row."""
     best, top = 0, matrix[row, 0]
@@ -33,7 +33,7 @@ def best_of(matrix, row, labels):
     return best
 
 
-@compiled
+@inlined
 def extend(alpha, into, base, matrix, row):
     """alpha[into, y] = max(alpha[into, y], base + matrix[row, y]) for every label."""
     for y in range(alpha.shape[1]):
@@ -47,7 +47,7 @@ def start_token(alpha, node, edge, row):
         alpha[0, y] = edge[row, y] + node[0, y]
 
 
-@compiled
+@inlined
 def select(alpha, i, labels, hi, lo, keep, kept):
     """keep[i, :kept[i]] = the previous labels that can matter at token i: few, once the weights mean something."""
     leader = best_of(alpha, i - 1, labels)
@@ -68,7 +68,7 @@ def set_back1(alpha, i, labels):
     return top
 
 
-@compiled
+@inlined
 def step1(alpha, node, i, edge, keep, kept):
     """alpha[i, y] = max_p alpha[i-1, p] + edge(p, y), over the kept p, plus node."""
     p = keep[i, 0]
@@ -82,7 +82,7 @@ def step1(alpha, node, i, edge, keep, kept):
         alpha[i, y] += node[i, y]
 
 
-@compiled
+@inlined
 def step1_limited(alpha, node, i, limited, first, before, cost):
     """The same for the labels that may follow few: over those, whether kept for the others or not."""
     for j in range(limited[0]):
@@ -94,7 +94,7 @@ def step1_limited(alpha, node, i, limited, first, before, cost):
         alpha[i, y] = top + node[i, y]
 
 
-@compiled
+@inlined
 def back1(alpha, i, edge, y, keep, kept):
     """The previous label on the best way to y at token i."""
     best = keep[i, 0]
@@ -107,7 +107,7 @@ def back1(alpha, i, edge, y, keep, kept):
     return best
 
 
-@compiled
+@inlined
 def back1_limited(alpha, i, j, first, before, cost):
     """The same for the limited label j."""
     best, top = before[first[j]], LOWEST
@@ -200,7 +200,7 @@ def alpha_row(i, labels, p):
     return i * labels + p
 
 
-@compiled
+@inlined
 def step2(alpha, i, p, labels, w, hi, lo, keep, kept):
     """alpha[i*L + p, y] = max_p2 alpha[(i-1)*L + p2, p] + T2(p2, p, y), over the kept p2 that can matter for p."""
     contexts = labels + 1
@@ -248,7 +248,7 @@ def step2_all(alpha, i, labels, w, hi, lo, needed):
                     extend(alpha, here + p, alpha[before + p2, p], w, row + p)
 
 
-@compiled
+@inlined
 def finish2(alpha, node, i, p, labels, edge):
     """Add what does not depend on the label two before: transition, paired features and node."""
     here = alpha_row(i, labels, p)
