@@ -313,7 +313,7 @@ class ChainLabeler:
         prepared = self.extractor_.prepare(sentences)
         fixed = None if forced is None else np.array([y for labels in forced for y in labels], np.int64)
         out, _, sure = model.decode(prepared, jobs, fixed, margins)
-        return spell(out, model.labels, prepared.starts), split(sure.tolist(), sentences) if margins else []
+        return spell(out, model.labels, prepared.starts), split(sure, prepared.starts) if margins else []
 
     def _forced(
         self, model: ChainModel, sentences: list[Sequence], forced: Sequence[Sequence[str | None]]
@@ -360,13 +360,9 @@ class ChainLabeler:
         """What a score needs to be reproduced."""
         parts = [f"structron {__version__}", self.task, "update standard", f"search viterbi-{self.order}"]
         parts += [f"average {self.average}", f"passes {self.best_pass_}/{self.passes}", f"runs {self._runs()}"]
-        parts += [
-            f"cutoff {self.cutoff}",
-            f"seed {self.seed}",
-            f"features {len(self.model_.keys) + len(self.model_.block_keys)}",
-            f"labels {len(self.model_.labels)}",
-        ]
-        return " | ".join(parts)
+        features = len(self.model_.keys) + len(self.model_.block_keys)
+        parts += [f"cutoff {self.cutoff}", f"seed {self.seed}", f"features {features}"]
+        return " | ".join([*parts, f"labels {len(self.model_.labels)}"])
 
     def save(self, path: str | Path) -> None:
         """Write the model file, atomically."""
@@ -387,17 +383,13 @@ class ChainLabeler:
 
 def spell(out: np.ndarray, labels: list[str], starts: np.ndarray) -> list[list[str]]:
     """Label numbers as lists of labels."""
-    flat = np.array([*labels, None], dtype=object)[out].tolist()
-    return [flat[lo:hi] for lo, hi in pairwise(starts.tolist())]
+    return split(np.array([*labels, None], dtype=object)[out], starts)
 
 
-def split(flat: list, sentences: Iterable[Sequence]) -> list[list]:
-    """Cut a flat list into pieces as long as the sentences."""
-    found, lo = [], 0
-    for sentence in sentences:
-        found.append(flat[lo : lo + len(sentence)])
-        lo += len(sentence)
-    return found
+def split(flat: np.ndarray, starts: np.ndarray) -> list[list]:
+    """Cut what tokens have into a list per sentence."""
+    values = flat.tolist()
+    return [values[lo:hi] for lo, hi in pairwise(starts.tolist())]
 
 
 def _gazetteer(name: str, given: Any) -> Gazetteer:
