@@ -18,7 +18,12 @@ import pytest
 import structron
 from structron import modelfile
 from structron.cli import main
+from structron.commands import estimator as contract
+from structron.commands import evaluate, inspect, predict, train
+from structron.commands.corpus import View
 from structron.data.toy_english import toy_english, write_conll, write_conllu
+from structron.evaluate import attachment_scores
+from structron.tasks.storage import TASKS
 
 SCRIPT = Path(sys.executable).with_name("structron")
 SMALL = ["--passes", "3", "--quiet"]
@@ -202,8 +207,6 @@ def test_interrupted_training_saves_the_best_model(toy, tmp_path):
 
 
 def test_interrupt_elsewhere(run, toy, monkeypatch):
-    from structron.commands import evaluate
-
     def interrupted(**_):
         raise KeyboardInterrupt
 
@@ -212,8 +215,6 @@ def test_interrupt_elsewhere(run, toy, monkeypatch):
 
 
 def test_bug_is_one_line_unless_asked_for_more(run, toy, monkeypatch):
-    from structron.commands import evaluate
-
     def broken(**_):
         raise RuntimeError("two\nlines")
 
@@ -242,6 +243,8 @@ def test_mistake_shows_its_traceback_if_asked_for(run, toy):
         (["train", "tagger", "--train", "t", "--model", "m", "--passes", "0"], "--passes"),
         (["predict", "m", "--jobs", "0"], "--jobs"),
         (["inspect", "m", "--top", "many"], "--top"),
+        (["train", "tagger", "--train", "t", "--model", "m", "--update", "late"], "max-violation"),
+        (["train", "parser", "--train", "t", "--model", "m", "--nonprojective", "drop"], "lift"),
     ],
 )
 def test_usage_errors(refuses, argv, says):
@@ -465,7 +468,7 @@ def test_bad_template_names_its_line(refuses, toy, tmp_path):
     refuses("train", "chunker", *args, says=[f"{file}:2", "w(1)"])
 
 
-@pytest.mark.parametrize("task", ["segments", "joint", "entities", "parser", "graph-parser", "poet"])
+@pytest.mark.parametrize("task", ["segments", "joint", "entities", "graph-parser", "poet"])
 def test_tasks_that_do_not_exist(refuses, task):
     refuses("train", task, "--train", "t", "--model", "m", says=[repr(task), "tagger, chunker"])
 
@@ -725,6 +728,337 @@ def test_evaluation_needs_labels(toy, tmp_path, refuses):
     empty = write(tmp_path / "b", "The DT _\n")
     refuses("evaluate", toy.chunker, empty, says=[empty, "label column is empty"])
     refuses("evaluate", toy.chunker, tmp_path / "c", says=[tmp_path / "c", "cannot be read"])
+
+
+# -- tasks with several output columns -----------------------------------------------------------------------------
+
+
+class ChainOfWords:
+    """A parser that only counts: every word hangs on the word before it, its relation tells the beam."""
+
+    task, checks_trees = "parser", True
+
+    def __init__(
+        self,
+        *,
+        columns=None,
+        pos=None,
+        labelled=True,
+        beam=8,
+        update="max-violation",
+        nonprojective="lift",
+        merge=True,
+        check=False,
+        passes=1,
+        seed=1,
+        templates="default",
+    ):
+        self.__dict__.update({name: value for name, value in locals().items() if name != "self"})
+        self.history_, self.best_pass_, self.stopped_, self.signature_ = [], 1, "passes", "a chain of words"
+
+    @property
+    def metric(self):
+        return "las" if self.labelled else "uas"
+
+    @property
+    def columns_(self):
+        return self.columns
+
+    @property
+    def outputs_(self):
+        return ["head", "deprel"] if self.labelled else ["head"]
+
+    @property
+    def word_(self):
+        return next(name for name in self.columns if name in ("word", "form"))
+
+    @property
+    def needed_(self):
+        return [self.word_, self.pos]
+
+    def fit(self, sentences, dev=None, checkpoint=None, resume=False, progress=None):
+        self.sentences, self.dev = list(sentences), list(dev or [])
+        return self
+
+    def predict(self, sentences, jobs=None):
+        assert all(len(row) == len(self.columns) for rows in sentences for row in rows)
+        return [[(i, f"beam{self.beam}") for i in range(len(rows))] for rows in sentences]
+
+    def predict_columns(self, sentences, jobs=None):
+        columns = [[[str(h) for h, _ in arcs], [r for _, r in arcs]] for arcs in self.predict(sentences)]
+        return [found[: len(self.outputs_)] for found in columns]
+
+    def evaluate(self, sentences, jobs=None, guess=None):
+        head, relation = (self.columns.index(name) if name in self.columns else None for name in ("head", "deprel"))
+        gold = [[(int(row[head]), row[relation] if self.labelled else None) for row in rows] for rows in sentences]
+        return attachment_scores(gold, guess or self.predict(sentences))
+
+    def inspect_weights(self, label=None, top=20):
+        found = {"shift": [("s0.w=dog", 2.5)], "left": [("s0.t=NN", np.float32(-1.5))]}
+        return {name: weights for name, weights in found.items() if label in (None, name)}
+
+    def save(self, path):
+        Path(path).write_text(json.dumps({k: v for k, v in vars(self).items() if not k.startswith("__")}))
+
+
+def load_chain(path, atoms=None, task=None):
+    found = ChainOfWords()
+    found.__dict__.update(json.loads(Path(path).read_text()))
+    return found
+
+
+@pytest.fixture
+def parser(monkeypatch):
+    """The parser that only counts in place of the task's own."""
+    monkeypatch.setitem(TASKS, "parser", ChainOfWords)
+    for command in (train, predict, evaluate, inspect):
+        monkeypatch.setattr(command, "load", load_chain)
+
+
+def conllu(*sentences: list[tuple[str, str, str, str]]) -> str:
+    """Sentences as CoNLL-U: word, tag, head and relation of each word; upos is empty."""
+    blocks = (
+        "".join(f"{i}\t{w}\t_\t_\t{t}\t_\t{h}\t{r}\t_\t_\n" for i, (w, t, h, r) in enumerate(words, 1))
+        for words in sentences
+    )
+    return "".join(f"# a sentence\n{block}\n" for block in blocks)
+
+
+BARKS = [("The", "DT", "2", "det"), ("dog", "NN", "3", "nsubj"), ("barks", "VBZ", "0", "root")]
+DOGS = [("Dogs", "NNS", "0", "root"), ("here", "RB", "1", "beam8:x")]
+TREES = "".join(" ".join(word) + "\n" for word in BARKS) + "\n" + "".join(" ".join(word) + "\n" for word in DOGS)
+
+
+@pytest.fixture
+def trees(tmp_path) -> Path:
+    return write(tmp_path / "trees.conll", TREES)
+
+
+@pytest.mark.usefixtures("parser")
+def test_parser_options_reach_the_estimator(run, trees, tmp_path):
+    args = ["train", "parser", "--train", trees, "--dev", trees, "--model", tmp_path / "m", "-q"]
+    assert run(*args) == Ran(0, "", "")
+    found, fresh = load_chain(tmp_path / "m"), ChainOfWords()
+    options = ("beam", "update", "nonprojective", "merge", "check", "labelled", "passes", "templates")
+    assert [getattr(found, name) for name in options] == [getattr(fresh, name) for name in options]
+    assert (found.columns, found.pos) == (["word", "pos", "head", "deprel"], "pos")
+    assert found.sentences == found.dev == [list(map(list, BARKS)), list(map(list, DOGS))]
+    assert found.source_ == {"format": "conll"}
+    more = ["--beam", "inf", "--update", "early", "--nonprojective", "skip", "--no-merge", "--check-violations"]
+    assert run(*args, *more, "--unlabelled", "--templates", "s0.w").status == 0
+    found = load_chain(tmp_path / "m")
+    assert [getattr(found, name) for name in options] == [None, "early", "skip", False, True, False, 1, "s0.w"]
+
+
+@pytest.mark.usefixtures("parser")
+def test_parser_columns(run, refuses, tmp_path):
+    file, model = tmp_path / "t.conllu", tmp_path / "m"
+    args = ["train", "parser", "--train", file, "--model", model]
+    write(file, conllu(BARKS, DOGS))
+    empty = "column 'upos' is empty (_ everywhere); expected parts of speech"
+    refuses(*args, says=[file, empty, "--pos"])
+    refuses(*args, "--pos", "tag", says=[file, "no column 'tag' among id, form", "--pos"])
+    refuses(*args, "--pos", "head", says="--pos head: not a column of parts of speech")
+    assert run(*args, "--pos", "xpos").status == 0
+    found = load_chain(model)
+    assert (found.pos, found.outputs_, found.columns[4]) == ("xpos", ["head", "deprel"], "xpos")
+    assert found.sentences[1][1][4:8] == ["RB", "_", "1", "beam8:x"]
+    write(file, conllu([(w, t, h, "_") for w, t, h, _ in BARKS]))
+    refuses(*args, "--pos", "xpos", says=[file, "column 'deprel' is empty", "--unlabelled"])
+    assert run(*args, "--pos", "xpos", "--unlabelled").status == 0
+
+    plain = write(tmp_path / "t.conll", "The DT 2\ndog NN 0\n")
+    args[3] = plain
+    assert run(*args).status == 0
+    assert (load_chain(model).columns, load_chain(model).labelled) == (["word", "pos", "head"], False)
+    assert run(*args, "--columns", "form,tag,head", "--pos", "tag").status == 0
+    refuses(*args, "--columns", "form,tag,head", says=[plain, "no column 'pos' among form, tag, head", "--pos"])
+    refuses(*args, "--columns", "word,pos,top", says=[plain, "no column 'head' among word, pos, top", "--columns"])
+    refuses(*args, "--columns", "word,pos,pos", says="a name stands twice")
+    write(plain, "1 The the DT 0\n")
+    refuses(*args, says=[f"{plain}:1: 5 columns; expected word, pos, head", "--columns", "--format conllu"])
+
+
+@pytest.mark.usefixtures("parser")
+@pytest.mark.parametrize(
+    ("heads", "says"),
+    [
+        ("x 3 0", ":6: head 'x' is no number; expected 0 … 3"),
+        ("2 1.0 0", ":7: head '1.0' is no number; expected 0 … 3"),
+        ("2 3 ٠", ":8: head '٠' is no number; expected 0 … 3"),
+        ("2 4 0", ":7: word 'dog': head 4 out of range"),
+        ("-1 3 0", ":6: word 'The': head -1 out of range"),
+        ("2 2 0", ":7: word 'dog': is its own head"),
+        ("2 0 0", ":8: word 'barks': second root"),
+        ("2 1 0", ":6: word 'The': is in a cycle"),
+        ("2 3 1", ":6: word 'The': no root"),
+    ],
+)
+def test_heads_that_are_no_tree(run, refuses, tmp_path, trees, heads, says):
+    rows = [(w, t, h, r) for (w, t, _, r), h in zip(BARKS, heads.split(), strict=True)]
+    bad = write(tmp_path / "bad.conllu", conllu(DOGS, rows, DOGS))
+    model = tmp_path / "m"
+    args = ["--model", model, "--pos", "xpos"]
+    refuses("train", "parser", "--train", bad, *args, says=f"{bad}{says}")
+    good = write(tmp_path / "good.conllu", conllu(BARKS))
+    refuses("train", "parser", "--train", good, "--dev", bad, *args, says=f"{bad}{says}")
+    found = run("train", "parser", "--train", bad, "--dev", good, *args, "--skip-invalid")
+    assert found.status == 0
+    assert f"{bad}: skipped 1 of 3 sentences with invalid trees\n" in found.err
+    assert "good" not in found.err
+    assert [len(rows) for rows in load_chain(model).sentences] == [2, 2]
+    assert run("train", "parser", "--train", bad, *args, "--skip-invalid", "-q") == Ran(0, "", "")
+    refuses("evaluate", model, bad, says=f"{bad}{says}")
+    found = run("evaluate", model, bad, "--json", "--skip-invalid")
+    assert json.loads(found.out)["sentences"] == 2
+    assert found.err == f"{bad}: skipped 1 of 3 sentences with invalid trees\n"
+    assert run("predict", model, bad).status == 0
+    bad = write(tmp_path / "bad.conllu", conllu(rows))
+    refuses("evaluate", model, bad, "--skip-invalid", says=f"{bad}: no sentence has a valid tree")
+
+
+@pytest.mark.usefixtures("parser")
+def test_multiword_lines_and_empty_nodes_are_no_words_of_a_tree(run, refuses, tmp_path):
+    file, model = write(tmp_path / "a.conllu", AWKWARD_CONLLU), tmp_path / "m"
+    assert run("train", "parser", "--train", file, "--model", model, "--pos", "xpos").status == 0
+    assert [row[6] for row in load_chain(model).sentences[0]] == ["3", "3", "0"]
+    write(file, AWKWARD_CONLLU.replace(b"RB\t_\t3", b"RB\t_\t2"))
+    args = ["train", "parser", "--train", file, "--model", model, "--pos", "xpos"]
+    refuses(*args, says=f'{file}:5: word "n\'t": is its own head')
+
+
+@pytest.mark.usefixtures("parser")
+def test_parser_writes_both_columns(run, refuses, tmp_path, trees):
+    file, model = write(tmp_path / "a.conllu", AWKWARD_CONLLU), tmp_path / "m"
+    run("train", "parser", "--train", file, "--model", model, "--pos", "xpos")
+    before, after = AWKWARD_CONLLU.decode().split("\n"), run("predict", model, file).out.split("\n")
+    arcs = iter(("0\tbeam8", "1\tbeam8", "2\tbeam8"))
+    for old, new in zip(before, after, strict=True):
+        fields = old.split("\t")
+        if "?" in fields:
+            fields[6:8] = [next(arcs)]
+        assert new == "\t".join(fields)
+    assert "\t2\tbeam2\t" in run("predict", model, file, "--beam", "2").out
+    assert "\t2\tbeamNone\t" in run("predict", model, file, "--beam", "inf").out
+    untagged = AWKWARD_CONLLU.replace(b"VB\t", b"_\t").replace(b"RB\t", b"_\t")
+    out = tmp_path / "out"
+    refuses("predict", model, "-o", out, stdin=untagged, says="<stdin>: column 'xpos' is empty (_ everywhere)")
+    assert not out.exists()
+    found = run("predict", model, "--format", "conll", stdin=b"The DT\ndog NN\n")
+    assert found.out == "The DT 0 beam8\ndog NN 1 beam8\n"
+    run("train", "parser", "--train", file, "--model", model, "--pos", "xpos", "--unlabelled")
+    assert column(run("predict", model, file).out, 7, "\t") == column(AWKWARD_CONLLU.decode(), 7, "\t")
+
+
+@pytest.mark.usefixtures("parser")
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [
+        ("The DT 9 x\n", [], "The DT 0 beam8\n"),
+        ("The DT\n", [], "The DT 0 beam8\n"),
+        ("The DT 9\n", [], "The DT 0 beam8\n"),
+        ("x DT The\n", ["--columns", "deprel,pos,form"], "beam8 DT The 0\n"),
+        ("x  y   DT The\n", ["--columns", "head,other,pos,word"], "0  y   DT The beam8\n"),
+    ],
+    ids=["all", "none", "heads", "relations", "heads first"],
+)
+def test_missing_output_columns_are_appended(run, trees, tmp_path, text, options, expected):
+    run("train", "parser", "--train", trees, "--model", tmp_path / "m", "-q")
+    assert run("predict", tmp_path / "m", *options, stdin=text.encode()).out == expected
+
+
+@pytest.mark.usefixtures("parser")
+def test_evaluate_trees(run, refuses, tmp_path, trees):
+    model = tmp_path / "m"
+    run("train", "parser", "--train", trees, "--model", model, "-q")
+    scores = json.loads(run("evaluate", model, trees, "--json").out)
+    assert (scores["task"], scores["metric"], scores["sentences"], scores["tokens"]) == ("parser", "las", 2, 5)
+    assert (scores["uas"], scores["las"], scores["las_universal"], scores["score"]) == (40, 0, 20, 0)
+    assert scores["signature"] == "a chain of words"
+    assert json.loads(run("evaluate", model, trees, "--json", "--beam", "2").out)["las_universal"] == 0
+    assert "2 sentences in " in run("evaluate", model, trees).out
+    heads = write(tmp_path / "heads.conll", "The DT 2\ndog NN 0\n")
+    refuses("evaluate", model, heads, says=[heads, "no column 'deprel' among word, pos, head", "--columns"])
+    words = write(tmp_path / "words.conll", "The\n")
+    refuses("evaluate", model, words, says=[words, "no column 'head' among word"])
+    refuses("predict", model, words, says=[words, "no column 'pos' among word; the model reads it"])
+    wide = write(tmp_path / "wide.conll", "The DT 2 x y z\n")
+    refuses("predict", model, wide, says=[f"{wide}:1: 6 columns", "'head' and 'deprel' may be missing"])
+    run("train", "parser", "--train", trees, "--model", model, "--unlabelled", "-q")
+    scores = json.loads(run("evaluate", model, heads, "--json").out)
+    assert (scores["metric"], scores["score"], scores["uas"], scores["las"]) == ("uas", 0, 0, None)
+
+
+@pytest.mark.usefixtures("parser")
+def test_inspect_actions(run, refuses, tmp_path, trees):
+    model = tmp_path / "m"
+    run("train", "parser", "--train", trees, "--model", model, "-q")
+    assert run("inspect", model).out == (
+        "a chain of words\n\nshift\n      2.5000  s0.w=dog\n\nleft\n     -1.5000  s0.t=NN\n"
+    )
+    found = json.loads(run("inspect", model, "--label", "left", "--json").out)
+    assert found["labels"] == {"left": [{"feature": "s0.t=NN", "label": "left", "weight": -1.5}]}
+    says = "--sentence: not available for the parser; works with tagger, chunker"
+    refuses("inspect", model, "--sentence", "The dog", says=says)
+
+
+@pytest.mark.usefixtures("parser")
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        (["--order", "2"], "--order: not an option of the parser; works with tagger, chunker"),
+        (["--label", "head"], "--label: not an option of the parser; works with tagger, chunker"),
+        (["--forbid", "A B"], "--forbid: not an option of the parser"),
+        (["--gazetteer", "A=b"], "--gazetteer: not an option of the parser"),
+        (["--tag-dictionary", "3"], "--tag-dictionary: not an option of the parser"),
+        (["--no-constrain"], "--constrain: not an option of the parser"),
+        (["--warm-start", "m"], "--warm-start: not available for the parser; works with tagger, chunker"),
+        (["--beam", "0"], "--beam '0': expected a whole number of at least 1, or inf"),
+        (["--beam", "many"], "--beam 'many': expected a whole number of at least 1, or inf"),
+        (["--beam", "1_0"], "expected a whole number"),
+        (["--beam", "²"], "expected a whole number"),
+    ],
+    ids=" ".join,
+)
+def test_options_that_a_parser_does_not_take(refuses, tmp_path, trees, option, says):
+    refuses("train", "parser", "--train", trees, "--model", tmp_path / "m", *option, says=says)
+
+
+@pytest.mark.usefixtures("parser")
+def test_margins_are_for_labels(run, refuses, tmp_path, trees):
+    model = tmp_path / "m"
+    run("train", "parser", "--train", trees, "--model", model, "-q")
+    for option in (["--confidence"], ["--forced"], ["--label", "head"]):
+        says = f"{option[0]}: not available for the parser; works with tagger, chunker"
+        refuses("predict", model, trees, *option, says=says)
+    refuses("evaluate", model, trees, "--label", "head", says="--label: not available for the parser")
+    refuses("evaluate", model, trees, "--beam", "none", says="or inf")
+
+
+def test_options_of_parsers_only(refuses, toy, tmp_path, monkeypatch):
+    args = ["train", "tagger", "--train", toy / "train.conllu", "--model", tmp_path / "m"]
+    monkeypatch.setitem(TASKS, "parser", ChainOfWords)
+    for option in (["--pos", "xpos"], ["--nonprojective", "skip"], ["--unlabelled"], ["--merge"]):
+        refuses(*args, *option, says=[f"{option[0]}: not an option of the tagger", "works with", "parser"])
+    says = "--skip-invalid: not available for the tagger; works with parser"
+    refuses(*args, "--skip-invalid", says=says)
+    refuses("evaluate", toy.tagger, toy / "test.conllu", "--skip-invalid", says=says)
+
+
+def test_parameters_of_a_class_and_those_above():
+    found = contract.parameters_of(structron.Tagger)
+    assert {"order", "runs", "cutoff", "passes", "label", "forbid", "jobs"} <= found
+    assert not found & {"self", "options", "labelled", "args", "kwargs"}
+    assert "labelled" in contract.parameters_of(ChainOfWords)
+
+
+def test_columns_of_a_chain(toy):
+    labeler = structron.load(toy.chunker)
+    view = View.of(labeler)
+    assert (view.columns, view.outputs, view.inputs) == (["word", "pos", "label"], ["label"], ["word", "pos"])
+    assert (view.word, view.needed, view.pos) == ("word", {"word", "pos"}, None)
+    sentences = [[["The", "DT"], ["dog", "NN"]], [["Dogs", "NNS"]]]
+    assert labeler.predict_columns(sentences) == [[labels] for labels in labeler.predict(sentences)]
 
 
 # -- inspect and experiment ----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Scores against conlleval's rules: by hand, against its own output, and by properties."""
+"""Scores against conlleval's rules and of trees: by hand, against stored output, and by properties."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from structron import schemes
 from structron.errors import StructronError
-from structron.evaluate import TypeScore, accuracy_scores, chunk_scores
+from structron.evaluate import TypeScore, accuracy_scores, attachment_scores, chunk_scores
 
 ORACLES = Path(os.environ.get("STRUCTRON_ORACLES", Path(__file__).parents[2] / "shared" / "oracles"))
 
@@ -274,4 +274,114 @@ def test_accuracy_report():
         "D           100.00   100.00   100.00        2        2        2",
         "N            66.67   100.00    80.00        2        3        2",
         "V             0.00     0.00     0.00        1        0        0",
+    ]
+
+
+# "the dog barked loudly ." and "she slept": five of the seven words have the right head, five the right relation, three
+# both; a fourth has both when nsubj and nsubj:pass are the same.
+TREES = [
+    [(2, "det"), (3, "nsubj"), (0, "root"), (3, "advmod"), (3, "punct")],
+    [(2, "nsubj"), (0, "root")],
+]
+GUESSED_TREES = [
+    [(2, "det"), (3, "nsubj:pass"), (0, "root"), (3, "obj"), (4, "punct")],
+    [(2, "nsubj"), (1, "root")],
+]
+
+
+def test_attachment_by_hand():
+    scores = attachment_scores(TREES, GUESSED_TREES)
+    assert scores.tokens == 7
+    assert scores.uas == pytest.approx(100 * 5 / 7)
+    assert scores.las == pytest.approx(100 * 3 / 7)
+    assert scores.las_universal == pytest.approx(100 * 4 / 7)
+    assert scores.label_accuracy == pytest.approx(100 * 5 / 7)
+    assert (scores.root_accuracy, scores.sentence_uas) == (50.0, 0.0)
+    assert list(scores.per_relation) == ["advmod", "det", "nsubj", "nsubj:pass", "obj", "punct", "root"]
+    assert scores.per_relation["det"] == TypeScore(100.0, 100.0, 100.0, 1, 1, 1)
+    assert scores.per_relation["root"] == TypeScore(50.0, 50.0, 50.0, 2, 2, 1)
+    assert scores.per_relation["punct"] == TypeScore(0.0, 0.0, 0.0, 1, 1, 0)
+    assert scores.per_relation["nsubj"] == TypeScore(100.0, 50.0, pytest.approx(200 / 3), 2, 1, 1)
+    assert scores.per_relation["obj"] == TypeScore(0.0, 0.0, 0.0, 0, 1, 0)
+
+
+@pytest.mark.parametrize("nothing", [None, "_"])
+@pytest.mark.parametrize("guessed", [None, "_", "obj"])
+def test_unlabelled_trees_have_no_scores_of_relations(nothing, guessed):
+    gold = [[(head, nothing) for head, _ in sentence] for sentence in TREES]
+    guess = [[(head, guessed) for head, _ in sentence] for sentence in GUESSED_TREES]
+    scores = attachment_scores(gold, guess)
+    assert (scores.las, scores.las_universal, scores.label_accuracy, scores.per_relation) == (None, None, None, {})
+    assert scores.report().splitlines() == [
+        "7 tokens, UAS 71.43%",
+        "roots found 50.00%",
+        "sentences with all heads right 0.00%",
+    ]
+
+
+def test_guessed_trees_without_relations_have_none_right():
+    scores = attachment_scores(TREES, [[(head, None) for head, _ in sentence] for sentence in TREES])
+    assert (scores.uas, scores.las, scores.sentence_uas) == (100.0, 0.0, 100.0)
+    assert scores.per_relation["_"] == TypeScore(0.0, 0.0, 0.0, 0, 7, 0)
+
+
+def test_an_underscore_among_relations_is_a_relation():
+    scores = attachment_scores([[(2, "_"), (0, "ROOT")]], [[(2, None), (0, "ROOT")]])
+    assert (scores.las, scores.per_relation["_"].correct) == (100.0, 1)
+
+
+def test_attachment_without_sentences():
+    scores = attachment_scores([], [])
+    assert (scores.tokens, scores.uas, scores.las, scores.root_accuracy, scores.sentence_uas) == (0, 0.0, *[None] * 3)
+    assert scores.report() == "0 tokens, UAS 0.00%"
+
+
+arc = st.tuples(st.integers(0, 3), st.sampled_from(["a", "a:x", "b", "_", None]))
+
+
+@given(st.lists(st.lists(st.tuples(arc, arc), max_size=6), max_size=4))
+def test_attachment_counts_are_consistent(rows):
+    gold, guess = [[a for a, _ in row] for row in rows], [[b for _, b in row] for row in rows]
+    scores = attachment_scores(gold, guess)
+    words = [((i, a or "_"), (j, b or "_")) for row in rows for (i, a), (j, b) in row]
+    assert scores.tokens == len(words)
+    assert scores.uas * len(words) == pytest.approx(100 * sum(a[0] == b[0] for a, b in words))
+    if all(relation == "_" for (_, relation), _ in words):
+        assert scores.las is None
+        return
+    assert scores.las * len(words) == pytest.approx(100 * sum(a == b for a, b in words))
+    assert scores.las <= scores.las_universal <= scores.uas
+    assert scores.las <= scores.label_accuracy
+    for count, expected in (("gold", len(words)), ("found", len(words)), ("correct", sum(a == b for a, b in words))):
+        assert sum(getattr(score, count) for score in scores.per_relation.values()) == expected
+    perfect = attachment_scores(gold, gold)
+    assert (perfect.uas, perfect.las, perfect.las_universal, perfect.sentence_uas) == (100.0,) * 4
+
+
+@pytest.mark.parametrize(
+    ("guess", "message"),
+    [
+        (GUESSED_TREES[:1], "guessed heads for 1 sentences; expected 2, as in the gold data"),
+        ([GUESSED_TREES[0], [(0, "root")]], "sentence 2: 1 guessed heads; expected 2, as many as gold heads"),
+    ],
+    ids=["sentences", "words"],
+)
+def test_trees_of_other_lengths_are_refused(guess, message):
+    with pytest.raises(StructronError, match=message):
+        attachment_scores(TREES, guess)
+
+
+def test_attachment_as_json_and_report():
+    scores = attachment_scores(TREES, GUESSED_TREES)
+    plain = scores.as_dict()
+    assert json.loads(json.dumps(plain)) == plain
+    assert plain["per_relation"]["nsubj"]["recall"] == 50.0
+    assert scores.report().splitlines()[:7] == [
+        "7 tokens, UAS 71.43%, LAS 42.86%",
+        "LAS without subtypes 57.14%, relations alone 71.43%",
+        "roots found 50.00%",
+        "sentences with all heads right 0.00%",
+        "relation    precision   recall       f1     gold    found  correct",
+        "advmod           0.00     0.00     0.00        1        0        0",
+        "det            100.00   100.00   100.00        1        1        1",
     ]

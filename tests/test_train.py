@@ -168,6 +168,16 @@ def test_a_line_for_a_pass_without_tokens():
     assert pass_line(record, 10, False).startswith("pass  1/10")
 
 
+def test_a_line_for_a_pass_of_an_inexact_search():
+    record = {"pass": 1, "updates": 40, "tokens": 500, "tokens_per_second": 2000, "dev": 81.5}
+    record |= {"invalid": 5, "examples": 80, "fell_off": 20, "fell_at": 0.25, "search_errors": 3}
+    line = pass_line(record, 9, True)
+    assert line.startswith("pass 1/9  updates     40  invalid  12 %  gold fell off  25 % at 0.25  search errors 3  dev")
+    assert line.endswith("  dev 81.50 *  2k tokens/s")
+    record |= {"updates": 0, "invalid": 0, "examples": 0, "fell_off": 0, "fell_at": None}
+    assert "invalid   0 %  gold fell off   0 %  search" in pass_line(record, 9, False)
+
+
 # -- real learners -------------------------------------------------------------------------------------------------
 
 RUNS = {

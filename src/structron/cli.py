@@ -28,7 +28,7 @@ USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
     name="structron",
-    help="Structured perceptrons: taggers, chunkers and more, from a file to a model and back.",
+    help="Structured perceptrons: taggers, chunkers, parsers and more, from a file to a model and back.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -49,6 +49,20 @@ class Average(StrEnum):
     voted = "voted"
 
 
+class Update(StrEnum):
+    standard = "standard"
+    early = "early"
+    max_violation = "max-violation"
+    latest = "latest"
+    hybrid = "hybrid"
+    laso = "laso"
+
+
+class NonProjective(StrEnum):
+    lift = "lift"
+    skip = "skip"
+
+
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the traceback of an error.")]
 Jobs = Annotated[int, typer.Option(metavar="N", min=1, help="Predict on N threads; the output is that of one.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -62,6 +76,12 @@ Columns = Annotated[
 Encoding = Annotated[str, typer.Option(metavar="NAME", help="The files' encoding.")]
 LabelColumn = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="The column that holds the labels, if not named as in training.")
+]
+ModelBeam = Annotated[
+    str | None, typer.Option(metavar="N|inf", help="Search with another beam than the model was trained with.")
+]
+SkipInvalid = Annotated[
+    bool, typer.Option("--skip-invalid", help="Leave out and count sentences whose heads are no tree.")
 ]
 
 
@@ -94,7 +114,7 @@ def demo(
 
 @app.command()
 def train(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="What to learn, for instance tagger or chunker.")],
+    task: Annotated[str, typer.Argument(metavar="TASK", help="What to learn, for instance tagger, chunker or parser.")],
     train: Annotated[str, typer.Option(metavar="FILE", help="Labelled sentences to learn from.", show_default=False)],
     model: Annotated[Path, typer.Option(metavar="OUT", help="The model file to write.", show_default=False)],
     dev: Annotated[
@@ -107,9 +127,30 @@ def train(
         typer.Option(metavar="COLUMN", help="The column to learn: the last one; CoNLL-U: upos, xpos, feats …"),
     ] = None,
     encoding: Encoding = "utf-8",
+    pos: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="A parser's parts of speech: pos; CoNLL-U: upos (default) or xpos."),
+    ] = None,
+    unlabelled: Annotated[bool, typer.Option("--unlabelled", help="Parse without relations: heads only.")] = False,
+    nonprojective: Annotated[
+        NonProjective | None, typer.Option(help="Trees with crossing arcs: lift the arcs, or skip the sentences.")
+    ] = None,
+    skip_invalid: SkipInvalid = False,
     order: Annotated[
         int | None, typer.Option(metavar="1|2", min=1, max=2, help="How many labels before a label can count.")
     ] = None,
+    beam: Annotated[
+        str | None, typer.Option(metavar="N|inf", help="How many hypotheses the search keeps; inf: all of them.")
+    ] = None,
+    update: Annotated[
+        Update | None, typer.Option(help="Which violation of a search with errors to learn from.")
+    ] = None,
+    merge: Annotated[
+        bool | None, typer.Option("--merge/--no-merge", help="Let equal hypotheses of the beam share one place.")
+    ] = None,
+    check_violations: Annotated[
+        bool, typer.Option("--check-violations", help="Check that every update fixes a violation (slow).")
+    ] = False,
     passes: Annotated[int | None, typer.Option(metavar="N", min=1, help="Passes over the training data.")] = None,
     runs: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Mean of N runs that see the data in different orders.")
@@ -166,6 +207,7 @@ def predict(
     columns: Columns = None,
     label: LabelColumn = None,
     encoding: Encoding = "utf-8",
+    beam: ModelBeam = None,
     confidence: Annotated[
         bool, typer.Option("--confidence", help="Add each label's margin: a last column; CoNLL-U: in MISC.")
     ] = False,
@@ -187,6 +229,8 @@ def evaluate(
     columns: Columns = None,
     label: LabelColumn = None,
     encoding: Encoding = "utf-8",
+    beam: ModelBeam = None,
+    skip_invalid: SkipInvalid = False,
     jobs: Jobs = 1,
     as_json: Json = False,
     verbose: Verbose = False,

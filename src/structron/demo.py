@@ -100,8 +100,8 @@ def _show(task: str, demo: Demo, corpus: Sequence[ToySentence], folder: Path, co
     labeler = load(model)
     source = Source(files["test"])
     view = View.of(labeler)
-    wanted = (view.word, view.label)
-    sentences = list(labelled_rows(source, layout(source, view, labelled=True)))
+    wanted = (view.word, view.outputs[0])
+    sentences = list(labelled_rows(source, view, layout(source, view, labelled=True)))
     guess = labeler.predict(sentences)
     scores = labeler.evaluate(sentences, guess=guess).as_dict()
     found = [f"{name.replace('_', ' ')} [bold]{scores[name]:.2f}[/bold]" for name in SCORES if scores.get(name)]

@@ -1,4 +1,4 @@
-"""Scores for guessed labels: chunks by conlleval's rules, and the accuracy of tags.
+"""Scores for guessed labels: chunks by conlleval's rules, the accuracy of tags, and the attachment of words in trees.
 
 The chunk scores agree with conlleval, the scorer of the CoNLL shared tasks, to the last digit that it prints,
 so that results can be set beside published ones. All scores are percentages.
@@ -12,8 +12,10 @@ from typing import Any
 
 from structron.errors import StructronError
 from structron.schemes import boundary
+from structron.trees import UNLABELLED
 
 Labels = Sequence[Sequence[str]]
+Arcs = Sequence[Sequence[tuple[int, str | None]]]
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,42 @@ class AccuracyScores:
         if self.sentence_accuracy is not None:
             lines.append(f"sentences without an error {self.sentence_accuracy:.2f}%")
         return "\n".join([*lines, *_table("label", self.per_label.items())])
+
+
+@dataclass(frozen=True)
+class AttachmentScores:
+    """How many words of dependency trees got the right head (`uas`), and the right relation to it too (`las`).
+
+    All words count, punctuation too, and relations are compared whole; `las_universal` leaves their subtypes out, as
+    the scorer of CoNLL 2018 does. `label_accuracy` is of relations whatever the heads, `root_accuracy` of gold roots,
+    `sentence_uas` of whole trees. In `per_relation` a word is correct when both head and relation are. What there is
+    nothing to measure on is None: the scores of relations in unlabelled data, those of roots and sentences without any.
+    """
+
+    tokens: int
+    uas: float
+    las: float | None
+    las_universal: float | None
+    label_accuracy: float | None
+    root_accuracy: float | None
+    sentence_uas: float | None
+    per_relation: dict[str, TypeScore]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The scores as plain values that JSON can hold."""
+        return asdict(self)
+
+    def report(self) -> str:
+        """A table for the terminal: the overall lines, then a line a relation."""
+        lines = [f"{self.tokens} tokens, UAS {self.uas:.2f}%"]
+        if self.las is not None:
+            lines[0] += f", LAS {self.las:.2f}%"
+            lines.append(f"LAS without subtypes {self.las_universal:.2f}%, relations alone {self.label_accuracy:.2f}%")
+        if self.root_accuracy is not None:
+            lines.append(f"roots found {self.root_accuracy:.2f}%")
+        if self.sentence_uas is not None:
+            lines.append(f"sentences with all heads right {self.sentence_uas:.2f}%")
+        return "\n".join([*lines, *(_table("relation", self.per_relation.items()) if self.per_relation else [])])
 
 
 def chunk_scores(gold_sequences: Labels, guess_sequences: Labels) -> ChunkScores:
@@ -169,6 +207,50 @@ def accuracy_scores(
     )
 
 
+def attachment_scores(gold: Arcs, guess: Arcs) -> AttachmentScores:
+    """Score guessed dependency trees, a (head, relation) pair a word; a relation None or "_" means that it has none."""
+    _check(gold, guess, "guessed heads", "gold heads")
+    words: Counter[tuple[str, str, bool]] = Counter()
+    roots = roots_found = whole = 0
+    for arcs, guesses in zip(gold, guess, strict=True):
+        heads, guessed_heads = [head for head, _ in arcs], [head for head, _ in guesses]
+        words.update(
+            (relation or UNLABELLED, guessed or UNLABELLED, head == guessed_head)
+            for (head, relation), (guessed_head, guessed) in zip(arcs, guesses, strict=True)
+        )
+        roots += heads.count(0)
+        roots_found += sum(head == guessed_head == 0 for head, guessed_head in zip(heads, guessed_heads, strict=True))
+        whole += heads == guessed_heads
+    tokens = words.total()
+    labelled = any(relation != UNLABELLED for relation, _, _ in words)
+
+    def relation_score(right: Callable[[str, str, bool], bool]) -> float | None:
+        return _percent(sum(count for key, count in words.items() if right(*key)), tokens) if labelled else None
+
+    return AttachmentScores(
+        tokens=tokens,
+        uas=_percent(sum(count for (_, _, attached), count in words.items() if attached), tokens),
+        las=relation_score(lambda a, b, attached: attached and a == b),
+        las_universal=relation_score(lambda a, b, attached: attached and a.split(":")[0] == b.split(":")[0]),
+        label_accuracy=relation_score(lambda a, b, _: a == b),
+        root_accuracy=_percent(roots_found, roots) if roots else None,
+        sentence_uas=_percent(whole, len(gold)) if gold else None,
+        per_relation=_relation_scores(words) if labelled else {},
+    )
+
+
+def _relation_scores(words: Mapping[tuple[str, str, bool], int]) -> dict[str, TypeScore]:
+    expected: Counter[str] = Counter()
+    found: Counter[str] = Counter()
+    correct: Counter[str] = Counter()
+    for (relation, guessed, attached), count in words.items():
+        expected[relation] += count
+        found[guessed] += count
+        if attached and relation == guessed:
+            correct[relation] += count
+    return _by_name(expected, found, correct)
+
+
 def _percent(part: int, whole: int) -> float:
     return 100 * part / whole if whole else 0.0
 
@@ -182,15 +264,15 @@ def _by_name(gold: Mapping[str, int], found: Mapping[str, int], correct: Mapping
     return {name: TypeScore.of(gold.get(name, 0), found.get(name, 0), correct.get(name, 0)) for name in names}
 
 
-def _check(gold: Labels, other: Labels, what: str) -> None:
+def _check(
+    gold: Sequence[Sequence[object]], other: Sequence[Sequence[object]], what: str, than: str = "gold labels"
+) -> None:
     """Scores of sequences that do not line up would be meaningless, so say which sentence it is."""
     if len(gold) != len(other):
         raise StructronError(f"{what} for {len(other)} sentences; expected {len(gold)}, as in the gold data")
     for number, (labels, others) in enumerate(zip(gold, other, strict=True), 1):
         if len(labels) != len(others):
-            raise StructronError(
-                f"sentence {number}: {len(others)} {what}; expected {len(labels)}, as many as gold labels"
-            )
+            raise StructronError(f"sentence {number}: {len(others)} {what}; expected {len(labels)}, as many as {than}")
 
 
 def _table(heading: str, rows: Iterable[tuple[str, TypeScore]]) -> list[str]:

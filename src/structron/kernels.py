@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import config, njit, typeof, types
 
 
 def _fingerprint() -> tuple:
@@ -19,13 +19,14 @@ def _fingerprint() -> tuple:
     package = Path(__file__).parent
     folders = (package, package / "features", package / "search", package / "update")
     files = sorted(path for folder in folders for path in folder.glob("*.py"))
+    files.append(package / "tasks" / "transitions.py")
     return tuple((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in files)
 
 
 SOURCES = _fingerprint()
 
 
-def compiled(function: Callable, forceinline: bool = False) -> Any:
+def compiled(function: Callable, forceinline: bool = False, signature: Any = None) -> Any:
     """`numba.njit` with a disk cache that is fresh only while *no* kernel file has changed.
 
     Numba looks at the one file in which a kernel stands; ours call each other across files, and a stale kernel
@@ -35,12 +36,38 @@ def compiled(function: Callable, forceinline: bool = False) -> Any:
     cache_file: Any = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
     if hasattr(cache_file, "_source_stamp"):
         cache_file._source_stamp = SOURCES
+    if signature is not None and not config.DISABLE_JIT:
+        kernel.compile(signature)
+        kernel.disable_compile()
     return kernel
 
 
 def inlined(function: Callable) -> Any:
     """`compiled` for a few lines inside a hot loop: LLVM leaves them as calls, which costs more than they do."""
     return compiled(function, forceinline=True)
+
+
+class Pointed:
+    """A kernel that takes functions as typed pointers, so that it is compiled and cached once for all of them.
+
+    The first arguments are the functions; their signatures are settled here, the other types with the first call.
+    """
+
+    def __init__(self, function: Callable, *pointers: Any):
+        self.function, self.pointers = function, pointers
+        self.kernel: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        if config.DISABLE_JIT:
+            return self.function(*arguments)
+        if self.kernel is None:
+            functions = [types.FunctionType(signature) for signature in self.pointers]
+            rest = [typeof(argument) for argument in arguments[len(functions) :]]
+            self.kernel = compiled(self.function, signature=(*functions, *rest))
+        return self.kernel(*arguments)
+
+    def is_cold(self) -> bool:
+        return self.kernel is None and not config.DISABLE_JIT and is_cold(compiled(self.function))
 
 
 def is_cold(kernel: Any) -> bool:

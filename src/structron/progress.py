@@ -12,11 +12,27 @@ def pass_line(record: dict[str, Any], passes: int, best: bool) -> str:
     """One pass in one line."""
     width = len(str(passes))
     parts = [f"pass {record['pass']:>{width}}/{passes}", f"updates {record['updates']:>6}"]
-    parts.append(f"wrong {100 * record['wrong_tokens'] / max(record['tokens'], 1):5.2f} %")
+    if "wrong_tokens" in record:
+        parts.append(f"wrong {100 * record['wrong_tokens'] / max(record['tokens'], 1):5.2f} %")
+    parts += _search_parts(record)
     if "dev" in record:
         parts.append(f"dev {record['dev']:.2f}{' *' if best else '  '}")
     parts.append(f"{record['tokens_per_second'] / 1000:.0f}k tokens/s")
     return "  ".join(parts)
+
+
+def _search_parts(record: dict[str, Any]) -> list[str]:
+    """What an inexact search did: updates that were no violations, gold lost from the beam and where, search errors."""
+    parts = []
+    if "invalid" in record:
+        parts.append(f"invalid {100 * record['invalid'] / max(record['updates'], 1):3.0f} %")
+    if "fell_off" in record:
+        place = record.get("fell_at")
+        where = "" if place is None else f" at {place:.2f}"
+        parts.append(f"gold fell off {100 * record['fell_off'] / max(record['examples'], 1):3.0f} %{where}")
+    if "search_errors" in record:
+        parts.append(f"search errors {record['search_errors']}")
+    return parts
 
 
 class Progress:

@@ -3,13 +3,14 @@
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 
+from structron.commands.estimator import Estimator
 from structron.errors import StructronError, unknown
 from structron.io import CONLLU_COLUMNS, Sentence, detect_format, read
 from structron.io.text import display_name, is_standard
-from structron.tasks.labeler import WORD_COLUMNS, ChainLabeler, default_columns
+from structron.tasks.labeler import WORD_COLUMNS, default_columns
 
 CONLLU_LABELS = {"tagger": "upos"}
 """The CoNLL-U column that a task learns when nobody names one."""
@@ -32,7 +33,7 @@ class Source:
         format: str | None = None,
         encoding: str = "utf-8",
         columns: str | None = None,
-        model: ChainLabeler | None = None,
+        model: Estimator | None = None,
     ):
         """`model`: the one to be used; standard input, which has no name to tell, is taken to be like its data."""
         if model is not None and is_standard(path):
@@ -52,22 +53,42 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The columns that a model knows, and those of them that it cannot do without."""
+    """The columns that a model knows, those that it predicts, and those that it cannot do without."""
 
     columns: list[str]
-    label: str
+    outputs: list[str]
     word: str
     needed: set[str]
+    pos: str | None = None
+    """A parser's parts of speech; other tasks have none."""
 
     @classmethod
-    def of(cls, labeler: ChainLabeler) -> "View":
-        extractor = labeler.extractor_
-        needed = extractor.needed - extractor.gazetteers.keys() - extractor.atoms.keys()
-        return cls(extractor.columns, extractor.label, extractor.word, needed)
+    def of(cls, estimator: Estimator) -> "View":
+        columns = list(estimator.columns_)
+        pos = pos_column(columns, getattr(estimator, "pos", None)) if parses(type(estimator)) else None
+        return cls(columns, list(estimator.outputs_), estimator.word_, set(estimator.needed_), pos)
 
     @property
     def inputs(self) -> list[str]:
-        return [name for name in self.columns if name != self.label]
+        return [name for name in self.columns if name not in self.outputs]
+
+    @property
+    def orders(self) -> list[list[str]]:
+        """What the columns of a file may be when nobody names them, the likeliest first."""
+        if self.pos is None:
+            return [self.columns, self.inputs, [self.word]]
+        short = [[self.word, self.pos, *self.outputs[:k]] for k in range(len(self.outputs), -1, -1)]
+        return [self.columns, *short, self.inputs, [self.word]]
+
+
+def parses(kind: type) -> bool:
+    """Whether a task's sentences are trees."""
+    return bool(getattr(kind, "checks_trees", False))
+
+
+def pos_column(columns: list[str], given: str | None = None) -> str:
+    """The column of a parser's parts of speech: CoNLL-U calls them upos."""
+    return given or ("upos" if "upos" in columns else "pos")
 
 
 def training_view(source: Source, label: str | None, task: str) -> View:
@@ -85,17 +106,22 @@ def training_view(source: Source, label: str | None, task: str) -> View:
     label = label or names[-1]
     if label not in names:
         raise StructronError(f"{source.name}: {unknown('label column', label, names)}")
-    word = next((name for name in WORD_COLUMNS if name in names), names[0])
+    word = word_column(names)
     if label == word:
         raise StructronError(f"{source.name}: {label!r} is the word and cannot be the label too")
-    return View(names, label, word, set(names))
+    return View(names, [label], word, set(names))
+
+
+def word_column(names: list[str]) -> str:
+    """The column of the words: the one that is called so, or the first."""
+    return next((name for name in WORD_COLUMNS if name in names), names[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Where a file has what a model asks for."""
 
-    label: int | None  # the file's column with the labels; None: it has none
+    outputs: list[int | None]  # the file's columns of the model's outputs; None: it has none
     places: list[int | None] | None  # of the model's columns; None: the rows fit as they are
 
     def rows(self, sentence: Sentence) -> Rows:
@@ -104,17 +130,22 @@ class Layout:
             return sentence.rows
         return [[EMPTY if k is None else row[k] for k in self.places] for row in sentence.rows]
 
+    def targets(self, width: int) -> list[int]:
+        """Where predictions go in a file of so many columns: those that it lacks come after its last."""
+        missing = count(width)
+        return [next(missing) if place is None else place for place in self.outputs]
+
 
 def layout(source: Source, view: View, label: str | None = None, labelled: bool = False) -> Layout:
     """Find the model's columns in a file, by name or, in a file that nobody named the columns of, by number.
 
-    The label column may be missing unless the file has to be `labelled`.
+    The predicted columns may be missing unless the file has to be `labelled`; `label` names the only one.
     """
     names = source.columns or _names_by_width(source, view)
-    wanted = label or view.label
-    if wanted not in names and (label or labelled or source.format == "conllu"):
-        option = "" if label else "; name it with --label"
-        raise StructronError(f"{source.name}: no label column {wanted!r} among {', '.join(names)}{option}")
+    wanted = [label] if label else view.outputs
+    for name in wanted:
+        if name not in names and (label or labelled or source.format == "conllu"):
+            raise _no_output(source, view, name, names, bool(label))
     found: dict[str, int | None] = {name: names.index(name) if name in names else None for name in view.inputs}
     if found[view.word] is None:
         found[view.word] = next((names.index(name) for name in WORD_COLUMNS if name in names), None)
@@ -123,38 +154,61 @@ def layout(source: Source, view: View, label: str | None = None, labelled: bool 
             raise StructronError(
                 f"{source.name}: no column {name!r} among {', '.join(names)}; the model reads it (name it by --columns)"
             )
-    place = names.index(wanted) if wanted in names else None
-    if wanted == view.label and names in (view.columns, view.inputs):
-        return Layout(place, None)
-    return Layout(place, [place if name == view.label else found[name] for name in view.columns])
+    outputs = [names.index(name) if name in names else None for name in wanted]
+    if wanted == view.outputs and (names == view.columns or (names == view.inputs and view.pos is None)):
+        return Layout(outputs, None)
+    found |= zip(view.outputs, outputs, strict=True)
+    return Layout(outputs, [found[name] for name in view.columns])
+
+
+def _no_output(source: Source, view: View, name: str, names: list[str], by_option: bool) -> StructronError:
+    if view.pos is not None:
+        return StructronError(f"{source.name}: no column {name!r} among {', '.join(names)}; name it by --columns")
+    hint = "" if by_option else "; name it with --label"
+    return StructronError(f"{source.name}: no label column {name!r} among {', '.join(names)}{hint}")
 
 
 def _names_by_width(source: Source, view: View) -> list[str]:
-    for names in (view.columns, view.inputs, [view.word]):
+    for names in view.orders:
         if len(names) == source.width:
             return names
+    outputs = " and ".join(repr(name) for name in view.outputs)
     raise StructronError(
         f"{source.place}: {source.width} columns; the model reads {len(view.columns)} ({', '.join(view.columns)}), "
-        f"{view.label!r} may be missing; name other columns with --columns"
+        f"{outputs} may be missing; name other columns with --columns"
     )
 
 
-def labelled_rows(source: Source, fits: Layout, at_least: int = 1) -> Iterator[Rows]:
+def labelled_rows(source: Source, view: View, fits: Layout, at_least: int = 1) -> Iterator[Rows]:
     """The sentences of a labelled file, read as they are needed.
 
-    Labels that are all empty, or too few to learn, are refused at the end of the file: before they are learned.
+    Columns that are all empty, or labels too few to learn, are refused at the end of the file: before they are learned.
     """
-    assert fits.label is not None
-    place = fits.label if fits.places is None else fits.places.index(fits.label)
-    labels: set[str] = set()
+    expected = expectations(view)
+    places = {name: view.columns.index(name) for name in expected}
+    texts: dict[str, set[str]] = {name: set() for name in expected}
     for sentence in source.sentences:
         rows = fits.rows(sentence)
-        labels.update([row[place] for row in rows])
+        for name, place in places.items():
+            texts[name].update([row[place] for row in rows])
         yield rows
-    if labels == {EMPTY}:
-        raise StructronError(f"{source.name}: the label column is empty ({EMPTY} everywhere); expected labels")
-    if len(labels) < at_least:
-        raise StructronError(f"{source.name}: one label only ({labels.pop()}); expected two or more to learn")
+    for name, what in expected.items():
+        if texts[name] == {EMPTY}:
+            raise StructronError(f"{source.name}: the {what}")
+    label = view.outputs[0]
+    if view.pos is None and len(texts[label]) < at_least:
+        raise StructronError(f"{source.name}: one label only ({texts[label].pop()}); expected two or more to learn")
+
+
+def expectations(view: View) -> dict[str, str]:
+    """The columns that labelled data must fill, and what is wrong when one is empty. Trees are looked at elsewhere."""
+    if view.pos is None:
+        return {view.outputs[0]: f"label column is empty ({EMPTY} everywhere); expected labels"}
+    wrong = {}
+    if view.pos in view.needed:
+        wrong[view.pos] = "expected parts of speech (train takes them from the column that --pos names)"
+    wrong |= dict.fromkeys(view.outputs[1:], "expected relations (train --unlabelled does without)")
+    return {name: f"column {name!r} is empty ({EMPTY} everywhere); {text}" for name, text in wrong.items()}
 
 
 def batches(sentences: Iterable[Sentence], tokens: int) -> Iterator[list[Sentence]]:

@@ -5,7 +5,9 @@ import time
 from pathlib import Path
 
 from structron.commands.corpus import Source, View, labelled_rows, layout
+from structron.commands.estimator import MARGINS, check_capability, set_beam
 from structron.commands.predict import announce_compiling
+from structron.commands.trees import check_trees
 from structron.tasks.storage import load
 
 
@@ -16,26 +18,37 @@ def run(
     columns: str | None = None,
     label: str | None = None,
     encoding: str = "utf-8",
+    beam: str | None = None,
+    skip_invalid: bool = False,
     jobs: int = 1,
     as_json: bool = False,
 ) -> None:
     """Print the scores. The seconds are those from tokens to labels; reading the file and scoring do not count."""
-    labeler = load(model)
-    source = Source(file, format, encoding, columns, labeler)
-    sentences = list(labelled_rows(source, layout(source, View.of(labeler), label, labelled=True)))
-    announce_compiling()
-    labeler.predict(sentences[:1])
+    estimator = load(model)
+    set_beam(estimator, beam)
+    if label is not None:
+        check_capability("--label", estimator.task, MARGINS)
+    if skip_invalid:
+        check_capability("--skip-invalid", estimator.task, "checks_trees")
+    source = Source(file, format, encoding, columns, estimator)
+    view = View.of(estimator)
+    fits = layout(source, view, label, labelled=True)
+    if view.pos is not None:
+        check_trees(source, view, fits, skip_invalid)
+    sentences = list(labelled_rows(source, view, fits))
+    announce_compiling(estimator)
+    estimator.predict(sentences[:1])
     begin = time.perf_counter()
-    guess = labeler.predict(sentences, jobs=jobs)
+    guess = estimator.predict(sentences, jobs=jobs)
     seconds = time.perf_counter() - begin
-    scores = labeler.evaluate(sentences, guess=guess)
+    scores = estimator.evaluate(sentences, guess=guess)
     speed = round(scores.tokens / max(seconds, 1e-9))
     if not as_json:
         print(scores.report())
         print(f"{len(sentences)} sentences in {seconds:.2f} s, {speed} tokens/s")
-        print(labeler.signature_)
+        print(estimator.signature_)
         return
-    result = {"task": labeler.task, "metric": labeler.metric, "score": getattr(scores, labeler.metric)}
+    result = {"task": estimator.task, "metric": estimator.metric, "score": getattr(scores, estimator.metric)}
     result |= scores.as_dict()
     result |= {"sentences": len(sentences), "seconds": round(seconds, 4), "tokens_per_second": speed}
-    print(json.dumps(result | {"signature": labeler.signature_}, ensure_ascii=False))
+    print(json.dumps(result | {"signature": estimator.signature_}, ensure_ascii=False))

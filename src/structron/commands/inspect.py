@@ -3,8 +3,10 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from structron.commands.corpus import EMPTY, View
+from structron.commands.estimator import MARGINS, check_capability
 from structron.errors import StructronError
 from structron.explain import Decision, Heaviest, Weight, explain, heaviest
 from structron.tasks.storage import load
@@ -17,18 +19,19 @@ def run(
     sentence: str | None = None,
     as_json: bool = False,
 ) -> None:
-    labeler = load(model)
-    if sentence is None:
-        found = heaviest(labeler.model_, label, top or 10)
-        result = {"task": labeler.task, "signature": labeler.signature_, **asdict(found)}
-        text = f"{labeler.signature_}\n{_listing(found)}"
-    else:
+    estimator: Any = load(model)
+    result = {"task": estimator.task, "signature": estimator.signature_}
+    if sentence is not None:
         if label is not None:
             raise StructronError("--label and --sentence do not go together: a sentence has the labels it has")
-        decisions = explain(labeler, parse_sentence(sentence, View.of(labeler)), top or 8)
-        tokens = [asdict(decision) for decision in decisions]
-        result = {"task": labeler.task, "signature": labeler.signature_, "tokens": tokens}
+        check_capability("--sentence", estimator.task, MARGINS)
+        decisions = explain(estimator, parse_sentence(sentence, View.of(estimator)), top or 8)
+        result["tokens"] = [asdict(decision) for decision in decisions]
         text = "\n".join(_decision(i, decisions) for i in range(len(decisions)))
+    else:
+        found = _heaviest(estimator, label, top or 10)
+        result |= asdict(found)
+        text = f"{estimator.signature_}\n{_listing(found)}"
     print(json.dumps(_finite(result), ensure_ascii=False) if as_json else text)
 
 
@@ -48,6 +51,15 @@ def parse_sentence(text: str, view: View) -> list[list[str]]:
     if not rows:
         raise StructronError("--sentence: no words; expected some between spaces")
     return rows
+
+
+def _heaviest(estimator: Any, label: str | None, top: int) -> Heaviest:
+    """What weighs most; a task whose model is no chain says it itself, as features and weights for each action."""
+    if not hasattr(estimator, "inspect_weights"):
+        return heaviest(estimator.model_, label, top)
+    weights = estimator.inspect_weights(label, top)
+    labels = {name: [Weight(text, name, float(w)) for text, w in found] for name, found in weights.items()}
+    return Heaviest(labels, [], [], [])
 
 
 def _listing(found: Heaviest) -> str:

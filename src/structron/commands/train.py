@@ -2,17 +2,35 @@
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from structron.commands.corpus import Source, View, labelled_rows, layout, say, training_view
+from structron.commands.corpus import (
+    Layout,
+    Rows,
+    Source,
+    View,
+    labelled_rows,
+    layout,
+    parses,
+    say,
+    training_view,
+)
+from structron.commands.estimator import (
+    MARGINS,
+    Estimator,
+    beam_width,
+    check_capability,
+    check_settings,
+    option_of,
+)
+from structron.commands.trees import RELATION, check_trees, parser_view
 from structron.errors import StructronError, unknown
 from structron.features.gazetteer import Gazetteer
 from structron.features.templates import load_templates
 from structron.io import check_writable
 from structron.progress import Progress
-from structron.tasks.labeler import ChainLabeler
 from structron.tasks.storage import TASKS, load
 from structron.train import STATE_FILE, Options
 
@@ -31,6 +49,10 @@ def run(
     templates: str | None = None,
     gazetteer: Sequence[str] | None = None,
     forbid: Sequence[str] | None = None,
+    beam: str | None = None,
+    unlabelled: bool = False,
+    check_violations: bool = False,
+    skip_invalid: bool = False,
     warm_start: Path | None = None,
     checkpoint: Path | None = None,
     resume: bool = False,
@@ -44,41 +66,80 @@ def run(
     if task not in TASKS:
         raise unknown("task", task, TASKS)
     _check_outputs(Path(model), log, checkpoint, resume)
+    settings |= {"label": label, "templates": templates, "gazetteers": gazetteer or None, "jobs": jobs}
+    settings |= {"forbid": [_pair(text) for text in forbid] if forbid else None}
+    settings |= {"labelled": False if unlabelled else None, "check": check_violations or None}
     settings = {name: value for name, value in settings.items() if value is not None}
-    settings |= {"jobs": jobs or 1} | ({"forbid": [_pair(text) for text in forbid]} if forbid else {})
+    if beam is not None:
+        settings["beam"] = beam_width(beam)
+    check_settings(task, settings)
+    if skip_invalid:
+        check_capability("--skip-invalid", task, "checks_trees")
     source = Source(train, format, encoding, columns)
     dev_source = Source(dev, format, encoding, columns) if dev else None
     if warm_start is not None:
-        _check_same({"--order": settings.get("order"), "--templates": templates, "--gazetteer": gazetteer})
-        labeler = load(warm_start, task=task)
-        for name, value in settings.items():
-            setattr(labeler, name, value)
-        view = View.of(labeler)
+        estimator, view = _loaded(warm_start, task, settings)
     else:
-        if templates is not None and templates != "default":
-            load_templates(templates)
-            settings["templates"] = templates
-        if gazetteer:
-            settings["gazetteers"] = _gazetteers(gazetteer, encoding)
-        view = training_view(source, label, task)
-        labeler = TASKS[task](columns=view.columns, label=view.label, **settings)
+        estimator, view = _fresh(source, task, settings, encoding)
+    at_least = 1 if warm_start else 2
     fits = layout(source, view, label, labelled=True)
     dev_fits = layout(dev_source, view, label, labelled=True) if dev_source else None
     if jobs and jobs > 1 and not quiet:
         say(f"training on several cores is not available yet: training on one, scoring dev data on {jobs}")
-    sentences = labelled_rows(source, fits, at_least=1 if warm_start else 2)
-    dev_sentences = labelled_rows(dev_source, dev_fits) if dev_source and dev_fits else None
-    labeler.source_ = {"format": source.format}
+    sentences = _sentences(source, view, fits, skip_invalid, quiet, at_least)
+    dev_sentences = _sentences(dev_source, view, dev_fits, skip_invalid, quiet) if dev_source and dev_fits else None
+    estimator.source_ = {"format": source.format}
     progress = Progress(show=not quiet, log=log, append=resume)
-    fit = labeler.partial_fit if warm_start else labeler.fit
+    fit = estimator.partial_fit if warm_start else estimator.fit
     fit(sentences, dev_sentences, checkpoint=checkpoint, resume=resume, progress=progress)
-    labeler.save(model)
-    interrupted = labeler.stopped_ == "interrupted"
+    estimator.save(model)
+    interrupted = estimator.stopped_ == "interrupted"
     if interrupted:
-        say(f"interrupted: the best model so far (pass {labeler.best_pass_}) is saved")
+        say(f"interrupted: the best model so far (pass {estimator.best_pass_}) is saved")
     if not quiet:
-        say(_summary(labeler, Path(model), time.perf_counter() - begin))
+        say(_summary(estimator, Path(model), time.perf_counter() - begin))
     return INTERRUPTED if interrupted else 0
+
+
+def _fresh(source: Source, task: str, settings: dict[str, Any], encoding: str) -> tuple[Any, View]:
+    """An estimator to be trained on data like the source, and the columns that it is going to know."""
+    kind: Any = TASKS[task]
+    settings = dict(settings)
+    if settings.get("templates") == "default":
+        del settings["templates"]
+    if "templates" in settings and hasattr(kind, MARGINS):
+        load_templates(settings["templates"])
+    if "gazetteers" in settings:
+        settings["gazetteers"] = _gazetteers(settings["gazetteers"], encoding)
+    if parses(kind):
+        view = parser_view(source, settings.get("pos"), settings.get("labelled", True))
+        settings |= {"pos": view.pos} | ({} if RELATION in view.outputs else {"labelled": False})
+    else:
+        view = training_view(source, settings.get("label"), task)
+        settings["label"] = view.outputs[0]
+    return kind(columns=view.columns, **settings), view
+
+
+def _loaded(path: Path, task: str, settings: dict[str, Any]) -> tuple[Any, View]:
+    """The estimator to go on from, with what was given anew, and the columns that it knows."""
+    check_capability("--warm-start", task, "partial_fit")
+    for name in ("order", "templates", "gazetteers", "pos", "labelled"):
+        if name in settings:
+            raise StructronError(f"{option_of(name)} cannot be given with --warm-start: the model has its own")
+    estimator = load(path, task=task)
+    for name, value in settings.items():
+        if name != "label":
+            setattr(estimator, name, value)
+    return estimator, View.of(estimator)
+
+
+def _sentences(
+    source: Source, view: View, fits: Layout, skip_invalid: bool, quiet: bool, at_least: int = 1
+) -> Iterator[Rows]:
+    """Gold sentences in the model's columns, checked as they are read."""
+    if view.pos is not None:
+        check_trees(source, view, fits, skip_invalid, quiet)
+    return labelled_rows(source, view, fits, at_least)
 
 
 def _check_outputs(model: Path, log: Path | None, checkpoint: Path | None, resume: bool) -> None:
@@ -98,13 +159,6 @@ def _check_outputs(model: Path, log: Path | None, checkpoint: Path | None, resum
         raise StructronError(f"{checkpoint}: no permission to write; expected a writable checkpoint folder")
 
 
-def _check_same(given: dict[str, Any]) -> None:
-    """A model that learning goes on from has these settled."""
-    for option, value in given.items():
-        if value:
-            raise StructronError(f"{option} cannot be given with --warm-start: the model has its own")
-
-
 def _pair(text: str) -> tuple[str, str]:
     labels = text.split()
     if len(labels) != 2:
@@ -122,12 +176,12 @@ def _gazetteers(given: Sequence[str], encoding: str) -> dict[str, Gazetteer]:
     return {name: Gazetteer.from_files(name, paths, encoding) for name, paths in files.items()}
 
 
-def _summary(labeler: ChainLabeler, model: Path, seconds: float) -> str:
-    parts = [f"{size(model.stat().st_size)}", f"best pass {labeler.best_pass_} of {len(labeler.history_)}"]
-    done = {record["pass"]: record for record in labeler.history_}
-    if "dev" in done.get(labeler.best_pass_, {}):
-        parts.append(f"dev {labeler.metric} {done[labeler.best_pass_]['dev']:.2f}")
-    return f"{model}: {', '.join(parts)}, {seconds:.1f} s | {labeler.signature_}"
+def _summary(estimator: Estimator, model: Path, seconds: float) -> str:
+    parts = [f"{size(model.stat().st_size)}", f"best pass {estimator.best_pass_} of {len(estimator.history_)}"]
+    done = {record["pass"]: record for record in estimator.history_}
+    if "dev" in done.get(estimator.best_pass_, {}):
+        parts.append(f"dev {estimator.metric} {done[estimator.best_pass_]['dev']:.2f}")
+    return f"{model}: {', '.join(parts)}, {seconds:.1f} s | {estimator.signature_}"
 
 
 def size(number: float) -> str:

@@ -19,6 +19,8 @@ from structron.errors import StructronError
 ATOM = re.compile(r"\s*(?P<name>[^\s\[\]|&#]+)\s*\[\s*(?P<offset>[+-]?\d+)\s*\]\s*$")
 MAX_ATOMS = 8
 MAX_OFFSET = 99
+KINDS = ("parser-",)
+"""Presets whose templates are of another kind than those of chains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +67,31 @@ def parse_templates(lines: Iterable[str], where: str = "templates") -> list[Temp
     return list(found)
 
 
-def presets() -> list[str]:
-    """The names of the template sets that come with the package."""
+def presets(kind: str = "") -> list[str]:
+    """The names of the template sets that come with the package: for chains, or for another kind ("parser")."""
     folder = resources.files("structron.features") / "presets"
-    return sorted(entry.name.removesuffix(".txt") for entry in folder.iterdir() if entry.name.endswith(".txt"))
+    names = sorted(entry.name.removesuffix(".txt") for entry in folder.iterdir() if entry.name.endswith(".txt"))
+    if kind:
+        return [name.removeprefix(f"{kind}-") for name in names if name.startswith(f"{kind}-")]
+    return [name for name in names if not name.startswith(KINDS)]
+
+
+def template_lines(source: str | Path, kind: str = "") -> list[str]:
+    """The lines of a preset or of a file."""
+    name = str(source)
+    if name in presets(kind):
+        file = f"{kind}-{name}.txt" if kind else f"{name}.txt"
+        return (resources.files("structron.features") / "presets" / file).read_text("utf-8").splitlines()
+    try:
+        return Path(source).read_text("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        known = ", ".join(presets(kind))
+        raise StructronError(f"templates {name!r}: neither a preset ({known}) nor a readable file: {error}") from None
 
 
 def load_templates(source: str | Path | Sequence[str | Template]) -> list[Template]:
     """Templates from a preset's name, a file, or a list of template texts."""
     if isinstance(source, str | Path):
-        name = str(source)
-        if name in presets():
-            text = (resources.files("structron.features") / "presets" / f"{name}.txt").read_text("utf-8")
-            return parse_templates(text.splitlines(), name)
-        try:
-            lines = Path(source).read_text("utf-8-sig").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            known = ", ".join(presets())
-            raise StructronError(
-                f"templates {name!r}: neither a preset ({known}) nor a readable file: {error}"
-            ) from None
-        return parse_templates(lines, name)
+        return parse_templates(template_lines(source), str(source))
     texts = [str(t) for t in source]
     return parse_templates(texts)

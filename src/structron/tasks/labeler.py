@@ -115,19 +115,11 @@ class ChainLabeler:
             start = Start.of_model(self.model_)
         return self._fit(sentences, dev, start, checkpoint, resume, progress)
 
-    def _fit(
-        self,
-        sentences: Sentences,
-        dev: Sentences | None,
-        start: Start | None,
-        checkpoint: str | Path | None,
-        resume: bool,
-        progress: Progress | None,
-    ) -> "ChainLabeler":
+    def _fit(self, *given: Any) -> "ChainLabeler":
         """Train; a training that fails leaves everything as it was."""
         before = dict(vars(self))
         try:
-            return self._train(sentences, dev, start, checkpoint, resume, progress)
+            return self._train(*given)
         except BaseException:
             vars(self).clear()
             vars(self).update(before)
@@ -143,14 +135,8 @@ class ChainLabeler:
         progress: Progress | None,
     ) -> "ChainLabeler":
         self._check_parameters()
-        options = Options(
-            passes=self.passes,
-            seed=self.seed,
-            shuffle=self.shuffle,
-            patience=self.patience,
-            checkpoint=Path(checkpoint) if checkpoint else None,
-            resume=resume,
-        )
+        folder = Path(checkpoint) if checkpoint else None
+        options = Options(self.passes, self.seed, self.shuffle, self.patience, folder, resume)
         if start is None:
             sentences, self.extractor_ = self._make_extractor(iter(sentences))
         prepared = self.extractor_.prepare(sentences, labelled=True, what="training data")
@@ -237,17 +223,9 @@ class ChainLabeler:
         dictionary = make_dictionary(prepared, gold, len(labels), self.tag_dictionary)
         if start is not None:
             dictionary = self.model_.dictionary.merged(dictionary, len(labels))
+        seen = neighbours.seen(allowed)
         learner = ChainLearner(
-            prepared,
-            gold,
-            labels,
-            self.order,
-            allowed,
-            neighbours.seen(allowed),
-            dictionary,
-            self.cutoff,
-            self.average,
-            start,
+            prepared, gold, labels, self.order, allowed, seen, dictionary, self.cutoff, self.average, start
         )
         return learner if self._runs() == 1 else Committee(learner, self.runs)
 
@@ -258,6 +236,29 @@ class ChainLabeler:
     def _chunks(self) -> bool:
         """Whether the labels are chunk labels, to be kept in a legal order."""
         return self.metric == "f1"
+
+    # -- columns, as the command line asks every task for them ---------------------------------------------------
+
+    @property
+    def columns_(self) -> list[str]:
+        return self.extractor_.columns
+
+    @property
+    def outputs_(self) -> list[str]:
+        return [self.extractor_.label]
+
+    @property
+    def word_(self) -> str:
+        return self.extractor_.word
+
+    @property
+    def needed_(self) -> set[str]:
+        """Columns that it cannot do without."""
+        return self.extractor_.needed - self.extractor_.gazetteers.keys() - self.extractor_.atoms.keys()
+
+    def predict_columns(self, sentences: Sentences, jobs: int | None = None) -> list[list[list[str]]]:
+        """For each sentence the column that `predict` gives."""
+        return [[labels] for labels in self.predict(sentences, jobs=jobs)]
 
     # -- using ---------------------------------------------------------------------------------------------------
 

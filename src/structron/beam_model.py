@@ -1,0 +1,141 @@
+"""A learned model of a search problem: keys of features, sparse rows of weights, and the search that uses them.
+
+Features are of two kinds. Most are keys that the templates of the problem make in a state (features/compose.py). Chains
+also have features that were hashed per token before the search (`anchored`); they come first.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from structron.errors import StructronError
+from structron.features.index import look_up
+from structron.kernels import build_table
+from structron.problem import SearchProblem
+from structron.search.engine import NO_ANCHORS, Engine, actions_of
+from structron.search.frontier import Anchored, Inputs
+from structron.sparse import Row, pack
+
+BATCH_TOKENS = 20_000
+
+
+class BeamModel:
+    """Weights for a problem. `anchored_keys` and `keys` name the rows, in this order."""
+
+    def __init__(self, problem: SearchProblem, keys: np.ndarray, rows: Row, anchored_keys: np.ndarray | None = None):
+        self.problem, self.keys, self.rows = problem, keys, rows
+        self.anchored_keys = np.zeros(0, np.uint64) if anchored_keys is None else anchored_keys
+        first = len(self.anchored_keys)
+        heads, self.sparse = pack(keys, rows, first)
+        self.anchored_table = np.stack([self.anchored_keys, heads], axis=1) if first else NO_ANCHORS.table
+        self.number_of = build_table(self.anchored_keys) if first else None
+        self.engines: dict[tuple[int | None, bool], Engine] = {}
+
+    def engine(self, beam: int | None, merge: bool = True) -> Engine:
+        if (beam, merge) not in self.engines:
+            self.engines[beam, merge] = Engine(self.problem, beam, merge)
+        return self.engines[beam, merge]
+
+    def anchor(self, hashes: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Anchored:
+        """Features of tokens, hashed, as the numbers that the model knows them by."""
+        if self.number_of is None:
+            return Anchored(np.zeros(len(hashes[0]), np.int64), NO_ANCHORS.numbers, NO_ANCHORS.table)
+        ptr, numbers, _ = look_up(self.number_of, hashes)
+        return Anchored(ptr, numbers, self.anchored_table)
+
+    def decode(
+        self,
+        inputs: Inputs,
+        beam: int | None = 8,
+        merge: bool = True,
+        anchored: Anchored = NO_ANCHORS,
+        jobs: int = 1,
+    ) -> tuple[list[list[int]], list[float]]:
+        """The best actions of every example and their scores."""
+        if jobs < 1:
+            raise StructronError(f"jobs: {jobs}; expected at least 1")
+        engine = self.engine(beam, merge)
+
+        def run(stretch: tuple[int, int]) -> tuple[list[list[int]], list[float]]:
+            found = engine.decode(inputs, self.sparse, anchored, *stretch)
+            return actions_of(found, *stretch), found[3][stretch[0] : stretch[1]].tolist()
+
+        work = stretches(inputs.starts)
+        if jobs == 1 or len(work) < 2:
+            parts = [run(stretch) for stretch in work]
+        else:
+            with ThreadPoolExecutor(jobs) as pool:
+                parts = list(pool.map(run, work))
+        return [a for actions, _ in parts for a in actions], [s for _, scores in parts for s in scores]
+
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        count = np.bincount(self.rows.place, minlength=len(self.anchored_keys) + len(self.keys))
+        kind = np.uint8 if self.problem.columns <= 256 else np.uint16
+        return {
+            "keys": self.keys,
+            "anchored_keys": self.anchored_keys,
+            "weight_count": count.astype(np.uint16),
+            "weight_label": self.rows.column.astype(kind),
+            "weight": self.rows.weight,
+        }
+
+    @classmethod
+    def from_tensors(cls, problem: SearchProblem, tensors: dict[str, np.ndarray]) -> "BeamModel":
+        """Raises ValueError when the parts do not fit together."""
+        names = ("keys", "anchored_keys", "weight_count", "weight_label", "weight")
+        keys, anchored_keys, counts, column, weight = (tensors[name] for name in names)
+        kinds = [array.dtype.kind for array in (keys, anchored_keys, counts, column, weight)]
+        fits = (
+            kinds == ["u", "u", "u", "u", "f"]
+            and all(array.ndim == 1 for array in (keys, anchored_keys, counts, column, weight))
+            and len(counts) == len(keys) + len(anchored_keys)
+            and int(counts.sum()) == len(column) == len(weight)
+            and (not len(column) or int(column.max()) < problem.columns)
+            and np.isfinite(weight).all()
+            and (keys != 0).all()
+        )
+        if not fits:
+            raise ValueError("weights do not fit together")
+        place = np.repeat(np.arange(len(counts)), counts)
+        rows = Row(place, column.astype(np.int32), weight.astype(np.float32))
+        return cls(problem, keys.astype(np.uint64), rows, anchored_keys.astype(np.uint64))
+
+    # -- looking in ----------------------------------------------------------------------------------------------
+
+    def heaviest(self, action: int, top: int, describe: Any) -> list[tuple[str, float]]:
+        """The features with the largest weights, of either sign, for one action. `describe(place)` names a feature."""
+        column = int(self.problem.parts[action, -1])
+        cells = np.flatnonzero(self.rows.column == column)
+        size = np.abs(self.rows.weight[cells])
+        best = cells[np.lexsort((cells, -size))[:top]]
+        return [(describe(int(self.rows.place[k])), float(self.rows.weight[k])) for k in best if self.rows.weight[k]]
+
+
+def stretches(starts: np.ndarray) -> list[tuple[int, int]]:
+    """Cut examples into stretches of about BATCH_TOKENS tokens."""
+    found, lo = [], 0
+    while lo < len(starts) - 1:
+        hi = int(np.searchsorted(starts, starts[lo] + BATCH_TOKENS, "right")) - 1
+        hi = min(max(hi, lo + 1), len(starts) - 1)
+        found.append((lo, hi))
+        lo = hi
+    return found
+
+
+def mean_rows(parts: Sequence[tuple[np.ndarray, Row]]) -> tuple[np.ndarray, Row]:
+    """The mean of several sets of rows under keys; weights that are 0 are left out, and keys without weights."""
+    keys, inverse = np.unique(np.concatenate([keys for keys, _ in parts]), return_inverse=True)
+    offsets = np.cumsum([0, *(len(keys) for keys, _ in parts)])
+    place = np.concatenate([inverse[rows.place + lo] for (_, rows), lo in zip(parts, offsets, strict=False)])
+    column = np.concatenate([rows.column for _, rows in parts])
+    weight = np.concatenate([rows.weight for _, rows in parts]).astype(np.float64)
+    width = int(column.max(initial=0)) + 1
+    cells, inverse = np.unique(place * width + column, return_inverse=True)
+    mean = (np.bincount(inverse, weight, minlength=len(cells)) / len(parts)).astype(np.float32)
+    cells, mean = cells[mean != 0], mean[mean != 0]
+    used, place = np.unique(cells // width, return_inverse=True)
+    return keys[used], Row(place, (cells % width).astype(np.int32), mean)

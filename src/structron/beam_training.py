@@ -1,0 +1,215 @@
+"""Learning a model of a search problem: the learner that the training loop drives (see train.py).
+
+Its state is a few arrays: the weights and their sums. So a checkpoint is exact, and runs can be averaged.
+"""
+
+import copy
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from structron.beam_model import BeamModel, mean_rows
+from structron.errors import StructronError, unknown
+from structron.kernels import Pointed
+from structron.problem import POINTERS, SearchProblem, checking, pointer
+from structron.search.engine import NO_ANCHORS, Engine
+from structron.search.frontier import Anchored, Inputs
+from structron.search.scores import CLOCK
+from structron.sparse import CELLS, KEYS, Row, cells_of, grown, make_sparse, reinsert
+from structron.update.fixing import (
+    EXAMPLES,
+    FELL,
+    FELL_AT,
+    INVALID,
+    MORE_WEIGHTS,
+    NOT_VIOLATIONS,
+    SEARCH_ERRORS,
+    STATS,
+    STEPS,
+    TIME,
+    TOKENS,
+    TROUBLE,
+    UPDATES,
+    learn,
+)
+from structron.update.violation import RULES, Rule
+
+CALL_TOKENS = 20_000
+"""Tokens learned from in one compiled call; between calls Python shows progress and hears Ctrl-C."""
+FIRST_CELLS = 1 << 22
+CHOOSE = types.int64(types.float64[::1], types.float64[::1], types.int64[::1], types.int64[::1], types.int64)
+LEARN = Pointed(learn, *POINTERS.values(), CHOOSE)
+
+
+def rule_of(update: str | Rule) -> Rule:
+    if isinstance(update, Rule):
+        return update
+    if update not in RULES:
+        raise unknown("update", update, RULES)
+    return RULES[update]
+
+
+class BeamTraining:
+    """The learner of a problem under a beam and an update rule."""
+
+    def __init__(
+        self,
+        problem: SearchProblem,
+        inputs: Inputs,
+        beam: int | None = 8,
+        update: str | Rule = "max-violation",
+        merge: bool = True,
+        average: str = "mean",
+        anchored: Anchored = NO_ANCHORS,
+        check: bool | None = None,
+    ):
+        self.problem, self.inputs, self.anchored, self.average = problem, inputs, anchored, average
+        self.engine = Engine(problem, beam, merge)
+        self.rule, self.update = rule_of(update), update
+        self.check = checking() if check is None else check
+        self.choose = pointer(self.rule.choose, CHOOSE, "update rule", "choose(best, gold, alive, right, n) -> int")
+        self._start_weights()
+
+    def _start_weights(self) -> None:
+        self.sparse = make_sparse(FIRST_CELLS >> 4, FIRST_CELLS)
+        if len(self.anchored.table):
+            table = self.anchored.table.copy()
+            table[:, 1] = 0
+            self.anchored = self.anchored._replace(table=table)
+        self.stats = np.zeros(STATS)
+
+    def twin(self) -> "BeamTraining":
+        """Another learner of the same data and options, at its start."""
+        other = copy.copy(self)
+        other.engine = Engine(self.problem, None if self.engine.beam > 1 << 39 else self.engine.beam, self.engine.merge)
+        other._start_weights()
+        return other
+
+    @property
+    def examples(self) -> int:
+        return len(self.inputs.starts) - 1
+
+    def is_cold(self) -> bool:
+        return LEARN.is_cold()
+
+    def warm_up(self) -> None:
+        """Load or compile the kernels, so that the time of a pass is that of a pass."""
+        self._call(np.zeros(0, np.int64), 0, 0)
+
+    def begin_pass(self) -> None:
+        self.stats[UPDATES:] = 0
+
+    def _call(self, sequence: np.ndarray, lo: int, hi: int) -> int:
+        room, rule = self.engine.room(self.inputs), self.rule
+        given = (self.inputs, self.anchored, self.sparse, self.engine.setting(), room.memory, room.frontier, room.trace)
+        check = (1 + rule.valid) * self.check
+        how = (int(rule.stop_at_fall), int(rule.go_on), int(check))
+        return LEARN(*self.problem.pointers, self.choose, *given, sequence, lo, hi, *how, self.stats)
+
+    def learn(self, sequence: np.ndarray, lo: int) -> int:
+        """Learn from some examples of the sequence from place lo on; returns the place to go on from."""
+        tokens = np.cumsum(np.diff(self.inputs.starts)[sequence[lo : lo + CALL_TOKENS]])
+        hi = lo + max(1, int(np.searchsorted(tokens, CALL_TOKENS, "right")))
+        done = self._call(sequence, lo, hi)
+        if done < hi:
+            self._settle(int(sequence[done]))
+        if self.check and self.stats[NOT_VIOLATIONS]:
+            raise AssertionError(f"{self.update}: {int(self.stats[NOT_VIOLATIONS])} updates were no violations")
+        return done
+
+    def _settle(self, example: int) -> None:
+        trouble, step = int(self.stats[TROUBLE]), int(self.stats[STEPS])
+        self.stats[TROUBLE] = self.stats[STEPS] = 0
+        room = self.engine.room(self.inputs)
+        if trouble == MORE_WEIGHTS:
+            cells = 4 * self.problem.columns * self.problem.parts.shape[1] * (step if self.rule.go_on else 1)
+            self.sparse = grown(self.sparse, step + int(self.sparse.used[KEYS]), cells + len(self.sparse.column))
+            room.memory.clock[CLOCK] += 1
+        else:
+            self.engine.settle(trouble, step, example, room)
+
+    def counts(self) -> dict[str, Any]:
+        """This pass's figures for the progress line and the log."""
+        s = self.stats
+        fell = int(s[FELL])
+        return {
+            "updates": int(s[UPDATES]),
+            "invalid": int(s[INVALID]),
+            "examples": int(s[EXAMPLES]),
+            "fell_off": fell,
+            "fell_at": round(float(s[FELL_AT]) / fell, 4) if fell else None,
+            "search_errors": int(s[SEARCH_ERRORS]),
+            "tokens": int(s[TOKENS]),
+        }
+
+    def fingerprint(self) -> str:
+        """Tells whether a checkpoint was made from the same data and options."""
+        problem, engine = self.problem, self.engine
+        options = (problem.actions, problem.composition.texts, engine.beam, engine.merge, self.update, self.average)
+        digest = hashlib.sha256(f"{options}".encode())
+        inputs = self.inputs
+        for array in (inputs.x, inputs.starts, inputs.table, inputs.gold, inputs.gold_ptr, *self.anchored[:2]):
+            digest.update(f"{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).data if array.size else b"")
+        return digest.hexdigest()
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that later passes depend on."""
+        sparse = self.sparse
+        cells = int(sparse.used[CELLS])
+        return {
+            "table": sparse.table[sparse.table[:, 0] != 0],
+            "column": sparse.column[:cells],
+            "u": sparse.u[:cells],
+            "used": sparse.used,
+            "anchored": np.ascontiguousarray(self.anchored.table[:, 1]),
+            "stats": self.stats,
+        }
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take up a state that `state` gave for the same data and options."""
+        if len(state["anchored"]) != len(self.anchored.table):
+            raise StructronError(
+                "the checkpoint was made from other data or options; remove it or train without --resume"
+            )
+        cells = len(state["column"])
+        self.sparse = make_sparse(max(FIRST_CELLS >> 4, 2 * len(state["table"])), max(FIRST_CELLS, 2 * cells))
+        reinsert(np.ascontiguousarray(state["table"]), self.sparse.table)
+        self.sparse.column[:cells], self.sparse.u[:cells] = state["column"], state["u"]
+        self.sparse.used[:], self.stats[:] = state["used"], state["stats"]
+        if len(self.anchored.table):
+            self.anchored.table[:, 1] = state["anchored"]
+
+    def rows(self) -> tuple[np.ndarray, Row]:
+        """Keys and rows as they count now, averaged or not; anchored features first."""
+        found = self.sparse.table[self.sparse.table[:, 0] != 0]
+        both = np.concatenate([self.anchored.table, found])
+        return both[:, 0].copy(), cells_of(
+            self.sparse, both[:, 1], int(self.stats[TIME]) if self.average == "mean" else 0
+        )
+
+    def snapshot(self) -> BeamModel:
+        """The model that the weights of this moment make."""
+        return self.assemble([self])
+
+    @staticmethod
+    def assemble(members: Sequence["BeamTraining"]) -> BeamModel:
+        """The model that the mean of the members' weights makes."""
+        first = members[0]
+        anchored = first.anchored.table[:, 0]
+        keys, rows = mean_rows([member.rows() for member in members])
+        if not len(anchored):
+            return BeamModel(first.problem, keys, rows)
+        order = np.argsort(~np.isin(keys, anchored), kind="stable")
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        sort = np.argsort(rank[rows.place], kind="stable")
+        rows = Row(rank[rows.place][sort], rows.column[sort], rows.weight[sort])
+        count = int(np.isin(keys, anchored).sum())
+        return BeamModel(first.problem, keys[order][count:], rows, keys[order][:count])
+
+    def finish(self, model: BeamModel) -> BeamModel:
+        return model

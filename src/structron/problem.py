@@ -1,0 +1,239 @@
+"""What a search problem is: four functions over integers, the names of its actions and atoms, and its templates.
+
+    start(x, table, states, s)                  fill row s of states with the start state
+    legal(x, table, states, s, out) -> int      write the legal actions of row s to out and return how many;
+                                                0: the state is final, -1: a dead end
+    advance(x, table, states, s, action, t)     fill row t with the state that the action makes of row s
+    atoms(x, table, states, s, out)             write the values that templates combine; negative: says nothing
+
+x is the input of one example, int64[tokens, columns]; table holds constants of the problem, int64[:]. States are rows
+of int64[rows, width]. Column TAIL (0) of a row belongs to the engine. In a problem with a stack it is the row on which
+the top was pushed: an action of move +1 pushes (TAIL becomes s), one of move -1 pops (TAIL becomes the TAIL of the
+row that was below). So a stack is a chain of rows, and merged states can share it.
+
+The functions are compiled to typed pointers; the engine is compiled once for all problems. They must not allocate much,
+raise or keep anything. `check` runs them uncompiled and says which one is wrong, and how.
+"""
+
+import inspect
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numba import config, njit, types
+from numba.core.errors import NumbaError
+
+from structron.errors import StructronError
+from structron.features.compose import Composition, compose
+from structron.search.frontier import TAIL
+
+_X, _TABLE, _INT = types.int64[:, ::1], types.int64[::1], types.int64
+POINTERS = {
+    "start": types.void(_X, _TABLE, _X, _INT),
+    "legal": types.int64(_X, _TABLE, _X, _INT, _TABLE),
+    "advance": types.void(_X, _TABLE, _X, _INT, _INT, _INT),
+    "atoms": types.void(_X, _TABLE, _X, _INT, _TABLE),
+}
+EXPECTED = {
+    "start": "start(x, table, states, s)",
+    "legal": "legal(x, table, states, s, out) -> int",
+    "advance": "advance(x, table, states, s, action, t)",
+    "atoms": "atoms(x, table, states, s, out)",
+}
+GUARD = -(1 << 62) - 1
+
+
+def pointer(function: Callable, signature: Any, what: str, expected: str) -> Any:
+    """A function compiled for one signature, from Numba's cache if it can be."""
+    if config.DISABLE_JIT or hasattr(function, "signatures"):
+        return function
+    try:
+        try:
+            return njit(signature, cache=True, nogil=True)(function)
+        except RuntimeError:  # functions typed at a prompt cannot be cached
+            return njit(signature, nogil=True)(function)
+    except NumbaError as error:
+        reason = next((line.strip() for line in reversed(str(error).splitlines()) if line.strip()), "")
+        raise StructronError(f"{what}: cannot be compiled ({reason}); expected {expected} over int64 arrays") from None
+
+
+class SearchProblem:
+    """A structured problem that can be searched, and so learned.
+
+    actions: their names.   width: integers of a state, TAIL included.   start, legal, advance, atoms: see the module.
+    atom_names: {name: number of values} (0: any), or names alone.   templates: texts such as "c0|c1".
+    moves: {action: +1 pushes, -1 pops}.   parts: for every action the columns of weights that its score sums (-1: none),
+    so that actions can share (labelled transitions: the transition and the label); default: one of its own.
+    always: atoms that tell states apart although no template uses them.   table: constants for the functions.
+    max_steps: of a derivation, from the number of tokens.   where: column of a state with the token whose numbered
+    features count (chains).
+    """
+
+    def __init__(
+        self,
+        *,
+        actions: Sequence[str],
+        width: int,
+        start: Callable,
+        legal: Callable,
+        advance: Callable,
+        atoms: Callable,
+        atom_names: Mapping[str, int] | Sequence[str],
+        templates: Sequence[str],
+        moves: Mapping[str, int] | Sequence[int] | None = None,
+        parts: Sequence[Sequence[int]] | np.ndarray | None = None,
+        always: Sequence[str] = (),
+        table: Sequence[int] | np.ndarray = (0,),
+        max_steps: Callable[[int], int] = lambda n: 10 * n + 100,
+        where: int = -1,
+        name: str = "problem",
+    ):
+        self.actions, self.width, self.max_steps, self.where, self.name = list(actions), width, max_steps, where, name
+        if not self.actions:
+            raise StructronError(f"{name}: no actions; expected at least one")
+        self.functions = {"start": start, "legal": legal, "advance": advance, "atoms": atoms}
+        for what, function in self.functions.items():
+            self._check_signature(what, function)
+        named = atom_names if isinstance(atom_names, Mapping) else dict.fromkeys(atom_names, 0)
+        self.composition: Composition = compose(named, templates, always)
+        self.index = {action: number for number, action in enumerate(self.actions)}
+        self.table = np.ascontiguousarray(table, np.int64).reshape(-1)
+        self.moves = np.zeros(len(self.actions), np.int64)
+        if isinstance(moves, Mapping):
+            for action, move in moves.items():
+                if action not in self.index:
+                    raise StructronError(f"{name}: moves name {action!r}, which is no action")
+                self.moves[self.index[action]] = move
+        elif moves is not None:
+            self.moves[:] = moves
+        own = np.arange(len(self.actions), dtype=np.int64).reshape(-1, 1)
+        self.parts = own if parts is None else np.ascontiguousarray(parts, np.int64)
+        if self.parts.ndim != 2 or len(self.parts) != len(self.actions):
+            raise StructronError(
+                f"{name}: parts have shape {self.parts.shape}; expected a row of columns for each action"
+            )
+        self.columns = int(self.parts.max()) + 1
+        self._pointers: list[Any] | None = None
+
+    def _check_signature(self, what: str, function: Callable) -> None:
+        expected = EXPECTED[what]
+        wanted = expected.count(",") + 1
+        plain = getattr(function, "py_func", function)
+        try:
+            found = len(inspect.signature(plain).parameters)
+        except (TypeError, ValueError):
+            raise StructronError(f"{self.name}: {what} is {function!r}; expected a function {expected}") from None
+        if found != wanted:
+            raise StructronError(f"{self.name}: {what} takes {found} arguments; expected {expected}")
+
+    @property
+    def pointers(self) -> list[Any]:
+        """start, legal, advance and atoms, compiled."""
+        if self._pointers is None:
+            self._pointers = [
+                pointer(function, POINTERS[what], f"{self.name}: {what}", EXPECTED[what])
+                for what, function in self.functions.items()
+            ]
+        return self._pointers
+
+    def plain(self, what: str) -> Callable:
+        """A function as it was written."""
+        return getattr(self.functions[what], "py_func", self.functions[what])
+
+    # -- checking ------------------------------------------------------------------------------------------------
+
+    def check(self, x: np.ndarray, gold: Sequence[int] = (), example: int = 0) -> None:
+        """Walk through one example uncompiled and say which function is wrong; without gold take the first actions."""
+        Walk(self, x, example).run(list(gold))
+
+
+class Walk:
+    """One derivation in plain Python, with everything looked at that compiled code would trust."""
+
+    def __init__(self, problem: SearchProblem, x: np.ndarray, example: int):
+        self.problem, self.x, self.example = problem, x, example
+        self.limit = int(problem.max_steps(len(x)))
+        self.states = np.full((2 * self.limit + 4, problem.width), 0, np.int64)
+        self.used = 1
+
+    def fail(self, what: str, text: str) -> StructronError:
+        return StructronError(f"{self.problem.name}: {what}: example {self.example}: {text}; expected {EXPECTED[what]}")
+
+    def call(self, what: str, *arguments: Any) -> Any:
+        try:
+            return self.problem.plain(what)(self.x, self.problem.table, self.states, *arguments)
+        except Exception as error:
+            raise self.fail(what, f"{type(error).__name__}: {error}") from None
+
+    def run(self, gold: list[int]) -> None:
+        problem, row = self.problem, 0
+        self.states[0, TAIL] = -1
+        self.call("start", 0)
+        for step in range(self.limit + 1):
+            self.look(row)
+            legal = self.legal(row)
+            if not legal:
+                if len(gold) > step:
+                    name = problem.actions[gold[step]]
+                    raise self.fail("legal", f"the state is final after {step} actions, but {name!r} is to come")
+                return
+            if gold and step >= len(gold):
+                raise self.fail("legal", f"the correct actions end after {step}, but the state is not final")
+            action = gold[step] if gold else legal[0]
+            if action not in legal:
+                raise self.fail(
+                    "legal", f"the correct action {problem.actions[action]!r} is not legal at step {step + 1}"
+                )
+            row = self.step(row, action)
+        raise self.fail("legal", f"not finished after {self.limit} steps (max_steps); it returns 0 in a final state")
+
+    def look(self, row: int) -> None:
+        composition = self.problem.composition
+        out = np.full(len(composition.atoms), GUARD, np.int64)
+        self.call("atoms", row, out)
+        for name, size, value in zip(composition.atoms, composition.sizes, out.tolist(), strict=True):
+            if value == GUARD:
+                raise self.fail("atoms", f"no value for {name!r}")
+            if size and value >= size:
+                raise self.fail("atoms", f"{name!r} is {value}, but has {size} values")
+
+    def legal(self, row: int) -> list[int]:
+        out = np.full(len(self.problem.actions), GUARD, np.int64)
+        number = self.call("legal", row, out)
+        if not isinstance(number, int | np.integer):
+            raise self.fail("legal", f"it returned {number!r}")
+        if number > len(out):
+            raise self.fail("legal", f"it returned {number}, but there are {len(out)} actions")
+        found = out[: max(number, 0)].tolist()
+        if number < 0:
+            raise self.fail("legal", "the correct state is a dead end")
+        for action in found:
+            if not 0 <= action < len(out):
+                wrote = "nothing" if action == GUARD else str(action)
+                raise self.fail("legal", f"it wrote {wrote} as an action; there are 0 … {len(out) - 1}")
+        return found
+
+    def step(self, row: int, action: int) -> int:
+        new, move = self.used, int(self.problem.moves[action])
+        self.used += 1
+        before = self.states.copy()
+        self.call("advance", row, action, new)
+        changed = np.flatnonzero((self.states != before).any(axis=1))
+        if any(other != new for other in changed.tolist()):
+            raise self.fail(
+                "advance", f"it changed row {next(r for r in changed.tolist() if r != new)}, not only row {new}"
+            )
+        below = int(self.states[row, TAIL])
+        if move < 0 and below < 0:
+            raise self.fail("legal", f"{self.problem.actions[action]!r} pops an empty stack")
+        self.states[new, TAIL] = row if move > 0 else self.states[below, TAIL] if move < 0 else below
+        return new
+
+
+def checking() -> bool:
+    """Whether every update is checked to be a violation: STRUCTRON_CHECK=1."""
+    return os.environ.get("STRUCTRON_CHECK", "") not in ("", "0")
+
+
+__all__ = ["EXPECTED", "POINTERS", "SearchProblem", "checking", "pointer"]

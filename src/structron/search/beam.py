@@ -1,0 +1,352 @@
+"""Beam search with dynamic programming, for any problem (Huang, Fayong & Guo 2012, Algorithm 7; Huang & Sagae 2010).
+
+    B_0 = [start]
+    for i = 1, 2, …:   B_i = the k best inequivalent of { s ∘ a | s in B_{i-1}, a in legal(s) }
+
+Greedy search is k = 1; with k = ∞ and merging it is exact. States that agree on all atoms that templates look at are
+equivalent: the best stays, and inherits the predictors of the others. An action that pops combines a state with each
+of its predictors, with scores (prefix, inside) as in Huang & Sagae: for p the predictor and s the state
+
+    prefix = prefix(p) + push(p) + inside(s) + gain        inside = inside(p) + push(p) + inside(s) + gain
+
+With gold given, the correct prefix is followed beside the beam, in it or not, and the trace says for every step what
+it scores, what the best scores, and whether it is in the beam: all that an update rule needs, from one search.
+The problem's functions are typed pointers: this file is compiled once, whatever the problem.
+"""
+
+import numpy as np
+
+from structron.features.compose import combine
+from structron.kernels import SEED, compiled, inlined, mix
+from structron.search.frontier import (
+    BAD_ACTION,
+    BAD_GOLD,
+    DEAD_END,
+    DONE,
+    ENDLESS,
+    MORE_BEAM,
+    MORE_LISTS,
+    MORE_ROWS,
+    NONE,
+    PART,
+    TAIL,
+    WHOLE,
+)
+from structron.search.heap import offer, sort_best_first
+from structron.search.scores import score_state
+
+FINISHED = -1
+"""In place of an action: the state is final and waits for the others."""
+
+
+@inlined
+def sign(setting, f, t, slot):
+    """One number for what tells states apart: the atoms that count, and where and how the top was pushed."""
+    signature = setting.features.signature
+    h = combine(f.atoms, slot, signature, 0, signature.shape[0], SEED)
+    if setting.stacked:
+        h = mix(mix(h, np.uint64(f.begin[t])), np.uint64(f.origin[t] + 1))
+    return h
+
+
+@inlined
+def gain_of(setting, memory, action):
+    gain = 0.0
+    for k in range(setting.parts.shape[1]):
+        if setting.parts[action, k] >= 0:
+            gain += memory.total[setting.parts[action, k]]
+    return gain
+
+
+@inlined
+def arrive(advance, x, table, setting, f, s, place, action, gain, step, right, t):
+    """Fill row t with what an action makes of state s; `right`: the action is the correct one at this step."""
+    move = setting.moves[action]
+    part, whole = (f.gold[s] & PART) != 0 and right, f.gold[s] == WHOLE and right
+    if move < 0:
+        p = f.list_row[place]
+        tail = f.states[s, TAIL]
+        f.states[s, TAIL] = p
+        advance(x, table, f.states, s, action, t)
+        f.states[s, TAIL] = tail
+        f.states[t, TAIL] = f.states[p, TAIL]
+        whole = part and f.gold[p] == WHOLE
+        part = part and (f.gold[p] & PART) != 0
+        since = f.list_score[place] + f.inside[s] + gain
+        f.prefix[t], f.inside[t] = f.prefix[p] + since, f.inside[p] + since
+        f.begin[t], f.origin[t], f.pred[t] = f.begin[p], f.origin[p], p
+        f.list_start[t], f.list_size[t] = f.list_start[p], f.list_size[p]
+    else:
+        advance(x, table, f.states, s, action, t)
+        f.prefix[t] = f.prefix[s] + gain
+        f.pred[t] = -1
+        if move > 0:
+            f.states[t, TAIL] = s
+            f.inside[t], f.begin[t], f.origin[t] = 0.0, step, action
+            f.list_start[t], f.list_size[t] = f.used[1], 1
+            f.list_row[f.used[1]], f.list_score[f.used[1]] = s, gain
+            part = right
+        else:
+            f.states[t, TAIL] = f.states[s, TAIL]
+            f.inside[t], f.begin[t], f.origin[t] = f.inside[s] + gain, f.begin[s], f.origin[s]
+            f.list_start[t], f.list_size[t] = f.list_start[s], f.list_size[s]
+    f.back[t], f.action[t] = s, action
+    f.gold[t] = WHOLE if whole else (PART if part else NONE)
+
+
+@compiled
+def inherit(f, old, start, size):
+    """Add predictors list[start : start + size] to those of a kept state; lists are shared, so a longer one is new."""
+    begin, count = f.list_start[old], f.list_size[old]
+    place = f.used[1]
+    fresh = place
+    for j in range(start, start + size):
+        known = False
+        for k in range(begin, begin + count):
+            known = known or f.list_row[k] == f.list_row[j]
+        if not known:
+            if fresh == place:
+                for k in range(count):
+                    f.list_row[place + k], f.list_score[place + k] = f.list_row[begin + k], f.list_score[begin + k]
+                fresh += count
+            f.list_row[fresh], f.list_score[fresh] = f.list_row[j], f.list_score[j]
+            fresh += 1
+    if fresh > place:
+        f.list_start[old], f.list_size[old] = place, fresh - place
+        f.used[1] = fresh
+
+
+@inlined
+def begin_search(start, atoms, x, table, setting, f, trace, first):
+    """Put the start state, or gold's state at step `first`, in the beam and beside it."""
+    wide = f.beam.shape[1]
+    if first == 0:
+        f.used[0], f.used[1] = 1, 0
+        f.states[0, TAIL] = -1
+        start(x, table, f.states, 0)
+        f.prefix[0], f.inside[0] = 0.0, 0.0
+        f.back[0], f.pred[0], f.action[0], f.begin[0], f.origin[0] = -1, -1, -1, 0, -1
+        f.gold[0], f.list_start[0], f.list_size[0] = WHOLE, 0, 0
+        trace.gold_row[0], trace.top[0] = 0, 0
+        trace.best[0], trace.gold[0] = 0.0, 0.0
+        trace.alive[0], trace.right[0] = 1, 1
+    row = trace.gold_row[first]
+    f.beam[0, 0] = row
+    atoms(x, table, f.states, row, f.atoms[0])
+    f.signature[row] = sign(setting, f, row, 0)
+    for c in range(f.atoms.shape[1]):
+        f.atoms[wide, c] = f.atoms[0, c]
+
+
+@inlined
+def token_of(setting, f, row, first_token, last_token):
+    """The token whose numbered features a state sees, -1: none."""
+    if setting.where < 0:
+        return np.int64(-1)
+    token = first_token + f.states[row, setting.where]
+    return token if token < last_token else np.int64(-1)
+
+
+@compiled
+def search(
+    start, legal, advance, atoms, inputs, e, anchored, sparse, setting, memory, f, trace, learning, first, stop_at_fall
+):
+    """Search example e; returns how it ended and the number of steps. See the module.
+
+    learning: gold is given and followed.   first > 0: go on from gold's state at that step (its row is in the trace).
+    stop_at_fall: end with the step at which gold has left the beam.
+    """
+    base, end = inputs.starts[e], inputs.starts[e + 1]
+    x, table = inputs.x[base:end], inputs.table
+    actions, wide = setting.moves.shape[0], f.beam.shape[1]
+    rows, lists = f.states.shape[0], f.list_row.shape[0]
+    k = min(setting.beam, wide)
+    begin_search(start, atoms, x, table, setting, f, trace, first)
+    gold_ptr = inputs.gold_ptr[e] if learning else 0
+    gold_steps = inputs.gold_ptr[e + 1] - gold_ptr if learning else 0
+    count, now = 1, 0
+    step = first
+    while True:
+        step += 1
+        if step > inputs.limit[e] + 1:
+            return ENDLESS, step
+        here, there = now * (wide + 1), (1 - now) * (wide + 1)
+        correct = np.int64(-2)
+        if learning and step <= gold_steps:
+            # gold's own next state, beside the beam
+            correct = inputs.gold[gold_ptr + step - 1]
+            g = trace.gold_row[step - 1]
+            number = legal(x, table, f.states, g, f.legal)
+            known = False
+            for j in range(min(number, actions)):
+                known = known or f.legal[j] == correct
+            if not known:
+                return BAD_GOLD, step
+            if f.used[0] + 2 > rows:
+                return MORE_ROWS, step
+            if f.used[1] + 2 > lists:
+                return MORE_LISTS, step
+            score_state(
+                setting.features,
+                anchored,
+                sparse,
+                f.atoms,
+                here + wide,
+                token_of(setting, f, g, base, end),
+                memory,
+            )
+            t = f.used[0]
+            f.used[0] += 1
+            arrive(
+                advance,
+                x,
+                table,
+                setting,
+                f,
+                g,
+                f.list_start[g],
+                correct,
+                gain_of(setting, memory, correct),
+                step,
+                True,
+                t,
+            )
+            f.used[1] += setting.moves[correct] > 0
+            trace.gold_row[step], trace.gold[step] = t, f.prefix[t]
+            atoms(x, table, f.states, t, f.atoms[there + wide])
+            f.signature[t] = sign(setting, f, t, there + wide)
+        else:
+            trace.gold_row[step], trace.gold[step] = trace.gold_row[step - 1], trace.gold[step - 1]
+            for c in range(f.atoms.shape[1]):
+                f.atoms[there + wide, c] = f.atoms[here + wide, c]
+        room = min(k if k == 1 or not setting.merge else 4 * k, f.heap_score.shape[0])
+        first_row, first_place = f.used[0], f.used[1]
+        while True:
+            # candidates: every legal action of every state in the beam
+            size, order, active = 0, 0, 0
+            for b in range(count):
+                s = f.beam[now, b]
+                number = legal(x, table, f.states, s, f.legal)
+                if number == 0:
+                    size = offer(f, size, room, f.prefix[s], order, b, 0, FINISHED, 0.0)
+                    order += 1
+                    continue
+                if number > actions:
+                    return BAD_ACTION, step
+                active += 1
+                score_state(
+                    setting.features,
+                    anchored,
+                    sparse,
+                    f.atoms,
+                    here + b,
+                    token_of(setting, f, s, base, end),
+                    memory,
+                )
+                for j in range(number):
+                    action = f.legal[j]
+                    if action < 0 or action >= actions:
+                        return BAD_ACTION, step
+                    gain = gain_of(setting, memory, action)
+                    if setting.moves[action] >= 0:
+                        size = offer(f, size, room, f.prefix[s] + gain, order, b, 0, action, gain)
+                        order += 1
+                    else:
+                        if f.list_size[s] == 0:
+                            return BAD_ACTION, step
+                        for place in range(f.list_start[s], f.list_start[s] + f.list_size[s]):
+                            since = f.list_score[place] + f.inside[s] + gain
+                            score = f.prefix[f.list_row[place]] + since
+                            size = offer(f, size, room, score, order, b, place, action, gain)
+                            order += 1
+            if size == 0:
+                return DEAD_END, step
+            if active == 0 and step > gold_steps:
+                return DONE, step - 1
+            # the k best inequivalent ones
+            sort_best_first(f, size)
+            found = 0
+            for c in range(size):
+                if found == k:
+                    break
+                b, place, action = f.heap[c, 0], f.heap[c, 1], f.heap[c, 2]
+                s = f.beam[now, b]
+                t = f.used[0]
+                if action == FINISHED:
+                    t = s
+                    for a in range(f.atoms.shape[1]):
+                        f.atoms[there + found, a] = f.atoms[here + b, a]
+                else:
+                    if t + 2 > rows:
+                        return MORE_ROWS, step
+                    if f.used[1] + 2 > lists:
+                        return MORE_LISTS, step
+                    right = action == correct
+                    arrive(advance, x, table, setting, f, s, place, action, f.heap_gain[c], step, right, t)
+                    atoms(x, table, f.states, t, f.atoms[there + found])
+                    f.signature[t] = sign(setting, f, t, there + found)
+                merged = False
+                if setting.merge:
+                    for j in range(found):
+                        old = f.beam[1 - now, j]
+                        if f.signature[old] == f.signature[t]:
+                            merged = True
+                            if setting.stacked and old != t:
+                                if f.used[1] + 1 + f.list_size[old] + f.list_size[t] > lists:
+                                    return MORE_LISTS, step
+                                if action >= 0 and setting.moves[action] > 0:
+                                    f.used[1] += 1
+                                inherit(f, old, f.list_start[t], f.list_size[t])
+                            break
+                if not merged:
+                    f.beam[1 - now, found] = t
+                    found += 1
+                    if action != FINISHED:
+                        f.used[0] += 1
+                        f.used[1] += setting.moves[action] > 0
+            if found == k or order == size:
+                break
+            if room == f.heap_score.shape[0]:
+                return MORE_BEAM, step
+            room = min(4 * room, f.heap_score.shape[0])
+            f.used[0], f.used[1] = first_row, first_place
+        if found == wide and wide < setting.beam:
+            return MORE_BEAM, step
+        now, count = 1 - now, found
+        top = f.beam[now, 0]
+        trace.top[step], trace.best[step] = top, f.prefix[top]
+        alive = False
+        if learning:
+            for b in range(count):
+                alive = alive or f.gold[f.beam[now, b]] == WHOLE
+        trace.alive[step], trace.right[step] = alive, learning and f.gold[top] == WHOLE
+        if learning and stop_at_fall and not alive:
+            return DONE, step
+
+
+@compiled
+def derive(setting, f, t):
+    """Write the derivation of row t to f.path: the row and the action of every step; returns their number.
+
+    Since a merged state has several predictors, the way back from a pop is that of the popped part, then that of the
+    predictor it was combined with, which waits until the push is reached.
+    """
+    n, waiting = 0, 0
+    while f.back[t] >= 0:
+        action = f.action[t]
+        s = f.back[t]
+        if setting.moves[action] < 0:
+            f.waiting[waiting] = f.pred[t]
+            waiting += 1
+        elif setting.moves[action] > 0 and waiting > 0:
+            waiting -= 1
+            s = f.waiting[waiting]
+        f.path[0, n], f.path[1, n] = s, action
+        n += 1
+        t = s
+    for j in range(n // 2):
+        for c in range(2):
+            value = f.path[c, j]
+            f.path[c, j] = f.path[c, n - 1 - j]
+            f.path[c, n - 1 - j] = value
+    return n

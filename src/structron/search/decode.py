@@ -1,0 +1,40 @@
+"""Searching a batch of examples with a finished model."""
+
+from structron.search.beam import derive, search
+from structron.search.frontier import DONE
+
+
+def decode(
+    start,
+    legal,
+    advance,
+    atoms,
+    inputs,
+    anchored,
+    sparse,
+    setting,
+    memory,
+    f,
+    trace,
+    lo,
+    hi,
+    out,
+    out_ptr,
+    lengths,
+    scores,
+    trouble,
+):
+    """Best actions of examples lo … hi - 1: out[out_ptr[e] : out_ptr[e] + lengths[e]]; in trouble says where."""
+    for e in range(lo, hi):
+        end, n = search(
+            start, legal, advance, atoms, inputs, e, anchored, sparse, setting, memory, f, trace, False, 0, False
+        )
+        if end != DONE:
+            trouble[0], trouble[1] = end, n
+            return e
+        length = derive(setting, f, trace.top[n])
+        for j in range(length):
+            out[out_ptr[e] + j] = f.path[1, j]
+        lengths[e] = length
+        scores[e] = trace.best[n]
+    return hi

@@ -1,0 +1,76 @@
+"""Which violation to learn from: the update methods of Huang, Fayong & Guo (2012), section 5, side by side.
+
+A search leaves for every step i = 1 … n the score of the correct prefix gold[i] = w·Φ(x, y[1:i]), the score of the
+best state best[i] = w·Φ(x, B_i[0]), whether the correct prefix is still in the beam (alive[i]) and whether it is the
+best itself (right[i]). An update with the prefixes of length i adds ΔΦ(x, y[1:i], B_i[0]); it is a violation, so that
+the convergence theorem holds, if gold[i] - best[i] ≤ 0. A method is a choice of i, 0 for none: a pure function of the
+trace.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+def standard(best, gold, alive, right, n):
+    """The last step, violation or not (Collins 2002; valid only when the search is exact)."""
+    return 0 if right[n] else n
+
+
+def early(best, gold, alive, right, n):
+    """The first step at which the correct prefix is not in the beam, else the last (Collins & Roark 2004)."""
+    for i in range(1, n + 1):
+        if not alive[i]:
+            return i
+    return 0 if right[n] else n
+
+
+def max_violation(best, gold, alive, right, n):
+    """The step where the correct prefix is beaten by most."""
+    chosen, worst = 0, 0.0
+    for i in range(1, n + 1):
+        if not right[i] and (gold[i] - best[i] < worst or (chosen == 0 and gold[i] - best[i] <= 0)):
+            chosen, worst = i, gold[i] - best[i]
+    return chosen
+
+
+def latest(best, gold, alive, right, n):
+    """The last step that is a violation."""
+    for i in range(n, 0, -1):
+        if not right[i] and gold[i] - best[i] <= 0:
+            return i
+    return 0
+
+
+def hybrid(best, gold, alive, right, n):
+    """The last step if that is a violation, else the early one."""
+    if right[n]:
+        return 0
+    if gold[n] - best[n] <= 0:
+        return n
+    for i in range(1, n + 1):
+        if not alive[i]:
+            return i
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A method, and what it asks of the search."""
+
+    choose: Callable
+    stop_at_fall: bool = False
+    """Nothing after the step at which the correct prefix leaves the beam matters: stop there."""
+    go_on: bool = False
+    """After an update go on from the correct prefix (LaSO)."""
+    valid: bool = True
+    """Every update is a violation."""
+
+
+RULES = {
+    "standard": Rule(standard, valid=False),
+    "early": Rule(early, stop_at_fall=True),
+    "max-violation": Rule(max_violation),
+    "latest": Rule(latest),
+    "hybrid": Rule(hybrid),
+    "laso": Rule(early, stop_at_fall=True, go_on=True),
+}
