@@ -1,4 +1,5 @@
-"""What all tests share: where the real corpora are, and patience with kernels that compile on their first call."""
+"""What all tests share: where the real corpora are, patience with kernels that compile on their first call, and the
+check that every update of a valid rule is a violation."""
 
 import os
 from pathlib import Path
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
+os.environ["STRUCTRON_CHECK"] = "1"
 CORPORA = Path(os.environ.get("STRUCTRON_DATA") or ROOT.parent / "shared" / "data")
 
 settings.register_profile("structron", deadline=None, suppress_health_check=[HealthCheck.too_slow])

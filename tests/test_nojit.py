@@ -8,13 +8,16 @@ import operator
 import numpy as np
 import pytest
 
+import problems
 import structron
 from helpers import random_chain, run_python
+from structron.beam_training import BeamTraining
 from structron.data.toy_english import toy_english
 from structron.features.atoms import atom_values, pack_types, parse_atom
 from structron.kernels import hash_list
 from structron.search.chain import make_work
 from structron.search.margins import decode_with_margins
+from structron.update.violation import RULES
 
 FUNCTIONS = [
     "w",
@@ -84,7 +87,43 @@ def learning() -> str:
     return digest(*found)
 
 
-PARTS = {"hashes": hashes, "atoms": atoms, "searches": searches, "learning": learning}
+def beams() -> str:
+    """A chain and a stack under several beams, with merging and without: actions and scores."""
+    found = []
+    chain = problems.chain_problem(templates=problems.CHAIN_2)
+    for problem, columns in ((chain, [4]), (problems.parser_problem(), [4, 4])):
+        rng = np.random.default_rng(2)
+        model = problems.model_of(problem, problems.random_weights(problem, rng))
+        inputs = problems.inputs_of(problem, problems.random_corpus(rng, problem, 3, 4, columns)[0])
+        for beam, merge in ((1, True), (3, True), (3, False), (None, True)):
+            actions, scores = model.decode(inputs, beam, merge)
+            found += [np.concatenate(actions), np.array(scores)]
+    return digest(*found)
+
+
+def fixing() -> str:
+    """Two passes under every update rule: means and counts."""
+    found = []
+    for problem, columns in ((problems.chain_problem(), [4]), (problems.parser_problem(), [4, 4])):
+        xs, golds = problems.random_corpus(np.random.default_rng(3), problem, 3, 4, columns)
+        for rule in RULES:
+            learner = BeamTraining(problem, problems.inputs_of(problem, xs, golds), 2, rule, check=True)
+            counts = [list(problems.learn_pass(learner, order).values()) for order in ([0, 1, 2], [2, 0, 1])]
+            keys, rows = learner.rows()
+            order = np.lexsort((rows.column, keys[rows.place]))
+            found += [keys[rows.place][order], rows.column[order], rows.weight[order]]
+            found.append(np.array(counts, np.float64))
+    return digest(*found)
+
+
+PARTS = {
+    "hashes": hashes,
+    "atoms": atoms,
+    "searches": searches,
+    "learning": learning,
+    "beams": beams,
+    "fixing": fixing,
+}
 
 
 @pytest.fixture(scope="module")

@@ -10,17 +10,38 @@ from structron._version import __version__
 from structron.errors import StructronError
 
 if TYPE_CHECKING:
+    from structron.beam_learner import BeamLearner
+    from structron.problem import SearchProblem
+    from structron.search.frontier import TAIL
     from structron.tasks.chunker import Chunker
+    from structron.tasks.parser import Parser
+    from structron.tasks.parser_input import Alphabet
     from structron.tasks.storage import load
     from structron.tasks.tagger import Tagger
 
 _WHERE = {
+    "Alphabet": "structron.tasks.parser_input",
+    "BeamLearner": "structron.beam_learner",
+    "SearchProblem": "structron.problem",
+    "TAIL": "structron.search.frontier",
     "Tagger": "structron.tasks.tagger",
     "Chunker": "structron.tasks.chunker",
+    "Parser": "structron.tasks.parser",
     "load": "structron.tasks.storage",
 }
 
-__all__ = ["Chunker", "StructronError", "Tagger", "__version__", "load"]
+__all__ = [
+    "TAIL",
+    "Alphabet",
+    "BeamLearner",
+    "Chunker",
+    "Parser",
+    "SearchProblem",
+    "StructronError",
+    "Tagger",
+    "__version__",
+    "load",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -28,7 +28,7 @@ class BeamModel:
         self.problem, self.keys, self.rows = problem, keys, rows
         self.anchored_keys = np.zeros(0, np.uint64) if anchored_keys is None else anchored_keys
         first = len(self.anchored_keys)
-        heads, self.sparse = pack(keys, rows, first)
+        heads, self.sparse = pack(problem.columns, keys, rows, first)
         self.anchored_table = np.stack([self.anchored_keys, heads], axis=1) if first else NO_ANCHORS.table
         self.number_of = build_table(self.anchored_keys) if first else None
         self.engines: dict[tuple[int | None, bool], Engine] = {}
@@ -126,8 +126,8 @@ def stretches(starts: np.ndarray) -> list[tuple[int, int]]:
     return found
 
 
-def mean_rows(parts: Sequence[tuple[np.ndarray, Row]]) -> tuple[np.ndarray, Row]:
-    """The mean of several sets of rows under keys; weights that are 0 are left out, and keys without weights."""
+def mean_rows(parts: Sequence[tuple[np.ndarray, Row]], least: float = 0.0) -> tuple[np.ndarray, Row]:
+    """The mean of several sets of rows under keys, without weights of at most `least`, and without empty rows."""
     keys, inverse = np.unique(np.concatenate([keys for keys, _ in parts]), return_inverse=True)
     offsets = np.cumsum([0, *(len(keys) for keys, _ in parts)])
     place = np.concatenate([inverse[rows.place + lo] for (_, rows), lo in zip(parts, offsets, strict=False)])
@@ -136,6 +136,7 @@ def mean_rows(parts: Sequence[tuple[np.ndarray, Row]]) -> tuple[np.ndarray, Row]
     width = int(column.max(initial=0)) + 1
     cells, inverse = np.unique(place * width + column, return_inverse=True)
     mean = (np.bincount(inverse, weight, minlength=len(cells)) / len(parts)).astype(np.float32)
-    cells, mean = cells[mean != 0], mean[mean != 0]
+    kept = np.abs(mean) > least
+    cells, mean = cells[kept], mean[kept]
     used, place = np.unique(cells // width, return_inverse=True)
     return keys[used], Row(place, (cells % width).astype(np.int32), mean)

@@ -18,7 +18,7 @@ from structron.problem import POINTERS, SearchProblem, checking, pointer
 from structron.search.engine import NO_ANCHORS, Engine
 from structron.search.frontier import Anchored, Inputs
 from structron.search.scores import CLOCK
-from structron.sparse import CELLS, KEYS, Row, cells_of, grown, make_sparse, reinsert
+from structron.sparse import CELLS, DENSE_ROWS, Row, cells_of, dense_at, grown, make_sparse, reinsert, room
 from structron.update.fixing import (
     EXAMPLES,
     FELL,
@@ -39,7 +39,7 @@ from structron.update.violation import RULES, Rule
 
 CALL_TOKENS = 20_000
 """Tokens learned from in one compiled call; between calls Python shows progress and hears Ctrl-C."""
-FIRST_CELLS = 1 << 22
+FIRST_CELLS, FIRST_DENSE = 1 << 22, 1 << 14
 CHOOSE = types.int64(types.float64[::1], types.float64[::1], types.int64[::1], types.int64[::1], types.int64)
 LEARN = Pointed(learn, *POINTERS.values(), CHOOSE)
 
@@ -65,8 +65,11 @@ class BeamTraining:
         average: str = "mean",
         anchored: Anchored = NO_ANCHORS,
         check: bool | None = None,
+        prune: float = 0.0,
     ):
+        """prune: weights of at most this size are left out of models (not of learning)."""
         self.problem, self.inputs, self.anchored, self.average = problem, inputs, anchored, average
+        self.prune = prune
         self.engine = Engine(problem, beam, merge)
         self.rule, self.update = rule_of(update), update
         self.check = checking() if check is None else check
@@ -74,7 +77,7 @@ class BeamTraining:
         self._start_weights()
 
     def _start_weights(self) -> None:
-        self.sparse = make_sparse(FIRST_CELLS >> 4, FIRST_CELLS)
+        self.sparse = make_sparse(self.problem.columns, FIRST_CELLS >> 4, FIRST_CELLS, FIRST_DENSE)
         if len(self.anchored.table):
             table = self.anchored.table.copy()
             table[:, 1] = 0
@@ -123,13 +126,16 @@ class BeamTraining:
     def _settle(self, example: int) -> None:
         trouble, step = int(self.stats[TROUBLE]), int(self.stats[STEPS])
         self.stats[TROUBLE] = self.stats[STEPS] = 0
-        room = self.engine.room(self.inputs)
+        arrays = self.engine.room(self.inputs)
         if trouble == MORE_WEIGHTS:
-            cells = 4 * self.problem.columns * self.problem.parts.shape[1] * (step if self.rule.go_on else 1)
-            self.sparse = grown(self.sparse, step + int(self.sparse.used[KEYS]), cells + len(self.sparse.column))
-            room.memory.clock[CLOCK] += 1
+            needed = step if self.rule.go_on else 1
+            cells = 4 * needed * self.problem.parts.shape[1] * dense_at(self.sparse.dense.shape[1])
+            have = room(self.sparse)
+            more = (step + have[0], cells + have[1], needed + have[2])
+            self.sparse = grown(self.sparse, *more)
+            arrays.memory.clock[CLOCK] += 1
         else:
-            self.engine.settle(trouble, step, example, room)
+            self.engine.settle(trouble, step, example, arrays)
 
     def counts(self) -> dict[str, Any]:
         """This pass's figures for the progress line and the log."""
@@ -164,6 +170,8 @@ class BeamTraining:
             "table": sparse.table[sparse.table[:, 0] != 0],
             "column": sparse.column[:cells],
             "u": sparse.u[:cells],
+            "dense": sparse.dense[: sparse.used[DENSE_ROWS]],
+            "dense_u": sparse.dense_u[: sparse.used[DENSE_ROWS]],
             "used": sparse.used,
             "anchored": np.ascontiguousarray(self.anchored.table[:, 1]),
             "stats": self.stats,
@@ -176,7 +184,14 @@ class BeamTraining:
                 "the checkpoint was made from other data or options; remove it or train without --resume"
             )
         cells = len(state["column"])
-        self.sparse = make_sparse(max(FIRST_CELLS >> 4, 2 * len(state["table"])), max(FIRST_CELLS, 2 * cells))
+        dense = len(state["dense"])
+        sizes = (
+            max(FIRST_CELLS >> 4, 2 * len(state["table"])),
+            max(FIRST_CELLS, 2 * cells),
+            max(FIRST_DENSE, 2 * dense),
+        )
+        self.sparse = make_sparse(self.problem.columns, *sizes)
+        self.sparse.dense[:dense], self.sparse.dense_u[:dense] = state["dense"], state["dense_u"]
         reinsert(np.ascontiguousarray(state["table"]), self.sparse.table)
         self.sparse.column[:cells], self.sparse.u[:cells] = state["column"], state["u"]
         self.sparse.used[:], self.stats[:] = state["used"], state["stats"]
@@ -200,7 +215,7 @@ class BeamTraining:
         """The model that the mean of the members' weights makes."""
         first = members[0]
         anchored = first.anchored.table[:, 0]
-        keys, rows = mean_rows([member.rows() for member in members])
+        keys, rows = mean_rows([member.rows() for member in members], first.prune)
         if not len(anchored):
             return BeamModel(first.problem, keys, rows)
         order = np.argsort(~np.isin(keys, anchored), kind="stable")

@@ -1,17 +1,18 @@
 """`structron demo`: every task on toy English, from generated files to analysed sentences, and how to do it again."""
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from structron import schemes
 from structron.commands import train
-from structron.commands.corpus import Source, View, labelled_rows, layout
+from structron.commands.corpus import Rows, Source, View, labelled_rows, layout, parses
 from structron.data.toy_english import ToySentence, toy_english, write_conll, write_conllu
 from structron.errors import StructronError, unknown
 from structron.tasks.storage import TASKS, load
@@ -19,9 +20,10 @@ from structron.tasks.storage import TASKS, load
 SPLITS = {"train": (0, 1500), "dev": (1500, 1800), "test": (1800, 2300)}
 LENGTHS = range(7, 15)
 """Of the sentences to show: long enough to be of interest, short enough for a line."""
-SCORES = ("f1", "precision", "recall", "accuracy", "known_accuracy", "unknown_accuracy")
+SCORES = ("f1", "precision", "recall", "accuracy", "known_accuracy", "unknown_accuracy", "las", "uas")
 
 Labels = Sequence[str]
+Arcs = Sequence[tuple[int, str | None]]
 
 
 def show_tags(words: Labels, gold: Labels, guess: Labels) -> Text:
@@ -52,18 +54,59 @@ def show_chunks(words: Labels, gold: Labels, guess: Labels) -> Text:
     return line
 
 
+def show_tree(words: Labels, gold: Arcs, guess: Arcs) -> Text:
+    """The words from top to bottom, hung on their heads; what is wrong is followed by what is right."""
+    picture = Text()
+    for word, branches in _hung(guess, 0, "", ""):
+        (head, relation), (right_head, right) = guess[word - 1], gold[word - 1]
+        picture.append(f"\n      {branches}", "dim")
+        picture.append(f"{words[word - 1]} ")
+        picture.append(str(relation), "green" if (head, relation) == (right_head, right) else "red")
+        if head != right_head:
+            picture.append(f" (not {right} of {words[right_head - 1] if right_head else 'nothing'})", "dim")
+        elif relation != right:
+            picture.append(f" (not {right})", "dim")
+    return picture
+
+
+def _hung(tree: Arcs, head: int, above: str, below: str) -> Iterator[tuple[int, str]]:
+    """The words below a head with the branches that they hang on: those before it, then it, then those after it.
+
+    `above` and `below` are the branches of others that go on past the words before the head and after it.
+    """
+    children = [word for word, (parent, _) in enumerate(tree, 1) if parent == head]
+    left = [word for word in children if word < head]
+    right = [word for word in children if word > head]
+    for word in left:
+        own = "┌─" if word == left[0] else "├─"
+        yield from _branch(tree, word, above + own, above + ("  " if word == left[0] else "│ "), above + "│ ")
+    if head:
+        yield head, ""
+    for word in right:
+        own = ("└─" if word == right[-1] else "├─") if head else ""
+        past = ("  " if word == right[-1] else "│ ") if head else ""
+        yield from _branch(tree, word, below + own, below + ("│ " if head else ""), below + past)
+
+
+def _branch(tree: Arcs, word: int, own: str, above: str, below: str) -> Iterator[tuple[int, str]]:
+    """A word on its branch, with what hangs on it."""
+    for found, branches in _hung(tree, word, above, below):
+        yield found, own if found == word else branches
+
+
 @dataclass(frozen=True, slots=True)
 class Demo:
     """The files that a task is shown on, and how its analyses look."""
 
     ending: str
     write: Callable[[Path, Sequence[ToySentence]], None]
-    show: Callable[[Labels, Labels, Labels], Text]
+    show: Callable[[Labels, Any, Any], Text]
 
 
 DEMOS = {
     "tagger": Demo("conllu", write_conllu, show_tags),
     "chunker": Demo("conll", write_conll, show_chunks),
+    "parser": Demo("conllu", write_conllu, show_tree),
 }
 
 
@@ -100,13 +143,13 @@ def _show(task: str, demo: Demo, corpus: Sequence[ToySentence], folder: Path, co
     labeler = load(model)
     source = Source(files["test"])
     view = View.of(labeler)
-    wanted = (view.word, view.outputs[0])
     sentences = list(labelled_rows(source, view, layout(source, view, labelled=True)))
     guess = labeler.predict(sentences)
     scores = labeler.evaluate(sentences, guess=guess).as_dict()
     found = [f"{name.replace('_', ' ')} [bold]{scores[name]:.2f}[/bold]" for name in SCORES if scores.get(name)]
     console.print("test:", ", ".join(found))
-    words, gold = ([[row[k] for row in rows] for rows in sentences] for k in map(view.columns.index, wanted))
+    words, labels = (_column(sentences, view.columns.index(name)) for name in (view.word, view.outputs[0]))
+    gold = labeler.arcs(sentences) if parses(type(labeler)) else labels
     for k in _worth_showing(gold, guess):
         console.print("  ", demo.show(words[k], gold[k], guess[k]))
     console.print("the same by hand:", style="dim")
@@ -121,7 +164,11 @@ def _show(task: str, demo: Demo, corpus: Sequence[ToySentence], folder: Path, co
     return 0
 
 
-def _worth_showing(gold: Sequence[Labels], guess: Sequence[Labels]) -> list[int]:
+def _column(sentences: Sequence[Rows], place: int) -> list[list[str]]:
+    return [[row[place] for row in rows] for rows in sentences]
+
+
+def _worth_showing(gold: Sequence[Sequence], guess: Sequence[Sequence]) -> list[int]:
     """Two sentences that the model gets right and one, if any, with a mistake in it."""
     right: list[int] = []
     wrong: list[int] = []

@@ -14,6 +14,7 @@ from structron.errors import StructronError, unknown
 from structron.kernels import table_find
 from structron.search.chain import FORBIDDEN, FORCED_OUT
 from structron.search.viterbi import decode
+from structron.tasks.beam_chain import BeamChainModel
 from structron.tasks.chain_model import ChainModel, Prepared
 from structron.tasks.labeler import ChainLabeler
 
@@ -67,11 +68,13 @@ class Decision:
     because: list[Contribution]
 
 
-def heaviest(model: ChainModel, label: str | None = None, top: int = 20) -> Heaviest:
+def heaviest(model: ChainModel | BeamChainModel, label: str | None = None, top: int = 20) -> Heaviest:
     """The heaviest features of every label, and of label pairs and triples; only those for `label` if one is given."""
     if label is not None and label not in model.labels:
         raise unknown("label", label, model.labels)
     columns = [y for y, name in enumerate(model.labels) if label in (None, name)]
+    if isinstance(model, BeamChainModel):
+        return _heaviest_beam(model, columns, top)
     context = [START, *model.labels]
     contexts, first = len(context), model.fixed + len(model.keys)
     plain = model.w[model.fixed : first]
@@ -88,6 +91,21 @@ def heaviest(model: ChainModel, label: str | None = None, top: int = 20) -> Heav
         names = [_before(p, q) for q in context for p in context]
         trigrams = _ranked(model, columns, np.arange(contexts, model.fixed), names, top)
     return Heaviest(labels, transitions, trigrams, _ranked_pairs(model, columns, top))
+
+
+def _heaviest_beam(model: BeamChainModel, columns: list[int], top: int) -> Heaviest:
+    """The same for a model with a beam; templates over labels that Viterbi does not have stand with the pairs."""
+    labels: dict[str, list[Weight]] = {}
+    groups: dict[str, list[Weight]] = {"y[-1]": [], "y[-1]|y[-2]": [], "": []}
+    for y in columns:
+        name = model.labels[y]
+        for template, features in model.heaviest(y, top).items():
+            weights = [Weight(feature, name, weight) for feature, weight in features]
+            if template:
+                groups[template if template in groups else ""] += weights
+            else:
+                labels[name] = weights
+    return Heaviest(labels, *(sorted(found, key=lambda w: -abs(w.weight))[:top] for found in groups.values()))
 
 
 def _largest(weights: np.ndarray, top: int) -> np.ndarray:
@@ -155,6 +173,8 @@ def contributions(model: ChainModel, prepared: Prepared, s: int, labels: Sequenc
 def explain(labeler: ChainLabeler, sentence: Sequence, top: int = 8) -> list[Decision]:
     """For each token its label, the runner-up and the `top` features that decided, those that weighed most first."""
     model, extractor = labeler.model_, labeler.extractor_
+    if isinstance(model, BeamChainModel):
+        raise StructronError("a sentence is explained by exact search only; expected a model without a beam")
     if model.votes is not None:
         raise StructronError("a voted model's decisions have no single reason: many vectors vote; train with mean")
     prepared = extractor.prepare([sentence])

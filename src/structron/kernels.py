@@ -11,15 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import config, njit, typeof, types
+from llvmlite import ir
+from numba import njit, typeof, types
+from numba.core import cgutils
+from numba.core.config import DISABLE_JIT
+from numba.extending import intrinsic
 
 
 def _fingerprint() -> tuple:
     """Name, time and size of every file that holds kernels."""
     package = Path(__file__).parent
-    folders = (package, package / "features", package / "search", package / "update")
+    folders = (package / "features", package / "search", package / "update")
     files = sorted(path for folder in folders for path in folder.glob("*.py"))
-    files.append(package / "tasks" / "transitions.py")
+    files += [package / name for name in ("kernels.py", "sparse.py", "tasks/transitions.py")]
     return tuple((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in files)
 
 
@@ -36,7 +40,7 @@ def compiled(function: Callable, forceinline: bool = False, signature: Any = Non
     cache_file: Any = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
     if hasattr(cache_file, "_source_stamp"):
         cache_file._source_stamp = SOURCES
-    if signature is not None and not config.DISABLE_JIT:
+    if signature is not None and not DISABLE_JIT:
         kernel.compile(signature)
         kernel.disable_compile()
     return kernel
@@ -58,7 +62,7 @@ class Pointed:
         self.kernel: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
-        if config.DISABLE_JIT:
+        if DISABLE_JIT:
             return self.function(*arguments)
         if self.kernel is None:
             functions = [types.FunctionType(signature) for signature in self.pointers]
@@ -67,7 +71,7 @@ class Pointed:
         return self.kernel(*arguments)
 
     def is_cold(self) -> bool:
-        return self.kernel is None and not config.DISABLE_JIT and is_cold(compiled(self.function))
+        return self.kernel is None and not DISABLE_JIT and is_cold(compiled(self.function))
 
 
 def is_cold(kernel: Any) -> bool:
@@ -77,6 +81,31 @@ def is_cold(kernel: Any) -> bool:
         return False
     return not cache_file._load_index()
 
+
+@intrinsic
+def _prefetch(typingctx, array, i, j):
+    """Compiled `prefetch`."""
+
+    def codegen(context, builder, signature, arguments):
+        kind = signature.args[0]
+        view = context.make_array(kind)(context, builder, arguments[0])
+        place = cgutils.get_item_pointer(context, builder, kind, view, list(arguments[1:]), wraparound=False)
+        byte, i32 = ir.IntType(8).as_pointer(), ir.IntType(32)
+        function = builder.module.declare_intrinsic(
+            "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, i32, i32, i32])
+        )
+        builder.call(function, [builder.bitcast(place, byte), i32(0), i32(3), i32(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, i, j), codegen
+
+
+def _stay(array, i, j):
+    """Uncompiled `prefetch`: there is nothing to hurry."""
+
+
+prefetch: Any = _stay if DISABLE_JIT else _prefetch
+"""prefetch(array, i, j): have the cache line of array[i, j] loaded, without waiting for it."""
 
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 SEED = np.uint64(0x2545F4914F6CDD1D)

@@ -17,15 +17,16 @@ raise or keep anything. `check` runs them uncompiled and says which one is wrong
 
 import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numba import config, njit, types
+from numba import njit, types
+from numba.core.config import DISABLE_JIT
 from numba.core.errors import NumbaError
 
 from structron.errors import StructronError
-from structron.features.compose import Composition, compose
+from structron.features.compose import Composition, compose, part_of
 from structron.search.frontier import TAIL
 
 _X, _TABLE, _INT = types.int64[:, ::1], types.int64[::1], types.int64
@@ -46,7 +47,7 @@ GUARD = -(1 << 62) - 1
 
 def pointer(function: Callable, signature: Any, what: str, expected: str) -> Any:
     """A function compiled for one signature, from Numba's cache if it can be."""
-    if config.DISABLE_JIT or hasattr(function, "signatures"):
+    if DISABLE_JIT or hasattr(function, "signatures"):
         return function
     try:
         try:
@@ -63,11 +64,12 @@ class SearchProblem:
 
     actions: their names.   width: integers of a state, TAIL included.   start, legal, advance, atoms: see the module.
     atom_names: {name: number of values} (0: any), or names alone.   templates: texts such as "c0|c1".
-    moves: {action: +1 pushes, -1 pops}.   parts: for every action the columns of weights that its score sums (-1: none),
+    moves: {action: +1 pushes, -1 pops}.   parts: for every action the columns of weights that its score sums (-1: no),
     so that actions can share (labelled transitions: the transition and the label); default: one of its own.
     always: atoms that tell states apart although no template uses them.   table: constants for the functions.
     max_steps: of a derivation, from the number of tokens.   where: column of a state with the token whose numbered
-    features count (chains).
+    features count (chains).   looks_at: the parts of a state that an atom looks at; templates over the same parts share
+    remembered scores (see features/compose.py), so few parts are fast.
     """
 
     def __init__(
@@ -87,6 +89,7 @@ class SearchProblem:
         table: Sequence[int] | np.ndarray = (0,),
         max_steps: Callable[[int], int] = lambda n: 10 * n + 100,
         where: int = -1,
+        looks_at: Callable[[str], Iterable[str]] = part_of,
         name: str = "problem",
     ):
         self.actions, self.width, self.max_steps, self.where, self.name = list(actions), width, max_steps, where, name
@@ -96,7 +99,7 @@ class SearchProblem:
         for what, function in self.functions.items():
             self._check_signature(what, function)
         named = atom_names if isinstance(atom_names, Mapping) else dict.fromkeys(atom_names, 0)
-        self.composition: Composition = compose(named, templates, always)
+        self.composition: Composition = compose(named, templates, always, looks_at)
         self.index = {action: number for number, action in enumerate(self.actions)}
         self.table = np.ascontiguousarray(table, np.int64).reshape(-1)
         self.moves = np.zeros(len(self.actions), np.int64)

@@ -24,6 +24,10 @@ def run(
     if sentence is not None:
         if label is not None:
             raise StructronError("--label and --sentence do not go together: a sentence has the labels it has")
+        if hasattr(estimator, "explain"):
+            steps = estimator.explain(parse_sentence(sentence, View.of(estimator)), top or 8)
+            print(json.dumps(result | {"actions": [*map(asdict, steps)]}) if as_json else "\n".join(map(str, steps)))
+            return
         check_capability("--sentence", estimator.task, MARGINS)
         decisions = explain(estimator, parse_sentence(sentence, View.of(estimator)), top or 8)
         result["tokens"] = [asdict(decision) for decision in decisions]
@@ -38,15 +42,20 @@ def run(
 def parse_sentence(text: str, view: View) -> list[list[str]]:
     """Tokens between spaces; with further columns that the model reads, between slashes, counted from the right.
 
-    `The/DT dog/NN` for word and pos; the word itself may have slashes: `1/2/CD`.
+    `The/DT dog/NN` for word and pos; the word itself may have slashes: `1/2/CD`. A parser that reads more makes do with
+    these two.
     """
     needed = [name for name in view.inputs if name in view.needed]
+    orders = [needed] if view.pos is None else [needed, [view.word, view.pos]]
     rows = []
     for token in text.split():
-        fields = token.rsplit("/", len(needed) - 1) if len(needed) > 1 else [token]
-        if len(fields) != len(needed):
+        for names in orders:
+            fields = token.rsplit("/", len(names) - 1) if len(names) > 1 else [token]
+            if len(fields) == len(names):
+                break
+        else:
             raise StructronError(f"--sentence: token {token!r}; the model reads {'/'.join(needed)}")
-        given = dict(zip(needed, fields, strict=True))
+        given = dict(zip(names, fields, strict=True))
         rows.append([given.get(name, EMPTY) for name in view.inputs])
     if not rows:
         raise StructronError("--sentence: no words; expected some between spaces")

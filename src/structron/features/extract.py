@@ -24,7 +24,7 @@ from structron.features.encode import (
 )
 from structron.features.gazetteer import Gazetteer
 from structron.features.names import Names, template_names
-from structron.features.templates import Template, parse_template
+from structron.features.templates import LABEL, Template, parse_template
 
 Hashes = tuple[np.ndarray, np.ndarray, np.ndarray]
 """(ptr int64[tokens + 1], hashes uint64, values float32: empty when all are 1)"""
@@ -111,6 +111,11 @@ class PreparedTemplates:
         """Their features that are paired with the previous label."""
         return self._hashes(self.paired_arrays, lo, hi)
 
+    def pair_column(self, t: int, lo: int, hi: int) -> Hashes:
+        """The same for one of the paired templates: at most one feature per token."""
+        arrays = self.paired_arrays
+        return self._hashes(arrays._replace(seeds=arrays.seeds[t : t + 1], first=arrays.first[t : t + 2]), lo, hi)
+
     def names(self, keys: np.ndarray, tokens: np.ndarray, paired: bool) -> Names:
         """Readable names of features, each given with a token where it fires."""
         if paired:
@@ -148,8 +153,10 @@ class TemplateExtractor:
         if any(name == label for t in self.templates for name, _ in t.parts):
             raise StructronError(f"templates: {label!r} is the label column and cannot be an input")
         known = [*self.inputs, *self.gazetteers, *self.atoms]
-        self.plain = TemplateSet([t for t in self.templates if not t.pair], known, self.word)
-        self.paired = TemplateSet([t for t in self.templates if t.pair], known, self.word)
+        if LABEL in known and any(t.labels for t in self.templates):
+            raise StructronError(f"column {LABEL!r}: templates call the labels before so; expected another name")
+        self.plain = TemplateSet([t for t in self.templates if not t.labels], known, self.word)
+        self.paired = TemplateSet([t for t in self.templates if t.labels and t.parts], known, self.word)
         self.needed = {self.word, *self.plain.columns, *self.paired.columns}
 
     def _default_templates(self, templates: Sequence[Template]) -> list[Template]:

@@ -1,11 +1,13 @@
 """The template language: which atoms, at which offsets, are combined into one feature.
 
 One template a line: atoms joined by `|`, each `name[offset]`; `&y` at the end pairs the feature with the previous
-label as well as the current one; `#` starts a comment.
+label as well as the current one; `#` starts a comment. `y[-1]` … `y[-8]` are the labels before.
 
     w[0]
     w[-1]|w[0]
     pos[0]|pos[1] &y
+    y[-1]|y[-2]|y[-3]
+    y[-2]|w[0]
 """
 
 import re
@@ -19,19 +21,32 @@ from structron.errors import StructronError
 ATOM = re.compile(r"\s*(?P<name>[^\s\[\]|&#]+)\s*\[\s*(?P<offset>[+-]?\d+)\s*\]\s*$")
 MAX_ATOMS = 8
 MAX_OFFSET = 99
+LABEL = "y"
+MAX_HISTORY = 8
+"""How far back a template can look at labels."""
 KINDS = ("parser-",)
 """Presets whose templates are of another kind than those of chains."""
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Atoms by name and offset; `pair` says that the previous label is part of the feature."""
+    """Atoms by name and offset; `pair` says that the previous label is part of the feature.
+
+    history: the labels before that are part of it (1: the previous one), where they are others than `pair` says.
+    """
 
     parts: tuple[tuple[str, int], ...]
     pair: bool = False
+    history: tuple[int, ...] = ()
+
+    @property
+    def labels(self) -> tuple[int, ...]:
+        """How far back each label before is that the feature looks at."""
+        return (1,) if self.pair else self.history
 
     def __str__(self) -> str:
-        return "|".join(f"{name}[{offset}]" for name, offset in self.parts) + ("&y" if self.pair else "")
+        atoms = [f"{name}[{offset}]" for name, offset in self.parts]
+        return "|".join([*atoms, *(f"{LABEL}[-{k}]" for k in self.history)]) + ("&y" if self.pair else "")
 
 
 def parse_template(text: str, where: str = "template") -> Template:
@@ -39,20 +54,27 @@ def parse_template(text: str, where: str = "template") -> Template:
     body, amp, tail = text.partition("&")
     if amp and tail.strip() != "y":
         raise StructronError(f"{where}: {text.strip()!r}: only '&y' may follow the atoms")
-    parts = []
+    parts: list[tuple[str, int]] = []
+    before: set[int] = {1} if amp else set()
     for piece in body.split("|"):
         found = ATOM.match(piece)
         if not found:
             expected = "expected name[offset] joined by '|', for instance w[-1]|w[0]"
             raise StructronError(f"{where}: {text.strip()!r}: {piece.strip()!r} is not an atom; {expected}")
-        parts.append((found["name"], int(found["offset"])))
-        if abs(parts[-1][1]) > MAX_OFFSET:
-            raise StructronError(
-                f"{where}: {text.strip()!r}: offset {found['offset']}; at most {MAX_OFFSET} is possible"
-            )
+        name, offset = found["name"], int(found["offset"])
+        is_label = name == LABEL and offset < 0
+        farthest = MAX_HISTORY if is_label else MAX_OFFSET
+        if abs(offset) > farthest:
+            raise StructronError(f"{where}: {text.strip()!r}: offset {found['offset']}; at most {farthest} is possible")
+        if is_label:
+            before.add(-offset)
+        else:
+            parts.append((name, offset))
     if len(parts) > MAX_ATOMS:
         raise StructronError(f"{where}: {text.strip()!r}: {len(parts)} atoms; at most {MAX_ATOMS} are possible")
-    return Template(tuple(parts), bool(amp))
+    if parts and before == {1}:
+        return Template(tuple(parts), True)
+    return Template(tuple(parts), False, tuple(sorted(before)))
 
 
 def parse_templates(lines: Iterable[str], where: str = "templates") -> list[Template]:

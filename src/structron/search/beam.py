@@ -17,7 +17,7 @@ The problem's functions are typed pointers: this file is compiled once, whatever
 import numpy as np
 
 from structron.features.compose import combine
-from structron.kernels import SEED, compiled, inlined, mix
+from structron.kernels import compiled, inlined, mix
 from structron.search.frontier import (
     BAD_ACTION,
     BAD_GOLD,
@@ -43,7 +43,7 @@ FINISHED = -1
 def sign(setting, f, t, slot):
     """One number for what tells states apart: the atoms that count, and where and how the top was pushed."""
     signature = setting.features.signature
-    h = combine(f.atoms, slot, signature, 0, signature.shape[0], SEED)
+    h = combine(f.atoms, slot, signature, 0, signature.shape[0], setting.features.salt)
     if setting.stacked:
         h = mix(mix(h, np.uint64(f.begin[t])), np.uint64(f.origin[t] + 1))
     return h
@@ -171,120 +171,90 @@ def search(
         if step > inputs.limit[e] + 1:
             return ENDLESS, step
         here, there = now * (wide + 1), (1 - now) * (wide + 1)
-        correct = np.int64(-2)
-        if learning and step <= gold_steps:
-            # gold's own next state, beside the beam
-            correct = inputs.gold[gold_ptr + step - 1]
-            g = trace.gold_row[step - 1]
-            number = legal(x, table, f.states, g, f.legal)
-            known = False
-            for j in range(min(number, actions)):
-                known = known or f.legal[j] == correct
-            if not known:
-                return BAD_GOLD, step
-            if f.used[0] + 2 > rows:
-                return MORE_ROWS, step
-            if f.used[1] + 2 > lists:
-                return MORE_LISTS, step
-            score_state(
-                setting.features,
-                anchored,
-                sparse,
-                f.atoms,
-                here + wide,
-                token_of(setting, f, g, base, end),
-                memory,
-            )
-            t = f.used[0]
-            f.used[0] += 1
-            arrive(
-                advance,
-                x,
-                table,
-                setting,
-                f,
-                g,
-                f.list_start[g],
-                correct,
-                gain_of(setting, memory, correct),
-                step,
-                True,
-                t,
-            )
-            f.used[1] += setting.moves[correct] > 0
-            trace.gold_row[step], trace.gold[step] = t, f.prefix[t]
-            atoms(x, table, f.states, t, f.atoms[there + wide])
-            f.signature[t] = sign(setting, f, t, there + wide)
-        else:
-            trace.gold_row[step], trace.gold[step] = trace.gold_row[step - 1], trace.gold[step - 1]
-            for c in range(f.atoms.shape[1]):
-                f.atoms[there + wide, c] = f.atoms[here + wide, c]
+        with_gold = learning and step <= gold_steps
+        correct = inputs.gold[gold_ptr + step - 1] if with_gold else np.int64(-2)
+        gold_gain = 0.0
         room = min(k if k == 1 or not setting.merge else 4 * k, f.heap_score.shape[0])
         first_row, first_place = f.used[0], f.used[1]
         while True:
-            # candidates: every legal action of every state in the beam
-            size, order, active = 0, 0, 0
-            for b in range(count):
-                s = f.beam[now, b]
+            # candidates: every legal action of every state in the beam; b = -1 is gold's own state, beside the beam
+            size, order, active, worst = 0, 0, 0, 0.0
+            for b in range(-1 if with_gold else 0, count):
+                s = f.beam[now, b] if b >= 0 else trace.gold_row[step - 1]
                 number = legal(x, table, f.states, s, f.legal)
-                if number == 0:
-                    size = offer(f, size, room, f.prefix[s], order, b, 0, FINISHED, 0.0)
-                    order += 1
-                    continue
                 if number > actions:
                     return BAD_ACTION, step
+                if number == 0 and b >= 0:
+                    size = offer(f, size, room, f.prefix[s], order, b, 0, FINISHED, 0.0)
+                    worst = f.heap_score[0]
+                    order += 1
+                if number < 1 and b >= 0:
+                    continue
+                slot, token = here + b if b >= 0 else here + wide, token_of(setting, f, s, base, end)
+                score_state(setting.features, anchored, sparse, f.atoms, slot, token, memory)
+                if b < 0:
+                    known = False
+                    for j in range(number):
+                        known = known or f.legal[j] == correct
+                    if not known:
+                        return BAD_GOLD, step
+                    gold_gain = gain_of(setting, memory, correct)
+                    continue
                 active += 1
-                score_state(
-                    setting.features,
-                    anchored,
-                    sparse,
-                    f.atoms,
-                    here + b,
-                    token_of(setting, f, s, base, end),
-                    memory,
-                )
+                own, inside, places = f.prefix[s], f.inside[s], f.list_size[s]
                 for j in range(number):
                     action = f.legal[j]
                     if action < 0 or action >= actions:
                         return BAD_ACTION, step
                     gain = gain_of(setting, memory, action)
                     if setting.moves[action] >= 0:
-                        size = offer(f, size, room, f.prefix[s] + gain, order, b, 0, action, gain)
+                        if size < room or own + gain > worst:
+                            size = offer(f, size, room, own + gain, order, b, 0, action, gain)
+                            worst = f.heap_score[0]
                         order += 1
                     else:
-                        if f.list_size[s] == 0:
+                        if places == 0:
                             return BAD_ACTION, step
-                        for place in range(f.list_start[s], f.list_start[s] + f.list_size[s]):
-                            since = f.list_score[place] + f.inside[s] + gain
-                            score = f.prefix[f.list_row[place]] + since
-                            size = offer(f, size, room, score, order, b, place, action, gain)
+                        for place in range(f.list_start[s], f.list_start[s] + places):
+                            score = f.prefix[f.list_row[place]] + (f.list_score[place] + inside + gain)
+                            if size < room or score > worst:
+                                size = offer(f, size, room, score, order, b, place, action, gain)
+                                worst = f.heap_score[0]
                             order += 1
             if size == 0:
                 return DEAD_END, step
             if active == 0 and step > gold_steps:
                 return DONE, step - 1
-            # the k best inequivalent ones
+            # the k best inequivalent ones; c = -1 is gold's own next state
             sort_best_first(f, size)
             found = 0
-            for c in range(size):
+            for c in range(-1 if with_gold else 0, size):
                 if found == k:
                     break
-                b, place, action = f.heap[c, 0], f.heap[c, 1], f.heap[c, 2]
-                s = f.beam[now, b]
-                t = f.used[0]
+                if f.used[0] + 2 > rows:
+                    return MORE_ROWS, step
+                if f.used[1] + 2 > lists:
+                    return MORE_LISTS, step
+                t, slot = f.used[0], there + found if c >= 0 else there + wide
+                if c >= 0:
+                    b, place, action, gain = f.heap[c, 0], f.heap[c, 1], f.heap[c, 2], f.heap_gain[c]
+                    s = f.beam[now, b]
+                else:
+                    b, action, gain, s = wide, correct, gold_gain, trace.gold_row[step - 1]
+                    place = f.list_start[s]
                 if action == FINISHED:
                     t = s
                     for a in range(f.atoms.shape[1]):
-                        f.atoms[there + found, a] = f.atoms[here + b, a]
+                        f.atoms[slot, a] = f.atoms[here + b, a]
                 else:
-                    if t + 2 > rows:
-                        return MORE_ROWS, step
-                    if f.used[1] + 2 > lists:
-                        return MORE_LISTS, step
-                    right = action == correct
-                    arrive(advance, x, table, setting, f, s, place, action, f.heap_gain[c], step, right, t)
-                    atoms(x, table, f.states, t, f.atoms[there + found])
-                    f.signature[t] = sign(setting, f, t, there + found)
+                    arrive(advance, x, table, setting, f, s, place, action, gain, step, action == correct, t)
+                    atoms(x, table, f.states, t, f.atoms[slot])
+                    f.signature[t] = sign(setting, f, t, slot)
+                if c < 0:
+                    trace.gold_row[step], trace.gold[step] = t, f.prefix[t]
+                    f.used[0] += 1
+                    f.used[1] += setting.moves[action] > 0
+                    continue
                 merged = False
                 if setting.merge:
                     for j in range(found):
@@ -310,6 +280,10 @@ def search(
                 return MORE_BEAM, step
             room = min(4 * room, f.heap_score.shape[0])
             f.used[0], f.used[1] = first_row, first_place
+        if not with_gold:
+            trace.gold_row[step], trace.gold[step] = trace.gold_row[step - 1], trace.gold[step - 1]
+            for a in range(f.atoms.shape[1]):
+                f.atoms[there + wide, a] = f.atoms[here + wide, a]
         if found == wide and wide < setting.beam:
             return MORE_BEAM, step
         now, count = 1 - now, found

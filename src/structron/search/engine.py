@@ -61,8 +61,9 @@ class Room:
         self.rows = self.steps = 0
         self.frontier: Frontier
         self.trace: Trace
-        templates = len(engine.problem.composition.texts)
-        self.memory: Memory = make_memory(engine.problem.columns, templates, engine.memory_slots)
+        composition = engine.problem.composition
+        sizes = (len(composition.texts), len(composition.features.group) - 1)
+        self.memory: Memory = make_memory(engine.problem.columns, *sizes, engine.memory_slots)
 
     def fit(self, steps: int) -> None:
         """Room for examples of so many steps."""
@@ -89,7 +90,7 @@ class Room:
 class Engine:
     """A problem under a beam."""
 
-    def __init__(self, problem: SearchProblem, beam: int | None = 8, merge: bool = True, memory_slots: int = 1 << 12):
+    def __init__(self, problem: SearchProblem, beam: int | None = 8, merge: bool = True, memory_slots: int = 1 << 8):
         if beam is not None and beam < 1:
             raise StructronError(f"beam: {beam}; expected at least 1, or inf")
         self.problem, self.memory_slots, self.merge = problem, memory_slots, merge

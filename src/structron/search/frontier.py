@@ -15,6 +15,7 @@ import numpy as np
 
 from structron.errors import StructronError
 from structron.features.compose import Features
+from structron.kernels import aligned_zeros
 
 TAIL = 0
 """The column of a state that belongs to the engine: the row on which the top of its stack was pushed, or -1."""
@@ -58,15 +59,17 @@ class Setting(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Remembered sums of feature groups; see scores.py."""
+    """Remembered sums of feature groups, and working room; see scores.py."""
 
-    key: np.ndarray  # uint64[slots]
-    stamp: np.ndarray  # int64[slots]
-    sums: np.ndarray  # float32[slots, columns]
+    key: np.ndarray  # uint64[groups + 1, slots]: the last group is that of anchored features
+    stamp: np.ndarray  # int64[groups + 1, slots]
+    sums: np.ndarray  # float32[(groups + 1) * slots, columns]
     total: np.ndarray  # float32[columns]
+    place: np.ndarray  # int64[groups + 1]
     keys: np.ndarray  # uint64[templates]
     homes: np.ndarray  # int64[templates]
-    found: np.ndarray  # uint64[templates]
+    heads: np.ndarray  # uint64[templates]
+    owner: np.ndarray  # int64[templates]
     clock: np.ndarray  # int64[1]
 
 
@@ -99,7 +102,9 @@ class Frontier(NamedTuple):
     list_row: np.ndarray
     list_score: np.ndarray  # float64: the score of the push from that predictor
     beam: np.ndarray  # int64[2, width of beam]
-    atoms: np.ndarray  # int64[2 * (width of beam + 1), atoms]: values of the states in the beams; last of each: gold's
+    atoms: (
+        np.ndarray
+    )  # int64[2 * (width of beam + 1), atoms + 1]: of the states in the beams, last of each gold's; the last is 0
     legal: np.ndarray  # int64[actions]
     heap_score: np.ndarray  # float64[candidates]
     heap_order: np.ndarray  # int64[candidates]
@@ -110,16 +115,21 @@ class Frontier(NamedTuple):
     waiting: np.ndarray  # int64[steps + 2]
 
 
-def make_memory(columns: int, templates: int, slots: int = 1 << 12) -> Memory:
-    stride = -(-columns // 8) * 8
+def make_memory(columns: int, templates: int, groups: int, slots: int = 1 << 8) -> Memory:
+    stride = -(-columns // 16) * 16
+    keys, homes, heads, owner = (
+        np.zeros(max(templates, 1), kind) for kind in (np.uint64, np.int64, np.uint64, np.int64)
+    )
     return Memory(
-        np.zeros(slots, np.uint64),
-        np.full(slots, -1, np.int64),
-        np.zeros((slots, stride), np.float32),
+        np.zeros((groups + 1, slots), np.uint64),
+        np.full((groups + 1, slots), -1, np.int64),
+        aligned_zeros(((groups + 1) * slots, stride), np.float32),
         np.zeros(stride, np.float32),
-        np.zeros(max(templates, 1), np.uint64),
-        np.zeros(max(templates, 1), np.int64),
-        np.zeros(max(templates, 1), np.uint64),
+        np.zeros(groups + 1, np.int64),
+        keys,
+        homes,
+        heads,
+        owner,
         np.zeros(1, np.int64),
     )
 
@@ -133,19 +143,24 @@ def make_frontier(rows: int, wide: int, candidates: int, steps: int, width: int,
     """Room for so many states in all, states in a beam, candidates of a step and steps."""
     if rows > MAX_ROWS:
         raise StructronError(f"search: more than {MAX_ROWS} states for one example; expected a narrower --beam")
-    whole = (np.zeros(rows, np.int64) for _ in range(6))
+    back, pred, action, begin, origin, gold = (np.zeros(rows, np.int64) for _ in range(6))
     return Frontier(
         np.zeros((rows, width), np.int64),
         np.zeros(rows),
         np.zeros(rows),
-        *whole,
+        back,
+        pred,
+        action,
+        begin,
+        origin,
+        gold,
         np.zeros(rows, np.uint64),
         np.zeros(rows, np.int64),
         np.zeros(rows, np.int64),
         np.zeros(4 * rows, np.int64),
         np.zeros(4 * rows),
         np.zeros((2, wide), np.int64),
-        np.zeros((2 * (wide + 1), atoms), np.int64),
+        np.zeros((2 * (wide + 1), atoms + 1), np.int64),
         np.zeros(actions, np.int64),
         np.zeros(candidates),
         np.zeros(candidates, np.int64),

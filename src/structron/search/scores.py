@@ -3,78 +3,87 @@
 A score is the sum of the rows of the features that fire. Templates over the same parts of a state form a group
 (features/compose.py), and states that agree on a group's atoms share its sum: it is remembered under their hash until
 the weights change. So what depends on the position alone is computed once per position, however wide the beam.
+
+Weights of real models lie in memory far away, a look-up takes 100 ns or more, and a state has a hundred of them. They
+must not wait for each other: first all places in the table are loaded, then all rows, then all is added up.
 """
 
 import numpy as np
 
 from structron.features.compose import combine, feature_key
-from structron.kernels import SEED, inlined, mix
-from structron.sparse import add_row, find, home
+from structron.kernels import SEED, inlined, mix, prefetch
+from structron.sparse import CLASSES, DENSE, START, add_row, find, home
 
 CLOCK = 0
-"""Place in `clock`: the number of times that the weights have changed; older memories do not count."""
-ANCHOR = np.uint64(0x5851F42D4C957F2D)
+"""Place in `clock`: how often the weights have changed; older memories do not count."""
 
 
 @inlined
-def remembered(memory, key):
-    """The place of a sum in memory, and whether it is there; otherwise the place is cleared for it."""
-    place = np.int64((key ^ (key >> np.uint64(29))) & np.uint64(memory.key.shape[0] - 1))
-    if memory.key[place] == key and memory.stamp[place] == memory.clock[CLOCK]:
-        return place, True
-    memory.key[place] = key
-    memory.stamp[place] = memory.clock[CLOCK]
-    for c in range(memory.sums.shape[1]):
-        memory.sums[place, c] = 0
-    return place, False
+def remembered(memory, g, key):
+    """The place of a sum in memory, and whether it is there; otherwise the place is cleared for it.
 
-
-@inlined
-def sum_group(features, sparse, g, values, row, memory, place):
-    """Add up the rows of a group's features. All homes in the table are loaded first: the misses overlap."""
-    first, last = features.group[g], features.group[g + 1]
-    for t in range(first, last):
-        key = feature_key(features, t, values, row)
-        k = home(sparse.table, key)
-        memory.keys[t - first] = key
-        memory.homes[t - first] = k
-        memory.found[t - first] = sparse.table[k, 0]
-    for j in range(last - first):
-        key = memory.keys[j]
-        if memory.found[j] != 0 and key != 0:
-            k = find(sparse.table, key, memory.homes[j])
-            if k >= 0:
-                add_row(sparse, sparse.table[k, 1], memory.sums, place)
-
-
-@inlined
-def sum_anchored(anchored, sparse, token, memory, place):
-    """Add up the rows of the features that were numbered for a token."""
-    for j in range(anchored.ptr[token], anchored.ptr[token + 1]):
-        head = anchored.table[anchored.numbers[j], 1]
-        if head != 0:
-            add_row(sparse, head, memory.sums, place)
+    Every group has its own part of the memory, so the sums of one state never take each other's place.
+    """
+    slots = memory.key.shape[1]
+    slot = np.int64((key ^ (key >> np.uint64(29))) & np.uint64(slots - 1))
+    place = g * slots + slot
+    known = memory.key[g, slot] == key and memory.stamp[g, slot] == memory.clock[CLOCK]
+    if not known:
+        memory.key[g, slot] = key
+        memory.stamp[g, slot] = memory.clock[CLOCK]
+        for c in range(memory.sums.shape[1]):
+            memory.sums[place, c] = 0
+    return place, known
 
 
 @inlined
 def score_state(features, anchored, sparse, values, row, token, memory):
     """memory.total[column] = the state's score for every column; token: the one it looks at, -1 for none."""
-    total = memory.total
-    columns = memory.sums.shape[1]
+    groups = features.group.shape[0] - 1
+    table, wanted, count = sparse.table, 0, 0
+    for g in range(groups):
+        begin, end = features.group_ptr[g], features.group_ptr[g + 1]
+        key = combine(values, row, features.group_atom, begin, end, features.salt)
+        place, known = remembered(memory, g, key)
+        memory.place[g] = place
+        if not known:
+            for j in range(features.group[g], features.group[g + 1]):
+                key = feature_key(features, features.member[j], values, row)
+                k = home(table, key)
+                memory.keys[wanted] = key
+                memory.homes[wanted] = k
+                prefetch(table, k, 0)
+                memory.owner[wanted] = place
+                wanted += 1
+    for j in range(wanted):
+        key = memory.keys[j]
+        if key != 0:
+            k = find(table, key, memory.homes[j])
+            if k >= 0:
+                head = table[k, 1]
+                if head & CLASSES == DENSE:
+                    prefetch(sparse.dense, np.int64(head >> START), 0)
+                else:
+                    prefetch(sparse.column, np.int64(head >> START), 0)
+                memory.heads[count] = head
+                memory.owner[count] = memory.owner[j]
+                count += 1
+    for j in range(count):
+        add_row(sparse, memory.heads[j], memory.sums, memory.owner[j])
+    memory.place[groups] = -1
+    if token >= 0:
+        place, known = remembered(memory, groups, mix(SEED, np.uint64(token)))
+        memory.place[groups] = place
+        if not known:
+            for j in range(anchored.ptr[token], anchored.ptr[token + 1]):
+                head = anchored.table[anchored.numbers[j], 1]
+                if head != 0:
+                    add_row(sparse, head, memory.sums, place)
+    total, columns = memory.total, memory.sums.shape[1]
     for c in range(columns):
         total[c] = 0
-    if token >= 0:
-        place, known = remembered(memory, mix(ANCHOR, np.uint64(token)))
-        if not known:
-            sum_anchored(anchored, sparse, token, memory, place)
-        for c in range(columns):
-            total[c] += memory.sums[place, c]
-    for g in range(features.group.shape[0] - 1):
-        begin, end = features.group_ptr[g], features.group_ptr[g + 1]
-        place, known = remembered(
-            memory, combine(values, row, features.group_atom, begin, end, mix(SEED, np.uint64(g + 1)))
-        )
-        if not known:
-            sum_group(features, sparse, g, values, row, memory, place)
-        for c in range(columns):
-            total[c] += memory.sums[place, c]
+    for g in range(groups + 1):
+        place = memory.place[g]
+        if place >= 0:
+            for c in range(columns):
+                total[c] += memory.sums[place, c]

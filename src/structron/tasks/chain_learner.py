@@ -6,6 +6,7 @@ features and new labels.
 
 import copy
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -245,7 +246,12 @@ class ChainLearner:
 
     def snapshot(self) -> ChainModel:
         """The model that the weights of this moment make."""
-        return assemble([self])
+        return self.assemble([self])
+
+    @staticmethod
+    def assemble(members: Sequence["ChainLearner"]) -> ChainModel:
+        """The model that the mean of the members' weights makes."""
+        return assemble(members)
 
     def names_of(self, numbered: Numbered, numbers: np.ndarray, paired: bool) -> Names:
         """Names of features: those known before keep theirs, new ones are read off the training data."""

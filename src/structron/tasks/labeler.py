@@ -5,40 +5,36 @@ Parameters stand in `__init__` under their own names; what was learned has a tra
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from structron._version import __version__
-from structron.errors import StructronError, unknown
-from structron.features.extract import ComputedAtom, PreparedTemplates, TemplateExtractor, check_sentences, is_row
-from structron.features.gazetteer import Gazetteer
-from structron.features.templates import load_templates
+from structron.errors import StructronError
+from structron.estimator import Estimator
+from structron.features.extract import ComputedAtom, TemplateExtractor
 from structron.progress import Progress
-from structron.tasks.chain_learner import ChainLearner, Start
+from structron.tasks import chain_setup
+from structron.tasks.beam_chain import BeamChainModel
+from structron.tasks.beam_chain_learner import Search
+from structron.tasks.chain_learner import Start
 from structron.tasks.chain_model import ChainModel, Prepared
-from structron.tasks.committee import Committee
-from structron.tasks.constraints import Neighbours, legal_transitions, make_dictionary
-from structron.train import Options, train
+from structron.tasks.chain_setup import WORD_COLUMNS, default_columns
+from structron.train import train
 
-AVERAGES = ("mean", "none", "voted")
-WORD_COLUMNS = ("word", "form", "w")
 PART = 1000
 """Sentences that a thread labels at a time."""
 
+Model = ChainModel | BeamChainModel
 Sentences = Iterable[Sequence]
 
 
-def default_columns(width: int) -> list[str]:
-    """Names for the columns of a file that nobody named: word, pos, …, label."""
-    middle = ["pos", *(f"column{k}" for k in range(3, width))]
-    return ["word", *middle[: max(width - 2, 0)], "label"][: max(width, 1)]
-
-
-class ChainLabeler:
+class ChainLabeler(Estimator):
     """Learns one label per token with the averaged structured perceptron and exact search (Collins 2002).
+
+    With a beam, or a rule other than the standard one, updates fix violations (Huang, Fayong & Guo 2012).
 
     order: 1 or 2, how many labels before a label can count.   passes: over the training data.
     runs: the model is the mean of so many runs that see the data in different orders (voted: one).
@@ -48,6 +44,9 @@ class ChainLabeler:
     tag_dictionary: words seen that often only get labels they were seen with (0 = off).
     constrain: never give chunk labels in an illegal order.   forbid: further (label, next label) pairs to rule out.
     gazetteers: {TYPE: file, files or Gazetteer}.   atoms: {name: function(sentence, position) -> text}.
+    update: the rule: standard, early, max-violation, latest, hybrid or laso; None: standard, or max-violation if there
+    is a beam.   beam: labellings kept at each token, None: all of them; default: all with standard updates, else 8.
+    merge: labellings that look alike to the templates are one.   check: verify that updates are violations.
     """
 
     task: ClassVar[str] = "labeler"
@@ -55,6 +54,7 @@ class ChainLabeler:
     default_templates: ClassVar[dict[str, str]] = {}
     notes_: list[str]
     scheme_: str | None
+    learner_: Any
     source_: dict[str, str]  # what the command line knows of the training data: their format
 
     def __init__(
@@ -78,11 +78,16 @@ class ChainLabeler:
         atoms: Mapping[str, ComputedAtom] | None = None,
         jobs: int = 1,
         verbose: bool = False,
+        beam: int | str | None = "default",
+        update: str | None = None,
+        merge: bool = True,
+        check: bool | None = None,
     ):
         self.order, self.passes, self.runs, self.average, self.templates = order, passes, runs, average, templates
         self.columns, self.label, self.cutoff, self.seed, self.shuffle = columns, label, cutoff, seed, shuffle
         self.patience, self.tag_dictionary, self.constrain, self.forbid = patience, tag_dictionary, constrain, forbid
         self.gazetteers, self.atoms, self.jobs, self.verbose = gazetteers, atoms, jobs, verbose
+        self.beam, self.update, self.merge, self.check = beam, update, merge, check
 
     # -- training ------------------------------------------------------------------------------------------------
 
@@ -95,7 +100,8 @@ class ChainLabeler:
         progress: Progress | None = None,
     ) -> "ChainLabeler":
         """Learn from labelled sentences; with `dev` the best pass on it is kept."""
-        return self._fit(sentences, dev, None, checkpoint, resume, progress)
+        self._guarded(lambda: self._train(sentences, dev, None, checkpoint, resume, progress))
+        return self
 
     def partial_fit(
         self,
@@ -106,43 +112,35 @@ class ChainLabeler:
         progress: Progress | None = None,
     ) -> "ChainLabeler":
         """Go on learning with more sentences, which may bring new features and new labels."""
-        start = None
+        start: Start | BeamChainModel | None = None
         if hasattr(self, "model_") and self.order != self.model_.order:
             raise StructronError(f"order: {self.order}; expected {self.model_.order}, that of the model to go on from")
-        if hasattr(self, "learner_"):
+        if hasattr(self, "model_") and isinstance(self.model_, BeamChainModel):
+            start = self.model_
+        elif hasattr(self, "learner_"):
             start = self.learner_.as_start()
         elif hasattr(self, "model_"):
             start = Start.of_model(self.model_)
-        return self._fit(sentences, dev, start, checkpoint, resume, progress)
-
-    def _fit(self, *given: Any) -> "ChainLabeler":
-        """Train; a training that fails leaves everything as it was."""
-        before = dict(vars(self))
-        try:
-            return self._train(*given)
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
+        self._guarded(lambda: self._train(sentences, dev, start, checkpoint, resume, progress))
+        return self
 
     def _train(
         self,
         sentences: Sentences,
         dev: Sentences | None,
-        start: Start | None,
+        start: Start | BeamChainModel | None,
         checkpoint: str | Path | None,
         resume: bool,
         progress: Progress | None,
-    ) -> "ChainLabeler":
-        self._check_parameters()
-        folder = Path(checkpoint) if checkpoint else None
-        options = Options(self.passes, self.seed, self.shuffle, self.patience, folder, resume)
+    ) -> None:
+        chain_setup.check_parameters(self)
+        options = self._options(checkpoint, resume)
         if start is None:
             sentences, self.extractor_ = self._make_extractor(iter(sentences))
         prepared = self.extractor_.prepare(sentences, labelled=True, what="training data")
         if not len(prepared.label_ids):
             raise StructronError("training data: no sentences; expected at least one with words")
-        learner = self._make_learner(prepared, start)
+        learner = chain_setup.make_learner(self, prepared, start)
         progress = progress or Progress(show=self.verbose)
         for note in self.notes_:
             progress.note(note)
@@ -151,83 +149,21 @@ class ChainLabeler:
             ready = self.extractor_.prepare(dev, labelled=True, what="dev data")
             gold = spell(ready.label_ids, ready.label_types, ready.starts)
 
-            def score(model: ChainModel) -> float:
+            def score(model: Model) -> float:
                 return self._metric(gold, self._labels(model, ready))
 
         result = train(learner, options, score, progress, self._save_model, self._load_model)
         self.model_, self.history_, self.best_pass_ = result.model, result.history, result.best_pass
         self.stopped_, self.learner_ = result.stopped, learner
         self.signature_ = self._signature()
-        return self
-
-    def _check_parameters(self) -> None:
-        if self.order not in (1, 2):
-            raise unknown("order", self.order, (1, 2))
-        if self.average not in AVERAGES:
-            raise unknown("average", self.average, AVERAGES)
-        for name in ("cutoff", "tag_dictionary"):
-            if getattr(self, name) < 0:
-                raise StructronError(f"{name}: {getattr(self, name)}; expected 0 or more")
-        for name in ("jobs", "runs"):
-            if getattr(self, name) < 1:
-                raise StructronError(f"{name}: {getattr(self, name)}; expected at least 1")
 
     def _make_extractor(self, sentences: Iterator[Sequence]) -> tuple[Iterator[Sequence], TemplateExtractor]:
         """An extractor for tokens like the first one, and the sentences again from the first on."""
-        head: list[Sequence] = []
-        for sentence in sentences:
-            head.append(sentence)
-            check_sentences([sentence], "training data", len(head) - 1)
-            if len(sentence):
-                break
-        else:
-            raise StructronError("training data: no sentences; expected at least one with words")
-        first = head[-1][0]
-        if not is_row(type(first)):
-            raise StructronError(f"training data: a token is {first!r}; expected rows that end in the label")
-        names = list(self.columns) if self.columns else default_columns(len(first))
-        if len(set(names)) < len(names):
-            raise StructronError(f"columns: {', '.join(names)}: a name stands twice")
-        label = self.label or names[-1]
-        if label not in names:
-            raise unknown("label column", label, names)
-        word = next((c for c in WORD_COLUMNS if c in names), names[0])
-        if word == label:
-            raise StructronError(f"columns: {', '.join(names)}: the label cannot be the word; expected word,…,label")
-        source = self.templates
-        if source == "default":
-            source = self._default_templates(names)
-        gazetteers = [_gazetteer(name, given) for name, given in (self.gazetteers or {}).items()]
-        extractor = TemplateExtractor(names, label, load_templates(source), word, gazetteers, self.atoms)
-        return chain(head, sentences), extractor
+        return chain_setup.make_extractor(self, sentences)
 
-    def _default_templates(self, columns: list[str]) -> str:
-        """The preset for these columns: richer where the file has more."""
-        return next(preset for column, preset in self.default_templates.items() if column in (*columns, ""))
-
-    def _make_learner(self, prepared: PreparedTemplates, start: Start | None) -> ChainLearner | Committee:
-        """Number the labels, settle the constraints, number the features."""
-        old = start.labels if start else []
-        labels = [*old, *sorted(set(prepared.label_types) - set(old))]
-        if len(labels) < 2:
-            raise StructronError(f"training data: one label only ({labels[0]}); expected two or more")
-        index = {label: y for y, label in enumerate(labels)}
-        number = np.array([index[label] for label in prepared.label_types], np.int64)
-        gold = number[prepared.label_ids]
-        neighbours = Neighbours(labels, gold, prepared.starts)
-        self.scheme_ = neighbours.scheme(self.scheme_ if start else None) if self._chunks() else None
-        allowed = legal_transitions(labels, self.scheme_ if self.constrain else None, self.forbid)
-        self.notes_ = []
-        if illegal := neighbours.illegal(allowed):
-            self.notes_.append(f"{illegal} forbidden transitions in the training labels, learned from as they are")
-        dictionary = make_dictionary(prepared, gold, len(labels), self.tag_dictionary)
-        if start is not None:
-            dictionary = self.model_.dictionary.merged(dictionary, len(labels))
-        seen = neighbours.seen(allowed)
-        learner = ChainLearner(
-            prepared, gold, labels, self.order, allowed, seen, dictionary, self.cutoff, self.average, start
-        )
-        return learner if self._runs() == 1 else Committee(learner, self.runs)
+    def _search(self) -> Search:
+        """How to search, with what the defaults stand for."""
+        return chain_setup.settle_search(self.beam, self.update, self.merge, self.check)
 
     def _runs(self) -> int:
         """Votes are the vectors of one run."""
@@ -262,13 +198,26 @@ class ChainLabeler:
 
     # -- using ---------------------------------------------------------------------------------------------------
 
-    def _check_fitted(self) -> ChainModel:
-        if not hasattr(self, "model_"):
-            raise StructronError(f"this {type(self).__name__} is not trained yet; call fit first or load a model")
-        return self.model_
+    def is_cold(self) -> bool:
+        """Whether the first prediction has to compile."""
+        from structron.kernels import is_cold
+        from structron.search import engine, viterbi
 
-    def _labels(self, model: ChainModel, prepared: Prepared, jobs: int | None = None) -> list[list[str]]:
-        out, _, _ = model.decode(prepared, self.jobs if jobs is None else jobs)
+        return engine.is_cold() if isinstance(self.model_, BeamChainModel) else is_cold(viterbi.decode)
+
+    def _decode(
+        self, model: Model, prepared: Any, jobs: int, forced: np.ndarray | None = None, margins: bool = False
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Label numbers, scores and margins: a model says how, a labeller how wide to search."""
+        search = self._search()
+        if isinstance(model, BeamChainModel):
+            return model.decode(prepared, jobs, forced, margins, search.beam, search.merge)
+        if search.beam is not None:
+            raise StructronError(f"beam: {search.beam}; expected none: the model was trained with exact search")
+        return model.decode(prepared, jobs, forced, margins)
+
+    def _labels(self, model: Model, prepared: Prepared, jobs: int | None = None) -> list[list[str]]:
+        out, _, _ = self._decode(model, prepared, self.jobs if jobs is None else jobs)
         return spell(out, model.labels, prepared.starts)
 
     def predict(
@@ -291,7 +240,7 @@ class ChainLabeler:
         model = self._check_fitted()
         sentences = sentences if isinstance(sentences, list) else list(sentences)
         jobs = self.jobs if jobs is None else jobs
-        numbers = None if forced is None else self._forced(model, sentences, forced)
+        numbers = None if forced is None else chain_setup.known_labels(model.labels, sentences, forced)
         if jobs <= 1 or len(sentences) <= PART:
             return self._predict(model, sentences, numbers, jobs, margins)
         places = range(0, len(sentences), PART)
@@ -308,26 +257,13 @@ class ChainLabeler:
         return [x for labels, _ in every for x in labels], [x for _, sure in every for x in sure]
 
     def _predict(
-        self, model: ChainModel, sentences: list[Sequence], forced: list[list[int]] | None, jobs: int, margins: bool
+        self, model: Model, sentences: list[Sequence], forced: list[list[int]] | None, jobs: int, margins: bool
     ) -> tuple[list[list[str]], list[list[float]]]:
         """From strings to labels: strings under Python's lock, kernels outside of it, so that threads take turns."""
         prepared = self.extractor_.prepare(sentences)
         fixed = None if forced is None else np.array([y for labels in forced for y in labels], np.int64)
-        out, _, sure = model.decode(prepared, jobs, fixed, margins)
+        out, _, sure = self._decode(model, prepared, jobs, fixed, margins)
         return spell(out, model.labels, prepared.starts), split(sure, prepared.starts) if margins else []
-
-    def _forced(
-        self, model: ChainModel, sentences: list[Sequence], forced: Sequence[Sequence[str | None]]
-    ) -> list[list[int]]:
-        """The numbers of the forced labels, -1 for free."""
-        index: dict[str | None, int] = {label: y for y, label in enumerate(model.labels)}
-        index[None] = -1
-        if [len(labels) for labels in forced] != [len(sentence) for sentence in sentences]:
-            raise StructronError("forced labels: lengths differ from the sentences'; expected one (or None) per token")
-        try:
-            return [[index[label] for label in labels] for labels in forced]
-        except KeyError as error:
-            raise unknown("forced label", error.args[0], model.labels) from None
 
     def evaluate(self, sentences: Sentences, jobs: int | None = None, guess: list[list[str]] | None = None) -> Any:
         """All scores on labelled sentences, or of `guess` for them: `ChunkScores` or `AccuracyScores`."""
@@ -359,7 +295,9 @@ class ChainLabeler:
 
     def _signature(self) -> str:
         """What a score needs to be reproduced."""
-        parts = [f"structron {__version__}", self.task, "update standard", f"search viterbi-{self.order}"]
+        search = self._search()
+        how = str(search) if isinstance(self.model_, BeamChainModel) else f"viterbi-{self.order}"
+        parts = [f"structron {__version__}", self.task, f"update {search.update}", f"search {how}"]
         parts += [f"average {self.average}", f"passes {self.best_pass_}/{self.passes}", f"runs {self._runs()}"]
         features = len(self.model_.keys) + len(self.model_.block_keys)
         parts += [f"cutoff {self.cutoff}", f"seed {self.seed}", f"features {features}"]
@@ -370,13 +308,13 @@ class ChainLabeler:
         self._check_fitted()
         self._save_model(self.model_, Path(path))
 
-    def _save_model(self, model: ChainModel, path: Path) -> None:
+    def _save_model(self, model: Model, path: Path) -> None:
         from structron import modelfile
         from structron.tasks.storage import header_of, tensors_of
 
         modelfile.save(path, header_of(self, model), tensors_of(self, model))
 
-    def _load_model(self, path: Path) -> ChainModel:
+    def _load_model(self, path: Path) -> Model:
         from structron.tasks.storage import load
 
         return load(path, atoms=self.atoms).model_
@@ -393,7 +331,4 @@ def split(flat: np.ndarray, starts: np.ndarray) -> list[list]:
     return [values[lo:hi] for lo, hi in pairwise(starts.tolist())]
 
 
-def _gazetteer(name: str, given: Any) -> Gazetteer:
-    if isinstance(given, Gazetteer):
-        return given
-    return Gazetteer.from_files(name, [given] if isinstance(given, str | Path) else list(given))
+__all__ = ["WORD_COLUMNS", "ChainLabeler", "Model", "default_columns", "spell", "split"]

@@ -2,11 +2,11 @@
 
 rows ──parser_input──▶ x ──shift_reduce──▶ problem ──beam engine──▶ actions ──transitions──▶ heads, relations
                                ▲
-gold heads ──trees.lift──▶ projective ──transitions.oracle──▶ gold actions
+gold heads ──parser_data──▶ projective trees ──transitions.oracle_all──▶ gold actions
 """
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,25 +16,31 @@ from structron._version import __version__
 from structron.beam_model import BeamModel
 from structron.beam_training import BeamTraining, rule_of
 from structron.errors import StructronError, unknown
-from structron.estimator import Estimator
-from structron.features.templates import template_lines
-from structron.io import CONLLU_COLUMNS
+from structron.estimator import AVERAGES, Estimator
+from structron.evaluate import AttachmentScores, attachment_scores
 from structron.problem import SearchProblem
 from structron.progress import Progress
-from structron.search.engine import make_inputs
+from structron.search import engine
 from structron.search.frontier import Inputs
 from structron.tasks import shift_reduce
-from structron.tasks.parser_input import EMPTY, ParserInput, starts_of
+from structron.tasks.parser_data import (
+    Arc,
+    Projective,
+    Roles,
+    Templates,
+    Treebank,
+    make_projective,
+    read_arcs,
+    settle_columns,
+)
+from structron.tasks.parser_explain import Step, explain
+from structron.tasks.parser_input import EMPTY, ParserInput, Sentence, starts_of
 from structron.tasks.transitions import moves, oracle_all, seen_relations, trees_of
 from structron.train import train
-from structron.trees import check_tree, is_projective, lift, unlift
+from structron.trees import unlift
+from structron.update.violation import Rule
 
 NONPROJECTIVE = ("lift", "skip")
-WORDS, TAGS, HEADS, RELATIONS = ("form", "word", "w"), ("upos", "pos"), ("head",), ("deprel", "relation")
-PLAIN_COLUMNS = ["word", "pos", "head", "deprel"]
-
-Arc = tuple[int, str | None]
-Sentence = Sequence[Sequence[str]]
 
 
 class Parser(Estimator):
@@ -51,16 +57,23 @@ class Parser(Estimator):
     """
 
     task: ClassVar[str] = "parser"
-    metric: ClassVar[str] = "uas"
     checks_trees: ClassVar[bool] = True
-    notes_: list[str]
     source_: dict[str, str]
+    notes_: list[str]
+    roles_: Roles
+    relations_: list[str]
+    root_: str | None
+    lifted_: bool
+    templates_: list[str]
+    input_: ParserInput
+    seen_: np.ndarray | None
+    problem_: SearchProblem
 
     def __init__(
         self,
         *,
         beam: int | None = 8,
-        update: str = "max-violation",
+        update: str | Rule = "max-violation",
         merge: bool = True,
         passes: int = 10,
         average: str = "mean",
@@ -95,159 +108,85 @@ class Parser(Estimator):
         progress: Progress | None = None,
     ) -> "Parser":
         """Learn from sentences whose tokens are rows with head and relation; with `dev` the best pass on it is kept."""
-        self._guarded(lambda: self._train(list(sentences), dev, checkpoint, resume, progress))
+        self._guarded(lambda: self._train(sentences, dev, checkpoint, resume, progress))
         return self
 
     def _train(
         self,
-        sentences: list[Sentence],
+        sentences: Iterable[Sentence],
         dev: Iterable[Sentence] | None,
         checkpoint: str | Path | None,
         resume: bool,
         progress: Progress | None,
     ) -> None:
+        rule_of(self.update)
         self._check_parameters()
+        templates = Templates.of(self.templates)
         options = self._options(checkpoint, resume)
-        sentences = [sentence for sentence in sentences if len(sentence)]
-        if not sentences:
+        given = [sentence for sentence in sentences if len(sentence)]
+        if not given:
             raise StructronError("training data: no sentences; expected at least one with words")
-        self._settle_columns(sentences[0][0])
-        self.notes_ = []
-        kept, trees = self._projective(sentences, self.arcs(sentences, "training data"))
-        learner = self._make_learner(kept, trees)
+        self.roles_ = settle_columns(given, self.columns, self.pos, self.labelled)
+        arcs = self.arcs(given, "training data")
+        found = make_projective(given, arcs, self.nonprojective == "skip", self.labelled_)
+        self.lifted_, self.notes_ = found.lifted > 0 and self.labelled_, [found.note] if found.note else []
+        learner = self._make_learner(found, templates)
+        score = None if dev is None else self._dev_score([sentence for sentence in dev if len(sentence)])
         progress = progress or Progress(show=self.verbose)
         for note in self.notes_:
             progress.note(note)
-        score = None
-        if dev is not None:
-            given = [sentence for sentence in dev if len(sentence)]
-            gold, ready = self.arcs(given, "dev data"), self._inputs(given)
-
-            def score(model: BeamModel) -> float:
-                from structron.evaluate import attachment_scores
-
-                return getattr(attachment_scores(gold, self._parse(model, ready, self.jobs)), self.metric_)
-
         result = train(learner, options, score, progress, self._save_model, self._load_model)
         self.model_, self.history_, self.best_pass_ = result.model, result.history, result.best_pass
         self.stopped_ = result.stopped
         self.signature_ = self._signature()
 
     def _check_parameters(self) -> None:
-        rule_of(self.update)
-        self._check_average()
-        if self.beam is not None:
-            self._check_counts(beam=1)
-        self._check_counts(passes=1, cutoff=0, jobs=1)
+        if self.average not in AVERAGES:
+            raise unknown("average", str(self.average), AVERAGES)
+        least = {"beam": 1, "passes": 1, "cutoff": 0, "jobs": 1, "seed": 0, "patience": 0}
+        if self.beam is None:
+            del least["beam"]
+        for name in least:
+            if not isinstance(getattr(self, name), int | np.integer):
+                raise StructronError(f"{name}: {getattr(self, name)!r}; expected a whole number")
+        self._check_counts(**least)
         if self.nonprojective not in NONPROJECTIVE:
             raise unknown("nonprojective", self.nonprojective, NONPROJECTIVE)
 
-    def _settle_columns(self, first: Sequence[str]) -> None:
-        """Which column of a row is what."""
-        if isinstance(first, str) or len(first) < 3:
-            raise StructronError(f"training data: a token is {first!r}; expected rows with word, tag and head at least")
-        width = len(first)
-        names = list(self.columns or (CONLLU_COLUMNS if width == len(CONLLU_COLUMNS) else PLAIN_COLUMNS[:width]))
-        if len(names) != width:
-            raise StructronError(f"training data: {width} columns; expected names for them (columns=…)")
-        self.columns_ = names
-        self.word_ = self._column(names, WORDS, "word")
-        self.tag_ = self._column(names, (self.pos,) if self.pos else TAGS, "part-of-speech")
-        self.head_ = self._column(names, HEADS, "head")
-        self.labelled_ = self.labelled and any(name in names for name in RELATIONS)
-        self.relation_ = self._column(names, RELATIONS, "relation") if self.labelled_ else None
-
-    def _column(self, names: list[str], known: Sequence[str], what: str) -> str:
-        found = next((name for name in known if name in names), None)
-        if found is None:
-            raise StructronError(f"columns: no {what} column ({' or '.join(known)}) among {', '.join(names)}")
-        return found
-
     def arcs(self, sentences: Sequence[Sentence], what: str = "data") -> list[list[Arc]]:
         """The trees that rows hold, checked."""
-        head = self.columns_.index(self.head_)
-        relation = self.columns_.index(self.relation_) if self.relation_ else None
-        found: list[list[Arc]] = []
-        for number, sentence in enumerate(sentences):
-            try:
-                heads = [int(row[head]) for row in sentence]
-            except (ValueError, IndexError) as error:
-                raise StructronError(f"{what}: sentence {number + 1}: no head: {error}; expected numbers") from None
-            if problem := check_tree(heads):
-                word = sentence[problem[0]][0] if len(sentence) else ""
-                raise StructronError(f"{what}: sentence {number + 1}: word {problem[0] + 1} ({word}): {problem[1]}")
-            relations = [None if relation is None else row[relation] for row in sentence]
-            found.append(list(zip(heads, relations, strict=True)))
-        return found
+        return read_arcs(sentences, self.roles_, what)
 
-    def _projective(self, sentences: list[Sentence], arcs: list[list[Arc]]) -> tuple[list[Sentence], list[list[Arc]]]:
-        """Trees that arc-standard can build: crossing arcs lifted, or their sentences left out; counted and said."""
-        kept, trees, lifted, crossing = [], [], 0, 0
-        for sentence, tree in zip(sentences, arcs, strict=True):
-            heads = [head for head, _ in tree]
-            if not is_projective(heads):
-                crossing += 1
-                if self.nonprojective == "skip":
-                    continue
-                new_heads, relations, count = lift(heads, [r for _, r in tree] if self.labelled_ else None)
-                lifted += count
-                tree = list(zip(new_heads, relations or [None] * len(tree), strict=True))
-            kept.append(sentence)
-            trees.append(tree)
-        if crossing:
-            done = "skipped" if self.nonprojective == "skip" else f"learned from with {lifted} words lifted"
-            self.notes_.append(f"{crossing} of {len(sentences)} sentences are non-projective: {done}")
-        if not kept:
-            raise StructronError("training data: all sentences are non-projective; expected --nonprojective lift")
-        return kept, trees
+    def _dev_score(self, sentences: list[Sentence]) -> Any:
+        """The function that scores a model on dev data, which are read and encoded once."""
+        gold = self.arcs(sentences, "dev data")
+        if not gold:
+            raise StructronError("dev data: no sentences; expected at least one with words")
+        if self.labelled_ and all(relation == EMPTY for tree in gold for _, relation in tree):
+            raise StructronError(f"dev data: no relations ({EMPTY} everywhere); expected some, as in the training data")
+        inputs = self._inputs(sentences)
 
-    def _make_learner(self, sentences: list[Sentence], trees: list[list[Arc]]) -> BeamTraining:
-        flat = [arc for tree in trees for arc in tree]
-        roots = Counter(relation for head, relation in flat if head == 0)
-        self.root_ = roots.most_common(1)[0][0] if self.labelled_ else None
-        names = sorted({relation or EMPTY for head, relation in flat if head > 0}) if self.labelled_ else [EMPTY]
-        self.relations_ = names or [EMPTY]
-        self._settle_input(sentences)
-        x = self.input_.learn(sentences, self.cutoff)
-        starts = starts_of(sentences)
-        number = {relation: k for k, relation in enumerate(self.relations_)}
-        heads = np.array([head for head, _ in flat], np.int64)
-        relations = np.array([number.get(relation or EMPTY, 0) if head else 0 for head, relation in flat], np.int64)
-        count = len(self.relations_)
+        def score(model: BeamModel) -> float:
+            return getattr(attachment_scores(gold, self._parse(model, inputs, self.jobs)), self.metric)
+
+        return score
+
+    def _make_learner(self, data: Projective, templates: Templates) -> BeamTraining:
+        """Settle relations, alphabets and the problem, and turn trees into the actions that build them."""
+        bank = Treebank.of(data.trees, self.labelled_)
+        self.relations_, self.root_ = bank.names, bank.root
+        self.templates_, extra = templates.settle(self.roles_, data.sentences)
+        self.input_ = ParserInput(self.columns_, self.word_, self.tag_, extra, self.outputs_)
+        x = self.input_.learn(data.sentences, self.cutoff)
+        count, tags = len(bank.names), self.input_.sizes()["t"]
         self.seen_ = None
         if self.limit_relations and self.labelled_:
-            tags = x[:, 1]
-            self.seen_ = seen_relations(starts, heads, relations, tags, self.input_.sizes()["t"], count)
+            self.seen_ = seen_relations(bank.starts, bank.heads, bank.relations, x[:, 1], tags, count)
         self.problem_ = self._make_problem()
-        actions = oracle_all(starts, heads, relations, count)
-        ptr = 2 * starts - np.arange(len(starts))
-        inputs = make_inputs(self.problem_, x, starts)._replace(gold=actions, gold_ptr=ptr)
+        actions = oracle_all(bank.starts, bank.heads, bank.relations, count)
+        ptr = 2 * bank.starts - np.arange(len(bank.starts))
+        inputs = engine.make_inputs(self.problem_, x, bank.starts)._replace(gold=actions, gold_ptr=ptr)
         return BeamTraining(self.problem_, inputs, self.beam, self.update, self.merge, self.average, check=self.check)
-
-    def _settle_input(self, sentences: list[Sentence]) -> None:
-        """Which templates the data can serve, and the columns they ask for."""
-        given = self.templates
-        is_text = isinstance(given, str | Path)
-        lines = template_lines(given, "parser") if is_text else [str(line) for line in given]
-        attributes = {
-            atom.partition(".")[2]: None
-            for atoms in shift_reduce.read_templates(lines)
-            for atom in atoms
-            if "." in atom
-        }
-        wanted = [name for name in attributes if name not in shift_reduce.RESERVED]
-        used = {self.head_, self.relation_, self.tag_}
-        empty = {
-            name
-            for k, name in enumerate(self.columns_)
-            if name in wanted and all(row[k] == EMPTY for sentence in sentences for row in sentence)
-        }
-        extra = [n for n in ParserInput.possible(self.columns_, self.word_, wanted) if n not in used | empty]
-        if is_text and str(given) in ("default", "huang"):
-            self.templates_ = shift_reduce.usable_templates(lines, ["w", "t", *extra])
-        else:
-            self.templates_ = ["|".join(atoms) for atoms in shift_reduce.read_templates(lines)]
-        self.input_ = ParserInput(self.columns_, self.word_, self.tag_, extra)
 
     def _make_problem(self) -> SearchProblem:
         """Arc-standard with these templates, alphabets and relations."""
@@ -267,13 +206,18 @@ class Parser(Estimator):
             always=["word of q0", "s1.t"],
             table=shift_reduce.make_table(layout, count, self.seen_),
             max_steps=lambda n: 2 * n,
+            looks_at=shift_reduce.looks_at,
             name="parser",
         )
 
     # -- using ---------------------------------------------------------------------------------------------------
 
+    def is_cold(self) -> bool:
+        """Whether the first sentence has to wait for the compiler."""
+        return engine.is_cold()
+
     def _inputs(self, sentences: Sequence[Sentence]) -> Inputs:
-        return make_inputs(self.problem_, self.input_.encode(sentences), starts_of(sentences))
+        return engine.make_inputs(self.problem_, self.input_.encode(sentences), starts_of(sentences))
 
     def _parse(self, model: BeamModel, inputs: Inputs, jobs: int) -> list[list[Arc]]:
         actions, _ = model.decode(inputs, self.beam, self.merge, jobs=jobs)
@@ -282,14 +226,13 @@ class Parser(Estimator):
         names = np.array([*self.relations_, self.root_], dtype=object)
         head_list, relation_list = heads.tolist(), names[relations].tolist()
         found: list[list[Arc]] = []
-        bounds = inputs.starts.tolist()
-        for lo, hi in zip(bounds, bounds[1:], strict=False):
-            own = head_list[lo:hi]
-            if self.labelled_:
-                own, named = unlift(own, relation_list[lo:hi])
-                found.append(list(zip(own, named or [], strict=True)))
-            else:
-                found.append([(head, None) for head in own])
+        for lo, hi in pairwise(inputs.starts.tolist()):
+            own, named = head_list[lo:hi], relation_list[lo:hi]
+            if not self.labelled_:
+                named = [None] * len(own)
+            elif self.lifted_:
+                own, named = unlift(own, named)
+            found.append(list(zip(own, named, strict=True)))
         return found
 
     def predict(self, sentences: Iterable[Sentence], jobs: int | None = None) -> list[list[Arc]]:
@@ -308,30 +251,57 @@ class Parser(Estimator):
             found.append(columns + ([[relation or EMPTY for _, relation in tree]] if self.labelled_ else []))
         return found
 
-    def evaluate(self, sentences: Iterable[Sentence], jobs: int | None = None, guess: Any = None) -> Any:
+    def evaluate(self, sentences: Iterable[Sentence], jobs: int | None = None, guess: Any = None) -> AttachmentScores:
         """All scores on sentences with trees, or of `guess` for them."""
-        from structron.evaluate import attachment_scores
-
         self._check_fitted()
-        given = [sentence for sentence in sentences if len(sentence)]
-        return attachment_scores(self.arcs(given), guess or self.predict(given, jobs))
+        given = list(sentences)
+        return attachment_scores(self.arcs(given), self.predict(given, jobs) if guess is None else guess)
 
     def score(self, sentences: Iterable[Sentence]) -> float:
         """LAS, or UAS of an unlabelled parser."""
-        return getattr(self.evaluate(sentences), self.metric_)
+        return getattr(self.evaluate(sentences), self.metric)
 
     @property
-    def metric_(self) -> str:
-        return "las" if self.labelled_ else "uas"
+    def labelled_(self) -> bool:
+        return self.roles_.relation is not None
+
+    @property
+    def metric(self) -> str:
+        return "las" if (self.labelled_ if hasattr(self, "roles_") else self.labelled) else "uas"
+
+    @property
+    def columns_(self) -> list[str]:
+        return self.roles_.columns
+
+    @property
+    def word_(self) -> str:
+        return self.roles_.word
+
+    @property
+    def tag_(self) -> str:
+        return self.roles_.tag
 
     @property
     def outputs_(self) -> list[str]:
-        return [self.head_, *([self.relation_] if self.relation_ else [])]
+        return self.roles_.outputs
 
     @property
-    def needed_(self) -> set[str]:
-        used = {name for name in self.input_.extra if name in self.columns_}
-        return {self.word_, self.tag_} | used
+    def needed_(self) -> list[str]:
+        """The columns that a sentence to be parsed must have."""
+        return self.input_.read
+
+    # -- looking in ----------------------------------------------------------------------------------------------
+
+    def explain(self, sentence: Sentence, top: int = 8) -> list[Step]:
+        """For each action of the best derivation the runner-up in that state, and the features that decided."""
+        model = self._check_fitted()
+        if not len(sentence):
+            return []
+        inputs = self._inputs([sentence])
+        (actions,), _ = model.decode(inputs, self.beam, self.merge)
+        words = self.input_.columns_of([sentence])[self.word_]
+        spell = self.input_.spell(self.problem_.composition.atoms, self.relations_)
+        return explain(model, inputs.x, actions, words, spell, top)
 
     def inspect_weights(self, label: str | None = None, top: int = 20) -> dict[str, list[tuple[str, float]]]:
         """The heaviest features of every action, or of those whose name or relation is `label`."""
@@ -350,10 +320,15 @@ class Parser(Estimator):
 
     # -- files ---------------------------------------------------------------------------------------------------
 
+    @property
+    def update_name(self) -> str:
+        """The update rule by name; one of a user's own goes by that of its function."""
+        return self.update if isinstance(self.update, str) else self.update.choose.__name__
+
     def _signature(self) -> str:
         beam = "inf" if self.beam is None else self.beam
         search = f"search beam-{beam}{'-dp' if self.merge else ''}"
-        parts = [f"structron {__version__}", self.task, f"update {self.update}", search, f"average {self.average}"]
+        parts = [f"structron {__version__}", self.task, f"update {self.update_name}", search, f"average {self.average}"]
         parts += [f"passes {self.best_pass_}/{self.passes}", f"cutoff {self.cutoff}", f"seed {self.seed}"]
         parts += [f"features {len(self.model_.keys)}", f"actions {len(self.problem_.actions)}"]
         return " | ".join(parts)

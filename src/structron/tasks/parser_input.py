@@ -12,11 +12,13 @@ from itertools import chain, repeat
 import numpy as np
 
 from structron.errors import StructronError
-from structron.features.atoms import atom_text, parse_atom
+from structron.features.atoms import WHOLE, atom_text, parse_atom
 
 UNKNOWN = 1
 FIRST = 2
 EMPTY = "_"
+
+Sentence = Sequence[Sequence[str]]
 
 
 class Alphabet:
@@ -46,48 +48,91 @@ class Alphabet:
 
 
 class ParserInput:
-    """The columns of x: word, tag, and others by the names that templates use."""
+    """The columns of x: word, tag, and others by the names that templates use.
 
-    def __init__(self, columns: Sequence[str], word: str, tag: str, extra: Sequence[str]):
+    `columns` are those of a row; those that are predicted, `outputs`, may be missing in it.
+    """
+
+    def __init__(self, columns: Sequence[str], word: str, tag: str, extra: Sequence[str], outputs: Sequence[str] = ()):
         self.columns, self.word, self.tag = list(columns), word, tag
         self.extra = list(extra)
         self.names = ["w", "t", *extra]
+        self.atoms = [parse_atom(name, self.columns, word) for name in (word, tag, *extra)]
+        self.outputs = list(outputs)
         self.alphabets: list[Alphabet] = []
+
+    @property
+    def read(self) -> list[str]:
+        """The columns that are looked at, in the order of a row."""
+        return [name for name in self.columns if name in {atom.column for atom in self.atoms}]
 
     @staticmethod
     def possible(columns: Sequence[str], word: str, names: Iterable[str]) -> list[str]:
-        """Those of the names that are a column of the file or a function of the word."""
+        """Those of the names that are one of the columns or a function of one."""
         found = []
         for name in names:
             try:
-                parse_atom(name, columns, word)
+                atom = parse_atom(name, columns, word)
             except StructronError:
                 continue
-            found.append(name)
+            if atom.column in columns:
+                found.append(name)
         return found
 
-    def _texts(self, sentences: Sequence[Sequence[Sequence[str]]]) -> list[list[str]]:
-        """For every column of x the texts of all words."""
-        place = {name: k for k, name in enumerate(self.columns)}
+    def _order(self, width: int) -> list[str] | None:
+        """What the columns of a row of this width are; None when the width fits nothing."""
+        without = [name for name in self.columns if name not in self.outputs]
+        heads_only = [name for name in self.columns if name not in self.outputs[1:]]
+        known = (self.columns, without, heads_only, self.columns[:width])
+        return next((names for names in known if len(names) == width and set(self.read) <= set(names)), None)
+
+    def columns_of(self, sentences: Sequence[Sentence]) -> dict[str, list[str]]:
+        """The texts of all words in the columns that are looked at."""
         flat = list(chain.from_iterable(sentences))
-        texts = [[row[place[name]] for row in flat] for name in (self.word, self.tag)]
-        for name in self.extra:
-            if name in place:
-                texts.append([row[place[name]] for row in flat])
-                continue
-            atom = parse_atom(name, self.columns, self.word)
-            source = texts[0] if atom.column == self.word else [row[place[atom.column]] for row in flat]
-            known = {text: atom_text(atom, text) or EMPTY for text in set(source)}
-            texts.append([known[text] for text in source])
+        if not all(map(_is_row, set(map(type, flat)))):
+            raise self._refusal(sentences)
+        orders = {width: self._order(width) for width in set(map(len, flat))}
+        if any(order is None for order in orders.values()):
+            raise self._refusal(sentences)
+        found = {}
+        for name in self.read:
+            places = {width: order.index(name) for width, order in orders.items() if order}
+            column = [row[places[len(row)]] for row in flat]
+            if not all(issubclass(kind, str) for kind in set(map(type, column))):
+                odd = next(text for text in column if not isinstance(text, str))
+                raise StructronError(f"column {name!r}: {odd!r} is no text; expected strings")
+            found[name] = column
+        return found
+
+    def _refusal(self, sentences: Sequence[Sentence]) -> StructronError:
+        """Say which token is no row, or one without a column that is needed."""
+        for number, sentence in enumerate(sentences, 1):
+            for k, row in enumerate(sentence, 1):
+                if not _is_row(type(row)) or self._order(len(row)) is None:
+                    may = f" ({' and '.join(self.outputs)} may be missing)" if self.outputs else ""
+                    expected = f"expected a row of {', '.join(self.columns)}{may}"
+                    return StructronError(f"sentence {number}: word {k} is {row!r}; {expected}")
+        raise AssertionError("all rows are as they should be")
+
+    def _texts(self, sentences: Sequence[Sentence]) -> list[list[str]]:
+        """For every column of x the texts of all words."""
+        columns = self.columns_of(sentences)
+        texts = []
+        for atom in self.atoms:
+            source = columns[atom.column]
+            if atom.kind != WHOLE:
+                known = {text: atom_text(atom, text) or EMPTY for text in set(source)}
+                source = [known[text] for text in source]
+            texts.append(source)
         return texts
 
-    def learn(self, sentences: Sequence[Sequence[Sequence[str]]], cutoff: int) -> np.ndarray:
+    def learn(self, sentences: Sequence[Sentence], cutoff: int) -> np.ndarray:
         """Settle the alphabets on training data and give their x; words seen less often than `cutoff` are unknown."""
         texts = self._texts(sentences)
         self.alphabets = [Alphabet.of(column, cutoff if k == 0 else 1) for k, column in enumerate(texts)]
         return self._encode(texts)
 
-    def encode(self, sentences: Sequence[Sequence[Sequence[str]]]) -> np.ndarray:
+    def encode(self, sentences: Sequence[Sentence]) -> np.ndarray:
         return self._encode(self._texts(sentences))
 
     def _encode(self, texts: list[list[str]]) -> np.ndarray:
@@ -104,6 +149,10 @@ class ParserInput:
         columns = {name: alphabet.names() for name, alphabet in zip(self.names, self.alphabets, strict=True)}
         columns["l"] = ["<none>", "<none>", *relations]
         return {atom: columns[kind] for atom in atoms if (kind := atom.partition(".")[2]) in columns}
+
+
+def _is_row(kind: type) -> bool:
+    return issubclass(kind, Sequence | np.ndarray) and not issubclass(kind, str | bytes)
 
 
 def starts_of(sentences: Sequence[Sequence]) -> np.ndarray:

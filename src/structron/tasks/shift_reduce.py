@@ -331,3 +331,11 @@ def make_table(layout: Layout, relations: int, seen: np.ndarray | None = None) -
             parts += [first + position, found + 1 + side * relations]
             position += len(found)
     return np.concatenate(parts).astype(np.int64)
+
+
+def looks_at(atom: str) -> tuple[str, ...]:
+    """What of a state an atom looks at: a tree of the stack, the buffer. Few groups, so that scores add up fast."""
+    node = atom.partition(".")[0]
+    if node in EXTRA:
+        return {"d": ("s0", "s1"), "dq": ("s0", "q"), "left": ("q",)}[node]
+    return ("q",) if node in BUFFER_NODES else (node[:2],)

@@ -13,13 +13,16 @@ from structron.errors import StructronError, unknown
 from structron.features.extract import ComputedAtom, TemplateExtractor
 from structron.features.gazetteer import Gazetteer
 from structron.features.templates import parse_templates
+from structron.tasks.beam_chain import BeamChainModel
 from structron.tasks.chain_model import ChainModel
 from structron.tasks.chunker import Chunker
-from structron.tasks.labeler import ChainLabeler
+from structron.tasks.labeler import ChainLabeler, Model
+from structron.tasks.parser import Parser
+from structron.tasks.parser_storage import parser_of
 from structron.tasks.tagger import Tagger
 
-TASKS: dict[str, type[ChainLabeler]] = {"tagger": Tagger, "chunker": Chunker}
-NOT_STORED = ("templates", "gazetteers", "atoms", "verbose", "jobs")
+TASKS: dict[str, Any] = {"tagger": Tagger, "chunker": Chunker, "parser": Parser}
+NOT_STORED = ("templates", "gazetteers", "atoms", "verbose", "jobs", "check")
 
 
 def parameters(labeler: ChainLabeler) -> dict[str, Any]:
@@ -28,7 +31,7 @@ def parameters(labeler: ChainLabeler) -> dict[str, Any]:
     return {name: getattr(labeler, name) for name in names}
 
 
-def header_of(labeler: ChainLabeler, model: ChainModel) -> dict[str, Any]:
+def header_of(labeler: ChainLabeler, model: Model) -> dict[str, Any]:
     extractor = labeler.extractor_
     options = {name: value for name, value in parameters(labeler).items() if name not in NOT_STORED}
     options["columns"], options["label"] = extractor.columns, extractor.label
@@ -50,7 +53,7 @@ def header_of(labeler: ChainLabeler, model: ChainModel) -> dict[str, Any]:
     }
 
 
-def tensors_of(labeler: ChainLabeler, model: ChainModel) -> dict[str, np.ndarray]:
+def tensors_of(labeler: ChainLabeler, model: Model) -> dict[str, np.ndarray]:
     tensors = model.tensors()
     for k, gazetteer in enumerate(labeler.extractor_.gazetteers.values()):
         packed = zlib.compress("\n".join(gazetteer.phrases()).encode())
@@ -58,7 +61,7 @@ def tensors_of(labeler: ChainLabeler, model: ChainModel) -> dict[str, np.ndarray
     return tensors
 
 
-def load(path: str | Path, atoms: Mapping[str, ComputedAtom] | None = None, task: str | None = None) -> ChainLabeler:
+def load(path: str | Path, atoms: Mapping[str, ComputedAtom] | None = None, task: str | None = None) -> Any:
     """Read a model file. Functions given as `atoms` in training are code, are not in the file, and are given again."""
     header, tensors = modelfile.load(path)
     found = header.get("task")
@@ -67,6 +70,8 @@ def load(path: str | Path, atoms: Mapping[str, ComputedAtom] | None = None, task
     if found not in list(TASKS):
         raise StructronError(f"{path}: {unknown('task', found, TASKS)}")
     try:
+        if TASKS[found] is Parser:
+            return parser_of(header, tensors)
         missing = set(header["atoms"]) - set(atoms or {})
         if not missing:
             return _labeler(header, tensors, atoms)
@@ -91,7 +96,10 @@ def _labeler(
     if header["word"] not in columns or label not in columns:
         raise ValueError("columns do not fit together")
     labeler.extractor_ = TemplateExtractor(columns, label, templates, header["word"], gazetteers, atoms)
-    labeler.model_ = ChainModel.from_file(header, tensors)
+    beamed = header.get("search") == "beam"
+    labeler.model_ = BeamChainModel.from_file(header, tensors) if beamed else ChainModel.from_file(header, tensors)
+    if beamed and len(header["extra_name_heads"]) != len(labeler.extractor_.paired.templates):
+        raise ValueError("features do not fit the templates")
     labeler.templates, labeler.atoms = header["templates"], atoms
     labeler.gazetteers = {gazetteer.name: gazetteer for gazetteer in gazetteers} or None
     labeler.scheme_, labeler.source_ = header["scheme"], header["source"]

@@ -14,7 +14,7 @@ from structron.kernels import compiled, inlined
 from structron.search.beam import derive, search, token_of
 from structron.search.frontier import DONE
 from structron.search.scores import CLOCK
-from structron.sparse import CELLS, KEYS, cell_of, claim, find, home, touch
+from structron.sparse import CELLS, DENSE_ROWS, KEYS, add, claim, dense_at, find, home, weight_of
 
 TIME, UPDATES, INVALID, EXAMPLES, TOKENS, FELL, FELL_AT, SEARCH_ERRORS, NOT_VIOLATIONS, TROUBLE, STEPS = range(11)
 """Places in `stats`: examples so far; this pass's counts; FELL_AT sums where gold left the beam, as a share of the
@@ -26,45 +26,43 @@ STATS = 11
 
 @inlined
 def _enough(sparse, setting, features):
-    """Whether so many features can get new cells, each in a row that doubles."""
-    cells = features * setting.parts.shape[1] * 4 * setting.columns
+    """Whether so many features can get new cells, each in a row that doubles or becomes dense."""
+    parts = setting.parts.shape[1]
     return (
         sparse.used[KEYS] + features < sparse.table.shape[0] // 2
-        and sparse.used[CELLS] + cells < sparse.column.shape[0]
+        and sparse.used[CELLS] + 4 * features * parts * dense_at(sparse.dense.shape[1]) < sparse.column.shape[0]
+        and sparse.used[DENSE_ROWS] + features < sparse.dense.shape[0]
     )
 
 
 @inlined
-def _add(sparse, table, k, parts, action, amount, time, adding):
+def _add(sparse, table, k, parts, action, amount, time):
     for j in range(parts.shape[1]):
         if parts[action, j] >= 0:
-            cell = touch(sparse, table, k, parts[action, j])
-            if adding:
-                sparse.w[cell, 1] += np.float32(amount)
-                sparse.u[cell] += amount * (time - 1)
+            add(sparse, table, k, parts[action, j], amount, amount * (time - 1))
 
 
 @compiled
 def _add_features(atoms, inputs, e, anchored, sparse, setting, f, row, action, amount, time, adding):
-    """Add `amount` to the features of an action in a state; with adding = False only make their cells.
+    """Add `amount` to the features of an action in a state; with adding = False only make room for them.
 
     Returns False when there may be no room for them, which cannot be when they have been made before.
     """
     base, end = inputs.starts[e], inputs.starts[e + 1]
     features = setting.features
     atoms(inputs.x[base:end], inputs.table, f.states, row, f.atoms[0])
-    for t in range(features.ptr.shape[0] - 1):
+    for t in range(features.hashed.shape[0]):
         if not adding and not _enough(sparse, setting, 1):
             return False
         key = feature_key(features, t, f.atoms, 0)
         if key != 0:
-            _add(sparse, sparse.table, claim(sparse, key), setting.parts, action, amount, time, adding)
+            _add(sparse, sparse.table, claim(sparse, key), setting.parts, action, amount if adding else 0.0, time)
     token = token_of(setting, f, row, base, end)
     if token >= 0:
         for i in range(anchored.ptr[token], anchored.ptr[token + 1]):
             if not adding and not _enough(sparse, setting, 1):
                 return False
-            _add(sparse, anchored.table, anchored.numbers[i], setting.parts, action, amount, time, adding)
+            _add(sparse, anchored.table, anchored.numbers[i], setting.parts, action, amount if adding else 0.0, time)
     return True
 
 
@@ -101,18 +99,18 @@ def score_difference(atoms, inputs, e, anchored, sparse, setting, f, trace, leng
             atoms(inputs.x[base:end], inputs.table, f.states, row, f.atoms[0])
             token = token_of(setting, f, row, base, end)
             count = anchored.ptr[token + 1] - anchored.ptr[token] if token >= 0 else 0
-            for t in range(features.ptr.shape[0] - 1 + count):
+            for t in range(features.hashed.shape[0] + count):
                 table, k = sparse.table, np.int64(-1)
-                if t < features.ptr.shape[0] - 1:
+                if t < features.hashed.shape[0]:
                     key = feature_key(features, t, f.atoms, 0)
                     if key != 0:
                         k = _look_up(sparse, key)
                 else:
                     table = anchored.table
-                    k = np.int64(anchored.numbers[anchored.ptr[token] + t - (features.ptr.shape[0] - 1)])
+                    k = np.int64(anchored.numbers[anchored.ptr[token] + t - (features.hashed.shape[0])])
                 if k >= 0:
                     for p in range(parts.shape[1]):
-                        weight = _weight(sparse, table[k, 1], parts[action, p])
+                        weight = weight_of(sparse, table[k, 1], parts[action, p]) if parts[action, p] >= 0 else 0.0
                         total += weight if side == 0 else -weight
     return total
 
@@ -120,12 +118,6 @@ def score_difference(atoms, inputs, e, anchored, sparse, setting, f, trace, leng
 @compiled
 def _look_up(sparse, key):
     return find(sparse.table, key, home(sparse.table, key))
-
-
-@compiled
-def _weight(sparse, head, column):
-    cell = cell_of(sparse, head, column) if column >= 0 and head != 0 else np.int64(-1)
-    return np.float64(sparse.w[cell, 1]) if cell >= 0 else 0.0
 
 
 def learn(
@@ -194,7 +186,7 @@ def learn(
                 counted = score_difference(atoms, inputs, e, anchored, sparse, setting, f, trace, length, gold_length)
                 if (check > 1 and counted > 0) or abs(counted - margin) > 1e-3 * (1.0 + abs(margin)):
                     stats[NOT_VIOLATIONS] += 1
-            width = setting.features.ptr.shape[0] - 1
+            width = setting.features.hashed.shape[0]
             if anchored.numbers.shape[0] > 0:
                 width += (anchored.ptr[inputs.starts[e + 1]] - anchored.ptr[inputs.starts[e]]) // max(1, gold_steps) + 1
             if first == 0 and not _enough(sparse, setting, 2 * (length + gold_steps) * width):

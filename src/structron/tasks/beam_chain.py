@@ -1,0 +1,226 @@
+"""A chain model that is searched with a beam: what the tokens say is numbered before, labels before are atoms.
+
+It has the face of `ChainModel`, so a labeller need not know which of the two it has. See tasks/chain_problem.py.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from structron.beam_model import BeamModel
+from structron.errors import StructronError
+from structron.features.compose import VALUE_BITS
+from structron.features.extract import Hashes, PreparedTemplates
+from structron.features.index import look_up
+from structron.features.names import Names
+from structron.kernels import build_table
+from structron.problem import SearchProblem
+from structron.search.engine import make_inputs
+from structron.search.frontier import Inputs
+from structron.search.scores import CLOCK
+from structron.tasks.chain_model import TENSORS, Dictionary, check_kinds, for_each, stretches
+from structron.tasks.chain_problem import FIRST_X, FORCED, MASK, look_ahead, make_problem, make_table
+
+START = "<s>"
+LABEL_PART = re.compile(r"(\|?y\[-\d\])+(?==)|&y(?==)")
+"""Where the name of a feature says that it is combined with labels before."""
+
+
+@dataclass
+class BeamChainModel:
+    """Weights, features and constraints of a labeller with a beam."""
+
+    labels: list[str]
+    order: int
+    templates: list[str]  # over labels before, see `label_templates`
+    base: BeamModel
+    allowed: np.ndarray  # bool[P, labels]
+    dictionary: Dictionary
+    extra_keys: list[np.ndarray]  # uint64: for each x[…] what its values stand for
+    names: Names  # of base.anchored_keys
+    extra_names: list[Names]
+    votes: None = None
+
+    @property
+    def keys(self) -> np.ndarray:
+        return self.base.anchored_keys
+
+    @property
+    def block_keys(self) -> np.ndarray:
+        return self.base.keys
+
+    @cached_property
+    def extra_tables(self) -> list[np.ndarray]:
+        return [build_table(keys) for keys in self.extra_keys]
+
+    # -- searching -----------------------------------------------------------------------------------------------
+
+    def decode(
+        self,
+        prepared: PreparedTemplates,
+        jobs: int = 1,
+        forced: np.ndarray | None = None,
+        margins: bool = False,
+        beam: int | None = 8,
+        merge: bool = True,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(label per token, score per sentence, nothing), on several threads if wanted."""
+        if margins:
+            raise StructronError("a model with a beam has no margins: it does not look at every labelling")
+        starts = prepared.starts
+        out, scores = np.zeros(int(starts[-1]), np.int64), np.zeros(len(starts) - 1, np.float32)
+        engine = self.base.engine(beam, merge)
+
+        def run(stretch: tuple[int, int]) -> None:
+            lo, hi = stretch
+            inputs = self.inputs(prepared, lo, hi, forced)
+            anchored = self.base.anchor(prepared.hashes(lo, hi))
+            engine.room(inputs).memory.clock[CLOCK] += 1  # its tokens are not those of the stretch before
+            found, ptr, _, sums = engine.decode(inputs, self.base.sparse, anchored)
+            # a sentence has as many actions as tokens, and engine.decode leaves room for two more
+            own = np.arange(int(inputs.starts[-1])) + np.repeat(ptr[:-1] - inputs.starts[:-1], inputs.limit)
+            out[starts[lo] : starts[hi]] = found[own]
+            scores[lo:hi] = sums
+
+        for_each(run, stretches(starts), jobs)
+        return out, scores, np.zeros(0, np.float32)
+
+    def inputs(self, prepared: PreparedTemplates, lo: int, hi: int, forced: np.ndarray | None = None) -> Inputs:
+        """Sentences lo … hi - 1 for the engine. forced: int[tokens of all sentences], -1 = free."""
+        tokens = slice(int(prepared.starts[lo]), int(prepared.starts[hi]))
+        mask_of = np.zeros(tokens.stop - tokens.start, np.int64)
+        masks, here = self.dictionary.masks, None
+        if self.dictionary.mask.any():
+            place = self.dictionary.find(prepared.word_types)
+            mask_of = np.where(place < 0, 0, self.dictionary.mask[place]).astype(np.int64)[prepared.word_ids[tokens]]
+        if forced is not None:
+            here = forced[tokens]
+            mask_of = np.where(here < 0, mask_of, here + len(masks))
+            masks = np.concatenate([masks, np.eye(len(self.labels), dtype=bool)])
+        starts = prepared.starts[lo : hi + 1] - prepared.starts[lo]
+        tables = enumerate(self.extra_tables)
+        extras = [as_column(look_up(table, prepared.pair_column(c, lo, hi))) for c, table in tables]
+        return encoded(self.base.problem, starts, masks, mask_of, extras, self.allowed, here)
+
+    # -- looking in ----------------------------------------------------------------------------------------------
+
+    def heaviest(self, label: int, top: int) -> dict[str, list[tuple[str, float]]]:
+        """The features with the largest weights for a label: "" those of the tokens alone, others by their template."""
+        rows, first = self.base.rows, len(self.keys)
+        cells = np.flatnonzero(rows.column == label)
+        cells = cells[np.lexsort((cells, -np.abs(rows.weight[cells])))]
+        place = rows.place[cells]
+        plain = cells[place < first][:top]
+        texts = self.names.take(rows.place[plain]).all()
+        found = {"": list(zip(texts, rows.weight[plain].tolist(), strict=True))}
+        others = cells[place >= first]
+        keys = self.block_keys[rows.place[others] - first]
+        number = (keys >> np.uint64(VALUE_BITS)).astype(np.int64) - 1
+        for t, template in enumerate(self.base.problem.composition.texts):
+            best = np.flatnonzero(number == t)[:top]
+            names = map(self.describe, keys[best].tolist())
+            found[template] = list(zip(names, rows.weight[others[best]].tolist(), strict=True))
+        return found
+
+    def describe(self, key: int) -> str:
+        """The name of a feature of labels before: `w[0]=dog,y[-2]=DT,y[-1]=JJ`."""
+        template, values = self.base.problem.composition.values_of(key)
+        if values is None:
+            return f"{template}=#{key:x}"
+        before = [START, *self.labels]
+        named = [f"{atom}={before[value]}" for atom, value in values.items() if atom.startswith("y")]
+        extra = [(int(atom[2:-1]), value) for atom, value in values.items() if atom.startswith("x")]
+        texts = [LABEL_PART.sub("", self.extra_names[c].take(np.array([value])).all()[0], 1) for c, value in extra]
+        return ",".join([*texts, *reversed(named)])
+
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    def header(self) -> dict[str, Any]:
+        return {
+            "search": "beam",
+            "labels": self.labels,
+            "order": self.order,
+            "label_templates": self.templates,
+            "name_heads": self.names.heads,
+            "extra_name_heads": [names.heads for names in self.extra_names],
+        }
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        tensors = self.base.tensors() | self.names.tensors()
+        tensors |= {"allowed": self.allowed, "words": self.dictionary.words}
+        tensors |= {"word_mask": self.dictionary.mask, "masks": self.dictionary.masks}
+        for c, (keys, names) in enumerate(zip(self.extra_keys, self.extra_names, strict=True)):
+            tensors[f"extra_{c}_keys"] = keys
+            tensors |= {f"extra_{c}_{name}": tensor for name, tensor in names.tensors().items()}
+        return tensors
+
+    @classmethod
+    def from_file(cls, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> "BeamChainModel":
+        """Rebuild a model; raises KeyError or ValueError when the parts do not fit together."""
+        labels, order, templates = list(header["labels"]), header["order"], list(header["label_templates"])
+        if order not in (1, 2) or not labels or len(set(labels)) < len(labels) or "y[-1]" not in templates:
+            raise ValueError("labels or order cannot be used")
+        check_kinds(tensors, {name: TENSORS[name] for name in ("allowed", "words", "word_mask", "masks")})
+        dictionary = Dictionary(tensors["words"], tensors["word_mask"], tensors["masks"])
+        fits = (
+            tensors["allowed"].shape == (len(labels) + 1, len(labels))
+            and tensors["allowed"].any(axis=1).all()
+            and dictionary.masks.shape[1:] == (len(labels),)
+            and len(dictionary.masks) > 0
+            and dictionary.masks.any(axis=1).all()
+            and len(dictionary.mask) == len(dictionary.words)
+            and 0 <= dictionary.mask.min(initial=0) <= dictionary.mask.max(initial=0) < len(dictionary.masks)
+        )
+        if not fits:
+            raise ValueError("parts do not fit together")
+        extra_keys, extra_names = [], []
+        for c, heads in enumerate(header["extra_name_heads"]):
+            start = f"extra_{c}_"
+            part = {name.removeprefix(start): tensor for name, tensor in tensors.items() if name.startswith(start)}
+            check_kinds(part, {"keys": (np.uint64, 1)})
+            extra_keys.append(part["keys"])
+            extra_names.append(Names.from_tensors(heads, part))
+        try:
+            problem = make_problem(labels, templates, list(map(len, extra_keys)), tensors["allowed"])
+        except StructronError as error:
+            raise ValueError(error) from None
+        base = BeamModel.from_tensors(problem, tensors)
+        names = Names.from_tensors(header["name_heads"], tensors)
+        if [len(names), *map(len, extra_names)] != [len(base.anchored_keys), *map(len, extra_keys)]:
+            raise ValueError("names do not fit the features")
+        if int((base.keys >> np.uint64(VALUE_BITS)).max(initial=1)) > len(problem.composition.texts):
+            raise ValueError("features do not fit the templates")
+        return cls(labels, order, templates, base, tensors["allowed"], dictionary, extra_keys, names, extra_names)
+
+
+def as_column(hashes: Hashes) -> np.ndarray:
+    """What a template says of each token, as numbers: -1 where it says nothing that is known."""
+    ptr, numbers, _ = hashes
+    column = np.full(len(ptr) - 1, -1, np.int64)
+    column[np.diff(ptr) > 0] = numbers
+    return column
+
+
+def encoded(
+    problem: SearchProblem,
+    starts: np.ndarray,
+    masks: np.ndarray,
+    mask_of: np.ndarray,
+    extras: Sequence[np.ndarray],
+    allowed: np.ndarray,
+    forced: np.ndarray | None = None,
+) -> Inputs:
+    """Sentences as the engine reads them; what labels tokens may have is part of the table."""
+    masks, mask_of = look_ahead(masks, mask_of, allowed, starts)
+    x = np.zeros((len(mask_of), FIRST_X + len(extras)), np.int64)
+    x[:, MASK] = mask_of
+    if forced is not None:
+        x[:, FORCED] = forced >= 0
+    for c, column in enumerate(extras):
+        x[:, FIRST_X + c] = column
+    history = problem.width - FIRST_X
+    return make_inputs(problem, x, starts)._replace(table=make_table(history, len(extras), allowed, masks))

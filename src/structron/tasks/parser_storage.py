@@ -1,0 +1,117 @@
+"""A parser to and from a model file: options and names in the header, alphabets and weights in the tensors, no code."""
+
+import inspect
+import json
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structron import modelfile
+from structron.beam_model import BeamModel
+from structron.features.compose import VALUE_BITS
+from structron.tasks.parser import Parser
+from structron.tasks.parser_data import Roles
+from structron.tasks.parser_input import Alphabet, ParserInput
+
+NOT_STORED = ("self", "templates", "verbose", "jobs", "check")
+
+
+def save(parser: Parser, model: BeamModel, path: Path) -> None:
+    """Write the parser with a model that it has learned, atomically."""
+    modelfile.save(path, header_of(parser), tensors_of(parser, model))
+
+
+def header_of(parser: Parser) -> dict[str, Any]:
+    names = [name for name in inspect.signature(Parser.__init__).parameters if name not in NOT_STORED]
+    given = {name: getattr(parser, name) for name in names}
+    options = {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
+    roles = parser.roles_
+    return {
+        "task": parser.task,
+        "options": options | {"columns": roles.columns, "pos": roles.tag, "update": parser.update_name},
+        "word": roles.word,
+        "head": roles.head,
+        "relation": roles.relation,
+        "relations": parser.relations_,
+        "root": parser.root_,
+        "lifted": parser.lifted_,
+        "templates": parser.templates_,
+        "inputs": parser.input_.extra,
+        "history": getattr(parser, "history_", []),
+        "best_pass": getattr(parser, "best_pass_", 0),
+        "stopped": getattr(parser, "stopped_", ""),
+        "signature": getattr(parser, "signature_", ""),
+        "source": getattr(parser, "source_", {}),
+    }
+
+
+def tensors_of(parser: Parser, model: BeamModel) -> dict[str, np.ndarray]:
+    tensors = model.tensors()
+    for k, alphabet in enumerate(parser.input_.alphabets):
+        tensors[f"alphabet_{k}"] = np.frombuffer(zlib.compress(json.dumps(alphabet.texts).encode()), np.uint8)
+    if parser.seen_ is not None:
+        tensors["seen"] = np.packbits(parser.seen_)
+    return tensors
+
+
+def parser_of(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Parser:
+    """A parser like the one that was saved; raises ValueError or the like where the parts do not fit together."""
+    parser = Parser(**header["options"])
+    parser._check_parameters()
+    columns = _texts(header["options"]["columns"], "columns")
+    relation, root = header["relation"], header["root"]
+    parser.roles_ = Roles(columns, header["word"], header["options"]["pos"], header["head"], relation)
+    parser.relations_, parser.root_ = _texts(header["relations"], "relations"), root
+    if not parser.relations_ or isinstance(relation, str) != isinstance(root, str):
+        raise ValueError("relations do not fit together")
+    parser.lifted_ = bool(header["lifted"])
+    parser.templates = parser.templates_ = _texts(header["templates"], "templates")
+    extra = _texts(header["inputs"], "inputs")
+    parser.input_ = ParserInput(columns, parser.word_, parser.tag_, extra, parser.outputs_)
+    if set(parser.input_.read) & set(parser.outputs_):
+        raise ValueError("inputs do not fit")
+    parser.input_.alphabets = [_alphabet(tensors[f"alphabet_{k}"]) for k in range(len(parser.input_.names))]
+    parser.seen_ = _seen(parser, tensors["seen"]) if "seen" in tensors else None
+    parser.problem_ = parser._make_problem()
+    parser.model_ = _model(parser, tensors)
+    parser.notes_, parser.source_ = [], dict(header["source"])
+    parser.history_, parser.best_pass_ = list(header["history"]), int(header["best_pass"])
+    parser.stopped_, parser.signature_ = str(header["stopped"]), str(header["signature"])
+    return parser
+
+
+def _texts(given: Any, what: str) -> list[str]:
+    """A list of different texts."""
+    if not isinstance(given, list) or not all(isinstance(text, str) for text in given) or len({*given}) < len(given):
+        raise ValueError(f"{what} do not fit")
+    return given
+
+
+def _alphabet(packed: np.ndarray) -> Alphabet:
+    if packed.dtype != np.uint8:
+        raise ValueError("alphabets do not fit")
+    texts: Sequence[str] = _texts(json.loads(zlib.decompress(packed.tobytes())), "alphabets")
+    return Alphabet(texts)
+
+
+def _seen(parser: Parser, packed: np.ndarray) -> np.ndarray:
+    tags, relations = parser.input_.sizes()["t"], len(parser.relations_)
+    size = 2 * tags * tags * relations
+    if packed.dtype != np.uint8 or packed.shape != (-(-size // 8),):
+        raise ValueError("relations of tags do not fit")
+    return np.unpackbits(packed, count=size).astype(np.bool_).reshape(2, tags, tags, relations)
+
+
+def _model(parser: Parser, tensors: dict[str, np.ndarray]) -> BeamModel:
+    """The weights; keys that no template makes, or in another order than the one that they are saved in, are damage."""
+    keys, weight = tensors["keys"], tensors["weight"]
+    if len(tensors["anchored_keys"]) or keys.dtype != np.uint64 or weight.dtype != np.float32:
+        raise ValueError("weights do not fit together")
+    template = (keys >> np.uint64(VALUE_BITS)).astype(np.int64)
+    count = len(parser.problem_.composition.texts)
+    if (keys[1:] <= keys[:-1]).any() or (template < 1).any() or (template > count).any():
+        raise ValueError("features do not fit")
+    return BeamModel.from_tensors(parser.problem_, tensors)

@@ -1,0 +1,521 @@
+"""Small search problems, and slow and obvious versions of what the beam engine does with them.
+
+The problems: chains of order 1 and 2, arc-standard parsing, Figure 1 of Huang, Fayong & Guo (2012). `Space` walks
+through a problem with its functions as they were written: every derivation has a row of its own, nothing is shared or
+merged. On it stand a beam search over lists, the update rules from their table, and a learner that keeps every vector.
+
+    weight keys:   (template, values of its atoms, column)
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from structron.beam_model import BeamModel
+from structron.beam_training import BeamTraining
+from structron.problem import SearchProblem
+from structron.search.engine import make_inputs
+from structron.search.frontier import TAIL, Inputs
+from structron.sparse import Row
+from structron.tasks import shift_reduce
+from structron.tasks.transitions import moves
+
+Weights = dict[tuple[str, tuple[int, ...], int], float]
+Actions = tuple[int, ...]
+
+# -- chains --------------------------------------------------------------------------------------------------------
+
+POSITION, LAST, BEFORE = 1, 2, 3
+CHAIN_1 = ["w", "y1", "w|y1"]
+CHAIN_2 = ["w", "y1", "y2|y1", "w|y2"]
+
+
+def chain_start(x, table, states, s):
+    states[s, 1] = 0
+    states[s, 2] = 0
+    states[s, 3] = 0
+
+
+def chain_legal(x, table, states, s, out):
+    count = 0
+    if states[s, 1] < x.shape[0]:
+        count = table[0]
+        for y in range(count):
+            out[y] = y
+    return count
+
+
+def chain_advance(x, table, states, s, action, t):
+    states[t, 1] = states[s, 1] + 1
+    states[t, 2] = action + 1
+    states[t, 3] = states[s, 2]
+
+
+def chain_atoms(x, table, states, s, out):
+    out[0] = x[states[s, 1], 0] if states[s, 1] < x.shape[0] else -1
+    out[1] = states[s, 2]
+    out[2] = states[s, 3]
+
+
+def chain_problem(
+    labels: int = 3, words: int = 4, templates: Sequence[str] = tuple(CHAIN_1), **more: Any
+) -> SearchProblem:
+    """Labels for the words of a sentence; atoms: the word w, the last label y1, the one before y2 (0: none)."""
+    given = {
+        "start": chain_start,
+        "legal": chain_legal,
+        "advance": chain_advance,
+        "atoms": chain_atoms,
+        "atom_names": {"w": words, "y1": labels + 1, "y2": labels + 1},
+        "always": ["y1"],
+        "table": [labels],
+        "max_steps": lambda n: n,
+        "name": "chain",
+    }
+    return SearchProblem(actions=[f"L{y}" for y in range(labels)], width=4, templates=templates, **(given | more))
+
+
+# -- parsing -------------------------------------------------------------------------------------------------------
+
+HUANG = ["s0.w|s0.t", "s1.w", "s0.t|s1.t|q0.t", "s1.t|s1l.t|s0.t", "s1.t|s1r.t|s0.t", "s0.t|s0l.t|s0r.t", "s2.t|s1.t"]
+"""Some of the paper's templates, closed: what a later state asks of s1 or s2, they ask of s0 or s1 now."""
+
+POOR = ["s0.t|s1.t", "q0.t|s0.t"]
+"""So few that many states look alike, and a merged state has many predictors."""
+
+
+def parser_problem(
+    templates: Sequence[str] = tuple(HUANG),
+    labels: int = 1,
+    words: int = 4,
+    tags: int = 4,
+    always: Sequence[str] = ("word of q0", "s1.t"),
+) -> SearchProblem:
+    """Arc-standard as the parser builds it; words and tags are numbers below these."""
+    layout = shift_reduce.atom_layout([*templates, "s1.t"], ["word", "tag"])
+    sides = [f"{side}:{label}" for side in ("left", "right") for label in range(labels)]
+    return SearchProblem(
+        actions=["shift", *sides],
+        width=shift_reduce.WIDTH,
+        start=shift_reduce.start,
+        legal=shift_reduce.legal,
+        advance=shift_reduce.advance,
+        atoms=shift_reduce.atoms,
+        atom_names=shift_reduce.sizes(layout, {"word": words, "tag": tags}, labels),
+        templates=list(templates),
+        moves=moves(labels).tolist(),
+        always=list(always),
+        table=shift_reduce.make_table(layout, labels),
+        max_steps=lambda n: 2 * n,
+        looks_at=shift_reduce.looks_at,
+        name="parser",
+    )
+
+
+# -- Figure 1 ------------------------------------------------------------------------------------------------------
+
+
+def figure1_legal(x, table, states, s, out):
+    """{N} x {N, V} x {N, V} x {.}"""
+    i = states[s, 1]
+    count = 1
+    if i == x.shape[0]:
+        count = 0
+    elif i == 0:
+        out[0] = 0
+    elif i == x.shape[0] - 1:
+        out[0] = 2
+    else:
+        out[0] = 0
+        out[1] = 1
+        count = 2
+    return count
+
+
+def figure1_atoms(x, table, states, s, out):
+    """nn fires after N, where only the action N has a weight for it; vd after V, where only the full stop has one."""
+    i, last = states[s, 1], states[s, 2]
+    middle = i > 0 and i < x.shape[0] - 1
+    out[0] = 0 if last == 1 and middle else -1
+    out[1] = 0 if last == 2 and i == x.shape[0] - 1 else -1
+    out[2] = last
+
+
+def figure1_problem() -> SearchProblem:
+    """x = fruit flies fly . ; features (#N→N, #V→.) and no others: V has no weights at all."""
+    return SearchProblem(
+        actions=["N", "V", "."],
+        width=4,
+        start=chain_start,
+        legal=figure1_legal,
+        advance=chain_advance,
+        atoms=figure1_atoms,
+        atom_names={"nn": 1, "vd": 1, "y": 4},
+        templates=["nn", "vd"],
+        parts=[[0], [-1], [1]],
+        always=["y"],
+        max_steps=lambda n: n,
+        name="figure 1",
+    )
+
+
+# -- every derivation, without sharing -----------------------------------------------------------------------------
+
+
+class Space:
+    """What can be reached from one input. A derivation is the tuple of its actions."""
+
+    def __init__(self, problem: SearchProblem, x: np.ndarray, rows: int = 1 << 12):
+        self.problem, self.x = problem, np.ascontiguousarray(x, np.int64)
+        self.start, self.legal_into, self.advance, self.atoms = map(problem.plain, problem.functions)
+        self.states = np.zeros((rows, problem.width), np.int64)
+        self.states[0, TAIL] = -1
+        self.start(self.x, problem.table, self.states, 0)
+        self.row: dict[Actions, int] = {(): 0}
+        self.known: dict[Actions, tuple[int, ...]] = {}
+
+    def row_of(self, actions: Actions) -> int:
+        if actions not in self.row:
+            s, t, action = self.row_of(actions[:-1]), len(self.row), actions[-1]
+            if t == len(self.states):
+                self.states = np.concatenate([self.states, np.zeros_like(self.states)])
+            self.advance(self.x, self.problem.table, self.states, s, action, t)
+            below, move = self.states[s, TAIL], self.problem.moves[action]
+            self.states[t, TAIL] = s if move > 0 else self.states[below, TAIL] if move < 0 else below
+            self.row[actions] = t
+        return self.row[actions]
+
+    def legal(self, actions: Actions) -> list[int]:
+        out = np.zeros(len(self.problem.actions), np.int64)
+        count = self.legal_into(self.x, self.problem.table, self.states, self.row_of(actions), out)
+        return out[: max(count, 0)].tolist()
+
+    def values(self, actions: Actions) -> tuple[int, ...]:
+        """The atoms of a state."""
+        if actions not in self.known:
+            out = np.zeros(len(self.problem.composition.atoms), np.int64)
+            self.atoms(self.x, self.problem.table, self.states, self.row_of(actions), out)
+            self.known[actions] = tuple(out.tolist())
+        return self.known[actions]
+
+    def signature(self, actions: Actions) -> tuple[int, ...]:
+        values = self.values(actions)
+        return tuple(values[k] for k in self.problem.composition.features.signature.tolist())
+
+    def features(self, actions: Actions, action: int) -> list[tuple[str, tuple[int, ...], int]]:
+        """The features of taking an action after others."""
+        names = dict(zip(self.problem.composition.atoms, self.values(actions), strict=True))
+        columns = [c for c in self.problem.parts[action].tolist() if c >= 0]
+        found = [(text, tuple(names[a] for a in text.split("|"))) for text in self.problem.composition.texts]
+        return [(text, values, c) for text, values in found if min(values) >= 0 for c in columns]
+
+    def gain(self, weights: Weights, actions: Actions, action: int) -> float:
+        return sum(weights.get(feature, 0.0) for feature in self.features(actions, action))
+
+    def phi(self, actions: Actions) -> Counter:
+        """Φ of a whole derivation."""
+        return Counter(f for i, action in enumerate(actions) for f in self.features(actions[:i], action))
+
+    def score(self, weights: Weights, actions: Actions) -> float:
+        return sum(self.gain(weights, actions[:i], action) for i, action in enumerate(actions))
+
+    def all(self, longest: int = 99, start: Actions = ()) -> Iterator[Actions]:
+        """Every finished derivation, and every one of `longest` actions."""
+        legal = self.legal(start) if len(start) < longest else []
+        if not legal:
+            yield start
+        for action in legal:
+            yield from self.all(longest, (*start, action))
+
+
+# -- beam search over lists ----------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Item:
+    """A state of the beam. `part` are the actions since the top of the stack was pushed, `push` that push."""
+
+    actions: Actions
+    prefix: float = 0.0
+    inside: float = 0.0
+    part: Actions = ()
+    push: tuple[int, int] = (0, -1)  # step and action
+    predictors: tuple[tuple["Item", float], ...] = ()
+    final: bool = False
+
+
+class SlowSearch:
+    """The k best inequivalent of all candidates, step by step; of equal scores the candidate made first is better."""
+
+    def __init__(self, space: Space, weights: Weights, k: float, merge: bool):
+        self.space, self.weights, self.k, self.merge = space, weights, k, merge
+        self.moves = space.problem.moves
+        self.stacked = bool(self.moves.any())
+
+    def key(self, item: Item) -> tuple:
+        return (self.space.signature(item.actions), *(item.push if self.stacked else ()))
+
+    def candidates(self, item: Item) -> Iterator[Item]:
+        legal = self.space.legal(item.actions)
+        item.final = not legal
+        if not legal:
+            yield item
+        for action in legal:
+            gain = self.space.gain(self.weights, item.actions, action)
+            if self.moves[action] < 0:
+                for predictor, pushed in item.predictors:
+                    yield self.pop(item, predictor, pushed, action, gain)
+            elif self.moves[action] > 0:
+                push = (len(item.actions) + 1, action)
+                yield Item((*item.actions, action), item.prefix + gain, 0.0, (), push, ((item, gain),))
+            else:
+                part = (*item.part, action)
+                yield Item(
+                    (*item.actions, action),
+                    item.prefix + gain,
+                    item.inside + gain,
+                    part,
+                    item.push,
+                    item.predictors,
+                )
+
+    def pop(self, item: Item, predictor: Item, pushed: float, action: int, gain: float) -> Item:
+        since, new = pushed + item.inside + gain, (item.push[1], *item.part, action)
+        return Item(
+            predictor.actions + new,
+            predictor.prefix + since,
+            predictor.inside + since,
+            predictor.part + new,
+            predictor.push,
+            predictor.predictors,
+        )
+
+    def step(self, beam: list[Item]) -> list[Item]:
+        found: dict[Any, Item] = {}
+        for item in sorted((c for item in beam for c in self.candidates(item)), key=lambda item: -item.prefix):
+            if len(found) == self.k:
+                break
+            key = self.key(item) if self.merge else len(found)
+            if key not in found:
+                found[key] = item
+            elif self.stacked:
+                old = found[key]
+                have = {id(p) for p, _ in old.predictors}
+                old.predictors += tuple(entry for entry in item.predictors if id(entry[0]) not in have)
+        return list(found.values())
+
+    def alone(self, actions: Sequence[int]) -> Item:
+        """The item of one derivation that met no other."""
+        item = Item(())
+        for action in actions:
+            item = next(c for c in self.candidates(item) if c.actions == (*item.actions, action))
+        return item
+
+    def run(self, steps: int = 0, start: Sequence[int] = ()) -> list[list[Item]]:
+        """The beams after each step until all states are final, and at least so many steps."""
+        beams = [[self.alone(start)]]
+        while len(beams) <= steps or any(self.space.legal(item.actions) for item in beams[-1]):
+            beams.append(self.step(beams[-1]))
+        return beams
+
+
+# -- learning, slowly ----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class SlowTrace:
+    """What the beams say to a rule; place 0 is the start."""
+
+    best: list[float]
+    gold: list[float]
+    alive: list[bool]
+    right: list[bool]
+
+    @property
+    def steps(self) -> range:
+        return range(1, len(self.best))
+
+    def wrong_by(self, i: int) -> float:
+        return self.gold[i] - self.best[i]
+
+
+def slow_rule(name: str, trace: SlowTrace) -> int:
+    """The table "method / step" of the design notes, row by row; 0: no update."""
+    n = len(trace.best) - 1
+    fallen = [i for i in trace.steps if not trace.alive[i]]
+    wrong = [i for i in trace.steps if not trace.right[i]]
+    last = 0 if trace.right[n] else n
+    early = fallen[0] if fallen else last
+    if name == "standard":
+        return last
+    if name in ("early", "laso"):
+        return early
+    if name == "max-violation":
+        return min(wrong, key=trace.wrong_by, default=0)
+    if name == "latest":
+        return max((i for i in wrong if trace.wrong_by(i) <= 0), default=0)
+    assert name == "hybrid"
+    return last if last and trace.wrong_by(n) <= 0 else (early if last else 0)
+
+
+@dataclass
+class SlowLearner:
+    """The violation-fixing perceptron with a dictionary of weights; all vectors are kept for the mean."""
+
+    problem: SearchProblem
+    xs: Sequence[np.ndarray]
+    golds: Sequence[Sequence[int]]
+    rule: str
+    k: float
+    merge: bool = True
+    weights: Weights = field(default_factory=dict)
+    vectors: list[Weights] = field(default_factory=list)
+    counts: dict[str, Any] = field(default_factory=dict)
+    per_example: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.spaces = [Space(self.problem, x) for x in self.xs]
+
+    def run(self, sequence: Sequence[int]) -> None:
+        """One pass."""
+        self.counts = {"updates": 0, "invalid": 0, "examples": 0, "fell_off": 0, "fell_at": [], "search_errors": 0}
+        for e in sequence:
+            before = self.counts["updates"]
+            self.example(e)
+            self.per_example.append(self.counts["updates"] - before)
+            self.counts["examples"] += 1
+            self.vectors.append(dict(self.weights))
+        at = self.counts["fell_at"]
+        self.counts["fell_at"] = round(sum(at) / len(at), 4) if at else None
+
+    def example(self, e: int) -> None:
+        gold, stops = tuple(self.golds[e]), self.rule in ("early", "laso")
+        first, falls = 0, []
+        while True:
+            beams, trace = self.trace(e, first)
+            n = first + len(trace.best) - 1
+            fallen = next((i for i in trace.steps if not trace.alive[i]), 0)
+            if fallen:
+                falls.append((first + fallen) / max(first + fallen if stops else n, len(gold)))
+            chosen = slow_rule(self.rule, trace)
+            if chosen:
+                self.update(e, gold[: first + chosen], beams[chosen][0].actions, trace.wrong_by(chosen))
+            first += chosen
+            if not chosen or self.rule != "laso" or first >= len(gold):
+                break
+        if falls:
+            self.counts["fell_off"] += 1
+            self.counts["fell_at"].append(sum(falls) / len(falls))
+        if not stops and trace.gold[-1] > trace.best[-1]:
+            self.counts["search_errors"] += 1
+
+    def trace(self, e: int, first: int) -> tuple[list[list[Item]], SlowTrace]:
+        gold, space = tuple(self.golds[e]), self.spaces[e]
+        beams = SlowSearch(space, self.weights, self.k, self.merge).run(len(gold) - first, gold[:first])
+        prefixes = [gold[: first + i] for i in range(len(beams))]
+        return beams, SlowTrace(
+            [beam[0].prefix for beam in beams],
+            [space.score(self.weights, prefix) for prefix in prefixes],
+            [any(item.actions == prefix for item in beam) for beam, prefix in zip(beams, prefixes, strict=True)],
+            [beam[0].actions == prefix for beam, prefix in zip(beams, prefixes, strict=True)],
+        )
+
+    def update(self, e: int, y: Actions, z: Actions, margin: float) -> None:
+        self.counts["updates"] += 1
+        self.counts["invalid"] += margin > 0
+        for sign, actions in ((1, y), (-1, z)):
+            for feature, count in self.spaces[e].phi(actions).items():
+                self.weights[feature] = self.weights.get(feature, 0.0) + sign * count
+
+    def mean(self) -> Weights:
+        keys = {key for vector in self.vectors for key in vector}
+        return {key: sum(v.get(key, 0.0) for v in self.vectors) / len(self.vectors) for key in keys}
+
+
+# -- between dictionaries and arrays -------------------------------------------------------------------------------
+
+
+def key_of(problem: SearchProblem, text: str, values: Sequence[int]) -> int:
+    """A template's number in the top nine bits, the values packed below, the first one lowest."""
+    composition, key, place = problem.composition, 0, 0
+    for atom, value in zip(text.split("|"), values, strict=True):
+        key |= value << place
+        place += max(1, (composition.sizes[composition.atoms.index(atom)] - 1).bit_length())
+    assert place <= 55
+    return (composition.texts.index(text) + 1) << 55 | key
+
+
+def random_weights(problem: SearchProblem, rng: np.random.Generator, scale: int = 3) -> Weights:
+    """A whole number for every feature there can be; many are 0, many are equal."""
+    size = dict(zip(problem.composition.atoms, problem.composition.sizes, strict=True))
+    keys = [
+        (text, values, column)
+        for text in problem.composition.texts
+        for values in product(*(range(size[atom]) for atom in text.split("|")))
+        for column in range(problem.columns)
+    ]
+    return dict(zip(keys, rng.integers(-scale, scale + 1, len(keys)).astype(float).tolist(), strict=True))
+
+
+def model_of(problem: SearchProblem, weights: Weights) -> BeamModel:
+    rows: dict[int, list[tuple[int, float]]] = {}
+    for (text, values, column), weight in weights.items():
+        rows.setdefault(key_of(problem, text, values), []).append((column, weight))
+    keys = np.array(list(rows), np.uint64)
+    place = np.repeat(np.arange(len(keys)), [len(row) for row in rows.values()]).astype(np.int64)
+    flat = [cell for row in rows.values() for cell in row]
+    columns, cells = np.array([c for c, _ in flat], np.int32), np.array([w for _, w in flat], np.float32)
+    return BeamModel(problem, keys, Row(place, columns, cells))
+
+
+def weights_in(problem: SearchProblem, keys: np.ndarray, rows: Row) -> Weights:
+    """Weights that are not 0, by name."""
+    found: Weights = {}
+    for place, column, weight in zip(rows.place.tolist(), rows.column.tolist(), rows.weight.tolist(), strict=True):
+        text, _, values = problem.composition.describe(int(keys[place])).partition("=")
+        if weight:
+            found[text, tuple(map(int, values.split("|"))), column] = weight
+    return found
+
+
+def without_zeros(weights: Weights) -> Weights:
+    return {key: weight for key, weight in weights.items() if weight}
+
+
+def inputs_of(problem: SearchProblem, xs: Sequence[np.ndarray], golds: Sequence[Sequence[int]] | None = None) -> Inputs:
+    starts = np.cumsum([0, *map(len, xs)]).astype(np.int64)
+    return make_inputs(problem, list(xs), starts, None if golds is None else [list(gold) for gold in golds])
+
+
+def learn_pass(learner: BeamTraining, sequence: Sequence[int]) -> dict[str, Any]:
+    """One pass in a given order; returns its counts."""
+    order, place = np.array(sequence, np.int64), 0
+    learner.begin_pass()
+    while place < len(order):
+        place = learner.learn(order, place)
+    return learner.counts()
+
+
+def random_corpus(
+    rng: np.random.Generator,
+    problem: SearchProblem,
+    examples: int,
+    longest: int,
+    columns: Sequence[int],
+    gold: Callable[[Space], Actions] | None = None,
+) -> tuple[list[np.ndarray], list[Actions]]:
+    """Inputs of random numbers 1 … size - 1 per column, and random legal derivations as their correct ones."""
+    xs, golds = [], []
+    for _ in range(examples):
+        n = int(rng.integers(1, longest + 1))
+        x = np.stack([rng.integers(1, size, n) for size in columns], axis=1)
+        space, actions = Space(problem, x), ()
+        while gold is None and (legal := space.legal(actions)):
+            actions = (*actions, int(rng.choice(legal)))
+        xs.append(x)
+        golds.append(actions if gold is None else gold(space))
+    return xs, golds

@@ -1,0 +1,139 @@
+"""The programs in examples/ run and say what they promise; so does the one in docs/own-problem.md."""
+
+import importlib.util
+import re
+import runpy
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import structron.data.toy_english
+from conftest import ROOT
+from structron import BeamLearner
+
+EXAMPLES = ROOT / "examples"
+
+
+def module(name: str):
+    """An example as a module; its `main` is not run."""
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+segment_and_tag, noisy_brackets = module("segment_and_tag"), module("noisy_brackets")
+
+
+def test_all_examples_are_here():
+    run = {"quickstart", "own_features", "sklearn_chunking", "segment_and_tag", "noisy_brackets"}
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == run
+    text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    assert all(f"{name}.py" in text for name in run)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("quickstart", r"F1 \d\d\.\d\d on \d+ sentences"),
+        ("own_features", r"templates \+ titles \+ own function +F1 \d\d\.\d\d"),
+        ("sklearn_chunking", r"test F1 \d\d\.\d\d"),
+    ],
+)
+def test_examples_on_toy_english(name, said, tmp_path, monkeypatch, capsys):
+    whole = structron.data.toy_english.toy_english
+    monkeypatch.setattr(structron.data.toy_english, "toy_english", lambda n, seed: whole(max(20, n // 10), seed))
+    if name == "sklearn_chunking":
+        monkeypatch.setattr(structron.data.toy_english, "toy_english", lambda n, seed: whole(n, seed)[: n - 100])
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+    assert re.search(said, capsys.readouterr().out)
+
+
+# -- words and tags from characters ----------------------------------------------------------------------------------
+def test_segmentation(capsys):
+    segment_and_tag.main(size=200)
+    out = capsys.readouterr().out
+    rows = [line.split() for line in out.splitlines()[2:6]]
+    assert [row[:2] for row in rows] == [["1", "early"], ["8", "early"], ["1", "max-violation"], ["8", "max-violation"]]
+    for row in rows:
+        words, joint = float(row[2]), float(row[3])
+        assert 50 < joint <= words <= 100
+    assert all(float(wide[3]) > float(greedy[3]) for greedy, wide in ((rows[0], rows[1]), (rows[2], rows[3])))
+    assert "→" in out
+
+
+def test_words_of_actions():
+    actions = ["B-N", "I", "B-V", "B-N", "I", "I", "END"]
+    assert segment_and_tag.words_of(actions, False) == {(0, 2), (2, 3), (3, 6)}
+    assert segment_and_tag.words_of(actions, True) == {(0, 2, "B-N"), (2, 3, "B-V"), (3, 6, "B-N")}
+    other = ["B-N", "B-N", "B-V", "B-N", "I", "I", "END"]
+    assert segment_and_tag.f1([actions], [other], False) == pytest.approx(100 * 2 * 2 / (3 + 4))
+    assert segment_and_tag.f1([actions], [actions], True) == 100
+
+
+CONLLU = """1	天地	_	NOUN	_	_	0	_	_	_
+2	人	_	VERB	_	_	0	_	_	_
+
+1	人	_	NOUN	_	_	0	_	_	_
+2	天	_	VERB	_	_	0	_	_	_
+
+"""
+
+
+def test_segmentation_of_a_treebank(tmp_path, capsys):
+    (tmp_path / "t.conllu").write_text(CONLLU, encoding="utf-8")
+    segment_and_tag.main([str(tmp_path / "t.conllu")] * 2)
+    assert "2 sentences to learn from, 2 to test on, 2 tags" in capsys.readouterr().out
+
+
+# -- brackets --------------------------------------------------------------------------------------------------------
+def is_nested(text: str) -> bool:
+    stack = []
+    for c in text:
+        if c in "([{":
+            stack.append(c)
+        elif c in ")]}" and (not stack or stack.pop() != "([{"[")]}".index(c)]):
+            return False
+    return not stack
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.1, 0.5, 1.0]))
+@settings(max_examples=50)
+def test_the_actions_repair_what_was_spoilt(seed, noise):
+    rng = Random(seed)
+    text = noisy_brackets.correct_text(rng)
+    assert is_nested(text)
+    spoilt, actions = noisy_brackets.spoil(text, rng, noise)
+    assert noisy_brackets.repaired(spoilt, actions) == text
+    BeamLearner(noisy_brackets.PROBLEM)._read([(noisy_brackets.encode(spoilt), actions)], "")
+
+
+def test_whatever_it_reads_the_repaired_text_is_nested():
+    rng = Random(3)
+    pairs = [noisy_brackets.spoil(noisy_brackets.correct_text(rng), rng, 0.3) for _ in range(30)]
+    encode = noisy_brackets.encode
+    model = BeamLearner(noisy_brackets.PROBLEM, passes=1).fit([(encode(text), actions) for text, actions in pairs])
+    texts = ["".join(rng.choices("([{)]}a1", k=rng.randint(1, 20))) for _ in range(100)]
+    for text, actions in zip(texts, model.predict(map(encode, texts)), strict=True):
+        assert is_nested(noisy_brackets.repaired(text, actions))
+
+
+def test_brackets(capsys):
+    noisy_brackets.main(size=150)
+    lines = capsys.readouterr().out.splitlines()
+    shares = [float(re.search(r"([\d.]+) % repaired", line)[1]) for line in lines[1:4]]
+    assert lines[0].startswith("150 texts to learn from, 75 to test on")
+    assert shares[0] < min(shares[1:])
+
+
+# -- the guide -------------------------------------------------------------------------------------------------------
+def test_the_guide_prints_what_it_says(tmp_path, monkeypatch, capsys):
+    text = (ROOT / "docs" / "own-problem.md").read_text(encoding="utf-8")
+    code, said = (re.search(rf"```{kind}\n(.*?)```", text, re.S)[1] for kind in ("python", "text"))
+    (tmp_path / "thermostat.py").write_text(code, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(tmp_path / "thermostat.py"), run_name="__main__")
+    assert capsys.readouterr().out == said

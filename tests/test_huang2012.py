@@ -1,0 +1,290 @@
+"""The experiment of Huang, Fayong & Guo (2012): Figure 1, what is read off training runs, what it prints and writes."""
+
+import contextlib
+import io
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from structron.commands.experiment import papers
+from structron.data.toy_english import toy_english, write_conll, write_conllu
+from structron.errors import StructronError
+from structron.experiments import huang2012
+from structron.experiments.huang2012_figures import Line, draw
+from structron.experiments.huang2012_loop import iterate, loop_table
+from structron.experiments.huang2012_parsing import EWT, WSJ, Parsing, parsing_tables, time_share
+from structron.experiments.huang2012_runs import METHODS, Report, Run, Scale
+from structron.experiments.huang2012_tagging import Tagging, hide_rare, tagging_tables, templates
+
+PNG = b"\x89PNG\r\n"
+TINY = Scale(
+    sentences=40,
+    dev_sentences=20,
+    tagging_beams=(1, 4),
+    tagging_passes=(2, 2),
+    parsing_beams=(1, 8),
+    parsing_passes={WSJ: (3, 2), EWT: (3, 2)},
+    unmerged_beams={WSJ: (8,), EWT: (8,)},
+    tagging_sentences=60,
+)
+
+
+def test_is_a_paper_and_its_helpers_are_none():
+    assert "huang2012" in papers()
+    assert not any("_" in name for name in papers())
+
+
+# -- Figure 1 ------------------------------------------------------------------------------------------------------
+
+
+def test_figure_1_is_the_papers():
+    """z, ΔΦ, w·ΔΦ, valid, new w: the four rows that the paper prints, and the loop that it says comes after them."""
+    found = [(r["z"], r["delta"], r["product"], r["valid"], r["w"]) for r in iterate(1, "standard", 8)]
+    assert found[:4] == [
+        ("NNN.", (-1, 1), 0, True, (-1, 1)),
+        ("NVN.", (1, 1), 0, True, (0, 2)),
+        ("NNN.", (-1, 1), 2, False, (-1, 3)),
+        ("NVN.", (1, 1), 2, False, (0, 4)),
+    ]
+    assert [row[0] for row in found] == ["NNN.", "NVN."] * 4
+    assert found[-1][-1] == (0, 8)
+
+
+@pytest.mark.parametrize(("beam", "update"), [(None, "standard"), (2, "early")])
+def test_figure_1_ends_where_the_search_is_exact_or_updates_are_valid(beam, update):
+    found = iterate(beam, update)
+    assert [record["updated"] for record in found] == [True, True, False]
+    assert all(record["valid"] for record in found)
+    assert found[-1]["z"] == "NNV."
+
+
+def test_figure_1_validity_is_the_sign_of_the_product():
+    table, results = loop_table()
+    for records in results.values():
+        assert all(record["valid"] == (record["product"] <= 0) for record in records)
+    assert [row[0] for row in table.rows if row[0]] == list(results)
+    assert "(-1, +1)" in table.plain()
+
+
+# -- what is read off a run ----------------------------------------------------------------------------------------
+
+
+def made_run(method: str, dev: list[float], seconds: list[float], invalid: list[int], **more) -> Run:
+    """Ten updates a pass."""
+    history = [
+        {"dev": d, "seconds": s, "updates": 10, "invalid": k} for d, s, k in zip(dev, seconds, invalid, strict=True)
+    ]
+    given = {"beam": 8, "merge": True, "test": 80.0} | more
+    return Run(method, given["beam"], given["merge"], history, given["test"])
+
+
+def test_best_pass_time_and_invalid_shares():
+    run = made_run("standard", [80.0, 82.5, 82.5, 81.0], [1.0, 2.0, 4.0, 8.0], [1, 2, 3, 4])
+    assert (run.best, run.best_pass, run.best_seconds) == (82.5, 2, 3.0)
+    assert (run.first_pass(80.0), run.seconds_to(80.0)) == (1, 1.0)
+    assert (run.first_pass(82.6), run.seconds_to(82.6)) == (None, None)
+    assert run.progress == ([1.0, 3.0, 7.0, 15.0], [80.0, 82.5, 82.5, 81.0])
+    assert run.invalid == [10.0, 20.0, 30.0, 40.0]
+    assert run.late_invalid == 40.0
+    longer = made_run("standard", [80.0] * 6, [1.0] * 6, [9, 9, 9, 9, 1, 3])
+    assert longer.late_invalid == 20.0
+
+
+def test_exact_search_and_passes_without_updates_have_no_invalid_updates():
+    run = Run("standard", None, True, [{"dev": 1.0, "seconds": 1.0, "updates": 5}])
+    assert run.invalid == [0.0]
+    assert run.as_dict()["beam"] == "inf"
+    converged = Run("early", 1, True, [{"dev": 1.0, "seconds": 1.0, "updates": 0, "invalid": 0}])
+    assert converged.late_invalid == 0.0
+
+
+def test_time_to_where_early_ends():
+    early = made_run("early", [70.0, 80.0, 85.0], [2.0, 3.0, 5.0], [0, 0, 0])
+    assert time_share(early, made_run("max-violation", [84.0, 86.0], [2.0, 2.5], [0, 0])) == 0.45
+    assert time_share(early, made_run("max-violation", [84.0, 84.9], [2.0, 2.5], [0, 0])) is None
+    assert time_share(early, early) == 1.0
+
+
+def parsing_of(share: float, gap: float, invalid: int, merged: float) -> Parsing:
+    """Runs with these figures: time share and gap of max-violation, invalid updates of 10, what merging gives."""
+    runs = [made_run(method, [85.0], [10.0], [0]) for method in METHODS if method not in ("standard", "max-violation")]
+    runs.append(made_run("max-violation", [85.0], [10 * share], [0]))
+    runs.append(made_run("standard", [85.0 - gap], [1.0], [invalid]))
+    runs.append(made_run("max-violation", [85.0 - merged], [1.0], [0], merge=False))
+    return Parsing(WSJ, [], [], [], runs)
+
+
+@pytest.mark.parametrize(
+    ("figures", "met"),
+    [
+        ((0.5, 5.0, 2, 0.0), [True] * 4),
+        ((0.51, 4.9, 1, -0.1), [False] * 4),
+        ((0.1, 13.0, 7, 0.5), [True, True, False, True]),
+    ],
+    ids=["met", "missed", "too-many-invalid"],
+)
+def test_targets_of_parsing(figures, met, capsys):
+    report = Report()
+    parsing_tables(parsing_of(*figures), report)
+    assert [target["met"] for target in report.targets] == met
+    lines = report.target_lines()
+    assert all(line.startswith(f"target parsing {WSJ}, beam 8: ") for line in lines)
+    assert [line.endswith(": met") for line in lines] == met
+    assert f": measured {figures[0]:.2f}: " in lines[0]
+    assert report.text().count("Parsing wsj-sample-dep") == 4
+    assert capsys.readouterr().out.count("Parsing wsj-sample-dep") == 4
+
+
+@pytest.mark.parametrize(("invalid", "met"), [(0, True), (1, False)])
+def test_target_of_tagging_looks_at_beams_from_4_on(invalid, met):
+    report = Report()
+    runs = [made_run("standard", [90.0], [1.0], [9], beam=1), made_run("standard", [91.0], [1.0], [invalid], beam=4)]
+    with contextlib.redirect_stdout(io.StringIO()):
+        tagging_tables(runs, report)
+    assert [target["met"] for target in report.targets] == [met]
+
+
+# -- data ----------------------------------------------------------------------------------------------------------
+
+
+def test_words_seen_once_are_unknown_but_keep_their_spelling():
+    train = [[["a", "X"], ["b", "Y"]], [["a", "X"]]]
+    counts = Counter(word for sentence in train for word, _ in sentence)
+    assert hide_rare(train, counts) == [[["a", "a", "X"], ["b", "<unk>", "Y"]], [["a", "a", "X"]]]
+    assert hide_rare([[["c", "X"], ["b", "X"]]], counts) == [[["c", "<unk>", "X"], ["b", "<unk>", "X"]]]
+    texts = templates()
+    assert {text for text in texts if text.startswith("known")} == {f"known[{k}]" for k in range(-2, 3)}
+    assert {"prefix4[0]", "suffix4[0]", "hyphen[0]"} < set(texts)
+    assert not any(text.startswith("w[") for text in texts)
+
+
+@pytest.fixture(scope="module")
+def toy_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Toy English in the layout of the real corpora."""
+    data = tmp_path_factory.mktemp("corpora")
+    sentences = toy_english(160, seed=5)
+    for corpus in (EWT, WSJ):
+        (data / corpus).mkdir()
+    for split, part in {"train": sentences[:80], "dev": sentences[80:110], "test": sentences[110:]}.items():
+        write_conllu(data / EWT / f"{split}.conllu", part)
+        write_conll(data / WSJ / f"{split}.conll", part, ("word", "pos", "head"))
+    return data
+
+
+def test_unknown_words_are_counted_in_the_sentences_that_are_learned_from(toy_data):
+    tagging = Tagging.load(toy_data, TINY)
+    assert (len(tagging.train), len(tagging.dev), len(tagging.test)) == (60, 20, 50)
+    counts = Counter(token[0] for sentence in tagging.train for token in sentence)
+    for word, known, _ in (token for sentence in [*tagging.train, *tagging.test] for token in sentence):
+        assert known == (word if counts[word] > 1 else "<unk>")
+
+
+@pytest.mark.corpora
+def test_both_treebanks_have_all_splits(corpora):
+    sizes = {WSJ: (3396, 273, 245), EWT: (12544, 2001, 2077)}
+    for corpus, expected in sizes.items():
+        found = Parsing.load(corpora, corpus, huang2012.FULL)
+        assert (len(found.train), len(found.dev), len(found.test)) == expected
+        assert {len(row) for sentence in found.dev for row in sentence} == {3}
+
+
+def test_every_beam_without_merging_is_also_searched_with_it():
+    for scale in (huang2012.FULL, huang2012.QUICK, TINY):
+        assert all(set(beams) <= set(scale.parsing_beams) for beams in scale.unmerged_beams.values())
+        assert scale.unmerged_beams.keys() == scale.parsing_passes.keys() == {WSJ, EWT}
+
+
+def test_missing_corpus_is_named_before_any_work(tmp_path):
+    with pytest.raises(StructronError, match=EWT):
+        huang2012.run(tmp_path, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+# -- the whole -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tiny_run(toy_data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict, str, Path]:
+    """(results, what was printed, the folder that was written)."""
+    out = tmp_path_factory.mktemp("results") / "new"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(huang2012, "QUICK", TINY)
+        with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(io.StringIO()):
+            results = huang2012.run(toy_data, quick=True, out=out)
+    return results, printed.getvalue(), out
+
+
+def test_runs_every_method_at_every_beam(tiny_run):
+    results, _, _ = tiny_run
+    tagged = [(run["method"], run["beam"]) for run in results["tagging"]]
+    five = ("standard", "early", "hybrid", "latest", "max-violation")
+    assert tagged == [("standard", "inf"), *((method, beam) for method in five for beam in (1, 4))]
+    for corpus in (WSJ, EWT):
+        parsed = [(run["method"], run["beam"], run["merge"]) for run in results["parsing"][corpus]]
+        others = [("standard", 1, True), ("max-violation", 1, True), ("max-violation", 8, False)]
+        assert parsed == [*((method, 8, True) for method in METHODS), *others]
+        passes = {run["method"]: len(run["passes"]["dev"]) for run in results["parsing"][corpus]}
+        assert passes == {method: 3 if method == "early" else 2 for method in METHODS}
+
+
+def test_only_standard_updates_are_invalid(tiny_run):
+    results, _, _ = tiny_run
+    runs = [*results["tagging"], *results["parsing"][WSJ], *results["parsing"][EWT]]
+    invalid = dict.fromkeys(METHODS, 0)
+    for run in runs:
+        assert run["dev"] == max(run["passes"]["dev"]) == run["passes"]["dev"][run["best_pass"] - 1]
+        invalid[run["method"]] += sum(filter(None, run["passes"]["invalid"]))
+    assert invalid.pop("standard") > 0
+    assert not any(invalid.values())
+
+
+def test_one_beam_of_each_method_is_tested(tiny_run):
+    """The best on dev data, and nothing else: test data choose nothing."""
+    results, _, _ = tiny_run
+    tested = [run for run in results["tagging"] if run["test"] is not None]
+    assert len(tested) == 6
+    for run in tested:
+        own = [
+            r for r in results["tagging"] if (r["method"], r["beam"] == "inf") == (run["method"], run["beam"] == "inf")
+        ]
+        assert run["dev"] == max(r["dev"] for r in own)
+    for corpus in (WSJ, EWT):
+        assert all((run["test"] is None) == (run["beam"] == 1) for run in results["parsing"][corpus])
+
+
+def test_prints_tables_beside_the_papers_and_ends_with_the_targets(tiny_run):
+    _, printed, out = tiny_run
+    for text in (
+        "Figure 1",
+        "(Table 1, Figure 4)",
+        "(Table 2)",
+        "(Table 3)",
+        "merged or not",
+        "96.27",
+        "97.35",
+        "15.4 h",
+    ):
+        assert text in printed
+    lines = printed.strip().splitlines()[-9:]
+    assert all(line.startswith("target ") and line.endswith(("met", "not met")) for line in lines)
+    assert (out / "tables.txt").read_text().split() == printed.split()
+
+
+def test_writes_json_and_figures(tiny_run):
+    results, _, out = tiny_run
+    assert json.loads((out / "results.json").read_text()) == json.loads(json.dumps(results))
+    names = {"figure4-tagging", "figure5-tagging", *(f"figure{k}-{corpus}" for k in (5, 6) for corpus in (WSJ, EWT))}
+    assert {path.name for path in out.iterdir()} == {"results.json", "tables.txt", *(f"{name}.png" for name in names)}
+    assert all((out / f"{name}.png").read_bytes().startswith(PNG) for name in names)
+
+
+def test_without_matplotlib_there_are_tables_and_a_line_that_says_so(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    huang2012.figures(tmp_path, [], [])
+    assert "no figures: this needs matplotlib" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(StructronError, match=r"structron\[plot\]"):
+        draw(tmp_path / "a.png", "", "", "", [Line("a", [1], [2])])

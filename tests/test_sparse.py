@@ -1,0 +1,227 @@
+"""Rows of weights against a dictionary of dictionaries: growth, moves, free and dense rows, means, lean models."""
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from structron.beam_model import mean_rows, stretches
+from structron.sparse import (
+    CELLS,
+    CLASSES,
+    COUNT,
+    COUNTS,
+    DENSE,
+    DENSE_ROWS,
+    FREE,
+    KEYS,
+    LARGEST,
+    START,
+    Row,
+    Sparse,
+    add,
+    add_row,
+    cells_of,
+    claim,
+    dense_at,
+    find,
+    grown,
+    home,
+    make_sparse,
+    pack,
+    room,
+    stride_of,
+    weight_of,
+)
+
+COLUMNS = 40
+KEY_VALUES = [1, 2, 3, (1 << 55) + 1, (1 << 55) + 2, (7 << 55) + 5, 2**64 - 1]
+steps = st.lists(
+    st.tuples(st.sampled_from(KEY_VALUES), st.integers(0, COLUMNS - 1), st.integers(-3, 3)), min_size=1, max_size=80
+)
+MANY = [(key, c, 1 + c % 2) for c in range(COLUMNS) for key in (1, 2)]
+"""Two rows that become dense."""
+
+
+def head_parts(head: int) -> tuple[int, int, int]:
+    """Start, count and class of a row."""
+    return head >> int(START), head >> int(COUNT) & int(COUNTS), head & int(CLASSES)
+
+
+def free_rows(sparse: Sparse) -> list[tuple[int, int]]:
+    """Start and size of every row that waits to be used again."""
+    found = []
+    for size in range(LARGEST + 1):
+        place = int(sparse.used[FREE + size])
+        while place > 0:
+            found.append((place - 1, 1 << size))
+            place = int(sparse.column[place - 1, 0])
+    return found
+
+
+def fill(sequence, sparse: Sparse) -> tuple[Sparse, dict, dict]:
+    """Add amounts one after the other, as updates do; makes room where it must. Also gives the dictionaries."""
+    weights, sums = defaultdict(dict), defaultdict(dict)
+    for time, (key, column, amount) in enumerate(sequence):
+        have = room(sparse)
+        if have[0] < 2 or have[1] < 4 * COLUMNS or have[2] < 2:
+            sparse = grown(sparse, 2, 4 * COLUMNS, 2)
+        add(sparse, sparse.table, claim(sparse, np.uint64(key)), column, float(amount), float(amount * time))
+        weights[key][column] = weights[key].get(column, 0) + amount
+        sums[key][column] = sums[key].get(column, 0) + amount * time
+    return sparse, weights, sums
+
+
+def read(sparse: Sparse, time: int = 0) -> dict[int, dict[int, float]]:
+    table = sparse.table[sparse.table[:, 0] != 0]
+    rows, found = cells_of(sparse, table[:, 1], time), defaultdict(dict)
+    for place, column, weight in zip(*(array.tolist() for array in rows), strict=True):
+        assert column not in found[int(table[place, 0])]
+        found[int(table[place, 0])][column] = weight
+    return found
+
+
+def no_zeros(rows: dict[int, dict[int, float]]) -> dict[int, dict[int, float]]:
+    return {key: kept for key, row in rows.items() if (kept := {c: w for c, w in row.items() if w})}
+
+
+@given(steps)
+@example(MANY)
+@settings(max_examples=60)
+def test_rows_hold_what_was_added(sequence):
+    sparse, weights, sums = fill(sequence, make_sparse(COLUMNS, 1, 1, 1))
+    assert no_zeros(read(sparse)) == no_zeros(weights)
+    for key, row in weights.items():
+        place = find(sparse.table, np.uint64(key), home(sparse.table, np.uint64(key)))
+        assert {c: weight_of(sparse, sparse.table[place, 1], c) for c in range(COLUMNS)} == {
+            c: row.get(c, 0) for c in range(COLUMNS)
+        }
+    time = len(sequence)
+    found = read(sparse, time)
+    for key, row in weights.items():
+        mean = {c: w - sums[key][c] / time for c, w in row.items()}
+        assert {c: found[key].get(c, 0.0) for c in mean} == pytest.approx(mean, abs=1e-5)
+    assert sparse.used[KEYS] == len(weights)
+    assert min(room(sparse)) >= 0
+
+
+@given(steps)
+@example(MANY)
+@settings(max_examples=40)
+def test_every_cell_belongs_to_one_row(sequence):
+    """Rows in use and rows that were left share out all cells that were ever given; none are lost."""
+    sparse, weights, _ = fill(sequence, make_sparse(COLUMNS))
+    taken, dense = [], []
+    for key, head in sparse.table[sparse.table[:, 0] != 0].tolist():
+        start, count, size = head_parts(head)
+        if size == DENSE:
+            assert len(weights[key]) >= dense_at(COLUMNS)
+            dense.append(start)
+            continue
+        assert count == len(weights[key]) < dense_at(COLUMNS)
+        assert count <= 1 << size < 2 * count
+        taken.append((start, 1 << size))
+    cells = sorted(cell for start, size in taken + free_rows(sparse) for cell in range(start, start + size))
+    assert cells == list(range(int(sparse.used[CELLS])))
+    assert sorted(dense) == list(range(int(sparse.used[DENSE_ROWS])))
+
+
+def test_rows_with_many_columns_become_dense():
+    sparse, _, _ = fill(MANY, make_sparse(COLUMNS))
+    assert sparse.used[DENSE_ROWS] == 2
+    sparse, _, _ = fill(MANY[: 2 * dense_at(COLUMNS) - 2], make_sparse(COLUMNS))
+    assert sparse.used[DENSE_ROWS] == 0
+
+
+def test_a_row_that_was_left_is_used_again():
+    sparse = make_sparse(COLUMNS)
+    sparse, _, _ = fill([(1, c, 1) for c in range(3)], sparse)  # rows of 1 and 2 cells are left behind
+    assert sorted(size for _, size in free_rows(sparse)) == [1, 2]
+    used = int(sparse.used[CELLS])
+    sparse, _, _ = fill([(2, 0, 1), (2, 1, 1)], sparse)
+    assert sparse.used[CELLS] == used
+    assert [size for _, size in free_rows(sparse)] == [1]
+
+
+def test_growing_keeps_keys_cells_and_free_rows():
+    sequence = [(key, c, c + 1) for key in KEY_VALUES for c in range(5)] + MANY
+    sparse, weights, _ = fill(sequence, make_sparse(COLUMNS, 8, 400))
+    free = free_rows(sparse)
+    more = grown(sparse, 1000, 5000, 300)
+    assert all(have >= wanted for have, wanted in zip(room(more), (1000, 5000, 300), strict=True))
+    assert read(more) == weights
+    assert free_rows(more) == free
+    assert grown(more, 1, 1, 1).table is more.table
+
+
+def look_up(sparse: Sparse, head: int) -> dict[int, float]:
+    """A row as the search adds it up."""
+    out = np.zeros((1, stride_of(COLUMNS)), np.float32)
+    add_row(sparse, np.uint64(head), out, 0)
+    return {c: w for c, w in enumerate(out[0].tolist()) if w}
+
+
+rows_of = st.dictionaries(
+    st.sampled_from(KEY_VALUES), st.dictionaries(st.integers(0, COLUMNS - 1), st.integers(1, 9)), max_size=7
+)
+FULL = {key: {c: c + 1 for c in range(size)} for key, size in zip(KEY_VALUES, (40, 1, 16, 0, 15, 20, 3), strict=True)}
+
+
+def as_rows(weights: dict[int, dict[int, int]]) -> tuple[np.ndarray, Row]:
+    place = [k for k, row in enumerate(weights.values()) for _ in row]
+    cells = [cell for row in weights.values() for cell in row.items()]
+    columns = np.array([c for c, _ in cells], np.int32)
+    values = np.array([w for _, w in cells], np.float32)
+    return np.array(list(weights), np.uint64), Row(np.array(place, np.int64), columns, values)
+
+
+@given(rows_of, st.integers(0, 3))
+@example(FULL, 0)
+@example(FULL, 3)
+@settings(max_examples=60)
+def test_a_lean_model_holds_the_same(weights, first):
+    """The first rows are known by number, the others by key."""
+    keys, rows = as_rows(weights)
+    first = min(first, len(keys))
+    heads, sparse = pack(COLUMNS, keys[first:], rows, first)
+    found = [look_up(sparse, head) for head in heads.tolist()]
+    for key in keys[first:]:
+        k = find(sparse.table, key, home(sparse.table, key))
+        found.append(look_up(sparse, int(sparse.table[k, 1])))
+    assert found == list(weights.values())
+    absent = np.uint64(99)
+    assert find(sparse.table, absent, home(sparse.table, absent)) == -1
+
+
+@given(st.lists(rows_of, min_size=1, max_size=3))
+@settings(max_examples=60)
+def test_the_mean_of_several_sets_of_rows(parts):
+    keys, rows = mean_rows([as_rows(weights) for weights in parts])
+    found = defaultdict(dict)
+    for place, column, weight in zip(*(array.tolist() for array in rows), strict=True):
+        found[int(keys[place])][column] = weight
+    expected = defaultdict(lambda: defaultdict(float))
+    for weights in parts:
+        for key, row in weights.items():
+            for column, weight in row.items():
+                expected[key][column] += weight / len(parts)
+    assert found.keys() == expected.keys() == set(keys.tolist())
+    for key, row in expected.items():
+        assert found[key] == pytest.approx(row)
+    assert (np.diff(rows.place) >= 0).all()
+
+
+def test_weights_that_cancel_leave_no_trace():
+    left, right = as_rows({1: {0: 2, 1: 1}, 2: {3: 1}}), as_rows({1: {0: -2}, 2: {3: -1}})
+    keys, rows = mean_rows([left, right])
+    assert keys.tolist() == [1]
+    assert [array.tolist() for array in rows] == [[0], [1], [0.5]]
+
+
+@given(st.lists(st.integers(0, 30_000), max_size=12))
+def test_stretches_cover_all_examples_in_order(lengths):
+    found = stretches(np.cumsum([0, *lengths]))
+    assert [e for lo, hi in found for e in range(lo, hi)] == list(range(len(lengths)))
+    assert all(hi - lo == 1 or sum(lengths[lo:hi]) <= 20_000 for lo, hi in found)
