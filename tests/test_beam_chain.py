@@ -20,37 +20,56 @@ from structron.search.engine import make_inputs
 from structron.search.frontier import Anchored
 from structron.sparse import Row
 from structron.tasks.beam_chain import BeamChainModel, encoded
-from structron.tasks.chain_problem import label_templates, look_ahead, looks_further, make_problem, rekeyed, values_of
+from structron.tasks.chain_problem import (
+    label_templates,
+    look_ahead,
+    looks_further,
+    make_problem,
+    rekeyed,
+)
 from structron.update.violation import RULES
 
 TOY = [[list(row) for row in zip(s.words, s.pos, s.chunks, strict=True)] for s in toy_english(160, seed=2) if s.words]
 TRAIN, TEST = TOY[:120], TOY[120:]
 TAGGED = [[row[:2] for row in sentence] for sentence in TRAIN]
 TAGGED_TEST = [[row[:2] for row in sentence] for sentence in TEST]
-SMALL = {"templates": ["w[0]", "suffix2[0]", "w[-1]"], "runs": 1, "passes": 2, "cutoff": 0}
+SMALL = {
+    "templates": ["w[0]", "suffix2[0]", "w[-1]"],
+    "runs": 1,
+    "passes": 2,
+    "cutoff": 0,
+}
 
 
 # -- the problem itself --------------------------------------------------------------------------------------------
 
 
-def random_model(rng: np.random.Generator, labels: list[str], order: int, tokens: int, allowed: np.ndarray):
+def random_model(
+    rng: np.random.Generator,
+    labels: list[str],
+    order: int,
+    tokens: int,
+    allowed: np.ndarray,
+):
     """Random node and history weights, and the model and features that hold them."""
     problem = make_problem(labels, label_templates([], order), [], allowed)
     node = rng.integers(-3, 4, size=(tokens, len(labels))).astype(np.float32)
     contexts = len(labels) + 1
     one = rng.integers(-3, 4, size=(contexts, len(labels)))
     two = rng.integers(-3, 4, size=(contexts, contexts, len(labels))) * (order == 2)
-    f, keys, rows = problem.composition.features, [], []
+    keys, rows = [], []
     for t, text in enumerate(problem.composition.texts):
         for values in itertools.product(range(contexts), repeat=text.count("y[")):
-            shifts = f.shift[f.ptr[t] : f.ptr[t + 1]].tolist()
-            keys.append((t + 1 << 55) | sum(v << s for v, s in zip(values, shifts, strict=True)))
+            keys.append(problem.composition.key(t, [*values, 0][:order]))
             rows.append(one[values[0]] if len(values) == 1 else two[values[1], values[0]])
     cells = np.concatenate([node, np.array(rows)]).astype(np.float32)
     place, column = np.indices(cells.shape).reshape(2, -1)
     anchored = np.arange(1, tokens + 1, dtype=np.uint64)
     model = BeamModel(
-        problem, np.array(keys, np.uint64), Row(place, column.astype(np.int32), cells.reshape(-1)), anchored
+        problem,
+        np.array(keys, np.uint64),
+        Row(place, column.astype(np.int32), cells.reshape(-1)),
+        anchored,
     )
     numbers = Anchored(np.arange(tokens + 1), np.arange(tokens, dtype=np.int32), model.anchored_table)
 
@@ -72,7 +91,12 @@ def random_allowed(rng: np.random.Generator, labels: int, share: float) -> np.nd
     return allowed
 
 
-@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2]), st.sampled_from([0.0, 0.4]), st.booleans())
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([1, 2]),
+    st.sampled_from([0.0, 0.4]),
+    st.booleans(),
+)
 @settings(max_examples=40)
 def test_without_a_limit_the_search_is_exact_and_keeps_to_what_is_allowed(seed, order, share, masked):
     rng = np.random.default_rng(seed)
@@ -112,18 +136,29 @@ def test_the_engine_labels_like_viterbi(order):
     contexts = len(old.labels) + 1
     rows, keys = [old.w[old.fixed : old.fixed + len(old.keys)]], []
     for t, text in enumerate(composition.texts):
-        f = composition.features
-        shifts = f.shift[f.ptr[t] : f.ptr[t + 1]].tolist()
         for number, values in enumerate(itertools.product(range(contexts), repeat=text.count("y["))):
             pair = values[::-1]  # Viterbi's rows count the earlier label first
-            keys.append((t + 1 << 55) | sum(v << s for v, s in zip(pair, shifts, strict=True)))
+            keys.append(composition.key(t, [*pair, 0][:order]))
             rows.append(old.w[number + contexts * (len(values) - 1)][None])
     cells = np.concatenate(rows)[:, : len(old.labels)]
     place, column = np.nonzero(cells)
     base = BeamModel(
-        new.base.problem, np.array(keys, np.uint64), Row(place, column.astype(np.int32), cells[place, column]), old.keys
+        new.base.problem,
+        np.array(keys, np.uint64),
+        Row(place, column.astype(np.int32), cells[place, column]),
+        old.keys,
     )
-    copied = BeamChainModel(old.labels, order, new.templates, base, old.allowed, old.dictionary, [], old.names, [])
+    copied = BeamChainModel(
+        old.labels,
+        order,
+        new.templates,
+        base,
+        old.allowed,
+        old.dictionary,
+        [],
+        old.names,
+        [],
+    )
     prepared = exact.extractor_.prepare(TAGGED_TEST[:6])
     labels, scores, _ = old.decode(prepared)
     wide = None if order == 1 else 100
@@ -147,7 +182,14 @@ def test_look_ahead_leaves_no_dead_ends():
 def test_no_legal_labelling_breaks_as_little_as_it_can():
     problem = make_problem(["A", "B"], ["y[-1]"], [], np.array([[1, 1], [1, 0], [1, 1]], bool))
     masks = np.array([[1, 1], [1, 0], [0, 1]], bool)
-    inputs = encoded(problem, np.array([0, 2]), masks, np.array([1, 2]), [], np.array([[1, 1], [1, 0], [1, 1]], bool))
+    inputs = encoded(
+        problem,
+        np.array([0, 2]),
+        masks,
+        np.array([1, 2]),
+        [],
+        np.array([[1, 1], [1, 0], [1, 1]], bool),
+    )
     out = np.zeros(2, np.int64)
     states = np.array([[0, 1, 1]])
     assert problem.plain("legal")(inputs.x, inputs.table, states, 0, out) == 2  # A breaks the mask, B the transition
@@ -160,7 +202,12 @@ def test_a_problem_can_be_checked():
     allowed = np.ones((3, 2), bool)
     problem = make_problem(["A", "B"], ["y[-1]", "y[-3]|x[0]"], [5], allowed)
     inputs = encoded(
-        problem, np.array([0, 3]), np.ones((1, 2), bool), np.zeros(3, np.int64), [np.array([4, -1, 0])], allowed
+        problem,
+        np.array([0, 3]),
+        np.ones((1, 2), bool),
+        np.zeros(3, np.int64),
+        [np.array([4, -1, 0])],
+        allowed,
     )
     problem.table = inputs.table
     problem.check(inputs.x, [0, 1, 1])
@@ -204,9 +251,14 @@ def test_which_templates_need_the_engine():
     assert further("y[-1]|y[-2]", 1)
     assert not further("y[-1]|y[-2]", 2)
     assert all(further(text, 2) for text in ("y[-2]", "y[-2]|w[0]", "y[-1]|y[-2]|y[-3]", "y[-2]|w[0]&y"))
-    assert label_templates([parse_template("y[-2]|w[0]"), parse_template("y[-1]"), parse_template("w[1]&y")], 1) == [
-        *("y[-1]", "y[-2]|x[0]", "y[-1]|x[1]")
-    ]
+    assert label_templates(
+        [
+            parse_template("y[-2]|w[0]"),
+            parse_template("y[-1]"),
+            parse_template("w[1]&y"),
+        ],
+        1,
+    ) == [*("y[-1]", "y[-2]|x[0]", "y[-1]|x[1]")]
 
 
 def test_the_label_three_before_can_be_learned():
@@ -246,19 +298,30 @@ def test_a_label_before_as_an_atom_is_a_pair():
     assert structron.Chunker(templates=["y[-1]|w[0]"], runs=1, passes=1).fit(TRAIN).model_.block_keys.size > 0
 
 
-@given(st.lists(st.integers(0, 2), min_size=3, max_size=3), st.integers(0, 6), st.sampled_from([7, 300, 1 << 60]))
+@given(
+    st.lists(st.integers(0, 2), min_size=3, max_size=3),
+    st.integers(0, 6),
+    st.sampled_from([7, 300, 1 << 60]),
+)
 def test_keys_under_new_sizes(values, x, size):
     def at(labels: int, extra: int):
-        return compose({**{f"y[-{k}]": labels for k in (1, 2, 3)}, "x[0]": extra}, ["y[-1]", "y[-1]|y[-3]|x[0]"])
+        return compose(
+            {**{f"y[-{k}]": labels for k in (1, 2, 3)}, "x[0]": extra},
+            ["y[-1]", "y[-1]|y[-3]|x[0]"],
+        )
 
     def key(composition, t):
-        row = np.array([[*values, x]])
+        row = np.array([[*values, x, 0]])
         return int(feature_key(composition.features, t, row, 0))
 
     old, new = at(3, 7), at(40, size)
     for t in range(2):
         assert rekeyed(np.array([key(old, t)], np.uint64), old, new).tolist() == [key(new, t)]
-    assert values_of(old, key(old, 1))[1] == {"y[-1]": values[0], "y[-3]": values[2], "x[0]": x}
+    assert old.values_of(key(old, 1))[1] == {
+        "y[-1]": values[0],
+        "y[-3]": values[2],
+        "x[0]": x,
+    }
 
 
 # -- training ------------------------------------------------------------------------------------------------------
@@ -267,7 +330,14 @@ def test_keys_under_new_sizes(values, x, size):
 @pytest.mark.parametrize("update", list(RULES))
 @pytest.mark.parametrize("beam", [1, 4, None], ids=["1", "4", "inf"])
 def test_every_rule_with_every_beam(update, beam):
-    model = structron.Chunker(update=update, beam=beam, runs=1, passes=3, check=True, templates=["w[0]", "pos[0]"])
+    model = structron.Chunker(
+        update=update,
+        beam=beam,
+        runs=1,
+        passes=3,
+        check=True,
+        templates=["w[0]", "pos[0]"],
+    )
     model.fit(TRAIN[:40])
     assert model.score(TRAIN[:40]) > 70
     exact = beam is None and update == "standard"
@@ -355,7 +425,10 @@ def test_going_on_needs_the_same_search():
     model.beam = 4
     with pytest.raises(StructronError, match="the model to go on from was trained with no beam"):
         model.partial_fit(TAGGED[:20])
-    with pytest.raises(StructronError, match="beam: 4; expected none: the model was trained with exact search"):
+    with pytest.raises(
+        StructronError,
+        match="beam: 4; expected none: the model was trained with exact search",
+    ):
         model.predict(TAGGED[:1])
 
 
@@ -439,7 +512,11 @@ def test_files_whose_parts_do_not_fit(tmp_path):
     ):
         with pytest.raises((KeyError, ValueError)):
             BeamChainModel.from_file(header, {**tensors, **change})
-    for change in ({"labels": ["A", "A"]}, {"order": 3}, {"label_templates": ["y[-1]|x[7]", "y[-1]"]}):
+    for change in (
+        {"labels": ["A", "A"]},
+        {"order": 3},
+        {"label_templates": ["y[-1]|x[7]", "y[-1]"]},
+    ):
         with pytest.raises((KeyError, ValueError)):
             BeamChainModel.from_file({**header, **change}, tensors)
 
@@ -457,12 +534,40 @@ def test_what_weighs_most():
 
 
 def test_the_command_line(tmp_path, capsys):
-    train, test, model = tmp_path / "train.conll", tmp_path / "test.conll", str(tmp_path / "m")
+    train, test, model = (
+        tmp_path / "train.conll",
+        tmp_path / "test.conll",
+        str(tmp_path / "m"),
+    )
     for path, data in ((train, TRAIN), (test, TEST)):
         path.write_text("\n".join("".join(" ".join(row) + "\n" for row in sentence) for sentence in data))
-    options = ["--beam", "4", "--runs", "1", "--passes", "2", "--check-violations", "--log", str(tmp_path / "log")]
+    options = [
+        "--beam",
+        "4",
+        "--runs",
+        "1",
+        "--passes",
+        "2",
+        "--check-violations",
+        "--log",
+        str(tmp_path / "log"),
+    ]
     columns = ["--columns", "word,pos,chunk"]
-    assert main(["train", "chunker", "--train", str(train), "--model", model, *columns, *options]) == 0
+    assert (
+        main(
+            [
+                "train",
+                "chunker",
+                "--train",
+                str(train),
+                "--model",
+                model,
+                *columns,
+                *options,
+            ]
+        )
+        == 0
+    )
     records = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     assert [record["invalid"] for record in records] == [0, 0]
     capsys.readouterr()

@@ -252,7 +252,7 @@ def test_a_model_of_another_task(model_path, tmp_path):
     with pytest.raises(StructronError, match="a chunker model; expected a tagger model"):
         structron.load(model_path, task="tagger")
     assert structron.load(model_path, task="chunker")
-    for task in ("parser", None, ["chunker"], {}):
+    for task in ("poet", None, ["chunker"], {}):
         repack(model_path, tmp_path / "other", {"task": task})
         with pytest.raises(StructronError, match=r"unknown task .*; expected one of: tagger, chunker"):
             structron.load(tmp_path / "other")

@@ -175,7 +175,6 @@ WALKS = {
     "writes too little": ("legal", writes_too_little, "it wrote nothing as an action; there are 0 … 2"),
     "counts too far": ("legal", counts_too_far, "it returned 99, but there are 3 actions"),
     "never ends": ("legal", never_ends, "not finished after 2 steps (max_steps)"),
-    "dead end": ("legal", dead_end, "the correct state is a dead end"),
     "out of range": ("atoms", out_of_range, "'w' is 4, but has 4 values"),
     "forgets one": ("atoms", forgets_one, "no value for 'y2'"),
     "writes elsewhere": ("advance", writes_elsewhere, "it changed row 0, not only row 1"),
@@ -214,10 +213,19 @@ def test_a_walk_finds_a_correct_action_that_there_is_not():
         chain_problem().check(X, [7, 0])
 
 
+def test_a_walk_finds_a_dead_end_on_the_correct_way_only():
+    problem = chain_problem(legal=dead_end)
+    problem.check(X)
+    with pytest.raises(StructronError, match=says("legal", "the correct state is a dead end")):
+        problem.check(X, [0, 0])
+
+
 def test_a_walk_finds_a_pop_from_an_empty_stack():
+    problem = chain_problem(moves={"L0": 1, "L1": -1})
     with pytest.raises(StructronError, match=says("legal", "'L1' pops an empty stack")):
-        chain_problem(moves={"L0": 1, "L1": -1}).check(X, [1, 0])
-    chain_problem(moves={"L0": 1, "L1": -1}).check(X, [0, 1])
+        problem.check(X, [1, 0])
+    with pytest.raises(StructronError, match=says("legal", "'L1' pops an empty stack")):
+        problem.check(X, [0, 1])  # the correct way is right, but others that are legal are not
 
 
 def test_a_walk_keeps_the_stack():

@@ -23,6 +23,7 @@ from problems import (
     model_of,
     parser_problem,
     random_corpus,
+    random_weights,
     slow_rule,
     weights_in,
     without_zeros,
@@ -84,6 +85,47 @@ def test_every_rule_follows_the_table(name, trace):
     chosen = RULES[name].choose(*arrays, len(trace.best) - 1)
     assert chosen == slow_rule(name, trace)
     assert not RULES[name].valid or not chosen or trace.wrong_by(chosen) <= 0
+
+
+def never(best, gold, alive, right, n):
+    return 0
+
+
+def trace_of(problem, x, gold, weights, beam: int) -> SlowTrace:
+    """What the engine's search leaves for an example."""
+    learner = BeamTraining(problem, inputs_of(problem, [x], [gold]), beam, Rule(never))
+    learner.sparse = model_of(problem, weights).sparse
+    assert learn_pass(learner, [0])["updates"] == 0
+    trace, n = learner.engine.room(learner.inputs).trace, len(gold)
+    columns = (trace.best, trace.gold, trace.alive.astype(bool), trace.right.astype(bool))
+    return SlowTrace(*(column[: n + 1].tolist() for column in columns))
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_traces_of_searches_are_those_of_lists(name):
+    """And all rules choose by them as the table says."""
+    problem, columns = PROBLEMS[name][0](), PROBLEMS[name][1]
+    for seed in (1, 297, 308, 347):
+        rng = np.random.default_rng(seed)
+        xs, golds = random_corpus(rng, problem, 3, 6, columns)
+        weights = random_weights(problem, rng, 2)
+        for beam in (2, 8):
+            slow = SlowLearner(problem, xs, golds, "standard", beam, weights=weights)
+            for e, (x, gold) in enumerate(zip(xs, golds, strict=True)):
+                expected = slow.trace(e, 0)[1]
+                assert trace_of(problem, x, gold, weights, beam) == expected
+                arrays = [np.array(column) for column in vars(expected).values()]
+                for rule in RULES:
+                    assert RULES[rule].choose(*arrays, len(gold)) == slow_rule(rule, expected)
+
+
+def test_gold_comes_back_when_a_state_it_was_merged_with_is_reduced():
+    """Of two like states on different stacks the better stays, with both stacks: reduced with the other, it is gold."""
+    problem, rng = PROBLEMS["poor"][0](), np.random.default_rng(347)
+    xs, golds = random_corpus(rng, problem, 3, 6, PROBLEMS["poor"][1])
+    trace = trace_of(problem, xs[0], golds[0], random_weights(problem, rng, 2), 8)
+    assert trace.alive == [True] * 6 + [False, True, False, False]
+    assert slow_rule("early", trace) == 6
 
 
 def test_a_tie_is_a_violation():

@@ -108,7 +108,7 @@ class BeamModel:
 
     def heaviest(self, action: int, top: int, describe: Any) -> list[tuple[str, float]]:
         """The features with the largest weights, of either sign, for one action. `describe(place)` names a feature."""
-        column = int(self.problem.parts[action, -1])
+        column = int(self.problem.parts[action].max())
         cells = np.flatnonzero(self.rows.column == column)
         size = np.abs(self.rows.weight[cells])
         best = cells[np.lexsort((cells, -size))[:top]]

@@ -154,13 +154,17 @@ class BeamTraining:
     def fingerprint(self) -> str:
         """Tells whether a checkpoint was made from the same data and options."""
         problem, engine = self.problem, self.engine
-        options = (problem.actions, problem.composition.texts, engine.beam, engine.merge, self.update, self.average)
-        digest = hashlib.sha256(f"{options}".encode())
+        options = (problem.actions, problem.composition.texts, engine.beam, engine.merge)
+        how = (self._rule_name(), self.average)
+        digest = hashlib.sha256(f"{options} {how}".encode())
         inputs = self.inputs
         for array in (inputs.x, inputs.starts, inputs.table, inputs.gold, inputs.gold_ptr, *self.anchored[:2]):
             digest.update(f"{array.shape}".encode())
             digest.update(np.ascontiguousarray(array).data if array.size else b"")
         return digest.hexdigest()
+
+    def _rule_name(self) -> str:
+        return self.update if isinstance(self.update, str) else f"{self.rule.choose.__qualname__} {self.rule.go_on}"
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that later passes depend on."""

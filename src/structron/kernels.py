@@ -14,7 +14,7 @@ import numpy as np
 from llvmlite import ir
 from numba import njit, typeof, types
 from numba.core import cgutils
-from numba.core.config import DISABLE_JIT
+from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit, types
-from numba.core.config import DISABLE_JIT
+from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
 from numba.core.errors import NumbaError
 
 from structron.errors import StructronError
@@ -140,6 +140,10 @@ class SearchProblem:
             ]
         return self._pointers
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Compiled functions are made again."""
+        return vars(self) | {"_pointers": None}
+
     def plain(self, what: str) -> Callable:
         """A function as it was written."""
         return getattr(self.functions[what], "py_func", self.functions[what])
@@ -147,8 +151,11 @@ class SearchProblem:
     # -- checking ------------------------------------------------------------------------------------------------
 
     def check(self, x: np.ndarray, gold: Sequence[int] = (), example: int = 0) -> None:
-        """Walk through one example uncompiled and say which function is wrong; without gold take the first actions."""
-        Walk(self, x, example).run(list(gold))
+        """Walk through one example uncompiled and say which function is wrong: along gold, and twice at random."""
+        if len(gold):
+            Walk(self, x, example).run(list(gold))
+        for seed in range(2):
+            Walk(self, x, example).wander(np.random.default_rng(seed))
 
 
 class Walk:
@@ -169,21 +176,39 @@ class Walk:
         except Exception as error:
             raise self.fail(what, f"{type(error).__name__}: {error}") from None
 
-    def run(self, gold: list[int]) -> None:
-        problem, row = self.problem, 0
+    def wander(self, random: np.random.Generator) -> None:
+        """Take legal actions at random until the end, or a dead end."""
+        row = self.begin()
+        for _ in range(self.limit + 1):
+            legal = self.legal(row)
+            if not legal:
+                return
+            row = self.step(row, int(random.choice(legal)))
+            self.look(row)
+        raise self.fail("legal", f"not finished after {self.limit} steps (max_steps); it returns 0 in a final state")
+
+    def begin(self) -> int:
         self.states[0, TAIL] = -1
         self.call("start", 0)
+        self.look(0)
+        return 0
+
+    def run(self, gold: list[int]) -> None:
+        """Follow the correct actions."""
+        problem, row = self.problem, self.begin()
         for step in range(self.limit + 1):
             self.look(row)
             legal = self.legal(row)
+            if legal is None:
+                raise self.fail("legal", "the correct state is a dead end")
             if not legal:
                 if len(gold) > step:
                     name = problem.actions[gold[step]]
                     raise self.fail("legal", f"the state is final after {step} actions, but {name!r} is to come")
                 return
-            if gold and step >= len(gold):
+            if step >= len(gold):
                 raise self.fail("legal", f"the correct actions end after {step}, but the state is not final")
-            action = gold[step] if gold else legal[0]
+            action = gold[step]
             if action not in legal:
                 raise self.fail(
                     "legal", f"the correct action {problem.actions[action]!r} is not legal at step {step + 1}"
@@ -201,7 +226,8 @@ class Walk:
             if size and value >= size:
                 raise self.fail("atoms", f"{name!r} is {value}, but has {size} values")
 
-    def legal(self, row: int) -> list[int]:
+    def legal(self, row: int) -> list[int] | None:
+        """The legal actions of a row, None in a dead end."""
         out = np.full(len(self.problem.actions), GUARD, np.int64)
         number = self.call("legal", row, out)
         if not isinstance(number, int | np.integer):
@@ -209,13 +235,11 @@ class Walk:
         if number > len(out):
             raise self.fail("legal", f"it returned {number}, but there are {len(out)} actions")
         found = out[: max(number, 0)].tolist()
-        if number < 0:
-            raise self.fail("legal", "the correct state is a dead end")
         for action in found:
             if not 0 <= action < len(out):
                 wrote = "nothing" if action == GUARD else str(action)
                 raise self.fail("legal", f"it wrote {wrote} as an action; there are 0 … {len(out) - 1}")
-        return found
+        return None if number < 0 else found
 
     def step(self, row: int, action: int) -> int:
         new, move = self.used, int(self.problem.moves[action])

@@ -22,13 +22,13 @@ FULL = Scale(
     sentences=None,
     dev_sentences=None,
     tagging_beams=(1, 2, 4, 7, 10),
-    tagging_passes=(8, 8),
+    tagging_passes=(7, 7),
     parsing_beams=(1, 2, 4, 8),
-    parsing_passes={WSJ: (30, 12), EWT: (16, 7)},
+    parsing_passes={WSJ: (30, 12), EWT: (12, 5)},
     unmerged_beams={WSJ: (4, 8), EWT: (8,)},
 )
 QUICK = Scale(
-    sentences=1000,
+    sentences=800,
     dev_sentences=300,
     tagging_beams=(1, 4),
     tagging_passes=(4, 4),

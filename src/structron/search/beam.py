@@ -120,6 +120,8 @@ def inherit(f, old, start, size):
 def begin_search(start, atoms, x, table, setting, f, trace, first):
     """Put the start state, or gold's state at step `first`, in the beam and beside it."""
     wide = f.beam.shape[1]
+    for j in range(f.seen.shape[0]):
+        f.seen[j] = 0
     if first == 0:
         f.used[0], f.used[1] = 1, 0
         f.states[0, TAIL] = -1
@@ -174,7 +176,7 @@ def search(
         with_gold = learning and step <= gold_steps
         correct = inputs.gold[gold_ptr + step - 1] if with_gold else np.int64(-2)
         gold_gain = 0.0
-        room = min(k if k == 1 or not setting.merge else 4 * k, f.heap_score.shape[0])
+        room = min(k if k == 1 or not setting.merge else 2 * k + 2, f.heap_score.shape[0])
         first_row, first_place = f.used[0], f.used[1]
         while True:
             # candidates: every legal action of every state in the beam; b = -1 is gold's own state, beside the beam
@@ -255,25 +257,31 @@ def search(
                     f.used[0] += 1
                     f.used[1] += setting.moves[action] > 0
                     continue
-                merged = False
+                merged, old = False, t
                 if setting.merge:
-                    for j in range(found):
-                        old = f.beam[1 - now, j]
-                        if f.signature[old] == f.signature[t]:
-                            merged = True
-                            if setting.stacked and old != t:
-                                if f.used[1] + 1 + f.list_size[old] + f.list_size[t] > lists:
-                                    return MORE_LISTS, step
-                                if action >= 0 and setting.moves[action] > 0:
-                                    f.used[1] += 1
-                                inherit(f, old, f.list_start[t], f.list_size[t])
-                            break
+                    place = np.int64(f.signature[t] & np.uint64(f.seen.shape[0] - 1))
+                    while f.seen[place] > 0 and not merged:
+                        old = f.beam[1 - now, f.seen[place] - 1]
+                        merged = f.signature[old] == f.signature[t]
+                        if not merged:
+                            place = (place + 1) & (f.seen.shape[0] - 1)
+                    if not merged:
+                        f.seen[place], f.seen_at[found] = found + 1, place
+                    elif setting.stacked and old != t:
+                        if f.used[1] + 1 + f.list_size[old] + f.list_size[t] > lists:
+                            return MORE_LISTS, step
+                        if action >= 0 and setting.moves[action] > 0:
+                            f.used[1] += 1
+                        inherit(f, old, f.list_start[t], f.list_size[t])
                 if not merged:
                     f.beam[1 - now, found] = t
                     found += 1
                     if action != FINISHED:
                         f.used[0] += 1
                         f.used[1] += setting.moves[action] > 0
+            if setting.merge:
+                for j in range(found):
+                    f.seen[f.seen_at[j]] = 0
             if found == k or order == size:
                 break
             if room == f.heap_score.shape[0]:

@@ -97,6 +97,14 @@ class Engine:
         self.beam = INFINITE if beam is None else beam
         self._rooms = threading.local()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Arrays of threads are not copied or pickled."""
+        return {name: value for name, value in vars(self).items() if name != "_rooms"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._rooms = threading.local()
+
     def setting(self) -> Setting:
         problem = self.problem
         return Setting(

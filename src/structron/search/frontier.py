@@ -105,6 +105,8 @@ class Frontier(NamedTuple):
     atoms: (
         np.ndarray
     )  # int64[2 * (width of beam + 1), atoms + 1]: of the states in the beams, last of each gold's; the last is 0
+    seen: np.ndarray  # int64[a power of two]: open addressing, signature -> place in the next beam, from 1; 0: free
+    seen_at: np.ndarray  # int64[width of beam]: where each place of the next beam stands in it
     legal: np.ndarray  # int64[actions]
     heap_score: np.ndarray  # float64[candidates]
     heap_order: np.ndarray  # int64[candidates]
@@ -161,6 +163,8 @@ def make_frontier(rows: int, wide: int, candidates: int, steps: int, width: int,
         np.zeros(4 * rows),
         np.zeros((2, wide), np.int64),
         np.zeros((2 * (wide + 1), atoms + 1), np.int64),
+        np.zeros(1 << int(4 * wide).bit_length(), np.int64),
+        np.zeros(wide, np.int64),
         np.zeros(actions, np.int64),
         np.zeros(candidates),
         np.zeros(candidates, np.int64),

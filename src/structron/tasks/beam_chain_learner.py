@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from structron.beam_training import FIRST_CELLS, BeamTraining
+from structron.beam_training import FIRST_CELLS, FIRST_DENSE, BeamTraining
 from structron.features.extract import PreparedTemplates
 from structron.features.index import Numbered, number_features
 from structron.features.names import Names
+from structron.kernels import ABSENT
 from structron.search.frontier import Anchored
-from structron.sparse import CELLS, COUNT, KEYS, START, make_sparse, reinsert
+from structron.sparse import COUNT, DENSE, FREE, START, dense_at, make_sparse, reinsert
 from structron.tasks.beam_chain import BeamChainModel, as_column, encoded
 from structron.tasks.chain_model import Dictionary
 from structron.tasks.chain_problem import make_problem, rekeyed
@@ -53,7 +54,12 @@ class BeamChainLearner(BeamTraining):
         average: str = "mean",
         start: BeamChainModel | None = None,
     ):
-        self.prepared, self.labels, self.order, self.templates = prepared, labels, order, templates
+        self.prepared, self.labels, self.order, self.templates = (
+            prepared,
+            labels,
+            order,
+            templates,
+        )
         self.allowed, self.dictionary, self.start = allowed, dictionary, start
         starts = prepared.starts
         self.plain = number_features(prepared.hashes, starts, cutoff, start.keys if start else None)
@@ -80,7 +86,10 @@ class BeamChainLearner(BeamTraining):
 
     def _number_extra(self, c: int, cutoff: int) -> Numbered:
         """Number what a template says of tokens, to be combined with labels before."""
-        prepared, known = self.prepared, self.start.extra_keys[c] if self.start else None
+        prepared, known = (
+            self.prepared,
+            self.start.extra_keys[c] if self.start else None,
+        )
 
         def hashes(lo: int, hi: int) -> Any:
             return prepared.pair_column(c, lo, hi)
@@ -93,22 +102,34 @@ class BeamChainLearner(BeamTraining):
             self._load_start(self.start)
 
     def _load_start(self, start: BeamChainModel) -> None:
-        """Put a model's rows where learning can make them longer: in rooms of a power of two."""
+        """Put a model's rows where learning can make them longer: in rooms of a power of two, or as vectors."""
         rows, first = start.base.rows, len(start.keys)
         count = np.bincount(rows.place, minlength=first + len(start.block_keys))
+        dense = count >= dense_at(self.problem.columns)
         size = np.ceil(np.log2(np.maximum(count, 1))).astype(np.int64)
-        room = np.where(count > 0, 1 << size, 0)
-        begin = np.cumsum(room) - room
-        cells = int(room.sum())
-        inner = np.arange(len(rows.place)) - np.repeat(np.cumsum(count) - count, count)
-        place = begin[rows.place] + inner
+        room = np.where(dense | (count == 0), 0, 1 << size)
+        begin, number = np.cumsum(room) - room, np.cumsum(dense) - dense
         keys = rekeyed(start.block_keys, start.base.problem.composition, self.problem.composition)
-        sparse = make_sparse(max(FIRST_CELLS >> 4, 2 * len(keys)), max(FIRST_CELLS, 2 * cells))
-        sparse.column[place, 0], sparse.w[place, 1] = rows.column, rows.weight
-        heads = (begin.astype(np.uint64) << START) | (count.astype(np.uint64) << COUNT) | size.astype(np.uint64)
-        heads[count == 0] = 0
+        used = (len(keys), int(room.sum()), int(dense.sum()))
+        least = (FIRST_CELLS >> 4, FIRST_CELLS, FIRST_DENSE)
+        keys_room, cells_room, dense_room = (max(2 * n, m) for n, m in zip(used, least, strict=True))
+        sparse = make_sparse(self.problem.columns, keys_room, cells_room, dense_room)
+        inner = np.arange(len(rows.place)) - np.repeat(np.cumsum(count) - count, count)
+        whole = dense[rows.place]
+        cell = (begin[rows.place] + inner)[~whole]
+        sparse.column[cell, 0], sparse.w[cell, 1] = (
+            rows.column[~whole],
+            rows.weight[~whole],
+        )
+        sparse.dense[number[rows.place[whole]], rows.column[whole]] = rows.weight[whole]
+        kept = (begin.astype(np.uint64) << START) | (count.astype(np.uint64) << COUNT) | size.astype(np.uint64)
+        heads = np.where(
+            dense,
+            (number.astype(np.uint64) << START) | DENSE,
+            np.where(count > 0, kept, ABSENT),
+        )
         reinsert(np.stack([keys, heads[first:]], axis=1), sparse.table)
-        sparse.used[KEYS], sparse.used[CELLS] = len(keys), cells
+        sparse.used[:FREE] = used
         self.sparse = sparse
         self.anchored.table[:first, 1] = heads[:first]
 
@@ -127,7 +148,15 @@ class BeamChainLearner(BeamTraining):
         base = BeamTraining.assemble(members)
         base.problem = first.model_problem
         keys = [extra.keys for extra in first.extras]
-        given = (first.labels, first.order, first.templates, base, first.allowed, first.dictionary, keys)
+        given = (
+            first.labels,
+            first.order,
+            first.templates,
+            base,
+            first.allowed,
+            first.dictionary,
+            keys,
+        )
         return BeamChainModel(*given, Names.of([]), [])
 
     def finish(self, model: Any) -> Any:

@@ -109,7 +109,7 @@ def make_problem(
         atom_names=sizes,
         templates=templates,
         table=make_table(history, len(extras), allowed, everything),
-        max_steps=lambda n: n,
+        max_steps=int,
         where=POSITION,
         name=name,
     )

@@ -205,7 +205,7 @@ class Parser(Estimator):
             moves=moves(count).tolist(),
             always=["word of q0", "s1.t"],
             table=shift_reduce.make_table(layout, count, self.seen_),
-            max_steps=lambda n: 2 * n,
+            max_steps=shift_reduce.most_steps,
             looks_at=shift_reduce.looks_at,
             name="parser",
         )

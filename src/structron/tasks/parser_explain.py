@@ -66,7 +66,8 @@ def explain(
     steps, row = [], 0
     for action in actions:
         weights = _weights(model, walk, row)
-        scores = {other: sum(_gain(model, cells, other) for cells in weights.values()) for other in walk.legal(row)}
+        legal = walk.legal(row) or []
+        scores = {other: sum(_gain(model, cells, other) for cells in weights.values()) for other in legal}
         others = [other for other in scores if other != action]
         second = max(others, key=lambda other: scores[other], default=None)
         reasons = _reasons(model, weights, action, second) if second is not None else []

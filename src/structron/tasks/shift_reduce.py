@@ -339,3 +339,8 @@ def looks_at(atom: str) -> tuple[str, ...]:
     if node in EXTRA:
         return {"d": ("s0", "s1"), "dq": ("s0", "q"), "left": ("q",)}[node]
     return ("q",) if node in BUFFER_NODES else (node[:2],)
+
+
+def most_steps(n: int) -> int:
+    """No derivation of n words is longer."""
+    return 2 * n

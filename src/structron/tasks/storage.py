@@ -2,9 +2,10 @@
 
 import inspect
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,13 +16,25 @@ from structron.features.gazetteer import Gazetteer
 from structron.features.templates import parse_templates
 from structron.tasks.beam_chain import BeamChainModel
 from structron.tasks.chain_model import ChainModel
-from structron.tasks.chunker import Chunker
 from structron.tasks.labeler import ChainLabeler, Model
-from structron.tasks.parser import Parser
-from structron.tasks.parser_storage import parser_of
-from structron.tasks.tagger import Tagger
 
-TASKS: dict[str, Any] = {"tagger": Tagger, "chunker": Chunker, "parser": Parser}
+
+class Tasks(Mapping[str, Any]):
+    """The estimator of every task, imported when it is asked for: a tagger does not wait for the parser."""
+
+    where: ClassVar[dict[str, str]] = {"tagger": "Tagger", "chunker": "Chunker", "parser": "Parser"}
+
+    def __getitem__(self, task: str) -> Any:
+        return getattr(import_module(f"structron.tasks.{task}"), self.where[task])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.where)
+
+    def __len__(self) -> int:
+        return len(self.where)
+
+
+TASKS = Tasks()
 NOT_STORED = ("templates", "gazetteers", "atoms", "verbose", "jobs", "check")
 
 
@@ -70,7 +83,9 @@ def load(path: str | Path, atoms: Mapping[str, ComputedAtom] | None = None, task
     if found not in list(TASKS):
         raise StructronError(f"{path}: {unknown('task', found, TASKS)}")
     try:
-        if TASKS[found] is Parser:
+        if found == "parser":
+            from structron.tasks.parser_storage import parser_of
+
             return parser_of(header, tensors)
         missing = set(header["atoms"]) - set(atoms or {})
         if not missing:
