@@ -4,11 +4,12 @@ Whole-process figures come from outside (`measure.run`); here parts of a process
 timed it has run once on a few sentences, since the first call in a process loads the compiled kernels from disk.
 """
 
+import contextlib
 import json
 import sys
 import time
 from collections.abc import Callable
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from itertools import chain, islice
 from statistics import median
 from typing import Any
@@ -30,8 +31,11 @@ def count(sentences: list) -> int:
 
 
 def versions() -> dict[str, Any]:
-    names = ("structron", "numpy", "numba", "python-crfsuite", "nltk")
-    return {"python": sys.version.split()[0], **{name: version(name) for name in names}}
+    found: dict[str, Any] = {"python": sys.version.split()[0]}
+    for name in ("structron", "numpy", "numba", "python-crfsuite", "nltk", "ufal.udpipe"):
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def train_crfsuite(train: str, model: str, passes: int) -> dict[str, Any]:
@@ -139,6 +143,12 @@ FUNCTIONS: dict[str, Callable[..., dict[str, Any]]] = {
     )
 }
 
-if __name__ == "__main__":
+
+def answer(functions: dict[str, Callable[..., dict[str, Any]]]) -> None:
+    """Do what the command line of this process names."""
     name, options = islice(sys.argv, 1, 3)
-    print(json.dumps(FUNCTIONS[name](**json.loads(options))))
+    print(json.dumps(functions[name](**json.loads(options))))
+
+
+if __name__ == "__main__":
+    answer(FUNCTIONS)

@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parent.parent
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
+UNCHECKED = {"STRUCTRON_CHECK": "0"}
+"""Checking that every update is a violation is for tests; it would be timed with the rest."""
 MAXRSS_BYTES = 1 if sys.platform == "darwin" else 1024
 MEGABYTE = 1e6
 
@@ -63,13 +65,14 @@ def pinned(wanted: bool) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-def run(command: Sequence[str | Path], pin: bool = True) -> Run:
-    """Run a command to its end in a process of its own."""
+def run(command: Sequence[str | Path], pin: bool = True, **environment: str) -> Run:
+    """Run a command to its end in a process of its own, with further variables of the environment."""
     arguments = [str(part) for part in command]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, pinned(pin):
         begin = time.perf_counter()
+        variables = os.environ | ONE_THREAD | UNCHECKED | environment
         process = subprocess.Popen(
-            arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=ROOT, env=os.environ | ONE_THREAD
+            arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=ROOT, env=variables
         )
         try:
             _, status, usage = os.wait4(process.pid, 0)
@@ -86,17 +89,32 @@ def run(command: Sequence[str | Path], pin: bool = True) -> Run:
     return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * MAXRSS_BYTES / MEGABYTE, printed, errors)
 
 
-def structron(*arguments: str | Path) -> Run:
-    """Run our command, the one that belongs to this Python; once more if it had to compile, since kernels are warm."""
+def _our_command(arguments: Sequence[str | Path]) -> list[str | Path]:
+    """Our command, the one that belongs to this Python."""
     script = shutil.which("structron", path=str(Path(sys.executable).parent))
-    command = [*([script] if script else [sys.executable, "-m", "structron"]), *arguments]
+    return [*([script] if script else [sys.executable, "-m", "structron"]), *arguments]
+
+
+def compiled(done: Run) -> bool:
+    """Whether a command of ours says that it had to compile."""
+    return "compiling" in done.errors
+
+
+def structron(*arguments: str | Path) -> Run:
+    """Run our command; once more if it had to compile, since kernels are warm."""
+    command = _our_command(arguments)
     done = run(command)
-    return run(command) if "compiling" in done.errors else done
+    return run(command) if compiled(done) else done
 
 
-def child(name: str, pin: bool = True, **options: Any) -> tuple[dict[str, Any], Run]:
-    """Run a function of `child.py` in a process of its own: what it returned, and what it cost."""
-    command = [sys.executable, "-m", "benchmarks.child", name, json.dumps(options, default=str)]
+def cold(cache: Path, *arguments: str | Path) -> Run:
+    """Run our command with an empty cache of kernels: what a user waits for the first time."""
+    return run(_our_command(arguments), NUMBA_CACHE_DIR=str(cache))
+
+
+def child(name: str, pin: bool = True, module: str = "child", **options: Any) -> tuple[dict[str, Any], Run]:
+    """Run a function of `child.py`, or of another module, in a process of its own: its result, and what it cost."""
+    command = [sys.executable, "-m", f"benchmarks.{module}", name, json.dumps(options, default=str)]
     done = run(command, pin)
     return json.loads(done.output), done
 
@@ -115,8 +133,15 @@ def mid(values: Sequence[float]) -> float:
     return float(median(values))
 
 
-LESS, MORE, SHARE = "peer ÷ ours", "ours ÷ peer", "ours ÷ peer, at most"
-"""How a ratio is formed: of costs and of gains so that more is better for us, or ours as a share of the peer's."""
+LESS, MORE, SHARE, BEYOND = "peer ÷ ours", "ours ÷ peer", "ours ÷ peer, at most", "ours - peer"
+"""How a ratio is formed: of costs and of gains so that more is better for us, or ours as a share of the peer's; of
+scores that are to be equal within a margin, the difference."""
+FORMED: dict[str, Callable[[float, float], float]] = {
+    LESS: lambda theirs, ours: theirs / ours,
+    MORE: lambda theirs, ours: ours / theirs,
+    SHARE: lambda theirs, ours: ours / theirs,
+    BEYOND: lambda theirs, ours: ours - theirs,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +163,8 @@ class Row:
 
     @property
     def ratios(self) -> list[float]:
-        pairs = zip(self.theirs, self.ours, strict=True)
-        return [theirs / ours if self.ratio_is == LESS else ours / theirs for theirs, ours in pairs]
+        form = FORMED[self.ratio_is]
+        return [form(theirs, ours) for theirs, ours in zip(self.theirs, self.ours, strict=True)]
 
     @property
     def ratio(self) -> float:
@@ -161,6 +186,10 @@ class Row:
     def spread(self) -> str:
         return f"{min(self.ratios):.2f} … {max(self.ratios):.2f}" if len(self.ratios) > 1 else ""
 
+    @property
+    def ratio_text(self) -> str:
+        return f"{self.ratio:{'+' if self.ratio_is == BEYOND else ''}.2f}"
+
     def as_dict(self) -> dict[str, Any]:
         """With medians in place of the repetitions, which are kept beside them."""
         single = {"all_theirs": list(self.theirs), "all_ours": list(self.ours), "ratios": self.ratios}
@@ -180,7 +209,7 @@ def table(rows: Sequence[Row]) -> str:
     words = {None: "", True: "yes", False: "NO"}
     lines = [("measure", "unit", "peer", "peer's", "ours", "ratio", "from … to", "required", "met")]
     for row in rows:
-        figures = (number(mid(row.theirs)), number(mid(row.ours)), f"{row.ratio:.2f}", row.spread)
+        figures = (number(mid(row.theirs)), number(mid(row.ours)), row.ratio_text, row.spread)
         lines.append((row.title, row.unit, row.peer, *figures, row.demand, words[row.met]))
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     lines.insert(1, tuple("-" * width for width in widths))

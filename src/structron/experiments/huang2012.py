@@ -65,6 +65,8 @@ def run(data: Path, quick: bool = False, out: Path | None = None) -> dict[str, A
     write_json(folder / "results.json", results)
     atomic_write_bytes(folder / "tables.txt", report.text().encode())
     figures(folder, tagged, banks)
+    if quick:
+        say("quick: the targets are meant for the whole run; fewer sentences and passes change what is measured")
     print("\n".join(report.target_lines()), flush=True)
     return results
 

@@ -25,6 +25,7 @@ def draw(path: Path, title: str, x: str, y: str, lines: Sequence[Line], floor: f
     """Curves into a PNG file. floor: the least y that is shown."""
     need("matplotlib", "plot")
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     figure = Figure(figsize=(8, 4.8), dpi=150, layout="constrained")
     axes = figure.add_subplot()
@@ -36,6 +37,7 @@ def draw(path: Path, title: str, x: str, y: str, lines: Sequence[Line], floor: f
     axes.set(title=title, xlabel=x, ylabel=y)
     if floor is not None:
         axes.set_ylim(bottom=floor)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(fontsize=9, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))

@@ -114,7 +114,7 @@ def methods_table(parsing: Parsing) -> Table:
     early = parsing.find(EARLY)
     for run in parsing.at_beam():
         ratio = time_share(early, run)
-        ours = (run.best_pass, round(run.best_seconds, 1), round(run.best, 2), round(run.test or 0.0, 2), ratio)
+        ours = (run.best_pass, run.best_seconds, run.best, run.test or 0.0, ratio)
         table.rows.append((run.method, *ours, *PAPER.get(run.method, (None,) * 4)))
     table.notes = [
         NOTES[parsing.corpus],
@@ -129,8 +129,8 @@ def beams_table(parsing: Parsing) -> Table:
     table = Table(f"Parsing {parsing.corpus}: dev UAS/% at every beam", columns)
     for old in parsing.standard():
         new = parsing.find(MAX_VIOLATION, old.beam)
-        figures = (round(old.best, 2), old.best_pass, round(new.best, 2), new.best_pass)
-        table.rows.append((str(old.beam), PAPER_STANDARD.get(old.beam or 0), *figures, round(new.best - old.best, 2)))
+        figures = (old.best, old.best_pass, new.best, new.best_pass)
+        table.rows.append((str(old.beam), PAPER_STANDARD.get(old.beam or 0), *figures, new.best - old.best))
     return table
 
 
@@ -138,8 +138,8 @@ def merging_table(parsing: Parsing) -> Table:
     columns = ("beam", "merging: dev", "test", "without: dev", "test", "dev difference", "test difference")
     table = Table(f"Parsing {parsing.corpus}: equivalent states merged or not, max-violation, UAS/%", columns)
     for merged, plain in pairs(parsing):
-        differences = [round(a - b, 2) for a, b in zip(scores(merged), scores(plain), strict=True)]
-        shown = [round(score, 2) for score in (*scores(merged), *scores(plain))]
+        differences = [a - b for a, b in zip(scores(merged), scores(plain), strict=True)]
+        shown = [score for score in (*scores(merged), *scores(plain))]
         table.rows.append((str(plain.beam), *shown, *differences))
     return table
 

@@ -107,7 +107,7 @@ def dev_table(runs: Sequence[Run]) -> Table:
         for run in (run for run in runs if run.beam == beam):
             paper = PAPER_DEV.get(beam or 0, {}).get(run.method, (None, None))
             name = f"{'exact' if beam is None else beam}, {run.method}"
-            table.rows.append((name, *paper, run.best_pass, round(run.best, 2), round(run.best_seconds, 1)))
+            table.rows.append((name, *paper, run.best_pass, run.best, run.best_seconds))
     table.notes = [
         "EWT is web text, and less of it, not the Wall Street Journal: levels do not carry over, differences may.",
         "Order 2, Ratnaparkhi's features, no cut-off, words seen once unknown, averaged, order shuffled (seed 1).",
@@ -123,8 +123,8 @@ def test_table(runs: Sequence[Run]) -> Table:
         key = "exact" if run.beam is None else run.method
         paper = PAPER_TEST.get(key, (None,) * 5)
         name = f"{run.method}, exact search" if run.beam is None else run.method
-        ours = (shown_beam(run.beam), run.best_pass, round(run.best_seconds, 1), round(run.best, 2))
-        table.rows.append((name, *ours, round(run.test or 0.0, 2), *paper))
+        ours = (shown_beam(run.beam), run.best_pass, run.best_seconds, run.best)
+        table.rows.append((name, *ours, run.test or 0.0, *paper))
     table.notes = ["time: learning up to the best pass, without scoring dev data. Exact search is Viterbi's algorithm."]
     return table
 
@@ -141,6 +141,6 @@ def invalid_shares(title: str, runs: Sequence[Run]) -> Table:
     for run in runs:
         shares = run.invalid
         places = (0, min(1, len(shares) - 1), len(shares) // 2, len(shares) - 1)
-        table.rows.append((str(run.beam), *(round(shares[place], 1) for place in places), round(run.late_invalid, 1)))
+        table.rows.append((str(run.beam), *(shares[place] for place in places), run.late_invalid))
     table.notes = ["late passes: the last third. Paper: falls to 0 % in tagging, to about 50 % in parsing at beam 8."]
     return table

@@ -259,14 +259,14 @@ def search(
                     continue
                 merged, old = False, t
                 if setting.merge:
-                    place = np.int64(f.signature[t] & np.uint64(f.seen.shape[0] - 1))
-                    while f.seen[place] > 0 and not merged:
-                        old = f.beam[1 - now, f.seen[place] - 1]
+                    spot = np.int64(f.signature[t] & np.uint64(f.seen.shape[0] - 1))
+                    while f.seen[spot] > 0 and not merged:
+                        old = f.beam[1 - now, f.seen[spot] - 1]
                         merged = f.signature[old] == f.signature[t]
                         if not merged:
-                            place = (place + 1) & (f.seen.shape[0] - 1)
+                            spot = (spot + 1) & (f.seen.shape[0] - 1)
                     if not merged:
-                        f.seen[place], f.seen_at[found] = found + 1, place
+                        f.seen[spot], f.seen_at[found] = found + 1, spot
                     elif setting.stacked and old != t:
                         if f.used[1] + 1 + f.list_size[old] + f.list_size[t] > lists:
                             return MORE_LISTS, step
