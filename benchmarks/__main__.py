@@ -1,6 +1,6 @@
 """The driver: runs every part in processes of its own, peer and ours in turn, and prints one table.
 
-python -m benchmarks --data DIR [--quick] [--repeat N] [--out results/bench.json]
+python -m benchmarks --data DIR [--quick] [--only PART …] [--repeat N] [--out results/bench.json]
 """
 
 import argparse
@@ -10,33 +10,46 @@ import platform
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from importlib.util import find_spec
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from benchmarks.beam import BEAM_PARTS, beam_parts
 from benchmarks.measure import (
     LESS,
     MEGABYTE,
     MORE,
     SHARE,
     Failed,
-    Row,
     Run,
     alternate,
     child,
     cores,
-    run,
+    numba_alone,
     structron,
     table,
 )
 from benchmarks.peers import Crfsuite, read_columns
+from benchmarks.report import (
+    CHUNKS,
+    NUMBA,
+    OURS,
+    TAGS,
+    Report,
+    Settings,
+    corpus,
+    costs,
+    each,
+    installed,
+    same_tokens,
+    say,
+    split,
+)
 
-CHUNKS, TAGS = "conll2000", "ud-english-ewt"
-OURS, CRFSUITE, NLTK, NUMBA, ONE_JOB = "structron", Crfsuite.name, "NLTK", "import numba", "--jobs 1"
+CRFSUITE, NLTK, ONE_JOB = Crfsuite.name, "NLTK", "--jobs 1"
 DEFAULT = "structron, default --runs"
+PARTS = ("chunks", "tags", "start", "jobs", *BEAM_PARTS)
 
 
 def chunking(files: dict[str, Path], folder: Path, settings: Settings, report: Report) -> Path:
@@ -125,12 +138,12 @@ def tagging(files: dict[str, Path], settings: Settings, report: Report) -> None:
 
 def starting(model: Path | None, test: Path | None, folder: Path, settings: Settings, report: Report) -> None:
     """From the prompt and back: help, and the labels of one sentence."""
-    sides = {NUMBA: lambda: run([sys.executable, "-c", "import numba"]), "help": lambda: structron("--help")}
+    sides = {NUMBA: numba_alone, "help": lambda: structron("--help")}
     if model and test:
         sentence = one_sentence(test, folder)
         sides["predict"] = lambda: structron("predict", model, sentence)
     else:
-        report.skip(f"start of `structron predict`: no model without {CHUNKS}")
+        report.skip("start of `structron predict`: no model without the part `chunks`")
     alternate(sides, 1, lambda text: say(f"start, warming up: {text}"))
     found = alternate(sides, settings.start_repeat, lambda text: say(f"start: {text}"))
     report.details["start"] = costs(found)
@@ -171,36 +184,42 @@ def environment() -> dict[str, Any]:
     return {"machine": platform.machine(), "system": platform.platform(), "cores": cores(), "load": load}
 
 
-def benchmark(data: Path, settings: Settings) -> Report:
+def benchmark(data: Path, settings: Settings, parts: Collection[str] = PARTS) -> Report:
     report = Report()
     with tempfile.TemporaryDirectory(prefix="structron-bench-") as name:
         folder = Path(name)
         chunks, tags = corpus(data, CHUNKS, "conll"), corpus(data, TAGS, "conllu")
-        model = None
-        if chunks is None:
+        if chunks is None and {"chunks", "jobs"} & set(parts):
             report.skip(f"{CHUNKS}: no train and test .conll(.gz) in {data / CHUNKS}")
-        elif find_spec("pycrfsuite") is None:
-            report.skip(f"{CHUNKS}: python-crfsuite is not installed (the extra `bench` has it)")
-        else:
-            model = chunking(chunks, folder, settings, report)
-        if tags is None:
+        if tags is None and {"tags", "jobs"} & set(parts):
             report.skip(f"{TAGS}: no train and test .conllu(.gz) in {data / TAGS}")
-        elif find_spec("nltk") is None:
-            report.skip(f"{TAGS}: nltk is not installed (the extra `bench` has it)")
-        else:
+        model = None
+        if chunks and "chunks" in parts and peer_is_there(CHUNKS, "pycrfsuite", "python-crfsuite", report):
+            model = chunking(chunks, folder, settings, report)
+        if tags and "tags" in parts and peer_is_there(TAGS, "nltk", "nltk", report):
             tagging(tags, settings, report)
-        starting(model, chunks and chunks["test"], folder, settings, report)
-        if chunks:
+        if "start" in parts:
+            starting(model, chunks and chunks["test"], folder, settings, report)
+        if chunks and "jobs" in parts:
             threads("chunker", CHUNKS, chunks, settings, report)
-        if tags:
+        if tags and "jobs" in parts:
             threads("tagger", TAGS, tags, settings, report)
+        beam_parts(data, folder, settings, report, parts)
     return report
+
+
+def peer_is_there(name: str, module: str, package: str, report: Report) -> bool:
+    found = installed(module)
+    if not found:
+        report.skip(f"{name}: {package} is not installed (the extra `bench` has it)")
+    return found
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="the folder of corpora")
     parser.add_argument("--quick", action="store_true", help="one repetition, fewer passes")
+    parser.add_argument("--only", action="append", choices=PARTS, metavar="PART", help=f"one of {', '.join(PARTS)}")
     parser.add_argument("--repeat", type=int, default=3, metavar="N", help="runs of each side (3)")
     parser.add_argument("--out", type=Path, default=Path("results/bench.json"), metavar="FILE", help="the JSON file")
     arguments = parser.parse_args(argv)
@@ -211,7 +230,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     settings = Settings.quick() if arguments.quick else Settings(arguments.repeat)
     begin, before = time.perf_counter(), environment()
     try:
-        report = benchmark(arguments.data.resolve(), settings)
+        report = benchmark(arguments.data.resolve(), settings, arguments.only or PARTS)
         versions, _ = child("versions")
     except Failed as problem:
         say(f"benchmarks: {problem}")
@@ -224,6 +243,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     result = {
         "environment": before | {"versions": versions, "load_after": environment()["load"]},
         "quick": arguments.quick,
+        "parts": arguments.only or PARTS,
         "repeat": settings.repeat,
         "seconds": round(time.perf_counter() - begin, 1),
         "rows": [row.as_dict() for row in report.rows],

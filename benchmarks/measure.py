@@ -71,9 +71,7 @@ def run(command: Sequence[str | Path], pin: bool = True, **environment: str) -> 
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, pinned(pin):
         begin = time.perf_counter()
         variables = os.environ | ONE_THREAD | UNCHECKED | environment
-        process = subprocess.Popen(
-            arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=ROOT, env=variables
-        )
+        process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=ROOT, env=variables)
         try:
             _, status, usage = os.wait4(process.pid, 0)
         except BaseException:
@@ -110,6 +108,11 @@ def structron(*arguments: str | Path) -> Run:
 def cold(cache: Path, *arguments: str | Path) -> Run:
     """Run our command with an empty cache of kernels: what a user waits for the first time."""
     return run(_our_command(arguments), NUMBA_CACHE_DIR=str(cache))
+
+
+def numba_alone() -> Run:
+    """What every start of ours has to wait for."""
+    return run([sys.executable, "-c", "import numba"])
 
 
 def child(name: str, pin: bool = True, module: str = "child", **options: Any) -> tuple[dict[str, Any], Run]:

@@ -33,6 +33,19 @@ def read_columns(path: str | Path) -> list[Rows]:
     return [*sentences, rows] if rows else sentences
 
 
+def first_sentences(path: str | Path, to: Path, number: int) -> Path:
+    """The first sentences of a file, line by line, in a file of their own; returns that file."""
+    lines: list[str] = []
+    left = number
+    for line in _lines(path):
+        lines.append(line)
+        left -= not line.strip()
+        if not left:
+            break
+    to.write_text("".join(lines), encoding="utf-8")
+    return to
+
+
 def read_tags(path: str | Path) -> list[list[tuple[str, str]]]:
     """(word, language-specific tag) of the words of a CoNLL-U file, without multiword tokens and empty nodes."""
     sentences: list[list[tuple[str, str]]] = []
@@ -132,3 +145,52 @@ class Nltk:
 
     def predict(self, sentences: list[list[str]]) -> list[list[str]]:
         return [[tag for _, tag in self.tagger.tag(words)] for words in sentences]
+
+
+class Udpipe:
+    """UDPipe 1's parser (Parsito): a transition system as ours, scored by a small neural network, with beam search.
+
+    Its speed is measured, not its scores: so it learns from a few sentences, once, with the static oracle.
+    """
+
+    name: ClassVar[str] = "UDPipe"
+    options: ClassVar[str] = "iterations=1;embedding_xpostag=20;transition_oracle=static;structured_interval=0"
+
+    @staticmethod
+    def read(path: str | Path, most: int | None = None) -> Any:
+        """The sentences of a CoNLL-U file in UDPipe's own form."""
+        from ufal import udpipe
+
+        reader, error, found = udpipe.InputFormat.newConlluInputFormat(), udpipe.ProcessingError(), udpipe.Sentences()
+        reader.setText("".join(_lines(path)))
+        sentence = udpipe.Sentence()
+        while (most is None or len(found) < most) and reader.nextSentence(sentence, error):
+            found.append(sentence)
+            sentence = udpipe.Sentence()
+        if error.occurred():
+            raise ValueError(f"{path}: {error.message}")
+        return found
+
+    @classmethod
+    def train(cls, train: str | Path, model: str | Path, sentences: int) -> None:
+        from ufal import udpipe
+
+        error, none = udpipe.ProcessingError(), udpipe.Trainer.NONE
+        data = (cls.read(train, sentences), udpipe.Sentences())
+        found = udpipe.Trainer.train("morphodita_parsito", *data, none, none, cls.options, error)
+        if error.occurred():
+            raise ValueError(f"{train}: {error.message}")
+        Path(model).write_bytes(found)
+
+    def __init__(self, model: str | Path):
+        from ufal import udpipe
+
+        self.model = udpipe.Model.load(str(model))
+
+    def parse(self, sentences: Any, beam: int) -> int:
+        """Parse sentences where they stand; returns the number of words (the root is none)."""
+        option, words = f"beam_search={beam}", 0
+        for sentence in sentences:
+            self.model.parse(sentence, option)
+            words += len(sentence.words) - 1
+        return words

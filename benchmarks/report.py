@@ -64,9 +64,7 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def corpus(
-    data: Path, name: str, ending: str, splits: Sequence[str] = ("train", "test")
-) -> dict[str, Path] | None:
+def corpus(data: Path, name: str, ending: str, splits: Sequence[str] = ("train", "test")) -> dict[str, Path] | None:
     """The files of a corpus, plain or gzip; None unless all are there."""
     found = {}
     for split in splits:

@@ -93,10 +93,12 @@ def parser_problem(
     labels: int = 1,
     words: int = 4,
     tags: int = 4,
-    always: Sequence[str] = ("word of q0", "s1.t"),
+    always: Sequence[str] | None = None,
 ) -> SearchProblem:
     """Arc-standard as the parser builds it; words and tags are numbers below these."""
-    layout = shift_reduce.atom_layout([*templates, "s1.t"], ["word", "tag"])
+    lasting = shift_reduce.lasting_atoms(templates)
+    asked = [name for name in lasting if not name.startswith("word of ")]
+    layout = shift_reduce.atom_layout([*templates, *asked], ["word", "tag"])
     sides = [f"{side}:{label}" for side in ("left", "right") for label in range(labels)]
     return SearchProblem(
         actions=["shift", *sides],
@@ -108,7 +110,7 @@ def parser_problem(
         atom_names=shift_reduce.sizes(layout, {"word": words, "tag": tags}, labels),
         templates=list(templates),
         moves=moves(labels).tolist(),
-        always=list(always),
+        always=lasting if always is None else list(always),
         table=shift_reduce.make_table(layout, labels),
         max_steps=lambda n: 2 * n,
         looks_at=shift_reduce.looks_at,
@@ -409,7 +411,7 @@ class SlowLearner:
                 break
         if falls:
             self.counts["fell_off"] += 1
-            self.counts["fell_at"].append(sum(falls) / len(falls))
+            self.counts["fell_at"].append(falls[0])
         if not stops and trace.gold[-1] > trace.best[-1]:
             self.counts["search_errors"] += 1
 

@@ -270,7 +270,6 @@ def test_a_beam_needs_a_state_and_a_thread():
         model_of(problem, {}).decode(inputs_of(problem, [np.ones((1, 1), np.int64)]), 1, jobs=0)
 
 
-@pytest.mark.xfail(strict=True, reason="Engine remembers the sums of numbered tokens from one decode to the next")
 def test_numbered_features_of_other_inputs_are_not_remembered():
     """Token 0 of a second batch is another token than token 0 of the first."""
     problem = chain_problem(2, 2, ["y1"], where=1)
@@ -284,7 +283,6 @@ def test_numbered_features_of_other_inputs_are_not_remembered():
     assert found == [[0], [1]]
 
 
-@pytest.mark.xfail(strict=True, reason="the signature lacks atoms that only later states ask for (s1.w without s0.w)")
 def test_an_infinite_beam_is_exact_whatever_the_templates():
     """After a shift s0 is s1, so states that differ in s0.w are not equivalent when a template looks at s1.w."""
     problem = parser_problem(["s0.t", "s1.w|s0.t"])
@@ -296,7 +294,6 @@ def test_an_infinite_beam_is_exact_whatever_the_templates():
         assert score == max(space.score(weights, actions) for actions in space.all())
 
 
-@pytest.mark.xfail(strict=True, reason="distances are capped, so merged states may differ in the distances to come")
 def test_a_score_is_that_of_its_actions_with_distances():
     problem = parser_problem(["s0.t", "s1.t", "s0.t|s1.t|d"])
     rng = np.random.default_rng(0)

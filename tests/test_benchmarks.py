@@ -10,15 +10,18 @@ import pytest
 
 pytest.importorskip("pycrfsuite")
 pytest.importorskip("nltk")
+pytest.importorskip("ufal.udpipe")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import __main__ as driver
-from benchmarks.measure import LESS, MORE, SHARE, Failed, Row, run, table
-from benchmarks.peers import features, read_columns, read_tags
+from benchmarks import beam
+from benchmarks.measure import BEYOND, LESS, MORE, SHARE, Failed, Row, run, table
+from benchmarks.peers import features, first_sentences, read_columns, read_tags
 
 from structron.data.toy_english import toy_english, write_conll, write_conllu
 
 TRAIN, TEST = 300, 60
+SPLITS = ("train", "dev", "test")
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +33,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / corpus).mkdir()
         write(folder / corpus / f"train.{ending}", sentences[:TRAIN])
         write(folder / corpus / f"test.{ending}", sentences[TRAIN:])
+        write(folder / corpus / f"dev.{ending}", sentences[TRAIN : TRAIN + TEST // 2])
     plain = folder / driver.CHUNKS / "train.conll"
     with plain.open("rb") as source, gzip.open(f"{plain}.gz", "wb") as packed:
         shutil.copyfileobj(source, packed)
@@ -39,7 +43,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_driver_measures_both_sides(data, tmp_path, capsys):
     out = tmp_path / "results" / "bench.json"
-    assert driver.main(["--data", str(data), "--quick", "--out", str(out)]) == 0
+    parts = [word for part in ("chunks", "tags", "start", "jobs") for word in ("--only", part)]
+    assert driver.main(["--data", str(data), "--quick", *parts, "--out", str(out)]) == 0
     result = json.loads(out.read_text(encoding="utf-8"))
     rows = {row["key"]: row for row in result["rows"]}
     expected = {"pass", "pass_log", "file_to_model", "file_to_model_cpu", "predict", "predict_file", "peak", "size"}
@@ -55,6 +60,64 @@ def test_driver_measures_both_sides(data, tmp_path, capsys):
     assert {"environment", "quick", "repeat", "seconds", "skipped", "details"} <= result.keys()
     printed = capsys.readouterr().out
     assert all(row["title"] in printed for row in rows.values())
+
+
+def test_beam_parts_measure_both_sides(data, tmp_path, monkeypatch, capsys):
+    """With a cache that is warm: the compiler's minutes are for the real run."""
+    monkeypatch.setattr(beam, "cold", lambda _, *command: beam.structron(*command))
+    out = tmp_path / "bench.json"
+    parts = [word for part in beam.BEAM_PARTS for word in ("--only", part)]
+    assert driver.main(["--data", str(data), "--quick", *parts, "--out", str(out)]) == 0
+    result = json.loads(out.read_text(encoding="utf-8"))
+    rows = {row["key"]: row for row in result["rows"]}
+    assert rows.keys() == {
+        *("parser_training", "parse_beam8", "parse_beam8_udpipe", "parse_beam1", "parse_beam1_udpipe"),
+        *("parser_pass", "parser_pass_search", "parser_start", "parser_cold_predict", "parser_cold_train"),
+        *("history_search", "history_tokens", "history_accuracy", "history_training"),
+    }
+    assert not result["skipped"]
+    assert all(row["theirs"] > 0 and row["ours"] > 0 for row in rows.values())
+    asked = {key: row["theirs"] for key, row in rows.items() if row["peer"] == beam.ASKED}
+    assert asked == {"parser_training": 300, "parse_beam8": 15_000, "parse_beam1": 60_000}
+    details = result["details"]
+    tokens = {split: sum(map(len, read_tags(data / driver.TAGS / f"{split}.conllu"))) for split in SPLITS}
+    assert set(details["parsing"]["tokens"].values()) == {tokens["dev"] + tokens["test"]}
+    assert details["parser_pass"]["tokens"] == tokens["train"]
+    assert details["history"]["tokens"] == tokens["dev"]
+    assert len(details["parser_training"]["passes"]) == driver.Settings.quick().parser_passes
+    assert min(details["parsing"]["dev_las"].values()) > 50
+    printed = capsys.readouterr().out
+    assert all(row["title"] in printed for row in rows.values())
+
+
+def test_parser_without_its_peer_stands_beside_itself(tmp_path, monkeypatch):
+    def child(name, **options):
+        assert name == "parse"
+        assert "udpipe_model" not in options
+        return {"tokens": {driver.OURS: 60}, "seconds": {driver.OURS: {"8": [3.0], "1": [1.0]}}, "dev_las": {}}, None
+
+    monkeypatch.setattr(beam, "installed", lambda _: False)
+    monkeypatch.setattr(beam, "child", child)
+    report, files = driver.Report(), dict.fromkeys(SPLITS, tmp_path)
+    bench = beam.ParserBench(files, tmp_path, driver.Settings.quick(), report)
+    bench.__dict__["model"] = tmp_path
+    bench.parsing()
+    assert [row.key for row in report.rows] == ["parse_beam8", "parse_beam1", "parse_beam8_beam1"]
+    assert (report.rows[0].ratio, report.rows[2].ratio) == (pytest.approx(20 / 15_000), pytest.approx(1 / 3))
+    assert "ufal.udpipe is not installed" in report.skipped[0]
+
+
+def test_unknown_part_is_refused(data, capsys):
+    with pytest.raises(SystemExit):
+        driver.main(["--data", str(data), "--only", "nothing"])
+    assert "parser-pass" in capsys.readouterr().err
+
+
+def test_first_sentences_are_copied_as_they_are(data, tmp_path):
+    source = data / driver.TAGS / "test.conllu"
+    found = first_sentences(source, tmp_path / "few.conllu", 2).read_text(encoding="utf-8")
+    assert source.read_text(encoding="utf-8").startswith(found)
+    assert read_tags(tmp_path / "few.conllu") == read_tags(source)[:2]
 
 
 def test_absent_corpora_are_skipped_and_said(tmp_path, capsys):
@@ -86,6 +149,8 @@ def test_failed_process_is_told_with_its_message():
         (MORE, 0.1, 0.2, True),
         (SHARE, 1, 0.2, True),
         (SHARE, 0.1, 0.2, False),
+        (BEYOND, -8, -8.0, True),
+        (BEYOND, -7.9, -8.0, False),
     ],
 )
 def test_ratios_and_what_is_required_of_them(ratio_is, required, ratio, met):

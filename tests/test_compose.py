@@ -110,7 +110,6 @@ def test_an_unknown_atom_is_named():
         compose(SIZES, ["a", "a|z"])
 
 
-@pytest.mark.xfail(strict=True, raises=KeyError, reason="compose looks `always` up without a check")
 def test_an_unknown_atom_in_always_is_named():
     with pytest.raises(StructronError, match="'z'"):
         compose(SIZES, ["a"], ["z"])

@@ -49,7 +49,9 @@ def test_printed_commands_work(task, tmp_path, capsys, monkeypatch):
 
 def test_unknown_task(capsys):
     assert main(["demo", "--task", "poet"]) == 2
-    assert capsys.readouterr().err == "structron: error: unknown task 'poet'; expected one of: tagger, chunker, parser\n"
+    assert (
+        capsys.readouterr().err == "structron: error: unknown task 'poet'; expected one of: tagger, chunker, parser\n"
+    )
 
 
 def test_folder_that_cannot_be(tmp_path, capsys):

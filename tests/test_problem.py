@@ -152,7 +152,6 @@ def test_wrong_descriptions(options, text):
         chain_problem(**options)
 
 
-@pytest.mark.xfail(strict=True, raises=ValueError, reason="moves of another length reach numpy")
 def test_moves_for_other_actions():
     with pytest.raises(StructronError, match="moves"):
         chain_problem(moves=[0, 1])
@@ -207,7 +206,6 @@ def test_a_walk_finds_a_correct_action_that_is_not_legal():
         chain_problem(legal=only_zero).check(X, [0, 2])
 
 
-@pytest.mark.xfail(strict=True, raises=IndexError, reason="Walk names the action before it looks whether there is one")
 def test_a_walk_finds_a_correct_action_that_there_is_not():
     with pytest.raises(StructronError, match="7"):
         chain_problem().check(X, [7, 0])
@@ -265,7 +263,6 @@ def test_learning_from_correct_actions_that_are_not_legal(gold):
     assert "the correct action is not legal there" in str(caught.value)
 
 
-@pytest.mark.xfail(strict=True, reason="a correct derivation that ends too soon is compared with longer ones unseen")
 def test_learning_from_correct_actions_that_end_too_soon():
     problem = chain_problem()
     learner = BeamTraining(problem, inputs_of(problem, [X], [[0]]), 2, "early")
@@ -306,7 +303,6 @@ def test_functions_need_no_file():
     assert model_of(problem, {}).decode(inputs_of(problem, [X]), 2)[0] == [[0, 0]]
 
 
-@pytest.mark.xfail(strict=True, reason="the engine's rows of atoms end with a 0 that belongs to it, in reach of `out`")
 def test_atoms_may_be_wiped_before_they_are_written():
     """out is as long as there are atoms, or a function that goes through all of it would write where others read."""
     problem = chain_problem(atoms=wipes_first, templates=["w"])

@@ -425,7 +425,6 @@ def test_a_checkpoint_is_exact(rule, tmp_path):
     assert [record["pass"] for record in result.history] == [1, 2, 3, 4]
 
 
-@pytest.mark.xfail(strict=True, reason="restore keeps sums that were remembered for the weights it replaces")
 def test_a_learner_can_be_set_back():
     problem, xs, golds = corpus_of("parser", 3, 8)
     for rule in RULES:
@@ -466,10 +465,7 @@ def test_tables_that_are_too_small_grow(name, rule, monkeypatch):
     assert same(usual, tiny)
 
 
-LASO_REPEATS = pytest.mark.xfail(strict=True, reason="LaSO repeats updates when a search after the first needs room")
-
-
-@pytest.mark.parametrize("rule", [pytest.param(r, marks=LASO_REPEATS if r == "laso" else ()) for r in RULES])
+@pytest.mark.parametrize("rule", RULES)
 def test_searches_that_need_room_are_repeated_without_a_trace(rule):
     for name in PROBLEMS:
         usual, tight = learner_of(name, 2, rule), learner_of(name, 2, rule)

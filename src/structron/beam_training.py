@@ -110,7 +110,7 @@ class BeamTraining:
         given = (self.inputs, self.anchored, self.sparse, self.engine.setting(), room.memory, room.frontier, room.trace)
         check = (1 + rule.valid) * self.check
         how = (int(rule.stop_at_fall), int(rule.go_on), int(check))
-        return LEARN(*self.problem.pointers, self.choose, *given, sequence, lo, hi, *how, self.stats)
+        return self.engine.call(LEARN, self.choose, *given, sequence, lo, hi, *how, self.stats)
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
         """Learn from some examples of the sequence from place lo on; returns the place to go on from."""
@@ -128,11 +128,9 @@ class BeamTraining:
         self.stats[TROUBLE] = self.stats[STEPS] = 0
         arrays = self.engine.room(self.inputs)
         if trouble == MORE_WEIGHTS:
-            needed = step if self.rule.go_on else 1
-            cells = 4 * needed * self.problem.parts.shape[1] * dense_at(self.sparse.dense.shape[1])
+            cells = 4 * self.problem.parts.shape[1] * dense_at(self.sparse.dense.shape[1])
             have = room(self.sparse)
-            more = (step + have[0], cells + have[1], needed + have[2])
-            self.sparse = grown(self.sparse, *more)
+            self.sparse = grown(self.sparse, have[0] + 1, have[1] + cells, have[2] + 1)
             arrays.memory.clock[CLOCK] += 1
         else:
             self.engine.settle(trouble, step, example, arrays)
@@ -201,6 +199,7 @@ class BeamTraining:
         self.sparse.used[:], self.stats[:] = state["used"], state["stats"]
         if len(self.anchored.table):
             self.anchored.table[:, 1] = state["anchored"]
+        self.engine.forget()
 
     def rows(self) -> tuple[np.ndarray, Row]:
         """Keys and rows as they count now, averaged or not; anchored features first."""

@@ -168,6 +168,9 @@ def train(
     patience: Annotated[
         int | None, typer.Option(metavar="N", min=0, help="Stop after N passes without gain on dev (0: never).")
     ] = None,
+    prune: Annotated[
+        float | None, typer.Option(metavar="W", min=0, help="Leave weights of at most W out of the model (parser).")
+    ] = None,
     tag_dictionary: Annotated[
         int | None, typer.Option(metavar="N", min=0, help="Words seen N times get labels seen with them only.")
     ] = None,

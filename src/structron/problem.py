@@ -109,6 +109,10 @@ class SearchProblem:
                     raise StructronError(f"{name}: moves name {action!r}, which is no action")
                 self.moves[self.index[action]] = move
         elif moves is not None:
+            if len(moves) != len(self.actions):
+                raise StructronError(
+                    f"{name}: {len(moves)} moves; expected one for each of {len(self.actions)} actions"
+                )
             self.moves[:] = moves
         own = np.arange(len(self.actions), dtype=np.int64).reshape(-1, 1)
         self.parts = own if parts is None else np.ascontiguousarray(parts, np.int64)
@@ -209,6 +213,8 @@ class Walk:
             if step >= len(gold):
                 raise self.fail("legal", f"the correct actions end after {step}, but the state is not final")
             action = gold[step]
+            if not 0 <= action < len(problem.actions):
+                raise self.fail("legal", f"the correct action {action} is none of {len(problem.actions)}")
             if action not in legal:
                 raise self.fail(
                     "legal", f"the correct action {problem.actions[action]!r} is not legal at step {step + 1}"

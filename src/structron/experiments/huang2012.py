@@ -22,10 +22,10 @@ FULL = Scale(
     sentences=None,
     dev_sentences=None,
     tagging_beams=(1, 2, 4, 7, 10),
-    tagging_passes=(7, 7),
+    tagging_passes=(6, 6),
     parsing_beams=(1, 2, 4, 8),
-    parsing_passes={WSJ: (30, 12), EWT: (12, 5)},
-    unmerged_beams={WSJ: (4, 8), EWT: (8,)},
+    parsing_passes={WSJ: (30, 10, 8), EWT: (16, 6, 3)},
+    unmerged_beams={WSJ: (8,), EWT: ()},
 )
 QUICK = Scale(
     sentences=800,
@@ -33,8 +33,8 @@ QUICK = Scale(
     tagging_beams=(1, 4),
     tagging_passes=(4, 4),
     parsing_beams=(1, 8),
-    parsing_passes={WSJ: (10, 5), EWT: (10, 5)},
-    unmerged_beams={WSJ: (8,), EWT: (8,)},
+    parsing_passes={WSJ: (10, 5, 5), EWT: (10, 5, 5)},
+    unmerged_beams={WSJ: (8,), EWT: ()},
     tagging_sentences=2000,
 )
 

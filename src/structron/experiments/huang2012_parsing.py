@@ -51,11 +51,12 @@ class Parsing:
         train, dev, test = (load_rows(data, corpus, split, CORPORA[corpus]) for split in ("train", "dev", "test"))
         return cls(corpus, train[: scale.sentences], dev[: scale.dev_sentences], test, [])
 
-    def run(self, method: str, beam: int, passes: tuple[int, int], merge: bool = True, tested: bool = False) -> Run:
+    def run(self, method: str, beam: int, scale: Scale, merge: bool = True, tested: bool = False) -> Run:
         columns = CORPORA[self.corpus]
         options: dict[str, Any] = {"templates": "huang", "labelled": False, "columns": columns, "pos": columns[1]}
-        early, other = passes
-        parser = Parser(passes=early if method == EARLY else other, update=method, beam=beam, merge=merge, **options)
+        early, other, other_beams = scale.parsing_passes[self.corpus]
+        passes = other_beams if beam != BEAM else early if method == EARLY else other
+        parser = Parser(passes=passes, update=method, beam=beam, merge=merge, **options)
         run = learn(f"parsing {self.corpus}", parser, self.train, self.dev)
         if tested:
             run.test = parser.score(self.test)
@@ -64,15 +65,14 @@ class Parsing:
 
     def run_all(self, scale: Scale) -> None:
         """All methods at the paper's beam; two of them at every beam; max-violation without merging."""
-        passes = scale.parsing_passes[self.corpus]
         unmerged = scale.unmerged_beams[self.corpus]
         for method in METHODS:
-            self.run(method, BEAM, passes, tested=True)
+            self.run(method, BEAM, scale, tested=True)
         for beam in (beam for beam in scale.parsing_beams if beam != BEAM):
             for method in (STANDARD, MAX_VIOLATION):
-                self.run(method, beam, passes, tested=method == MAX_VIOLATION and beam in unmerged)
+                self.run(method, beam, scale, tested=method == MAX_VIOLATION and beam in unmerged)
         for beam in unmerged:
-            self.run(MAX_VIOLATION, beam, passes, merge=False, tested=True)
+            self.run(MAX_VIOLATION, beam, scale, merge=False, tested=True)
 
     def find(self, method: str, beam: int | None = BEAM) -> Run:
         """The run that merges."""
@@ -100,7 +100,8 @@ def time_share(early: Run, other: Run) -> float | None:
 def parsing_tables(parsing: Parsing, report: Report) -> None:
     report.show(methods_table(parsing))
     report.show(beams_table(parsing))
-    report.show(merging_table(parsing))
+    if pairs(parsing):
+        report.show(merging_table(parsing))
     title = f"Parsing {parsing.corpus}: invalid standard updates/% (Figure 5)"
     report.show(invalid_shares(title, parsing.standard()))
     targets(parsing, report)
@@ -131,6 +132,9 @@ def beams_table(parsing: Parsing) -> Table:
         new = parsing.find(MAX_VIOLATION, old.beam)
         figures = (old.best, old.best_pass, new.best, new.best_pass)
         table.rows.append((str(old.beam), PAPER_STANDARD.get(old.beam or 0), *figures, new.best - old.best))
+    passes = {len(run.history) for run in parsing.runs if run.method in (STANDARD, MAX_VIOLATION)}
+    if len(passes) > 1:
+        table.notes.append(f"beam {BEAM} had {max(passes)} passes, the others {min(passes)}")
     return table
 
 
@@ -139,8 +143,7 @@ def merging_table(parsing: Parsing) -> Table:
     table = Table(f"Parsing {parsing.corpus}: equivalent states merged or not, max-violation, UAS/%", columns)
     for merged, plain in pairs(parsing):
         differences = [a - b for a, b in zip(scores(merged), scores(plain), strict=True)]
-        shown = [score for score in (*scores(merged), *scores(plain))]
-        table.rows.append((str(plain.beam), *shown, *differences))
+        table.rows.append((str(plain.beam), *scores(merged), *scores(plain), *differences))
     return table
 
 

@@ -16,9 +16,10 @@ LATE = 3
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How much is done: sentences to learn from and of dev (None: all), beams, and passes: (early, other methods).
+    """How much is done: sentences to learn from and of dev (None: all), beams, and passes.
 
-    Early update learns from prefixes, so its passes are short and it needs more of them (38 in the paper against 12).
+    Passes are those of early update and of other methods; in parsing also those at other beams than the paper's. Early
+    update learns from prefixes, so its passes are short and it needs more of them (38 in the paper against 12).
     """
 
     sentences: int | None
@@ -26,7 +27,7 @@ class Scale:
     tagging_beams: tuple[int, ...]
     tagging_passes: tuple[int, int]
     parsing_beams: tuple[int, ...]
-    parsing_passes: dict[str, tuple[int, int]]
+    parsing_passes: dict[str, tuple[int, int, int]]
     unmerged_beams: dict[str, tuple[int, ...]]
     tagging_sentences: int | None = None
 

@@ -153,6 +153,9 @@ def compose(
     wanted = list(dict.fromkeys(text.strip() for text in templates))
     if len(wanted) >= 1 << TEMPLATE_BITS:
         raise StructronError(f"templates: {len(wanted)}; expected at most {(1 << TEMPLATE_BITS) - 1}")
+    for name in always:
+        if name not in index:
+            raise StructronError(f"always: unknown atom {name!r}; the problem has {', '.join(names)}")
     groups: dict[tuple[str, ...], list[str]] = {}
     for text in wanted:
         for atom in parts_of(text):

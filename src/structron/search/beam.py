@@ -134,7 +134,7 @@ def begin_search(start, atoms, x, table, setting, f, trace, first):
         trace.alive[0], trace.right[0] = 1, 1
     row = trace.gold_row[first]
     f.beam[0, 0] = row
-    atoms(x, table, f.states, row, f.atoms[0])
+    atoms(x, table, f.states, row, f.atoms[0, : f.atoms.shape[1] - 1])
     f.signature[row] = sign(setting, f, row, 0)
     for c in range(f.atoms.shape[1]):
         f.atoms[wide, c] = f.atoms[0, c]
@@ -176,6 +176,8 @@ def search(
         with_gold = learning and step <= gold_steps
         correct = inputs.gold[gold_ptr + step - 1] if with_gold else np.int64(-2)
         gold_gain = 0.0
+        if learning and step == gold_steps + 1 and legal(x, table, f.states, trace.gold_row[step - 1], f.legal) != 0:
+            return BAD_GOLD, step
         room = min(k if k == 1 or not setting.merge else 2 * k + 2, f.heap_score.shape[0])
         first_row, first_place = f.used[0], f.used[1]
         while True:
@@ -223,6 +225,8 @@ def search(
                                 size = offer(f, size, room, score, order, b, place, action, gain)
                                 worst = f.heap_score[0]
                             order += 1
+            if size == 0 and learning and not trace.alive[step - 1]:
+                return DONE, step - 1
             if size == 0:
                 return DEAD_END, step
             if active == 0 and step > gold_steps:
@@ -250,7 +254,7 @@ def search(
                         f.atoms[slot, a] = f.atoms[here + b, a]
                 else:
                     arrive(advance, x, table, setting, f, s, place, action, gain, step, action == correct, t)
-                    atoms(x, table, f.states, t, f.atoms[slot])
+                    atoms(x, table, f.states, t, f.atoms[slot, : f.atoms.shape[1] - 1])
                     f.signature[t] = sign(setting, f, t, slot)
                 if c < 0:
                     trace.gold_row[step], trace.gold[step] = t, f.prefix[t]

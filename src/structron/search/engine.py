@@ -17,6 +17,7 @@ from structron.search.frontier import (
     MORE_BEAM,
     MORE_LISTS,
     MORE_ROWS,
+    PER_ROW,
     Anchored,
     Frontier,
     Inputs,
@@ -27,6 +28,7 @@ from structron.search.frontier import (
     make_memory,
     make_trace,
 )
+from structron.search.scores import CLOCK
 from structron.sparse import Sparse
 
 DECODE = Pointed(decode, *POINTERS.values())
@@ -79,12 +81,19 @@ class Room:
         self.trace = make_trace(self.steps)
 
     def grow(self, trouble: int) -> None:
+        """More room; the states so far are kept, since a search may go on from gold's."""
         if trouble == MORE_BEAM:
             self.candidates *= 4
             if self.wide < self.engine.beam:
                 self.wide *= 4
         self.rows *= 2
+        old, trace = self.frontier, self.trace
         self._make()
+        self.trace = trace
+        for name in PER_ROW:
+            array = getattr(old, name)
+            getattr(self.frontier, name)[: len(array)] = array
+        self.frontier.used[:] = old.used
 
 
 class Engine:
@@ -141,14 +150,26 @@ class Engine:
         lengths, scores = np.zeros(len(inputs.limit), np.int64), np.zeros(len(inputs.limit))
         trouble = np.zeros(2, np.int64)
         room, setting = self.room(inputs), self.setting()
+        if len(anchored.numbers):
+            room.memory.clock[CLOCK] += 1  # tokens are remembered by number, which is that of another batch now
         place = lo
         while place < hi:
             given = (inputs, anchored, sparse, setting, room.memory, room.frontier, room.trace)
-            done = DECODE(*self.problem.pointers, *given, place, hi, out, out_ptr, lengths, scores, trouble)
+            done = self.call(DECODE, *given, place, hi, out, out_ptr, lengths, scores, trouble)
             if done < hi:
                 self.settle(int(trouble[0]), int(trouble[1]), done, room)
             place = done
         return out, out_ptr, lengths, scores
+
+    def call(self, kernel: Pointed, *arguments: Any) -> Any:
+        """Call a kernel with the problem's functions; what they raise is said to be theirs."""
+        try:
+            return kernel(*self.problem.pointers, *arguments)
+        except (ArithmeticError, LookupError, ValueError) as error:
+            raise StructronError(
+                f"{self.problem.name}: a function raised {type(error).__name__}: {error}; expected functions that do "
+                "not raise (NUMBA_DISABLE_JIT=1 shows where)"
+            ) from error
 
     def settle(self, trouble: int, step: int, example: int, room: Room) -> None:
         """Make room, or raise the error that a search ended with."""

@@ -117,6 +117,13 @@ class Frontier(NamedTuple):
     waiting: np.ndarray  # int64[steps + 2]
 
 
+PER_ROW = (
+    *("states", "prefix", "inside", "back", "pred", "action", "begin", "origin", "gold", "signature"),
+    *("list_start", "list_size", "list_row", "list_score"),
+)
+"""The arrays of a frontier that hold what was found, not what is being looked at."""
+
+
 def make_memory(columns: int, templates: int, groups: int, slots: int = 1 << 8) -> Memory:
     stride = -(-columns // 16) * 16
     keys, homes, heads, owner = (

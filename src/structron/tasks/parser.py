@@ -52,6 +52,7 @@ class Parser(Estimator):
     columns: names of a token's columns; pos: the one with the part of speech.
     nonprojective: lift (learn from lifted trees and undo it when parsing) or skip such sentences.
     cutoff: words seen less often are treated as unknown.   limit_relations: only those seen with a pair of tags.
+    prune: weights of at most this size are left out of the model, which makes it smaller and faster.
     passes, average, seed, shuffle, patience: as for every learner.   jobs: threads when parsing.
     check: verify that every update is a violation.
     """
@@ -84,6 +85,7 @@ class Parser(Estimator):
         nonprojective: str = "lift",
         cutoff: int = 1,
         limit_relations: bool = True,
+        prune: float = 0.0,
         seed: int = 1,
         shuffle: bool = True,
         patience: int = 0,
@@ -94,6 +96,7 @@ class Parser(Estimator):
         self.beam, self.update, self.merge, self.passes, self.average = beam, update, merge, passes, average
         self.templates, self.columns, self.pos, self.labelled = templates, columns, pos, labelled
         self.nonprojective, self.cutoff, self.limit_relations = nonprojective, cutoff, limit_relations
+        self.prune = prune
         self.seed, self.shuffle, self.patience = seed, shuffle, patience
         self.jobs, self.verbose, self.check = jobs, verbose, check
 
@@ -181,16 +184,21 @@ class Parser(Estimator):
         count, tags = len(bank.names), self.input_.sizes()["t"]
         self.seen_ = None
         if self.limit_relations and self.labelled_:
-            self.seen_ = seen_relations(bank.starts, bank.heads, bank.relations, x[:, 1], tags, count)
+            seen = seen_relations(bank.starts, bank.heads, bank.relations, x[:, 1], tags, count)
+            pair_seen, with_child = seen.any(axis=3, keepdims=True), seen.any(axis=1, keepdims=True)
+            self.seen_ = np.where(pair_seen, seen, with_child)  # a pair never seen: what its child was seen with
         self.problem_ = self._make_problem()
         actions = oracle_all(bank.starts, bank.heads, bank.relations, count)
         ptr = 2 * bank.starts - np.arange(len(bank.starts))
         inputs = engine.make_inputs(self.problem_, x, bank.starts)._replace(gold=actions, gold_ptr=ptr)
-        return BeamTraining(self.problem_, inputs, self.beam, self.update, self.merge, self.average, check=self.check)
+        how = (self.beam, self.update, self.merge, self.average)
+        return BeamTraining(self.problem_, inputs, *how, check=self.check, prune=self.prune)
 
     def _make_problem(self) -> SearchProblem:
         """Arc-standard with these templates, alphabets and relations."""
-        layout = shift_reduce.atom_layout([*self.templates_, "s1.t"], self.input_.names)
+        lasting = shift_reduce.lasting_atoms(self.templates_)
+        asked = [name for name in lasting if not name.startswith("word of ")]
+        layout = shift_reduce.atom_layout([*self.templates_, *asked], self.input_.names)
         count = len(self.relations_)
         sides = [f"{side}:{relation}" for side in ("left", "right") for relation in self.relations_]
         return SearchProblem(
@@ -203,7 +211,7 @@ class Parser(Estimator):
             atom_names=shift_reduce.sizes(layout, self.input_.sizes(), count),
             templates=self.templates_,
             moves=moves(count).tolist(),
-            always=["word of q0", "s1.t"],
+            always=lasting,
             table=shift_reduce.make_table(layout, count, self.seen_),
             max_steps=shift_reduce.most_steps,
             looks_at=shift_reduce.looks_at,

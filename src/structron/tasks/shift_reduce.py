@@ -344,3 +344,39 @@ def looks_at(atom: str) -> tuple[str, ...]:
 def most_steps(n: int) -> int:
     """No derivation of n words is longer."""
     return 2 * n
+
+
+LATER = {
+    "l": ("",),
+    "r": ("",),
+    "l2": ("l", ""),
+    "r2": ("r", ""),
+    "ll": ("l",),
+    "lr": ("r",),
+    "rl": ("l",),
+    "rr": ("r",),
+}
+"""As what a part of the top tree can be seen later: the top becomes a child itself, or a nearer child the second."""
+
+
+def lasting_atoms(templates: Iterable[str]) -> list[str]:
+    """What of the top of the stack can matter later: states that are to be one must agree on it.
+
+    What is asked of s1 is asked of s0 after a shift; what is asked of a child, of s0 when it becomes one. The tags of
+    s0 and s1 decide which relations are legal. Distances ask for the place of s0, hidden atom "word of s0".
+    """
+    found = dict.fromkeys(["s0.t", "s1.t", "word of q0"])
+    waiting = [name for names in read_templates(templates) for name in names]
+    if {"d", "dq"} & set(waiting):
+        found["word of s0"] = None
+    done: set[tuple[str, str]] = set()
+    while waiting:
+        node, _, attribute = waiting.pop().partition(".")
+        if node not in ROW_NODES or (node[2:], attribute) in done:
+            continue
+        path = node[2:]
+        done.add((path, attribute))
+        if path or attribute != "l":
+            found[f"s0{path}.{attribute}"] = None
+        waiting += [f"s0{seen}.{attribute}" for seen in LATER.get(path, ())]
+    return list(found)

@@ -16,12 +16,14 @@ from structron.search.frontier import DONE
 from structron.search.scores import CLOCK
 from structron.sparse import CELLS, DENSE_ROWS, KEYS, add, claim, dense_at, find, home, weight_of
 
-TIME, UPDATES, INVALID, EXAMPLES, TOKENS, FELL, FELL_AT, SEARCH_ERRORS, NOT_VIOLATIONS, TROUBLE, STEPS = range(11)
+TIME, UPDATES, INVALID, EXAMPLES, TOKENS, FELL, FELL_AT, SEARCH_ERRORS, NOT_VIOLATIONS, TROUBLE, STEPS, FIRST = range(
+    12
+)
 """Places in `stats`: examples so far; this pass's counts; FELL_AT sums where gold left the beam, as a share of the
 steps; NOT_VIOLATIONS: updates of a valid rule that the check refuted; TROUBLE: how a search ended
-that could not go on."""
+that could not go on, STEPS: where, FIRST: the step it is to go on from (LaSO)."""
 MORE_WEIGHTS = 100
-STATS = 11
+STATS = 12
 
 
 @inlined
@@ -50,7 +52,7 @@ def _add_features(atoms, inputs, e, anchored, sparse, setting, f, row, action, a
     """
     base, end = inputs.starts[e], inputs.starts[e + 1]
     features = setting.features
-    atoms(inputs.x[base:end], inputs.table, f.states, row, f.atoms[0])
+    atoms(inputs.x[base:end], inputs.table, f.states, row, f.atoms[0, : f.atoms.shape[1] - 1])
     for t in range(features.hashed.shape[0]):
         if not adding and not _enough(sparse, setting, 1):
             return False
@@ -96,7 +98,7 @@ def score_difference(atoms, inputs, e, anchored, sparse, setting, f, trace, leng
         for j in range(gold_length if side == 0 else length):
             row = trace.gold_row[j] if side == 0 else f.path[0, j]
             action = inputs.gold[inputs.gold_ptr[e] + j] if side == 0 else f.path[1, j]
-            atoms(inputs.x[base:end], inputs.table, f.states, row, f.atoms[0])
+            atoms(inputs.x[base:end], inputs.table, f.states, row, f.atoms[0, : f.atoms.shape[1] - 1])
             token = token_of(setting, f, row, base, end)
             count = anchored.ptr[token + 1] - anchored.ptr[token] if token >= 0 else 0
             for t in range(features.hashed.shape[0] + count):
@@ -145,8 +147,8 @@ def learn(
     for place in range(lo, hi):
         e = sequence[place]
         gold_steps = inputs.gold_ptr[e + 1] - inputs.gold_ptr[e]
-        first, updates, invalid, fell = 0, 0, 0, 0
-        fell_at = 0.0
+        first = np.int64(stats[FIRST]) if place == lo else 0
+        stats[FIRST] = 0
         time = stats[TIME] + 1
         while True:
             end, n = search(
@@ -167,49 +169,45 @@ def learn(
                 stop_at_fall,
             )
             if end != DONE:
-                stats[TROUBLE], stats[STEPS] = end, n
+                stats[TROUBLE], stats[STEPS], stats[FIRST] = end, n, first
                 return place
             span = n - first
             chosen = rule(trace.best[first:], trace.gold[first:], trace.alive[first:], trace.right[first:], span)
-            for i in range(first + 1, n + 1):
-                if not trace.alive[i]:
-                    fell += 1
-                    fell_at += i / max(n, gold_steps)
+            i = first + chosen
+            length = derive(setting, f, trace.top[i]) if chosen > 0 else 0
+            gold_length = min(i, gold_steps)
+            margin = trace.gold[i] - trace.best[i]
+            width = setting.features.hashed.shape[0]
+            if anchored.numbers.shape[0] > 0:
+                width += (anchored.ptr[inputs.starts[e + 1]] - anchored.ptr[inputs.starts[e]]) // max(1, gold_steps) + 1
+            if chosen > 0 and not _enough(sparse, setting, 2 * (length + gold_length) * width):
+                made = add_difference(
+                    atoms, inputs, e, anchored, sparse, setting, f, trace, length, gold_length, time, False
+                )
+                if not made:
+                    stats[TROUBLE], stats[STEPS], stats[FIRST] = MORE_WEIGHTS, n, first
+                    return place
+            for j in range(1, n + 1):
+                if first == 0 and not trace.alive[j]:
+                    stats[FELL] += 1
+                    stats[FELL_AT] += j / max(n, gold_steps)
                     break
             if chosen == 0:
                 break
-            i = first + chosen
-            length = derive(setting, f, trace.top[i])
-            gold_length = min(i, gold_steps)
-            margin = trace.gold[i] - trace.best[i]
             if check:
                 counted = score_difference(atoms, inputs, e, anchored, sparse, setting, f, trace, length, gold_length)
                 if (check > 1 and counted > 0) or abs(counted - margin) > 1e-3 * (1.0 + abs(margin)):
                     stats[NOT_VIOLATIONS] += 1
-            width = setting.features.hashed.shape[0]
-            if anchored.numbers.shape[0] > 0:
-                width += (anchored.ptr[inputs.starts[e + 1]] - anchored.ptr[inputs.starts[e]]) // max(1, gold_steps) + 1
-            if first == 0 and not _enough(sparse, setting, 2 * (length + gold_steps) * width):
-                made = not go_on and add_difference(
-                    atoms, inputs, e, anchored, sparse, setting, f, trace, length, gold_length, time, False
-                )
-                if not made:
-                    stats[TROUBLE], stats[STEPS] = MORE_WEIGHTS, 2 * (length + gold_steps) * width
-                    return place
             add_difference(atoms, inputs, e, anchored, sparse, setting, f, trace, length, gold_length, time, True)
             memory.clock[CLOCK] += 1
-            updates += 1
-            invalid += margin > 0
+            stats[UPDATES] += 1
+            stats[INVALID] += margin > 0
             if not go_on or i >= gold_steps:
                 break
             first = i
         stats[TIME] += 1
         stats[EXAMPLES] += 1
         stats[TOKENS] += inputs.starts[e + 1] - inputs.starts[e]
-        stats[UPDATES] += updates
-        stats[INVALID] += invalid
-        stats[FELL] += fell > 0
-        stats[FELL_AT] += fell_at / max(fell, 1)
         if n >= gold_steps and not go_on and trace.gold[n] > trace.best[n]:
             stats[SEARCH_ERRORS] += 1
     return hi
