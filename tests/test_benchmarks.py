@@ -10,7 +10,6 @@ import pytest
 
 pytest.importorskip("pycrfsuite")
 pytest.importorskip("nltk")
-pytest.importorskip("ufal.udpipe")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import __main__ as driver
@@ -64,6 +63,7 @@ def test_driver_measures_both_sides(data, tmp_path, capsys):
 
 def test_beam_parts_measure_both_sides(data, tmp_path, monkeypatch, capsys):
     """With a cache that is warm: the compiler's minutes are for the real run."""
+    pytest.importorskip("ufal.udpipe")
     monkeypatch.setattr(beam, "cold", lambda _, *command: beam.structron(*command))
     out = tmp_path / "bench.json"
     parts = [word for part in beam.BEAM_PARTS for word in ("--only", part)]

@@ -138,6 +138,14 @@ def test_targets_of_parsing(figures, met, capsys):
     assert capsys.readouterr().out.count("Parsing wsj-sample-dep") == 4
 
 
+def test_a_level_that_was_not_reached_is_said_so():
+    parsing, report = parsing_of(0.1, 5.0, 2, 0.0), Report()
+    parsing.find("early").history[0]["dev"] = 85.5
+    with contextlib.redirect_stdout(io.StringIO()):
+        parsing_tables(parsing, report)
+    assert report.target_lines()[0].endswith("measured not reached in 1 passes (85.00 against 85.50): not met")
+
+
 @pytest.mark.parametrize(("invalid", "met"), [(0, True), (1, False)])
 def test_target_of_tagging_looks_at_beams_from_4_on(invalid, met):
     report = Report()

@@ -19,6 +19,7 @@ import numpy as np
 from structron.kernels import ABSENT, aligned_zeros, compiled, inlined
 
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+SECOND = np.uint64(0xD6E8FEB86659FD93)
 HALF = np.uint64(32)
 START, COUNT = np.uint64(24), np.uint64(8)
 COUNTS, CLASSES = np.uint64(0xFFFF), np.uint64(0xFF)
@@ -43,8 +44,12 @@ class Sparse(NamedTuple):
 
 @inlined
 def home(table, key):
-    """Where the search for a key begins: packed keys differ in their low bits only, so they are stirred."""
+    """Where the search for a key begins. Packed keys follow patterns and must be stirred well.
+
+    (One multiplication less, and frequent keys stood in clusters of 28.)
+    """
     h = key * MULTIPLIER
+    h = (h ^ (h >> HALF)) * SECOND
     return np.int64((h ^ (h >> HALF)) & np.uint64(table.shape[0] - 1))
 
 

@@ -24,7 +24,7 @@ FULL = Scale(
     tagging_beams=(1, 2, 4, 7, 10),
     tagging_passes=(6, 6),
     parsing_beams=(1, 2, 4, 8),
-    parsing_passes={WSJ: (30, 10, 8), EWT: (16, 6, 3)},
+    parsing_passes={WSJ: (30, 12, 8), EWT: (16, 6, 3)},
     unmerged_beams={WSJ: (8,), EWT: ()},
 )
 QUICK = Scale(

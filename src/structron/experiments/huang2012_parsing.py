@@ -162,7 +162,8 @@ def targets(parsing: Parsing, report: Report) -> None:
     where = f"parsing {parsing.corpus}, beam {BEAM}"
     ratio = time_share(early, new)
     what = f"{where}: max-violation reaches early's best dev UAS in at most 1/2 of its time (paper {PAPER_RATIO})"
-    report.target(what, "never" if ratio is None else f"{ratio:.2f}", ratio is not None and ratio <= TIME_SHARE)
+    missed = f"not reached in {len(new.history)} passes ({new.best:.2f} against {early.best:.2f})"
+    report.target(what, missed if ratio is None else f"{ratio:.2f}", ratio is not None and ratio <= TIME_SHARE)
     gap = new.best - old.best
     what = f"{where}: standard's dev UAS below max-violation's by {GAP:.0f} points or more (paper {PAPER_GAP})"
     report.target(what, f"{gap:.2f}", gap >= GAP)

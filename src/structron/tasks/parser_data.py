@@ -21,6 +21,7 @@ from structron.trees import MARK, check_tree, is_projective, lift
 
 WORDS, TAGS, HEADS, RELATIONS = ("word", "form", "w"), ("upos", "pos"), ("head",), ("deprel", "relation")
 PLAIN_COLUMNS = ["word", "pos", "head", "deprel"]
+RARE = 5
 
 Arc = tuple[int, str | None]
 
@@ -183,10 +184,23 @@ def make_projective(sentences: Sequence[Sentence], arcs: Sequence[list[Arc]], sk
         raise StructronError("training data: all sentences are non-projective; expected --nonprojective lift")
     if lifted and labelled:
         _check_marks(arcs)
+        trees = _without_rare_marks(trees)
     done = "skipped" if skip else f"learned from with {lifted} words lifted"
     return Projective(
         kept, trees, lifted, f"{crossing} of {len(arcs)} sentences are non-projective: {done}" if crossing else ""
     )
+
+
+def _without_rare_marks(trees: list[list[Arc]]) -> list[list[Arc]]:
+    """Lifted words of a kind seen less than RARE times keep their plain relation: too few to learn where they belong.
+
+    Each kind is a relation more, which every action and every row of weights has to carry.
+    """
+    counts = Counter(relation for tree in trees for _, relation in tree if relation and MARK in relation)
+    rare = {relation: relation.partition(MARK)[0] for relation, count in counts.items() if count < RARE}
+    if not rare:
+        return trees
+    return [[(head, rare.get(relation or "", relation)) for head, relation in tree] for tree in trees]
 
 
 def _check_marks(arcs: Sequence[list[Arc]]) -> None:
