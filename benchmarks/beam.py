@@ -87,7 +87,7 @@ class ParserBench:
     @cached_property
     def model(self) -> Path:
         """Train with the defaults, from file to model; the row of it comes with the model."""
-        assert self.warm_model
+        _ = self.warm_model
         model, log, passes = self.folder / "parser.structron", self.folder / "parser.jsonl", self.settings.parser_passes
         say(f"{TAGS}: parser, training from file to model")
         done = self._train(self.files["train"], model, "--log", log, *(["--passes", str(passes)] if passes else []))
@@ -100,7 +100,8 @@ class ParserBench:
         return model
 
     def training(self) -> None:
-        assert self.model
+        """File to model; nothing more if another part has needed the model already."""
+        _ = self.model
 
     def parsing(self) -> None:
         """Tokens per second of one thread, from tokens to trees."""
@@ -110,7 +111,7 @@ class ParserBench:
             say(f"{TAGS}: parsing, training {UDPIPE}")
             size = self.settings.udpipe_sentences
             given = {"train": self.files["train"], "model": options["udpipe_model"], "sentences": size}
-            child("train_udpipe", module="beam_child", **given)
+            report.details["udpipe_training"], _ = child("train_udpipe", module="beam_child", **given)
         else:
             report.skip(f"{TAGS}: parsing beside {UDPIPE}: ufal.udpipe is not installed (the extra `bench` has it)")
         say(f"{TAGS}: parsing")

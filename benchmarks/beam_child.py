@@ -23,7 +23,7 @@ def _rows(*files: str) -> list[list[list[str]]]:
     return [sentence.rows for file in files for sentence in read(file)]
 
 
-def train_udpipe(train: str, model: str, sentences: int) -> dict[str, Any]:
+def train_udpipe(train: str, model: str, sentences: int | None) -> dict[str, Any]:
     seconds, _ = timed(lambda: Udpipe.train(train, model, sentences))
     return {"seconds": seconds}
 

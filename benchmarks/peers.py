@@ -150,7 +150,8 @@ class Nltk:
 class Udpipe:
     """UDPipe 1's parser (Parsito): a transition system as ours, scored by a small neural network, with beam search.
 
-    Its speed is measured, not its scores: so it learns from a few sentences, once, with the static oracle.
+    Its speed is measured, not its scores: so it goes through the data once, with the static oracle. It must see all of
+    them nevertheless: a model of 50 sentences was measured to parse up to twice as fast as one of 1000.
     """
 
     name: ClassVar[str] = "UDPipe"
@@ -172,7 +173,7 @@ class Udpipe:
         return found
 
     @classmethod
-    def train(cls, train: str | Path, model: str | Path, sentences: int) -> None:
+    def train(cls, train: str | Path, model: str | Path, sentences: int | None) -> None:
         from ufal import udpipe
 
         error, none = udpipe.ProcessingError(), udpipe.Trainer.NONE

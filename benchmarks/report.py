@@ -25,7 +25,7 @@ class Settings:
     jobs_tokens: int = 300_000
     parser_passes: int | None = None  # None: as many as the parser makes by itself
     paired_passes: int = 5
-    udpipe_sentences: int = 300
+    udpipe_sentences: int | None = None  # None: all
     history_passes: int = 5
 
     @classmethod

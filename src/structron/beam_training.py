@@ -128,9 +128,12 @@ class BeamTraining:
         self.stats[TROUBLE] = self.stats[STEPS] = 0
         arrays = self.engine.room(self.inputs)
         if trouble == MORE_WEIGHTS:
-            cells = 4 * self.problem.parts.shape[1] * dense_at(self.sparse.dense.shape[1])
+            cells = 5 * step * self.problem.parts.shape[1] * dense_at(self.sparse.dense.shape[1])
             have = room(self.sparse)
-            self.sparse = grown(self.sparse, have[0] + 1, have[1] + cells, have[2] + 1)
+            if step > 1:
+                self.sparse = grown(self.sparse, 2 * step, cells, 2 * step)
+            else:
+                self.sparse = grown(self.sparse, have[0] + 1, have[1] + cells, have[2] + 1)
             arrays.memory.clock[CLOCK] += 1
         else:
             self.engine.settle(trouble, step, example, arrays)

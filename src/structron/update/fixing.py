@@ -23,6 +23,7 @@ TIME, UPDATES, INVALID, EXAMPLES, TOKENS, FELL, FELL_AT, SEARCH_ERRORS, NOT_VIOL
 steps; NOT_VIOLATIONS: updates of a valid rule that the check refuted; TROUBLE: how a search ended
 that could not go on, STEPS: where, FIRST: the step it is to go on from (LaSO)."""
 MORE_WEIGHTS = 100
+SMALL = 1 << 25
 STATS = 12
 
 
@@ -180,12 +181,15 @@ def learn(
             width = setting.features.hashed.shape[0]
             if anchored.numbers.shape[0] > 0:
                 width += (anchored.ptr[inputs.starts[e + 1]] - anchored.ptr[inputs.starts[e]]) // max(1, gold_steps) + 1
-            if chosen > 0 and not _enough(sparse, setting, 2 * (length + gold_length) * width):
-                made = add_difference(
+            features = 2 * (length + gold_length) * width
+            if chosen > 0 and not _enough(sparse, setting, features):
+                # room for the worst case if that is cheap, else for what is really needed, by trying
+                small = sparse.column.shape[0] < SMALL
+                made = not small and add_difference(
                     atoms, inputs, e, anchored, sparse, setting, f, trace, length, gold_length, time, False
                 )
                 if not made:
-                    stats[TROUBLE], stats[STEPS], stats[FIRST] = MORE_WEIGHTS, n, first
+                    stats[TROUBLE], stats[STEPS], stats[FIRST] = MORE_WEIGHTS, features if small else 1, first
                     return place
             for j in range(1, n + 1):
                 if first == 0 and not trace.alive[j]:
