@@ -1038,7 +1038,7 @@ def test_margins_are_for_labels(run, refuses, tmp_path, trees):
 def test_options_of_parsers_only(refuses, toy, tmp_path, monkeypatch):
     args = ["train", "tagger", "--train", toy / "train.conllu", "--model", tmp_path / "m"]
     monkeypatch.setitem(TASKS, "parser", ChainOfWords)
-    for option in (["--pos", "xpos"], ["--nonprojective", "skip"], ["--unlabelled"], ["--merge"]):
+    for option in (["--pos", "xpos"], ["--nonprojective", "skip"], ["--unlabelled"]):
         refuses(*args, *option, says=[f"{option[0]}: not an option of the tagger", "works with", "parser"])
     says = "--skip-invalid: not available for the tagger; works with parser"
     refuses(*args, "--skip-invalid", says=says)

@@ -226,7 +226,7 @@ def test_only_what_the_templates_use_is_worked_out():
     assert layout.hidden == (
         "none",
         *(f"row of {node}" for node in ("s0", "s1", "s1r", "s1rr")),
-        *(f"word of {node}" for node in ("s0", "s1", "s1r", "s1rr", "q2")),
+        *(f"word of {node}" for node in ("s0", "s1", "s1r", "s1rr", "q0", "q2")),
     )
     assert layout.names == ("s1rr.t", "s0.w", "q2.lemma")
     assert layout.templates == ((10, 11), (12,))

@@ -1,5 +1,7 @@
 """`structron demo`: every task on toy English, from generated files to analysed sentences, and how to do it again."""
 
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -122,13 +124,27 @@ def run(task: str | None = None, out: Path | None = None) -> int:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StructronError(f"{folder}: cannot be made ({error.strerror}); expected a folder") from None
-        for name in [task] if task else [name for name in TASKS if name in DEMOS]:
+        names = [task] if task else [name for name in TASKS if name in DEMOS]
+        waiting = _compile_meanwhile() if len(names) > 1 else None
+        for name in names:
+            if name == "parser" and waiting is not None:
+                waiting.wait()
             status = _show(name, DEMOS[name], corpus, folder, console)
             if status:
                 return status
     if out is None:
         console.print("The files are gone; [bold]structron demo --out DIR[/bold] keeps them.")
     return 0
+
+
+def _compile_meanwhile() -> subprocess.Popen | None:
+    """Have another process compile the beam engine, if that is to do, while the first tasks are shown."""
+    from structron.search.engine import is_cold
+
+    if not is_cold():
+        return None
+    command = [sys.executable, "-m", "structron.precompile"]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def _show(task: str, demo: Demo, corpus: Sequence[ToySentence], folder: Path, console: Console) -> int:

@@ -40,58 +40,87 @@ FINISHED = -1
 
 
 @inlined
-def sign(setting, f, t, slot):
+def sign(signature, salt, stacked, values, slot, begin, origin):
     """One number for what tells states apart: the atoms that count, and where and how the top was pushed."""
-    signature = setting.features.signature
-    h = combine(f.atoms, slot, signature, 0, signature.shape[0], setting.features.salt)
-    if setting.stacked:
-        h = mix(mix(h, np.uint64(f.begin[t])), np.uint64(f.origin[t] + 1))
+    h = combine(values, slot, signature, 0, signature.shape[0], salt)
+    if stacked:
+        h = mix(mix(h, np.uint64(begin)), np.uint64(origin + 1))
     return h
 
 
 @inlined
-def gain_of(setting, memory, action):
+def gain_of(parts, total, action):
     gain = 0.0
-    for k in range(setting.parts.shape[1]):
-        if setting.parts[action, k] >= 0:
-            gain += memory.total[setting.parts[action, k]]
+    for k in range(parts.shape[1]):
+        if parts[action, k] >= 0:
+            gain += total[parts[action, k]]
     return gain
 
 
 @inlined
-def arrive(advance, x, table, setting, f, s, place, action, gain, step, right, t):
+def arrive(
+    advance,
+    x,
+    table,
+    moves,
+    f_states,
+    f_prefix,
+    f_inside,
+    f_back,
+    f_pred,
+    f_action,
+    f_begin,
+    f_origin,
+    f_gold,
+    f_list_start,
+    f_list_size,
+    f_list_row,
+    f_list_score,
+    f_used,
+    s,
+    place,
+    action,
+    gain,
+    step,
+    right,
+    t,
+):
     """Fill row t with what an action makes of state s; `right`: the action is the correct one at this step."""
-    move = setting.moves[action]
-    part, whole = (f.gold[s] & PART) != 0 and right, f.gold[s] == WHOLE and right
+    move = moves[action]
+    part, whole = (f_gold[s] & PART) != 0 and right, f_gold[s] == WHOLE and right
     if move < 0:
-        p = f.list_row[place]
-        tail = f.states[s, TAIL]
-        f.states[s, TAIL] = p
-        advance(x, table, f.states, s, action, t)
-        f.states[s, TAIL] = tail
-        f.states[t, TAIL] = f.states[p, TAIL]
-        whole = part and f.gold[p] == WHOLE
-        part = part and (f.gold[p] & PART) != 0
-        since = f.list_score[place] + f.inside[s] + gain
-        f.prefix[t], f.inside[t] = f.prefix[p] + since, f.inside[p] + since
-        f.begin[t], f.origin[t], f.pred[t] = f.begin[p], f.origin[p], p
-        f.list_start[t], f.list_size[t] = f.list_start[p], f.list_size[p]
+        p = f_list_row[place]
+        tail = f_states[s, TAIL]
+        f_states[s, TAIL] = p
+        advance(x, table, f_states, s, action, t)
+        f_states[s, TAIL] = tail
+        f_states[t, TAIL] = f_states[p, TAIL]
+        whole = part and f_gold[p] == WHOLE
+        part = part and (f_gold[p] & PART) != 0
+        since = f_list_score[place] + f_inside[s] + gain
+        f_prefix[t], f_inside[t] = f_prefix[p] + since, f_inside[p] + since
+        f_begin[t], f_origin[t], f_pred[t] = f_begin[p], f_origin[p], p
+        f_list_start[t], f_list_size[t] = f_list_start[p], f_list_size[p]
     else:
-        advance(x, table, f.states, s, action, t)
-        f.prefix[t] = f.prefix[s] + gain
-        f.pred[t] = -1
+        advance(x, table, f_states, s, action, t)
+        f_prefix[t] = f_prefix[s] + gain
+        f_pred[t] = -1
         if move > 0:
-            f.states[t, TAIL] = s
-            f.inside[t], f.begin[t], f.origin[t] = 0.0, step, action
-            f.list_start[t], f.list_size[t] = f.used[1], 1
-            f.list_row[f.used[1]], f.list_score[f.used[1]] = s, gain
+            f_states[t, TAIL] = s
+            f_inside[t], f_begin[t], f_origin[t] = 0.0, step, action
+            f_list_start[t], f_list_size[t] = f_used[1], 1
+            f_list_row[f_used[1]], f_list_score[f_used[1]] = s, gain
             part = right
         else:
-            f.states[t, TAIL] = f.states[s, TAIL]
-            f.inside[t], f.begin[t], f.origin[t] = f.inside[s] + gain, f.begin[s], f.origin[s]
-            f.list_start[t], f.list_size[t] = f.list_start[s], f.list_size[s]
-    f.back[t], f.action[t] = s, action
-    f.gold[t] = WHOLE if whole else (PART if part else NONE)
+            f_states[t, TAIL] = f_states[s, TAIL]
+            f_inside[t], f_begin[t], f_origin[t] = (
+                f_inside[s] + gain,
+                f_begin[s],
+                f_origin[s],
+            )
+            f_list_start[t], f_list_size[t] = f_list_start[s], f_list_size[s]
+    f_back[t], f_action[t] = s, action
+    f_gold[t] = WHOLE if whole else (PART if part else NONE)
 
 
 @compiled
@@ -107,7 +136,10 @@ def inherit(f, old, start, size):
         if not known:
             if fresh == place:
                 for k in range(count):
-                    f.list_row[place + k], f.list_score[place + k] = f.list_row[begin + k], f.list_score[begin + k]
+                    f.list_row[place + k], f.list_score[place + k] = (
+                        f.list_row[begin + k],
+                        f.list_score[begin + k],
+                    )
                 fresh += count
             f.list_row[fresh], f.list_score[fresh] = f.list_row[j], f.list_score[j]
             fresh += 1
@@ -135,33 +167,110 @@ def begin_search(start, atoms, x, table, setting, f, trace, first):
     row = trace.gold_row[first]
     f.beam[0, 0] = row
     atoms(x, table, f.states, row, f.atoms[0, : f.atoms.shape[1] - 1])
-    f.signature[row] = sign(setting, f, row, 0)
+    features = setting.features
+    f.signature[row] = sign(
+        features.signature,
+        features.salt,
+        setting.stacked,
+        f.atoms,
+        0,
+        f.begin[row],
+        f.origin[row],
+    )
     for c in range(f.atoms.shape[1]):
         f.atoms[wide, c] = f.atoms[0, c]
 
 
 @inlined
-def token_of(setting, f, row, first_token, last_token):
+def token_of(where, states, row, first_token, last_token):
     """The token whose numbered features a state sees, -1: none."""
-    if setting.where < 0:
+    if where < 0:
         return np.int64(-1)
-    token = first_token + f.states[row, setting.where]
+    token = first_token + states[row, where]
     return token if token < last_token else np.int64(-1)
 
 
 @compiled
 def search(
-    start, legal, advance, atoms, inputs, e, anchored, sparse, setting, memory, f, trace, learning, first, stop_at_fall
+    start,
+    legal,
+    advance,
+    atoms,
+    inputs,
+    e,
+    anchored,
+    sparse,
+    setting,
+    memory,
+    f,
+    trace,
+    learning,
+    first,
+    stop_at_fall,
 ):
     """Search example e; returns how it ended and the number of steps. See the module.
 
     learning: gold is given and followed.   first > 0: go on from gold's state at that step (its row is in the trace).
     stop_at_fall: end with the step at which gold has left the beam.
     """
+    # arrays by name: taking one out of its tuple counts references, and in these loops that would cost most of the time
+    f_states, f_prefix, f_inside, f_back, f_pred, f_action = (
+        f.states,
+        f.prefix,
+        f.inside,
+        f.back,
+        f.pred,
+        f.action,
+    )
+    f_begin, f_origin, f_gold, f_signature, f_list_start, f_list_size = (
+        f.begin,
+        f.origin,
+        f.gold,
+        f.signature,
+        f.list_start,
+        f.list_size,
+    )
+    f_list_row, f_list_score, f_beam, f_atoms, f_seen, f_seen_at = (
+        f.list_row,
+        f.list_score,
+        f.beam,
+        f.atoms,
+        f.seen,
+        f.seen_at,
+    )
+    f_legal, f_heap_score, f_heap_order, f_heap, f_heap_gain, f_used = (
+        f.legal,
+        f.heap_score,
+        f.heap_order,
+        f.heap,
+        f.heap_gain,
+        f.used,
+    )
+    t_alive, t_best, t_gold, t_gold_row, t_right, t_top = (
+        trace.alive,
+        trace.best,
+        trace.gold,
+        trace.gold_row,
+        trace.right,
+        trace.top,
+    )
+    features, parts, moves, total = (
+        setting.features,
+        setting.parts,
+        setting.moves,
+        memory.total,
+    )
+    signature, salt, merge, stacked, where = (
+        features.signature,
+        features.salt,
+        setting.merge,
+        setting.stacked,
+        setting.where,
+    )
     base, end = inputs.starts[e], inputs.starts[e + 1]
     x, table = inputs.x[base:end], inputs.table
-    actions, wide = setting.moves.shape[0], f.beam.shape[1]
-    rows, lists = f.states.shape[0], f.list_row.shape[0]
+    actions, wide = moves.shape[0], f_beam.shape[1]
+    rows, lists = f_states.shape[0], f_list_row.shape[0]
     k = min(setting.beam, wide)
     begin_search(start, atoms, x, table, setting, f, trace, first)
     gold_ptr = inputs.gold_ptr[e] if learning else 0
@@ -176,136 +285,209 @@ def search(
         with_gold = learning and step <= gold_steps
         correct = inputs.gold[gold_ptr + step - 1] if with_gold else np.int64(-2)
         gold_gain = 0.0
-        if learning and step == gold_steps + 1 and legal(x, table, f.states, trace.gold_row[step - 1], f.legal) != 0:
+        if learning and step == gold_steps + 1 and legal(x, table, f_states, t_gold_row[step - 1], f_legal) != 0:
             return BAD_GOLD, step
-        room = min(k if k == 1 or not setting.merge else 2 * k + 2, f.heap_score.shape[0])
-        first_row, first_place = f.used[0], f.used[1]
+        room = min(k if k == 1 or not merge else 2 * k + 2, f_heap_score.shape[0])
+        first_row, first_place = f_used[0], f_used[1]
         while True:
             # candidates: every legal action of every state in the beam; b = -1 is gold's own state, beside the beam
             size, order, active, worst = 0, 0, 0, 0.0
             for b in range(-1 if with_gold else 0, count):
-                s = f.beam[now, b] if b >= 0 else trace.gold_row[step - 1]
-                number = legal(x, table, f.states, s, f.legal)
+                s = f_beam[now, b] if b >= 0 else t_gold_row[step - 1]
+                number = legal(x, table, f_states, s, f_legal)
                 if number > actions:
                     return BAD_ACTION, step
                 if number == 0 and b >= 0:
-                    size = offer(f, size, room, f.prefix[s], order, b, 0, FINISHED, 0.0)
-                    worst = f.heap_score[0]
+                    size = offer(
+                        f_heap_score,
+                        f_heap_order,
+                        f_heap_gain,
+                        f_heap,
+                        size,
+                        room,
+                        f_prefix[s],
+                        order,
+                        b,
+                        0,
+                        FINISHED,
+                        0.0,
+                    )
+                    worst = f_heap_score[0]
                     order += 1
                 if number < 1 and b >= 0:
                     continue
-                slot, token = here + b if b >= 0 else here + wide, token_of(setting, f, s, base, end)
-                score_state(setting.features, anchored, sparse, f.atoms, slot, token, memory)
+                slot, token = (
+                    here + b if b >= 0 else here + wide,
+                    token_of(where, f_states, s, base, end),
+                )
+                score_state(features, anchored, sparse, f_atoms, slot, token, memory)
                 if b < 0:
                     known = False
                     for j in range(number):
-                        known = known or f.legal[j] == correct
+                        known = known or f_legal[j] == correct
                     if not known:
                         return BAD_GOLD, step
-                    gold_gain = gain_of(setting, memory, correct)
+                    gold_gain = gain_of(parts, total, correct)
                     continue
                 active += 1
-                own, inside, places = f.prefix[s], f.inside[s], f.list_size[s]
+                own, inside, places = f_prefix[s], f_inside[s], f_list_size[s]
                 for j in range(number):
-                    action = f.legal[j]
+                    action = f_legal[j]
                     if action < 0 or action >= actions:
                         return BAD_ACTION, step
-                    gain = gain_of(setting, memory, action)
-                    if setting.moves[action] >= 0:
+                    gain = gain_of(parts, total, action)
+                    if moves[action] >= 0:
                         if size < room or own + gain > worst:
-                            size = offer(f, size, room, own + gain, order, b, 0, action, gain)
-                            worst = f.heap_score[0]
+                            size = offer(
+                                f_heap_score,
+                                f_heap_order,
+                                f_heap_gain,
+                                f_heap,
+                                size,
+                                room,
+                                own + gain,
+                                order,
+                                b,
+                                0,
+                                action,
+                                gain,
+                            )
+                            worst = f_heap_score[0]
                         order += 1
                     else:
                         if places == 0:
                             return BAD_ACTION, step
-                        for place in range(f.list_start[s], f.list_start[s] + places):
-                            score = f.prefix[f.list_row[place]] + (f.list_score[place] + inside + gain)
+                        for place in range(f_list_start[s], f_list_start[s] + places):
+                            score = f_prefix[f_list_row[place]] + (f_list_score[place] + inside + gain)
                             if size < room or score > worst:
-                                size = offer(f, size, room, score, order, b, place, action, gain)
-                                worst = f.heap_score[0]
+                                size = offer(
+                                    f_heap_score,
+                                    f_heap_order,
+                                    f_heap_gain,
+                                    f_heap,
+                                    size,
+                                    room,
+                                    score,
+                                    order,
+                                    b,
+                                    place,
+                                    action,
+                                    gain,
+                                )
+                                worst = f_heap_score[0]
                             order += 1
-            if size == 0 and learning and not trace.alive[step - 1]:
+            if size == 0 and learning and not t_alive[step - 1]:
                 return DONE, step - 1
             if size == 0:
                 return DEAD_END, step
             if active == 0 and step > gold_steps:
                 return DONE, step - 1
             # the k best inequivalent ones; c = -1 is gold's own next state
-            sort_best_first(f, size)
+            sort_best_first(f_heap_score, f_heap_order, f_heap_gain, f_heap, size)
             found = 0
             for c in range(-1 if with_gold else 0, size):
                 if found == k:
                     break
-                if f.used[0] + 2 > rows:
+                if f_used[0] + 2 > rows:
                     return MORE_ROWS, step
-                if f.used[1] + 2 > lists:
+                if f_used[1] + 2 > lists:
                     return MORE_LISTS, step
-                t, slot = f.used[0], there + found if c >= 0 else there + wide
+                t, slot = f_used[0], there + found if c >= 0 else there + wide
                 if c >= 0:
-                    b, place, action, gain = f.heap[c, 0], f.heap[c, 1], f.heap[c, 2], f.heap_gain[c]
-                    s = f.beam[now, b]
+                    b, place, action, gain = (
+                        f_heap[c, 0],
+                        f_heap[c, 1],
+                        f_heap[c, 2],
+                        f_heap_gain[c],
+                    )
+                    s = f_beam[now, b]
                 else:
-                    b, action, gain, s = wide, correct, gold_gain, trace.gold_row[step - 1]
-                    place = f.list_start[s]
+                    b, action, gain, s = wide, correct, gold_gain, t_gold_row[step - 1]
+                    place = f_list_start[s]
                 if action == FINISHED:
                     t = s
-                    for a in range(f.atoms.shape[1]):
-                        f.atoms[slot, a] = f.atoms[here + b, a]
+                    for a in range(f_atoms.shape[1]):
+                        f_atoms[slot, a] = f_atoms[here + b, a]
                 else:
-                    arrive(advance, x, table, setting, f, s, place, action, gain, step, action == correct, t)
-                    atoms(x, table, f.states, t, f.atoms[slot, : f.atoms.shape[1] - 1])
-                    f.signature[t] = sign(setting, f, t, slot)
+                    arrive(
+                        advance,
+                        x,
+                        table,
+                        moves,
+                        f_states,
+                        f_prefix,
+                        f_inside,
+                        f_back,
+                        f_pred,
+                        f_action,
+                        f_begin,
+                        f_origin,
+                        f_gold,
+                        f_list_start,
+                        f_list_size,
+                        f_list_row,
+                        f_list_score,
+                        f_used,
+                        s,
+                        place,
+                        action,
+                        gain,
+                        step,
+                        action == correct,
+                        t,
+                    )
+                    atoms(x, table, f_states, t, f_atoms[slot, : f_atoms.shape[1] - 1])
+                    f_signature[t] = sign(signature, salt, stacked, f_atoms, slot, f_begin[t], f_origin[t])
                 if c < 0:
-                    trace.gold_row[step], trace.gold[step] = t, f.prefix[t]
-                    f.used[0] += 1
-                    f.used[1] += setting.moves[action] > 0
+                    t_gold_row[step], t_gold[step] = t, f_prefix[t]
+                    f_used[0] += 1
+                    f_used[1] += moves[action] > 0
                     continue
                 merged, old = False, t
-                if setting.merge:
-                    spot = np.int64(f.signature[t] & np.uint64(f.seen.shape[0] - 1))
-                    while f.seen[spot] > 0 and not merged:
-                        old = f.beam[1 - now, f.seen[spot] - 1]
-                        merged = f.signature[old] == f.signature[t]
+                if merge:
+                    spot = np.int64(f_signature[t] & np.uint64(f_seen.shape[0] - 1))
+                    while f_seen[spot] > 0 and not merged:
+                        old = f_beam[1 - now, f_seen[spot] - 1]
+                        merged = f_signature[old] == f_signature[t]
                         if not merged:
-                            spot = (spot + 1) & (f.seen.shape[0] - 1)
+                            spot = (spot + 1) & (f_seen.shape[0] - 1)
                     if not merged:
-                        f.seen[spot], f.seen_at[found] = found + 1, spot
-                    elif setting.stacked and old != t:
-                        if f.used[1] + 1 + f.list_size[old] + f.list_size[t] > lists:
+                        f_seen[spot], f_seen_at[found] = found + 1, spot
+                    elif stacked and old != t:
+                        if f_used[1] + 1 + f_list_size[old] + f_list_size[t] > lists:
                             return MORE_LISTS, step
-                        if action >= 0 and setting.moves[action] > 0:
-                            f.used[1] += 1
-                        inherit(f, old, f.list_start[t], f.list_size[t])
+                        if action >= 0 and moves[action] > 0:
+                            f_used[1] += 1
+                        inherit(f, old, f_list_start[t], f_list_size[t])
                 if not merged:
-                    f.beam[1 - now, found] = t
+                    f_beam[1 - now, found] = t
                     found += 1
                     if action != FINISHED:
-                        f.used[0] += 1
-                        f.used[1] += setting.moves[action] > 0
-            if setting.merge:
+                        f_used[0] += 1
+                        f_used[1] += moves[action] > 0
+            if merge:
                 for j in range(found):
-                    f.seen[f.seen_at[j]] = 0
+                    f_seen[f_seen_at[j]] = 0
             if found == k or order == size:
                 break
-            if room == f.heap_score.shape[0]:
+            if room == f_heap_score.shape[0]:
                 return MORE_BEAM, step
-            room = min(4 * room, f.heap_score.shape[0])
-            f.used[0], f.used[1] = first_row, first_place
+            room = min(4 * room, f_heap_score.shape[0])
+            f_used[0], f_used[1] = first_row, first_place
         if not with_gold:
-            trace.gold_row[step], trace.gold[step] = trace.gold_row[step - 1], trace.gold[step - 1]
-            for a in range(f.atoms.shape[1]):
-                f.atoms[there + wide, a] = f.atoms[here + wide, a]
+            t_gold_row[step], t_gold[step] = t_gold_row[step - 1], t_gold[step - 1]
+            for a in range(f_atoms.shape[1]):
+                f_atoms[there + wide, a] = f_atoms[here + wide, a]
         if found == wide and wide < setting.beam:
             return MORE_BEAM, step
         now, count = 1 - now, found
-        top = f.beam[now, 0]
-        trace.top[step], trace.best[step] = top, f.prefix[top]
+        top = f_beam[now, 0]
+        t_top[step], t_best[step] = top, f_prefix[top]
         alive = False
         if learning:
             for b in range(count):
-                alive = alive or f.gold[f.beam[now, b]] == WHOLE
-        trace.alive[step], trace.right[step] = alive, learning and f.gold[top] == WHOLE
+                alive = alive or f_gold[f_beam[now, b]] == WHOLE
+        t_alive[step], t_right[step] = alive, learning and f_gold[top] == WHOLE
         if learning and stop_at_fall and not alive:
             return DONE, step
 

@@ -8,60 +8,73 @@ from structron.kernels import inlined
 
 
 @inlined
-def _below(f, i, j):
+def _below(score_of, order_of, gain_of, what, i, j):
     """Whether candidate i is worse than candidate j."""
-    if f.heap_score[i] != f.heap_score[j]:
-        return f.heap_score[i] < f.heap_score[j]
-    return f.heap_order[i] > f.heap_order[j]
+    if score_of[i] != score_of[j]:
+        return score_of[i] < score_of[j]
+    return order_of[i] > order_of[j]
 
 
 @inlined
-def _swap(f, i, j):
-    score, order, gain = f.heap_score[i], f.heap_order[i], f.heap_gain[i]
-    f.heap_score[i], f.heap_order[i], f.heap_gain[i] = f.heap_score[j], f.heap_order[j], f.heap_gain[j]
-    f.heap_score[j], f.heap_order[j], f.heap_gain[j] = score, order, gain
+def _swap(score_of, order_of, gain_of, what, i, j):
+    score, order, gain = score_of[i], order_of[i], gain_of[i]
+    score_of[i], order_of[i], gain_of[i] = score_of[j], order_of[j], gain_of[j]
+    score_of[j], order_of[j], gain_of[j] = score, order, gain
     for c in range(3):
-        value = f.heap[i, c]
-        f.heap[i, c] = f.heap[j, c]
-        f.heap[j, c] = value
+        value = what[i, c]
+        what[i, c] = what[j, c]
+        what[j, c] = value
 
 
 @inlined
-def _sink(f, i, size):
+def _sink(score_of, order_of, gain_of, what, i, size):
     while True:
         worst, child = i, 2 * i + 1
-        if child < size and _below(f, child, worst):
+        if child < size and _below(score_of, order_of, gain_of, what, child, worst):
             worst = child
-        if child + 1 < size and _below(f, child + 1, worst):
+        if child + 1 < size and _below(score_of, order_of, gain_of, what, child + 1, worst):
             worst = child + 1
         if worst == i:
             return
-        _swap(f, i, worst)
+        _swap(score_of, order_of, gain_of, what, i, worst)
         i = worst
 
 
 @inlined
-def offer(f, size, room, score, order, state, place, action, gain):
+def offer(
+    score_of,
+    order_of,
+    gain_of,
+    what,
+    size,
+    room,
+    score,
+    order,
+    state,
+    place,
+    action,
+    gain,
+):
     """Enter a candidate, in place of the worst if there is no room; returns how many there are now."""
     if size == room:
-        if score <= f.heap_score[0]:
+        if score <= score_of[0]:
             return size
         k = 0
     else:
         k = size
         size += 1
-    f.heap_score[k], f.heap_order[k], f.heap_gain[k] = score, order, gain
-    f.heap[k, 0], f.heap[k, 1], f.heap[k, 2] = state, place, action
+    score_of[k], order_of[k], gain_of[k] = score, order, gain
+    what[k, 0], what[k, 1], what[k, 2] = state, place, action
     if k == 0:
-        _sink(f, 0, size)
-    while k > 0 and _below(f, k, (k - 1) >> 1):
-        _swap(f, k, (k - 1) >> 1)
+        _sink(score_of, order_of, gain_of, what, 0, size)
+    while k > 0 and _below(score_of, order_of, gain_of, what, k, (k - 1) >> 1):
+        _swap(score_of, order_of, gain_of, what, k, (k - 1) >> 1)
         k = (k - 1) >> 1
     return size
 
 
 @inlined
-def sort_best_first(f, size):
+def sort_best_first(score_of, order_of, gain_of, what, size):
     for end in range(size - 1, 0, -1):
-        _swap(f, 0, end)
-        _sink(f, 0, end)
+        _swap(score_of, order_of, gain_of, what, 0, end)
+        _sink(score_of, order_of, gain_of, what, 0, end)

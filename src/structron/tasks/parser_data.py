@@ -21,7 +21,8 @@ from structron.trees import MARK, check_tree, is_projective, lift
 
 WORDS, TAGS, HEADS, RELATIONS = ("word", "form", "w"), ("upos", "pos"), ("head",), ("deprel", "relation")
 PLAIN_COLUMNS = ["word", "pos", "head", "deprel"]
-RARE = 5
+RARE, FEW = 5, 16
+"""Marks of lifted words seen less than RARE times are left off where there are more than FEW kinds of them."""
 
 Arc = tuple[int, str | None]
 
@@ -198,7 +199,7 @@ def _without_rare_marks(trees: list[list[Arc]]) -> list[list[Arc]]:
     """
     counts = Counter(relation for tree in trees for _, relation in tree if relation and MARK in relation)
     rare = {relation: relation.partition(MARK)[0] for relation, count in counts.items() if count < RARE}
-    if not rare:
+    if len(counts) <= FEW:
         return trees
     return [[(head, rare.get(relation or "", relation)) for head, relation in tree] for tree in trees]
 

@@ -2,10 +2,10 @@
 
 import inspect
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -19,22 +19,30 @@ from structron.tasks.chain_model import ChainModel
 from structron.tasks.labeler import ChainLabeler, Model
 
 
-class Tasks(Mapping[str, Any]):
+class Tasks(MutableMapping[str, Any]):
     """The estimator of every task, imported when it is asked for: a tagger does not wait for the parser."""
 
-    where: ClassVar[dict[str, str]] = {"tagger": "Tagger", "chunker": "Chunker", "parser": "Parser"}
+    def __init__(self, kinds: Mapping[str, Any]):
+        self.kinds = dict(kinds)  # classes, or the names of those that stand in the module of their task
 
     def __getitem__(self, task: str) -> Any:
-        return getattr(import_module(f"structron.tasks.{task}"), self.where[task])
+        kind = self.kinds[task]
+        return getattr(import_module(f"structron.tasks.{task}"), kind) if isinstance(kind, str) else kind
+
+    def __setitem__(self, task: str, kind: Any) -> None:
+        self.kinds[task] = kind
+
+    def __delitem__(self, task: str) -> None:
+        del self.kinds[task]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.where)
+        return iter(self.kinds)
 
     def __len__(self) -> int:
-        return len(self.where)
+        return len(self.kinds)
 
 
-TASKS = Tasks()
+TASKS = Tasks({"tagger": "Tagger", "chunker": "Chunker", "parser": "Parser"})
 NOT_STORED = ("templates", "gazetteers", "atoms", "verbose", "jobs", "check")
 
 
