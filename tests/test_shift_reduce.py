@@ -229,8 +229,8 @@ def test_only_what_the_templates_use_is_worked_out():
         *(f"word of {node}" for node in ("s0", "s1", "s1r", "s1rr", "q0", "q2")),
     )
     assert layout.names == ("s1rr.t", "s0.w", "q2.lemma")
-    assert layout.templates == ((10, 11), (12,))
-    assert layout.size == 13
+    assert layout.templates == ((11, 12), (13,))
+    assert layout.size == 14
 
 
 def test_how_many_values_an_atom_has():

@@ -11,9 +11,10 @@ import numpy as np
 
 from structron.features.compose import feature_key
 from structron.kernels import compiled, inlined
-from structron.search.beam import derive, search, token_of
+from structron.search.beam import derive, search
 from structron.search.frontier import DONE
 from structron.search.scores import CLOCK
+from structron.search.steps import token_of
 from structron.sparse import (
     CELLS,
     DENSE_ROWS,
