@@ -4,8 +4,9 @@ import shlex
 
 import pytest
 
-from structron import demo
+from structron import demo, precompile
 from structron.cli import main
+from structron.search import engine
 from structron.tasks.storage import TASKS
 
 
@@ -65,3 +66,9 @@ def test_mistakes_are_marked():
     assert demo.show_chunks(words, gold, gold).plain == "[NP the dog] [VP barks] "
     assert demo.show_chunks(words, gold, ["B-NP", "B-VP", "O"]).plain == "[NP? the] [VP? dog] barks "
     assert demo.show_tags(words, ["D", "N", "V"], ["D", "N", "N"]).plain == "the/D dog/N barks/N(not V) "
+
+
+def test_the_engine_can_be_compiled_beforehand():
+    """What the demonstration has another process do while it shows the first tasks."""
+    precompile.run()
+    assert not engine.is_cold()
