@@ -52,7 +52,7 @@ def pointer(function: Callable, signature: Any, what: str, expected: str) -> Any
     try:
         try:
             return njit(signature, cache=True, nogil=True)(function)
-        except RuntimeError:  # functions typed at a prompt cannot be cached
+        except (RuntimeError, ImportError):  # typed at a prompt, or of a module that has no name to be found by again
             return njit(signature, nogil=True)(function)
     except NumbaError as error:
         reason = next((line.strip() for line in reversed(str(error).splitlines()) if line.strip()), "")
