@@ -244,7 +244,7 @@ def test_threads_and_stretches_do_not_matter(monkeypatch):
     problem, weights, xs = random_case("parser", 6, longest=6, examples=40)
     model, inputs = model_of(problem, weights), inputs_of(problem, xs)
     expected = model.decode(inputs, 2)
-    monkeypatch.setattr("structron.beam_model.BATCH_TOKENS", 10)
+    monkeypatch.setattr("structron.threads.BATCH_TOKENS", 10)
     assert model.decode(inputs, 2) == expected
     assert model.decode(inputs, 2, jobs=3) == expected
     assert model.decode(inputs, 2, jobs=3) == expected

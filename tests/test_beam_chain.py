@@ -478,7 +478,7 @@ def test_batches_and_threads_give_the_same_labels(monkeypatch):
     whole = model.predict(TAGGED_TEST)
     assert [model.predict([sentence])[0] for sentence in TAGGED_TEST] == whole
     monkeypatch.setattr("structron.tasks.labeler.PART", 3)
-    monkeypatch.setattr("structron.tasks.chain_model.BATCH_TOKENS", 20)
+    monkeypatch.setattr("structron.threads.BATCH_TOKENS", 20)
     assert model.predict(TAGGED_TEST, jobs=2) == whole
 
 

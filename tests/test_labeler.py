@@ -404,7 +404,7 @@ def test_forced_labels_that_cannot_be(forced, message):
 @pytest.mark.parametrize("average", ["mean", "voted"])
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_several_threads_give_the_output_of_one(kind, average, monkeypatch):
-    monkeypatch.setattr(chain_model, "BATCH_TOKENS", 20)
+    monkeypatch.setattr("structron.threads.BATCH_TOKENS", 20)
     rows = random_rows(1, "XYZ", sentences=60, longest=6)
     labeler = Tagger(passes=2, average=average, tag_dictionary=20, **kind).fit(rows[:20])
     sentences = words_of(rows)
@@ -418,7 +418,7 @@ def test_several_threads_give_the_output_of_one(kind, average, monkeypatch):
 
 
 def test_an_error_in_a_thread_is_raised(monkeypatch):
-    monkeypatch.setattr(chain_model, "BATCH_TOKENS", 2)
+    monkeypatch.setattr("structron.threads.BATCH_TOKENS", 2)
     labeler = Tagger(passes=1).fit(random_rows(1, "XYZ"))
 
     def fail(*args):
@@ -434,7 +434,7 @@ def test_batches_do_not_change_the_output(monkeypatch):
     labeler = Tagger(passes=2, order=2).fit(rows)
     whole = labeler.predict(words_of(rows))
     for size in (1, 5, 17):
-        monkeypatch.setattr(chain_model, "BATCH_TOKENS", size)
+        monkeypatch.setattr("structron.threads.BATCH_TOKENS", size)
         assert labeler.predict(words_of(rows)) == whole
 
 

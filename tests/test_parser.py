@@ -284,7 +284,7 @@ def test_a_very_long_sentence(parser):
 
 
 def test_threads_change_nothing(parser, monkeypatch):
-    monkeypatch.setattr("structron.beam_model.BATCH_TOKENS", 100)
+    monkeypatch.setattr("structron.threads.BATCH_TOKENS", 100)
     assert parser.predict(DEV, jobs=3) == parser.predict(DEV)
 
 

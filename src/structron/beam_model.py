@@ -5,20 +5,17 @@ also have features that were hashed per token before the search (`anchored`); th
 """
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from structron.errors import StructronError
 from structron.features.index import look_up
 from structron.kernels import build_table
 from structron.problem import SearchProblem
 from structron.search.engine import NO_ANCHORS, Engine, actions_of
 from structron.search.frontier import Anchored, Inputs
 from structron.sparse import Row, pack
-
-BATCH_TOKENS = 20_000
+from structron.threads import for_each, stretches
 
 
 class BeamModel:
@@ -54,21 +51,17 @@ class BeamModel:
         jobs: int = 1,
     ) -> tuple[list[list[int]], list[float]]:
         """The best actions of every example and their scores."""
-        if jobs < 1:
-            raise StructronError(f"jobs: {jobs}; expected at least 1")
         engine = self.engine(beam, merge)
 
-        def run(stretch: tuple[int, int]) -> tuple[list[list[int]], list[float]]:
-            found = engine.decode(inputs, self.sparse, anchored, *stretch)
-            return actions_of(found, *stretch), found[3][stretch[0] : stretch[1]].tolist()
+        parts: dict[int, tuple[list[list[int]], list[float]]] = {}
 
-        work = stretches(inputs.starts)
-        if jobs == 1 or len(work) < 2:
-            parts = [run(stretch) for stretch in work]
-        else:
-            with ThreadPoolExecutor(jobs) as pool:
-                parts = list(pool.map(run, work))
-        return [a for actions, _ in parts for a in actions], [s for _, scores in parts for s in scores]
+        def run(stretch: tuple[int, int]) -> None:
+            found = engine.decode(inputs, self.sparse, anchored, *stretch)
+            parts[stretch[0]] = actions_of(found, *stretch), found[3][stretch[0] : stretch[1]].tolist()
+
+        for_each(run, stretches(inputs.starts), jobs)
+        done = [parts[lo] for lo in sorted(parts)]
+        return [a for actions, _ in done for a in actions], [s for _, scores in done for s in scores]
 
     # -- files ---------------------------------------------------------------------------------------------------
 
@@ -113,17 +106,6 @@ class BeamModel:
         size = np.abs(self.rows.weight[cells])
         best = cells[np.lexsort((cells, -size))[:top]]
         return [(describe(int(self.rows.place[k])), float(self.rows.weight[k])) for k in best if self.rows.weight[k]]
-
-
-def stretches(starts: np.ndarray) -> list[tuple[int, int]]:
-    """Cut examples into stretches of about BATCH_TOKENS tokens."""
-    found, lo = [], 0
-    while lo < len(starts) - 1:
-        hi = int(np.searchsorted(starts, starts[lo] + BATCH_TOKENS, "right")) - 1
-        hi = min(max(hi, lo + 1), len(starts) - 1)
-        found.append((lo, hi))
-        lo = hi
-    return found
 
 
 def mean_rows(parts: Sequence[tuple[np.ndarray, Row]], least: float = 0.0) -> tuple[np.ndarray, Row]:

@@ -18,9 +18,10 @@ from structron.features.names import Names
 from structron.kernels import aligned_zeros
 from structron.model import row_stride
 from structron.search.local import decode_local
-from structron.tasks.chain_model import ChainModel, fixed_rows, stretches
+from structron.tasks.chain_model import ChainModel, fixed_rows
 from structron.tasks.constraints import make_dictionary
 from structron.tasks.labeler import spell
+from structron.threads import stretches
 
 ORDER = 2
 TOLERANCE = 1e-8

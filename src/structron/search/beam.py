@@ -38,21 +38,7 @@ FINISHED = -1
 
 @compiled
 def search(
-    start,
-    legal,
-    advance,
-    atoms,
-    inputs,
-    e,
-    anchored,
-    sparse,
-    setting,
-    memory,
-    f,
-    trace,
-    learning,
-    first,
-    stop_at_fall,
+    start, legal, advance, atoms, inputs, e, anchored, sparse, setting, memory, f, trace, learning, first, stop_at_fall
 ):
     """Search example e; returns how it ended and the number of steps. See the module.
 
@@ -120,10 +106,7 @@ def search(
                     order += 1
                 if number < 1 and b >= 0:
                     continue
-                slot, token = (
-                    here + b if b >= 0 else here + wide,
-                    token_of(where, f_states, s, base, end),
-                )
+                slot, token = (here + b if b >= 0 else here + wide, token_of(where, f_states, s, base, end))
                 score_state(features, anchored, sparse, f_atoms, slot, token, memory)
                 if b < 0:
                     known = False
@@ -198,12 +181,7 @@ def search(
                     return MORE_LISTS, step
                 t, slot = f_used[0], there + found if c >= 0 else there + wide
                 if c >= 0:
-                    b, place, action, gain = (
-                        f_heap[c, 0],
-                        f_heap[c, 1],
-                        f_heap[c, 2],
-                        f_heap_gain[c],
-                    )
+                    b, place, action, gain = (f_heap[c, 0], f_heap[c, 1], f_heap[c, 2], f_heap_gain[c])
                     s = f_beam[now, b]
                 else:
                     b, action, gain, s = wide, correct, gold_gain, t_gold_row[step - 1]

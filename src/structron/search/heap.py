@@ -41,20 +41,7 @@ def _sink(score_of, order_of, gain_of, what, i, size):
 
 
 @inlined
-def offer(
-    score_of,
-    order_of,
-    gain_of,
-    what,
-    size,
-    room,
-    score,
-    order,
-    state,
-    place,
-    action,
-    gain,
-):
+def offer(score_of, order_of, gain_of, what, size, room, score, order, state, place, action, gain):
     """Enter a candidate, in place of the worst if there is no room; returns how many there are now."""
     if size == room:
         if score <= score_of[0]:

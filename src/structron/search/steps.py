@@ -85,11 +85,7 @@ def arrive(
             part = right
         else:
             f_states[t, TAIL] = f_states[s, TAIL]
-            f_inside[t], f_begin[t], f_origin[t] = (
-                f_inside[s] + gain,
-                f_begin[s],
-                f_origin[s],
-            )
+            f_inside[t], f_begin[t], f_origin[t] = (f_inside[s] + gain, f_begin[s], f_origin[s])
             f_list_start[t], f_list_size[t] = f_list_start[s], f_list_size[s]
     f_back[t], f_action[t] = s, action
     f_gold[t] = WHOLE if whole else (PART if part else NONE)
@@ -108,10 +104,7 @@ def inherit(f, old, start, size):
         if not known:
             if fresh == place:
                 for k in range(count):
-                    f.list_row[place + k], f.list_score[place + k] = (
-                        f.list_row[begin + k],
-                        f.list_score[begin + k],
-                    )
+                    f.list_row[place + k], f.list_score[place + k] = (f.list_row[begin + k], f.list_score[begin + k])
                 fresh += count
             f.list_row[fresh], f.list_score[fresh] = f.list_row[j], f.list_score[j]
             fresh += 1
@@ -140,15 +133,7 @@ def begin_search(start, atoms, x, table, setting, f, trace, first):
     f.beam[0, 0] = row
     atoms(x, table, f.states, row, f.atoms[0, : f.atoms.shape[1] - 1])
     features = setting.features
-    f.signature[row] = sign(
-        features.signature,
-        features.salt,
-        setting.stacked,
-        f.atoms,
-        0,
-        f.begin[row],
-        f.origin[row],
-    )
+    f.signature[row] = sign(features.signature, features.salt, setting.stacked, f.atoms, 0, f.begin[row], f.origin[row])
     for c in range(f.atoms.shape[1]):
         f.atoms[wide, c] = f.atoms[0, c]
 

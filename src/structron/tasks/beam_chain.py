@@ -22,8 +22,9 @@ from structron.problem import SearchProblem
 from structron.search.engine import make_inputs
 from structron.search.frontier import Inputs
 from structron.search.scores import CLOCK
-from structron.tasks.chain_model import TENSORS, Dictionary, check_kinds, for_each, stretches
+from structron.tasks.chain_model import TENSORS, Dictionary, check_kinds
 from structron.tasks.chain_problem import FIRST_X, FORCED, MASK, look_ahead, make_problem, make_table
+from structron.threads import for_each, stretches
 
 START = "<s>"
 LABEL_PART = re.compile(r"(\|?y\[-\d\])+(?==)|&y(?==)")

@@ -5,8 +5,7 @@ then                  the row of plain feature j is fixed + j
 then                  rows of paired features, found through block_rows
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -22,8 +21,8 @@ from structron.model import dense_rows, row_stride, sparse_rows
 from structron.search.chain import FORBIDDEN, FORCED_OUT, Chains, Weights, Work, in_double, make_work
 from structron.search.margins import decode_with_margins
 from structron.search.viterbi import decode
+from structron.threads import for_each, stretches
 
-BATCH_TOKENS = 20_000
 """Tokens decoded in one compiled call: enough to forget the call, few enough to stay in cache and share out."""
 NO_INTS = np.empty(0, np.int64)
 NO_NUMBERS = np.empty(0, np.int32)
@@ -357,30 +356,6 @@ def check_kinds(tensors: dict[str, np.ndarray], kinds: Mapping[str, tuple[type, 
     for name, (kind, dimensions) in kinds.items():
         if tensors[name].dtype != kind or tensors[name].ndim != dimensions:
             raise ValueError(f"{name} is of the wrong kind")
-
-
-def stretches(starts: np.ndarray) -> list[tuple[int, int]]:
-    """Cut sentences into stretches of about BATCH_TOKENS tokens."""
-    found, lo = [], 0
-    while lo < len(starts) - 1:
-        hi = int(np.searchsorted(starts, starts[lo] + BATCH_TOKENS, "right")) - 1
-        hi = min(max(hi, lo + 1), len(starts) - 1)
-        found.append((lo, hi))
-        lo = hi
-    return found
-
-
-def for_each(run: Callable[[tuple[int, int]], None], work: Sequence[tuple[int, int]], jobs: int) -> None:
-    """Run on one thread or several; kernels release the lock. The first error is raised."""
-    if jobs < 1:
-        raise StructronError(f"jobs: {jobs}; expected at least 1")
-    if jobs == 1 or len(work) < 2:
-        for stretch in work:
-            run(stretch)
-        return
-    with ThreadPoolExecutor(jobs) as pool:
-        for _ in pool.map(run, work):
-            pass
 
 
 __all__ = ["ChainModel", "Dictionary", "Prepared", "Votes", "fixed_rows", "row_stride"]

@@ -15,32 +15,11 @@ from structron.search.beam import derive, search
 from structron.search.frontier import DONE
 from structron.search.scores import CLOCK
 from structron.search.steps import token_of
-from structron.sparse import (
-    CELLS,
-    DENSE_ROWS,
-    KEYS,
-    add,
-    claim,
-    dense_at,
-    find,
-    home,
-    weight_of,
-)
+from structron.sparse import CELLS, DENSE_ROWS, KEYS, add, claim, dense_at, find, home, weight_of
 
-(
-    TIME,
-    UPDATES,
-    INVALID,
-    EXAMPLES,
-    TOKENS,
-    FELL,
-    FELL_AT,
-    SEARCH_ERRORS,
-    NOT_VIOLATIONS,
-    TROUBLE,
-    STEPS,
-    FIRST,
-) = range(12)
+(TIME, UPDATES, INVALID, EXAMPLES, TOKENS, FELL, FELL_AT, SEARCH_ERRORS, NOT_VIOLATIONS, TROUBLE, STEPS, FIRST) = range(
+    12
+)
 """Places in `stats`: examples so far; this pass's counts; FELL_AT sums where gold left the beam, as a share of the
 steps; NOT_VIOLATIONS: updates of a valid rule that the check refuted; TROUBLE: how a search ended
 that could not go on, STEPS: where, FIRST: the step it is to go on from (LaSO)."""
@@ -75,101 +54,37 @@ def _add_features(atoms, inputs, e, anchored, sparse, setting, f, row, action, a
     """
     base, end = inputs.starts[e], inputs.starts[e + 1]
     features = setting.features
-    atoms(
-        inputs.x[base:end],
-        inputs.table,
-        f.states,
-        row,
-        f.atoms[0, : f.atoms.shape[1] - 1],
-    )
+    atoms(inputs.x[base:end], inputs.table, f.states, row, f.atoms[0, : f.atoms.shape[1] - 1])
     for t in range(features.hashed.shape[0]):
         if not adding and not _enough(sparse, setting, 1):
             return False
         key = feature_key(features, t, f.atoms, 0)
         if key != 0:
-            _add(
-                sparse,
-                sparse.table,
-                claim(sparse, key),
-                setting.parts,
-                action,
-                amount if adding else 0.0,
-                time,
-            )
+            _add(sparse, sparse.table, claim(sparse, key), setting.parts, action, amount if adding else 0.0, time)
     token = token_of(setting.where, f.states, row, base, end)
     if token >= 0:
         for i in range(anchored.ptr[token], anchored.ptr[token + 1]):
             if not adding and not _enough(sparse, setting, 1):
                 return False
-            _add(
-                sparse,
-                anchored.table,
-                anchored.numbers[i],
-                setting.parts,
-                action,
-                amount if adding else 0.0,
-                time,
-            )
+            _add(sparse, anchored.table, anchored.numbers[i], setting.parts, action, amount if adding else 0.0, time)
     return True
 
 
 @compiled
-def add_difference(
-    atoms,
-    inputs,
-    e,
-    anchored,
-    sparse,
-    setting,
-    f,
-    trace,
-    length,
-    gold_length,
-    time,
-    adding,
-):
+def add_difference(atoms, inputs, e, anchored, sparse, setting, f, trace, length, gold_length, time, adding):
     """w += Φ(x, y') - Φ(x, z) for the derivation z in f.path; steps that do the same in equal states cancel."""
     gold_ptr = inputs.gold_ptr[e]
     for j in range(max(length, gold_length)):
         row, action = f.path[0, j], f.path[1, j]
-        gold_row, gold_action = (
-            trace.gold_row[j],
-            inputs.gold[gold_ptr + j] if j < gold_length else -1,
-        )
+        gold_row, gold_action = (trace.gold_row[j], inputs.gold[gold_ptr + j] if j < gold_length else -1)
         if j < length and j < gold_length and action == gold_action and f.signature[row] == f.signature[gold_row]:
             continue
         if j < gold_length:
-            ok = _add_features(
-                atoms,
-                inputs,
-                e,
-                anchored,
-                sparse,
-                setting,
-                f,
-                gold_row,
-                gold_action,
-                1.0,
-                time,
-                adding,
-            )
+            ok = _add_features(atoms, inputs, e, anchored, sparse, setting, f, gold_row, gold_action, 1.0, time, adding)
             if not ok:
                 return False
         if j < length:
-            ok = _add_features(
-                atoms,
-                inputs,
-                e,
-                anchored,
-                sparse,
-                setting,
-                f,
-                row,
-                action,
-                -1.0,
-                time,
-                adding,
-            )
+            ok = _add_features(atoms, inputs, e, anchored, sparse, setting, f, row, action, -1.0, time, adding)
             if not ok:
                 return False
     return True
@@ -185,13 +100,7 @@ def score_difference(atoms, inputs, e, anchored, sparse, setting, f, trace, leng
         for j in range(gold_length if side == 0 else length):
             row = trace.gold_row[j] if side == 0 else f.path[0, j]
             action = inputs.gold[inputs.gold_ptr[e] + j] if side == 0 else f.path[1, j]
-            atoms(
-                inputs.x[base:end],
-                inputs.table,
-                f.states,
-                row,
-                f.atoms[0, : f.atoms.shape[1] - 1],
-            )
+            atoms(inputs.x[base:end], inputs.table, f.states, row, f.atoms[0, : f.atoms.shape[1] - 1])
             token = token_of(setting.where, f.states, row, base, end)
             count = anchored.ptr[token + 1] - anchored.ptr[token] if token >= 0 else 0
             for t in range(features.hashed.shape[0] + count):
@@ -265,13 +174,7 @@ def learn(
                 stats[TROUBLE], stats[STEPS], stats[FIRST] = end, n, first
                 return place
             span = n - first
-            chosen = rule(
-                trace.best[first:],
-                trace.gold[first:],
-                trace.alive[first:],
-                trace.right[first:],
-                span,
-            )
+            chosen = rule(trace.best[first:], trace.gold[first:], trace.alive[first:], trace.right[first:], span)
             i = first + chosen
             length = derive(setting, f, trace.top[i]) if chosen > 0 else 0
             gold_length = min(i, gold_steps)
@@ -284,25 +187,10 @@ def learn(
                 # room for the worst case if that is cheap, else for what is really needed, by trying
                 small = sparse.column.shape[0] < SMALL
                 made = not small and add_difference(
-                    atoms,
-                    inputs,
-                    e,
-                    anchored,
-                    sparse,
-                    setting,
-                    f,
-                    trace,
-                    length,
-                    gold_length,
-                    time,
-                    False,
+                    atoms, inputs, e, anchored, sparse, setting, f, trace, length, gold_length, time, False
                 )
                 if not made:
-                    stats[TROUBLE], stats[STEPS], stats[FIRST] = (
-                        MORE_WEIGHTS,
-                        features if small else 1,
-                        first,
-                    )
+                    stats[TROUBLE], stats[STEPS], stats[FIRST] = (MORE_WEIGHTS, features if small else 1, first)
                     return place
             for j in range(1, n + 1):
                 if first == 0 and not trace.alive[j]:
@@ -312,34 +200,10 @@ def learn(
             if chosen == 0:
                 break
             if check:
-                counted = score_difference(
-                    atoms,
-                    inputs,
-                    e,
-                    anchored,
-                    sparse,
-                    setting,
-                    f,
-                    trace,
-                    length,
-                    gold_length,
-                )
+                counted = score_difference(atoms, inputs, e, anchored, sparse, setting, f, trace, length, gold_length)
                 if (check > 1 and counted > 0) or abs(counted - margin) > 1e-3 * (1.0 + abs(margin)):
                     stats[NOT_VIOLATIONS] += 1
-            add_difference(
-                atoms,
-                inputs,
-                e,
-                anchored,
-                sparse,
-                setting,
-                f,
-                trace,
-                length,
-                gold_length,
-                time,
-                True,
-            )
+            add_difference(atoms, inputs, e, anchored, sparse, setting, f, trace, length, gold_length, time, True)
             memory.clock[CLOCK] += 1
             stats[UPDATES] += 1
             stats[INVALID] += margin > 0
