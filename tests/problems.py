@@ -7,6 +7,7 @@ merged. On it stand a beam search over lists, the update rules from their table,
     weight keys:   (template, values of its atoms, column)
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,8 @@ from structron.problem import SearchProblem
 from structron.search.engine import make_inputs
 from structron.search.frontier import TAIL, Inputs
 from structron.sparse import Row
+from structron.update.alma import NORM
+from structron.update.delta import apply, make_delta, measure, put
 from structron.tasks import shift_reduce
 from structron.tasks.transitions import moves
 
@@ -253,8 +256,10 @@ class Item:
 class SlowSearch:
     """The k best inequivalent of all candidates, step by step; of equal scores the candidate made first is better."""
 
-    def __init__(self, space: Space, weights: Weights, k: float, merge: bool):
+    def __init__(self, space: Space, weights: Weights, k: float, merge: bool, gold: Actions = (), lowered: float = 0.0):
+        """lowered: by so much states of the derivation `gold` are ranked lower."""
         self.space, self.weights, self.k, self.merge = space, weights, k, merge
+        self.gold, self.lowered = gold, lowered
         self.moves = space.problem.moves
         self.stacked = bool(self.moves.any())
 
@@ -296,9 +301,13 @@ class SlowSearch:
             predictor.predictors,
         )
 
+    def rank(self, item: Item) -> float:
+        good = item.actions == self.gold[: len(item.actions)]
+        return item.prefix - self.lowered if good else item.prefix
+
     def step(self, beam: list[Item]) -> list[Item]:
         found: dict[Any, Item] = {}
-        for item in sorted((c for item in beam for c in self.candidates(item)), key=lambda item: -item.prefix):
+        for item in sorted((c for item in beam for c in self.candidates(item)), key=self.rank, reverse=True):
             if len(found) == self.k:
                 break
             key = self.key(item) if self.merge else len(found)
@@ -364,9 +373,18 @@ def slow_rule(name: str, trace: SlowTrace) -> int:
     return last if last and trace.wrong_by(n) <= 0 else (early if last else 0)
 
 
+def projected(vector: Weights) -> Weights:
+    """℘: into the unit sphere."""
+    length = max(1.0, math.sqrt(sum(weight * weight for weight in vector.values())))
+    return {key: weight / length for key, weight in vector.items()}
+
+
 @dataclass
 class SlowLearner:
-    """The violation-fixing perceptron with a dictionary of weights; all vectors are kept for the mean."""
+    """The violation-fixing perceptron with a dictionary of weights; all vectors are kept for the mean.
+
+    alma: (α, B, C) of Daumé & Marcu's eq. (3), computed as it stands there, on the whole vector.
+    """
 
     problem: SearchProblem
     xs: Sequence[np.ndarray]
@@ -378,6 +396,8 @@ class SlowLearner:
     vectors: list[Weights] = field(default_factory=list)
     counts: dict[str, Any] = field(default_factory=dict)
     per_example: list[int] = field(default_factory=list)
+    alma: tuple[float, float, float] | None = None
+    generation: int = 1
 
     def __post_init__(self) -> None:
         self.spaces = [Space(self.problem, x) for x in self.xs]
@@ -405,7 +425,12 @@ class SlowLearner:
                 falls.append((first + fallen) / max(first + fallen if stops else n, len(gold)))
             chosen = slow_rule(self.rule, trace)
             if chosen:
-                self.update(e, gold[: first + chosen], beams[chosen][0].actions, trace.wrong_by(chosen))
+                wrong = [beams[chosen][0].actions]
+                if self.rule == "laso":
+                    good = gold[: first + chosen]
+                    others = [item for item in beams[chosen] if item.actions != good]
+                    wrong = [item.actions for item in others if item.prefix >= trace.gold[chosen]]
+                self.update(e, gold[: first + chosen], wrong, trace.wrong_by(chosen))
             first += chosen
             if not chosen or self.rule != "laso" or first >= len(gold):
                 break
@@ -415,23 +440,39 @@ class SlowLearner:
         if not stops and trace.gold[-1] > trace.best[-1]:
             self.counts["search_errors"] += 1
 
+    def lowered(self) -> float:
+        if self.alma is None:
+            return 0.0
+        alpha, b, _ = self.alma
+        return (1 - alpha) * b * self.generation**-0.5
+
     def trace(self, e: int, first: int) -> tuple[list[list[Item]], SlowTrace]:
         gold, space = tuple(self.golds[e]), self.spaces[e]
-        beams = SlowSearch(space, self.weights, self.k, self.merge).run(len(gold) - first, gold[:first])
+        search = SlowSearch(space, self.weights, self.k, self.merge, gold, self.lowered())
+        beams = search.run(len(gold) - first, gold[:first])
         prefixes = [gold[: first + i] for i in range(len(beams))]
         return beams, SlowTrace(
-            [beam[0].prefix for beam in beams],
-            [space.score(self.weights, prefix) for prefix in prefixes],
+            [search.rank(beam[0]) for beam in beams],
+            [space.score(self.weights, prefix) - self.lowered() for prefix in prefixes],
             [any(item.actions == prefix for item in beam) for beam, prefix in zip(beams, prefixes, strict=True)],
             [beam[0].actions == prefix for beam, prefix in zip(beams, prefixes, strict=True)],
         )
 
-    def update(self, e: int, y: Actions, z: Actions, margin: float) -> None:
+    def update(self, e: int, y: Actions, wrong: Sequence[Actions], margin: float) -> None:
         self.counts["updates"] += 1
         self.counts["invalid"] += margin > 0
-        for sign, actions in ((1, y), (-1, z)):
+        delta: Weights = {}
+        for share, actions in ((1.0, y), *((-1.0 / len(wrong), z) for z in wrong)):
             for feature, count in self.spaces[e].phi(actions).items():
-                self.weights[feature] = self.weights.get(feature, 0.0) + sign * count
+                delta[feature] = delta.get(feature, 0.0) + share * count
+        if self.alma is not None:
+            rate = self.alma[2] * self.generation**-0.5
+            delta = {feature: rate * amount for feature, amount in projected(delta).items()}
+            self.generation += 1
+        for feature, amount in delta.items():
+            self.weights[feature] = self.weights.get(feature, 0.0) + amount
+        if self.alma is not None:
+            self.weights = projected(self.weights)
 
     def mean(self) -> Weights:
         keys = {key for vector in self.vectors for key in vector}
@@ -491,6 +532,23 @@ def without_zeros(weights: Weights) -> Weights:
 def inputs_of(problem: SearchProblem, xs: Sequence[np.ndarray], golds: Sequence[Sequence[int]] | None = None) -> Inputs:
     starts = np.cumsum([0, *map(len, xs)]).astype(np.int64)
     return make_inputs(problem, list(xs), starts, None if golds is None else [list(gold) for gold in golds])
+
+
+def uneven_weights(problem: SearchProblem, rng: np.random.Generator) -> Weights:
+    """A weight for every feature there can be, no two sums of which are equal, within the unit sphere."""
+    keys = list(random_weights(problem, rng))
+    values = rng.normal(size=len(keys))
+    values = (0.7 * values / np.linalg.norm(values)).astype(np.float32)
+    return dict(zip(keys, values.astype(float).tolist(), strict=True))
+
+
+def begin_with(learner: BeamTraining, weights: Weights) -> None:
+    """Give a learner that has not begun weights to start from."""
+    delta = make_delta(1 << 16)
+    for (text, values, column), weight in weights.items():
+        put(delta, np.uint64(key_of(learner.problem, text, values)), column, weight)
+    learner.pace[NORM] = measure(delta, learner.sparse, learner.anchored)[0]
+    apply(delta, learner.sparse, learner.anchored, 1.0, 0.0)
 
 
 def learn_pass(learner: BeamTraining, sequence: Sequence[int]) -> dict[str, Any]:

@@ -36,11 +36,12 @@ class BeamModel:
         return self.engines[beam, merge]
 
     def anchor(self, hashes: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Anchored:
-        """Features of tokens, hashed, as the numbers that the model knows them by."""
+        """Features of tokens (and kinds), hashed, as the numbers that the model knows them by."""
         if self.number_of is None:
-            return Anchored(np.zeros(len(hashes[0]), np.int64), NO_ANCHORS.numbers, NO_ANCHORS.table)
+            none = (np.zeros(len(hashes[0]), np.int64), NO_ANCHORS.numbers, NO_ANCHORS.table)
+            return Anchored(*none, *self.problem.kinds)
         ptr, numbers, _ = look_up(self.number_of, hashes)
-        return Anchored(ptr, numbers, self.anchored_table)
+        return Anchored(ptr, numbers, self.anchored_table, *self.problem.kinds)
 
     def decode(
         self,

@@ -18,13 +18,17 @@ from structron.problem import POINTERS, SearchProblem, checking, pointer
 from structron.search.engine import NO_ANCHORS, Engine
 from structron.search.frontier import Anchored, Inputs
 from structron.search.scores import CLOCK
-from structron.sparse import CELLS, DENSE_ROWS, Row, cells_of, dense_at, grown, make_sparse, reinsert, room
+from structron.sparse import CELLS, DENSE_ROWS, Row, cells_of, grown, make_sparse, reinsert
+from structron.update.alma import SCALE, TOTAL, make_alma
+from structron.update.delta import make_delta
 from structron.update.fixing import (
     EXAMPLES,
     FELL,
     FELL_AT,
     INVALID,
+    MORE_DELTA,
     MORE_WEIGHTS,
+    NEEDED,
     NOT_VIOLATIONS,
     SEARCH_ERRORS,
     STATS,
@@ -66,10 +70,12 @@ class BeamTraining:
         anchored: Anchored = NO_ANCHORS,
         check: bool | None = None,
         prune: float = 0.0,
+        alma: float | tuple[float, float, float] | None = None,
     ):
-        """prune: weights of at most this size are left out of models (not of learning)."""
+        """prune: weights of at most this size are left out of models (not of learning).   alma: see update/alma.py."""
         self.problem, self.inputs, self.anchored, self.average = problem, inputs, anchored, average
-        self.prune = prune
+        self.prune, self.alma = prune, alma
+        self.delta = make_delta()
         self.engine = Engine(problem, beam, merge)
         self.rule, self.update = rule_of(update), update
         self.check = checking() if check is None else check
@@ -82,12 +88,13 @@ class BeamTraining:
             table = self.anchored.table.copy()
             table[:, 1] = 0
             self.anchored = self.anchored._replace(table=table)
-        self.stats = np.zeros(STATS)
+        self.stats, self.pace = np.zeros(STATS), make_alma(self.alma)
 
     def twin(self) -> "BeamTraining":
         """Another learner of the same data and options, at its start."""
         other = copy.copy(self)
         other.engine = Engine(self.problem, None if self.engine.beam > 1 << 39 else self.engine.beam, self.engine.merge)
+        other.delta = make_delta()
         other._start_weights()
         return other
 
@@ -109,8 +116,8 @@ class BeamTraining:
         room, rule = self.engine.room(self.inputs), self.rule
         given = (self.inputs, self.anchored, self.sparse, self.engine.setting(), room.memory, room.frontier, room.trace)
         check = (1 + rule.valid) * self.check
-        how = (int(rule.stop_at_fall), int(rule.go_on), int(check))
-        return self.engine.call(LEARN, self.choose, *given, sequence, lo, hi, *how, self.stats)
+        how = (int(rule.stop_at_fall), int(rule.go_on), int(rule.mean), int(check))
+        return self.engine.call(LEARN, self.choose, *given, self.delta, self.pace, sequence, lo, hi, *how, self.stats)
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
         """Learn from some examples of the sequence from place lo on; returns the place to go on from."""
@@ -127,13 +134,10 @@ class BeamTraining:
         trouble, step = int(self.stats[TROUBLE]), int(self.stats[STEPS])
         self.stats[TROUBLE] = self.stats[STEPS] = 0
         arrays = self.engine.room(self.inputs)
-        if trouble == MORE_WEIGHTS:
-            cells = 5 * step * self.problem.parts.shape[1] * dense_at(self.sparse.dense.shape[1])
-            have = room(self.sparse)
-            if step > 1:
-                self.sparse = grown(self.sparse, 2 * step, cells, 2 * step)
-            else:
-                self.sparse = grown(self.sparse, have[0] + 1, have[1] + cells, have[2] + 1)
+        if trouble == MORE_DELTA:
+            self.delta = make_delta(4 * len(self.delta.feature))
+        elif trouble == MORE_WEIGHTS:
+            self.sparse = grown(self.sparse, 2 * step, int(self.stats[NEEDED]) + 1, 2 * step)
             arrays.memory.clock[CLOCK] += 1
         else:
             self.engine.settle(trouble, step, example, arrays)
@@ -156,7 +160,7 @@ class BeamTraining:
         """Tells whether a checkpoint was made from the same data and options."""
         problem, engine = self.problem, self.engine
         options = (problem.actions, problem.composition.texts, engine.beam, engine.merge)
-        how = (self._rule_name(), self.average)
+        how = (self._rule_name(), self.average, *([] if self.alma is None else [self.alma]))
         digest = hashlib.sha256(f"{options} {how}".encode())
         inputs = self.inputs
         for array in (inputs.x, inputs.starts, inputs.table, inputs.gold, inputs.gold_ptr, *self.anchored[:2]):
@@ -180,6 +184,7 @@ class BeamTraining:
             "used": sparse.used,
             "anchored": np.ascontiguousarray(self.anchored.table[:, 1]),
             "stats": self.stats,
+            "pace": self.pace,
         }
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
@@ -199,7 +204,7 @@ class BeamTraining:
         self.sparse.dense[:dense], self.sparse.dense_u[:dense] = state["dense"], state["dense_u"]
         reinsert(np.ascontiguousarray(state["table"]), self.sparse.table)
         self.sparse.column[:cells], self.sparse.u[:cells] = state["column"], state["u"]
-        self.sparse.used[:], self.stats[:] = state["used"], state["stats"]
+        self.sparse.used[:], self.stats[:], self.pace[:] = state["used"], state["stats"], state["pace"]
         if len(self.anchored.table):
             self.anchored.table[:, 1] = state["anchored"]
         self.engine.forget()
@@ -208,9 +213,9 @@ class BeamTraining:
         """Keys and rows as they count now, averaged or not; anchored features first."""
         found = self.sparse.table[self.sparse.table[:, 0] != 0]
         both = np.concatenate([self.anchored.table, found])
-        return both[:, 0].copy(), cells_of(
-            self.sparse, both[:, 1], int(self.stats[TIME]) if self.average == "mean" else 0
-        )
+        time = int(self.stats[TIME]) if self.average == "mean" else 0
+        scale = self.pace[TOTAL] / time if time else self.pace[SCALE]
+        return both[:, 0].copy(), cells_of(self.sparse, both[:, 1], time, float(scale))
 
     def snapshot(self) -> BeamModel:
         """The model that the weights of this moment make."""

@@ -27,7 +27,7 @@ from numba.core.errors import NumbaError
 
 from structron.errors import StructronError
 from structron.features.compose import Composition, compose, part_of
-from structron.search.frontier import TAIL
+from structron.search.frontier import AT, TAIL
 
 _X, _TABLE, _INT = types.int64[:, ::1], types.int64[::1], types.int64
 POINTERS = {
@@ -70,6 +70,12 @@ class SearchProblem:
     max_steps: of a derivation, from the number of tokens.   where: column of a state with the token whose numbered
     features count (chains).   looks_at: the parts of a state that an atom looks at; templates over the same parts share
     remembered scores (see features/compose.py), so few parts are fast.
+    views: for every action a number from 0 on, if atoms say different things to different actions (a segment's length);
+    view: the column of a state in which `atoms` finds the number of the actions to be scored, 0 at other times (fast if
+    `legal` gives actions of one view one after the other).   stretches: (positions, whole) where actions take stretches
+    of tokens that begin at `where`, as many as their view says (search/frontier.py: Anchored).
+    lattice: column of a state with a number that grows with every action and that states share if and only if nothing
+    but their past differs: then search without a beam is fast, and learning sees the whole lattice (search/lattice.py).
     """
 
     def __init__(
@@ -90,6 +96,10 @@ class SearchProblem:
         max_steps: Callable[[int], int] = lambda n: 10 * n + 100,
         where: int = -1,
         looks_at: Callable[[str], Iterable[str]] = part_of,
+        views: Sequence[int] | np.ndarray | None = None,
+        view: int = -1,
+        stretches: tuple[int, int] = (0, 0),
+        lattice: int = -1,
         name: str = "problem",
     ):
         self.actions, self.width, self.max_steps, self.where, self.name = list(actions), width, max_steps, where, name
@@ -121,7 +131,22 @@ class SearchProblem:
                 f"{name}: parts have shape {self.parts.shape}; expected a row of columns for each action"
             )
         self.columns = int(self.parts.max()) + 1
+        self.view, self.stretches, self.lattice = view, stretches, lattice
+        self.views = np.zeros(len(self.actions), np.int64) if views is None else np.ascontiguousarray(views, np.int64)
+        self._check_columns()
         self._pointers: list[Any] | None = None
+
+    def _check_columns(self) -> None:
+        if len(self.views) != len(self.actions) or (self.views < 0).any():
+            raise StructronError(f"{self.name}: views: expected a number from 0 on for each of its actions")
+        if self.view < 0 and self.views.any():
+            raise StructronError(f"{self.name}: views without `view`; expected the column in which atoms find them")
+        for what in ("where", "view", "lattice"):
+            column = getattr(self, what)
+            if column == TAIL or column >= self.width:
+                raise StructronError(f"{self.name}: {what}: column {column}; expected one of 1 … {self.width - 1}")
+        if self.lattice >= 0 and self.moves.any():
+            raise StructronError(f"{self.name}: lattice: not for a problem with a stack (moves)")
 
     def _check_signature(self, what: str, function: Callable) -> None:
         expected = EXPECTED[what]
@@ -143,6 +168,12 @@ class SearchProblem:
                 for what, function in self.functions.items()
             ]
         return self._pointers
+
+    @property
+    def kinds(self) -> tuple[int, int, int]:
+        """How many lists of features a token has (0: one), for how many positions, for how many lengths: Anchored."""
+        positions, whole = self.stretches
+        return (AT + positions + whole if positions else 0, positions, whole)
 
     def __getstate__(self) -> dict[str, Any]:
         """Compiled functions are made again."""
@@ -245,6 +276,10 @@ class Walk:
             if not 0 <= action < len(out):
                 wrote = "nothing" if action == GUARD else str(action)
                 raise self.fail("legal", f"it wrote {wrote} as an action; there are 0 … {len(out) - 1}")
+        for view in sorted({int(self.problem.views[action]) for action in found}) if self.problem.view >= 0 else ():
+            self.states[row, self.problem.view] = view
+            self.look(row)
+            self.states[row, self.problem.view] = 0
         return None if number < 0 else found
 
     def step(self, row: int, action: int) -> int:
@@ -257,6 +292,10 @@ class Walk:
             raise self.fail(
                 "advance", f"it changed row {next(r for r in changed.tolist() if r != new)}, not only row {new}"
             )
+        node = self.problem.lattice
+        if node >= 0 and not 0 <= self.states[row, node] < self.states[new, node]:
+            numbers = f"{self.states[row, node]} and then {self.states[new, node]}"
+            raise self.fail("advance", f"column {node} (lattice) is {numbers}: it must grow, from 0 on")
         below = int(self.states[row, TAIL])
         if move < 0 and below < 0:
             raise self.fail("legal", f"{self.problem.actions[action]!r} pops an empty stack")

@@ -265,15 +265,15 @@ class Row(NamedTuple):
     weight: np.ndarray
 
 
-def cells_of(sparse: Sparse, heads: np.ndarray, time: int) -> Row:
-    """The weights of the rows under these heads: means over `time` examples, 0: as they are."""
+def cells_of(sparse: Sparse, heads: np.ndarray, time: int, scale: float = 1.0) -> Row:
+    """The weights of the rows under these heads, scaled: means over `time` examples, 0: as they are."""
     dense = (heads & CLASSES) == DENSE
     start = (heads >> START).astype(np.int64)
     count = np.where(dense, 0, (heads >> COUNT) & COUNTS).astype(np.int64)
     place = np.repeat(np.arange(len(heads)), count)
     cell = start[place] + np.arange(len(place)) - np.repeat(np.cumsum(count) - count, count)
-    weight = sparse.w[cell, 1].astype(np.float64)
-    vectors = sparse.dense[start[dense]].astype(np.float64)
+    weight = scale * sparse.w[cell, 1].astype(np.float64)
+    vectors = scale * sparse.dense[start[dense]].astype(np.float64)
     if time > 0:
         weight -= sparse.u[cell] / time
         vectors -= sparse.dense_u[start[dense]] / time

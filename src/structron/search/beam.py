@@ -10,7 +10,8 @@ of its predictors, with scores (prefix, inside) as in Huang & Sagae: for p the p
     prefix = prefix(p) + push(p) + inside(s) + gain        inside = inside(p) + push(p) + inside(s) + gain
 
 With gold given, the correct prefix is followed beside the beam, in it or not, and the trace says for every step what
-it scores, what the best scores, and whether it is in the beam: all that an update rule needs, from one search.
+it scores, what the best scores, and whether it is in the beam: all that an update rule needs, from one search. States
+of the correct derivation are ranked lower by `penalty`, so that they stay only with a margin (ALMA, update/alma.py).
 The problem's functions are typed pointers: this file is compiled once, whatever the problem.
 """
 
@@ -20,17 +21,20 @@ from structron.kernels import compiled
 from structron.search.frontier import (
     BAD_ACTION,
     BAD_GOLD,
+    COUNT,
     DEAD_END,
     DONE,
     ENDLESS,
     MORE_BEAM,
     MORE_LISTS,
     MORE_ROWS,
+    NOW,
+    PART,
     WHOLE,
 )
 from structron.search.heap import offer, sort_best_first
 from structron.search.scores import score_state
-from structron.search.steps import arrive, begin_search, gain_of, inherit, sign, token_of
+from structron.search.steps import arrive, begin_search, gain_of, inherit, look, sign, token_of
 
 FINISHED = -1
 """In place of an action: the state is final and waits for the others."""
@@ -38,7 +42,22 @@ FINISHED = -1
 
 @compiled
 def search(
-    start, legal, advance, atoms, inputs, e, anchored, sparse, setting, memory, f, trace, learning, first, stop_at_fall
+    start,
+    legal,
+    advance,
+    atoms,
+    inputs,
+    e,
+    anchored,
+    sparse,
+    setting,
+    memory,
+    f,
+    trace,
+    learning,
+    first,
+    stop_at_fall,
+    penalty,
 ):
     """Search example e; returns how it ended and the number of steps. See the module.
 
@@ -57,6 +76,7 @@ def search(
     features, parts, moves, total = setting.features, setting.parts, setting.moves, memory.total
     signature, salt = features.signature, features.salt
     merge, stacked, where = setting.merge, setting.stacked, setting.where
+    view_at, views, spare = setting.view_at, setting.views, f_atoms.shape[0] - 1
     base, end = inputs.starts[e], inputs.starts[e + 1]
     x, table = inputs.x[base:end], inputs.table
     actions, wide = moves.shape[0], f_beam.shape[1]
@@ -66,6 +86,7 @@ def search(
     gold_ptr = inputs.gold_ptr[e] if learning else 0
     gold_steps = inputs.gold_ptr[e + 1] - gold_ptr if learning else 0
     count, now = 1, 0
+    f_used[NOW], f_used[COUNT] = now, count
     step = first
     while True:
         step += 1
@@ -88,43 +109,45 @@ def search(
                 if number > actions:
                     return BAD_ACTION, step
                 if number == 0 and b >= 0:
+                    score = f_prefix[s] - penalty if learning and f_gold[s] == WHOLE else f_prefix[s]
                     size = offer(
-                        f_heap_score,
-                        f_heap_order,
-                        f_heap_gain,
-                        f_heap,
-                        size,
-                        room,
-                        f_prefix[s],
-                        order,
-                        b,
-                        0,
-                        FINISHED,
-                        0.0,
+                        f_heap_score, f_heap_order, f_heap_gain, f_heap, size, room, score, order, b, 0, FINISHED, 0.0
                     )
                     worst = f_heap_score[0]
                     order += 1
                 if number < 1 and b >= 0:
                     continue
                 slot, token = (here + b if b >= 0 else here + wide, token_of(where, f_states, s, base, end))
-                score_state(features, anchored, sparse, f_atoms, slot, token, memory)
+                view = np.int64(-1)
                 if b < 0:
                     known = False
                     for j in range(number):
                         known = known or f_legal[j] == correct
                     if not known:
                         return BAD_GOLD, step
-                    gold_gain = gain_of(parts, total, correct)
-                    continue
-                active += 1
-                own, inside, places = f_prefix[s], f_inside[s], f_list_size[s]
+                    f_legal[0], number = correct, 1
+                else:
+                    active += 1
+                own, inside, places, state_gold = f_prefix[s], f_inside[s], f_list_size[s], f_gold[s]
                 for j in range(number):
                     action = f_legal[j]
                     if action < 0 or action >= actions:
                         return BAD_ACTION, step
+                    if views[action] != view:
+                        view = views[action]
+                        if view_at >= 0:
+                            slot = spare
+                            look(atoms, x, table, f_states, s, view_at, view, f_atoms, slot)
+                        score_state(features, anchored, sparse, f_atoms, slot, token, view, memory)
                     gain = gain_of(parts, total, action)
+                    if b < 0:
+                        gold_gain = gain
+                        continue
                     if moves[action] >= 0:
-                        if size < room or own + gain > worst:
+                        score = own + gain
+                        if action == correct and state_gold == WHOLE:
+                            score -= penalty
+                        if size < room or score > worst:
                             size = offer(
                                 f_heap_score,
                                 f_heap_order,
@@ -132,7 +155,7 @@ def search(
                                 f_heap,
                                 size,
                                 room,
-                                own + gain,
+                                score,
                                 order,
                                 b,
                                 0,
@@ -145,7 +168,10 @@ def search(
                         if places == 0:
                             return BAD_ACTION, step
                         for place in range(f_list_start[s], f_list_start[s] + places):
-                            score = f_prefix[f_list_row[place]] + (f_list_score[place] + inside + gain)
+                            p = f_list_row[place]
+                            score = f_prefix[p] + (f_list_score[place] + inside + gain)
+                            if action == correct and (state_gold & PART) != 0 and f_gold[p] == WHOLE:
+                                score -= penalty
                             if size < room or score > worst:
                                 size = offer(
                                     f_heap_score,
@@ -218,10 +244,10 @@ def search(
                         action == correct,
                         t,
                     )
-                    atoms(x, table, f_states, t, f_atoms[slot, : f_atoms.shape[1] - 1])
+                    look(atoms, x, table, f_states, t, view_at, 0, f_atoms, slot)
                     f_signature[t] = sign(signature, salt, stacked, f_atoms, slot, f_begin[t], f_origin[t])
                 if c < 0:
-                    t_gold_row[step], t_gold[step] = t, f_prefix[t]
+                    t_gold_row[step], t_gold[step] = t, f_prefix[t] - penalty
                     f_used[0] += 1
                     f_used[1] += moves[action] > 0
                     continue
@@ -263,8 +289,11 @@ def search(
         if found == wide and wide < setting.beam:
             return MORE_BEAM, step
         now, count = 1 - now, found
+        f_used[NOW], f_used[COUNT] = now, count
         top = f_beam[now, 0]
         t_top[step], t_best[step] = top, f_prefix[top]
+        if learning and f_gold[top] == WHOLE:
+            t_best[step] -= penalty
         alive = False
         if learning:
             for b in range(count):

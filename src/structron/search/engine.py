@@ -12,6 +12,7 @@ from structron.search.decode import decode
 from structron.search.frontier import (
     BAD_ACTION,
     BAD_GOLD,
+    BAD_ORDER,
     DEAD_END,
     ENDLESS,
     MORE_BEAM,
@@ -100,9 +101,11 @@ class Engine:
     """A problem under a beam."""
 
     def __init__(self, problem: SearchProblem, beam: int | None = 8, merge: bool = True, memory_slots: int = 1 << 8):
+        """memory_slots: sums that are remembered of each group; problems with stretches have more of them."""
         if beam is not None and beam < 1:
             raise StructronError(f"beam: {beam}; expected at least 1, or inf")
-        self.problem, self.memory_slots, self.merge = problem, memory_slots, merge
+        self.problem, self.merge = problem, merge
+        self.memory_slots = memory_slots if problem.view < 0 else max(memory_slots, 1 << 12)
         self.beam = INFINITE if beam is None else beam
         self._rooms = threading.local()
 
@@ -125,6 +128,9 @@ class Engine:
             problem.parts,
             problem.moves,
             problem.composition.features,
+            problem.view,
+            problem.views,
+            problem.lattice if self.beam == INFINITE else -1,
         )
 
     def room(self, inputs: Inputs) -> Room:
@@ -182,6 +188,7 @@ class Engine:
             ENDLESS: ("legal", "not finished within max_steps; it returns 0 in a final state"),
             BAD_ACTION: ("legal", f"it gave an action outside 0 … {actions - 1}, or one that pops an empty stack"),
             BAD_GOLD: ("legal", "the correct action is not legal there"),
+            BAD_ORDER: ("advance", "the column that `lattice` names did not grow, or is below 0"),
         }
         what, text = texts[trouble]
         raise StructronError(f"{name}: {what}: example {example}, step {step}: {text}; expected {EXPECTED[what]}")

@@ -21,9 +21,13 @@ TAIL = 0
 """The column of a state that belongs to the engine: the row on which the top of its stack was pushed, or -1."""
 PUSH, STEP, POP = 1, 0, -1
 NONE, PART, WHOLE = 0, 1, 3
-DONE, MORE_ROWS, MORE_LISTS, MORE_BEAM, DEAD_END, ENDLESS, BAD_ACTION, BAD_GOLD = range(8)
+DONE, MORE_ROWS, MORE_LISTS, MORE_BEAM, DEAD_END, ENDLESS, BAD_ACTION, BAD_GOLD, BAD_ORDER = range(9)
 """How a search ends; all but DONE need Python: room, or an error that names the function at fault."""
 MAX_ROWS = 1 << 25
+ROWS, PLACES, NOW, COUNT = range(4)
+"""Places in `used`: rows and list places in use; which of the two beams is the last one, and how many states it has."""
+BEFORE, AFTER, LAST, PAIR, TRIPLE, AT = range(6)
+"""What a token can be to a stretch of tokens; see `Anchored`."""
 
 
 class Inputs(NamedTuple):
@@ -38,11 +42,21 @@ class Inputs(NamedTuple):
 
 
 class Anchored(NamedTuple):
-    """Features that were numbered per token before the search (chains); empty for other problems."""
+    """Features that were numbered per token before the search; empty for problems that have none.
 
-    ptr: np.ndarray  # int64[tokens + 1]
+    Chains have one list of features per token (kinds = 0). Where actions have views, these are lengths, and what counts
+    are the features of a stretch: of the tokens s … e that an action takes. Then every token t has several lists,
+    t * kinds + q for the kinds q of what it can be: just at whose left edge a stretch begins (BEFORE: features of the
+    token before), or ends (AFTER, LAST), the later of two or three neighbours inside (PAIR, TRIPLE), the k-th token
+    (AT + k, the last k for all further ones), and the first of `length` tokens that are all of it.
+    """
+
+    ptr: np.ndarray  # int64[tokens + 1], or int64[tokens * kinds + 1]
     numbers: np.ndarray  # int32
     table: np.ndarray  # uint64[features, 2]: key and head of each
+    kinds: int = 0
+    positions: int = 0
+    whole: int = 0
 
 
 class Setting(NamedTuple):
@@ -56,16 +70,21 @@ class Setting(NamedTuple):
     parts: np.ndarray  # int64[actions, parts]: the columns of weights that an action's score is the sum of, -1: none
     moves: np.ndarray  # int64[actions]: PUSH, STEP or POP
     features: Features
+    view_at: (
+        int  # the column of a state that tells atoms which actions are to be scored, -1: atoms are the same for all
+    )
+    views: np.ndarray  # int64[actions]: what stands there for each
+    lattice: int  # the column of a state with its node in the lattice, -1: none, or the search is not exact
 
 
 class Memory(NamedTuple):
     """Remembered sums of feature groups, and working room; see scores.py."""
 
-    key: np.ndarray  # uint64[groups + 1, slots]: the last group is that of anchored features
-    stamp: np.ndarray  # int64[groups + 1, slots]
-    sums: np.ndarray  # float32[(groups + 1) * slots, columns]
+    key: np.ndarray  # uint64[groups + 2, slots]: the last two groups: tokens or stretches; parts of stretches
+    stamp: np.ndarray  # int64[groups + 2, slots]
+    sums: np.ndarray  # float32[(groups + 2) * slots, columns]
     total: np.ndarray  # float32[columns]
-    place: np.ndarray  # int64[groups + 1]
+    place: np.ndarray  # int64[groups + 2]
     keys: np.ndarray  # uint64[templates]
     homes: np.ndarray  # int64[templates]
     heads: np.ndarray  # uint64[templates]
@@ -104,7 +123,8 @@ class Frontier(NamedTuple):
     beam: np.ndarray  # int64[2, width of beam]
     atoms: (
         np.ndarray
-    )  # int64[2 * (width of beam + 1), atoms + 1]: of the states in the beams, last of each gold's; the last is 0
+    )  # int64[2 * (width of beam + 1) + 1, atoms + 1]: of the states in the beams, last of each gold's, and one to
+    # spare; the last column is 0
     seen: np.ndarray  # int64[a power of two]: open addressing, signature -> place in the next beam, from 1; 0: free
     seen_at: np.ndarray  # int64[width of beam]: where each place of the next beam stands in it
     legal: np.ndarray  # int64[actions]
@@ -112,7 +132,7 @@ class Frontier(NamedTuple):
     heap_order: np.ndarray  # int64[candidates]
     heap: np.ndarray  # int64[candidates, 3]: state, place in its predictors, action
     heap_gain: np.ndarray  # float64: the action's own score
-    used: np.ndarray  # int64[2]: rows and list places in use
+    used: np.ndarray  # int64[4]: ROWS, PLACES, NOW, COUNT
     path: np.ndarray  # int64[2, steps + 2]: rows and actions of a derivation
     waiting: np.ndarray  # int64[steps + 2]
 
@@ -125,16 +145,17 @@ PER_ROW = (
 
 
 def make_memory(columns: int, templates: int, groups: int, slots: int = 1 << 8) -> Memory:
+    """Memory for so many groups and those of tokens and of stretches."""
     stride = -(-columns // 16) * 16
     keys, homes, heads, owner = (
         np.zeros(max(templates, 1), kind) for kind in (np.uint64, np.int64, np.uint64, np.int64)
     )
     return Memory(
-        np.zeros((groups + 1, slots), np.uint64),
-        np.full((groups + 1, slots), -1, np.int64),
-        aligned_zeros(((groups + 1) * slots, stride), np.float32),
+        np.zeros((groups + 2, slots), np.uint64),
+        np.full((groups + 2, slots), -1, np.int64),
+        aligned_zeros(((groups + 2) * slots, stride), np.float32),
         np.zeros(stride, np.float32),
-        np.zeros(groups + 1, np.int64),
+        np.zeros(groups + 2, np.int64),
         keys,
         homes,
         heads,
@@ -169,7 +190,7 @@ def make_frontier(rows: int, wide: int, candidates: int, steps: int, width: int,
         np.zeros(4 * rows, np.int64),
         np.zeros(4 * rows),
         np.zeros((2, wide), np.int64),
-        np.zeros((2 * (wide + 1), atoms + 1), np.int64),
+        np.zeros((2 * (wide + 1) + 1, atoms + 1), np.int64),
         np.zeros(1 << int(4 * wide).bit_length(), np.int64),
         np.zeros(wide, np.int64),
         np.zeros(actions, np.int64),
@@ -177,7 +198,7 @@ def make_frontier(rows: int, wide: int, candidates: int, steps: int, width: int,
         np.zeros(candidates, np.int64),
         np.zeros((candidates, 3), np.int64),
         np.zeros(candidates),
-        np.zeros(2, np.int64),
+        np.zeros(4, np.int64),
         np.zeros((2, steps + 2), np.int64),
         np.zeros(steps + 2, np.int64),
     )

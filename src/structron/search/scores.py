@@ -12,6 +12,7 @@ import numpy as np
 
 from structron.features.compose import combine, feature_key
 from structron.kernels import SEED, inlined, mix, prefetch
+from structron.search.frontier import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE
 from structron.sparse import CLASSES, DENSE, START, add_row, find, home
 
 CLOCK = 0
@@ -37,8 +38,65 @@ def remembered(memory, g, key):
 
 
 @inlined
-def score_state(features, anchored, sparse, values, row, token, memory):
-    """memory.total[column] = the state's score for every column; token: the one it looks at, -1 for none."""
+def units_of(anchored, length):
+    """How many lists of features a stretch of so many tokens has."""
+    return 3 + length + max(0, length - 1) + max(0, length - 2) + (1 if length <= anchored.whole else 0)
+
+
+@inlined
+def unit_of(anchored, token, length, j):
+    """The j-th list of features of a stretch that begins at a token; see `Anchored`."""
+    last = token + length - 1
+    if j < 3:
+        at, kind = (token, BEFORE) if j == 0 else (last, AFTER if j == 1 else LAST)
+    elif j < 3 + length:
+        at, kind = token + j - 3, AT + min(j - 3, anchored.positions - 1)
+    elif j < 2 + 2 * length:
+        at, kind = token + j - 2 - length, PAIR
+    elif length > 1 and j < 3 * length:
+        at, kind = token + j - 2 * length, TRIPLE
+    else:
+        at, kind = token, AT + anchored.positions + length - 1
+    return at * anchored.kinds + kind
+
+
+@inlined
+def add_list(anchored, sparse, a, sums, place):
+    """Add the rows of one list of numbered features; all are asked for before the first is waited for."""
+    first, last = anchored.ptr[a], anchored.ptr[a + 1]
+    for j in range(first, last):
+        prefetch(anchored.table, np.int64(anchored.numbers[j]), 1)
+    for j in range(first, last):
+        head = anchored.table[anchored.numbers[j], 1]
+        if head & CLASSES == DENSE:
+            prefetch(sparse.dense, np.int64(head >> START), 0)
+        elif head != 0:
+            prefetch(sparse.column, np.int64(head >> START), 0)
+    for j in range(first, last):
+        head = anchored.table[anchored.numbers[j], 1]
+        if head != 0:
+            add_row(sparse, head, sums, place)
+
+
+@inlined
+def add_stretch(anchored, sparse, token, length, memory, group, place):
+    """Add all that the features of a stretch say, list by list, each remembered."""
+    sums = memory.sums
+    for j in range(units_of(anchored, length)):
+        a = unit_of(anchored, token, length, j)
+        part, known = remembered(memory, group, mix(SEED, np.uint64(a)))
+        if not known:
+            add_list(anchored, sparse, a, sums, part)
+        for c in range(sums.shape[1]):
+            sums[place, c] += sums[part, c]
+
+
+@inlined
+def score_state(features, anchored, sparse, values, row, token, length, memory):
+    """memory.total[column] = the state's score for every column.
+
+    token: the one it looks at, -1 for none.   length: that of the stretch that begins there, 0: the token alone.
+    """
     groups = features.group.shape[0] - 1
     table, wanted, count = sparse.table, 0, 0
     for g in range(groups):
@@ -72,13 +130,13 @@ def score_state(features, anchored, sparse, values, row, token, memory):
         add_row(sparse, memory.heads[j], memory.sums, memory.owner[j])
     memory.place[groups] = -1
     if token >= 0:
-        place, known = remembered(memory, groups, mix(SEED, np.uint64(token)))
+        length = length if anchored.kinds > 0 else 0
+        place, known = remembered(memory, groups, mix(mix(SEED, np.uint64(token)), np.uint64(length)))
         memory.place[groups] = place
-        if not known:
-            for j in range(anchored.ptr[token], anchored.ptr[token + 1]):
-                head = anchored.table[anchored.numbers[j], 1]
-                if head != 0:
-                    add_row(sparse, head, memory.sums, place)
+        if not known and length > 0:
+            add_stretch(anchored, sparse, token, length, memory, groups + 1, place)
+        elif not known:
+            add_list(anchored, sparse, token, memory.sums, place)
     total, columns = memory.total, memory.sums.shape[1]
     for c in range(columns):
         total[c] = 0

@@ -114,6 +114,16 @@ def inherit(f, old, start, size):
 
 
 @inlined
+def look(atoms, x, table, states, s, view_at, view, values, slot):
+    """The atoms of a state as the actions of one view see it; without views (view_at < 0) as all do."""
+    if view_at >= 0:
+        states[s, view_at] = view
+    atoms(x, table, states, s, values[slot, : values.shape[1] - 1])
+    if view_at >= 0:
+        states[s, view_at] = 0
+
+
+@inlined
 def begin_search(start, atoms, x, table, setting, f, trace, first):
     """Put the start state, or gold's state at step `first`, in the beam and beside it."""
     wide = f.beam.shape[1]
@@ -131,7 +141,7 @@ def begin_search(start, atoms, x, table, setting, f, trace, first):
         trace.alive[0], trace.right[0] = 1, 1
     row = trace.gold_row[first]
     f.beam[0, 0] = row
-    atoms(x, table, f.states, row, f.atoms[0, : f.atoms.shape[1] - 1])
+    look(atoms, x, table, f.states, row, setting.view_at, 0, f.atoms, 0)
     features = setting.features
     f.signature[row] = sign(features.signature, features.salt, setting.stacked, f.atoms, 0, f.begin[row], f.origin[row])
     for c in range(f.atoms.shape[1]):

@@ -21,6 +21,7 @@ from structron.sparse import COUNT, DENSE, FREE, START, dense_at, make_sparse, r
 from structron.tasks.beam_chain import BeamChainModel, as_column, encoded
 from structron.tasks.chain_model import Dictionary
 from structron.tasks.chain_problem import make_problem, rekeyed
+from structron.update.alma import NORM
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +133,7 @@ class BeamChainLearner(BeamTraining):
         sparse.used[:FREE] = used
         self.sparse = sparse
         self.anchored.table[:first, 1] = heads[:first]
+        self.pace[NORM] = float(np.square(rows.weight, dtype=np.float64).sum())
 
     def fingerprint(self) -> str:
         """Tells whether a checkpoint was made from the same data and options."""

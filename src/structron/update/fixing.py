@@ -1,127 +1,151 @@
 """The violation-fixing perceptron (Huang, Fayong & Guo 2012, Algorithm 2), compiled for any problem and any rule.
 
     for each example (x, y):
-        (y', z) = FINDVIOLATION(x, y, w)        search(…), then rule(trace)
-        if z ≠ y':  w = w + ΔΦ(x, y', z)        add_difference(…)
+        (y', z) = FINDVIOLATION(x, y, w)        find(…), then rule(trace)
+        if z ≠ y':  w = w + ΔΦ(x, y', z)        collect_…(…), then step(…) and apply(…)
 
-LaSO goes on after an update with the correct prefix, so that an example can have several.
+LaSO (Daumé & Marcu 2005, Figure 2) is the rule that takes for z the mean of the queue, eq. (2), and goes on after an
+update with the correct prefix, so that an example can have several. ALMA is another step: update/alma.py.
 """
 
 import numpy as np
 
 from structron.features.compose import feature_key
 from structron.kernels import compiled, inlined
-from structron.search.beam import derive, search
-from structron.search.frontier import DONE
-from structron.search.scores import CLOCK
-from structron.search.steps import token_of
-from structron.sparse import CELLS, DENSE_ROWS, KEYS, add, claim, dense_at, find, home, weight_of
+from structron.search.beam import derive
+from structron.search.decode import find
+from structron.search.frontier import COUNT, DONE, NOW, ROWS, WHOLE
+from structron.search.lattice import FINAL
+from structron.search.scores import CLOCK, unit_of, units_of
+from structron.search.steps import look, token_of
+from structron.update.alma import TOTAL, end_example, lowering, step
+from structron.update.delta import FULL, apply, clear, fits, measure, put
 
-(TIME, UPDATES, INVALID, EXAMPLES, TOKENS, FELL, FELL_AT, SEARCH_ERRORS, NOT_VIOLATIONS, TROUBLE, STEPS, FIRST) = range(
-    12
-)
+(
+    *(TIME, UPDATES, INVALID, EXAMPLES, TOKENS, FELL, FELL_AT, SEARCH_ERRORS, NOT_VIOLATIONS, TROUBLE, STEPS, FIRST),
+    NEEDED,
+    STATS,
+) = range(14)
 """Places in `stats`: examples so far; this pass's counts; FELL_AT sums where gold left the beam, as a share of the
 steps; NOT_VIOLATIONS: updates of a valid rule that the check refuted; TROUBLE: how a search ended
-that could not go on, STEPS: where, FIRST: the step it is to go on from (LaSO)."""
-MORE_WEIGHTS = 100
-SMALL = 1 << 25
-STATS = 12
+that could not go on, STEPS: where, FIRST: the step it is to go on from (LaSO), NEEDED: cells for MORE_WEIGHTS."""
+MORE_WEIGHTS, MORE_DELTA = 100, 101
 
 
 @inlined
-def _enough(sparse, setting, features):
-    """Whether so many features can get new cells, each in a row that doubles or becomes dense."""
-    parts = setting.parts.shape[1]
-    return (
-        sparse.used[KEYS] + features < sparse.table.shape[0] // 2
-        and sparse.used[CELLS] + 4 * features * parts * dense_at(sparse.dense.shape[1]) < sparse.column.shape[0]
-        and sparse.used[DENSE_ROWS] + features < sparse.dense.shape[0]
-    )
-
-
-@inlined
-def _add(sparse, table, k, parts, action, amount, time):
-    for j in range(parts.shape[1]):
-        if parts[action, j] >= 0:
-            add(sparse, table, k, parts[action, j], amount, amount * (time - 1))
+def _put_list(delta, anchored, parts, a, action, amount):
+    for i in range(anchored.ptr[a], anchored.ptr[a + 1]):
+        for p in range(parts.shape[1]):
+            if parts[action, p] >= 0:
+                put(delta, np.uint64(anchored.numbers[i]) + np.uint64(1), parts[action, p], amount)
 
 
 @compiled
-def _add_features(atoms, inputs, e, anchored, sparse, setting, f, row, action, amount, time, adding):
-    """Add `amount` to the features of an action in a state; with adding = False only make room for them.
-
-    Returns False when there may be no room for them, which cannot be when they have been made before.
-    """
+def collect(atoms, inputs, e, anchored, setting, f, row, action, amount, delta):
+    """Δ += amount·φ: the features of an action in a state."""
     base, end = inputs.starts[e], inputs.starts[e + 1]
-    features = setting.features
-    atoms(inputs.x[base:end], inputs.table, f.states, row, f.atoms[0, : f.atoms.shape[1] - 1])
+    features, parts, view, spare = setting.features, setting.parts, setting.views[action], f.atoms.shape[0] - 1
+    look(atoms, inputs.x[base:end], inputs.table, f.states, row, setting.view_at, view, f.atoms, spare)
     for t in range(features.hashed.shape[0]):
-        if not adding and not _enough(sparse, setting, 1):
-            return False
-        key = feature_key(features, t, f.atoms, 0)
+        key = feature_key(features, t, f.atoms, spare)
         if key != 0:
-            _add(sparse, sparse.table, claim(sparse, key), setting.parts, action, amount if adding else 0.0, time)
+            for p in range(parts.shape[1]):
+                if parts[action, p] >= 0:
+                    put(delta, key, parts[action, p], amount)
     token = token_of(setting.where, f.states, row, base, end)
-    if token >= 0:
-        for i in range(anchored.ptr[token], anchored.ptr[token + 1]):
-            if not adding and not _enough(sparse, setting, 1):
-                return False
-            _add(sparse, anchored.table, anchored.numbers[i], setting.parts, action, amount if adding else 0.0, time)
-    return True
+    if token >= 0 and anchored.kinds == 0:
+        _put_list(delta, anchored, parts, token, action, amount)
+    elif token >= 0:
+        for j in range(units_of(anchored, view)):
+            _put_list(delta, anchored, parts, unit_of(anchored, token, view, j), action, amount)
 
 
 @compiled
-def add_difference(atoms, inputs, e, anchored, sparse, setting, f, trace, length, gold_length, time, adding):
-    """w += Φ(x, y') - Φ(x, z) for the derivation z in f.path; steps that do the same in equal states cancel."""
+def collect_difference(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, amount, delta):
+    """Δ += amount·(Φ(x, y') - Φ(x, z)) for the derivation z in f.path; equal actions in equal states cancel."""
     gold_ptr = inputs.gold_ptr[e]
     for j in range(max(length, gold_length)):
         row, action = f.path[0, j], f.path[1, j]
         gold_row, gold_action = (trace.gold_row[j], inputs.gold[gold_ptr + j] if j < gold_length else -1)
-        if j < length and j < gold_length and action == gold_action and f.signature[row] == f.signature[gold_row]:
+        both = j < length and j < gold_length and action == gold_action
+        if both and (row == gold_row or f.signature[row] == f.signature[gold_row]):
             continue
         if j < gold_length:
-            ok = _add_features(atoms, inputs, e, anchored, sparse, setting, f, gold_row, gold_action, 1.0, time, adding)
-            if not ok:
-                return False
+            collect(atoms, inputs, e, anchored, setting, f, gold_row, gold_action, amount, delta)
         if j < length:
-            ok = _add_features(atoms, inputs, e, anchored, sparse, setting, f, row, action, -1.0, time, adding)
-            if not ok:
-                return False
-    return True
+            collect(atoms, inputs, e, anchored, setting, f, row, action, -amount, delta)
 
 
 @compiled
-def score_difference(atoms, inputs, e, anchored, sparse, setting, f, trace, length, gold_length):
-    """w·ΔΦ of the derivation in f.path, from the weights alone: an independent check of the search's scores."""
-    total = 0.0
-    base, end = inputs.starts[e], inputs.starts[e + 1]
-    features, parts = setting.features, setting.parts
-    for side in range(2):
-        for j in range(gold_length if side == 0 else length):
-            row = trace.gold_row[j] if side == 0 else f.path[0, j]
-            action = inputs.gold[inputs.gold_ptr[e] + j] if side == 0 else f.path[1, j]
-            atoms(inputs.x[base:end], inputs.table, f.states, row, f.atoms[0, : f.atoms.shape[1] - 1])
-            token = token_of(setting.where, f.states, row, base, end)
-            count = anchored.ptr[token + 1] - anchored.ptr[token] if token >= 0 else 0
-            for t in range(features.hashed.shape[0] + count):
-                table, k = sparse.table, np.int64(-1)
-                if t < features.hashed.shape[0]:
-                    key = feature_key(features, t, f.atoms, 0)
-                    if key != 0:
-                        k = _look_up(sparse, key)
-                else:
-                    table = anchored.table
-                    k = np.int64(anchored.numbers[anchored.ptr[token] + t - (features.hashed.shape[0])])
-                if k >= 0:
-                    for p in range(parts.shape[1]):
-                        weight = weight_of(sparse, table[k, 1], parts[action, p]) if parts[action, p] >= 0 else 0.0
-                        total += weight if side == 0 else -weight
-    return total
+def collect_queue(atoms, inputs, e, anchored, setting, f, trace, n, gold_length, delta):
+    """Eq. (2) of Daumé & Marcu: Δ = Φ of the correct prefix - the mean over the queue; returns their mean score.
+
+    At a fall that is the whole beam. At the end of a search states below the correct one may be left in it, and that
+    one itself: they are not wrong, and with them the update need not be a violation.
+    """
+    wrong, total = 0, 0.0
+    for b in range(f.used[COUNT]):
+        row = f.beam[f.used[NOW], b]
+        if f.gold[row] != WHOLE and f.prefix[row] >= trace.gold[n]:
+            wrong += 1
+            total += f.prefix[row]
+    for b in range(f.used[COUNT]):
+        row = f.beam[f.used[NOW], b]
+        if f.gold[row] != WHOLE and f.prefix[row] >= trace.gold[n]:
+            length = derive(setting, f, row)
+            collect_difference(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, 1.0 / wrong, delta)
+    return total / max(wrong, 1)
 
 
 @compiled
-def _look_up(sparse, key):
-    return find(sparse.table, key, home(sparse.table, key))
+def collect_lattice(atoms, inputs, e, anchored, setting, f, trace, n, delta):
+    """The same for an exact search, over the whole lattice: every node stands for the best derivation through it.
+
+    The mean is taken over the nodes whose derivation does not score below the correct one. Viterbi's algorithm
+    backwards gives the best way on from every node; counts of derivations then run along the best ways to and from
+    the nodes, so that no derivation is written out. Returns the mean of the scores.
+    """
+    rest, way, before, after, edge = f.inside, f.pred, f.begin, f.origin, f.heap
+    for r in range(f.used[ROWS]):
+        rest[r], way[r], before[r], after[r] = (0.0 if f.list_size[r] == FINAL else -np.inf), -1, 0, 0
+    for k in range(f.used[COUNT] - 1, -1, -1):
+        value = f.heap_gain[k] + rest[edge[k, 2]]
+        if value > rest[edge[k, 0]]:
+            rest[edge[k, 0]], way[edge[k, 0]] = value, k
+    count, total = 0, 0.0
+    for r in range(f.used[ROWS]):
+        if f.gold[r] != WHOLE and f.prefix[r] + rest[r] >= trace.gold[n]:
+            before[r] = after[r] = 1
+            count += 1
+            total += f.prefix[r] + rest[r]
+    share = 1.0 / max(count, 1)
+    for node in range(f.seen.shape[0] - 1, -1, -1):
+        r = f.seen[node] - 1
+        if r >= 0 and before[r] > 0:
+            collect(atoms, inputs, e, anchored, setting, f, f.back[r], f.action[r], -share * before[r], delta)
+            before[f.back[r]] += before[r]
+    for node in range(f.seen.shape[0]):
+        r = f.seen[node] - 1
+        if r >= 0 and after[r] > 0 and way[r] >= 0:
+            k = way[r]
+            collect(atoms, inputs, e, anchored, setting, f, r, edge[k, 1], -share * after[r], delta)
+            after[edge[k, 2]] += after[r]
+    for j in range(n - 1, -1, -1):
+        row, passed = trace.gold_row[j], before[trace.gold_row[j + 1]]
+        before[row] += passed
+        collect(
+            atoms,
+            inputs,
+            e,
+            anchored,
+            setting,
+            f,
+            row,
+            inputs.gold[inputs.gold_ptr[e] + j],
+            1.0 - share * passed,
+            delta,
+        )
+    return total * share
 
 
 def learn(
@@ -137,11 +161,14 @@ def learn(
     memory,
     f,
     trace,
+    delta,
+    alma,
     sequence,
     lo,
     hi,
     stop_at_fall,
     go_on,
+    mean,
     check,
     stats,
 ):
@@ -151,9 +178,9 @@ def learn(
         gold_steps = inputs.gold_ptr[e + 1] - inputs.gold_ptr[e]
         first = np.int64(stats[FIRST]) if place == lo else 0
         stats[FIRST] = 0
-        time = stats[TIME] + 1
         while True:
-            end, n = search(
+            low = lowering(alma)
+            end, n = find(
                 start,
                 legal,
                 advance,
@@ -169,6 +196,7 @@ def learn(
                 True,
                 first,
                 stop_at_fall,
+                low,
             )
             if end != DONE:
                 stats[TROUBLE], stats[STEPS], stats[FIRST] = end, n, first
@@ -176,22 +204,22 @@ def learn(
             span = n - first
             chosen = rule(trace.best[first:], trace.gold[first:], trace.alive[first:], trace.right[first:], span)
             i = first + chosen
-            length = derive(setting, f, trace.top[i]) if chosen > 0 else 0
-            gold_length = min(i, gold_steps)
-            margin = trace.gold[i] - trace.best[i]
-            width = setting.features.hashed.shape[0]
-            if anchored.numbers.shape[0] > 0:
-                width += (anchored.ptr[inputs.starts[e + 1]] - anchored.ptr[inputs.starts[e]]) // max(1, gold_steps) + 1
-            features = 2 * (length + gold_length) * width
-            if chosen > 0 and not _enough(sparse, setting, features):
-                # room for the worst case if that is cheap, else for what is really needed, by trying
-                small = sparse.column.shape[0] < SMALL
-                made = not small and add_difference(
-                    atoms, inputs, e, anchored, sparse, setting, f, trace, length, gold_length, time, False
-                )
-                if not made:
-                    stats[TROUBLE], stats[STEPS], stats[FIRST] = (MORE_WEIGHTS, features if small else 1, first)
-                    return place
+            gold_length, best = min(i, gold_steps), trace.best[i]
+            clear(delta)
+            if chosen > 0 and mean and setting.lattice >= 0:
+                best = collect_lattice(atoms, inputs, e, anchored, setting, f, trace, n, delta)
+            elif chosen > 0 and mean:
+                best = collect_queue(atoms, inputs, e, anchored, setting, f, trace, n, gold_length, delta)
+            elif chosen > 0:
+                length = derive(setting, f, trace.top[i])
+                collect_difference(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, 1.0, delta)
+            if delta.used[FULL]:
+                stats[TROUBLE], stats[FIRST] = MORE_DELTA, first
+                return place
+            needed = fits(delta, sparse, anchored)
+            if needed > 0:
+                stats[TROUBLE], stats[STEPS], stats[NEEDED], stats[FIRST] = MORE_WEIGHTS, delta.used[0], needed, first
+                return place
             for j in range(1, n + 1):
                 if first == 0 and not trace.alive[j]:
                     stats[FELL] += 1
@@ -199,17 +227,21 @@ def learn(
                     break
             if chosen == 0:
                 break
+            margin = trace.gold[i] - best
+            size, dot = measure(delta, sparse, anchored) if check or alma[0] > 0 else (0.0, 0.0)
             if check:
-                counted = score_difference(atoms, inputs, e, anchored, sparse, setting, f, trace, length, gold_length)
-                if (check > 1 and counted > 0) or abs(counted - margin) > 1e-3 * (1.0 + abs(margin)):
+                counted = dot - low  # from the weights alone: an independent check of the search's scores
+                if (check > 1 and counted > 1e-6 * abs(low)) or abs(counted - margin) > 1e-3 * (1.0 + abs(margin)):
                     stats[NOT_VIOLATIONS] += 1
-            add_difference(atoms, inputs, e, anchored, sparse, setting, f, trace, length, gold_length, time, True)
+            factor = step(alma, size, dot)
+            apply(delta, sparse, anchored, factor, alma[TOTAL])
             memory.clock[CLOCK] += 1
             stats[UPDATES] += 1
             stats[INVALID] += margin > 0
             if not go_on or i >= gold_steps:
                 break
             first = i
+        end_example(alma)
         stats[TIME] += 1
         stats[EXAMPLES] += 1
         stats[TOKENS] += inputs.starts[e + 1] - inputs.starts[e]

@@ -64,6 +64,9 @@ class Rule:
     """After an update go on from the correct prefix (LaSO)."""
     valid: bool = True
     """Every update is a violation."""
+    mean: bool = False
+    """Learn from the mean of all states in the beam that are not below the correct one, not from the best alone. The
+    rule must then choose the last step of the search."""
 
 
 RULES = {
@@ -72,5 +75,5 @@ RULES = {
     "max-violation": Rule(max_violation),
     "latest": Rule(latest),
     "hybrid": Rule(hybrid),
-    "laso": Rule(early, stop_at_fall=True, go_on=True),
+    "laso": Rule(early, stop_at_fall=True, go_on=True, mean=True),
 }

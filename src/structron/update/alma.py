@@ -1,0 +1,65 @@
+"""ALMA, the approximate large margin update of Daumé & Marcu (2005), section 3.4 (after Gentile 2001), with p = 2.
+
+    w ← ℘(w + C·k^(-1/2)·℘(Δ))          ℘(u) = u / max(1, ‖u‖),   k = 1, 2, … counts the updates
+
+and every y-good node's score is lowered by (1 - α)·B·k^(-1/2) while learning, so that it survives only with a margin.
+
+Weights are kept as w = scale·v. The outer ℘ only changes the scale, so an update costs what Δ costs; ‖v‖² is carried
+along: ‖v + f·Δ‖² = ‖v‖² + 2f·v·Δ + f²·‖Δ‖². Searches compare, so they work on v, with the lowering divided by the
+scale. The mean of w after every example stays exact: let S be the sum of the scales after the examples so far. A
+change δ of v during an example counts with the scale of that example and of all later ones, δ·(S_T - S_before), so with
+u = Σ δ·S_before the mean is (v·S_T - u) / T. The plain perceptron is the case scale = 1, S = number of examples.
+"""
+
+import math
+
+import numpy as np
+
+from structron.errors import StructronError
+from structron.kernels import compiled
+
+ALPHA, B, C, SCALE, NORM, GENERATION, TOTAL = range(7)
+"""Places in the state: α (0: the plain perceptron), B, C; scale, ‖v‖², k; and S, the sum of the scales."""
+SIZE = 7
+
+
+def make_alma(alma: float | tuple[float, float, float] | None) -> np.ndarray:
+    """The state before the first update. alma: α, or (α, B, C), by default (α, 1/α, √2); None: a perceptron."""
+    state = np.zeros(SIZE)
+    state[SCALE] = state[GENERATION] = 1.0
+    if alma is None:
+        return state
+    alpha = alma[0] if isinstance(alma, tuple) else alma
+    if isinstance(alpha, bool) or not isinstance(alpha, int | float | np.number) or not 0 < alpha <= 1:
+        raise StructronError(f"alma: {alpha!r}; expected a number above 0 and up to 1, for instance 0.9")
+    state[: C + 1] = alma if isinstance(alma, tuple) else (alpha, 1 / alpha, math.sqrt(2))
+    return state
+
+
+@compiled
+def lowering(alma):
+    """By how much y-good nodes are lowered, in the units of v."""
+    if alma[ALPHA] == 0:
+        return 0.0
+    return (1 - alma[ALPHA]) * alma[B] / math.sqrt(alma[GENERATION]) / alma[SCALE]
+
+
+@compiled
+def step(alma, length, dot):
+    """The factor f of v ← v + f·Δ, given ‖Δ‖² and v·Δ; the state moves on to the next generation."""
+    if alma[ALPHA] == 0:
+        return 1.0
+    rate = alma[C] / math.sqrt(alma[GENERATION])
+    factor = rate / max(1.0, math.sqrt(length)) / alma[SCALE]
+    alma[NORM] = max(0.0, alma[NORM] + 2 * factor * dot + factor * factor * length)
+    size = alma[SCALE] * math.sqrt(alma[NORM])
+    if size > 1:
+        alma[SCALE] /= size
+    alma[GENERATION] += 1
+    return factor
+
+
+@compiled
+def end_example(alma):
+    """Let the weights after an example count for the mean."""
+    alma[TOTAL] += alma[SCALE]

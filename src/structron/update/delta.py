@@ -1,0 +1,152 @@
+"""The difference of feature vectors that an update adds to the weights, gathered before it is added.
+
+What the correct and the wrong derivations share cancels here, in a small table that stays in the cache, and not in the
+weights. Its length is known before the step is taken (ALMA), w·Δ can be checked (every update of a valid rule is a
+violation), and what room the weights need is known exactly.
+
+A feature is its key; features that were numbered per token are their number + 1: keys of templates are far above.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from structron.kernels import ABSENT, compiled, inlined, prefetch
+from structron.sparse import (
+    CELLS,
+    CLASSES,
+    COUNT,
+    COUNTS,
+    DENSE,
+    DENSE_ROWS,
+    KEYS,
+    add,
+    cell_of,
+    claim,
+    dense_at,
+    find,
+    home,
+    weight_of,
+)
+from structron.sparse import MULTIPLIER as STIR
+
+NUMBERED = np.uint64(1 << 40)
+"""Features below are numbers + 1."""
+FULL = 1
+"""Place in `used`: 1 when there was no room for something; the first place counts the entries."""
+
+
+class Delta(NamedTuple):
+    """An open table (feature, column) -> amount, and which places of it are taken."""
+
+    feature: np.ndarray  # uint64[capacity], 0: free
+    column: np.ndarray  # int64[capacity]
+    amount: np.ndarray  # float64[capacity]
+    place: np.ndarray  # int64[capacity]
+    used: np.ndarray  # int64[2]
+
+
+def make_delta(capacity: int = 1 << 14) -> Delta:
+    """capacity: a power of two."""
+    feature, column, place = np.zeros(capacity, np.uint64), np.zeros(capacity, np.int64), np.zeros(capacity, np.int64)
+    return Delta(feature, column, np.zeros(capacity), place, np.zeros(2, np.int64))
+
+
+@inlined
+def clear(delta):
+    for j in range(delta.used[0]):
+        delta.feature[delta.place[j]] = ABSENT
+    delta.used[0], delta.used[FULL] = 0, 0
+
+
+@inlined
+def put(delta, feature, column, amount):
+    """Add to the amount of a feature under a column."""
+    mask = delta.feature.shape[0] - 1
+    h = (feature ^ (np.uint64(column) << np.uint64(48))) * STIR
+    k = np.int64((h ^ (h >> np.uint64(29))) & np.uint64(mask))
+    while delta.feature[k] != ABSENT and (delta.feature[k] != feature or delta.column[k] != column):
+        k = (k + 1) & mask
+    if delta.feature[k] == ABSENT:
+        if 2 * delta.used[0] >= mask:
+            delta.used[FULL] = 1
+            return
+        delta.feature[k], delta.column[k], delta.amount[k] = feature, column, 0.0
+        delta.place[delta.used[0]] = k
+        delta.used[0] += 1
+    delta.amount[k] += amount
+
+
+@compiled
+def measure(delta, sparse, anchored):
+    """‖Δ‖² and w·Δ."""
+    length, dot = 0.0, 0.0
+    for j in range(delta.used[0]):
+        k = delta.place[j]
+        feature, amount = delta.feature[k], delta.amount[k]
+        if amount == 0.0:
+            continue
+        length += amount * amount
+        if feature < NUMBERED:
+            dot += amount * weight_of(sparse, anchored.table[np.int64(feature) - 1, 1], delta.column[k])
+        else:
+            spot = find(sparse.table, feature, home(sparse.table, feature))
+            if spot >= 0:
+                dot += amount * weight_of(sparse, sparse.table[spot, 1], delta.column[k])
+    return length, dot
+
+
+@compiled
+def cells_needed(delta, sparse, anchored):
+    """How many cells the new weights of Δ can take at most: rows that are full double, or become vectors."""
+    need = np.int64(0)
+    for j in range(delta.used[0]):
+        k = delta.place[j]
+        feature, head = delta.feature[k], ABSENT
+        if feature < NUMBERED:
+            head = anchored.table[np.int64(feature) - 1, 1]
+        else:
+            spot = find(sparse.table, feature, home(sparse.table, feature))
+            if spot >= 0:
+                head = sparse.table[spot, 1]
+        if head == ABSENT:
+            need += 4
+        elif head & CLASSES != DENSE and cell_of(sparse, head, delta.column[k]) < 0:
+            need += 4 * np.int64((head >> COUNT) & COUNTS) + 2
+    return need
+
+
+@compiled
+def fits(delta, sparse, anchored):
+    """0 if there is room for all of Δ in the weights, else how many cells it may take."""
+    entries = delta.used[0]
+    enough = (
+        sparse.used[KEYS] + entries < sparse.table.shape[0] // 2
+        and sparse.used[DENSE_ROWS] + entries < sparse.dense.shape[0]
+    )
+    loose = entries * 2 * dense_at(sparse.dense.shape[1])
+    if enough and sparse.used[CELLS] + loose < sparse.column.shape[0]:
+        return 0
+    need = cells_needed(delta, sparse, anchored)
+    return 0 if enough and sparse.used[CELLS] + need < sparse.column.shape[0] else max(need, np.int64(1))
+
+
+@compiled
+def apply(delta, sparse, anchored, factor, before):
+    """w += factor·Δ; before: the sum of scales so far, which the sums for the mean count from (update/alma.py)."""
+    table = sparse.table
+    for j in range(delta.used[0]):
+        feature = delta.feature[delta.place[j]]
+        if feature < NUMBERED:
+            prefetch(anchored.table, np.int64(feature) - 1, 0)
+        else:
+            prefetch(table, home(table, feature), 0)
+    for j in range(delta.used[0]):
+        k = delta.place[j]
+        feature, column, amount = delta.feature[k], delta.column[k], factor * delta.amount[k]
+        if amount == 0.0:
+            continue
+        if feature < NUMBERED:
+            add(sparse, anchored.table, np.int64(feature) - 1, column, amount, amount * before)
+        else:
+            add(sparse, table, claim(sparse, feature), column, amount, amount * before)
