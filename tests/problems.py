@@ -22,10 +22,10 @@ from structron.problem import SearchProblem
 from structron.search.engine import make_inputs
 from structron.search.frontier import TAIL, Inputs
 from structron.sparse import Row
-from structron.update.alma import NORM
-from structron.update.delta import apply, make_delta, measure, put
 from structron.tasks import shift_reduce
 from structron.tasks.transitions import moves
+from structron.update.alma import NORM
+from structron.update.delta import apply, make_delta, measure, put
 
 Weights = dict[tuple[str, tuple[int, ...], int], float]
 Actions = tuple[int, ...]
@@ -307,7 +307,8 @@ class SlowSearch:
 
     def step(self, beam: list[Item]) -> list[Item]:
         found: dict[Any, Item] = {}
-        for item in sorted((c for item in beam for c in self.candidates(item)), key=self.rank, reverse=True):
+        candidates = [made for item in beam for made in self.candidates(item)]
+        for item in sorted(candidates, key=self.rank, reverse=True):
             if len(found) == self.k:
                 break
             key = self.key(item) if self.merge else len(found)

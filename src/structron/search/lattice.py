@@ -44,7 +44,7 @@ def search_lattice(
     """
     f_states, f_prefix, f_back, f_action, f_gold = f.states, f.prefix, f.back, f.action, f.gold
     f_final, f_seen, f_legal, f_atoms, f_used = f.list_size, f.seen, f.legal, f.atoms, f.used
-    f_edge, f_edge_gain = f.heap, f.heap_gain
+    f_edge, f_edge_gain, f_signature = f.heap, f.heap_gain, f.signature
     features, parts, total, views = setting.features, setting.parts, memory.total, setting.views
     view_at, node_at, where = setting.view_at, setting.lattice, setting.where
     base, end = inputs.starts[e], inputs.starts[e + 1]
@@ -55,8 +55,8 @@ def search_lattice(
     begin_search(start, atoms, x, table, setting, f, trace, 0)
     spare = f_atoms.shape[0] - 1
     edges, done, top, best, gold = 0, 0, np.int64(-1), 0.0, np.int64(0) if learning else np.int64(-1)
-    f_final[0] = 0
     first = f_states[0, node_at]
+    f_final[0], f_signature[0] = 0, np.uint64(first)
     if first < 0:
         return BAD_ORDER, 0
     if first >= nodes:
@@ -101,6 +101,7 @@ def search_lattice(
                 advance(x, table, f_states, s, action, t)
                 f_states[t, TAIL] = f_states[s, TAIL]
                 there = f_states[t, node_at]
+                f_signature[t] = np.uint64(there)
                 if there <= node:
                     return BAD_ORDER, done
                 if there >= nodes:
