@@ -18,13 +18,22 @@ from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 
 
+LEAVES = ("search/queue.py", "search/expand.py", "features/stretches.py")
+"""Files with kernels that no kernel of another file calls: a change there is a change for themselves alone."""
+
+
+def _stamp(path: Path) -> tuple[str, int, int]:
+    return path.name, path.stat().st_mtime_ns, path.stat().st_size
+
+
 def _fingerprint() -> tuple:
-    """Name, time and size of every file that holds kernels."""
+    """Name, time and size of every file that holds kernels for others."""
     package = Path(__file__).parent
     folders = (package / "features", package / "search", package / "update")
     files = sorted(path for folder in folders for path in folder.glob("*.py"))
     files += [package / name for name in ("kernels.py", "sparse.py", "tasks/transitions.py")]
-    return tuple((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in files)
+    leaves = {package / name for name in LEAVES}
+    return tuple(_stamp(path) for path in files if path not in leaves)
 
 
 SOURCES = _fingerprint()
@@ -39,7 +48,7 @@ def compiled(function: Callable, forceinline: bool = False, signature: Any = Non
     kernel = njit(cache=True, nogil=True, forceinline=forceinline)(function)
     cache_file: Any = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
     if hasattr(cache_file, "_source_stamp"):
-        cache_file._source_stamp = SOURCES
+        cache_file._source_stamp = (SOURCES, _stamp(Path(function.__code__.co_filename)))
     if signature is not None and not DISABLE_JIT:
         kernel.compile(signature)
         kernel.disable_compile()
