@@ -438,7 +438,7 @@ class SlowLearner:
         if falls:
             self.counts["fell_off"] += 1
             self.counts["fell_at"].append(falls[0])
-        if not stops and trace.gold[-1] > trace.best[-1]:
+        if not stops and trace.gold[-1] > trace.best[-1] + 1e-9:
             self.counts["search_errors"] += 1
 
     def lowered(self) -> float:

@@ -25,12 +25,13 @@ from structron.progress import Progress
 from structron.search.engine import make_inputs
 from structron.search.frontier import Inputs
 from structron.train import train
+from structron.update.alma import make_alma, named
 from structron.update.violation import Rule
 
 TASK = "problem"
 WALKED = 5
 """Examples that are walked through uncompiled before training."""
-OPTIONS = ("beam", "update", "merge", "passes", "runs", "average", "seed", "shuffle", "patience")
+OPTIONS = ("beam", "update", "merge", "passes", "runs", "average", "seed", "shuffle", "patience", "alma")
 """Parameters that a file holds; the others belong to the machine or the moment."""
 
 Input = Any
@@ -76,6 +77,7 @@ class BeamLearner(Estimator):
     max-violation or early, or a `Rule` of one's own.   merge: states with equal atoms are one (dynamic programming).
     passes, average, seed, shuffle, patience: as for every learner.   runs: the model is the mean of so many.
     jobs: threads when predicting.   check: verify that every update is a violation.
+    alma: α of approximate large margin updates (Daumé & Marcu 2005), for instance 0.9, best with update="laso".
 
     An example is a pair (x, actions). x: whole numbers, rows of them, or an array (one dimension: one column); actions:
     names or numbers. `history_` has the figures of every pass.
@@ -97,10 +99,11 @@ class BeamLearner(Estimator):
         jobs: int = 1,
         verbose: bool = False,
         check: bool | None = None,
+        alma: float | None = None,
     ):
         self.problem, self.beam, self.update, self.merge = problem, beam, update, merge
         self.passes, self.runs, self.average, self.seed, self.shuffle = passes, runs, average, seed, shuffle
-        self.patience, self.jobs, self.verbose, self.check = patience, jobs, verbose, check
+        self.patience, self.jobs, self.verbose, self.check, self.alma = patience, jobs, verbose, check, alma
 
     # -- training ------------------------------------------------------------------------------------------------
 
@@ -140,7 +143,7 @@ class BeamLearner(Estimator):
         for number, (x, actions) in enumerate(zip(xs[:WALKED], gold, strict=False)):
             self.problem.check(x, actions, number)
         arguments = (self.beam, self.update, self.merge, self.average)
-        learner = BeamTraining(self.problem, inputs, *arguments, check=self.check)
+        learner = BeamTraining(self.problem, inputs, *arguments, check=self.check, alma=self.alma)
         judge = None if dev is None else self._judge(dev, score)
         result = train(
             learner if self.runs == 1 else Committee(learner, self.runs),
@@ -158,6 +161,7 @@ class BeamLearner(Estimator):
         if not isinstance(self.problem, SearchProblem):
             raise StructronError(f"problem: {self.problem!r}; expected a SearchProblem")
         rule_of(self.update)
+        make_alma(self.alma)
         self._check_average()
         self._check_counts(passes=1, runs=1, jobs=1, **({} if self.beam is None else {"beam": 1}))
 
@@ -268,7 +272,8 @@ class BeamLearner(Estimator):
     def _signature(self) -> str:
         beam = "inf" if self.beam is None else self.beam
         search = f"search beam-{beam}{'-dp' if self.merge else ''}"
-        parts = [f"structron {__version__}", f"{TASK} {self.problem.name}", f"update {self._update_name()}", search]
+        parts = [f"structron {__version__}", f"{TASK} {self.problem.name}"]
+        parts += [f"update {named(self._update_name(), self.alma)}", search]
         parts += [f"average {self.average}", f"runs {self.runs}", f"passes {self.best_pass_}/{self.passes}"]
         parts += [f"seed {self.seed}", f"features {len(self.model_.keys)}", f"actions {len(self.problem.actions)}"]
         return " | ".join(parts)

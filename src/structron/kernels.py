@@ -17,7 +17,6 @@ from numba.core import cgutils
 from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 
-
 LEAVES = ("search/queue.py", "search/expand.py", "features/stretches.py")
 """Files with kernels that no kernel of another file calls: a change there is a change for themselves alone."""
 

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from structron.errors import StructronError
 from structron.progress import Progress
 from structron.tasks.storage import TASKS
+from structron.update.alma import make_alma
 
 MARGINS = "predict_with_margins"
 """The method of estimators that label word by word: margins, forced labels and explained decisions come with it."""
@@ -101,6 +102,16 @@ def beam_width(text: str) -> int | None:
     if not _WIDTH.fullmatch(text):
         raise StructronError(f"--beam {text!r}: expected a whole number of at least 1, or inf")
     return int(text)
+
+
+def margin_share(text: str) -> float | None:
+    """The α that `--alma` names; None: plain perceptron updates."""
+    try:
+        alpha = None if text == "none" else float(text)
+        make_alma(alpha)
+    except (StructronError, ValueError):
+        raise StructronError(f"--alma {text}: expected a number above 0 and up to 1, or none") from None
+    return alpha
 
 
 def set_beam(estimator: Any, text: str | None) -> None:

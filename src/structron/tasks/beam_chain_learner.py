@@ -21,7 +21,7 @@ from structron.sparse import COUNT, DENSE, FREE, START, dense_at, make_sparse, r
 from structron.tasks.beam_chain import BeamChainModel, as_column, encoded
 from structron.tasks.chain_model import Dictionary
 from structron.tasks.chain_problem import make_problem, rekeyed
-from structron.update.alma import NORM
+from structron.update.alma import NORM, named
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,12 @@ class Search:
     update: str
     merge: bool = True
     check: bool | None = None
+    alma: float | None = None
+
+    @property
+    def rule(self) -> str:
+        """The update as signatures name it."""
+        return named(self.update, self.alma)
 
     def __str__(self) -> str:
         return f"beam-{'inf' if self.beam is None else self.beam}{'-dp' if self.merge else ''}"
@@ -83,6 +89,7 @@ class BeamChainLearner(BeamTraining):
             average,
             Anchored(self.plain.ptr, self.plain.numbers, table),
             search.check,
+            alma=search.alma,
         )
 
     def _number_extra(self, c: int, cutoff: int) -> Numbered:

@@ -19,6 +19,7 @@ from structron.tasks.chain_learner import ChainLearner, Start
 from structron.tasks.chain_problem import label_templates, looks_further
 from structron.tasks.committee import Committee
 from structron.tasks.constraints import Neighbours, legal_transitions, make_dictionary
+from structron.update.alma import make_alma
 
 if TYPE_CHECKING:
     from structron.tasks.labeler import ChainLabeler
@@ -86,33 +87,43 @@ def check_parameters(labeler: "ChainLabeler") -> None:
         if getattr(labeler, name) < 0:
             raise StructronError(f"{name}: {getattr(labeler, name)}; expected 0 or more")
     labeler._check_counts(jobs=1, runs=1)
-    settle_search(labeler.beam, labeler.update, labeler.merge)
+    labeler._search()
 
 
-def settle_search(beam: int | str | None, update: str | None, merge: bool = True, check: bool | None = None) -> Search:
+def settle_search(
+    beam: int | str | None,
+    update: str | None,
+    merge: bool = True,
+    check: bool | None = None,
+    alma: float | None = None,
+) -> Search:
     """The search that beam and update stand for; each has a default that depends on the other."""
+    make_alma(alma)
     if isinstance(beam, str) and beam != "default":
         raise StructronError(f"beam: {beam!r}; expected a whole number of at least 1, or None for no limit")
     if isinstance(beam, int) and beam < 1:
         raise StructronError(f"beam: {beam}; expected at least 1, or None for no limit")
     if update is None:
-        update = UPDATE if isinstance(beam, int) else "standard"
+        update = "laso" if alma is not None else UPDATE if isinstance(beam, int) else "standard"
     rule_of(update)
-    width = beam if not isinstance(beam, str) else None if update == "standard" else BEAM
+    width = beam if not isinstance(beam, str) else None if update == "standard" and alma is None else BEAM
     if width is None and not merge:
         raise StructronError("merge: off without a beam; expected a beam: else every labelling would be a state")
-    return Search(width, update, merge, check)
+    return Search(width, update, merge, check, alma)
 
 
 def searched_exactly(search: Search, templates: Sequence[Template], order: int) -> bool:
     """Whether this is Collins' perceptron with Viterbi; all else is for the beam engine."""
-    return search.beam is None and search.update == "standard" and not looks_further(templates, order)
+    plain = search.beam is None and search.update == "standard" and search.alma is None
+    return plain and not looks_further(templates, order)
 
 
 def make_learner(
     labeler: "ChainLabeler", prepared: PreparedTemplates, start: Start | BeamChainModel | None
 ) -> ChainLearner | committee.Committee | BeamChainLearner:
-    """Number the labels, settle the constraints, number the features."""
+    """Number the labels, settle the constraints, number the features; a labeller may do so in a way of its own."""
+    if hasattr(labeler, "_own_learner"):
+        return labeler._own_learner(prepared)
     old = start.labels if start else []
     labels = [*old, *sorted(set(prepared.label_types) - set(old))]
     if len(labels) < 2:

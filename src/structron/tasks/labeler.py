@@ -47,6 +47,7 @@ class ChainLabeler(Estimator):
     update: the rule: standard, early, max-violation, latest, hybrid or laso; None: standard, or max-violation if there
     is a beam.   beam: labellings kept at each token, None: all of them; default: all with standard updates, else 8.
     merge: labellings that look alike to the templates are one.   check: verify that updates are violations.
+    alma: α of approximate large margin updates (Daumé & Marcu 2005), for instance 0.9; with them the rule is laso.
     """
 
     task: ClassVar[str] = "labeler"
@@ -82,12 +83,13 @@ class ChainLabeler(Estimator):
         update: str | None = None,
         merge: bool = True,
         check: bool | None = None,
+        alma: float | None = None,
     ):
         self.order, self.passes, self.runs, self.average, self.templates = order, passes, runs, average, templates
         self.columns, self.label, self.cutoff, self.seed, self.shuffle = columns, label, cutoff, seed, shuffle
         self.patience, self.tag_dictionary, self.constrain, self.forbid = patience, tag_dictionary, constrain, forbid
         self.gazetteers, self.atoms, self.jobs, self.verbose = gazetteers, atoms, jobs, verbose
-        self.beam, self.update, self.merge, self.check = beam, update, merge, check
+        self.beam, self.update, self.merge, self.check, self.alma = beam, update, merge, check, alma
 
     # -- training ------------------------------------------------------------------------------------------------
 
@@ -163,7 +165,7 @@ class ChainLabeler(Estimator):
 
     def _search(self) -> Search:
         """How to search, with what the defaults stand for."""
-        return chain_setup.settle_search(self.beam, self.update, self.merge, self.check)
+        return chain_setup.settle_search(self.beam, self.update, self.merge, self.check, self.alma)
 
     def _runs(self) -> int:
         """Votes are the vectors of one run."""
@@ -297,7 +299,7 @@ class ChainLabeler(Estimator):
         """What a score needs to be reproduced."""
         search = self._search()
         how = str(search) if isinstance(self.model_, BeamChainModel) else f"viterbi-{self.order}"
-        parts = [f"structron {__version__}", self.task, f"update {search.update}", f"search {how}"]
+        parts = [f"structron {__version__}", self.task, f"update {search.rule}", f"search {how}"]
         parts += [f"average {self.average}", f"passes {self.best_pass_}/{self.passes}", f"runs {self._runs()}"]
         features = len(self.model_.keys) + len(self.model_.block_keys)
         parts += [f"cutoff {self.cutoff}", f"seed {self.seed}", f"features {features}"]

@@ -38,6 +38,7 @@ from structron.tasks.parser_input import EMPTY, ParserInput, Sentence, starts_of
 from structron.tasks.transitions import moves, oracle_all, seen_relations, trees_of
 from structron.train import train
 from structron.trees import unlift
+from structron.update.alma import make_alma, named
 from structron.update.violation import Rule
 
 NONPROJECTIVE = ("lift", "skip")
@@ -54,7 +55,7 @@ class Parser(Estimator):
     cutoff: words seen less often are treated as unknown.   limit_relations: only those seen with a pair of tags.
     prune: weights of at most this size are left out of the model, which makes it smaller and faster.
     passes, average, seed, shuffle, patience: as for every learner.   jobs: threads when parsing.
-    check: verify that every update is a violation.
+    check: verify that every update is a violation.   alma: α of approximate large margin updates, for instance 0.9.
     """
 
     task: ClassVar[str] = "parser"
@@ -92,11 +93,12 @@ class Parser(Estimator):
         jobs: int = 1,
         verbose: bool = False,
         check: bool | None = None,
+        alma: float | None = None,
     ):
         self.beam, self.update, self.merge, self.passes, self.average = beam, update, merge, passes, average
         self.templates, self.columns, self.pos, self.labelled = templates, columns, pos, labelled
         self.nonprojective, self.cutoff, self.limit_relations = nonprojective, cutoff, limit_relations
-        self.prune = prune
+        self.prune, self.alma = prune, alma
         self.seed, self.shuffle, self.patience = seed, shuffle, patience
         self.jobs, self.verbose, self.check = jobs, verbose, check
 
@@ -123,6 +125,7 @@ class Parser(Estimator):
         progress: Progress | None,
     ) -> None:
         rule_of(self.update)
+        make_alma(self.alma)
         self._check_parameters()
         templates = Templates.of(self.templates)
         options = self._options(checkpoint, resume)
@@ -192,7 +195,7 @@ class Parser(Estimator):
         ptr = 2 * bank.starts - np.arange(len(bank.starts))
         inputs = engine.make_inputs(self.problem_, x, bank.starts)._replace(gold=actions, gold_ptr=ptr)
         how = (self.beam, self.update, self.merge, self.average)
-        return BeamTraining(self.problem_, inputs, *how, check=self.check, prune=self.prune)
+        return BeamTraining(self.problem_, inputs, *how, check=self.check, prune=self.prune, alma=self.alma)
 
     def _make_problem(self) -> SearchProblem:
         """Arc-standard with these templates, alphabets and relations."""
@@ -336,7 +339,8 @@ class Parser(Estimator):
     def _signature(self) -> str:
         beam = "inf" if self.beam is None else self.beam
         search = f"search beam-{beam}{'-dp' if self.merge else ''}"
-        parts = [f"structron {__version__}", self.task, f"update {self.update_name}", search, f"average {self.average}"]
+        parts = [f"structron {__version__}", self.task, f"update {named(self.update_name, self.alma)}", search]
+        parts += [f"average {self.average}"]
         parts += [f"passes {self.best_pass_}/{self.passes}", f"cutoff {self.cutoff}", f"seed {self.seed}"]
         parts += [f"features {len(self.model_.keys)}", f"actions {len(self.problem_.actions)}"]
         return " | ".join(parts)

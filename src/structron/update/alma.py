@@ -36,6 +36,11 @@ def make_alma(alma: float | tuple[float, float, float] | None) -> np.ndarray:
     return state
 
 
+def named(update: str, alma: float | None) -> str:
+    """An update rule with its step, as signatures name it."""
+    return update if alma is None else f"{update}-alma-{alma:g}"
+
+
 @compiled
 def lowering(alma):
     """By how much y-good nodes are lowered, in the units of v."""
