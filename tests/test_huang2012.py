@@ -16,7 +16,8 @@ from structron.experiments import huang2012
 from structron.experiments.huang2012_figures import Line, draw
 from structron.experiments.huang2012_loop import iterate, loop_table
 from structron.experiments.huang2012_parsing import EWT, WSJ, Parsing, parsing_tables, time_share
-from structron.experiments.huang2012_runs import METHODS, Report, Run, Scale
+from structron.experiments.huang2012_scale import METHODS, Scale
+from structron.experiments.runs import Report, Run
 from structron.experiments.huang2012_tagging import Tagging, hide_rare, tagging_tables, templates
 
 PNG = b"\x89PNG\r\n"

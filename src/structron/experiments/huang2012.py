@@ -12,8 +12,9 @@ from structron.experiments.common import make_folder, need, say, write_json
 from structron.experiments.huang2012_figures import draw_beams, draw_invalid, draw_progress
 from structron.experiments.huang2012_loop import loop_table
 from structron.experiments.huang2012_parsing import BEAM, EWT, WSJ, Parsing, parsing_tables
-from structron.experiments.huang2012_runs import Report, Run, Scale
+from structron.experiments.huang2012_scale import Scale
 from structron.experiments.huang2012_tagging import Tagging, tagging_tables
+from structron.experiments.runs import Report, Run
 from structron.io import atomic_write_bytes
 
 RESULTS = Path("results/huang2012")

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from structron.experiments.common import COLOURS, need
-from structron.experiments.huang2012_runs import STANDARD, Run, shown_beam
+from structron.experiments.huang2012_scale import STANDARD
+from structron.experiments.runs import Run, shown_beam
 
 SHOWN_POINTS = 12.0
 """Progress curves show so many points of UAS below the best: early passes would press the rest together."""

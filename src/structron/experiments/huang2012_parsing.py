@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from structron.experiments.common import Rows, Table, load_rows
-from structron.experiments.huang2012_runs import EARLY, MAX_VIOLATION, METHODS, STANDARD, Report, Run, Scale, learn
+from structron.experiments.huang2012_scale import EARLY, MAX_VIOLATION, METHODS, STANDARD, Scale
 from structron.experiments.huang2012_tagging import invalid_shares
+from structron.experiments.runs import Report, Run, learn
 from structron.tasks.parser import Parser
 
 WSJ, EWT = "wsj-sample-dep", "ud-english-ewt"

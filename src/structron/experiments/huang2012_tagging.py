@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from structron.experiments.common import Rows, Table, load_rows
-from structron.experiments.huang2012_runs import EARLY, METHODS, STANDARD, Report, Run, Scale, learn, shown_beam
+from structron.experiments.huang2012_scale import EARLY, METHODS, STANDARD, Scale
+from structron.experiments.runs import Report, Run, learn, shown_beam
 from structron.features.templates import template_lines
 from structron.tasks.tagger import Tagger
 

@@ -1,35 +1,13 @@
-"""Huang, Fayong & Guo (2012): what a training run leaves to be compared, and how much of everything is done."""
+"""What a training run leaves to be compared, and a report of tables and targets: shared by the papers' experiments."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from structron.experiments.common import Rows, Table, say
-from structron.tasks.parser import Parser
-from structron.tasks.tagger import Tagger
 
-STANDARD, EARLY, MAX_VIOLATION = "standard", "early", "max-violation"
-METHODS = (STANDARD, EARLY, "hybrid", "latest", MAX_VIOLATION, "laso")
 LATE = 3
 """Late passes are the last of so many equal parts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """How much is done: sentences to learn from and of dev (None: all), beams, and passes.
-
-    Passes are those of early update and of other methods; in parsing also those at other beams than the paper's. Early
-    update learns from prefixes, so its passes are short and it needs more of them (38 in the paper against 12).
-    """
-
-    sentences: int | None
-    dev_sentences: int | None
-    tagging_beams: tuple[int, ...]
-    tagging_passes: tuple[int, int]
-    parsing_beams: tuple[int, ...]
-    parsing_passes: dict[str, tuple[int, int, int]]
-    unmerged_beams: dict[str, tuple[int, ...]]
-    tagging_sentences: int | None = None
 
 
 @dataclass(slots=True)
@@ -104,11 +82,11 @@ def shown_beam(beam: int | None) -> int | str:
     return "inf" if beam is None else beam
 
 
-def learn(what: str, estimator: Tagger | Parser, train: Rows, dev: Rows) -> Run:
-    """Fit and keep the record; `estimator` then holds the best pass on dev data."""
+def learn(what: str, estimator: Any, train: Rows, dev: Rows, method: str | None = None) -> Run:
+    """Fit and keep the record, under the update's name or another; `estimator` then holds the best pass on dev data."""
     estimator.fit(train, dev=dev)
     beam = None if estimator.beam is None else int(estimator.beam)
-    run = Run(str(estimator.update), beam, estimator.merge, estimator.history_)
+    run = Run(method or str(estimator.update), beam, estimator.merge, estimator.history_)
     merging = "" if run.merge else ", not merging"
     figures = f"dev {run.best:.2f} after {run.best_pass} of {len(run.history)} passes, {run.best_seconds:.1f} s"
     say(f"{what}: {run.method}, beam {shown_beam(run.beam)}{merging}: {figures}")
