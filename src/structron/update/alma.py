@@ -18,9 +18,8 @@ import numpy as np
 from structron.errors import StructronError
 from structron.kernels import compiled
 
-ALPHA, B, C, SCALE, NORM, GENERATION, TOTAL = range(7)
-"""Places in the state: α (0: the plain perceptron), B, C; scale, ‖v‖², k; and S, the sum of the scales."""
-SIZE = 7
+ALPHA, B, C, SCALE, NORM, GENERATION, TOTAL, LONGEST, SIZE = range(9)
+"""Places in the state: α (0: the plain perceptron), B, C; scale, ‖v‖², k; S, the sum of the scales; the largest ‖Δ‖²."""
 
 
 def make_alma(alma: float | tuple[float, float, float] | None) -> np.ndarray:
@@ -61,6 +60,7 @@ def step(alma, length, dot):
     if size > 1:
         alma[SCALE] /= size
     alma[GENERATION] += 1
+    alma[LONGEST] = max(alma[LONGEST], length)
     return factor
 
 
