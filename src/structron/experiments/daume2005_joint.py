@@ -115,7 +115,6 @@ class Joint:
             up = max(self.grid[one][place] for place in wide) - self.grid[one][one]
             down = max(self.grid[place][one] - self.grid[place][place] for place in wide)
             shown = f"trained with 1, tested wider {up:+.2f} at best; trained wider, tested with 1 {down:+.2f} at best"
-            )
             report.target("Table 3: a beam of 1 does not go with others, either way", shown, up < 0 and down < 0)
 
 

@@ -33,6 +33,7 @@ from structron.search.frontier import (
     WHOLE,
 )
 from structron.search.heap import offer, sort_best_first
+from structron.search.lattice import search_lattice
 from structron.search.scores import score_state
 from structron.search.steps import arrive, begin_search, gain_of, inherit, look, sign, token_of
 
@@ -62,8 +63,12 @@ def search(
     """Search example e; returns how it ended and the number of steps. See the module.
 
     learning: gold is given and followed.   first > 0: go on from gold's state at that step (its row is in the trace).
-    stop_at_fall: end with the step at which gold has left the beam.
+    stop_at_fall: end with the step at which gold has left the beam.   Without a limit, a lattice is searched as such.
     """
+    if setting.lattice >= 0:
+        return search_lattice(
+            start, legal, advance, atoms, inputs, e, anchored, sparse, setting, memory, f, trace, learning, penalty
+        )
     # arrays by name: taking one out of its tuple counts references, and in these loops that costs most of the time
     f_states, f_prefix, f_inside, f_back = f.states, f.prefix, f.inside, f.back
     f_pred, f_action, f_begin, f_origin = f.pred, f.action, f.begin, f.origin

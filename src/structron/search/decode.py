@@ -1,53 +1,9 @@
 """Searching a batch of examples with a finished model."""
 
-from structron.kernels import inlined
+import numpy as np
+
 from structron.search.beam import derive, search
 from structron.search.frontier import DONE
-from structron.search.lattice import search_lattice
-
-
-@inlined
-def find(
-    start,
-    legal,
-    advance,
-    atoms,
-    inputs,
-    e,
-    anchored,
-    sparse,
-    setting,
-    memory,
-    f,
-    trace,
-    learning,
-    first,
-    stop_at_fall,
-    penalty,
-):
-    """Search example e the way the problem and the beam ask for: see beam.search and search_lattice."""
-    if setting.lattice >= 0:
-        return search_lattice(
-            start, legal, advance, atoms, inputs, e, anchored, sparse, setting, memory, f, trace, learning, penalty
-        )
-    return search(
-        start,
-        legal,
-        advance,
-        atoms,
-        inputs,
-        e,
-        anchored,
-        sparse,
-        setting,
-        memory,
-        f,
-        trace,
-        learning,
-        first,
-        stop_at_fall,
-        penalty,
-    )
 
 
 def decode(
@@ -71,9 +27,10 @@ def decode(
     trouble,
 ):
     """Best actions of examples lo … hi - 1: out[out_ptr[e] : out_ptr[e] + lengths[e]]; in trouble says where."""
+    no = np.int64(0)  # a constant False would be a type of its own, and have the search compiled once more
     for e in range(lo, hi):
-        end, n = find(
-            start, legal, advance, atoms, inputs, e, anchored, sparse, setting, memory, f, trace, False, 0, False, 0.0
+        end, n = search(
+            start, legal, advance, atoms, inputs, e, anchored, sparse, setting, memory, f, trace, no, no, no, 0.0
         )
         if end != DONE:
             trouble[0], trouble[1] = end, n

@@ -19,7 +19,7 @@ from structron.errors import StructronError
 from structron.kernels import compiled
 
 ALPHA, B, C, SCALE, NORM, GENERATION, TOTAL, LONGEST, SIZE = range(9)
-"""Places in the state: α (0: the plain perceptron), B, C; scale, ‖v‖², k; S, the sum of the scales; the largest ‖Δ‖²."""
+"""Places in the state: α (0: the plain perceptron), B, C; scale, ‖v‖², k; S, the sum of the scales; largest ‖Δ‖²."""
 
 
 def make_alma(alma: float | tuple[float, float, float] | None) -> np.ndarray:

@@ -1,7 +1,7 @@
 """The violation-fixing perceptron (Huang, Fayong & Guo 2012, Algorithm 2), compiled for any problem and any rule.
 
     for each example (x, y):
-        (y', z) = FINDVIOLATION(x, y, w)        find(…), then rule(trace)
+        (y', z) = FINDVIOLATION(x, y, w)        search(…), then rule(trace)
         if z ≠ y':  w = w + ΔΦ(x, y', z)        collect_…(…), then step(…) and apply(…)
 
 LaSO (Daumé & Marcu 2005, Figure 2) is the rule that takes for z the mean of the queue, eq. (2), and goes on after an
@@ -12,8 +12,7 @@ import numpy as np
 
 from structron.features.compose import feature_key
 from structron.kernels import compiled, inlined
-from structron.search.beam import derive
-from structron.search.decode import find
+from structron.search.beam import derive, search
 from structron.search.frontier import COUNT, DONE, NOW, ROWS, WHOLE
 from structron.search.lattice import FINAL
 from structron.search.scores import CLOCK, unit_of, units_of
@@ -173,14 +172,15 @@ def learn(
     stats,
 ):
     """One stretch of a pass: examples sequence[lo:hi]. Stops early, and says where, when Python has to act."""
+    yes = np.int64(1)
     for place in range(lo, hi):
         e = sequence[place]
         gold_steps = inputs.gold_ptr[e + 1] - inputs.gold_ptr[e]
-        first = np.int64(stats[FIRST]) if place == lo else 0
+        first = np.int64(stats[FIRST]) if place == lo else np.int64(0)
         stats[FIRST] = 0
         while True:
             low = lowering(alma)
-            end, n = find(
+            end, n = search(
                 start,
                 legal,
                 advance,
@@ -193,7 +193,7 @@ def learn(
                 memory,
                 f,
                 trace,
-                True,
+                yes,
                 first,
                 stop_at_fall,
                 low,
