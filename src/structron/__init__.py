@@ -12,21 +12,27 @@ from structron.errors import StructronError
 if TYPE_CHECKING:
     from structron.beam_learner import BeamLearner
     from structron.problem import SearchProblem
+    from structron.queue_learner import QueueLearner
     from structron.search.frontier import TAIL
     from structron.tasks.chunker import Chunker
+    from structron.tasks.joint import JointTagger
     from structron.tasks.parser import Parser
     from structron.tasks.parser_input import Alphabet
+    from structron.tasks.segments import SegmentChunker
     from structron.tasks.storage import load
     from structron.tasks.tagger import Tagger
 
 _WHERE = {
     "Alphabet": "structron.tasks.parser_input",
     "BeamLearner": "structron.beam_learner",
+    "QueueLearner": "structron.queue_learner",
     "SearchProblem": "structron.problem",
     "TAIL": "structron.search.frontier",
     "Tagger": "structron.tasks.tagger",
     "Chunker": "structron.tasks.chunker",
+    "JointTagger": "structron.tasks.joint",
     "Parser": "structron.tasks.parser",
+    "SegmentChunker": "structron.tasks.segments",
     "load": "structron.tasks.storage",
 }
 
@@ -35,8 +41,11 @@ __all__ = [
     "Alphabet",
     "BeamLearner",
     "Chunker",
+    "JointTagger",
     "Parser",
+    "QueueLearner",
     "SearchProblem",
+    "SegmentChunker",
     "StructronError",
     "Tagger",
     "__version__",

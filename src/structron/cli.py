@@ -129,7 +129,7 @@ def train(
     encoding: Encoding = "utf-8",
     pos: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="A parser's parts of speech: pos; CoNLL-U: upos (default) or xpos."),
+        typer.Option(metavar="COLUMN", help="Parts of speech (parser, joint): pos; CoNLL-U: upos (default) or xpos."),
     ] = None,
     unlabelled: Annotated[bool, typer.Option("--unlabelled", help="Parse without relations: heads only.")] = False,
     nonprojective: Annotated[
@@ -144,6 +144,10 @@ def train(
     ] = None,
     update: Annotated[
         Update | None, typer.Option(help="Which violation of a search with errors to learn from.")
+    ] = None,
+    alma: Annotated[
+        str | None,
+        typer.Option(metavar="ALPHA|none", help="Large margin updates that aim at ALPHA of the margin."),
     ] = None,
     merge: Annotated[
         bool | None, typer.Option("--merge/--no-merge", help="Let equal hypotheses of the beam share one place.")

@@ -22,7 +22,12 @@ from structron.tasks.storage import TASKS, load
 SPLITS = {"train": (0, 1500), "dev": (1500, 1800), "test": (1800, 2300)}
 LENGTHS = range(7, 15)
 """Of the sentences to show: long enough to be of interest, short enough for a line."""
-SCORES = ("f1", "precision", "recall", "accuracy", "known_accuracy", "unknown_accuracy", "las", "uas")
+SCORES = (
+    *("f1", "precision", "recall", "accuracy", "chunk_accuracy", "joint_accuracy"),
+    *("known_accuracy", "unknown_accuracy", "las", "uas"),
+)
+VITERBI = ("tagger", "chunker")
+"""Tasks that do without the beam engine."""
 
 Labels = Sequence[str]
 Arcs = Sequence[tuple[int, str | None]]
@@ -54,6 +59,14 @@ def show_chunks(words: Labels, gold: Labels, guess: Labels) -> Text:
         line.append("]" if i in closes else "", style)
         line.append(" ")
     return line
+
+
+def show_both(words: Labels, gold: Sequence[tuple[str, str]], guess: Sequence[tuple[str, str]]) -> Text:
+    """`[NP The/DET dog/NOUN] [VP barks/VERB]`: chunks as above, of words with their tags."""
+    tagged = []
+    for word, (right, _), (found, _) in zip(words, gold, guess, strict=True):
+        tagged.append(f"{word}/{found}" if found == right else f"{word}/{found}(not {right})")
+    return show_chunks(tagged, [chunk for _, chunk in gold], [chunk for _, chunk in guess])
 
 
 def show_tree(words: Labels, gold: Arcs, guess: Arcs) -> Text:
@@ -108,6 +121,8 @@ class Demo:
 DEMOS = {
     "tagger": Demo("conllu", write_conllu, show_tags),
     "chunker": Demo("conll", write_conll, show_chunks),
+    "segments": Demo("conll", write_conll, show_chunks),
+    "joint": Demo("conll", write_conll, show_both),
     "parser": Demo("conllu", write_conllu, show_tree),
 }
 
@@ -127,7 +142,7 @@ def run(task: str | None = None, out: Path | None = None) -> int:
         names = [task] if task else [name for name in TASKS if name in DEMOS]
         waiting = _compile_meanwhile() if len(names) > 1 else None
         for name in names:
-            if name == "parser" and waiting is not None:
+            if name not in VITERBI and waiting is not None:
                 waiting.wait()
             status = _show(name, DEMOS[name], corpus, folder, console)
             if status:
@@ -164,8 +179,13 @@ def _show(task: str, demo: Demo, corpus: Sequence[ToySentence], folder: Path, co
     scores = labeler.evaluate(sentences, guess=guess).as_dict()
     found = [f"{name.replace('_', ' ')} [bold]{scores[name]:.2f}[/bold]" for name in SCORES if scores.get(name)]
     console.print("test:", ", ".join(found))
-    words, labels = (_column(sentences, view.columns.index(name)) for name in (view.word, view.outputs[0]))
-    gold = labeler.arcs(sentences) if parses(type(labeler)) else labels
+    words, *labels = (_column(sentences, view.columns.index(name)) for name in (view.word, *view.outputs))
+    if parses(type(labeler)):
+        gold = labeler.arcs(sentences)
+    elif len(labels) == 1:
+        gold = labels[0]
+    else:
+        gold = [list(zip(*columns, strict=True)) for columns in zip(*labels, strict=True)]
     for k in _worth_showing(gold, guess):
         console.print("  ", demo.show(words[k], gold[k], guess[k]))
     console.print("the same by hand:", style="dim")

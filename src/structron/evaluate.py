@@ -1,4 +1,4 @@
-"""Scores for guessed labels: chunks by conlleval's rules, the accuracy of tags, and the attachment of words in trees.
+"""Scores for guessed labels: chunks by conlleval's rules, accuracy of tags, both together, attachment in trees.
 
 The chunk scores agree with conlleval, the scorer of the CoNLL shared tasks, to the last digit that it prints,
 so that results can be set beside published ones. All scores are percentages.
@@ -16,6 +16,7 @@ from structron.trees import UNLABELLED
 
 Labels = Sequence[Sequence[str]]
 Arcs = Sequence[Sequence[tuple[int, str | None]]]
+Pairs = Sequence[Sequence[tuple[str, str]]]
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,41 @@ class AccuracyScores:
         if self.sentence_accuracy is not None:
             lines.append(f"sentences without an error {self.sentence_accuracy:.2f}%")
         return "\n".join([*lines, *_table("label", self.per_label.items())])
+
+
+@dataclass(frozen=True)
+class JointScores:
+    """Tags and chunk labels given together: conlleval's chunk scores, and how many words have what right.
+
+    `accuracy` is of tags, `chunk_accuracy` of chunk labels, `joint_accuracy` of both; `gold`, `found` and `correct`
+    count chunks.
+    """
+
+    tokens: int
+    accuracy: float
+    chunk_accuracy: float
+    joint_accuracy: float
+    gold: int
+    found: int
+    correct: int
+    precision: float
+    recall: float
+    f1: float
+    per_type: dict[str, TypeScore]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The scores as plain values that JSON can hold."""
+        return asdict(self)
+
+    def report(self) -> str:
+        """A table for the terminal: the accuracies, then the chunks, a line a type."""
+        overall = TypeScore.of(self.gold, self.found, self.correct)
+        lines = [f"{self.tokens} tokens, {self.gold} chunks"]
+        lines.append(
+            f"accuracy of tags {self.accuracy:.2f}%, of chunk labels {self.chunk_accuracy:.2f}%, "
+            f"of both {self.joint_accuracy:.2f}%"
+        )
+        return "\n".join([*lines, *_table("type", [("overall", overall), *self.per_type.items()])])
 
 
 @dataclass(frozen=True)
@@ -204,6 +240,28 @@ def accuracy_scores(
         unknown_accuracy=_percent(seen[False, True], unknown_tokens) if unknown_tokens else None,
         sentence_accuracy=_percent(whole, len(gold)) if gold else None,
         per_label=_by_name(expected, found, right),
+    )
+
+
+def joint_scores(gold: Pairs, guess: Pairs) -> JointScores:
+    """Score guessed (tag, chunk label) pairs, one a word."""
+    _check(gold, guess, "guessed pairs", "gold pairs")
+    tags, guessed_tags = ([[tag for tag, _ in pairs] for pairs in given] for given in (gold, guess))
+    chunks, guessed_chunks = ([[chunk for _, chunk in pairs] for pairs in given] for given in (gold, guess))
+    scores = chunk_scores(chunks, guessed_chunks)
+    both = sum(tuple(a) == tuple(b) for x, y in zip(gold, guess, strict=True) for a, b in zip(x, y, strict=True))
+    return JointScores(
+        tokens=scores.tokens,
+        accuracy=_percent(_agreeing(tags, guessed_tags), scores.tokens),
+        chunk_accuracy=scores.accuracy,
+        joint_accuracy=_percent(both, scores.tokens),
+        gold=scores.gold,
+        found=scores.found,
+        correct=scores.correct,
+        precision=scores.precision,
+        recall=scores.recall,
+        f1=scores.f1,
+        per_type=scores.per_type,
     )
 
 

@@ -10,6 +10,7 @@ from structron.commands.estimator import Estimator
 from structron.errors import StructronError, unknown
 from structron.io import CONLLU_COLUMNS, Sentence, detect_format, read
 from structron.io.text import display_name, is_standard
+from structron.tasks.joint_input import Roles
 from structron.tasks.labeler import WORD_COLUMNS, default_columns
 
 CONLLU_LABELS = {"tagger": "upos"}
@@ -76,7 +77,8 @@ class View:
     def orders(self) -> list[list[str]]:
         """What the columns of a file may be when nobody names them, the likeliest first."""
         if self.pos is None:
-            return [self.columns, self.inputs, [self.word]]
+            begun = [name for name in self.columns if name not in self.outputs[1:]]
+            return [self.columns, self.inputs, begun, [self.word]]
         short = [[self.word, self.pos, *self.outputs[:k]] for k in range(len(self.outputs), -1, -1)]
         return [self.columns, *short, self.inputs, [self.word]]
 
@@ -84,6 +86,11 @@ class View:
 def parses(kind: type) -> bool:
     """Whether a task's sentences are trees."""
     return bool(getattr(kind, "checks_trees", False))
+
+
+def predicts_tags(kind: type) -> bool:
+    """Whether a task learns tags and chunk labels together."""
+    return bool(getattr(kind, "predicts_tags", False))
 
 
 def pos_column(columns: list[str], given: str | None = None) -> str:
@@ -110,6 +117,23 @@ def training_view(source: Source, label: str | None, task: str) -> View:
     if label == word:
         raise StructronError(f"{source.name}: {label!r} is the word and cannot be the label too")
     return View(names, [label], word, set(names))
+
+
+def joint_view(source: Source, pos: str | None, label: str | None) -> View:
+    """The same where two columns are learned: the tag and the chunk label."""
+    if source.format == "conllu":
+        raise StructronError(
+            f"{source.name}: CoNLL-U has no column of chunk labels; expected CoNLL columns, for instance word,pos,chunk"
+        )
+    names = source.columns or default_columns(source.width)
+    if len(names) < 3:
+        found = f"{len(names)} column{'s' if len(names) > 1 else ''}"
+        raise StructronError(f"{source.place}: {found}; expected the word, its tag and its chunk label at least")
+    try:
+        roles = Roles.settle(names, pos, label)
+    except StructronError as error:
+        raise StructronError(f"{source.name}: {error}") from None
+    return View(names, roles.outputs, roles.word, set(names))
 
 
 def word_column(names: list[str]) -> str:
@@ -142,7 +166,7 @@ def layout(source: Source, view: View, label: str | None = None, labelled: bool 
     The predicted columns may be missing unless the file has to be `labelled`; `label` names the only one.
     """
     names = source.columns or _names_by_width(source, view)
-    wanted = [label] if label else view.outputs
+    wanted = [label] if label and len(view.outputs) == 1 else view.outputs
     for name in wanted:
         if name not in names and (label or labelled or source.format == "conllu"):
             raise _no_output(source, view, name, names, bool(label))
@@ -162,7 +186,7 @@ def layout(source: Source, view: View, label: str | None = None, labelled: bool 
 
 
 def _no_output(source: Source, view: View, name: str, names: list[str], by_option: bool) -> StructronError:
-    if view.pos is not None:
+    if len(view.outputs) > 1 or view.pos is not None:
         return StructronError(f"{source.name}: no column {name!r} among {', '.join(names)}; name it by --columns")
     hint = "" if by_option else "; name it with --label"
     return StructronError(f"{source.name}: no label column {name!r} among {', '.join(names)}{hint}")
@@ -195,15 +219,20 @@ def labelled_rows(source: Source, view: View, fits: Layout, at_least: int = 1) -
     for name, what in expected.items():
         if texts[name] == {EMPTY}:
             raise StructronError(f"{source.name}: the {what}")
-    label = view.outputs[0]
-    if view.pos is None and len(texts[label]) < at_least:
-        raise StructronError(f"{source.name}: one label only ({texts[label].pop()}); expected two or more to learn")
+    if view.pos is None:
+        for name in view.outputs:
+            if len(texts[name]) < at_least:
+                where = "" if len(view.outputs) == 1 else f"column {name!r}: "
+                only = texts[name].pop()
+                raise StructronError(f"{source.name}: {where}one label only ({only}); expected two or more to learn")
 
 
 def expectations(view: View) -> dict[str, str]:
     """The columns that labelled data must fill, and what is wrong when one is empty. Trees are looked at elsewhere."""
-    if view.pos is None:
+    if view.pos is None and len(view.outputs) == 1:
         return {view.outputs[0]: f"label column is empty ({EMPTY} everywhere); expected labels"}
+    if view.pos is None:
+        return {name: f"column {name!r} is empty ({EMPTY} everywhere); expected labels" for name in view.outputs}
     wrong = {}
     if view.pos in view.needed:
         wrong[view.pos] = "expected parts of speech (train takes them from the column that --pos names)"

@@ -11,9 +11,11 @@ from structron.commands.corpus import (
     Rows,
     Source,
     View,
+    joint_view,
     labelled_rows,
     layout,
     parses,
+    predicts_tags,
     say,
     training_view,
 )
@@ -23,6 +25,7 @@ from structron.commands.estimator import (
     beam_width,
     check_capability,
     check_settings,
+    margin_share,
     option_of,
 )
 from structron.commands.trees import RELATION, check_trees, parser_view
@@ -50,6 +53,7 @@ def run(
     gazetteer: Sequence[str] | None = None,
     forbid: Sequence[str] | None = None,
     beam: str | None = None,
+    alma: str | None = None,
     unlabelled: bool = False,
     check_violations: bool = False,
     skip_invalid: bool = False,
@@ -72,6 +76,8 @@ def run(
     settings = {name: value for name, value in settings.items() if value is not None}
     if beam is not None:
         settings["beam"] = beam_width(beam)
+    if alma is not None:
+        settings["alma"] = margin_share(alma)
     check_settings(task, settings)
     if skip_invalid:
         check_capability("--skip-invalid", task, "checks_trees")
@@ -114,6 +120,9 @@ def _fresh(source: Source, task: str, settings: dict[str, Any], encoding: str) -
     if parses(kind):
         view = parser_view(source, settings.get("pos"), settings.get("labelled", True))
         settings |= {"pos": view.pos} | ({} if RELATION in view.outputs else {"labelled": False})
+    elif predicts_tags(kind):
+        view = joint_view(source, settings.get("pos"), settings.get("label"))
+        settings |= dict(zip(("pos", "label"), view.outputs, strict=True))
     else:
         view = training_view(source, settings.get("label"), task)
         settings["label"] = view.outputs[0]

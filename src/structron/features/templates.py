@@ -24,7 +24,7 @@ MAX_OFFSET = 99
 LABEL = "y"
 MAX_HISTORY = 8
 """How far back a template can look at labels."""
-KINDS = ("parser-",)
+KINDS = ("parser-", "joint-")
 """Presets whose templates are of another kind than those of chains."""
 
 

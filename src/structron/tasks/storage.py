@@ -2,7 +2,7 @@
 
 import inspect
 import zlib
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -42,44 +42,80 @@ class Tasks(MutableMapping[str, Any]):
         return len(self.kinds)
 
 
-TASKS = Tasks({"tagger": "Tagger", "chunker": "Chunker", "parser": "Parser"})
+TASKS = Tasks(
+    {
+        "tagger": "Tagger",
+        "chunker": "Chunker",
+        "segments": "SegmentChunker",
+        "joint": "JointTagger",
+        "parser": "Parser",
+    }
+)
 NOT_STORED = ("templates", "gazetteers", "atoms", "verbose", "jobs", "check")
 
 
 def parameters(labeler: ChainLabeler) -> dict[str, Any]:
     """The constructor's parameters and their present values."""
-    names = [name for name in inspect.signature(ChainLabeler.__init__).parameters if name != "self"]
-    return {name: getattr(labeler, name) for name in names}
+    own = inspect.signature(type(labeler).__init__).parameters
+    handed_on = any(parameter.kind is parameter.VAR_KEYWORD for parameter in own.values())
+    names = inspect.signature(ChainLabeler.__init__).parameters if handed_on else own
+    return {name: getattr(labeler, name) for name in names if name != "self"}
 
 
 def header_of(labeler: ChainLabeler, model: Model) -> dict[str, Any]:
     extractor = labeler.extractor_
     options = {name: value for name, value in parameters(labeler).items() if name not in NOT_STORED}
     options["columns"], options["label"] = extractor.columns, extractor.label
-    options["forbid"] = [list(pair) for pair in labeler.forbid]
+    if "forbid" in options:
+        options["forbid"] = [list(pair) for pair in labeler.forbid]
     return {
         "task": labeler.task,
         "options": options,
         "word": extractor.word,
         "templates": [str(t) for t in extractor.templates],
-        "gazetteers": [[g.name, g.lowercase] for g in extractor.gazetteers.values()],
+        "gazetteers": gazetteer_header(extractor.gazetteers.values()),
         "atoms": sorted(extractor.atoms),
         "scheme": labeler.scheme_,
-        "history": getattr(labeler, "history_", []),
-        "best_pass": getattr(labeler, "best_pass_", 0),
-        "stopped": getattr(labeler, "stopped_", ""),
-        "signature": getattr(labeler, "signature_", ""),
-        "source": getattr(labeler, "source_", {}),
+        **history_header(labeler),
         **model.header(),
     }
 
 
-def tensors_of(labeler: ChainLabeler, model: Model) -> dict[str, np.ndarray]:
-    tensors = model.tensors()
-    for k, gazetteer in enumerate(labeler.extractor_.gazetteers.values()):
+def history_header(estimator: Any) -> dict[str, Any]:
+    """How a model came about; a checkpoint's has no end yet."""
+    return {
+        "history": getattr(estimator, "history_", []),
+        "best_pass": getattr(estimator, "best_pass_", 0),
+        "stopped": getattr(estimator, "stopped_", ""),
+        "signature": getattr(estimator, "signature_", ""),
+        "source": getattr(estimator, "source_", {}),
+    }
+
+
+def gazetteer_header(gazetteers: Iterable[Gazetteer]) -> list[list[Any]]:
+    return [[gazetteer.name, gazetteer.lowercase] for gazetteer in gazetteers]
+
+
+def gazetteer_tensors(gazetteers: Iterable[Gazetteer]) -> dict[str, np.ndarray]:
+    """The phrases of each gazetteer, compressed."""
+    tensors = {}
+    for k, gazetteer in enumerate(gazetteers):
         packed = zlib.compress("\n".join(gazetteer.phrases()).encode())
         tensors[f"gazetteer_{k}"] = np.frombuffer(packed, np.uint8)
     return tensors
+
+
+def gazetteers_of(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> list[Gazetteer]:
+    """The gazetteers that a file holds."""
+    found = []
+    for k, (name, lowercase) in enumerate(header["gazetteers"]):
+        phrases = zlib.decompress(tensors[f"gazetteer_{k}"].tobytes()).decode().split("\n")
+        found.append(Gazetteer.from_phrases(name, phrases, lowercase))
+    return found
+
+
+def tensors_of(labeler: ChainLabeler, model: Model) -> dict[str, np.ndarray]:
+    return model.tensors() | gazetteer_tensors(labeler.extractor_.gazetteers.values())
 
 
 def load(path: str | Path, atoms: Mapping[str, ComputedAtom] | None = None, task: str | None = None) -> Any:
@@ -95,6 +131,10 @@ def load(path: str | Path, atoms: Mapping[str, ComputedAtom] | None = None, task
             from structron.tasks.parser_storage import parser_of
 
             return parser_of(header, tensors)
+        if found == "joint":
+            from structron.tasks.joint_storage import joint_of
+
+            return joint_of(header, tensors)
         missing = set(header["atoms"]) - set(atoms or {})
         if not missing:
             return _labeler(header, tensors, atoms)
@@ -110,18 +150,15 @@ def _labeler(
 ) -> ChainLabeler:
     """A labeller like the one that was saved; with the same parameters it can be trained again or further."""
     labeler = TASKS[header["task"]](**header["options"])
-    gazetteers = []
-    for k, (name, lowercase) in enumerate(header["gazetteers"]):
-        phrases = zlib.decompress(tensors[f"gazetteer_{k}"].tobytes()).decode().split("\n")
-        gazetteers.append(Gazetteer.from_phrases(name, phrases, lowercase))
+    gazetteers = gazetteers_of(header, tensors)
     templates = parse_templates(header["templates"])
     columns, label = header["options"]["columns"], header["options"]["label"]
     if header["word"] not in columns or label not in columns:
         raise ValueError("columns do not fit together")
     labeler.extractor_ = TemplateExtractor(columns, label, templates, header["word"], gazetteers, atoms)
-    beamed = header.get("search") == "beam"
-    labeler.model_ = BeamChainModel.from_file(header, tensors) if beamed else ChainModel.from_file(header, tensors)
-    if beamed and len(header["extra_name_heads"]) != len(labeler.extractor_.paired.templates):
+    search = header.get("search")
+    labeler.model_ = _model_kind(search).from_file(header, tensors)
+    if search == "beam" and len(header["extra_name_heads"]) != len(labeler.extractor_.paired.templates):
         raise ValueError("features do not fit the templates")
     labeler.templates, labeler.atoms = header["templates"], atoms
     labeler.gazetteers = {gazetteer.name: gazetteer for gazetteer in gazetteers} or None
@@ -129,3 +166,12 @@ def _labeler(
     labeler.history_, labeler.best_pass_ = header["history"], header["best_pass"]
     labeler.stopped_, labeler.signature_ = header["stopped"], header["signature"]
     return labeler
+
+
+def _model_kind(search: str | None) -> Any:
+    """The class of a labeller's model, by what its file says of the search."""
+    if search == "segments":
+        from structron.tasks.segment_model import SegmentModel
+
+        return SegmentModel
+    return BeamChainModel if search == "beam" else ChainModel

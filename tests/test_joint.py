@@ -1,0 +1,452 @@
+"""Tags and chunks together: the search against enumeration, chunk labels always in order, from files to files."""
+
+import json
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import problems
+import structron
+from structron import JointTagger, StructronError, demo, modelfile, schemes
+from structron.cli import main
+from structron.data.toy_english import toy_english
+from structron.evaluate import joint_scores
+from structron.progress import Progress
+from structron.tasks.constraints import legal_transitions
+from structron.tasks.joint_input import Guesser, JointTemplates, Roles
+from structron.tasks.joint_model import Pairs, encoded
+from structron.tasks.joint_problem import make_problem
+from structron.update.violation import RULES
+
+TOY = [[list(row) for row in zip(s.words, s.pos, s.chunks, strict=True)] for s in toy_english(170, seed=3) if s.words]
+TRAIN, DEV = TOY[:120], TOY[120:]
+COLUMNS = ["word", "pos", "chunk"]
+SMALL = {"templates": ["w[0]", "suffix2[0]", "guess[1]", "t[-1]|c[-1]", "t[-1]|w[0]"], "passes": 2, "cutoff": 0}
+CHUNKS = {
+    "iob2": ["B-NP", "I-NP", "B-VP", "I-VP", "O"],
+    "iob1": ["B-NP", "I-NP", "I-VP", "O"],
+    "iobes": ["B-NP", "I-NP", "E-NP", "S-NP", "O"],
+}
+
+
+def run(*args) -> int:
+    return main([str(arg) for arg in args])
+
+
+def weights_of(tagger: JointTagger) -> dict[tuple[int, int], float]:
+    """Weights by key and column, zeros left out."""
+    base = tagger.model_.base
+    keys = np.concatenate([base.anchored_keys, base.keys]).tolist()
+    cells = zip(base.rows.place.tolist(), base.rows.column.tolist(), base.rows.weight.tolist(), strict=True)
+    return {(keys[place], column): weight for place, column, weight in cells if weight}
+
+
+@pytest.fixture(scope="module")
+def tagger() -> JointTagger:
+    return JointTagger(columns=COLUMNS, passes=5).fit(TRAIN)
+
+
+@pytest.fixture(scope="module")
+def model_path(tagger, tmp_path_factory):
+    path = tmp_path_factory.mktemp("joint") / "m"
+    tagger.save(path)
+    return path
+
+
+# -- the problem ---------------------------------------------------------------------------------------------------
+
+
+def random_pairs(rng: np.random.Generator, chunks: list[str]) -> Pairs:
+    """Some pairs of three tags and the chunk labels; every one of both is in some pair."""
+    together = rng.random((3, len(chunks))) < 0.4
+    together[rng.integers(3, size=len(chunks)), np.arange(len(chunks))] = True
+    together[np.arange(3), rng.integers(len(chunks), size=3)] = True
+    return Pairs(["D", "N", "V"], chunks, np.argwhere(together).astype(np.int64))
+
+
+def in_order(allowed: np.ndarray, chunks: list[int]) -> bool:
+    return all(allowed[p, c] for p, c in zip([0, *(c + 1 for c in chunks)], chunks, strict=False))
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(list(CHUNKS)), st.sampled_from([1, 2, None]))
+@settings(max_examples=60)
+def test_search_against_enumeration(seed, scheme, beam):
+    """Whatever the weights: chunk labels in a legal order, pairs seen together; without a limit the best of them."""
+    rng = np.random.default_rng(seed)
+    chunks = CHUNKS[scheme]
+    pairs = random_pairs(rng, chunks)
+    allowed = legal_transitions(chunks, scheme, ())
+    texts = ["c[-1]|t[-1]", "c[-1]|x[0]", "t[-1]|t[-2]", "c[-2]", "x[0]"]
+    problem = make_problem(pairs.tags, chunks, pairs.pairs, texts, [3], allowed)
+    weights = problems.random_weights(problem, rng)
+    model = problems.model_of(problem, weights)
+    masks = np.concatenate([np.ones((1, 3), bool), np.eye(3, dtype=bool)])
+    starts = np.cumsum([0, *rng.integers(1, 4, size=3)]).astype(np.int64)
+    mask_of = rng.integers(4, size=int(starts[-1]))
+    extra = rng.integers(-1, 3, size=int(starts[-1]))
+    inputs = encoded(problem, pairs, starts, masks, mask_of, [extra], allowed)
+    nothing = model.anchor((np.zeros(int(starts[-1]) + 1, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.float32)))
+    found, scores = model.decode(inputs, beam, anchored=nothing)
+    seen = {tuple(pair) for pair in pairs.pairs.tolist()}
+    for (lo, hi), actions, score in zip(pairwise(starts.tolist()), found, scores, strict=True):
+        own = pairs.pairs[actions].tolist()
+        assert in_order(allowed, [chunk for _, chunk in own])
+        problem.table = inputs.table
+        space = problems.Space(problem, inputs.x[lo:hi])
+        assert score == space.score(weights, tuple(actions))
+        legal = [
+            way
+            for way in product(range(len(pairs.pairs)), repeat=hi - lo)
+            if all(masks[mask_of[lo + i], pairs.pairs[a, 0]] for i, a in enumerate(way))
+            and in_order(allowed, pairs.pairs[list(way), 1].tolist())
+        ]
+        assert {tuple(pair) for pair in own} <= seen
+        if legal:
+            assert tuple(actions) in legal
+            if beam is None:
+                assert score == max(space.score(weights, way) for way in legal)
+
+
+def test_a_pairs_score_is_that_of_tag_chunk_and_pair():
+    pairs = np.array([[0, 0], [0, 1], [1, 1]])
+    problem = make_problem(["D", "N"], ["B-NP", "O"], pairs, ["t[-1]"], [], np.ones((3, 2), bool))
+    assert problem.actions == ["D/B-NP", "D/O", "N/O"]
+    assert problem.parts.tolist() == [[0, 2, 4], [0, 3, 5], [1, 3, 6]]
+    problem.check(np.ones((3, 1), np.int64) * 0, [0, 2, 1])
+
+
+# -- learning and labelling ----------------------------------------------------------------------------------------
+
+
+def test_it_learns(tagger):
+    scores = tagger.evaluate(DEV)
+    assert scores.f1 == tagger.score(DEV) > 75
+    assert scores.accuracy > 80
+    assert scores.joint_accuracy <= min(scores.accuracy, scores.chunk_accuracy)
+    found = tagger.predict(DEV)
+    assert scores == joint_scores([[(tag, chunk) for _, tag, chunk in s] for s in DEV], found)
+    assert tagger.predict_columns(DEV[:2]) == [[[t for t, _ in s], [c for _, c in s]] for s in found[:2]]
+
+
+def test_words_alone_are_the_input(tagger):
+    """The output columns may be there, wrong or missing: nobody looks at them."""
+    found = tagger.predict(DEV)
+    assert found == tagger.predict([[word for word, _, _ in s] for s in DEV])
+    assert found == tagger.predict([[[word] for word, _, _ in s] for s in DEV])
+    assert found == tagger.predict([[(word, "X", "I-NP") for word, _, _ in s] for s in DEV])
+    assert tagger.needed_ == {"word"}
+    assert tagger.predict([]) == []
+    assert tagger.predict([[], ["dog"]])[0] == []
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(["the", "dog", "barks", ",", "Xqz", "of", "to"]), max_size=7), max_size=4),
+    st.sampled_from([1, 3, None]),
+)
+@settings(max_examples=25)
+def test_chunk_labels_are_always_in_order(tagger, sentences, beam):
+    tagger.beam = beam
+    found = tagger.predict(sentences)
+    tagger.beam = 10
+    assert [len(s) for s in found] == [len(s) for s in sentences]
+    assert schemes.count_illegal([[chunk for _, chunk in s] for s in found], "iob2") == 0
+    seen = {(tag, chunk) for s in TRAIN for _, tag, chunk in s}
+    assert {pair for s in found for pair in s} <= seen
+
+
+@pytest.mark.parametrize("scheme", ["iob1", "iobes"])
+def test_other_schemes(scheme):
+    def converted(data):
+        spelled = [schemes.convert([row[2] for row in s], "iob2", scheme) for s in data]
+        return [[[*r[:2], c] for r, c in zip(s, own, strict=True)] for s, own in zip(data, spelled, strict=True)]
+
+    tagger = JointTagger(**SMALL).fit(converted(TRAIN))
+    assert tagger.scheme_ == scheme
+    found = [[chunk for _, chunk in s] for s in tagger.predict(DEV)]
+    steps = [step for labels in found for step in zip([None, *labels], labels, strict=False)]
+    assert all(schemes.allowed(a, b, scheme) for a, b in steps)
+
+
+def test_the_tag_dictionary():
+    tagger = JointTagger(tag_dictionary=2, **SMALL).fit(TRAIN)
+    seen: dict[str, set[str]] = {}
+    for word, tag, _ in (row for s in TRAIN for row in s):
+        seen.setdefault(word, set()).add(tag)
+    often = {word for word in seen if sum(row[0] == word for s in TRAIN for row in s) >= 2}
+    for s, pairs in zip(DEV, tagger.predict(DEV), strict=True):
+        for (word, _, _), (tag, _) in zip(s, pairs, strict=True):
+            assert word not in often or tag in seen[word]
+
+
+@pytest.mark.parametrize("alma", [None, 0.9], ids=["perceptron", "alma"])
+@pytest.mark.parametrize("update", RULES)
+def test_every_rule_learns(update, alma):
+    tagger = JointTagger(update=update, beam=2, alma=alma, **SMALL).fit(TRAIN[:60])
+    assert tagger.score(TRAIN[:60]) > 60
+    name = update if alma is None else f"{update}-alma-0.9"
+    assert f"update {name} | search beam-2-dp" in tagger.signature_
+
+
+def test_training_is_deterministic_and_a_committee_is_a_mean():
+    one, again = (JointTagger(**SMALL).fit(TRAIN[:40]) for _ in range(2))
+    assert weights_of(one) == weights_of(again) != weights_of(JointTagger(seed=2, **SMALL).fit(TRAIN[:40]))
+    several = JointTagger(runs=3, **SMALL).fit(TRAIN[:40])
+    assert "runs 3" in several.signature_
+    assert several.score(DEV) > 50
+
+
+class Stop(Progress):
+    """Ctrl-C at the beginning of a pass."""
+
+    def begin_pass(self, number: int, *given) -> None:
+        if number == 3:
+            raise KeyboardInterrupt
+        super().begin_pass(number, *given)
+
+
+@pytest.mark.parametrize("dev", [None, DEV[:20]], ids=["no dev", "dev"])
+def test_interrupted_and_resumed(dev, tmp_path):
+    options = SMALL | {"passes": 4}
+    whole = JointTagger(**options).fit(TRAIN[:40], dev)
+    stopped = JointTagger(**options).fit(TRAIN[:40], dev, checkpoint=tmp_path, progress=Stop())
+    assert (stopped.stopped_, len(stopped.history_)) == ("interrupted", 2)
+    resumed = JointTagger(**options).fit(TRAIN[:40], dev, checkpoint=tmp_path, resume=True)
+    assert resumed.best_pass_ == whole.best_pass_
+    assert weights_of(resumed) == weights_of(whole)
+    assert resumed.predict(DEV) == whole.predict(DEV)
+    with pytest.raises(StructronError, match="the checkpoint belongs to other data or options"):
+        JointTagger(**options, beam=2).fit(TRAIN[:40], dev, checkpoint=tmp_path, resume=True)
+
+
+def test_gazetteers_count(tmp_path):
+    (tmp_path / "names.txt").write_text("Zyx Corp\nQuux\n")
+    data = [[["Zyx", "N", "B-NP"], ["Corp", "N", "I-NP"]], [["go", "V", "B-VP"], ["up", "V", "I-VP"]]] * 3
+    tagger = JointTagger(templates=["class[0]", "t[-1]"], gazetteers={"ORG": tmp_path / "names.txt"}, passes=3)
+    tagger.fit(data)
+    assert tagger.predict([["Quux"], ["go"]]) == [[("N", "B-NP")], [("V", "B-VP")]]
+    tagger.save(tmp_path / "m")
+    assert structron.load(tmp_path / "m").predict([["Quux"]]) == [[("N", "B-NP")]]
+
+
+# -- guesses and templates -----------------------------------------------------------------------------------------
+
+
+def test_guesses_are_counts():
+    words = ["dog"] * 10 + ["run"] * 4 + ["Abc", "Abd", "Abe"]
+    tags = ["NN"] * 10 + ["VB", "VB", "NN", "VB"] + ["NNP", "NNP", "JJ"]
+    chunks = ["I-NP"] * 9 + ["B-NP"] + ["B-VP"] * 4 + ["B-NP"] * 3
+    guesser = Guesser.learn(words, tags, chunks, rare=1)
+    assert guesser("dog") == ["NN", "NN", "I-NP"]
+    assert guesser("run") == ["VB", "NN|VB", "B-VP"]
+    # three words of a capital and small letters: two NNP, one JJ; all of them seen once, so by spelling
+    assert guesser("Abc") == guesser("Xyz") == ["~NNP", "~JJ|NNP", "~B-NP"]
+    assert guesser("12") == ["~", "~", "~"]
+    assert Guesser.of_tensor(guesser.tensor())("Xyz") == guesser("Xyz")
+
+
+def test_templates_are_taken_apart():
+    roles = Roles.settle(["w", "lemma", "pos", "chunk"])
+    found = JointTemplates.of(["w[0]", "t[-1]", "c[-2]|t[-1]|lemma[0]", "w[0]|w[1]|y[-1]", "lemma[0] &y"], roles)
+    assert [str(t) for t in found.tokens] == ["w[0]", "lemma[0]&y", "w[0]|w[1]&y"]
+    assert found.history == ["t[-1]", "c[-2]|t[-1]|x[0]", "c[-1]|t[-1]|x[1]", "c[-1]|t[-1]|x[0]"]
+    assert JointTemplates.of(["w[0]"], roles).history == ["t[-1]|c[-1]"]
+    assert len(JointTemplates.of("default", roles).tokens) > 20
+
+
+@pytest.mark.parametrize(
+    ("names", "pos", "label", "found"),
+    [
+        (["word", "pos", "chunk"], None, None, ("word", "pos", "chunk")),
+        (["a", "b", "c", "d"], None, None, ("a", "c", "d")),
+        (["chunk", "tag", "form"], "tag", "chunk", ("form", "tag", "chunk")),
+        (["word", "pos", "tag", "chunk"], None, "chunk", ("word", "pos", "chunk")),
+    ],
+    ids=["usual", "by place", "named", "pos"],
+)
+def test_roles_of_columns(names, pos, label, found):
+    roles = Roles.settle(names, pos, label)
+    assert (roles.word, roles.tag, roles.chunk) == found
+
+
+# -- files ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_model_comes_back_as_it_was(tagger, model_path, tmp_path):
+    loaded = structron.load(model_path)
+    assert isinstance(loaded, JointTagger)
+    assert loaded.predict(DEV) == tagger.predict(DEV) == loaded.predict(DEV, jobs=2)
+    assert weights_of(loaded) == weights_of(tagger)
+    assert (loaded.signature_, loaded.columns_, loaded.outputs_) == (tagger.signature_, COLUMNS, ["pos", "chunk"])
+    assert loaded.inspect_weights("NN", 5) == tagger.inspect_weights("NN", 5)
+    loaded.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == model_path.read_bytes()
+    assert weights_of(loaded.fit(TRAIN)) == weights_of(tagger)
+
+
+ODD_HEADERS = {
+    "no tags": {"tags": []},
+    "other chunks": {"chunks": ["O"]},
+    "other templates": {"templates": ["w[0]"]},
+    "output as input": {"templates": ["pos[0]"]},
+    "no options": {"options": {}},
+    "other columns": {"options": {"columns": ["word", "chunk"], "pos": "pos", "label": "chunk"}},
+    "beam": {"options": {"columns": COLUMNS, "pos": "pos", "label": "chunk", "beam": "x"}},
+    "name heads": {"name_heads": []},
+}
+
+
+@pytest.mark.parametrize("change", ODD_HEADERS.values(), ids=ODD_HEADERS)
+def test_headers_that_do_not_fit(change, model_path, tmp_path):
+    header, tensors = modelfile.load(model_path)
+    modelfile.save(tmp_path / "odd", header | change, tensors)
+    with pytest.raises(StructronError, match="odd: damaged model file"):
+        structron.load(tmp_path / "odd")
+
+
+def test_tensors_that_do_not_fit(model_path, tmp_path):
+    """Whatever the arrays are: a clear error, or a tagger that gives chunk labels in order."""
+    header, tensors = modelfile.load(model_path)
+    refused = []
+    for name, array in tensors.items():
+        for change in (None, array[:0], array[:-1], array.astype(np.float64), array[::-1]):
+            kept = {key: value for key, value in tensors.items() if key != name}
+            changed = {} if change is None else {name: np.ascontiguousarray(change)}
+            modelfile.save(tmp_path / "odd", header, kept | changed)
+            try:
+                found = structron.load(tmp_path / "odd").predict(DEV[:2])
+            except StructronError as error:
+                refused.append(str(error))
+            else:
+                assert [len(s) for s in found] == [len(s) for s in DEV[:2]]
+    assert len(refused) > 3 * len(tensors)
+    assert all("odd: damaged model file" in text for text in refused)
+
+
+def test_heaviest_features(tagger):
+    every = tagger.inspect_weights(top=3)
+    assert {"tag NN", "chunk B-NP"} <= every.keys()
+    (pair, weights), *others = tagger.inspect_weights("NN/I-NP", 8).items()
+    assert (pair, others) == ("NN/I-NP", [])
+    assert [abs(w) for _, w in weights] == sorted((abs(w) for _, w in weights), reverse=True)
+    assert any("t[-1]=" in name or "c[-1]=" in name for name, _ in tagger.inspect_weights("I-NP", 50)["chunk I-NP"])
+    with pytest.raises(StructronError, match="unknown tag, chunk label or pair 'XX'"):
+        tagger.inspect_weights("XX")
+
+
+BAD = {
+    "no sentences": ([], {}, "no sentences"),
+    "empty sentences": ([[]], {}, "no sentences"),
+    "strings": ([["dog"]], {}, "a token is 'dog'; expected rows of word, tag and chunk label"),
+    "two columns": ([[["dog", "B-NP"]]], {}, "2; expected the word, its tag and its chunk label"),
+    "one tag": ([[["a", "N", "O"], ["b", "N", "B-NP"]]], {}, r"column 'pos': one label only \(N\)"),
+    "one chunk": ([[["a", "N", "O"], ["b", "V", "O"]]], {}, r"column 'label': one label only \(O\)"),
+    "ragged": ([[["a", "N", "O"], ["b", "V"]]], {}, "sentence 1, token 2: 2 columns; expected rows of 3 columns"),
+    "pos": (TRAIN, {"pos": "tag"}, "unknown pos column 'tag'; expected one of: word, pos, label"),
+    "label": (TRAIN, {"label": "np"}, "unknown label column 'np'"),
+    "the same": (TRAIN, {"label": "pos", "pos": "pos"}, "expected three different ones"),
+    "twice": (TRAIN, {"columns": ["word", "pos", "pos"]}, "a name stands twice"),
+    "beam": (TRAIN, {"beam": 0}, "beam: 0; expected at least 1"),
+    "update": (TRAIN, {"update": "late"}, "unknown update 'late'"),
+    "average": (TRAIN, {"average": "voted"}, "unknown average 'voted'"),
+    "alma": (TRAIN, {"alma": 2.0}, "alma: 2.0; expected a number above 0 and up to 1"),
+    "cutoff": (TRAIN, {"cutoff": -1}, "cutoff: -1; expected at least 0"),
+    "template": (TRAIN, {"templates": ["pos[0]"]}, "'pos' is predicted and cannot be an input"),
+    "far": (TRAIN, {"templates": ["t[-9]"]}, "at most 8 labels back"),
+    "atom": (TRAIN, {"templates": ["lemma[0]"]}, "unknown atom 'lemma'"),
+    "column": (TRAIN, {"templates": ["t[-1]"], "columns": ["t", "pos", "chunk"]}, "column 't': templates call labels"),
+    "tab": ([[["a", "N\tN", "O"]]], {}, "a tab in a label"),
+}
+
+
+@pytest.mark.parametrize(("data", "options", "says"), BAD.values(), ids=BAD)
+def test_bad_data_and_options(data, options, says):
+    with pytest.raises(StructronError, match=says):
+        JointTagger(passes=1, **options).fit(data)
+
+
+def test_bad_sentences_to_label(tagger):
+    with pytest.raises(StructronError, match="sentence 1, token 1: 2 columns; expected rows of 3 columns"):
+        tagger.predict([[["a", "N"]]])
+    with pytest.raises(StructronError, match="expected a list of tokens"):
+        tagger.predict(["The dog"])
+    with pytest.raises(StructronError, match="'dog'; expected rows of 3 columns"):
+        tagger.evaluate([["dog"]])
+    with pytest.raises(StructronError, match="not trained yet"):
+        JointTagger().predict([["dog"]])
+
+
+# -- the command line ----------------------------------------------------------------------------------------------
+
+
+def write(path, sentences, columns=slice(None)):
+    path.write_text("\n\n".join("\n".join(" ".join(row[columns]) for row in s) for s in sentences) + "\n\n")
+    return path
+
+
+def test_command_line(tmp_path, capsys):
+    train, dev = write(tmp_path / "train.conll", TRAIN), write(tmp_path / "dev.conll", DEV)
+    args = ["--columns", "word,pos,chunk", "--passes", "2", "--model", tmp_path / "m", "-q"]
+    assert run("train", "joint", "--train", train, "--dev", dev, *args) == 0
+    tagger = structron.load(tmp_path / "m")
+    expected = [
+        [(row[0], *pair) for row, pair in zip(s, p, strict=True)] for s, p in zip(DEV, tagger.predict(DEV), strict=True)
+    ]
+    for width in (1, 2, 3):
+        source = write(tmp_path / f"{width}.conll", DEV, slice(width))
+        assert run("predict", tmp_path / "m", source) == 0
+        blocks = capsys.readouterr().out.strip().split("\n\n")
+        assert [[tuple(line.split()) for line in block.split("\n")] for block in blocks] == expected
+    assert run("evaluate", tmp_path / "m", dev, "--json", "--beam", "3") == 0
+    scores = json.loads(capsys.readouterr().out)
+    assert (scores["task"], scores["metric"], scores["score"]) == ("joint", "f1", scores["f1"])
+    assert {"precision", "recall", "accuracy", "chunk_accuracy", "joint_accuracy", "tokens_per_second"} <= scores.keys()
+    assert run("evaluate", tmp_path / "m", dev) == 0
+    assert "of chunk labels" in capsys.readouterr().out
+    assert run("inspect", tmp_path / "m", "--label", "B-NP", "--top", "2") == 0
+    assert "chunk B-NP" in capsys.readouterr().out
+
+
+def test_mistakes_on_the_command_line(tmp_path, capsys):
+    two = write(tmp_path / "two.conll", TRAIN, slice(2))
+    full = write(tmp_path / "full.conll", TRAIN)
+    empty = write(tmp_path / "empty.conll", [[[word, "_", chunk] for word, _, chunk in s] for s in TRAIN])
+    one = write(tmp_path / "one.conll", [[[word, tag, "O"] for word, tag, _ in s] for s in TRAIN])
+    tree = tmp_path / "x.conllu"
+    tree.write_text("1\tdog\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n")
+    cases = [
+        ([two], "two.conll:1: 2 columns; expected the word, its tag and its chunk label at least"),
+        ([tree], "x.conllu: CoNLL-U has no column of chunk labels"),
+        ([empty], "empty.conll: the column 'pos' is empty"),
+        ([one], "one.conll: column 'label': one label only (O)"),
+        ([full, "--pos", "tag"], "unknown pos column 'tag'"),
+        ([full, "--label", "pos", "--pos", "pos"], "expected three different ones"),
+    ]
+    for (path, *options), says in cases:
+        assert run("train", "joint", "--train", path, "--model", tmp_path / "m", *options) == 2
+        error = capsys.readouterr().err
+        assert says in error
+        assert error.count("\n") == 1
+    assert run("train", "joint", "--train", full, "--model", tmp_path / "m", "--passes", "1", "-q") == 0
+    assert run("evaluate", tmp_path / "m", two) == 2
+    assert "two.conll: no column 'label' among word, pos; name it by --columns" in capsys.readouterr().err
+
+
+def test_picture_of_both():
+    words, gold = ["The", "dog", "barks"], [("DET", "B-NP"), ("NOUN", "I-NP"), ("VERB", "B-VP")]
+    guess = [*gold[:2], ("NOUN", "B-VP")]
+    assert demo.show_both(words, gold, gold).plain == "[NP The/DET dog/NOUN] [VP barks/VERB] "
+    assert demo.show_both(words, gold, guess).plain == "[NP The/DET dog/NOUN] [VP barks/NOUN(not VERB)] "
+
+
+@pytest.mark.corpora
+def test_real_data(corpora):
+    from structron.io import read
+
+    rows = [
+        sentence.rows for sentence, _ in zip(read(corpora / "conll2000" / "train.conll.gz"), range(350), strict=False)
+    ]
+    tagger = JointTagger(passes=2).fit(rows[:300])
+    assert tagger.score(rows[300:]) > 70
