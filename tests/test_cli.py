@@ -468,7 +468,7 @@ def test_bad_template_names_its_line(refuses, toy, tmp_path):
     refuses("train", "chunker", *args, says=[f"{file}:2", "w(1)"])
 
 
-@pytest.mark.parametrize("task", ["segments", "joint", "entities", "graph-parser", "poet"])
+@pytest.mark.parametrize("task", ["entities", "graph-parser", "poet"])
 def test_tasks_that_do_not_exist(refuses, task):
     refuses("train", task, "--train", "t", "--model", "m", says=[repr(task), "tagger, chunker"])
 

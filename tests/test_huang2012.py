@@ -17,8 +17,8 @@ from structron.experiments.huang2012_figures import Line, draw
 from structron.experiments.huang2012_loop import iterate, loop_table
 from structron.experiments.huang2012_parsing import EWT, WSJ, Parsing, parsing_tables, time_share
 from structron.experiments.huang2012_scale import METHODS, Scale
-from structron.experiments.runs import Report, Run
 from structron.experiments.huang2012_tagging import Tagging, hide_rare, tagging_tables, templates
+from structron.experiments.runs import Report, Run
 
 PNG = b"\x89PNG\r\n"
 TINY = Scale(
