@@ -6,6 +6,7 @@ weights, search is a list of all labellings, an average is a sum over stored vec
     weight keys:   ("label", p, y)   ("labels", p2, p, y) at order 2   (feature, y)   (paired feature, p, y)
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -58,6 +59,12 @@ def atom(function: str, text: str) -> str | None:
         return "yes" if "X" in kinds else None
     if function == "hyphen":
         return "yes" if "-" in text else None
+    if function in ("stem", "ending"):
+        ends = "nesses|ations|ation|ments|ingly|ness|ment|edly|ings|ing|ers|est|ies|ied|ed|es|ly|er|'s|s"
+        found = re.fullmatch(rf"(.{{3,}}?)({ends})", text.lower(), re.DOTALL)
+        if found is None:
+            return text.lower() if function == "stem" else None
+        return found[1] if function == "stem" else found[2]
     if function.startswith(("lprefix", "lsuffix")):
         return atom(function[1:], text.lower())
     if function.startswith("prefix"):

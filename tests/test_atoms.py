@@ -12,7 +12,7 @@ from structron.errors import StructronError
 from structron.features import atoms as a
 from structron.features.atoms import Atom, atom_text, atom_values, pack_types, parse_atom
 
-FUNCTIONS = ["w", "lower", "norm", "shape", "class", "digit", "upper", "hyphen"]
+FUNCTIONS = ["w", "lower", "norm", "shape", "class", "digit", "upper", "hyphen", "stem", "ending"]
 FUNCTIONS += [f"{side}{k}" for side in ("prefix", "suffix", "lprefix", "lsuffix") for k in (1, 2, 3, 4, 9)]
 ODD = [*"İßẞǅŉﬁΣςσ٣²Ⅷⅷ①一𝒳😀\u0307-‐ \0"]
 words = st.text(st.sampled_from([*"aAbBdxX019-.", *ODD]) | st.characters(), max_size=6)
@@ -73,6 +73,14 @@ def test_a_hash_does_not_depend_on_the_company():
         ("upper", "iPod", "yes"),
         ("upper", "ipod", None),
         ("hyphen", "a-b", "yes"),
+        ("stem", "Walking", "walk"),
+        ("ending", "Walking", "ing"),
+        ("stem", "DOGS", "dog"),
+        ("stem", "ring", "ring"),
+        ("ending", "ring", None),
+        ("stem", "nations", "nation"),
+        ("stem", "foundations", "found"),
+        ("ending", "", None),
         ("hyphen", "a–b", None),
         ("lower", "", ""),
     ],

@@ -401,7 +401,7 @@ def test_real_text_of_many_scripts(corpus, corpora):
     """Hashes and names of the words of real corpora, against the slow definition."""
     path = corpora / corpus / "test.conllu.gz"
     sentences = [[(row[1], row[3], "X") for row in s.rows] for s in islice(read(path), 60)]
-    functions = ["w", "lower", "norm", "shape", "class", "digit", "upper", "hyphen"]
+    functions = ["w", "lower", "norm", "shape", "class", "digit", "upper", "hyphen", "stem", "ending"]
     functions += [f"{side}{k}" for side in ("prefix", "suffix", "lprefix", "lsuffix") for k in (1, 3)]
     templates = [f"{name}[0]" for name in functions] + ["w[-1]|shape[0]|pos[1]", "norm[-2]|lsuffix2[2]"]
     prepared = extractor(templates).prepare(sentences)

@@ -73,10 +73,11 @@ class BeamTraining:
         alma: float | tuple[float, float, float] | None = None,
     ):
         """prune: weights of at most this size are left out of models (not of learning).   alma: see update/alma.py."""
-        self.problem, self.inputs, self.anchored, self.average = problem, inputs, anchored, average
+        self.problem, self.inputs, self.average = problem, inputs, average
         self.prune, self.alma = prune, alma
         self.delta = make_delta()
         self.engine = Engine(problem, beam, merge)
+        self.anchored = self.engine.anchored(inputs, anchored)
         self.rule, self.update = rule_of(update), update
         self.check = checking() if check is None else check
         self.choose = pointer(self.rule.choose, CHOOSE, "update rule", "choose(best, gold, alive, right, n) -> int")

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from structron.evaluate import JointScores
 from structron.experiments.common import Rows, Table, say
@@ -11,7 +12,7 @@ from structron.experiments.runs import Report
 from structron.tasks.joint import JointTagger
 
 BEAM = 10
-PAPER = {
+PAPER: dict[tuple[str, int | None], tuple[Any, ...]] = {
     (LASO_P, 1): ("1:29", 98.9, 95.5, 94.7, 93.1),
     (LASO_P, 5): ("3:24", 98.9, 95.8, 95.1, 93.5),
     (LASO_P, 10): ("4:47", 98.9, 95.9, 95.1, 93.5),
@@ -62,7 +63,7 @@ class Joint:
         self.targets(report)
 
     def table(self) -> Table:
-        columns = ("method, beam", "train/s", "pass", "test/s", "dev F", "tag", "chunk", "both", "F")
+        columns: tuple[str, ...] = ("method, beam", "train/s", "pass", "test/s", "dev F", "tag", "chunk", "both", "F")
         columns += ("paper's train", "tag", "chunk", "both", "F")
         table = Table("Joint tagging and chunking, CoNLL-2000 test (Table 2)", columns)
         for trial in self.trials:

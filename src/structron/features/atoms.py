@@ -16,7 +16,7 @@ import numpy as np
 from structron.errors import StructronError
 from structron.kernels import compiled, hash_codes, mix, pack_strings
 
-WHOLE, LOWER, NORM, SHAPE, CLASS, PREFIX, SUFFIX, LPREFIX, LSUFFIX, DIGIT, UPPER, HYPHEN = range(12)
+WHOLE, LOWER, NORM, SHAPE, CLASS, PREFIX, SUFFIX, LPREFIX, LSUFFIX, DIGIT, UPPER, HYPHEN, STEM, ENDING = range(14)
 KINDS = {
     "lower": LOWER,
     "norm": NORM,
@@ -25,10 +25,19 @@ KINDS = {
     "digit": DIGIT,
     "upper": UPPER,
     "hyphen": HYPHEN,
+    "stem": STEM,
+    "ending": ENDING,
 }
 AFFIXES = {"prefix": PREFIX, "suffix": SUFFIX, "lprefix": LPREFIX, "lsuffix": LSUFFIX}
 AFFIX = re.compile(r"(l?prefix|l?suffix)([1-9])$")
 FLAG = np.uint64(0x5BD1E995)
+ENDINGS = [
+    *("nesses", "ations", "ation", "ments", "ingly", "ness", "ment", "edly", "ings", "ing"),
+    *("ers", "est", "ies", "ied", "ed", "es", "ly", "er", "'s", "s"),
+]
+"""What a stem lacks: the first of these that leaves three characters. For English; longer ones come first."""
+LEAST_STEM = 3
+ENDING_CODES, ENDING_OFFSETS = pack_strings(ENDINGS)
 SHAPE_CODES = {"X": 1, "x": 2, "d": 3}
 SHAPE_OTHER = 16
 
@@ -80,6 +89,10 @@ def atom_text(atom: Atom, word: str) -> str | None:
     if kind in AFFIXES.values():
         word = word.lower() if kind in (LPREFIX, LSUFFIX) else word
         return None if len(word) < k else word[:k] if kind in (PREFIX, LPREFIX) else word[len(word) - k :]
+    if kind in (STEM, ENDING):
+        word = word.lower()
+        cut = next((len(e) for e in ENDINGS if word.endswith(e) and len(word) - len(e) >= LEAST_STEM), 0)
+        return word[: len(word) - cut] if kind == STEM else word[len(word) - cut :] or None
     classes = [char_class(c) for c in word]
     if kind == SHAPE:
         return "".join(classes)
@@ -112,6 +125,22 @@ def pack_types(types: list[str], spelled: bool = True) -> Packed:
 
 
 @compiled
+def ending_length(codes, start, stop):
+    """How many characters of a text in lower case are an ending."""
+    for e in range(ENDING_OFFSETS.shape[0] - 1):
+        first, last = ENDING_OFFSETS[e], ENDING_OFFSETS[e + 1]
+        size = last - first
+        same = stop - start - size >= LEAST_STEM
+        j = 0
+        while same and j < size:
+            same = codes[stop - size + j] == ENDING_CODES[first + j]
+            j += 1
+        if same:
+            return size
+    return 0
+
+
+@compiled
 def atom_values(kind, k, packed, out):
     """The hash of an atom's text for every type; 0 where the atom says nothing. Mirrors `atom_text`."""
     codes, offsets, classes = packed.codes, packed.offsets, packed.classes
@@ -134,6 +163,13 @@ def atom_values(kind, k, packed, out):
             if stop - start >= k:
                 first = start if kind == LPREFIX else stop - k
                 h = hash_codes(lower, first, first + k)
+        elif kind == STEM or kind == ENDING:
+            start, stop = lower_offsets[t], lower_offsets[t + 1]
+            cut = ending_length(lower, start, stop)
+            if kind == STEM:
+                h = hash_codes(lower, start, stop - cut)
+            elif cut > 0:
+                h = hash_codes(lower, stop - cut, stop)
         elif kind == SHAPE:
             h = hash_codes(classes, start, stop)
         elif kind == NORM or kind == CLASS:

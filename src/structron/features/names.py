@@ -121,6 +121,11 @@ def put_atom(out, k, kind, length, packed, t):
         for j in range(lo, hi):
             digit = kind == a.NORM and packed.lower_classes[j] == 3
             k = put(out, k, np.uint32(ZERO) if digit else packed.lower[j])
+    elif kind == a.STEM or kind == a.ENDING:
+        start, stop = packed.lower_offsets[t], packed.lower_offsets[t + 1]
+        cut = stop - a.ending_length(packed.lower, start, stop)
+        for j in range(start if kind == a.STEM else cut, cut if kind == a.STEM else stop):
+            k = put(out, k, packed.lower[j])
     elif kind == a.SHAPE or kind == a.CLASS:
         for j in range(start, stop):
             if kind == a.SHAPE or j == start or classes[j] != classes[j - 1]:

@@ -158,7 +158,7 @@ class Engine:
         room, setting = self.room(inputs), self.setting()
         if len(anchored.numbers):
             room.memory.clock[CLOCK] += 1  # tokens are remembered by number, which is that of another batch now
-        place = lo
+        place, anchored = lo, self.anchored(inputs, anchored)
         while place < hi:
             given = (inputs, anchored, sparse, setting, room.memory, room.frontier, room.trace)
             done = self.call(DECODE, *given, place, hi, out, out_ptr, lengths, scores, trouble)
@@ -166,6 +166,18 @@ class Engine:
                 self.settle(int(trouble[0]), int(trouble[1]), done, room)
             place = done
         return out, out_ptr, lengths, scores
+
+    def anchored(self, inputs: Inputs, anchored: Anchored) -> Anchored:
+        """Features numbered per token; a problem whose states look at tokens gets lists, if only empty ones."""
+        if self.problem.where < 0:
+            return anchored
+        kinds, positions, whole = self.problem.kinds
+        wanted = len(inputs.x) * max(kinds, 1) + 1
+        if not len(anchored.numbers) and len(anchored.ptr) != wanted:
+            return Anchored(np.zeros(wanted, np.int64), anchored.numbers, anchored.table, kinds, positions, whole)
+        if len(anchored.ptr) != wanted or anchored[3:] != (kinds, positions, whole):
+            raise StructronError(f"{self.problem.name}: numbered features do not fit the tokens")
+        return anchored
 
     def call(self, kernel: Pointed, *arguments: Any) -> Any:
         """Call a kernel with the problem's functions; what they raise is said to be theirs."""
