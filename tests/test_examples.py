@@ -1,6 +1,7 @@
 """The programs in examples/ run and say what they promise; so does the one in docs/own-problem.md."""
 
 import importlib.util
+import itertools
 import re
 import runpy
 from random import Random
@@ -25,10 +26,11 @@ def module(name: str):
 
 
 segment_and_tag, noisy_brackets = module("segment_and_tag"), module("noisy_brackets")
+route_finding = module("route_finding")
 
 
 def test_all_examples_are_here():
-    run = {"quickstart", "own_features", "sklearn_chunking", "segment_and_tag", "noisy_brackets"}
+    run = {"quickstart", "own_features", "sklearn_chunking", "segment_and_tag", "noisy_brackets", "route_finding"}
     assert {path.stem for path in EXAMPLES.glob("*.py")} == run
     text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     assert all(f"{name}.py" in text for name in run)
@@ -127,6 +129,35 @@ def test_brackets(capsys):
     shares = [float(re.search(r"([\d.]+) % repaired", line)[1]) for line in lines[1:4]]
     assert lines[0].startswith("150 texts to learn from, 75 to test on")
     assert shares[0] < min(shares[1:])
+
+
+# -- routes ----------------------------------------------------------------------------------------------------------
+def test_the_walkers_routes_are_the_easiest():
+    """All of them, against relaxing every road until nothing changes."""
+    rng, size = Random(4), route_finding.SIZE
+    for x in (route_finding.landscape(rng) for _ in range(5)):
+        least = {(0, 0): 0}
+        for _ in range(size * size):
+            for (r, c), (down, right) in itertools.product(list(least), route_finding.STEPS):
+                to = (r + down, c + right)
+                if 0 <= to[0] < size and 0 <= to[1] < size:
+                    total = least[r, c] + route_finding.EFFORT[x[to[0]][to[1]]]
+                    least[to] = min(least.get(to, total), total)
+        routes = route_finding.easiest(x)
+        assert {route_finding.effort(x, route) for route in routes} == {least[size - 1, size - 1]}
+        assert len({tuple(route) for route in routes}) == len(routes)
+
+
+def test_routes(capsys):
+    route_finding.main(size=30)
+    lines = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"30 landscapes to learn from, \d+ with several easiest routes; 15 to test on", lines[0])
+    shares = [float(re.search(r"([\d.]+) %", line)[1]) for line in [*lines[1:5], *lines[6:8]]]
+    assert shares[0] < 50 < 80 < min(shares[1:])
+    best_first, a_star = (float(re.search(r"([\d.]+) of 36 places", line)[1]) for line in lines[6:8])
+    assert a_star < best_first <= 36
+    weights = [float(weight) for weight in re.findall(r"-?\d+\.\d+", lines[5])]
+    assert weights == sorted(weights, reverse=True)
 
 
 # -- the guide -------------------------------------------------------------------------------------------------------

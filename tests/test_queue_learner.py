@@ -1,0 +1,239 @@
+"""The public learner with queues: learning, alternatives, files, checkpoints, and what it says about bad input."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import structron
+from helpers import run_python
+from problems import chain_problem, random_corpus
+from structron import BeamLearner, QueueLearner, StructronError
+from test_beam_learner import EXAMPLES, NOISY, PROBLEM, make_examples, make_problem, weights_of
+from test_queue import CYCLE, roads, walk_problem
+
+WALKS = [(CYCLE, ["to 1", "to 2", "to 3"]), (roads(4, (0, 1), (1, 0), (1, 3), (0, 2), (2, 3)), ["to 2", "to 3"])]
+QUEUES = ("greedy", "beam", "best-first", "a-star", "exhaustive")
+
+
+def nothing_ahead(x, table, states, s):
+    return 0.0
+
+
+def far_ahead(x, table, states, s):
+    return -1.0 * (x.shape[0] - states[s, 1])
+
+
+def learner_of(queue: str, **more) -> QueueLearner:
+    return QueueLearner(PROBLEM, queue=queue, heuristic=nothing_ahead if queue == "a-star" else None, **more)
+
+
+def test_it_is_exported():
+    assert structron.QueueLearner is QueueLearner
+    assert "QueueLearner" in dir(structron)
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+def test_it_learns(queue):
+    """A pass without updates: the last weights make no mistake in this search."""
+    learner = learner_of(queue, passes=60, average="none").fit(EXAMPLES)
+    assert learner.stopped_ == "converged"
+    assert learner.evaluate(EXAMPLES).exact == 100.0
+    assert learner.predict([x for x, _ in EXAMPLES]) == [y for _, y in EXAMPLES]
+    assert learner.score(EXAMPLES) == 100.0
+    assert learner.expanded_ >= sum(len(x) for x, _ in EXAMPLES)
+
+
+@pytest.mark.parametrize("alma", [None, 0.9])
+def test_a_beam_is_the_engine_with_laso(alma):
+    given = {"beam": 3, "passes": 3, "seed": 4, "alma": alma}
+    own = QueueLearner(PROBLEM, queue="beam", **given).fit(NOISY)
+    engine = BeamLearner(PROBLEM, update="laso", merge=False, **given).fit(NOISY)
+    assert weights_of(own.model_) == pytest.approx(weights_of(engine.model_), abs=1e-5)
+    figures = ("updates", "invalid", "examples", "fell_off", "fell_at", "search_errors", "tokens")
+    for mine, theirs in zip(own.history_, engine.history_, strict=True):
+        assert {name: mine[name] for name in figures} == {name: theirs[name] for name in figures}
+    xs = [x for x, _ in make_examples(30, seed=7)]
+    assert own.predict(xs) == engine.predict(xs)
+
+
+def test_scores_are_those_of_the_weights():
+    learner = learner_of("exhaustive", passes=2).fit(NOISY)
+    exact = BeamLearner(PROBLEM, beam=None)
+    exact.columns_, exact.model_ = 1, learner.model_
+    xs = [x for x, _ in NOISY] + [[]]
+    names, scores = learner.predict_with_scores(xs)
+    assert names[-1] == []
+    assert scores == pytest.approx(exact.predict_with_scores(xs)[1], abs=1e-4)
+
+
+def test_a_star_with_a_margin():
+    """All weights stay in the unit sphere, and the search goes on finding what it learned."""
+    learner = QueueLearner(PROBLEM, queue="a-star", heuristic=far_ahead, alma=0.9, passes=3, average="none").fit(NOISY)
+    weights = np.array(list(weights_of(learner.model_).values()))
+    assert 0 < np.linalg.norm(weights) <= 1 + 1e-5
+    assert learner.evaluate(NOISY).accuracy > 50
+
+
+# -- several correct derivations -------------------------------------------------------------------------------------
+
+
+def test_one_derivation_or_a_list_of_them():
+    one = QueueLearner(PROBLEM, passes=2).fit(NOISY)
+    forms = [
+        [(x, [y]) for x, y in NOISY],
+        [(x, (tuple(y), y)) for x, y in NOISY],
+        [(x, np.array([[PROBLEM.index[a] for a in y]])) for x, y in NOISY],
+    ]
+    for form in forms:
+        assert weights_of(QueueLearner(PROBLEM, passes=2).fit(form).model_) == weights_of(one.model_)
+
+
+def test_any_correct_derivation_will_do():
+    """Whatever is found first is correct, so there is nothing to learn; it counts as right, and is what is nearest."""
+    every = [([1], [["on"], ["off"]])]
+    learner = QueueLearner(PROBLEM, passes=3).fit(every, dev=every)
+    assert (learner.history_[0]["updates"], learner.stopped_, learner.history_[0]["dev"]) == (0, "converged", 100.0)
+    assert learner.evaluate(every).exact == 100.0
+    scores = learner.evaluate([([1, 1], [["on", "on"], ["on", "off"]])])
+    assert (scores.correct, scores.actions) == (1, 2)
+    assert learner.score(every, lambda gold, guess: float(gold == guess)) == 1.0
+
+
+def test_actions_beside_derivations():
+    with pytest.raises(StructronError, match="training data: example 0: actions beside lists of actions; expected one"):
+        QueueLearner(PROBLEM).fit([([1, 1], ["on", ["off"]])])
+
+
+# -- cycles ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("queue", ["best-first", "exhaustive"])
+def test_a_space_with_cycles(queue):
+    learner = QueueLearner(walk_problem(), queue=queue, passes=30, average="none").fit(WALKS)
+    assert learner.stopped_ == "converged"
+    assert learner.predict([x for x, _ in WALKS]) == [y for _, y in WALKS]
+
+
+# -- runs, checkpoints, files ----------------------------------------------------------------------------------------
+
+
+def test_runs_are_averaged():
+    learner = QueueLearner(PROBLEM, runs=2, passes=2).fit(NOISY)
+    assert learner.history_[0]["examples"] == 2 * len(NOISY)
+
+
+def test_a_checkpoint_goes_on(tmp_path):
+    given = {"alma": 0.9, "seed": 3}
+    whole = QueueLearner(PROBLEM, passes=4, **given).fit(NOISY)
+    QueueLearner(PROBLEM, passes=2, **given).fit(NOISY, checkpoint=tmp_path, dev=NOISY)
+    with pytest.raises(StructronError, match="belongs to other data or options"):
+        QueueLearner(PROBLEM, queue="exhaustive", passes=4, **given).fit(
+            NOISY, checkpoint=tmp_path, resume=True, dev=NOISY
+        )
+    resumed = QueueLearner(PROBLEM, passes=4, **given).fit(NOISY, checkpoint=tmp_path, resume=True, dev=NOISY)
+    assert len(resumed.history_) == 4
+    if resumed.best_pass_ == 4:
+        assert weights_of(resumed.model_) == weights_of(whole.model_)
+
+
+def test_saving_and_loading(tmp_path):
+    path, xs = tmp_path / "m.structron", [x for x, _ in NOISY]
+    learner = QueueLearner(PROBLEM, queue="a-star", heuristic=far_ahead, limit=5000, passes=2, alma=0.8).fit(NOISY)
+    assert "| search a-star |" in learner.signature_
+    learner.save(path, extra={"a": [1]})
+    again = QueueLearner.load(path, PROBLEM, heuristic=far_ahead)
+    assert (again.queue, again.limit, again.alma, again.passes) == ("a-star", 5000, 0.8, 2)
+    assert (again.extra_, again.signature_, again.history_) == ({"a": [1]}, learner.signature_, learner.history_)
+    assert again.predict_with_scores(xs) == learner.predict_with_scores(xs)
+    again.save(tmp_path / "n.structron")
+    assert QueueLearner.load(tmp_path / "n.structron", PROBLEM, heuristic=far_ahead).extra_ == {"a": [1]}
+    seen = []
+    made = QueueLearner.load(path, lambda extra: seen.append(extra) or make_problem(), queue="beam", beam=2)
+    assert (seen, made.queue, made.beam) == ([{"a": [1]}], "beam", 2)
+    assert len(made.predict(xs)) == len(xs)
+
+
+def test_loading_what_does_not_fit(tmp_path):
+    path = tmp_path / "m.structron"
+    QueueLearner(PROBLEM, queue="a-star", heuristic=nothing_ahead, passes=1).fit(NOISY).save(path)
+    with pytest.raises(StructronError, match="heuristic: none, for queue a-star; expected heuristic"):
+        QueueLearner.load(path, PROBLEM)
+    BeamLearner(PROBLEM, passes=1).fit(NOISY).save(path)
+    for problem in (PROBLEM, lambda extra: PROBLEM):
+        with pytest.raises(StructronError, match="a model of BeamLearner; expected one that QueueLearner"):
+            QueueLearner.load(path, problem)
+
+
+# -- bad input -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"queue": "best"}, "unknown queue 'best'; expected one of: greedy, beam, best-first, a-star, exhaustive"),
+        ({"queue": "a-star"}, "heuristic: none, for queue a-star; expected heuristic(x, table, states, s) -> float"),
+        (
+            {"queue": "beam", "heuristic": nothing_ahead},
+            "heuristic: given for queue beam; expected queue a-star or best",
+        ),
+        ({"queue": "a-star", "heuristic": 3}, "heuristic: 3; expected a function"),
+        ({"limit": 0}, "limit: 0; expected at least 1"),
+        ({"beam": 0}, "beam: 0; expected at least 1"),
+        ({"alma": 2.0}, "alma: 2.0; expected a number above 0 and up to 1"),
+        ({"queue": "a-star", "heuristic": lambda *_: math.nan}, "heuristic: it returned nan; expected a number"),
+    ],
+    ids=["queue", "no heuristic", "heuristic", "not callable", "limit", "beam", "alma", "nan"],
+)
+def test_wrong_parameters_are_named(given, text):
+    with pytest.raises(StructronError) as error:
+        QueueLearner(PROBLEM, **given).fit(NOISY)
+    assert text in str(error.value).replace('"', "'")
+    assert "\n" not in str(error.value)
+
+
+def test_problems_without_goals_and_wrong_gold():
+    problem, endless = walk_problem(), roads(4, (0, 1), (1, 0))
+    learner = QueueLearner(problem, passes=1).fit(WALKS)
+    with pytest.raises(StructronError, match="walk: example 1: no goal can be reached"):
+        learner.predict([CYCLE, endless])
+    learner.queue, learner.limit = "greedy", 30
+    with pytest.raises(StructronError, match="walk: example 0: 30 nodes were expanded"):
+        learner.predict([endless])
+    with pytest.raises(StructronError, match="walk: legal: example 0: the correct action 'to 3' is not legal at"):
+        QueueLearner(problem).fit([(CYCLE, [["to 1", "to 3"], ["to 3"]])])
+    late = [*(WALKS[:1] * 6), (CYCLE, ["to 1", "to 1", "to 3"])]
+    with pytest.raises(StructronError, match="walk: example 6: step 2: no y-good node is left, and there are no sib"):
+        QueueLearner(problem).fit(late)
+    with pytest.raises(StructronError, match="training data: no examples"):
+        QueueLearner(problem).fit([])
+
+
+# -- plain Python ----------------------------------------------------------------------------------------------------
+
+
+def small_case() -> dict:
+    """Two passes in two queues: weights and what they predict."""
+    problem = chain_problem()
+    xs, golds = random_corpus(np.random.default_rng(2), problem, 4, 4, [4])
+    found = {}
+    for queue in ("beam", "best-first"):
+        learner = QueueLearner(problem, queue=queue, beam=2, passes=2).fit(list(zip(xs, golds, strict=True)))
+        weights = {f"{key} {column}": round(w, 5) for (key, column), w in weights_of(learner.model_).items()}
+        found[queue] = [weights, learner.predict(xs)]
+    return found
+
+
+def test_plain_python_agrees():
+    code = """
+import json
+import numpy as np
+import test_queue_learner
+
+with np.errstate(over="ignore"):
+    print(json.dumps(test_queue_learner.small_case()))
+"""
+    done = run_python(code, NUMBA_DISABLE_JIT="1", PYTHONWARNINGS="ignore")
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert json.loads(done.stdout) == small_case()
