@@ -24,6 +24,7 @@ from problems import (
 )
 from structron.beam_model import BeamModel
 from structron.errors import StructronError
+from structron.problem import SearchProblem
 from structron.search.beam import derive
 from structron.search.chain import make_work
 from structron.search.engine import Engine
@@ -301,3 +302,44 @@ def test_a_score_is_that_of_its_actions_with_distances():
         weights, x = random_weights(problem, rng), rng.integers(1, 4, (22, 2))
         [actions], [score] = model_of(problem, weights).decode(inputs_of(problem, [x]), 16, True)
         assert score == Space(problem, x).score(weights, tuple(actions))
+
+
+def road_start(x, table, states, s):
+    states[s, 1] = 0
+
+
+def road_legal(x, table, states, s, out):
+    """0 → 1, 2, 3; 1 is a dead end, 2 → 3, 3 is final."""
+    place = states[s, 1]
+    if place == 0:
+        out[0], out[1], out[2] = 1, 2, 3
+        return 3
+    out[0] = 3
+    return -1 if place == 1 else 1 if place == 2 else 0
+
+
+def road_advance(x, table, states, s, action, t):
+    states[t, 1] = action
+
+
+def road_atoms(x, table, states, s, out):
+    out[0] = states[s, 1]
+
+
+@pytest.mark.parametrize("beam", [2, 8, None])
+@pytest.mark.parametrize(("direct", "expected", "score"), [(-1.0, [3], -1.0), (-9.0, [2, 3], -4.0)])
+def test_dead_ends_that_score_high_are_not_found(beam, direct, expected, score):
+    problem = SearchProblem(
+        actions=["0", "1", "2", "3"],
+        width=2,
+        start=road_start,
+        legal=road_legal,
+        advance=road_advance,
+        atoms=road_atoms,
+        atom_names={"at": 4},
+        templates=["at"],
+        max_steps=lambda n: 3,
+    )
+    weights = {("at", (0,), 1): 5.0, ("at", (0,), 3): direct, ("at", (0,), 2): -2.0, ("at", (2,), 3): -2.0}
+    found = model_of(problem, weights).decode(inputs_of(problem, [np.ones((1, 1), np.int64)]), beam)
+    assert found == ([expected], [score])

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from structron.train import train
 from structron.update.alma import make_alma, named
 from structron.update.violation import Rule
 
-TASK = "problem"
 WALKED = 5
 """Examples that are walked through uncompiled before training."""
 OPTIONS = ("beam", "update", "merge", "passes", "runs", "average", "seed", "shuffle", "patience", "alma")
@@ -82,6 +81,10 @@ class BeamLearner(Estimator):
     An example is a pair (x, actions). x: whole numbers, rows of them, or an array (one dimension: one column); actions:
     names or numbers. `history_` has the figures of every pass.
     """
+
+    task: ClassVar[str] = "problem"
+    kept: ClassVar[tuple[str, ...]] = OPTIONS
+    """The parameters that a model file remembers."""
 
     def __init__(
         self,
@@ -140,10 +143,8 @@ class BeamLearner(Estimator):
             raise StructronError("training data: no examples; expected pairs of an input and its actions")
         self.columns_ = xs[0].shape[1]
         inputs = self._inputs(xs, "training data", gold)
-        for number, (x, actions) in enumerate(zip(xs[:WALKED], gold, strict=False)):
-            self.problem.check(x, actions, number)
-        arguments = (self.beam, self.update, self.merge, self.average)
-        learner = BeamTraining(self.problem, inputs, *arguments, check=self.check, alma=self.alma)
+        self._walk(xs, gold)
+        learner = self._make_learner(inputs, gold)
         judge = None if dev is None else self._judge(dev, score)
         result = train(
             learner if self.runs == 1 else Committee(learner, self.runs),
@@ -157,6 +158,15 @@ class BeamLearner(Estimator):
         self.stopped_ = result.stopped
         self.signature_ = self._signature()
 
+    def _walk(self, xs: Sequence[np.ndarray], gold: Sequence[list[int]]) -> None:
+        """Look at a few examples uncompiled."""
+        for number, (x, actions) in enumerate(zip(xs[:WALKED], gold, strict=False)):
+            self.problem.check(x, actions, number)
+
+    def _make_learner(self, inputs: Inputs, gold: Sequence[list[int]]) -> BeamTraining:
+        arguments = (self.beam, self.update, self.merge, self.average)
+        return BeamTraining(self.problem, inputs, *arguments, check=self.check, alma=self.alma)
+
     def _check_parameters(self) -> None:
         if not isinstance(self.problem, SearchProblem):
             raise StructronError(f"problem: {self.problem!r}; expected a SearchProblem")
@@ -167,12 +177,12 @@ class BeamLearner(Estimator):
 
     def _judge(self, dev: Iterable[Example], score: Score | None) -> Callable[[BeamModel], float]:
         """What scores a model on dev data."""
-        xs, numbers = self._read(dev, "dev data")
-        inputs, gold = self._inputs(xs, "dev data"), self._names(numbers)
+        xs, gold = self._read(dev, "dev data")
+        inputs = self._inputs(xs, "dev data")
 
         def judge(model: BeamModel) -> float:
             guess = self._names(self._decode(model, inputs, self.jobs)[0])
-            return rated(score, gold, guess)
+            return rated(score, self._correct(gold, guess), guess)
 
         return judge
 
@@ -238,10 +248,15 @@ class BeamLearner(Estimator):
             names[number], found[number] = own, value
         return names, found
 
+    def _correct(self, gold: Sequence[list[int]], guess: Names) -> Names:
+        """What guesses are compared with."""
+        return self._names(gold)
+
     def _compare(self, examples: Iterable[Example], jobs: int | None) -> tuple[Names, Names]:
         self._check_fitted()
         xs, gold = self._read(examples, "data")
-        return self._names(gold), self.predict(xs, jobs)
+        guess = self.predict(xs, jobs)
+        return self._correct(gold, guess), guess
 
     def evaluate(self, examples: Iterable[Example], jobs: int | None = None) -> ActionScores:
         """Accuracy of actions and share of examples without an error."""
@@ -272,7 +287,7 @@ class BeamLearner(Estimator):
     def _signature(self) -> str:
         beam = "inf" if self.beam is None else self.beam
         search = f"search beam-{beam}{'-dp' if self.merge else ''}"
-        parts = [f"structron {__version__}", f"{TASK} {self.problem.name}"]
+        parts = [f"structron {__version__}", f"{self.task} {self.problem.name}"]
         parts += [f"update {named(self._update_name(), self.alma)}", search]
         parts += [f"average {self.average}", f"runs {self.runs}", f"passes {self.best_pass_}/{self.passes}"]
         parts += [f"seed {self.seed}", f"features {len(self.model_.keys)}", f"actions {len(self.problem.actions)}"]
@@ -287,9 +302,11 @@ class BeamLearner(Estimator):
         self._save_model(self.model_, Path(path), getattr(self, "extra_", None) if extra is None else extra)
 
     def _save_model(self, model: BeamModel, path: Path, extra: Any = None) -> None:
-        options = {name: getattr(self, name) for name in OPTIONS} | {"update": self._update_name()}
+        options = {name: getattr(self, name) for name in self.kept}
+        if "update" in options:
+            options["update"] = self._update_name()
         header = {
-            "task": TASK,
+            "task": self.task,
             "options": options,
             "problem": shape_of(self.problem),
             "columns": self.columns_,
@@ -305,7 +322,7 @@ class BeamLearner(Estimator):
             raise StructronError(f"{path}: extra: {error}; expected what JSON can hold") from None
 
     def _load_model(self, path: Path) -> BeamModel:
-        return BeamLearner.load(path, self.problem).model_
+        return self.load(path, self.problem).model_
 
     @classmethod
     def load(
@@ -316,8 +333,8 @@ class BeamLearner(Estimator):
         options: parameters that are to differ from those in the file (beam=16, jobs=2).
         """
         header, tensors = modelfile.load(path)
-        if header.get("task") != TASK:
-            raise StructronError(f"{path}: a {header.get('task')} model; expected one that BeamLearner.save wrote")
+        if header.get("task") != cls.task:
+            raise StructronError(f"{path}: a {header.get('task')} model; expected one that {cls.__name__}.save wrote")
         made = problem if isinstance(problem, SearchProblem) else problem(header.get("extra"))
         try:
             difference = misfit(header["problem"], shape_of(made))

@@ -8,24 +8,21 @@ search/queue.py  Figures 1 and 2          search/expand.py  nodes, compiled
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from structron.beam_learner import OPTIONS, WALKED, ActionScores, BeamLearner, Example, Names, Score, rated
+from structron.beam_learner import OPTIONS, WALKED, ActionScores, BeamLearner, Example, Names
 from structron.beam_model import BeamModel
 from structron.beam_training import BeamTraining
-from structron.committee import Committee
 from structron.errors import StructronError, unknown
 from structron.kernels import Pointed
 from structron.problem import POINTERS, SearchProblem, Walk
-from structron.progress import Progress
 from structron.search.engine import NO_ANCHORS
 from structron.search.expand import EXPANDER, Node, Space
 from structron.search.frontier import Inputs
 from structron.search.queue import QUEUES, learn, queue_maker, search, wrong_nodes
 from structron.search.scores import CLOCK
-from structron.train import train
 from structron.update.alma import ALPHA, SCALE, TOTAL, end_example, lowering, step
 from structron.update.delta import FULL, apply, clear, fits, measure
 from structron.update.fixing import (
@@ -197,6 +194,9 @@ class QueueLearner(BeamLearner):
     correct. Where a beam will do, `BeamLearner` (update="laso", merge=False) learns the same about ten times as fast.
     """
 
+    task: ClassVar[str] = "queue problem"
+    kept: ClassVar[tuple[str, ...]] = (*(name for name in OPTIONS if name not in ("update", "merge")), "queue", "limit")
+
     def __init__(
         self,
         problem: SearchProblem,
@@ -237,30 +237,6 @@ class QueueLearner(BeamLearner):
 
     # -- training ------------------------------------------------------------------------------------------------
 
-    def _train(
-        self,
-        examples: Iterable[Example],
-        dev: Iterable[Example] | None,
-        score: Score | None,
-        checkpoint: str | Path | None,
-        resume: bool,
-        progress: Progress | None,
-    ) -> None:
-        self._check_parameters()
-        options = self._options(checkpoint, resume)
-        xs, gold = self._read(examples, "training data")
-        if not xs:
-            raise StructronError("training data: no examples; expected pairs of an input and its actions")
-        self.columns_ = xs[0].shape[1]
-        self._walk(xs, gold)
-        learner = self._learner(self._inputs(xs, "training data", gold), gold)
-        judge = None if dev is None else self._judge(dev, score)
-        show = progress or Progress(show=self.verbose)
-        result = train(learner, options, judge, show, self._save_model, self._load_model)
-        self.model_, self.history_, self.best_pass_ = result.model, result.history, result.best_pass
-        self.stopped_ = result.stopped
-        self.signature_ = self._signature()
-
     def _walk(self, xs: Sequence[np.ndarray], gold: Sequence[list[int]]) -> None:
         """Look at a few examples uncompiled: along what is correct, and at random; in a cycle that need not end."""
         for number, (x, own) in enumerate(zip(xs[:WALKED], gold, strict=False)):
@@ -272,20 +248,9 @@ class QueueLearner(BeamLearner):
                 row, steps = walk.step(row, int(random.choice(legal))), steps + 1
                 walk.look(row)
 
-    def _learner(self, inputs: Inputs, gold: Sequence[list[int]]) -> QueueTraining | Committee:
+    def _make_learner(self, inputs: Inputs, gold: Sequence[list[int]]) -> QueueTraining:
         how = (self.queue, self.beam, self.heuristic, self.limit, self.average, self.check, self.alma)
-        learner = QueueTraining(self.problem, inputs, [derivations_of(own) for own in gold], *how)
-        return learner if self.runs == 1 else Committee(learner, self.runs)
-
-    def _judge(self, dev: Iterable[Example], score: Score | None) -> Callable[[BeamModel], float]:
-        xs, gold = self._read(dev, "dev data")
-        inputs = self._inputs(xs, "dev data")
-
-        def judge(model: BeamModel) -> float:
-            guess = self._names(self._decode(model, inputs, self.jobs)[0])
-            return rated(score, self._nearest(gold, guess), guess)
-
-        return judge
+        return QueueTraining(self.problem, inputs, [derivations_of(own) for own in gold], *how)
 
     # -- examples: several derivations may be correct --------------------------------------------------------------
 
@@ -303,19 +268,13 @@ class QueueLearner(BeamLearner):
             return [self._number(own, where) for own in action]
         return super()._number(action, where)
 
-    def _nearest(self, gold: Sequence[list[int]], guess: Names) -> Names:
+    def _correct(self, gold: Sequence[list[int]], guess: Names) -> Names:
         """Of the correct derivations of each example the one that has most in common with what was found."""
         found = []
         for own, actions in zip(gold, guess, strict=True):
             every = self._names(derivations_of(own))
             found.append(max(every, key=lambda names: ActionScores.of([names], [actions]).accuracy))
         return found
-
-    def _compare(self, examples: Iterable[Example], jobs: int | None) -> tuple[Names, Names]:
-        self._check_fitted()
-        xs, gold = self._read(examples, "data")
-        guess = self.predict(xs, jobs)
-        return self._nearest(gold, guess), guess
 
     # -- using and keeping ---------------------------------------------------------------------------------------
 
@@ -335,8 +294,8 @@ class QueueLearner(BeamLearner):
         parts = super()._signature().split(" | ")
         return " | ".join(f"search {self.queue}{width}" if part.startswith("search ") else part for part in parts)
 
-    def _save_model(self, model: BeamModel, path: Path, extra: Any = None) -> None:
-        super()._save_model(model, path, {"queue": self.queue, "limit": self.limit, "extra": extra})
+    def _load_model(self, path: Path) -> BeamModel:
+        return self.load(path, self.problem, self.heuristic).model_
 
     @classmethod
     def load(
@@ -345,22 +304,10 @@ class QueueLearner(BeamLearner):
         problem: SearchProblem | Callable[[Any], SearchProblem],
         heuristic: Heuristic | None = None,
         **options: Any,
-    ) -> "QueueLearner":
+    ) -> "BeamLearner":
         """Read a model file, as `BeamLearner.load` does; the heuristic is given again, as the problem is."""
-
-        def own(extra: Any) -> Any:
-            if not isinstance(extra, dict) or extra.keys() != {"queue", "limit", "extra"}:
-                raise StructronError(f"{path}: a model of BeamLearner; expected one that QueueLearner.save wrote")
-            return extra["extra"]
-
-        make = problem if isinstance(problem, SearchProblem) else lambda extra: problem(own(extra))
-        plain = BeamLearner.load(path, make)
-        plain.extra_, saved = own(plain.extra_), plain.extra_
-        given = {name: getattr(plain, name) for name in OPTIONS if name not in ("update", "merge")}
-        given |= {"queue": saved["queue"], "limit": saved["limit"], "heuristic": heuristic}
-        learner = cls(plain.problem, **(given | options))
+        learner = super().load(path, problem, heuristic=heuristic, **options)
         learner._check_parameters()
-        vars(learner).update({name: value for name, value in vars(plain).items() if name.endswith("_")})
         return learner
 
 

@@ -42,6 +42,16 @@ FINISHED = -1
 
 
 @compiled
+def best_finished(scores, order, heap, beam, now, size):
+    """Of states that are all final the row of the best; there may be dead ends in the beam that score higher."""
+    best = 0
+    for c in range(1, size):
+        if scores[c] > scores[best] or (scores[c] == scores[best] and order[c] < order[best]):
+            best = c
+    return beam[now, heap[best, 0]]
+
+
+@compiled
 def search(
     start,
     legal,
@@ -199,6 +209,11 @@ def search(
             if size == 0:
                 return DEAD_END, step
             if active == 0 and step > gold_steps:
+                top = best_finished(f_heap_score, f_heap_order, f_heap, f_beam, now, size)
+                t_top[step - 1], t_best[step - 1] = top, f_prefix[top]
+                t_right[step - 1] = learning and f_gold[top] == WHOLE
+                if t_right[step - 1]:
+                    t_best[step - 1] -= penalty
                 return DONE, step - 1
             # the k best inequivalent ones; c = -1 is gold's own next state
             sort_best_first(f_heap_score, f_heap_order, f_heap_gain, f_heap, size)

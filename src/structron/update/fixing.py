@@ -231,7 +231,8 @@ def learn(
             size, dot = measure(delta, sparse, anchored) if check or alma[0] > 0 else (0.0, 0.0)
             if check:
                 counted = dot - low  # from the weights alone: an independent check of the search's scores
-                if (check > 1 and counted > 1e-6 * abs(low)) or abs(counted - margin) > 1e-3 * (1.0 + abs(margin)):
+                wrong = counted > 1e-6 * (abs(low) + abs(best))
+                if (check > 1 and wrong) or abs(counted - margin) > 1e-3 * (1.0 + abs(margin)):
                     stats[NOT_VIOLATIONS] += 1
             factor = step(alma, size, dot)
             apply(delta, sparse, anchored, factor, alma[TOTAL])
