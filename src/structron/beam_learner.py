@@ -24,7 +24,6 @@ from structron.problem import SearchProblem
 from structron.progress import Progress
 from structron.search.engine import make_inputs
 from structron.search.frontier import Inputs
-from structron.train import train
 from structron.update.alma import make_alma, named
 from structron.update.violation import Rule
 
@@ -110,7 +109,7 @@ class BeamLearner(Estimator):
 
     # -- training ------------------------------------------------------------------------------------------------
 
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         examples: Iterable[Example],
         dev: Iterable[Example] | None = None,
@@ -146,17 +145,7 @@ class BeamLearner(Estimator):
         self._walk(xs, gold)
         learner = self._make_learner(inputs, gold)
         judge = None if dev is None else self._judge(dev, score)
-        result = train(
-            learner if self.runs == 1 else Committee(learner, self.runs),
-            options,
-            judge,
-            progress or Progress(show=self.verbose),
-            self._save_model,
-            self._load_model,
-        )
-        self.model_, self.history_, self.best_pass_ = result.model, result.history, result.best_pass
-        self.stopped_ = result.stopped
-        self.signature_ = self._signature()
+        self._learn(learner if self.runs == 1 else Committee(learner, self.runs), options, judge, progress)
 
     def _walk(self, xs: Sequence[np.ndarray], gold: Sequence[list[int]]) -> None:
         """Look at a few examples uncompiled."""

@@ -4,7 +4,7 @@ Features are of two kinds. Most are keys that the templates of the problem make 
 also have features that were hashed per token before the search (`anchored`); they come first.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from structron.kernels import build_table
 from structron.problem import SearchProblem
 from structron.search.engine import NO_ANCHORS, Engine, actions_of
 from structron.search.frontier import Anchored, Inputs
+from structron.search.scores import CLOCK
 from structron.sparse import Row, pack
 from structron.threads import for_each, stretches
 
@@ -63,6 +64,32 @@ class BeamModel:
         for_each(run, stretches(inputs.starts), jobs)
         done = [parts[lo] for lo in sorted(parts)]
         return [a for actions, _ in done for a in actions], [s for _, scores in done for s in scores]
+
+    def decode_tokens(
+        self,
+        starts: np.ndarray,
+        look: Callable[[int, int], tuple[Inputs, Anchored]],
+        beam: int | None,
+        merge: bool,
+        jobs: int,
+        spell: Callable[[np.ndarray], np.ndarray] = lambda actions: actions,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(a number for each token, a score for each sentence). look(lo, hi): sentences lo … hi - 1 for the search;
+        spell: what actions that follow each other say of their tokens."""
+        out, scores = np.zeros(int(starts[-1]), np.int64), np.zeros(len(starts) - 1, np.float32)
+        engine = self.engine(beam, merge)
+
+        def run(stretch: tuple[int, int]) -> None:
+            lo, hi = stretch
+            inputs, anchored = look(lo, hi)
+            engine.room(inputs).memory.clock[CLOCK] += 1  # its tokens are not those of the stretch before
+            found, ptr, lengths, sums = engine.decode(inputs, self.sparse, anchored)
+            own = np.repeat(ptr[:-1] - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))
+            out[starts[lo] : starts[hi]] = spell(found[own])
+            scores[lo:hi] = sums
+
+        for_each(run, stretches(starts), jobs)
+        return out, scores
 
     # -- files ---------------------------------------------------------------------------------------------------
 

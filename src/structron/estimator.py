@@ -1,11 +1,12 @@
 """What every estimator does the same way: training that fails leaves everything as it was, and files are atomic."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from structron.errors import StructronError, unknown
-from structron.train import Options
+from structron.progress import Progress
+from structron.train import Learner, Options, train
 
 AVERAGES = ("mean", "none")
 
@@ -18,11 +19,54 @@ class Estimator:
     shuffle: bool
     patience: int
     average: str
+    verbose: bool
     model_: Any
     history_: list[dict[str, Any]]
     best_pass_: int
     stopped_: str
     signature_: str
+
+    def _train(self, *given: Any) -> None:
+        """Learn from what `fit` was given, in its order."""
+        raise NotImplementedError
+
+    def _save_model(self, model: Any, path: Path) -> None:
+        raise NotImplementedError
+
+    def _load_model(self, path: Path) -> Any:
+        raise NotImplementedError
+
+    def _signature(self) -> str:
+        raise NotImplementedError
+
+    def fit(
+        self,
+        sentences: Iterable[Sequence],
+        dev: Iterable[Sequence] | None = None,
+        checkpoint: str | Path | None = None,
+        resume: bool = False,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Learn from gold sentences, whose tokens are rows with all columns; with `dev` the best pass on it is kept."""
+        self._guarded(lambda: self._train(sentences, dev, checkpoint, resume, progress))
+        return self
+
+    def _learn(
+        self,
+        learner: Learner,
+        options: Options,
+        score: Callable[[Any], float] | None,
+        progress: Progress | None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        """Run the training loop and keep what it leaves."""
+        progress = progress or Progress(show=self.verbose)
+        for note in notes:
+            progress.note(note)
+        result = train(learner, options, score, progress, self._save_model, self._load_model)
+        self.model_, self.history_, self.best_pass_ = result.model, result.history, result.best_pass
+        self.stopped_ = result.stopped
+        self.signature_ = self._signature()
 
     def _guarded(self, train: Callable[[], None]) -> None:
         """Train; a training that fails leaves everything as it was."""

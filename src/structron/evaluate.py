@@ -38,8 +38,16 @@ class TypeScore:
         return cls(precision, recall, f1, gold, found, correct)
 
 
+class Scores:
+    """What all scores can do; they are dataclasses."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The scores as plain values that JSON can hold."""
+        return asdict(self)  # type: ignore[call-overload]
+
+
 @dataclass(frozen=True)
-class ChunkScores:
+class ChunkScores(Scores):
     """What conlleval reports: `gold`, `found` and `correct` count chunks; `accuracy` is of single labels."""
 
     tokens: int
@@ -53,10 +61,6 @@ class ChunkScores:
     f1: float
     per_type: dict[str, TypeScore]
 
-    def as_dict(self) -> dict[str, Any]:
-        """The scores as plain values that JSON can hold."""
-        return asdict(self)
-
     def report(self) -> str:
         """A table for the terminal: the overall line, then a line a type."""
         overall = TypeScore.of(self.gold, self.found, self.correct)
@@ -65,7 +69,7 @@ class ChunkScores:
 
 
 @dataclass(frozen=True)
-class AccuracyScores:
+class AccuracyScores(Scores):
     """The accuracy of tags; one that there are no tokens (or sentences) to measure on is None."""
 
     tokens: int
@@ -77,10 +81,6 @@ class AccuracyScores:
     unknown_accuracy: float | None
     sentence_accuracy: float | None
     per_label: dict[str, TypeScore]
-
-    def as_dict(self) -> dict[str, Any]:
-        """The scores as plain values that JSON can hold."""
-        return asdict(self)
 
     def report(self) -> str:
         """A table for the terminal: the overall lines, then a line a label."""
@@ -95,7 +95,7 @@ class AccuracyScores:
 
 
 @dataclass(frozen=True)
-class JointScores:
+class JointScores(Scores):
     """Tags and chunk labels given together: conlleval's chunk scores, and how many words have what right.
 
     `accuracy` is of tags, `chunk_accuracy` of chunk labels, `joint_accuracy` of both; `gold`, `found` and `correct`
@@ -114,10 +114,6 @@ class JointScores:
     f1: float
     per_type: dict[str, TypeScore]
 
-    def as_dict(self) -> dict[str, Any]:
-        """The scores as plain values that JSON can hold."""
-        return asdict(self)
-
     def report(self) -> str:
         """A table for the terminal: the accuracies, then the chunks, a line a type."""
         overall = TypeScore.of(self.gold, self.found, self.correct)
@@ -130,7 +126,7 @@ class JointScores:
 
 
 @dataclass(frozen=True)
-class AttachmentScores:
+class AttachmentScores(Scores):
     """How many words of dependency trees got the right head (`uas`), and the right relation to it too (`las`).
 
     All words count, punctuation too, and relations are compared whole; `las_universal` leaves their subtypes out, as
@@ -147,10 +143,6 @@ class AttachmentScores:
     root_accuracy: float | None
     sentence_uas: float | None
     per_relation: dict[str, TypeScore]
-
-    def as_dict(self) -> dict[str, Any]:
-        """The scores as plain values that JSON can hold."""
-        return asdict(self)
 
     def report(self) -> str:
         """A table for the terminal: the overall lines, then a line a relation."""

@@ -20,11 +20,9 @@ from structron.features.names import Names
 from structron.kernels import build_table
 from structron.problem import SearchProblem
 from structron.search.engine import make_inputs
-from structron.search.frontier import Inputs
-from structron.search.scores import CLOCK
+from structron.search.frontier import Anchored, Inputs
 from structron.tasks.chain_model import TENSORS, Dictionary, check_kinds
 from structron.tasks.chain_problem import FIRST_X, FORCED, MASK, look_ahead, make_problem, make_table
-from structron.threads import for_each, stretches
 
 START = "<s>"
 LABEL_PART = re.compile(r"(\|?y\[-\d\])+(?==)|&y(?==)")
@@ -72,22 +70,11 @@ class BeamChainModel:
         """(label per token, score per sentence, nothing), on several threads if wanted."""
         if margins:
             raise StructronError("a model with a beam has no margins: it does not look at every labelling")
-        starts = prepared.starts
-        out, scores = np.zeros(int(starts[-1]), np.int64), np.zeros(len(starts) - 1, np.float32)
-        engine = self.base.engine(beam, merge)
 
-        def run(stretch: tuple[int, int]) -> None:
-            lo, hi = stretch
-            inputs = self.inputs(prepared, lo, hi, forced)
-            anchored = self.base.anchor(prepared.hashes(lo, hi))
-            engine.room(inputs).memory.clock[CLOCK] += 1  # its tokens are not those of the stretch before
-            found, ptr, _, sums = engine.decode(inputs, self.base.sparse, anchored)
-            # a sentence has as many actions as tokens, and engine.decode leaves room for two more
-            own = np.arange(int(inputs.starts[-1])) + np.repeat(ptr[:-1] - inputs.starts[:-1], inputs.limit)
-            out[starts[lo] : starts[hi]] = found[own]
-            scores[lo:hi] = sums
+        def look(lo: int, hi: int) -> tuple[Inputs, Anchored]:
+            return self.inputs(prepared, lo, hi, forced), self.base.anchor(prepared.hashes(lo, hi))
 
-        for_each(run, stretches(starts), jobs)
+        out, scores = self.base.decode_tokens(prepared.starts, look, beam, merge, jobs)
         return out, scores, np.zeros(0, np.float32)
 
     def inputs(self, prepared: PreparedTemplates, lo: int, hi: int, forced: np.ndarray | None = None) -> Inputs:
@@ -165,37 +152,62 @@ class BeamChainModel:
         labels, order, templates = list(header["labels"]), header["order"], list(header["label_templates"])
         if order not in (1, 2) or not labels or len(set(labels)) < len(labels) or "y[-1]" not in templates:
             raise ValueError("labels or order cannot be used")
-        check_kinds(tensors, {name: TENSORS[name] for name in ("allowed", "words", "word_mask", "masks")})
-        dictionary = Dictionary(tensors["words"], tensors["word_mask"], tensors["masks"])
-        fits = (
-            tensors["allowed"].shape == (len(labels) + 1, len(labels))
-            and tensors["allowed"].any(axis=1).all()
-            and dictionary.masks.shape[1:] == (len(labels),)
-            and len(dictionary.masks) > 0
-            and dictionary.masks.any(axis=1).all()
-            and len(dictionary.mask) == len(dictionary.words)
-            and 0 <= dictionary.mask.min(initial=0) <= dictionary.mask.max(initial=0) < len(dictionary.masks)
-        )
-        if not fits:
-            raise ValueError("parts do not fit together")
-        extra_keys, extra_names = [], []
-        for c, heads in enumerate(header["extra_name_heads"]):
-            start = f"extra_{c}_"
-            part = {name.removeprefix(start): tensor for name, tensor in tensors.items() if name.startswith(start)}
-            check_kinds(part, {"keys": (np.uint64, 1)})
-            extra_keys.append(part["keys"])
-            extra_names.append(Names.from_tensors(heads, part))
+        allowed, dictionary = constraints_of(tensors, len(labels), len(labels))
+        extra_keys, extra_names = extras_of(header, tensors)
         try:
-            problem = make_problem(labels, templates, list(map(len, extra_keys)), tensors["allowed"])
+            problem = make_problem(labels, templates, list(map(len, extra_keys)), allowed)
         except StructronError as error:
             raise ValueError(error) from None
-        base = BeamModel.from_tensors(problem, tensors)
-        names = Names.from_tensors(header["name_heads"], tensors)
-        if [len(names), *map(len, extra_names)] != [len(base.anchored_keys), *map(len, extra_keys)]:
-            raise ValueError("names do not fit the features")
-        if int((base.keys >> np.uint64(VALUE_BITS)).max(initial=1)) > len(problem.composition.texts):
-            raise ValueError("features do not fit the templates")
-        return cls(labels, order, templates, base, tensors["allowed"], dictionary, extra_keys, names, extra_names)
+        base, names = weights_of(problem, header, tensors, extra_keys, extra_names)
+        return cls(labels, order, templates, base, allowed, dictionary, extra_keys, names, extra_names)
+
+
+def constraints_of(tensors: dict[str, np.ndarray], chained: int, masked: int) -> tuple[np.ndarray, Dictionary]:
+    """What may follow what, of so many labels, and which of so many labels words may have; ValueError: no fit."""
+    check_kinds(tensors, {name: TENSORS[name] for name in ("allowed", "words", "word_mask", "masks")})
+    allowed, dictionary = tensors["allowed"], Dictionary(tensors["words"], tensors["word_mask"], tensors["masks"])
+    fits = (
+        allowed.shape == (chained + 1, chained)
+        and allowed.any(axis=1).all()
+        and dictionary.masks.shape[1:] == (masked,)
+        and len(dictionary.masks) > 0
+        and dictionary.masks.any(axis=1).all()
+        and len(dictionary.mask) == len(dictionary.words)
+        and 0 <= dictionary.mask.min(initial=0) <= dictionary.mask.max(initial=0) < len(dictionary.masks)
+    )
+    if not fits:
+        raise ValueError("parts do not fit together")
+    return allowed, dictionary
+
+
+def extras_of(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> tuple[list[np.ndarray], list[Names]]:
+    """What the templates combine with labels before: keys and names of each."""
+    keys, names = [], []
+    for c, heads in enumerate(header["extra_name_heads"]):
+        start = f"extra_{c}_"
+        part = {name.removeprefix(start): tensor for name, tensor in tensors.items() if name.startswith(start)}
+        check_kinds(part, {"keys": (np.uint64, 1)})
+        keys.append(part["keys"])
+        names.append(Names.from_tensors(heads, part))
+    return keys, names
+
+
+def weights_of(
+    problem: SearchProblem,
+    header: dict[str, Any],
+    tensors: dict[str, np.ndarray],
+    extra_keys: Sequence[np.ndarray],
+    extra_names: Sequence[Names],
+) -> tuple[BeamModel, Names]:
+    """Weights of a problem and the names of what tokens say; ValueError: they do not fit each other."""
+    base = BeamModel.from_tensors(problem, tensors)
+    names = Names.from_tensors(header["name_heads"], tensors)
+    if [len(names), *map(len, extra_names)] != [len(base.anchored_keys), *map(len, extra_keys)]:
+        raise ValueError("names do not fit the features")
+    template = (base.keys >> np.uint64(VALUE_BITS)).astype(np.int64)
+    if (template < 1).any() or (template > len(problem.composition.texts)).any():
+        raise ValueError("features do not fit the templates")
+    return base, names
 
 
 def as_column(hashes: Hashes) -> np.ndarray:

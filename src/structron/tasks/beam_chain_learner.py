@@ -157,16 +157,11 @@ class BeamChainLearner(BeamTraining):
         base = BeamTraining.assemble(members)
         base.problem = first.model_problem
         keys = [extra.keys for extra in first.extras]
-        given = (
-            first.labels,
-            first.order,
-            first.templates,
-            base,
-            first.allowed,
-            first.dictionary,
-            keys,
-        )
-        return BeamChainModel(*given, Names.of([]), [])
+        given = (first.labels, first.order, first.templates, base, first.allowed, first.dictionary, keys)
+        return first.make_model(*given, Names.of([]), [])
+
+    def make_model(self, *given: Any) -> BeamChainModel:
+        return BeamChainModel(*given)
 
     def finish(self, model: Any) -> Any:
         """Write the names that a snapshot left for later."""

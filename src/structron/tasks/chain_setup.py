@@ -66,12 +66,12 @@ def make_extractor(
     source = labeler.templates
     if source == "default":  # the preset for these columns: richer where the file has more
         source = next(preset for column, preset in labeler.default_templates.items() if column in (*names, ""))
-    gazetteers = [_gazetteer(name, given) for name, given in (labeler.gazetteers or {}).items()]
+    gazetteers = [make_gazetteer(name, given) for name, given in (labeler.gazetteers or {}).items()]
     extractor = TemplateExtractor(names, label, load_templates(source), word, gazetteers, labeler.atoms)
     return chain(head, sentences), extractor
 
 
-def _gazetteer(name: str, given: Any) -> Gazetteer:
+def make_gazetteer(name: str, given: Any) -> Gazetteer:
     if isinstance(given, Gazetteer):
         return given
     return Gazetteer.from_files(name, [given] if isinstance(given, str | Path) else list(given))

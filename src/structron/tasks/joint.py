@@ -24,7 +24,6 @@ from structron.tasks.constraints import Neighbours, legal_transitions, make_dict
 from structron.tasks.joint_input import RARE, SEPARATOR, Guesser, JointTemplates, Roles, Sentence, first_columns
 from structron.tasks.joint_model import JointLearner, JointModel, Pairs
 from structron.tasks.labeler import split
-from structron.train import train
 
 Pair = tuple[str, str]
 
@@ -87,18 +86,6 @@ class JointTagger(Estimator):
 
     # -- training ------------------------------------------------------------------------------------------------
 
-    def fit(
-        self,
-        sentences: Iterable[Sentence],
-        dev: Iterable[Sentence] | None = None,
-        checkpoint: str | Path | None = None,
-        resume: bool = False,
-        progress: Progress | None = None,
-    ) -> "JointTagger":
-        """Learn from sentences whose tokens are rows with tag and chunk label; with `dev` its best pass is kept."""
-        self._guarded(lambda: self._train(sentences, dev, checkpoint, resume, progress))
-        return self
-
     def _train(
         self,
         sentences: Iterable[Sentence],
@@ -110,20 +97,7 @@ class JointTagger(Estimator):
         options = self._options(checkpoint, resume)
         learner = self.learner(sentences)
         score = None if dev is None else self._dev_score(dev)
-        progress = progress or Progress(show=self.verbose)
-        for note in self.notes_:
-            progress.note(note)
-        result = train(
-            learner if self.runs == 1 else Committee(learner, self.runs),
-            options,
-            score,
-            progress,
-            self._save_model,
-            self._load_model,
-        )
-        self.model_, self.history_, self.best_pass_ = result.model, result.history, result.best_pass
-        self.stopped_ = result.stopped
-        self.signature_ = self._signature()
+        self._learn(learner if self.runs == 1 else Committee(learner, self.runs), options, score, progress, self.notes_)
 
     def learner(
         self, sentences: Iterable[Sentence], alma: float | tuple[float, float, float] | None = None
@@ -138,7 +112,7 @@ class JointTagger(Estimator):
         word = self.roles_.inputs.index(self.word_)
         tags, chunks = zip(*(row[-1].split(SEPARATOR, 1) for row in flat), strict=True)
         self.guesser_ = Guesser.learn([row[word] for row in flat], tags, chunks, RARE)
-        lists = [chain_setup._gazetteer(name, files) for name, files in (self.gazetteers or {}).items()]
+        lists = [chain_setup.make_gazetteer(name, files) for name, files in (self.gazetteers or {}).items()]
         self.extractor_ = self._make_extractor(lists)
         prepared = self.extractor_.prepare(rows, labelled=True, what="training data")
         return self._make_learner(prepared, self.alma if alma is None else alma)

@@ -13,7 +13,6 @@ from structron.beam_training import BeamTraining
 from structron.errors import unknown
 from structron.features.extract import PreparedTemplates
 from structron.features.index import look_up, number_features
-from structron.features.names import Names
 from structron.problem import SearchProblem
 from structron.search.engine import make_inputs
 from structron.search.frontier import Anchored, Inputs
@@ -170,13 +169,5 @@ class JointLearner(BeamChainLearner):
         how = (search.beam, search.update, search.merge, average, anchored, search.check)
         BeamTraining.__init__(self, problem, inputs._replace(gold=gold, gold_ptr=starts), *how, alma=search.alma)
 
-    @staticmethod
-    def assemble(members: Sequence[BeamTraining]) -> Any:
-        """The model that the mean of the members' weights makes; its names are left for `finish`."""
-        first = members[0]
-        assert isinstance(first, JointLearner)
-        base = BeamTraining.assemble(members)
-        base.problem = first.model_problem
-        keys = [extra.keys for extra in first.extras]
-        given = (first.labels, first.order, first.templates, base, first.allowed, first.dictionary, keys)
-        return JointModel(*given, Names.of([]), [], pairs=first.pairs)
+    def make_model(self, *given: Any) -> JointModel:
+        return JointModel(*given, pairs=self.pairs)  # type: ignore[misc]

@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 
 from structron import modelfile
-from structron.beam_model import BeamModel
 from structron.errors import StructronError
-from structron.features.compose import VALUE_BITS
-from structron.features.names import Names
-from structron.tasks.chain_model import TENSORS, Dictionary, check_kinds
+from structron.tasks.beam_chain import constraints_of, extras_of, weights_of
 from structron.tasks.joint import JointTagger
 from structron.tasks.joint_input import Guesser, JointTemplates, Roles
 from structron.tasks.joint_model import JointModel, Pairs
@@ -68,19 +65,8 @@ def joint_of(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> JointTag
 
 def _model(tagger: JointTagger, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> JointModel:
     pairs = _pairs(header, tensors)
-    kinds = {name: TENSORS[name] for name in ("allowed", "words", "word_mask", "masks")}
-    check_kinds(tensors, kinds)
-    allowed, dictionary = tensors["allowed"], Dictionary(tensors["words"], tensors["word_mask"], tensors["masks"])
-    fits = (
-        allowed.shape == (len(pairs.chunks) + 1, len(pairs.chunks))
-        and allowed.any(axis=1).all()
-        and dictionary.masks.shape[1:] == (len(pairs.tags),)
-        and len(dictionary.masks) > 0
-        and dictionary.masks.any(axis=1).all()
-        and len(dictionary.mask) == len(dictionary.words)
-        and 0 <= dictionary.mask.min(initial=0) <= dictionary.mask.max(initial=0) < len(dictionary.masks)
-    )
-    if not fits or len(header["extra_name_heads"]) != len(tagger.extractor_.paired.templates):
+    allowed, dictionary = constraints_of(tensors, len(pairs.chunks), len(pairs.tags))
+    if len(header["extra_name_heads"]) != len(tagger.extractor_.paired.templates):
         raise ValueError("parts do not fit together")
     extra_keys, extra_names = extras_of(header, tensors)
     history = tagger.templates_.history
@@ -88,27 +74,9 @@ def _model(tagger: JointTagger, header: dict[str, Any], tensors: dict[str, np.nd
         problem = make_problem(pairs.tags, pairs.chunks, pairs.pairs, history, list(map(len, extra_keys)), allowed)
     except StructronError as error:
         raise ValueError(error) from None
-    base = BeamModel.from_tensors(problem, tensors)
-    names = Names.from_tensors(header["name_heads"], tensors)
-    if [len(names), *map(len, extra_names)] != [len(base.anchored_keys), *map(len, extra_keys)]:
-        raise ValueError("names do not fit the features")
-    template = (base.keys >> np.uint64(VALUE_BITS)).astype(np.int64)
-    if (template < 1).any() or (template > len(problem.composition.texts)).any():
-        raise ValueError("features do not fit the templates")
+    base, names = weights_of(problem, header, tensors, extra_keys, extra_names)
     given = (problem.actions, 1, history, base, allowed, dictionary, extra_keys, names, extra_names)
     return JointModel(*given, pairs=pairs)
-
-
-def extras_of(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> tuple[list[np.ndarray], list[Names]]:
-    """What the templates combine with the history: keys and names of each."""
-    keys, names = [], []
-    for c, heads in enumerate(header["extra_name_heads"]):
-        start = f"extra_{c}_"
-        part = {name.removeprefix(start): tensor for name, tensor in tensors.items() if name.startswith(start)}
-        check_kinds(part, {"keys": (np.uint64, 1)})
-        keys.append(part["keys"])
-        names.append(Names.from_tensors(heads, part))
-    return keys, names
 
 
 def _pairs(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Pairs:

@@ -22,7 +22,6 @@ from structron.tasks.beam_chain_learner import Search
 from structron.tasks.chain_learner import Start
 from structron.tasks.chain_model import ChainModel, Prepared
 from structron.tasks.chain_setup import WORD_COLUMNS, default_columns
-from structron.train import train
 
 PART = 1000
 """Sentences that a thread labels at a time."""
@@ -93,18 +92,6 @@ class ChainLabeler(Estimator):
 
     # -- training ------------------------------------------------------------------------------------------------
 
-    def fit(
-        self,
-        sentences: Sentences,
-        dev: Sentences | None = None,
-        checkpoint: str | Path | None = None,
-        resume: bool = False,
-        progress: Progress | None = None,
-    ) -> "ChainLabeler":
-        """Learn from labelled sentences; with `dev` the best pass on it is kept."""
-        self._guarded(lambda: self._train(sentences, dev, None, checkpoint, resume, progress))
-        return self
-
     def partial_fit(
         self,
         sentences: Sentences,
@@ -123,17 +110,17 @@ class ChainLabeler(Estimator):
             start = self.learner_.as_start()
         elif hasattr(self, "model_"):
             start = Start.of_model(self.model_)
-        self._guarded(lambda: self._train(sentences, dev, start, checkpoint, resume, progress))
+        self._guarded(lambda: self._train(sentences, dev, checkpoint, resume, progress, start))
         return self
 
     def _train(
         self,
         sentences: Sentences,
         dev: Sentences | None,
-        start: Start | BeamChainModel | None,
         checkpoint: str | Path | None,
         resume: bool,
         progress: Progress | None,
+        start: Start | BeamChainModel | None = None,
     ) -> None:
         chain_setup.check_parameters(self)
         options = self._options(checkpoint, resume)
@@ -143,9 +130,6 @@ class ChainLabeler(Estimator):
         if not len(prepared.label_ids):
             raise StructronError("training data: no sentences; expected at least one with words")
         learner = chain_setup.make_learner(self, prepared, start)
-        progress = progress or Progress(show=self.verbose)
-        for note in self.notes_:
-            progress.note(note)
         score = None
         if dev is not None:
             ready = self.extractor_.prepare(dev, labelled=True, what="dev data")
@@ -154,10 +138,8 @@ class ChainLabeler(Estimator):
             def score(model: Model) -> float:
                 return self._metric(gold, self._labels(model, ready))
 
-        result = train(learner, options, score, progress, self._save_model, self._load_model)
-        self.model_, self.history_, self.best_pass_ = result.model, result.history, result.best_pass
-        self.stopped_, self.learner_ = result.stopped, learner
-        self.signature_ = self._signature()
+        self._learn(learner, options, score, progress, self.notes_)
+        self.learner_ = learner
 
     def _make_extractor(self, sentences: Iterator[Sequence]) -> tuple[Iterator[Sequence], TemplateExtractor]:
         """An extractor for tokens like the first one, and the sentences again from the first on."""

@@ -36,7 +36,6 @@ from structron.tasks.parser_data import (
 from structron.tasks.parser_explain import Step, explain
 from structron.tasks.parser_input import EMPTY, ParserInput, Sentence, starts_of
 from structron.tasks.transitions import moves, oracle_all, seen_relations, trees_of
-from structron.train import train
 from structron.trees import unlift
 from structron.update.alma import make_alma, named
 from structron.update.violation import Rule
@@ -104,18 +103,6 @@ class Parser(Estimator):
 
     # -- training ------------------------------------------------------------------------------------------------
 
-    def fit(
-        self,
-        sentences: Iterable[Sentence],
-        dev: Iterable[Sentence] | None = None,
-        checkpoint: str | Path | None = None,
-        resume: bool = False,
-        progress: Progress | None = None,
-    ) -> "Parser":
-        """Learn from sentences whose tokens are rows with head and relation; with `dev` the best pass on it is kept."""
-        self._guarded(lambda: self._train(sentences, dev, checkpoint, resume, progress))
-        return self
-
     def _train(
         self,
         sentences: Iterable[Sentence],
@@ -138,13 +125,7 @@ class Parser(Estimator):
         self.lifted_, self.notes_ = found.lifted > 0 and self.labelled_, [found.note] if found.note else []
         learner = self._make_learner(found, templates)
         score = None if dev is None else self._dev_score([sentence for sentence in dev if len(sentence)])
-        progress = progress or Progress(show=self.verbose)
-        for note in self.notes_:
-            progress.note(note)
-        result = train(learner, options, score, progress, self._save_model, self._load_model)
-        self.model_, self.history_, self.best_pass_ = result.model, result.history, result.best_pass
-        self.stopped_ = result.stopped
-        self.signature_ = self._signature()
+        self._learn(learner, options, score, progress, self.notes_)
 
     def _check_parameters(self) -> None:
         if self.average not in AVERAGES:

@@ -15,12 +15,10 @@ from structron.features.extract import PreparedTemplates
 from structron.features.names import Names
 from structron.features.stretches import Shape, number_stretches, stretch_hashes, stretch_names
 from structron.search.engine import make_inputs
-from structron.search.frontier import Anchored
-from structron.search.scores import CLOCK
+from structron.search.frontier import Anchored, Inputs
 from structron.tasks.beam_chain import START
 from structron.tasks.beam_chain_learner import Search
 from structron.tasks.segment_problem import Segments, make_problem
-from structron.threads import for_each, stretches
 
 SHAPE = Shape(positions=3, whole=6)
 """What chunks best on the last tenth of the CoNLL-2000 training data."""
@@ -61,22 +59,14 @@ class SegmentModel:
         if margins or forced is not None:
             what = "margins" if margins else "forced labels"
             raise StructronError(f"segments: no {what}: chunks are labelled, not tokens; expected a chunker for that")
-        starts = prepared.starts
-        out, scores = np.zeros(int(starts[-1]), np.int64), np.zeros(len(starts) - 1, np.float32)
-        engine = self.base.engine(beam, merge)
 
-        def run(stretch: tuple[int, int]) -> None:
-            lo, hi = stretch
-            here = starts[lo : hi + 1] - starts[lo]
+        def look(lo: int, hi: int) -> tuple[Inputs, Anchored]:
+            here = prepared.starts[lo : hi + 1] - prepared.starts[lo]
             inputs = make_inputs(self.base.problem, np.zeros((int(here[-1]), 1), np.int64), here)
-            anchored = self.base.anchor(stretch_hashes(prepared, self.shape, lo, hi))
-            engine.room(inputs).memory.clock[CLOCK] += 1  # its tokens are not those of the stretch before
-            found, ptr, lengths, sums = engine.decode(inputs, self.base.sparse, anchored)
-            own = np.repeat(ptr[:-1] - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))
-            out[starts[lo] : starts[hi]] = self.segments.token_labels(found[own])
-            scores[lo:hi] = sums
+            return inputs, self.base.anchor(stretch_hashes(prepared, self.shape, lo, hi))
 
-        for_each(run, stretches(starts), jobs)
+        spell = self.segments.token_labels
+        out, scores = self.base.decode_tokens(prepared.starts, look, beam, merge, jobs, spell)
         return out, scores, np.zeros(0, np.float32)
 
     def heaviest(self, label: int, top: int) -> list[tuple[str, float]]:

@@ -4,7 +4,6 @@ rows ──extract──▶ base features ──stretches──▶ numbers ─�
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar
 
 from structron import schemes
@@ -12,7 +11,6 @@ from structron._version import __version__
 from structron.committee import Committee
 from structron.errors import StructronError, unknown
 from structron.features.extract import ComputedAtom, PreparedTemplates
-from structron.progress import Progress
 from structron.search import engine
 from structron.tasks.labeler import ChainLabeler, Sentences, spell
 from structron.tasks.segment_model import SegmentLearner, SegmentModel
@@ -73,19 +71,11 @@ class SegmentChunker(ChainLabeler):
 
     # -- training ------------------------------------------------------------------------------------------------
 
-    def _train(
-        self,
-        sentences: Sentences,
-        dev: Sentences | None,
-        start: Any,
-        checkpoint: str | Path | None,
-        resume: bool,
-        progress: Progress | None,
-    ) -> None:
+    def _train(self, *given: Any) -> None:
         self._check_average()
         if self.longest is not None and self.longest < 1:
             raise StructronError(f"longest: {self.longest}; expected at least 1, or None: as in the training data")
-        super()._train(sentences, dev, start, checkpoint, resume, progress)
+        super()._train(*given)
 
     def partial_fit(self, *given: Any, **options: Any) -> "SegmentChunker":
         """Not to be had: lengths and sequences of chunks are those of the first training data."""
