@@ -3,7 +3,7 @@
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from structron.errors import StructronError
@@ -134,6 +134,7 @@ def test_unlifting_undoes_lifting(tree):
 
 
 @given(trees())
+@example(([0, 1, 8, 7, 1, 1, 3, 1], ["a"] * 8))  # the head of a lifted word is lifted too, and comes down after it
 def test_words_of_distinct_relations_all_come_back(tree):
     heads, _ = tree
     relations = [f"r{word}" for word in range(len(heads))]

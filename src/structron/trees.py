@@ -143,7 +143,7 @@ def unlift(heads: Sequence[int], relations: Sequence[str] | None) -> tuple[list[
     A marked word goes to the first word below its present head, breadth first and from left to right, that has the
     relation noted; words higher in the tree go first. One thing is added to the paper's search: of the words with that
     relation those come first whose arc to the marked word would not be projective, since no other arc is ever lifted.
-    A word stays where it is when there is none. Whatever a parser has predicted, a tree stays a tree and keeps its
+    A word stays where it is when there is none, not even after others have come down. Whatever a parser has predicted, a tree stays a tree and keeps its
     root: no word goes below itself, and none comes to stand beside the root.
     """
     if relations is None or MARK not in "".join(relations):
@@ -156,10 +156,14 @@ def unlift(heads: Sequence[int], relations: Sequence[str] | None) -> tuple[list[
     top_down = [0]
     for word in top_down:
         top_down.extend(dependents[word])
-    for word in top_down:
-        _, mark, noted = parts[word]
-        target = _former_head(word, noted, given, dependents[above[word]], dependents, names) if mark else 0
-        if target:
+    waiting, before = [word for word in top_down if parts[word][1]], -1
+    while len(waiting) != before:  # a head may itself have to come down first
+        waiting, before, left = [], len(waiting), waiting
+        for word in left:
+            target = _former_head(word, parts[word][2], given, dependents[above[word]], dependents, names)
+            if not target:
+                waiting.append(word)
+                continue
             dependents[above[word]].remove(word)
             insort(dependents[target], word)
             above[word] = target
