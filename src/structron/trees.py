@@ -143,8 +143,8 @@ def unlift(heads: Sequence[int], relations: Sequence[str] | None) -> tuple[list[
     A marked word goes to the first word below its present head, breadth first and from left to right, that has the
     relation noted; words higher in the tree go first. One thing is added to the paper's search: of the words with that
     relation those come first whose arc to the marked word would not be projective, since no other arc is ever lifted.
-    A word stays where it is when there is none, not even after others have come down. Whatever a parser has predicted, a tree stays a tree and keeps its
-    root: no word goes below itself, and none comes to stand beside the root.
+    A word stays where it is when there is none, not even after others have come down. Whatever a parser has predicted,
+    a tree stays a tree and keeps its root: no word goes below itself, and none comes to stand beside the root.
     """
     if relations is None or MARK not in "".join(relations):
         return list(heads), None if relations is None else list(relations)
