@@ -468,6 +468,13 @@ def test_bad_template_names_its_line(refuses, toy, tmp_path):
     refuses("train", "chunker", *args, says=[f"{file}:2", "w(1)"])
 
 
+@pytest.mark.parametrize("alpha", ["0", "1.5", "-1", "nan", "much"])
+def test_margins_that_cannot_be(refuses, toy, tmp_path, alpha):
+    args = ["--train", toy / "train.conll", "--model", tmp_path / "m", "--alma", alpha]
+    refuses("train", "segments", *args, says=[f"--alma {alpha}", "above 0 and up to 1, or none"])
+    assert not (tmp_path / "m").exists()
+
+
 @pytest.mark.parametrize("task", ["entities", "graph-parser", "poet"])
 def test_tasks_that_do_not_exist(refuses, task):
     refuses("train", task, "--train", "t", "--model", "m", says=[repr(task), "tagger, chunker"])
