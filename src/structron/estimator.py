@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
+from structron._version import __version__
 from structron.errors import StructronError, unknown
 from structron.progress import Progress
 from structron.train import Learner, Options, train
@@ -14,6 +15,7 @@ AVERAGES = ("mean", "none")
 class Estimator:
     """Parameters stand in `__init__` under their own names; what was learned has a trailing underscore."""
 
+    task: ClassVar[str]
     passes: int
     seed: int
     shuffle: bool
@@ -67,6 +69,17 @@ class Estimator:
         self.model_, self.history_, self.best_pass_ = result.model, result.history, result.best_pass
         self.stopped_ = result.stopped
         self.signature_ = self._signature()
+
+    def save(self, path: str | Path) -> None:
+        """Write the model file, atomically."""
+        self._check_fitted()
+        self._save_model(self.model_, Path(path))
+
+    def _signed(self, rule: str, search: Any, runs: int, cutoff: int, features: int, size: str) -> str:
+        """What a score needs to be reproduced: how it was searched and learned, and what was found."""
+        parts = [f"structron {__version__}", self.task, f"update {rule}", f"search {search}", f"average {self.average}"]
+        parts += [f"passes {self.best_pass_}/{self.passes}", f"runs {runs}", f"cutoff {cutoff}", f"seed {self.seed}"]
+        return " | ".join([*parts, f"features {features}", size])
 
     def _guarded(self, train: Callable[[], None]) -> None:
         """Train; a training that fails leaves everything as it was."""

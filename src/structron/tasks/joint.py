@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from structron._version import __version__
 from structron.committee import Committee
 from structron.errors import StructronError
 from structron.estimator import Estimator
@@ -233,17 +232,9 @@ class JointTagger(Estimator):
     # -- files ---------------------------------------------------------------------------------------------------
 
     def _signature(self) -> str:
-        search = self._search()
-        parts = [f"structron {__version__}", self.task, f"update {search.rule}", f"search {search}"]
-        parts += [f"average {self.average}", f"passes {self.best_pass_}/{self.passes}", f"runs {self.runs}"]
-        features = len(self.model_.keys) + len(self.model_.block_keys)
-        parts += [f"cutoff {self.cutoff}", f"seed {self.seed}", f"features {features}"]
-        return " | ".join([*parts, f"pairs {len(self.model_.labels)}"])
-
-    def save(self, path: str | Path) -> None:
-        """Write the model file, atomically."""
-        self._check_fitted()
-        self._save_model(self.model_, Path(path))
+        search, model = self._search(), self.model_
+        features, pairs = len(model.keys) + len(model.block_keys), f"pairs {len(model.labels)}"
+        return self._signed(search.rule, search, self.runs, self.cutoff, features, pairs)
 
     def _save_model(self, model: JointModel, path: Path) -> None:
         from structron.tasks.joint_storage import save

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from structron._version import __version__
 from structron.errors import StructronError
 from structron.estimator import Estimator
 from structron.features.extract import ComputedAtom, TemplateExtractor
@@ -281,16 +280,8 @@ class ChainLabeler(Estimator):
         """What a score needs to be reproduced."""
         search = self._search()
         how = str(search) if isinstance(self.model_, BeamChainModel) else f"viterbi-{self.order}"
-        parts = [f"structron {__version__}", self.task, f"update {search.rule}", f"search {how}"]
-        parts += [f"average {self.average}", f"passes {self.best_pass_}/{self.passes}", f"runs {self._runs()}"]
-        features = len(self.model_.keys) + len(self.model_.block_keys)
-        parts += [f"cutoff {self.cutoff}", f"seed {self.seed}", f"features {features}"]
-        return " | ".join([*parts, f"labels {len(self.model_.labels)}"])
-
-    def save(self, path: str | Path) -> None:
-        """Write the model file, atomically."""
-        self._check_fitted()
-        self._save_model(self.model_, Path(path))
+        features, labels = len(self.model_.keys) + len(self.model_.block_keys), f"labels {len(self.model_.labels)}"
+        return self._signed(search.rule, how, self._runs(), self.cutoff, features, labels)
 
     def _save_model(self, model: Model, path: Path) -> None:
         from structron import modelfile

@@ -326,11 +326,6 @@ class Parser(Estimator):
         parts += [f"features {len(self.model_.keys)}", f"actions {len(self.problem_.actions)}"]
         return " | ".join(parts)
 
-    def save(self, path: str | Path) -> None:
-        """Write the model file, atomically."""
-        self._check_fitted()
-        self._save_model(self.model_, Path(path))
-
     def _save_model(self, model: BeamModel, path: Path) -> None:
         from structron.tasks.parser_storage import save
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from structron import schemes
-from structron._version import __version__
 from structron.committee import Committee
 from structron.errors import StructronError, unknown
 from structron.features.extract import ComputedAtom, PreparedTemplates
@@ -131,10 +130,8 @@ class SegmentChunker(ChainLabeler):
     def _signature(self) -> str:
         """What a score needs to be reproduced."""
         search, model = self._search(), self.model_
-        parts = [f"structron {__version__}", self.task, f"update {search.rule}", f"search {search}"]
-        parts += [f"average {self.average}", f"passes {self.best_pass_}/{self.passes}", f"runs {self.runs}"]
-        parts += [f"cutoff {self.cutoff}", f"seed {self.seed}", f"features {len(model.keys) + len(model.block_keys)}"]
-        return " | ".join([*parts, f"labels {len(model.segments.labels)}"])
+        features, labels = len(model.keys) + len(model.block_keys), f"labels {len(model.segments.labels)}"
+        return self._signed(search.rule, search, self.runs, self.cutoff, features, labels)
 
 
 def _no_chunks(labels: Iterable[str]) -> StructronError:
