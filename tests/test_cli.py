@@ -475,6 +475,11 @@ def test_margins_that_cannot_be(refuses, toy, tmp_path, alpha):
     assert not (tmp_path / "m").exists()
 
 
+def test_longest_is_for_segments(refuses, toy, tmp_path):
+    args = ["--train", toy / "train.conll", "--model", tmp_path / "m", "--longest", "4"]
+    refuses("train", "chunker", *args, says=["--longest: not an option of the chunker", "works with segments"])
+
+
 @pytest.mark.parametrize("task", ["entities", "graph-parser", "poet"])
 def test_tasks_that_do_not_exist(refuses, task):
     refuses("train", task, "--train", "t", "--model", "m", says=[repr(task), "tagger, chunker"])

@@ -178,6 +178,9 @@ def train(
     tag_dictionary: Annotated[
         int | None, typer.Option(metavar="N", min=0, help="Words seen N times get labels seen with them only.")
     ] = None,
+    longest: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Longest chunk, in words (segments); otherwise learned.")
+    ] = None,
     forbid: Annotated[
         list[str] | None, typer.Option(metavar='"A B"', help="Never let label B follow label A (repeatable).")
     ] = None,
