@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from problems import (
     CHAIN_1,
     CHAIN_2,
-    SlowLearner,
     begin_with,
     chain_problem,
     inputs_of,
@@ -20,6 +19,7 @@ from problems import (
     uneven_weights,
     weights_in,
 )
+from slow import SlowLearner
 from structron import Chunker, Parser, Tagger, load
 from structron.beam_training import BeamTraining
 from structron.data.toy_english import toy_english

@@ -13,7 +13,6 @@ from problems import (
     CHAIN_1,
     CHAIN_2,
     POOR,
-    SlowSearch,
     Space,
     chain_problem,
     inputs_of,
@@ -22,6 +21,7 @@ from problems import (
     random_corpus,
     random_weights,
 )
+from slow import SlowSearch
 from structron.beam_model import BeamModel
 from structron.errors import StructronError
 from structron.problem import SearchProblem

@@ -341,7 +341,7 @@ import json, sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
 import mine
-from problems import inputs_of, learn_pass
+from problems import (inputs_of, learn_pass)
 from structron.beam_training import LEARN, BeamTraining
 from structron.search.engine import DECODE
 

@@ -24,9 +24,7 @@ from problems import (
     uneven_weights,
     weights_in,
 )
-from problems import (
-    Space as Slow,
-)
+from problems import Space as Slow
 from structron import StructronError
 from structron.beam_training import BeamTraining
 from structron.problem import SearchProblem

@@ -13,8 +13,6 @@ from problems import (
     CHAIN_1,
     CHAIN_2,
     POOR,
-    SlowLearner,
-    SlowTrace,
     Space,
     begin_with,
     chain_problem,
@@ -25,11 +23,11 @@ from problems import (
     parser_problem,
     random_corpus,
     random_weights,
-    slow_rule,
     uneven_weights,
     weights_in,
     without_zeros,
 )
+from slow import SlowLearner, SlowTrace, slow_rule
 from structron import beam_training
 from structron.beam_training import BeamTraining
 from structron.errors import StructronError

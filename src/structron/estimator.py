@@ -1,5 +1,6 @@
 """What every estimator does the same way: training that fails leaves everything as it was, and files are atomic."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -12,7 +13,7 @@ from structron.train import Learner, Options, train
 AVERAGES = ("mean", "none")
 
 
-class Estimator:
+class Estimator(ABC):
     """Parameters stand in `__init__` under their own names; what was learned has a trailing underscore."""
 
     task: ClassVar[str]
@@ -28,18 +29,21 @@ class Estimator:
     stopped_: str
     signature_: str
 
+    @abstractmethod
     def _train(self, *given: Any) -> None:
         """Learn from what `fit` was given, in its order."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _save_model(self, model: Any, path: Path) -> None:
-        raise NotImplementedError
+        """Write the model file of a model, which need not be the final one."""
 
+    @abstractmethod
     def _load_model(self, path: Path) -> Any:
-        raise NotImplementedError
+        """Read the model of a file that `_save_model` wrote."""
 
+    @abstractmethod
     def _signature(self) -> str:
-        raise NotImplementedError
+        """What a score needs to be reproduced, in a line."""
 
     def fit(
         self,

@@ -84,8 +84,8 @@ def search(
     f_pred, f_action, f_begin, f_origin = f.pred, f.action, f.begin, f.origin
     f_gold, f_signature, f_list_start, f_list_size = f.gold, f.signature, f.list_start, f.list_size
     f_list_row, f_list_score, f_beam, f_atoms = f.list_row, f.list_score, f.beam, f.atoms
-    f_seen, f_seen_at, f_legal, f_heap_score = f.seen, f.seen_at, f.legal, f.heap_score
-    f_heap_order, f_heap, f_heap_gain, f_used = f.heap_order, f.heap, f.heap_gain, f.used
+    f_seen, f_seen_at, f_legal, rank = f.seen, f.seen_at, f.legal, f.heap_score
+    turn, heap, gains, f_used = f.heap_order, f.heap, f.heap_gain, f.used
     t_alive, t_best, t_gold, t_gold_row = trace.alive, trace.best, trace.gold, trace.gold_row
     t_right, t_top = trace.right, trace.top
     features, parts, moves, total = setting.features, setting.parts, setting.moves, memory.total
@@ -113,7 +113,7 @@ def search(
         gold_gain = 0.0
         if learning and step == gold_steps + 1 and legal(x, table, f_states, t_gold_row[step - 1], f_legal) != 0:
             return BAD_GOLD, step
-        room = min(k if k == 1 or not merge else 2 * k + 2, f_heap_score.shape[0])
+        room = min(k if k == 1 or not merge else 2 * k + 2, rank.shape[0])
         first_row, first_place = f_used[0], f_used[1]
         while True:
             # candidates: every legal action of every state in the beam; b = -1 is gold's own state, beside the beam
@@ -125,10 +125,8 @@ def search(
                     return BAD_ACTION, step
                 if number == 0 and b >= 0:
                     score = f_prefix[s] - penalty if learning and f_gold[s] == WHOLE else f_prefix[s]
-                    size = offer(
-                        f_heap_score, f_heap_order, f_heap_gain, f_heap, size, room, score, order, b, 0, FINISHED, 0.0
-                    )
-                    worst = f_heap_score[0]
+                    size = offer(rank, turn, gains, heap, size, room, score, order, b, 0, FINISHED, 0.0)
+                    worst = rank[0]
                     order += 1
                 if number < 1 and b >= 0:
                     continue
@@ -163,21 +161,8 @@ def search(
                         if action == correct and state_gold == WHOLE:
                             score -= penalty
                         if size < room or score > worst:
-                            size = offer(
-                                f_heap_score,
-                                f_heap_order,
-                                f_heap_gain,
-                                f_heap,
-                                size,
-                                room,
-                                score,
-                                order,
-                                b,
-                                0,
-                                action,
-                                gain,
-                            )
-                            worst = f_heap_score[0]
+                            size = offer(rank, turn, gains, heap, size, room, score, order, b, 0, action, gain)
+                            worst = rank[0]
                         order += 1
                     else:
                         if places == 0:
@@ -188,35 +173,22 @@ def search(
                             if action == correct and (state_gold & PART) != 0 and f_gold[p] == WHOLE:
                                 score -= penalty
                             if size < room or score > worst:
-                                size = offer(
-                                    f_heap_score,
-                                    f_heap_order,
-                                    f_heap_gain,
-                                    f_heap,
-                                    size,
-                                    room,
-                                    score,
-                                    order,
-                                    b,
-                                    place,
-                                    action,
-                                    gain,
-                                )
-                                worst = f_heap_score[0]
+                                size = offer(rank, turn, gains, heap, size, room, score, order, b, place, action, gain)
+                                worst = rank[0]
                             order += 1
             if size == 0 and learning and not t_alive[step - 1]:
                 return DONE, step - 1
             if size == 0:
                 return DEAD_END, step
             if active == 0 and step > gold_steps:
-                top = best_finished(f_heap_score, f_heap_order, f_heap, f_beam, now, size)
+                top = best_finished(rank, turn, heap, f_beam, now, size)
                 t_top[step - 1], t_best[step - 1] = top, f_prefix[top]
                 t_right[step - 1] = learning and f_gold[top] == WHOLE
                 if t_right[step - 1]:
                     t_best[step - 1] -= penalty
                 return DONE, step - 1
             # the k best inequivalent ones; c = -1 is gold's own next state
-            sort_best_first(f_heap_score, f_heap_order, f_heap_gain, f_heap, size)
+            sort_best_first(rank, turn, gains, heap, size)
             found = 0
             for c in range(-1 if with_gold else 0, size):
                 if found == k:
@@ -227,7 +199,7 @@ def search(
                     return MORE_LISTS, step
                 t, slot = f_used[0], there + found if c >= 0 else there + wide
                 if c >= 0:
-                    b, place, action, gain = (f_heap[c, 0], f_heap[c, 1], f_heap[c, 2], f_heap_gain[c])
+                    b, place, action, gain = (heap[c, 0], heap[c, 1], heap[c, 2], gains[c])
                     s = f_beam[now, b]
                 else:
                     b, action, gain, s = wide, correct, gold_gain, t_gold_row[step - 1]
@@ -298,9 +270,9 @@ def search(
                     f_seen[f_seen_at[j]] = 0
             if found == k or order == size:
                 break
-            if room == f_heap_score.shape[0]:
+            if room == rank.shape[0]:
                 return MORE_BEAM, step
-            room = min(4 * room, f_heap_score.shape[0])
+            room = min(4 * room, rank.shape[0])
             f_used[0], f_used[1] = first_row, first_place
         if not with_gold:
             t_gold_row[step], t_gold[step] = t_gold_row[step - 1], t_gold[step - 1]
