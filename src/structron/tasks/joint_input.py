@@ -34,6 +34,8 @@ COMMON = 10
 """Words seen no more often teach what the spelling of rare words says."""
 EVIDENCE = 3
 """So many words must share an ending for it to count."""
+REMEMBERED = 100_000
+"""New words whose guesses are kept; a text without end must not fill the memory."""
 LONGEST = 4
 """Letters of an ending."""
 SHARE = 0.1
@@ -233,7 +235,9 @@ class Guesser:
         found = self.known.get(word)
         if found is None:
             by_spelling = next((self.endings[end] for end in _endings(word) if end in self.endings), [""] * 3)
-            found = self.known[word] = [f"~{text}" for text in by_spelling]
+            found = [f"~{text}" for text in by_spelling]
+            if len(self.known) < len(self.words) + REMEMBERED:
+                self.known[word] = found
         return found
 
     def atoms(self, wanted: Sequence[str], place: int) -> dict[str, Callable[[Sequence, int], str]]:

@@ -114,10 +114,9 @@ class JointModel(BeamChainModel):
 
     def name_of(self, place: int) -> str:
         first = len(self.keys)
-        return self.names.take(np.array([place])).all()[0] if place < first else self.describe(self._key(place - first))
-
-    def _key(self, place: int) -> int:
-        return int(self.block_keys[place])
+        if place < first:
+            return self.names.take(np.array([place])).all()[0]
+        return self.describe(int(self.block_keys[place - first]))
 
     def describe(self, key: int) -> str:
         """The name of a feature of the history: `w[0]=dog,t[-1]=DT,c[-1]=B-NP`."""
