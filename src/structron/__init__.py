@@ -11,6 +11,7 @@ from structron.errors import StructronError
 
 if TYPE_CHECKING:
     from structron.beam_learner import BeamLearner
+    from structron.documents import Document
     from structron.problem import SearchProblem
     from structron.queue_learner import QueueLearner
     from structron.search.frontier import TAIL
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "Alphabet": "structron.tasks.parser_input",
     "BeamLearner": "structron.beam_learner",
+    "Document": "structron.documents",
     "QueueLearner": "structron.queue_learner",
     "SearchProblem": "structron.problem",
     "TAIL": "structron.search.frontier",
@@ -41,6 +43,7 @@ __all__ = [
     "Alphabet",
     "BeamLearner",
     "Chunker",
+    "Document",
     "JointTagger",
     "Parser",
     "QueueLearner",

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from structron.documents import Document, sentences_of
 from structron.errors import StructronError
 from structron.features.atoms import pack_types
 from structron.features.encode import (
@@ -83,8 +84,17 @@ def flatten(
 class PreparedTemplates:
     """Sentences whose strings have been looked at: gives hashes, and names for people."""
 
-    def __init__(self, batch: Batch, plain: TemplateSet, paired: TemplateSet, word: str, label: str | None = None):
+    def __init__(
+        self,
+        batch: Batch,
+        plain: TemplateSet,
+        paired: TemplateSet,
+        word: str,
+        label: str | None = None,
+        units: np.ndarray | None = None,
+    ):
         self.batch, self.plain, self.paired = batch, plain, paired
+        self.units = np.arange(len(batch.starts)) if units is None else units  # unit u: sentences units[u] … - 1
         self.label_types = batch.types[label] if label else []
         self.label_ids = batch.ids[label] if label else NO_IDS
         self.starts = batch.starts
@@ -167,13 +177,19 @@ class TemplateExtractor:
         return [parse_template(text) for text in texts]
 
     def prepare(self, sentences: Iterable[Sequence], labelled: bool = False, what: str = "data") -> PreparedTemplates:
-        """Look at the strings of the sentences, a stretch at a time; with `labelled` also at their label column."""
+        """Look at the strings of the sentences, a stretch at a time; with `labelled` also at their label column.
+
+        The sentences of a `Document` stay together: they are one unit.
+        """
         wanted = self.needed | ({self.label} if labelled else set())
         numbering = {name: Numbering(name) for name in wanted}
         lengths: list[int] = []
+        sizes: list[int] = []
         size = max(1, len(sentences)) if isinstance(sentences, Sequence) else STRETCH
         source = iter(sentences)
-        while stretch := list(islice(source, size)):
+        while items := list(islice(source, size)):
+            sizes.extend(len(item) if isinstance(item, Document) else 1 for item in items)
+            stretch = sentences_of(items)
             for name, texts in self._texts(stretch, wanted, what, len(lengths)).items():
                 numbering[name].add(texts)
             lengths.extend(map(len, stretch))
@@ -182,7 +198,8 @@ class TemplateExtractor:
         ids = {name: column.ids() for name, column in numbering.items()}
         types = {name: list(column.index) for name, column in numbering.items()}
         label = self.label if labelled else None
-        return PreparedTemplates(Batch(starts, ids, types), self.plain, self.paired, self.word, label)
+        units = np.cumsum([0, *sizes], dtype=np.int64)
+        return PreparedTemplates(Batch(starts, ids, types), self.plain, self.paired, self.word, label, units)
 
     def _texts(self, sentences: list[Sequence], wanted: set[str], what: str, before: int) -> dict[str, Sequence[str]]:
         """The wanted columns of some sentences, flat."""

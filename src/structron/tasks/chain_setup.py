@@ -9,6 +9,7 @@ import numpy as np
 
 from structron import committee
 from structron.beam_training import rule_of
+from structron.documents import sentences_of
 from structron.errors import StructronError, unknown
 from structron.features.extract import PreparedTemplates, TemplateExtractor, check_sentences, is_row
 from structron.features.gazetteer import Gazetteer
@@ -44,14 +45,16 @@ def make_extractor(
 ) -> tuple[Iterator[Sequence], TemplateExtractor]:
     """An extractor for tokens like the first one, and the sentences again from the first on."""
     head: list[Sequence] = []
-    for sentence in sentences:
-        head.append(sentence)
-        check_sentences([sentence], "training data", len(head) - 1)
-        if len(sentence):
+    first: Any = None
+    for item in sentences:
+        head.append(item)
+        found = sentences_of([item])
+        check_sentences(found, "training data", len(head) - 1)
+        first = next((sentence[0] for sentence in found if len(sentence)), None)
+        if first is not None:
             break
     else:
         raise StructronError("training data: no sentences; expected at least one with words")
-    first = head[-1][0]
     if not is_row(type(first)):
         raise StructronError(f"training data: a token is {first!r}; expected rows that end in the label")
     names = list(labeler.columns) if labeler.columns else default_columns(len(first))

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from structron.documents import Document, regroup, sentences_of
 from structron.errors import StructronError
 from structron.estimator import Estimator
 from structron.features.extract import ComputedAtom, TemplateExtractor
@@ -27,6 +28,7 @@ PART = 1000
 
 Model = ChainModel | BeamChainModel
 Sentences = Iterable[Sequence]
+"""Sentences, or Documents: sentences that are one sequence."""
 
 
 class ChainLabeler(Estimator):
@@ -125,14 +127,14 @@ class ChainLabeler(Estimator):
         options = self._options(checkpoint, resume)
         if start is None:
             sentences, self.extractor_ = self._make_extractor(iter(sentences))
-        prepared = self.extractor_.prepare(sentences, labelled=True, what="training data")
+        prepared = self._prepare(sentences, True, "training data")
         if not len(prepared.label_ids):
             raise StructronError("training data: no sentences; expected at least one with words")
         learner = chain_setup.make_learner(self, prepared, start)
         score = None
         if dev is not None:
-            ready = self.extractor_.prepare(dev, labelled=True, what="dev data")
-            gold = spell(ready.label_ids, ready.label_types, ready.starts)
+            ready = self._prepare(dev, True, "dev data")
+            gold = self._gold(ready)
 
             def score(model: Model) -> float:
                 return self._metric(gold, self._labels(model, ready))
@@ -143,6 +145,18 @@ class ChainLabeler(Estimator):
     def _make_extractor(self, sentences: Iterator[Sequence]) -> tuple[Iterator[Sequence], TemplateExtractor]:
         """An extractor for tokens like the first one, and the sentences again from the first on."""
         return chain_setup.make_extractor(self, sentences)
+
+    def _prepare(self, sentences: Sentences, labelled: bool = False, what: str = "data") -> Any:
+        """Look at the strings of sentences; a task may turn their labels into others that it learns better."""
+        return self.extractor_.prepare(sentences, labelled=labelled, what=what)
+
+    def _gold(self, prepared: Any) -> list[list[str]]:
+        """The labels that stand in prepared sentences, as the user writes them."""
+        return spell(prepared.label_ids, prepared.label_types, prepared.starts)
+
+    def _spell(self, out: np.ndarray, model: Model, prepared: Prepared) -> list[list[str]]:
+        """Label numbers as the user's labels, sentence by sentence."""
+        return spell(out, model.labels, prepared.starts)
 
     def _search(self) -> Search:
         """How to search, with what the defaults stand for."""
@@ -201,7 +215,7 @@ class ChainLabeler(Estimator):
 
     def _labels(self, model: Model, prepared: Prepared, jobs: int | None = None) -> list[list[str]]:
         out, _, _ = self._decode(model, prepared, self.jobs if jobs is None else jobs)
-        return spell(out, model.labels, prepared.starts)
+        return self._spell(out, model, prepared)
 
     def predict(
         self,
@@ -223,7 +237,12 @@ class ChainLabeler(Estimator):
         model = self._check_fitted()
         sentences = sentences if isinstance(sentences, list) else list(sentences)
         jobs = self.jobs if jobs is None else jobs
-        numbers = None if forced is None else chain_setup.known_labels(model.labels, sentences, forced)
+        if any(isinstance(item, Document) for item in sentences):
+            forced = None if forced is None else sentences_of(_as_documents(sentences, forced))
+            numbers = self._numbers(model, sentences_of(sentences), forced)
+            labels, sure = self._predict(model, sentences, numbers, jobs, margins)
+            return regroup(sentences, labels), regroup(sentences, sure) if margins else []
+        numbers = self._numbers(model, sentences, forced)
         if jobs <= 1 or len(sentences) <= PART:
             return self._predict(model, sentences, numbers, jobs, margins)
         places = range(0, len(sentences), PART)
@@ -239,23 +258,27 @@ class ChainLabeler(Estimator):
             raise
         return [x for labels, _ in every for x in labels], [x for _, sure in every for x in sure]
 
+    def _numbers(self, model: Model, sentences: list[Sequence], forced: Any) -> list[list[int]] | None:
+        return None if forced is None else chain_setup.known_labels(model.labels, sentences, forced)
+
     def _predict(
         self, model: Model, sentences: list[Sequence], forced: list[list[int]] | None, jobs: int, margins: bool
     ) -> tuple[list[list[str]], list[list[float]]]:
         """From strings to labels: strings under Python's lock, kernels outside of it, so that threads take turns."""
-        prepared = self.extractor_.prepare(sentences)
+        prepared = self._prepare(sentences)
         fixed = None if forced is None else np.array([y for labels in forced for y in labels], np.int64)
         out, _, sure = self._decode(model, prepared, jobs, fixed, margins)
-        return spell(out, model.labels, prepared.starts), split(sure, prepared.starts) if margins else []
+        return self._spell(out, model, prepared), split(sure, prepared.starts) if margins else []
 
-    def evaluate(self, sentences: Sentences, jobs: int | None = None, guess: list[list[str]] | None = None) -> Any:
+    def evaluate(self, sentences: Sentences, jobs: int | None = None, guess: list | None = None) -> Any:
         """All scores on labelled sentences, or of `guess` for them: `ChunkScores` or `AccuracyScores`."""
         from structron.evaluate import accuracy_scores, chunk_scores
 
         model = self._check_fitted()
-        prepared = self.extractor_.prepare(sentences, labelled=True)
-        gold = spell(prepared.label_ids, prepared.label_types, prepared.starts)
-        guess = guess or self._labels(model, prepared, jobs)
+        sentences = sentences if isinstance(sentences, list) else list(sentences)
+        prepared = self._prepare(sentences, True)
+        gold = self._gold(prepared)
+        guess = sentences_of(_as_documents(sentences, guess)) if guess else self._labels(model, prepared, jobs)
         if self.metric == "f1":
             return chunk_scores(gold, guess)
         known = dict(zip(prepared.word_types, (model.dictionary.find(prepared.word_types) >= 0).tolist(), strict=True))
@@ -293,6 +316,11 @@ class ChainLabeler(Estimator):
         from structron.tasks.storage import load
 
         return load(path, atoms=self.atoms).model_
+
+
+def _as_documents(items: Sequence, found: Sequence) -> list:
+    """What was found for documents, marked as such."""
+    return [Document(x) if isinstance(item, Document) else x for item, x in zip(items, found, strict=True)]
 
 
 def spell(out: np.ndarray, labels: list[str], starts: np.ndarray) -> list[list[str]]:
