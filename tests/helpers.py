@@ -108,13 +108,17 @@ def make_learner(
     average: str = "mean",
     start: Start | None = None,
     allowed: np.ndarray | None = None,
+    margin: float | None = None,
+    units: Sequence[int] | None = None,
 ) -> ChainLearner:
-    """A learner of examples that are given by their features."""
+    """A learner of examples that are given by their features; units: the bounds of documents of several examples."""
     prepared = PreparedExamples(examples, values, pairs)
+    if units is not None:
+        prepared.units = np.array(units)
     gold = np.array([labels.index(label) for x in examples for label in x.y], np.int64)
     everything = np.ones((len(labels) + 1, len(labels)), bool) if allowed is None else allowed
     dictionary = make_dictionary(prepared, gold, len(labels), 0)
-    args = (list(labels), order, everything, everything, dictionary, cutoff, average, start)
+    args = (list(labels), order, everything, everything, dictionary, cutoff, average, start, margin)
     return ChainLearner(prepared, gold, *args)
 
 

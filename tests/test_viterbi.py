@@ -132,7 +132,9 @@ def test_skipping_never_changes_a_result(problem, spread, strength, whole):
     free.hi[:], free.lo[:] = np.inf, -np.inf
     free.up[:], free.down[:] = np.inf, -np.inf
     for s, n in enumerate(problem["lengths"]):
-        assert search(chains, weights, order, s, labels, work) == search(chains, weights, order, s, labels, free)
+        assert search(chains, weights, order, s, labels, work, 0.0) == search(
+            chains, weights, order, s, labels, free, 0.0
+        )
         assert work.z[:n].tolist() == free.z[:n].tolist()
 
 
@@ -146,9 +148,9 @@ def test_skipping_does_happen(order, bound):
         load_transitions(weights, 4, work)
         if order == 2:
             load_trigrams(weights, 4, work)
-        right = search(chains, weights, order, 0, 4, work)
+        right = search(chains, weights, order, 0, 4, work, 0.0)
         getattr(work, bound)[:] -= {"hi": 4, "up": 30}[bound]
-        wrong += search(chains, weights, order, 0, 4, work) != right
+        wrong += search(chains, weights, order, 0, 4, work, 0.0) != right
     assert wrong > 10
 
 
@@ -223,5 +225,7 @@ def test_skipping_on_real_weights(order, average, corpora):
     free.hi[:], free.lo[:] = np.inf, -np.inf
     free.up[:], free.down[:] = np.inf, -np.inf
     for s, sentence in enumerate(rows):
-        assert search(chains, weights, order, s, labels, work) == search(chains, weights, order, s, labels, free)
+        assert search(chains, weights, order, s, labels, work, 0.0) == search(
+            chains, weights, order, s, labels, free, 0.0
+        )
         assert work.z[: len(sentence)].tolist() == free.z[: len(sentence)].tolist()

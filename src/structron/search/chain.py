@@ -244,3 +244,20 @@ def edges_at(chains, weights, token, t1, edge):
             if row >= 0:
                 for y in range(edge.shape[1]):
                     edge[p, y] += w[row, y]
+
+
+@compiled
+def edges_into(chains, weights, token, y, t1, column):
+    """column[p] = T1(p, y) plus the token's paired features, for every previous label: one column of `edges_at`."""
+    w, block_rows = weights.w, weights.block_rows
+    for p in range(column.shape[0]):
+        column[p] = t1[p, y]
+    if chains.pair_ptr.shape[0] == 0:
+        return
+    for k in range(chains.pair_ptr[token], chains.pair_ptr[token + 1]):
+        block = weights.block_of[chains.pair_numbers[k]]
+        if block >= 0:
+            for p in range(column.shape[0]):
+                row = block_rows[block, p]
+                if row >= 0:
+                    column[p] += w[row, y]

@@ -73,7 +73,7 @@ def decode_with_margins(chains, weights, order, lo, hi, labels, work, out, score
     for s in range(lo, hi):
         start = chains.starts[s]
         n = chains.starts[s + 1] - start
-        scores[s] = search(chains, weights, order, s, labels, work, True)
+        scores[s] = search(chains, weights, order, s, labels, work, np.inf)
         for i in range(n):
             out[start + i] = work.z[i]
         if order == 2:

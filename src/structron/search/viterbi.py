@@ -13,7 +13,7 @@ Kernels index whole matrices instead of taking row views: a view costs a referen
 import numpy as np
 
 from structron.kernels import compiled, inlined
-from structron.search.chain import edges_at, load_limits, load_transitions, load_trigrams, score_nodes
+from structron.search.chain import edges_at, edges_into, load_limits, load_transitions, load_trigrams, score_nodes
 
 LOWEST = np.float32(-3e38)
 SLACK = np.float32(1e-3)
@@ -119,6 +119,17 @@ def back1_limited(alpha, i, j, first, before, cost):
 
 
 @compiled
+def best_before(alpha, row, column, labels):
+    """The first label with the best way on into the label that the column of transitions belongs to."""
+    best, top = 0, alpha[row, 0] + column[1]
+    for p in range(1, labels):
+        score = alpha[row, p] + column[p + 1]
+        if score > top:
+            best, top = p, score
+    return best
+
+
+@compiled
 def viterbi1(node, n, labels, work):
     """The best labels of one sentence, in work.z, and their score. alpha[i, y]: best prefix that ends in y."""
     alpha, t1, keep, kept, z = work.alpha, work.t1, work.keep, work.kept, work.z
@@ -145,6 +156,7 @@ def viterbi1_whole(chains, weights, start, node, n, labels, work):
     """The same without skipping: every token may have transitions of its own, from features paired with the previous
     label, and masks may leave no legal way, so that the least illegal one has to be found."""
     alpha, t1, edge, keep, kept, z = work.alpha, work.t1, work.edge, work.keep, work.kept, work.z
+    column = np.empty(labels + 1, t1.dtype)
     edges_at(chains, weights, start, t1, edge)
     start_token(alpha, node, edge, 0)
     total = 0.0
@@ -156,8 +168,8 @@ def viterbi1_whole(chains, weights, start, node, n, labels, work):
             total += set_back1(alpha, i, labels)
     z[n - 1] = best_of(alpha, n - 1, labels)
     for i in range(n - 1, 0, -1):
-        edges_at(chains, weights, start + i, t1, edge)
-        z[i - 1] = back1(alpha, i, edge, z[i], keep, kept)
+        edges_into(chains, weights, start + i, z[i], t1, column)
+        z[i - 1] = best_before(alpha, i - 1, column, labels)
     return total + alpha[n - 1, z[n - 1]]
 
 
@@ -170,8 +182,8 @@ def keep_all(i, labels, keep, kept):
 
 
 @compiled
-def keep_live(alpha, rows, i, labels, up, down, top, keep, kept):
-    """keep[i, :kept[i]] = the labels of token i that can still be on the best path.
+def keep_live(alpha, rows, i, labels, up, down, top, keep, kept, slack):
+    """keep[i, :kept[i]] = the labels of token i that can still be on the best path, or on one worse by up to slack.
 
     up and down bound what a label adds to the rest of the sentence through transitions. A label goes when its best
     prefix plus the most it can add stays below another's plus the least, with room for rounding: the same
@@ -190,7 +202,7 @@ def keep_live(alpha, rows, i, labels, up, down, top, keep, kept):
     count = 0
     for y in range(labels):
         keep[i, count] = y
-        count += top[y] + up[y] >= sure - SLACK * (abs(sure) + abs(top[y]) + 1)
+        count += top[y] + up[y] >= sure - slack - SLACK * (abs(sure) + abs(top[y]) + 1)
     kept[i] = count
 
 
@@ -294,14 +306,14 @@ def back2(alpha, i, labels, w, p, y, keep, kept):
 
 
 @compiled
-def viterbi2(chains, weights, start, node, n, labels, work, whole):
+def viterbi2(chains, weights, start, node, n, labels, work, slack):
     """The same at order 2. alpha[i * L + p, y]: best prefix that ends in p, y (token 0: row 0, no p).
 
-    With `whole`, alpha is filled for every pair of labels, not only for those that can be on the best path.
+    alpha is filled for the pairs of labels that can be on a path within `slack` of the best (inf: for every pair).
     """
     alpha, t1, edge, keep, kept, z, w = work.alpha, work.t1, work.edge, work.keep, work.kept, work.z, weights.w
     contexts = labels + 1
-    whole = whole or chains.pair_ptr.shape[0] > 0 or chains.mask_of.shape[0] > 0 or work.limited[0] > 0
+    whole = slack == np.inf or chains.pair_ptr.shape[0] > 0 or chains.mask_of.shape[0] > 0 or work.limited[0] > 0
     total = 0.0
     for i in range(n):
         edges_at(chains, weights, start + i, t1, edge)
@@ -325,7 +337,7 @@ def viterbi2(chains, weights, start, node, n, labels, work, whole):
         if whole:
             keep_all(i, labels, keep, kept)
         else:
-            keep_live(alpha, kept[i - 1] if i > 0 else 1, i, labels, work.up, work.down, work.top, keep, kept)
+            keep_live(alpha, kept[i - 1] if i > 0 else 1, i, labels, work.up, work.down, work.top, keep, kept, slack)
     if n == 1:
         z[0] = best_of(alpha, 0, labels)
         return total + alpha[0, z[0]]
@@ -336,16 +348,19 @@ def viterbi2(chains, weights, start, node, n, labels, work, whole):
 
 
 @compiled
-def search(chains, weights, order, s, labels, work, whole=False):
-    """Score and decode sentence s; the caller has loaded the transitions."""
+def search(chains, weights, order, s, labels, work, slack):
+    """Score and decode sentence s; the caller has loaded the transitions.
+
+    alpha is then right for whatever lies on a labelling whose score is within `slack` of the best.
+    """
     start = chains.starts[s]
     n = chains.starts[s + 1] - start
     if n == 0:
         return 0.0
     score_nodes(chains, weights, start, n, work.node)
     if order == 2:
-        return viterbi2(chains, weights, start, work.node, n, labels, work, whole)
-    if whole or chains.pair_ptr.shape[0] > 0 or chains.mask_of.shape[0] > 0:
+        return viterbi2(chains, weights, start, work.node, n, labels, work, slack)
+    if slack == np.inf or chains.pair_ptr.shape[0] > 0 or chains.mask_of.shape[0] > 0:
         return viterbi1_whole(chains, weights, start, work.node, n, labels, work)
     return viterbi1(work.node, n, labels, work)
 
@@ -358,7 +373,7 @@ def decode(chains, weights, order, lo, hi, labels, work, out, scores):
     if order == 2:
         load_trigrams(weights, labels, work)
     for s in range(lo, hi):
-        scores[s] = search(chains, weights, order, s, labels, work)
+        scores[s] = search(chains, weights, order, s, labels, work, 0.0)
         start = chains.starts[s]
         for i in range(chains.starts[s + 1] - start):
             out[start + i] = work.z[i]

@@ -20,7 +20,8 @@ from structron.search.chain import FORBIDDEN, Chains, Weights, make_work
 from structron.tasks.ballots import Ballots
 from structron.tasks.chain_model import NO_INTS, NO_NUMBERS, ChainModel, Dictionary, Prepared, fixed_rows
 from structron.tasks.snapshot import LazyNames, assemble
-from structron.update.perceptron import TIME, TOKENS, UPDATES, WRONG_TOKENS, learn
+from structron.update.margin import learn_with_margin
+from structron.update.perceptron import NEAR, STATS, TIME, TOKENS, UPDATES, WRONG_TOKENS, learn
 
 CALL_TOKENS = 50_000
 """Tokens learned from in one compiled call; between calls Python shows progress and hears Ctrl-C."""
@@ -64,7 +65,11 @@ class ChainLearner:
         cutoff: int = 0,
         average: str = "mean",
         start: Start | None = None,
+        margin: float | None = None,
     ):
+        """margin: C of Kazama & Torisawa's margin perceptron (update/margin.py); None: Collins' perceptron."""
+        self.margin = margin
+        self.units = getattr(prepared, "units", np.arange(len(prepared.starts)))
         self.prepared, self.gold, self.labels, self.order = prepared, gold, labels, order
         self.allowed, self.dictionary, self.average, self.start = allowed, dictionary, average, start
         self.plain = number_features(prepared.hashes, prepared.starts, cutoff, start.keys if start else None)
@@ -92,6 +97,7 @@ class ChainLearner:
         self.masks[:, :count][~dictionary.masks] = FORBIDDEN
         longest = int(np.diff(prepared.starts).max(initial=1))
         self.work = make_work(longest, count, stride, order)
+        self.found = np.zeros(int(self.sizes.max(initial=1)), np.int64)
 
     def _start_weights(self) -> None:
         """Weights before the first example: none, or those that training goes on from."""
@@ -100,7 +106,7 @@ class ChainLearner:
         self.row_of = np.full(len(self.plain.keys), -1, np.int32)
         self.block_of = np.full(len(self.pairs.keys), -1, np.int32)
         self.block_rows = np.full((256 if has_pairs else 0, count + 1), -1, np.int32)
-        self.stats = np.zeros(4, np.int64)
+        self.stats = np.zeros(STATS, np.int64)
         if self.start is not None:
             self._load_start(self.start)
         self.ballots = Ballots(self.rows) if self.average == "voted" else None
@@ -113,7 +119,12 @@ class ChainLearner:
 
     @property
     def examples(self) -> int:
-        return len(self.prepared.starts) - 1
+        return len(self.units) - 1
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """int64[examples]: the tokens of each."""
+        return np.diff(self.prepared.starts[self.units])
 
     def _load_start(self, start: Start) -> None:
         """Copy an older model's rows to where they belong among the present labels and contexts."""
@@ -150,33 +161,37 @@ class ChainLearner:
         return Weights(rows.w, rows.u, self.row_of, self.block_of, self.block_rows, rows.size, self.penalty, self.masks)
 
     def is_cold(self) -> bool:
-        return is_cold(learn)
+        return is_cold(learn if self.margin is None else learn_with_margin)
 
     def warm_up(self) -> None:
         """Load or compile the kernels, so that the time of a pass is that of a pass."""
-        args = (self.order, np.zeros(0, np.int64), 0, 0, len(self.labels), self.work, self.stats)
-        learn(self.chains, self.gold, self.weights(), *args)
+        self._call(np.zeros(0, np.int64), 0, 0)
+
+    def _call(self, sequence: np.ndarray, lo: int, hi: int) -> int:
+        """Learn from the examples sequence[lo:hi]; returns the place where it had to stop for want of rows."""
+        data = (self.chains, self.units, self.gold, self.weights(), self.order, sequence, lo, hi)
+        room = (len(self.labels), self.work, self.found, self.stats)
+        return learn(*data, *room) if self.margin is None else learn_with_margin(*data, *room, float(self.margin))
 
     def begin_pass(self) -> None:
         self.stats[UPDATES:] = 0
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
-        """Learn from some sentences of the sequence from place lo on; returns the place to go on from."""
+        """Learn from some examples of the sequence from place lo on; returns the place to go on from."""
         hi = lo + 1
         if self.ballots is None:
-            tokens = np.cumsum(np.diff(self.prepared.starts)[sequence[lo : lo + CALL_TOKENS]])
+            tokens = np.cumsum(self.sizes[sequence[lo : lo + CALL_TOKENS]])
             hi = lo + max(1, int(np.searchsorted(tokens, CALL_TOKENS, "right")))
-        args = (self.order, sequence, lo, hi, len(self.labels), self.work, self.stats)
-        done = learn(self.chains, self.gold, self.weights(), *args)
+        done = self._call(sequence, lo, hi)
         if done == lo:
             self._grow(int(sequence[lo]))
         elif self.ballots is not None:
             self.ballots.cast(self.rows)
         return done
 
-    def _grow(self, s: int) -> None:
-        """Make room for all that one sentence can touch, and for many more."""
-        start, stop = self.chains.starts[s], self.chains.starts[s + 1]
+    def _grow(self, example: int) -> None:
+        """Make room for all that one example can touch, and for many more."""
+        start, stop = self.chains.starts[self.units[example]], self.chains.starts[self.units[example + 1]]
         pairs = 0
         if len(self.chains.pair_ptr):
             pairs = int(self.chains.pair_ptr[stop] - self.chains.pair_ptr[start])
@@ -191,19 +206,20 @@ class ChainLearner:
         return self.rows.w[: int(self.rows.size[0])]
 
     def counts(self) -> dict[str, int]:
-        """This pass's figures for the progress line and the log."""
-        return {
-            "updates": int(self.stats[UPDATES]),
-            "wrong_tokens": int(self.stats[WRONG_TOKENS]),
-            "tokens": int(self.stats[TOKENS]),
-        }
+        """This pass's figures for the progress line and the log; near: right, but not by the margin."""
+        places = {"updates": UPDATES, "wrong_tokens": WRONG_TOKENS, "tokens": TOKENS}
+        if self.margin is not None:
+            places["near"] = NEAR
+        return {name: int(self.stats[place]) for name, place in places.items()}
 
     def fingerprint(self) -> str:
         """Tells whether a checkpoint was made from the same data and options."""
         start = self.start
-        digest = hashlib.sha256(f"{self.labels} {self.order} {self.average} {start.time if start else 0}".encode())
+        how = f"{self.labels} {self.order} {self.average} {start.time if start else 0} {self.margin}"
+        digest = hashlib.sha256(how.encode())
         for array in (
             self.gold,
+            self.units,
             self.prepared.starts,
             *(self.plain.ptr, self.plain.numbers, self.plain.values, self.plain.keys),
             *(self.pairs.ptr, self.pairs.numbers, self.pairs.keys),
@@ -230,7 +246,8 @@ class ChainLearner:
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state that `state` gave for the same data and options."""
-        if len(state["row_of"]) != len(self.row_of) or state["w"].shape[1:] != (self.rows.stride,):
+        fits = len(state["row_of"]) == len(self.row_of) and len(state["stats"]) == len(self.stats)
+        if not fits or state["w"].shape[1:] != (self.rows.stride,):
             raise StructronError(
                 "the checkpoint was made from other data or options; remove it or train without --resume"
             )

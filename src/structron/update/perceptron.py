@@ -14,8 +14,9 @@ from structron.kernels import compiled
 from structron.search.chain import load_limits, load_reach, load_transitions, load_trigrams, row_bounds
 from structron.search.viterbi import search
 
-TIME, UPDATES, WRONG_TOKENS, TOKENS = range(4)
-"""Places in the `stats` array: examples so far (over all passes), and this pass's counts."""
+TIME, UPDATES, WRONG_TOKENS, TOKENS, NEAR, STATS = range(6)
+"""Places in the `stats` array: examples so far (over all passes), and this pass's counts. NEAR: updates of examples
+that are right, but not by the margin (update/margin.py)."""
 
 
 @compiled
@@ -88,38 +89,78 @@ def add_difference(chains, weights, order, start, n, y, z, amount, time, labels,
 
 
 @compiled
-def learn(chains, gold, weights, order, sequence, lo, hi, labels, work, stats):
-    """One stretch of a pass: sentences sequence[lo:hi]. Stops early, and says where, when rows may run out."""
+def load_all(weights, order, labels, work):
+    """What a search knows of the transitions, before the first example."""
     load_limits(weights, labels, work)
     load_transitions(weights, labels, work)
     if order == 2:
         load_trigrams(weights, labels, work)
-    paired = chains.pair_ptr.shape[0] > 0
-    for k in range(lo, hi):
-        s = sequence[k]
+
+
+@compiled
+def load_changed(weights, order, labels, work):
+    """The same after an update; `add_difference` has seen to the trigrams."""
+    load_transitions(weights, labels, work)
+    if order == 2:
+        load_reach(labels, work)
+
+
+@compiled
+def has_room(chains, weights, start, stop):
+    """Whether all rows exist that an update of the tokens start … stop-1 may need."""
+    rows = chains.ptr[stop] - chains.ptr[start]
+    if chains.pair_ptr.shape[0] > 0:
+        pairs = chains.pair_ptr[stop] - chains.pair_ptr[start]
+        rows += 2 * pairs
+        if weights.size[1] + pairs > weights.block_rows.shape[0]:
+            return False
+    return weights.size[0] + rows <= weights.w.shape[0]
+
+
+@compiled
+def count_wrong(gold, start, n, z):
+    wrong = 0
+    for i in range(n):
+        wrong += gold[start + i] != z[i]
+    return wrong
+
+
+@compiled
+def correct(chains, gold, weights, order, first, last, z, labels, work, time):
+    """w += Φ(x, y) - Φ(x, z) for the sentences first … last-1 of an example; z: the labels of all their tokens."""
+    origin = chains.starts[first]
+    for s in range(first, last):
         start, stop = chains.starts[s], chains.starts[s + 1]
-        n = stop - start
-        rows = chains.ptr[stop] - chains.ptr[start]
-        if paired:
-            pairs = chains.pair_ptr[stop] - chains.pair_ptr[start]
-            rows += 2 * pairs
-            if weights.size[1] + pairs > weights.block_rows.shape[0]:
-                return k
-        if weights.size[0] + rows > weights.w.shape[0]:
+        found = z[start - origin : stop - origin]
+        if count_wrong(gold, start, stop - start, found) > 0:
+            y = gold[start:stop]
+            add_difference(chains, weights, order, start, stop - start, y, found, 1.0, time, labels, work)
+    load_changed(weights, order, labels, work)
+
+
+@compiled
+def learn(chains, units, gold, weights, order, sequence, lo, hi, labels, work, z, stats):
+    """One stretch of a pass: examples sequence[lo:hi]. Stops early, and says where, when rows may run out.
+
+    An example is a sentence, or a document of several: sentences units[e] … units[e+1]-1. z: room for its labels.
+    """
+    load_all(weights, order, labels, work)
+    for k in range(lo, hi):
+        first, last = units[sequence[k]], units[sequence[k] + 1]
+        origin, end = chains.starts[first], chains.starts[last]
+        if not has_room(chains, weights, origin, end):
             return k
-        y = gold[start:stop]
-        search(chains, weights, order, s, labels, work)
-        z = work.z
         wrong = 0
-        for i in range(n):
-            wrong += y[i] != z[i]
+        for s in range(first, last):
+            start, n = chains.starts[s], chains.starts[s + 1] - chains.starts[s]
+            search(chains, weights, order, s, labels, work, 0.0)
+            wrong += count_wrong(gold, start, n, work.z)
+            for i in range(n):
+                z[start - origin + i] = work.z[i]
         stats[TIME] += 1
-        stats[TOKENS] += n
+        stats[TOKENS] += end - origin
         if wrong > 0:
-            add_difference(chains, weights, order, start, n, y, z, 1.0, stats[TIME], labels, work)
-            load_transitions(weights, labels, work)
-            if order == 2:
-                load_reach(labels, work)
+            correct(chains, gold, weights, order, first, last, z, labels, work, stats[TIME])
             stats[UPDATES] += 1
             stats[WRONG_TOKENS] += wrong
     return hi

@@ -1,0 +1,67 @@
+"""The perceptron with a margin: Kazama & Torisawa (2007), Algorithm 3.1.
+
+    until no more updates:
+        for i = 1 … L:
+            y' = argmax_y w·Φ(x_i, y),   y'' = 2nd-best_y w·Φ(x_i, y)
+            if y' ≠ y_i:                                    w = w + Φ(x_i, y_i) - Φ(x_i, y')
+            else if w·Φ(x_i, y_i) - w·Φ(x_i, y'') ≤ C:      w = w + Φ(x_i, y_i) - Φ(x_i, y'')
+
+On separable data there are at most (2C + R²)/δ² updates, and the margin then is at least δ·C/(2C + R²).
+
+The sentences of a document are independent chains: the second best labelling of the document changes one of them, the
+one whose second best is nearest to its best.
+"""
+
+import numpy as np
+
+from structron.kernels import compiled
+from structron.search.kbest import second_best
+from structron.search.viterbi import search
+from structron.update.perceptron import (
+    NEAR,
+    TIME,
+    TOKENS,
+    UPDATES,
+    WRONG_TOKENS,
+    correct,
+    count_wrong,
+    has_room,
+    load_all,
+)
+
+
+@compiled
+def learn_with_margin(chains, units, gold, weights, order, sequence, lo, hi, labels, work, z, stats, margin):
+    """One stretch of a pass, as `perceptron.learn`; margin: C."""
+    load_all(weights, order, labels, work)
+    near = np.empty_like(work.z)
+    for k in range(lo, hi):
+        first, last = units[sequence[k]], units[sequence[k] + 1]
+        origin, end = chains.starts[first], chains.starts[last]
+        if not has_room(chains, weights, origin, end):
+            return k
+        wrong, least, nearest, size = 0, np.inf, 0, 0
+        for s in range(first, last):
+            start, n = chains.starts[s], chains.starts[s + 1] - chains.starts[s]
+            search(chains, weights, order, s, labels, work, margin)
+            wrong += count_wrong(gold, start, n, work.z)
+            for i in range(n):
+                z[start - origin + i] = work.z[i]
+            if wrong == 0 and n > 0:
+                loss = second_best(chains, weights, order, start, n, labels, work)
+                if loss < least:
+                    least = loss
+                    for i in range(n):
+                        near[i] = work.z[i]
+                    nearest, size = start - origin, n
+        stats[TIME] += 1
+        stats[TOKENS] += end - origin
+        if wrong == 0 and least <= margin:
+            for i in range(size):
+                z[nearest + i] = near[i]
+        if wrong > 0 or least <= margin:
+            correct(chains, gold, weights, order, first, last, z, labels, work, stats[TIME])
+            stats[UPDATES] += 1
+            stats[WRONG_TOKENS] += wrong
+            stats[NEAR] += wrong == 0
+    return hi
