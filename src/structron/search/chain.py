@@ -261,3 +261,41 @@ def edges_into(chains, weights, token, y, t1, column):
                 row = block_rows[block, p]
                 if row >= 0:
                     column[p] += w[row, y]
+
+
+@compiled
+def score_token(chains, weights, order, token, i, y, labels):
+    """What token i of a sentence adds to the score of its labels y, constraints left out."""
+    w = weights.w
+    p = y[i - 1] + 1 if i > 0 else 0
+    total = np.float64(w[p, y[i]])
+    for k in range(chains.ptr[token], chains.ptr[token + 1]):
+        row = weights.row_of[chains.numbers[k]]
+        if row >= 0:
+            total += w[row, y[i]] * (chains.values[k] if chains.values.shape[0] > 0 else 1.0)
+    if chains.pair_ptr.shape[0] > 0:
+        for k in range(chains.pair_ptr[token], chains.pair_ptr[token + 1]):
+            block = weights.block_of[chains.pair_numbers[k]]
+            row = weights.block_rows[block, p] if block >= 0 else -1
+            if row >= 0:
+                total += w[row, y[i]]
+    if order == 2:
+        total += w[labels + 1 + (y[i - 2] + 1 if i > 1 else 0) * (labels + 1) + p, y[i]]
+    return total
+
+
+@compiled
+def score_difference(chains, weights, order, lo, hi, y, z, labels):
+    """w·Φ(x, y) - w·Φ(x, z) for the document of sentences lo … hi-1, from the tokens where they differ."""
+    total, origin = 0.0, chains.starts[lo]
+    for s in range(lo, hi):
+        start, n = chains.starts[s], chains.starts[s + 1] - chains.starts[s]
+        here, there = y[start - origin : start - origin + n], z[start - origin : start - origin + n]
+        for i in range(n):
+            differs = False
+            for j in range(max(i - order, 0), i + 1):
+                differs = differs or here[j] != there[j]
+            if differs:
+                total += score_token(chains, weights, order, start + i, i, here, labels)
+                total -= score_token(chains, weights, order, start + i, i, there, labels)
+    return total

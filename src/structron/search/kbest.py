@@ -1,7 +1,7 @@
 """A* n-best: the labellings of a sentence or document in the order of their scores (Soong & Huang 1991).
 
-Viterbi's alpha, the best prefix that ends in each state, is an exact estimate for a search that goes backwards. Choosing
-label q before a state costs
+Viterbi's alpha, the best prefix that ends in each state, is an exact estimate for a search that goes backwards.
+Choosing label q before a state costs
 
     loss = alpha and transition of the best label before the state - those of q  >= 0
 

@@ -41,13 +41,14 @@ class Start:
     block_keys: np.ndarray
     block_rows: np.ndarray
     pair_names: Names
+    non_local: dict[str, tuple[float, float]] | None = None  # weights and sums of non-local features
 
     @classmethod
     def of_model(cls, model: ChainModel) -> "Start":
         """Go on from a finished model: its weights are the first vector of a new mean."""
         rows = np.arange(model.fixed, model.fixed + len(model.keys), dtype=np.int32)
         blocks = (model.block_keys, model.block_rows, model.pair_names)
-        return cls(model.labels, model.w, None, 0, model.keys, rows, model.names, *blocks)
+        return cls(model.labels, model.w, None, 0, model.keys, rows, model.names, *blocks, model.non_local_start())
 
 
 class ChainLearner:
@@ -198,6 +199,9 @@ class ChainLearner:
             more = max(pairs, len(self.block_rows))
             self.block_rows = np.concatenate([self.block_rows, np.full((more, self.block_rows.shape[1]), -1, np.int32)])
         self.rows.reserve(int(self.chains.ptr[stop] - self.chains.ptr[start]) + 2 * pairs)
+
+    def add_non_local(self, other: "ChainLearner", share: float) -> None:
+        """Add a share of another learner's weights of non-local features; there are none here."""
 
     def present(self) -> np.ndarray:
         """float32[rows, stride]: the weights as they count now, averaged or not."""

@@ -196,6 +196,20 @@ class ChainModel:
         sure[sure > -FORBIDDEN / 2] = np.inf
         return out, scores, sure
 
+    def nbest(self, prepared: Prepared, n: int, jobs: int = 1) -> list[tuple[np.ndarray, np.ndarray]]:
+        """(labellings int16[found, tokens], scores) of each document or sentence, best first."""
+        from structron.tasks.candidates import for_each_document
+
+        if self.votes is not None:
+            raise StructronError("a voted model has no n-best: many vectors decide; train with average mean for them")
+        found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+
+        def take(unit: int, rows: np.ndarray, scores: np.ndarray) -> None:
+            found[unit] = (rows, scores)
+
+        for_each_document(self, prepared, n, jobs, take)
+        return [found[unit] for unit in range(len(found))]
+
     def _search(
         self, chains: Chains, lo: int, hi: int, kind: type, out: np.ndarray, scores: np.ndarray, sure: np.ndarray
     ) -> None:
@@ -208,6 +222,10 @@ class ChainModel:
             decode_with_margins(chains, weights, *args, sure)
         else:
             decode(chains, weights, *args)
+
+    def non_local_start(self) -> dict[str, tuple[float, float]] | None:
+        """Weights of non-local features for training that goes on, with sums of 0; a chain model has none."""
+        return None
 
     def work(self, chains: Chains, kind: type = np.float32) -> Work:
         longest = int(np.diff(chains.starts).max(initial=1))
