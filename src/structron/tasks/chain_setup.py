@@ -14,13 +14,18 @@ from structron.errors import StructronError, unknown
 from structron.features.extract import PreparedTemplates, TemplateExtractor, check_sentences, is_row
 from structron.features.gazetteer import Gazetteer
 from structron.features.templates import Template, load_templates
+from structron.progress import Progress
 from structron.tasks.beam_chain import BeamChainModel
 from structron.tasks.beam_chain_learner import BeamChainLearner, Search
+from structron.tasks.bpm import bpm_start
 from structron.tasks.chain_learner import ChainLearner, Start
 from structron.tasks.chain_problem import label_templates, looks_further
 from structron.tasks.committee import Committee
 from structron.tasks.constraints import Neighbours, legal_transitions, make_dictionary
-from structron.update.alma import make_alma
+from structron.tasks.non_local import check_sources
+from structron.tasks.non_local_learner import NBest, NonLocalLearner
+from structron.update.alma import checked_margin, make_alma
+from structron.update.nbest import check_nbest
 
 if TYPE_CHECKING:
     from structron.tasks.labeler import ChainLabeler
@@ -89,7 +94,11 @@ def check_parameters(labeler: "ChainLabeler") -> None:
     for name in ("cutoff", "tag_dictionary"):
         if getattr(labeler, name) < 0:
             raise StructronError(f"{name}: {getattr(labeler, name)}; expected 0 or more")
-    labeler._check_counts(jobs=1, runs=1)
+    labeler._check_counts(jobs=1, runs=1, bpm=0)
+    check_nbest(labeler.candidates, labeler.test_candidates, labeler.local_update)
+    if labeler.local_margin is not None:
+        checked_margin(labeler.local_margin, "local_margin")
+    check_sources(labeler.non_local)
     labeler._search()
 
 
@@ -99,9 +108,10 @@ def settle_search(
     merge: bool = True,
     check: bool | None = None,
     alma: float | None = None,
+    margin: float | None = None,
 ) -> Search:
     """The search that beam and update stand for; each has a default that depends on the other."""
-    make_alma(alma)
+    make_alma(alma, margin)
     if isinstance(beam, str) and beam != "default":
         raise StructronError(f"beam: {beam!r}; expected a whole number of at least 1, or None for no limit")
     if isinstance(beam, int) and beam < 1:
@@ -112,7 +122,7 @@ def settle_search(
     width = beam if not isinstance(beam, str) else None if update == "standard" and alma is None else BEAM
     if width is None and not merge:
         raise StructronError("merge: off without a beam; expected a beam: else every labelling would be a state")
-    return Search(width, update, merge, check, alma)
+    return Search(width, update, merge, check, alma, margin)
 
 
 def searched_exactly(search: Search, templates: Sequence[Template], order: int) -> bool:
@@ -151,8 +161,12 @@ def make_learner(
         raise StructronError(f"the model to go on from was trained with {has}; expected the same beam and update")
     if exact:
         given = (labeler.order, allowed, seen, dictionary, labeler.cutoff, labeler.average)
-        learner = ChainLearner(prepared, gold, labels, *given, start if isinstance(start, Start) else None)
+        begin = start if isinstance(start, Start) else None
+        learner = _exact_learner(labeler, prepared, gold, labels, *given, begin, labeler.margin)
         return learner if labeler._runs() == 1 else Committee(learner, labeler.runs)
+    for name in ("non_local", "bpm"):
+        if getattr(labeler, name):
+            raise StructronError(f"{name}: needs exact search; expected neither a beam, nor an update rule, nor alma")
     if labeler.average == "voted":
         raise StructronError("average: voted needs exact search; expected mean or none with a beam or an update rule")
     if search.beam is None and search.update == "standard":
@@ -173,6 +187,35 @@ def make_learner(
         start if isinstance(start, BeamChainModel) else None,
     )
     return beamed if labeler.runs == 1 else committee.Committee(beamed, labeler.runs)
+
+
+def _exact_learner(labeler: "ChainLabeler", prepared: PreparedTemplates, gold: np.ndarray, *given: Any) -> ChainLearner:
+    """Viterbi's learner: Collins' perceptron, with a margin, or with non-local features too."""
+    if not labeler.non_local:
+        return ChainLearner(prepared, gold, *given)
+    if labeler.average == "voted":
+        raise StructronError("average: voted: not with non-local features; expected mean or none")
+    if labeler.scheme_ is None and any(isinstance(source, str) for source in labeler.non_local):
+        raise StructronError("non_local: the built-in features are of entities; expected chunk labels such as B-PER, O")
+    nbest = NBest(
+        tuple(check_sources(labeler.non_local)),
+        labeler.candidates,
+        labeler.test_candidates,
+        labeler.local_update,
+        labeler.local_margin,
+    )
+    return NonLocalLearner(prepared, gold, *given, labeler.margin, nbest=nbest)
+
+
+def start_weights(labeler: "ChainLabeler", learner: Any, progress: Progress, fresh: bool) -> None:
+    """BPM initialisation, if asked for, of a learner or of each in a committee."""
+    if not labeler.bpm or not fresh:
+        return
+    if learner.is_cold():
+        progress.note("compiling (first run only) …")
+    progress.note(f"starting from the mean of {labeler.bpm} one-pass runs")
+    for number, member in enumerate(getattr(learner, "members", [learner])):
+        bpm_start(member, labeler.bpm, labeler.seed + number)
 
 
 def known_labels(labels: Sequence[str], sentences: Sequence, forced: Iterable[Sequence[str | None]]) -> list[list[int]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +23,8 @@ from structron.tasks.beam_chain_learner import Search
 from structron.tasks.chain_learner import Start
 from structron.tasks.chain_model import ChainModel, Prepared
 from structron.tasks.chain_setup import WORD_COLUMNS, default_columns
+from structron.tasks.non_local import NonLocal
+from structron.tasks.non_local_model import NonLocalModel
 
 PART = 1000
 """Sentences that a thread labels at a time."""
@@ -48,6 +51,12 @@ class ChainLabeler(Estimator):
     is a beam.   beam: labellings kept at each token, None: all of them; default: all with standard updates, else 8.
     merge: labellings that look alike to the templates are one.   check: verify that updates are violations.
     alma: α of approximate large margin updates (Daumé & Marcu 2005), for instance 0.9; with them the rule is laso.
+    margin: C of the margin perceptron (Kazama & Torisawa 2007): right labels must win by more than that.
+    bpm: start from the mean of so many one-pass runs.   stop_change: stop when the error changes by a smaller share.
+    non_local: features of whole documents, by name (phrase, phrase-majority, sub-phrase, sub-phrase-majority,
+    conjunction; for chunk labels) or functions of (document, labels); learned from n-best `candidates`, used on
+    `test_candidates`.   local_update: aggressive, conservative or none, and local_margin (default: the margin):
+    how the features of single words are learned beside them.
     """
 
     task: ClassVar[str] = "labeler"
@@ -84,12 +93,23 @@ class ChainLabeler(Estimator):
         merge: bool = True,
         check: bool | None = None,
         alma: float | None = None,
+        margin: float | None = None,
+        bpm: int = 0,
+        stop_change: float | None = None,
+        non_local: Sequence[NonLocal] = (),
+        candidates: int = 20,
+        test_candidates: int = 100,
+        local_update: str = "aggressive",
+        local_margin: float | None = None,
     ):
         self.order, self.passes, self.runs, self.average, self.templates = order, passes, runs, average, templates
         self.columns, self.label, self.cutoff, self.seed, self.shuffle = columns, label, cutoff, seed, shuffle
         self.patience, self.tag_dictionary, self.constrain, self.forbid = patience, tag_dictionary, constrain, forbid
         self.gazetteers, self.atoms, self.jobs, self.verbose = gazetteers, atoms, jobs, verbose
         self.beam, self.update, self.merge, self.check, self.alma = beam, update, merge, check, alma
+        self.margin, self.bpm, self.stop_change, self.non_local = margin, bpm, stop_change, non_local
+        self.candidates, self.test_candidates = candidates, test_candidates
+        self.local_update, self.local_margin = local_update, local_margin
 
     # -- training ------------------------------------------------------------------------------------------------
 
@@ -130,7 +150,9 @@ class ChainLabeler(Estimator):
         prepared = self._prepare(sentences, True, "training data")
         if not len(prepared.label_ids):
             raise StructronError("training data: no sentences; expected at least one with words")
+        progress = progress or Progress(show=self.verbose)
         learner = chain_setup.make_learner(self, prepared, start)
+        chain_setup.start_weights(self, learner, progress, fresh=start is None and not resume)
         score = None
         if dev is not None:
             ready = self._prepare(dev, True, "dev data")
@@ -160,7 +182,7 @@ class ChainLabeler(Estimator):
 
     def _search(self) -> Search:
         """How to search, with what the defaults stand for."""
-        return chain_setup.settle_search(self.beam, self.update, self.merge, self.check, self.alma)
+        return chain_setup.settle_search(self.beam, self.update, self.merge, self.check, self.alma, self.margin)
 
     def _runs(self) -> int:
         """Votes are the vectors of one run."""
@@ -198,9 +220,11 @@ class ChainLabeler(Estimator):
     def is_cold(self) -> bool:
         """Whether the first prediction has to compile."""
         from structron.kernels import is_cold
-        from structron.search import engine, viterbi
+        from structron.search import engine, kbest, viterbi
 
-        return engine.is_cold() if isinstance(self.model_, BeamChainModel) else is_cold(viterbi.decode)
+        if isinstance(self.model_, BeamChainModel):
+            return engine.is_cold()
+        return is_cold(kbest.n_best_of if isinstance(self.model_, NonLocalModel) else viterbi.decode)
 
     def _decode(
         self, model: Model, prepared: Any, jobs: int, forced: np.ndarray | None = None, margins: bool = False
@@ -211,7 +235,31 @@ class ChainLabeler(Estimator):
             return model.decode(prepared, jobs, forced, margins, search.beam, search.merge)
         if search.beam is not None:
             raise StructronError(f"beam: {search.beam}; expected none: the model was trained with exact search")
+        if isinstance(model, NonLocalModel):
+            model.candidates = self.test_candidates
         return model.decode(prepared, jobs, forced, margins)
+
+    def nbest(self, sentences: Sentences, n: int, jobs: int | None = None) -> list[list[tuple[list, float]]]:
+        """The n best labellings of each sentence or Document (all, if there are fewer): (labels, score), best first."""
+        model = self._check_fitted()
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+            raise StructronError(f"n-best: {n!r}; expected a whole number of at least 1")
+        if isinstance(model, BeamChainModel):
+            raise StructronError("n-best: the model was trained with a beam; expected one with exact search")
+        items = sentences if isinstance(sentences, list) else list(sentences)
+        prepared = self._prepare(items)
+        if isinstance(model, NonLocalModel):
+            model.candidates = self.test_candidates
+        found = model.nbest(prepared, int(n), self.jobs if jobs is None else jobs)
+        return [self._spelled(item, prepared, unit, *found[unit]) for unit, item in enumerate(items)]
+
+    def _spelled(self, item: Any, prepared: Any, unit: int, rows: np.ndarray, scores: np.ndarray) -> list:
+        """Labellings of a document as lists of labels, with their scores."""
+        bounds = prepared.starts[prepared.units[unit] : prepared.units[unit + 1] + 1]
+        part = SimpleNamespace(starts=bounds - bounds[0], batch=SimpleNamespace(starts=bounds - bounds[0]))
+        labels = [self._spell(row, self.model_, part) for row in rows]
+        shaped = [found if isinstance(item, Document) else found[0] for found in labels]
+        return list(zip(shaped, scores.tolist(), strict=True))
 
     def _labels(self, model: Model, prepared: Prepared, jobs: int | None = None) -> list[list[str]]:
         out, _, _ = self._decode(model, prepared, self.jobs if jobs is None else jobs)
@@ -303,6 +351,8 @@ class ChainLabeler(Estimator):
         """What a score needs to be reproduced."""
         search = self._search()
         how = str(search) if isinstance(self.model_, BeamChainModel) else f"viterbi-{self.order}"
+        if isinstance(self.model_, NonLocalModel):
+            how += f"-{self.candidates}-best-{self.local_update} test {self.test_candidates}"
         features, labels = len(self.model_.keys) + len(self.model_.block_keys), f"labels {len(self.model_.labels)}"
         return self._signed(search.rule, how, self._runs(), self.cutoff, features, labels)
 
@@ -315,7 +365,7 @@ class ChainLabeler(Estimator):
     def _load_model(self, path: Path) -> Model:
         from structron.tasks.storage import load
 
-        return load(path, atoms=self.atoms).model_
+        return load(path, atoms=self.atoms, non_local=[f for f in self.non_local if callable(f)]).model_
 
 
 def _as_documents(items: Sequence, found: Sequence) -> list:

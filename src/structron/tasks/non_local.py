@@ -1,7 +1,7 @@
 """Non-local features of documents: the built-in ones (features/non_local.py) and a user's own functions.
 
-A user's feature is a function f(document, labels): the words and the labels of a document, each a list of lists, one per
-sentence. It returns names of features, or a mapping from names to numbers.
+A user's feature is a function f(document, labels): the words and the labels of a document, each a list of lists, one
+per sentence. It returns names of features, or a mapping from names to numbers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -114,9 +114,8 @@ class NonLocalFeatures:
         labels = [[self.labels[y] for y in row[lo:hi].tolist()] for lo, hi in pairwise(bounds)]
         found: dict[str, float] = {}
         for name, function in self.functions.items():
-            where = (
-                f"non-local feature {name!r}: document {unit + 1} ({' '.join(document[0][:5]) if document else ''} …)"
-            )
+            words = " ".join(document[0][:5]) if document else ""
+            where = f"non-local feature {name!r}: document {unit + 1} ({words} …)"
             try:
                 values = function(document, labels)
                 items = values.items() if isinstance(values, Mapping) else [(text, 1.0) for text in values]

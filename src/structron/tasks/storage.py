@@ -2,7 +2,7 @@
 
 import inspect
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from structron.features.templates import parse_templates
 from structron.tasks.beam_chain import BeamChainModel
 from structron.tasks.chain_model import ChainModel
 from structron.tasks.labeler import ChainLabeler, Model
+from structron.tasks.non_local import name_of
+from structron.tasks.non_local_model import NonLocalModel
 
 
 class Tasks(MutableMapping[str, Any]):
@@ -48,10 +50,11 @@ TASKS = Tasks(
         "chunker": "Chunker",
         "segments": "SegmentChunker",
         "joint": "JointTagger",
+        "entities": "EntityRecognizer",
         "parser": "Parser",
     }
 )
-NOT_STORED = ("templates", "gazetteers", "atoms", "verbose", "jobs", "check")
+NOT_STORED = ("templates", "gazetteers", "atoms", "verbose", "jobs", "check", "non_local")
 
 
 def parameters(labeler: ChainLabeler) -> dict[str, Any]:
@@ -118,8 +121,13 @@ def tensors_of(labeler: ChainLabeler, model: Model) -> dict[str, np.ndarray]:
     return model.tensors() | gazetteer_tensors(labeler.extractor_.gazetteers.values())
 
 
-def load(path: str | Path, atoms: Mapping[str, ComputedAtom] | None = None, task: str | None = None) -> Any:
-    """Read a model file. Functions given as `atoms` in training are code, are not in the file, and are given again."""
+def load(
+    path: str | Path,
+    atoms: Mapping[str, ComputedAtom] | None = None,
+    task: str | None = None,
+    non_local: Iterable[Callable] = (),
+) -> Any:
+    """Read a model file. Functions (`atoms`, `non_local`) are code, are not in the file, and have to be given again."""
     header, tensors = modelfile.load(path)
     found = header.get("task")
     if task is not None and found != task:
@@ -135,18 +143,24 @@ def load(path: str | Path, atoms: Mapping[str, ComputedAtom] | None = None, task
             from structron.tasks.joint_storage import joint_of
 
             return joint_of(header, tensors)
+        functions = {name_of(function): function for function in non_local if callable(function)}
+        asked = f"atoms={{{', '.join(header['atoms'])}: …}}"
         missing = set(header["atoms"]) - set(atoms or {})
         if not missing:
-            return _labeler(header, tensors, atoms)
+            asked = f"non_local=[{', '.join(header.get('non_local_functions', []))}]"
+            missing = set(header.get("non_local_functions", [])) - set(functions)
+        if not missing:
+            return _labeler(header, tensors, atoms, [functions[name] for name in header.get("non_local_functions", [])])
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, zlib.error) as error:
         raise StructronError(f"{path}: damaged model file ({error})") from None
-    raise StructronError(
-        f"{path}: give the functions of its atoms again: load(path, atoms={{{', '.join(sorted(missing))}: …}})"
-    )
+    raise StructronError(f"{path}: give the functions of its features again: load(path, {asked})")
 
 
 def _labeler(
-    header: dict[str, Any], tensors: dict[str, np.ndarray], atoms: Mapping[str, ComputedAtom] | None
+    header: dict[str, Any],
+    tensors: dict[str, np.ndarray],
+    atoms: Mapping[str, ComputedAtom] | None,
+    functions: Sequence[Callable] = (),
 ) -> ChainLabeler:
     """A labeller like the one that was saved; with the same parameters it can be trained again or further."""
     labeler = TASKS[header["task"]](**header["options"])
@@ -157,7 +171,12 @@ def _labeler(
         raise ValueError("columns do not fit together")
     labeler.extractor_ = TemplateExtractor(columns, label, templates, header["word"], gazetteers, atoms)
     search = header.get("search")
-    labeler.model_ = _model_kind(search).from_file(header, tensors)
+    if search == "non-local":
+        labeler.model_ = NonLocalModel.from_file(header, tensors, functions)
+    else:
+        labeler.model_ = _model_kind(search).from_file(header, tensors)
+    if "non_local" in parameters(labeler):
+        labeler.non_local = [*header.get("non_local", []), *functions]
     if search == "beam" and len(header["extra_name_heads"]) != len(labeler.extractor_.paired.templates):
         raise ValueError("features do not fit the templates")
     labeler.templates, labeler.atoms = header["templates"], atoms
