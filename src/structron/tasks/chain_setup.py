@@ -204,7 +204,7 @@ def _exact_learner(labeler: "ChainLabeler", prepared: PreparedTemplates, gold: n
         labeler.local_update,
         labeler.local_margin,
     )
-    return NonLocalLearner(prepared, gold, *given, labeler.margin, nbest=nbest)
+    return NonLocalLearner(prepared, gold, *given, nbest=nbest)
 
 
 def start_weights(labeler: "ChainLabeler", learner: Any, progress: Progress, fresh: bool) -> None:
