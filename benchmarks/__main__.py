@@ -16,6 +16,7 @@ from statistics import fmean
 from typing import Any
 
 from benchmarks.beam import BEAM_PARTS, beam_parts
+from benchmarks.entities import ENTITY_PARTS, entity_parts
 from benchmarks.measure import (
     LESS,
     MEGABYTE,
@@ -49,7 +50,7 @@ from benchmarks.report import (
 
 CRFSUITE, NLTK, ONE_JOB = Crfsuite.name, "NLTK", "--jobs 1"
 DEFAULT = "structron, default --runs"
-PARTS = ("chunks", "tags", "start", "jobs", *BEAM_PARTS)
+PARTS = ("chunks", "tags", "start", "jobs", *BEAM_PARTS, *ENTITY_PARTS)
 
 
 def chunking(files: dict[str, Path], folder: Path, settings: Settings, report: Report) -> Path:
@@ -205,6 +206,7 @@ def benchmark(data: Path, settings: Settings, parts: Collection[str] = PARTS) ->
         if tags and "jobs" in parts:
             threads("tagger", TAGS, tags, settings, report)
         beam_parts(data, folder, settings, report, parts)
+        entity_parts(data, settings, report, parts)
     return report
 
 

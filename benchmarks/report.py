@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.measure import Failed, Row, Run
 
-CHUNKS, TAGS = "conll2000", "ud-english-ewt"
+CHUNKS, TAGS, ENTITIES = "conll2000", "ud-english-ewt", "conll2002-dutch"
 OURS, NUMBA = "structron", "import numba"
 
 
@@ -27,10 +27,14 @@ class Settings:
     paired_passes: int = 5
     udpipe_sentences: int | None = None  # None: all
     history_passes: int = 5
+    crf_iterations: int = 100
+    entity_passes: int = 30
+    non_local_passes: int = 10
 
     @classmethod
     def quick(cls) -> "Settings":
         few = {"jobs_passes": 1, "jobs_tokens": 50_000, "parser_passes": 2, "paired_passes": 1}
+        few |= {"crf_iterations": 10, "entity_passes": 3, "non_local_passes": 2}
         return cls(1, passes=2, nltk_passes=1, start_repeat=1, udpipe_sentences=50, history_passes=2, **few)
 
 

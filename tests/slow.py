@@ -157,7 +157,8 @@ def projected(vector: Weights) -> Weights:
 class SlowLearner:
     """The violation-fixing perceptron with a dictionary of weights; all vectors are kept for the mean.
 
-    alma: (α, B, C) of Daumé & Marcu's eq. (3), computed as it stands there, on the whole vector.
+    alma: (α, B, C) of Daumé & Marcu's eq. (3), computed as it stands there, on the whole vector.   margin: the C of
+    Kazama & Torisawa (2007).
     """
 
     problem: SearchProblem
@@ -172,6 +173,7 @@ class SlowLearner:
     per_example: list[int] = field(default_factory=list)
     alma: tuple[float, float, float] | None = None
     generation: int = 1
+    margin: float | None = None
 
     def __post_init__(self) -> None:
         self.spaces = [Space(self.problem, x) for x in self.xs]
@@ -216,7 +218,7 @@ class SlowLearner:
 
     def lowered(self) -> float:
         if self.alma is None:
-            return 0.0
+            return self.margin or 0.0
         alpha, b, _ = self.alma
         return (1 - alpha) * b * self.generation**-0.5
 

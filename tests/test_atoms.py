@@ -1,5 +1,6 @@
 """Atoms: compiled hashes say the same as readable texts, for every script and every odd letter."""
 
+import re
 from itertools import product
 
 import numpy as np
@@ -25,13 +26,14 @@ def values(function: str, texts: list[str]) -> list[int]:
     return out.tolist()
 
 
-@given(st.sampled_from(FUNCTIONS), st.lists(words, min_size=2, max_size=12))
+@given(st.sampled_from([*FUNCTIONS, "form"]), st.lists(words, min_size=2, max_size=12))
 @settings(max_examples=400)
 @example("lower", ["İ", "i̇", "I", "i"])
 @example("lower", ["ΟΔΟΣ", "οδος", "οδοσ", "ΟΔΟΣ."])
 @example("shape", ["1٣²", "ddd", "xxx", "XXX", "dxX", "①"])
 @example("class", ["", "aab", "ab", "ABa", "11-1", "--", "-"])
 @example("norm", ["a1", "A٣", "a0", "a²", "aⅧ"])
+@example("form", ["12", "1234", "123", "1a", "1-2", "1/2", "1,2", "1.2", "A", "A.", "Ab", "a", "aB", "", "٣٣"])
 @example("prefix2", ["a", "ab", "abc", "𝒳y", "𝒳"])
 def test_hashes_are_equal_exactly_where_texts_are(function, texts):
     atom = parse_atom(function, ["word"], "word")
@@ -48,10 +50,36 @@ def test_texts_are_those_of_the_definition(function, text):
     assert atom_text(parse_atom(function, ["word"], "word"), text) == brute.atom(function, text)
 
 
+FORMS = {  # the forms of Bikel et al. (1999) as patterns, the first that matches
+    "2d": "dd",
+    "4d": "dddd",
+    "d&a": ".*d.*[xX].*|.*[xX].*d.*",
+    "d&-": ".*d.*-.*|.*-.*d.*",
+    "d&/": ".*d.*/.*|.*/.*d.*",
+    "d&,": ".*d.*,.*|.*,.*d.*",
+    "d&.": ".*d.*[.].*|.*[.].*d.*",
+    "n": ".*d.*",
+    "ac": "X+",
+    "cp": "X[.]",
+    "ic": "X.*",
+    "l": "[^X]*x[^X]*",
+    "other": ".*",
+}
+
+
+@given(words)
+@settings(max_examples=400)
+def test_word_forms_are_those_of_the_patterns(text):
+    kinds = "".join(brute.char_kind(char) for char in text)
+    expected = next(name for name, pattern in FORMS.items() if re.fullmatch(pattern, kinds, re.DOTALL))
+    assert atom_text(parse_atom("form", ["word"], "word"), text) == expected
+    assert tuple(FORMS) == a.FORMS
+
+
 def test_a_hash_does_not_depend_on_the_company():
     """Types are packed together; a word's neighbours in the list must not leak into its atoms."""
     texts = ["Ab-1", "", "ß", "xyz", "İ9", "ab"]
-    for function in FUNCTIONS:
+    for function in (*FUNCTIONS, "form"):
         assert values(function, texts) == [values(function, [text])[0] for text in texts]
 
 
@@ -83,6 +111,22 @@ def test_a_hash_does_not_depend_on_the_company():
         ("ending", "", None),
         ("hyphen", "a–b", None),
         ("lower", "", ""),
+        ("form", "90", "2d"),
+        ("form", "1990", "4d"),
+        ("form", "A8956-67", "d&a"),
+        ("form", "09-96", "d&-"),
+        ("form", "11/9/89", "d&/"),
+        ("form", "23,000.00", "d&,"),
+        ("form", "1.00", "d&."),
+        ("form", "456789", "n"),
+        ("form", "50%", "n"),
+        ("form", "BBN", "ac"),
+        ("form", "M.", "cp"),
+        ("form", "Sally", "ic"),
+        ("form", "can", "l"),
+        ("form", "'s", "l"),
+        ("form", "iPod", "other"),
+        ("form", ",", "other"),
     ],
 )
 def test_examples(function, text, said):
@@ -97,6 +141,8 @@ def test_names_are_looked_for_among_columns_first():
     assert parse_atom("suffix3", columns, "form") == Atom("form", a.SUFFIX, 3)
     assert parse_atom("lsuffix3", columns, "form") == Atom("form", a.LSUFFIX, 3)
     assert parse_atom("lemma.prefix2", columns, "form") == Atom("lemma", a.PREFIX, 2)
+    assert parse_atom("form", columns, "form") == Atom("form", a.WHOLE)
+    assert parse_atom("w.form", columns, "form") == Atom("form", a.FORM)
     assert parse_atom("w.shape", columns, "form") == Atom("form", a.SHAPE)
 
 

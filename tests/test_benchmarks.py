@@ -13,7 +13,7 @@ pytest.importorskip("nltk")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import __main__ as driver
-from benchmarks import beam
+from benchmarks import beam, entities
 from benchmarks.measure import BEYOND, LESS, MORE, SHARE, Failed, Row, run, table
 from benchmarks.peers import features, first_sentences, read_columns, read_tags
 
@@ -33,6 +33,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write(folder / corpus / f"train.{ending}", sentences[:TRAIN])
         write(folder / corpus / f"test.{ending}", sentences[TRAIN:])
         write(folder / corpus / f"dev.{ending}", sentences[TRAIN : TRAIN + TEST // 2])
+    (folder / entities.ENTITIES).mkdir()
+    for split, part in (("train", sentences[:TRAIN]), ("dev", sentences[TRAIN:]), ("test", sentences[TRAIN:])):
+        write_conll(folder / entities.ENTITIES / f"{split}.conll", part, ("word", "pos", "entity"))
     plain = folder / driver.CHUNKS / "train.conll"
     with plain.open("rb") as source, gzip.open(f"{plain}.gz", "wb") as packed:
         shutil.copyfileobj(source, packed)
@@ -86,6 +89,23 @@ def test_beam_parts_measure_both_sides(data, tmp_path, monkeypatch, capsys):
     assert details["history"]["tokens"] == tokens["dev"]
     assert len(details["parser_training"]["passes"]) == driver.Settings.quick().parser_passes
     assert min(details["parsing"]["dev_las"].values()) > 50
+    printed = capsys.readouterr().out
+    assert all(row["title"] in printed for row in rows.values())
+
+
+def test_entity_parts_measure_both_sides(data, tmp_path, capsys):
+    out = tmp_path / "bench.json"
+    parts = [word for part in entities.ENTITY_PARTS for word in ("--only", part)]
+    assert driver.main(["--data", str(data), "--quick", *parts, "--out", str(out)]) == 0
+    result = json.loads(out.read_text(encoding="utf-8"))
+    rows = {row["key"]: row for row in result["rows"]}
+    assert rows.keys() == {"nbest", "entities_training", "entities_learning", "entities_f1", "non_local"}
+    assert not result["skipped"]
+    assert all(row["theirs"] > 0 and row["ours"] > 0 for row in rows.values())
+    assert rows["nbest"]["theirs"] == entities.MILLISECONDS
+    assert result["details"]["nbest"]["tokens"] == min(
+        entities.TOKENS, sum(map(len, read_columns(data / driver.CHUNKS / "test.conll")))
+    )
     printed = capsys.readouterr().out
     assert all(row["title"] in printed for row in rows.values())
 

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,15 +19,17 @@ import pytest
 import structron
 from structron import modelfile
 from structron.cli import main
+from structron.commands import corpus, evaluate, inspect, predict, train
 from structron.commands import estimator as contract
-from structron.commands import evaluate, inspect, predict, train
-from structron.commands.corpus import View
+from structron.commands.corpus import Source, View
 from structron.data.toy_english import toy_english, write_conll, write_conllu
 from structron.evaluate import attachment_scores
+from structron.io import read
 from structron.tasks.storage import TASKS
 
 SCRIPT = Path(sys.executable).with_name("structron")
 SMALL = ["--passes", "3", "--quiet"]
+DOCUMENTS = View(["word", "pos", "label"], ["label"], "word", {"word"}, documents=True)
 
 
 @dataclass(frozen=True)
@@ -480,7 +483,7 @@ def test_longest_is_for_segments(refuses, toy, tmp_path):
     refuses("train", "chunker", *args, says=["--longest: not an option of the chunker", "works with segments"])
 
 
-@pytest.mark.parametrize("task", ["entities", "graph-parser", "poet"])
+@pytest.mark.parametrize("task", ["graph-parser", "poet"])
 def test_tasks_that_do_not_exist(refuses, task):
     refuses("train", task, "--train", "t", "--model", "m", says=[repr(task), "tagger, chunker"])
 
@@ -740,6 +743,207 @@ def test_evaluation_needs_labels(toy, tmp_path, refuses):
     empty = write(tmp_path / "b", "The DT _\n")
     refuses("evaluate", toy.chunker, empty, says=[empty, "label column is empty"])
     refuses("evaluate", toy.chunker, tmp_path / "c", says=[tmp_path / "c", "cannot be read"])
+
+
+# -- documents and n-best lists ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def entities(tmp_path_factory: pytest.TempPathFactory) -> Toy:
+    """The toy corpus with entities in documents, and a model."""
+    found = Toy(tmp_path_factory.mktemp("entities"))
+    for seed, (name, size) in enumerate({"train": 280, "dev": 60, "test": 60}.items()):
+        write_conll(found / f"{name}.conll", toy_english(size, seed), ("word", "pos", "entity"))
+    files = ["--train", found / "train.conll", "--dev", found / "dev.conll"]
+    assert main(["train", "entities", *files, "--model", found / "model", *SMALL]) == 0
+    return found
+
+
+def in_documents(path: str | Path) -> list[structron.Document]:
+    """The documents of a file, without its labels."""
+    found: list[structron.Document] = []
+    for sentence in read(path):
+        if sentence.new_document or not found:
+            found.append(structron.Document())
+        found[-1].append([row[:2] for row in sentence.rows])
+    return found
+
+
+def lines_of(found: list) -> list[str]:
+    return [label for document in found for labels in document for label in labels]
+
+
+def test_documents_are_labelled_as_one(entities, run, monkeypatch):
+    """Whatever the size of batches: they end where documents end."""
+    expected = lines_of(structron.load(entities / "model").predict(in_documents(entities / "test.conll")))
+    text = Path(entities / "test.conll").read_text()
+    for size in (predict.BATCH_TOKENS, 1, 150):
+        monkeypatch.setattr(predict, "BATCH_TOKENS", size)
+        found = run("predict", entities / "model", entities / "test.conll")
+        assert (found.status, found.err) == (0, "")
+        assert column(found.out.replace("-DOCSTART- -X- O\n", ""), 2) == expected
+        kept = [line.rsplit(" ", 1)[0] for line in found.out.splitlines()]
+        assert kept == [line.rsplit(" ", 1)[0] for line in text.splitlines()]
+
+
+def test_training_on_documents_equals_python(entities, run, tmp_path):
+    labelled = [
+        structron.Document(s.rows for s in group)
+        for group in corpus.groups(Source(entities / "train.conll"), DOCUMENTS)
+    ]
+    assert len(labelled) > 10
+    assert sum(map(len, labelled)) == 280
+    structron.EntityRecognizer(passes=3).fit(labelled).save(tmp_path / "python")
+    argv = ["--train", entities / "train.conll", "--model", tmp_path / "m", *SMALL]
+    assert run("train", "entities", *argv).status == 0
+    assert same_tensors(tmp_path / "m", tmp_path / "python")
+
+
+def test_evaluation_counts_sentences_not_documents(entities, run):
+    found = json.loads(run("evaluate", entities / "model", entities / "test.conll", "--json").out)
+    assert (found["sentences"], found["metric"]) == (60, "f1")
+    assert found["tokens"] == sum(len(x) for document in in_documents(entities / "test.conll") for x in document)
+    assert "60 sentences in " in run("evaluate", entities / "model", entities / "test.conll").out
+
+
+def test_files_without_document_boundaries(entities, run, tmp_path, monkeypatch):
+    text = Path(entities / "train.conll").read_text().replace("-DOCSTART- -X- O\n\n", "")
+    file, model = write(tmp_path / "plain.conll", text), tmp_path / "m"
+    says = f"{file}: no document boundaries (-DOCSTART- or # newdoc lines): each sentence is a document\n"
+    found = run("train", "entities", "--train", file, "--dev", file, "--model", model, "--passes", "2")
+    assert found.status == 0
+    assert found.err.count(says) == 2
+    assert run("train", "entities", "--train", file, "--model", model, "--passes", "2", "--quiet").err == ""
+    whole = run("predict", model, file)
+    assert whole.err == says
+    assert run("evaluate", model, file).err == says
+    sentences = [[row[:2] for row in sentence.rows] for sentence in read(file)]
+    assert column(whole.out, 2) == lines_of([structron.load(model).predict(sentences)])
+    monkeypatch.setattr(corpus, "DOCUMENT_TOKENS", 30)
+    assert run("predict", model, file).out == whole.out
+
+
+def test_documents_without_end_are_cut(monkeypatch, tmp_path):
+    file = write(tmp_path / "a.conll", "# newdoc id = a\n" + "a X O\nb X O\n\n" * 5 + "# newdoc\nc X O\n")
+    assert [len(group) for group in corpus.groups(Source(file), DOCUMENTS)] == [5, 1]
+    monkeypatch.setattr(corpus, "DOCUMENT_TOKENS", 4)
+    assert [len(group) for group in corpus.groups(Source(file), DOCUMENTS)] == [2, 2, 1, 1]
+
+
+def test_sentences_before_the_first_boundary_are_a_document(tmp_path):
+    file = write(tmp_path / "a.conll", "a X O\n\nb X O\n\n-DOCSTART- X O\nc X O\n\nd X O\n")
+    assert [len(group) for group in corpus.groups(Source(file), DOCUMENTS)] == [2, 2]
+
+
+def test_entities_in_columns_by_name(run, tmp_path):
+    """The files of Universal NER: newdoc comments, tabs, the label in the middle."""
+    sentence = "# sent_id = {0}\n1\tIn\tO\t-\t-\n2\t{1}\tB-LOC\t-\tann\n3\t{2}\tI-LOC\t-\tann\n\n"
+    pairs = [("New", "York"), ("New", "Delhi"), ("Old", "York"), ("New", "York")]
+    parts = [sentence.format(k, *pair) for k, pair in enumerate(pairs)]
+    file = write(tmp_path / "a.conll", f"# newdoc id = a\n{parts[0]}{parts[1]}# newdoc id = b\n{parts[2]}{parts[3]}")
+    how = ["--columns", "id,word,tag,x,annotator"]
+    argv = ["--train", file, *how, "--label", "tag", "--model", tmp_path / "m", "--cutoff", "0"]
+    found = run("train", "entities", *argv, *SMALL)
+    assert (found.status, found.err) == (0, "")
+    found = run("predict", tmp_path / "m", file, *how, "--label", "tag")
+    assert (found.out, found.err) == (file.read_text(), "")
+    assert json.loads(run("evaluate", tmp_path / "m", file, *how, "--json").out)["sentences"] == 4
+
+
+def test_inner_scheme_and_forced_labels(entities, run, refuses, tmp_path):
+    how = ["--train", entities / "train.conll", "--model", tmp_path / "m", "--inner", "bilou"]
+    assert run("train", "entities", *how, *SMALL).status == 0
+    assert structron.load(tmp_path / "m").inner == "bilou"
+    found = set(column(run("predict", tmp_path / "m", entities / "test.conll").out, 2))
+    assert {"O", "B-PER", "I-PER"} <= found <= {f"{x}-{y}" for x in "BI" for y in ("PER", "LOC", "ORG")} | {"O"}
+    file = write(tmp_path / "some", "-DOCSTART- X O\nAnn NNP B-ORG\nran VBD _\n")
+    assert column(run("predict", entities / "model", file, "--forced").out, 2)[:2] == ["O", "B-ORG"]
+    file = write(tmp_path / "none", "Ann NNP I-LOC\nran VBD _\n")
+    refuses("predict", tmp_path / "m", file, "--forced", says=["forced labels", "bilou", "iob2"])
+    refuses("train", "entities", *how, "--warm-start", tmp_path / "m", says="--inner cannot be given with --warm-start")
+
+
+def test_labels_of_entities_are_chunk_labels(refuses, tmp_path):
+    file = write(tmp_path / "a", "-DOCSTART- X O\n\nAnn NNP B-PER\n\nran VBD VERB\n")
+    says = ["training data: sentence 2: label 'VERB' is not a chunk label"]
+    refuses("train", "entities", "--train", file, "--model", tmp_path / "m", says=says)
+
+
+def test_inspect_entities(entities, run):
+    assert "\nB-PER\n" in run("inspect", entities / "model", "--top", "2").out
+    found = run("inspect", entities / "model", "--sentence", "Ann/NNP ran/VBD")
+    assert (found.status, found.out[:4]) == (0, "Ann ")
+
+
+def candidates_of(text: str) -> list[tuple[int, float, str]]:
+    """Rank, score and text of each candidate."""
+    found = re.split(
+        r"^# nbest = ([0-9]+)\r?\n# score = (-?[0-9.]+)\r?\n", text.removeprefix("\ufeff"), flags=re.MULTILINE
+    )
+    assert found[0] == ""
+    return [(int(r), float(s), body) for r, s, body in zip(found[1::3], found[2::3], found[3::3], strict=True)]
+
+
+def test_nbest_of_sentences(toy, run, tmp_path):
+    expected = structron.load(toy.chunker).nbest([[row[:2] for row in s.rows] for s in read(toy / "test.conll")], 3)
+    found = run("predict", toy.chunker, toy / "test.conll", "--nbest", "3")
+    assert (found.status, found.err) == (0, "")
+    candidates = candidates_of(found.out)
+    assert [rank for rank, _, _ in candidates] == [k for best in expected for k in range(1, len(best) + 1)]
+    flat = [candidate for best in expected for candidate in best]
+    assert [score for _, score, _ in candidates] == pytest.approx([score for _, score in flat], abs=1e-3)
+    assert [column(text, 2) for _, _, text in candidates] == [labels for labels, _ in flat]
+    read_back = [sentence.rows for sentence in read(write(tmp_path / "n.conll", found.out))]
+    assert [[row[2] for row in rows] for rows in read_back] == [labels for labels, _ in flat]
+    best = "".join(text for rank, _, text in candidates if rank == 1)
+    assert best == run("predict", toy.chunker, toy / "test.conll").out
+
+
+def test_nbest_of_documents(entities, run, tmp_path):
+    found = run("predict", entities / "model", entities / "test.conll", "--nbest", "4").out
+    candidates = candidates_of(found)
+    expected = structron.load(entities / "model").nbest(in_documents(entities / "test.conll"), 4)
+    flat = [candidate for best in expected for candidate in best]
+    assert [score for _, score, _ in candidates] == pytest.approx([score for _, score in flat], abs=1e-3)
+    labels = [column(text.replace("-DOCSTART- -X- O\n", ""), 2) for _, _, text in candidates]
+    assert labels == [lines_of([document]) for document, _ in flat]
+    file = write(tmp_path / "n.conll", found)
+    assert [len(document) for document in in_documents(file)] == [len(document) for document, _ in flat]
+    best = "".join(text for rank, _, text in candidates if rank == 1)
+    assert best == run("predict", entities / "model", entities / "test.conll").out
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lf", "crlf"])
+@pytest.mark.parametrize("tail", ["", "{0}", "{0}{0}", "{0}{0}# at the very end", "{0}{0}# at the very end{0}"])
+def test_nbest_keeps_lines_and_ends_every_candidate(toy, run, tmp_path, end, tail):
+    text = f"\ufeff# text = The dog{end}The DT{end}dog NN{end}{end}# newdoc{end}It PRP{end}ran VBD" + tail.format(end)
+    file = write(tmp_path / "a.conll", text)
+    found = run("predict", toy.chunker, file, "--nbest", "2").out
+    assert found.count("\ufeff") == 1
+    assert found.startswith(f"\ufeff# nbest = 1{end}# score = ")
+    candidates = candidates_of(found)
+    assert [rank for rank, _, _ in candidates] == [1, 2, 1, 2]
+    assert all(text.startswith(("# text = The dog" + end, "# newdoc" + end)) for _, _, text in candidates)
+    assert all(line.endswith(end) for line in found.splitlines(keepends=True))
+    again = list(read(write(tmp_path / "b.conll", found)))
+    assert [[row[0] for row in x.rows] for x in again] == [["The", "dog"]] * 2 + [["It", "ran"]] * 2
+    assert [x.new_document for x in again] == [False, False, True, True]
+
+
+def test_nbest_of_conllu(toy, run, tmp_path):
+    found = run("predict", toy.tagger, toy / "test.conllu", "--nbest", "2").out
+    again = list(read(write(tmp_path / "n.conllu", found)))
+    assert [[row[1] for row in x.rows] for x in again[::2]] == [[row[1] for row in x.rows] for x in again[1::2]]
+    assert all(x.lines[0].startswith("# nbest = ") for x in again)
+
+
+def test_nbest_that_cannot_be(toy, refuses):
+    file = toy / "test.conll"
+    refuses("predict", toy.chunker, file, "--nbest", "0", says="--nbest")
+    for option in ("--confidence", "--forced"):
+        refuses("predict", toy.chunker, file, "--nbest", "2", option, says=["--nbest", "--confidence", "--forced"])
+    with pytest.raises(structron.StructronError, match=r"--nbest -1: expected a whole number of at least 1"):
+        predict.run(Path(toy.chunker), file, nbest=-1)
 
 
 # -- tasks with several output columns -----------------------------------------------------------------------------
@@ -1040,7 +1244,7 @@ def test_options_that_a_parser_does_not_take(refuses, tmp_path, trees, option, s
 def test_margins_are_for_labels(run, refuses, tmp_path, trees):
     model = tmp_path / "m"
     run("train", "parser", "--train", trees, "--model", model, "-q")
-    for option in (["--confidence"], ["--forced"], ["--label", "head"]):
+    for option in (["--confidence"], ["--forced"], ["--label", "head"], ["--nbest", "2"]):
         says = f"{option[0]}: not available for the parser; works with tagger, chunker"
         refuses("predict", model, trees, *option, says=says)
     refuses("evaluate", model, trees, "--label", "head", says="--label: not available for the parser")

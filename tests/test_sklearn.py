@@ -271,6 +271,25 @@ def test_average_of_every_kind():
     assert weights(found["mean"]) != weights(found["none"])
 
 
+def test_learning_with_a_margin():
+    """Right labels are not enough: examples that are won by less than the margin go on being learned from."""
+    plain, wide = (SequenceLabeler(passes=6, margin=margin).fit(X[SMALL], Y[SMALL]) for margin in (None, 5))
+    assert wide.history_[-1]["updates"] > plain.history_[-1]["updates"]
+    assert "standard-margin-5" in wide.labeler_.signature_
+    assert wide.score(X[SMALL], Y[SMALL]) > 0.98
+
+
+def test_starting_from_a_mean():
+    plain, mean = (SequenceLabeler(passes=1, bpm=n).fit(X[SMALL], Y[SMALL]) for n in (0, 3))
+    assert weights(plain) != weights(mean)
+    assert mean.history_[0]["wrong_tokens"] < plain.history_[0]["wrong_tokens"]
+
+
+def test_stopping_when_the_error_is_steady():
+    labeler = SequenceLabeler(passes=60, stop_change=0.9, average="none", margin=1e6).fit(X[SMALL], Y[SMALL])
+    assert (labeler.labeler_.stopped_, labeler.n_iter_ < 60) == ("change", True)
+
+
 def test_margins(fitted):
     labels, margins = fitted.predict_with_margins(X[600:620])
     assert labels == fitted.predict(X[600:620])
@@ -390,6 +409,9 @@ def test_mistakes_are_named(x, y, message):
         ({"random_state": "x"}, "cannot be used to seed"),
         ({"random_state": -1}, "Seed must be between"),
         ({"forbid": [("O", "nothing")]}, "'nothing'"),
+        ({"margin": -1}, "margin: -1; expected a number of at least 0"),
+        ({"bpm": -1}, "bpm: -1; expected at least 0"),
+        ({"stop_change": 0}, "stop_change: 0; expected a number above 0"),
     ],
 )
 def test_wrong_parameters_are_named_by_fit(parameters, message):

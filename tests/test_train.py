@@ -110,6 +110,68 @@ def test_patience_without_dev_data_never_stops():
     assert result.stopped == "passes"
 
 
+class Erring(Scripted):
+    """Makes so many mistakes in 1000 words a pass; or counts no words, and makes so many updates with 100 examples."""
+
+    def __init__(self, wrong: list[int], words: bool = True):
+        super().__init__(wrong)
+        self.words = words
+
+    def counts(self):
+        wrong = self.updates[self.number - 1]
+        found = {"updates": 1 if self.words else wrong, "examples": 100, "tokens": 1000}
+        return found | ({"wrong_tokens": wrong} if self.words else {})
+
+
+@pytest.mark.parametrize("words", [True, False], ids=["words", "examples"])
+@pytest.mark.parametrize(
+    ("wrong", "passes"),
+    [
+        ([100, 101, 100, 101, 100, 100], 4),  # 1 %, three times in a row: passes 2, 3 and 4
+        ([100, 101, 100, 102, 101, 100, 100, 100], 7),  # 2 % at pass 4 begins anew
+        ([100, 98, 96, 94, 92, 90], 6),  # always 2 % or more
+        ([100, 99, 98], 3),  # too few passes to tell
+        ([2, 1, 1, 1, 1], 5),  # half as many is a change, however few
+        ([7, 7, 7, 7, 7], 4),  # none at all
+    ],
+    ids=["early", "anew", "never", "few", "half", "same"],
+)
+def test_a_steady_error_stops(wrong, passes, words):
+    """A relative change below 1.5 % in three passes in a row."""
+    result = train(Erring(wrong, words), Options(passes=len(wrong), stop_change=0.015))
+    assert len(result.history) == passes
+    assert result.best_pass == passes
+    assert result.stopped == ("change" if passes < len(wrong) or wrong[0] in (2, 7) else "passes")
+    assert len(train(Erring(wrong, words), Options(passes=len(wrong))).history) == len(wrong)
+
+
+def test_a_change_is_one_of_the_error_not_of_the_updates():
+    """Half the mistakes with every example still wrong is a change."""
+    learner = Erring([64, 32, 16, 8, 4])
+    assert train(learner, Options(passes=5, stop_change=0.1)).stopped == "passes"
+
+
+def test_no_errors_at_all_are_no_change():
+    """With a margin updates go on after the last mistake."""
+    assert len(train(Erring([5, 0, 0, 0, 0, 0]), Options(passes=6, stop_change=1e-4)).history) == 5
+
+
+def test_a_steady_error_keeps_the_best_pass():
+    scores = [50.0, 60.0, 40.0, 30.0, 70.0]
+    learner = Erring([100] * 5)
+    result = train(learner, Options(passes=5, stop_change=0.1), lambda model: scores[model - 1])
+    assert (result.stopped, result.best_pass, len(result.history)) == ("change", 2, 4)
+
+
+@pytest.mark.parametrize("kill", [1, 2, 3, 4])
+def test_a_steady_error_is_seen_over_a_checkpoint(kill, tmp_path):
+    """The rule looks at the history, which a resumed run has; one that had ended stays so."""
+    wrong = [100, 101, 100, 101, 100, 100]
+    train(Erring(wrong), Options(passes=kill, stop_change=0.015, checkpoint=tmp_path))
+    resumed = train(Erring(wrong), Options(passes=6, stop_change=0.015, checkpoint=tmp_path, resume=True))
+    assert (resumed.stopped, len(resumed.history)) == ("change", 4)
+
+
 def test_the_order_of_a_pass_depends_on_seed_and_number_alone():
     orders = {
         (seed, number): pass_order(Options(seed=seed), number, 50).tolist() for seed in (1, 2) for number in (1, 2, 3)
@@ -132,6 +194,10 @@ def test_every_example_is_seen_once_a_pass():
     [
         ({"passes": 0}, "passes: 0; expected at least 1"),
         ({"patience": -1}, "patience: -1; expected 0"),
+        ({"stop_change": 0}, "stop_change: 0; expected a number above 0"),
+        ({"stop_change": -0.1}, "stop_change: -0.1; expected a number above 0"),
+        ({"stop_change": float("nan")}, "stop_change: nan; expected a number above 0"),
+        ({"stop_change": "little"}, "stop_change: 'little'; expected a number above 0"),
         ({"resume": True}, "--resume needs --checkpoint DIR"),
     ],
 )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from structron.queue_learner import QueueLearner
     from structron.search.frontier import TAIL
     from structron.tasks.chunker import Chunker
+    from structron.tasks.entities import EntityRecognizer
     from structron.tasks.joint import JointTagger
     from structron.tasks.parser import Parser
     from structron.tasks.parser_input import Alphabet
@@ -32,6 +33,7 @@ _WHERE = {
     "TAIL": "structron.search.frontier",
     "Tagger": "structron.tasks.tagger",
     "Chunker": "structron.tasks.chunker",
+    "EntityRecognizer": "structron.tasks.entities",
     "JointTagger": "structron.tasks.joint",
     "Parser": "structron.tasks.parser",
     "SegmentChunker": "structron.tasks.segments",
@@ -44,6 +46,7 @@ __all__ = [
     "BeamLearner",
     "Chunker",
     "Document",
+    "EntityRecognizer",
     "JointTagger",
     "Parser",
     "QueueLearner",

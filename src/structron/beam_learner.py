@@ -29,7 +29,10 @@ from structron.update.violation import Rule
 
 WALKED = 5
 """Examples that are walked through uncompiled before training."""
-OPTIONS = ("beam", "update", "merge", "passes", "runs", "average", "seed", "shuffle", "patience", "alma")
+OPTIONS = (
+    *("beam", "update", "merge", "alma", "margin"),
+    *("passes", "runs", "average", "seed", "shuffle", "patience", "stop_change"),
+)
 """Parameters that a file holds; the others belong to the machine or the moment."""
 
 Input = Any
@@ -76,6 +79,8 @@ class BeamLearner(Estimator):
     passes, average, seed, shuffle, patience: as for every learner.   runs: the model is the mean of so many.
     jobs: threads when predicting.   check: verify that every update is a violation.
     alma: α of approximate large margin updates (Daumé & Marcu 2005), for instance 0.9, best with update="laso".
+    margin: learn until the correct actions win by more than this (Kazama & Torisawa 2007), None: until they win.
+    stop_change: stop when the share of examples with updates hardly changes any more, for instance 1e-4.
 
     An example is a pair (x, actions). x: whole numbers, rows of them, or an array (one dimension: one column); actions:
     names or numbers. `history_` has the figures of every pass.
@@ -102,10 +107,13 @@ class BeamLearner(Estimator):
         verbose: bool = False,
         check: bool | None = None,
         alma: float | None = None,
+        margin: float | None = None,
+        stop_change: float | None = None,
     ):
         self.problem, self.beam, self.update, self.merge = problem, beam, update, merge
         self.passes, self.runs, self.average, self.seed, self.shuffle = passes, runs, average, seed, shuffle
         self.patience, self.jobs, self.verbose, self.check, self.alma = patience, jobs, verbose, check, alma
+        self.margin, self.stop_change = margin, stop_change
 
     # -- training ------------------------------------------------------------------------------------------------
 
@@ -154,13 +162,13 @@ class BeamLearner(Estimator):
 
     def _make_learner(self, inputs: Inputs, gold: Sequence[list[int]]) -> BeamTraining:
         arguments = (self.beam, self.update, self.merge, self.average)
-        return BeamTraining(self.problem, inputs, *arguments, check=self.check, alma=self.alma)
+        return BeamTraining(self.problem, inputs, *arguments, check=self.check, alma=self.alma, margin=self.margin)
 
     def _check_parameters(self) -> None:
         if not isinstance(self.problem, SearchProblem):
             raise StructronError(f"problem: {self.problem!r}; expected a SearchProblem")
         rule_of(self.update)
-        make_alma(self.alma)
+        make_alma(self.alma, self.margin)
         self._check_average()
         self._check_counts(passes=1, runs=1, jobs=1, **({} if self.beam is None else {"beam": 1}))
 
@@ -277,7 +285,7 @@ class BeamLearner(Estimator):
         beam = "inf" if self.beam is None else self.beam
         search = f"search beam-{beam}{'-dp' if self.merge else ''}"
         parts = [f"structron {__version__}", f"{self.task} {self.problem.name}"]
-        parts += [f"update {named(self._update_name(), self.alma)}", search]
+        parts += [f"update {named(self._update_name(), self.alma, self.margin)}", search]
         parts += [f"average {self.average}", f"runs {self.runs}", f"passes {self.best_pass_}/{self.passes}"]
         parts += [f"seed {self.seed}", f"features {len(self.model_.keys)}", f"actions {len(self.problem.actions)}"]
         return " | ".join(parts)

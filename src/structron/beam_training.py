@@ -71,10 +71,14 @@ class BeamTraining:
         check: bool | None = None,
         prune: float = 0.0,
         alma: float | tuple[float, float, float] | None = None,
+        margin: float | None = None,
     ):
-        """prune: weights of at most this size are left out of models (not of learning).   alma: see update/alma.py."""
+        """prune: weights of at most this size are left out of models (not of learning).
+
+        alma, margin: see update/alma.py.
+        """
         self.problem, self.inputs, self.average = problem, inputs, average
-        self.prune, self.alma = prune, alma
+        self.prune, self.alma, self.margin = prune, alma, margin
         self.delta = make_delta()
         self.engine = Engine(problem, beam, merge)
         self.anchored = self.engine.anchored(inputs, anchored)
@@ -89,7 +93,7 @@ class BeamTraining:
             table = self.anchored.table.copy()
             table[:, 1] = 0
             self.anchored = self.anchored._replace(table=table)
-        self.stats, self.pace = np.zeros(STATS), make_alma(self.alma)
+        self.stats, self.pace = np.zeros(STATS), make_alma(self.alma, self.margin)
 
     def twin(self) -> "BeamTraining":
         """Another learner of the same data and options, at its start."""
@@ -162,6 +166,7 @@ class BeamTraining:
         problem, engine = self.problem, self.engine
         options = (problem.actions, problem.composition.texts, engine.beam, engine.merge)
         how = (self._rule_name(), self.average, *([] if self.alma is None else [self.alma]))
+        how += () if self.margin is None else ("margin", self.margin)
         digest = hashlib.sha256(f"{options} {how}".encode())
         inputs = self.inputs
         for array in (inputs.x, inputs.starts, inputs.table, inputs.gold, inputs.gold_ptr, *self.anchored[:2]):
@@ -205,7 +210,8 @@ class BeamTraining:
         self.sparse.dense[:dense], self.sparse.dense_u[:dense] = state["dense"], state["dense_u"]
         reinsert(np.ascontiguousarray(state["table"]), self.sparse.table)
         self.sparse.column[:cells], self.sparse.u[:cells] = state["column"], state["u"]
-        self.sparse.used[:], self.stats[:], self.pace[:] = state["used"], state["stats"], state["pace"]
+        self.sparse.used[:], self.stats[:] = state["used"], state["stats"]
+        self.pace[: len(state["pace"])] = state["pace"]  # that of an older version has no margin
         if len(self.anchored.table):
             self.anchored.table[:, 1] = state["anchored"]
         self.engine.forget()

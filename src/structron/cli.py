@@ -13,7 +13,6 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +20,32 @@ from typing import Annotated, Any
 import typer
 
 from structron._version import __version__
+from structron.cli_options import (
+    Average,
+    Bpm,
+    Candidates,
+    Columns,
+    Encoding,
+    Format,
+    InnerScheme,
+    Jobs,
+    Json,
+    LabelColumn,
+    LocalMargin,
+    LocalUpdates,
+    Margin,
+    Model,
+    ModelBeam,
+    NBest,
+    NonLocal,
+    NonProjective,
+    SkipInvalid,
+    StopChange,
+    TestCandidates,
+    Update,
+    Verbose,
+    names,
+)
 from structron.errors import StructronError
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
@@ -41,48 +66,6 @@ class Job:
 
     module: str
     options: dict[str, Any]
-
-
-class Average(StrEnum):
-    none = "none"
-    mean = "mean"
-    voted = "voted"
-
-
-class Update(StrEnum):
-    standard = "standard"
-    early = "early"
-    max_violation = "max-violation"
-    latest = "latest"
-    hybrid = "hybrid"
-    laso = "laso"
-
-
-class NonProjective(StrEnum):
-    lift = "lift"
-    skip = "skip"
-
-
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the traceback of an error.")]
-Jobs = Annotated[int, typer.Option(metavar="N", min=1, help="Predict on N threads; the output is that of one.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
-Format = Annotated[
-    str | None, typer.Option(metavar="conll|conllu", help="The files' format; otherwise their names tell.")
-]
-Columns = Annotated[
-    str | None, typer.Option(metavar="A,B,…", help="Names of the files' columns, for instance word,pos,chunk.")
-]
-Encoding = Annotated[str, typer.Option(metavar="NAME", help="The files' encoding.")]
-LabelColumn = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="The column that holds the labels, if not named as in training.")
-]
-ModelBeam = Annotated[
-    str | None, typer.Option(metavar="N|inf", help="Search with another beam than the model was trained with.")
-]
-SkipInvalid = Annotated[
-    bool, typer.Option("--skip-invalid", help="Leave out and count sentences whose heads are no tree.")
-]
 
 
 def _version(wanted: bool) -> None:
@@ -149,6 +132,7 @@ def train(
         str | None,
         typer.Option(metavar="ALPHA|none", help="Large margin updates that aim at ALPHA of the margin."),
     ] = None,
+    margin: Margin = None,
     merge: Annotated[
         bool | None, typer.Option("--merge/--no-merge", help="Let equal hypotheses of the beam share one place.")
     ] = None,
@@ -172,6 +156,8 @@ def train(
     patience: Annotated[
         int | None, typer.Option(metavar="N", min=0, help="Stop after N passes without gain on dev (0: never).")
     ] = None,
+    stop_change: StopChange = None,
+    bpm: Bpm = None,
     prune: Annotated[
         float | None, typer.Option(metavar="W", min=0, help="Leave weights of at most W out of the model (parser).")
     ] = None,
@@ -190,6 +176,12 @@ def train(
     gazetteer: Annotated[
         list[str] | None, typer.Option(metavar="TYPE=FILE", help="Phrases to mark, one a line (repeatable).")
     ] = None,
+    inner: InnerScheme = None,
+    non_local: NonLocal = None,
+    candidates: Candidates = None,
+    test_candidates: TestCandidates = None,
+    local_update: LocalUpdates = None,
+    local_margin: LocalMargin = None,
     warm_start: Annotated[
         Path | None, typer.Option(metavar="MODEL", help="Go on from a model; new labels and features are welcome.")
     ] = None,
@@ -203,7 +195,7 @@ def train(
     verbose: Verbose = False,
 ) -> Job:
     """Learn a model from labelled sentences."""
-    return Job("structron.commands.train", locals())
+    return Job("structron.commands.train", locals() | {"non_local": names(non_local)})
 
 
 @app.command()
@@ -218,6 +210,8 @@ def predict(
     label: LabelColumn = None,
     encoding: Encoding = "utf-8",
     beam: ModelBeam = None,
+    test_candidates: TestCandidates = None,
+    nbest: NBest = None,
     confidence: Annotated[
         bool, typer.Option("--confidence", help="Add each label's margin: a last column; CoNLL-U: in MISC.")
     ] = False,
@@ -240,6 +234,7 @@ def evaluate(
     label: LabelColumn = None,
     encoding: Encoding = "utf-8",
     beam: ModelBeam = None,
+    test_candidates: TestCandidates = None,
     skip_invalid: SkipInvalid = False,
     jobs: Jobs = 1,
     as_json: Json = False,
@@ -297,7 +292,7 @@ def _usage(error: Any) -> str:
 
 
 def _run(job: Job) -> int:
-    options = dict(job.options)
+    options = {name: value for name, value in job.options.items() if value is not None}
     verbose = options.pop("verbose")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")

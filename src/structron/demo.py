@@ -14,7 +14,7 @@ from rich.text import Text
 
 from structron import schemes
 from structron.commands import train
-from structron.commands.corpus import Rows, Source, View, labelled_rows, layout, parses
+from structron.commands.corpus import Rows, Source, View, labelled_rows, layout, parses, per_sentence
 from structron.data.toy_english import ToySentence, toy_english, write_conll, write_conllu
 from structron.errors import StructronError, unknown
 from structron.tasks.storage import TASKS, load
@@ -26,7 +26,7 @@ SCORES = (
     *("f1", "precision", "recall", "accuracy", "chunk_accuracy", "joint_accuracy"),
     *("known_accuracy", "unknown_accuracy", "las", "uas"),
 )
-VITERBI = ("tagger", "chunker")
+VITERBI = ("tagger", "chunker", "entities")
 """Tasks that do without the beam engine."""
 
 Labels = Sequence[str]
@@ -109,6 +109,11 @@ def _branch(tree: Arcs, word: int, own: str, above: str, below: str) -> Iterator
         yield found, own if found == word else branches
 
 
+def write_entities(path: Path, sentences: Sequence[ToySentence]) -> None:
+    """Documents that name the same people, places and firms again and again, in some sentences without a hint."""
+    write_conll(path, sentences, ("word", "pos", "entity"))
+
+
 @dataclass(frozen=True, slots=True)
 class Demo:
     """The files that a task is shown on, and how its analyses look."""
@@ -123,6 +128,7 @@ DEMOS = {
     "chunker": Demo("conll", write_conll, show_chunks),
     "segments": Demo("conll", write_conll, show_chunks),
     "joint": Demo("conll", write_conll, show_both),
+    "entities": Demo("conll", write_entities, show_chunks),
     "parser": Demo("conllu", write_conllu, show_tree),
 }
 
@@ -174,11 +180,12 @@ def _show(task: str, demo: Demo, corpus: Sequence[ToySentence], folder: Path, co
     labeler = load(model)
     source = Source(files["test"])
     view = View.of(labeler)
-    sentences = list(labelled_rows(source, view, layout(source, view, labelled=True)))
-    guess = labeler.predict(sentences)
-    scores = labeler.evaluate(sentences, guess=guess).as_dict()
-    found = [f"{name.replace('_', ' ')} [bold]{scores[name]:.2f}[/bold]" for name in SCORES if scores.get(name)]
-    console.print("test:", ", ".join(found))
+    items = list(labelled_rows(source, view, layout(source, view, labelled=True)))
+    found = labeler.predict(items)
+    scores = labeler.evaluate(items, guess=found).as_dict()
+    sentences, guess = per_sentence(view, items), per_sentence(view, found)
+    told = [f"{name.replace('_', ' ')} [bold]{scores[name]:.2f}[/bold]" for name in SCORES if scores.get(name)]
+    console.print("test:", ", ".join(told))
     words, *labels = (_column(sentences, view.columns.index(name)) for name in (view.word, *view.outputs))
     if parses(type(labeler)):
         gold = labeler.arcs(sentences)
@@ -205,10 +212,10 @@ def _column(sentences: Sequence[Rows], place: int) -> list[list[str]]:
 
 
 def _worth_showing(gold: Sequence[Sequence], guess: Sequence[Sequence]) -> list[int]:
-    """Two sentences that the model gets right and one, if any, with a mistake in it."""
+    """Two sentences that the model gets right and one, if any, with a mistake in it; none with nothing in it."""
     right: list[int] = []
     wrong: list[int] = []
     for k, labels in enumerate(gold):
-        if len(labels) in LENGTHS:
+        if len(labels) in LENGTHS and len({*labels, *guess[k]}) > 1:
             (right if labels == guess[k] else wrong).append(k)
     return right[:2] + wrong[:1]

@@ -21,6 +21,7 @@ class Estimator(ABC):
     seed: int
     shuffle: bool
     patience: int
+    stop_change: float | None = None
     average: str
     verbose: bool
     model_: Any
@@ -101,6 +102,7 @@ class Estimator(ABC):
             seed=self.seed,
             shuffle=self.shuffle,
             patience=self.patience,
+            stop_change=self.stop_change,
             checkpoint=Path(checkpoint) if checkpoint else None,
             resume=resume,
         )

@@ -87,10 +87,11 @@ class QueueTraining(BeamTraining):
         average: str = "mean",
         check: bool | None = None,
         alma: float | tuple[float, float, float] | None = None,
+        margin: float | None = None,
     ):
         self.derivations, self.queue, self.width = derivations, queue, beam
         self.heuristic, self.limit = heuristic, limit
-        super().__init__(problem, inputs, 1, "laso", False, average, check=check, alma=alma)
+        super().__init__(problem, inputs, 1, "laso", False, average, check=check, alma=alma, margin=margin)
 
     def _start_weights(self) -> None:
         super()._start_weights()
@@ -188,7 +189,7 @@ class QueueLearner(BeamLearner):
     problem: a `SearchProblem`.   queue: best-first, a-star, greedy, beam or exhaustive; see search/queue.py.   beam:
     nodes that are kept of each depth (queue="beam").   heuristic(x, table, states, s): the most that may still be
     gained from row s on, as a number, for a-star and best-first.   limit: nodes that may be expanded for one example.
-    alma, passes, runs, average, seed, shuffle, patience, verbose, check: as for `BeamLearner`.
+    alma, margin, passes, runs, average, seed, shuffle, patience, stop_change, verbose, check: as for `BeamLearner`.
 
     Spaces may have cycles. The actions of an example may be one derivation or a list of derivations that are all
     correct. Where a beam will do, `BeamLearner` (update="laso", merge=False) learns the same about ten times as fast.
@@ -206,18 +207,20 @@ class QueueLearner(BeamLearner):
         heuristic: Heuristic | None = None,
         limit: int = 100_000,
         alma: float | None = None,
+        margin: float | None = None,
         passes: int = 10,
         runs: int = 1,
         average: str = "mean",
         seed: int = 1,
         shuffle: bool = True,
         patience: int = 0,
+        stop_change: float | None = None,
         verbose: bool = False,
         check: bool | None = None,
     ):
         self.queue, self.heuristic, self.limit = queue, heuristic, limit
         how = {"passes": passes, "runs": runs, "average": average, "seed": seed, "shuffle": shuffle, "alma": alma}
-        more = {"patience": patience, "verbose": verbose, "check": check}
+        more = {"margin": margin, "patience": patience, "stop_change": stop_change, "verbose": verbose, "check": check}
         super().__init__(problem, beam=beam, update="laso", merge=False, **how, **more)  # type: ignore[arg-type]
 
     def _check_parameters(self) -> None:
@@ -249,7 +252,7 @@ class QueueLearner(BeamLearner):
                 walk.look(row)
 
     def _make_learner(self, inputs: Inputs, gold: Sequence[list[int]]) -> QueueTraining:
-        how = (self.queue, self.beam, self.heuristic, self.limit, self.average, self.check, self.alma)
+        how = (self.queue, self.beam, self.heuristic, self.limit, self.average, self.check, self.alma, self.margin)
         return QueueTraining(self.problem, inputs, [derivations_of(own) for own in gold], *how)
 
     # -- examples: several derivations may be correct --------------------------------------------------------------

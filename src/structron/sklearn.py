@@ -81,6 +81,9 @@ class SequenceLabeler(BaseEstimator):
     constrain: if the labels are chunk labels (IOB1, IOB2, IOBES, BILOU), never give them in an illegal order.
     forbid: further (label, next label) pairs to rule out.
     patience: stop after that many passes without gain on dev data.   n_jobs: threads that predict.
+    margin: learn until the right labels win by more than this (Kazama & Torisawa 2007), None: until they win.
+    bpm: start from the mean of so many one-pass runs.
+    stop_change: stop when the share of wrong labels hardly changes any more, for instance 1e-4.
 
     classes_: the labels, sorted.   n_iter_: passes made.   history_: the figures of each pass.
     labeler_: the labeller beneath; its `model_` has the weights.
@@ -100,10 +103,14 @@ class SequenceLabeler(BaseEstimator):
         patience: int = 0,
         n_jobs: int | None = None,
         verbose: bool = False,
+        margin: float | None = None,
+        bpm: int = 0,
+        stop_change: float | None = None,
     ):
         self.order, self.passes, self.runs, self.average, self.cutoff = order, passes, runs, average, cutoff
         self.shuffle, self.random_state, self.constrain, self.forbid = shuffle, random_state, constrain, forbid
         self.patience, self.n_jobs, self.verbose = patience, n_jobs, verbose
+        self.margin, self.bpm, self.stop_change = margin, bpm, stop_change
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -152,6 +159,9 @@ class SequenceLabeler(BaseEstimator):
             forbid=self.forbid,
             patience=self.patience,
             verbose=self.verbose,
+            margin=self.margin,
+            bpm=self.bpm,
+            stop_change=self.stop_change,
         )
         labeler.extractor_ = AttributeExtractor(known)
         return labeler

@@ -12,6 +12,7 @@ same examples and ends with the same weights, bit for bit.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,6 +23,8 @@ from structron.errors import StructronError
 from structron.progress import Progress
 
 STATE_FILE = "state.structron"
+STEADY = 3
+"""Passes in a row with hardly a change after which `Options.stop_change` ends training (Kazama & Torisawa 2007)."""
 
 
 class Learner(Protocol):
@@ -49,6 +52,8 @@ class Options:
     seed: int = 1
     shuffle: bool = True
     patience: int = 0
+    stop_change: float | None = None
+    """Stop when the error on the training data changes by a smaller share than this, `STEADY` passes in a row."""
     checkpoint: Path | None = None
     resume: bool = False
 
@@ -57,6 +62,9 @@ class Options:
             raise StructronError(f"passes: {self.passes}; expected at least 1")
         if self.patience < 0:
             raise StructronError(f"patience: {self.patience}; expected 0 (never stop early) or more")
+        change = self.stop_change
+        if change is not None and not (isinstance(change, int | float | np.number) and 0 < change < np.inf):
+            raise StructronError(f"stop_change: {change!r}; expected a number above 0, for instance 0.0001")
         if self.resume and self.checkpoint is None:
             raise StructronError("--resume needs --checkpoint DIR: the folder of the run to go on with")
 
@@ -69,7 +77,8 @@ class Result:
     best_pass: int
     history: list[dict[str, Any]] = field(default_factory=list)
     stopped: str = "passes"
-    """Why training ended: passes, converged (a pass without updates), patience, interrupted."""
+    """Why training ended: passes, converged (a pass without updates), change (the error hardly changes), patience,
+    interrupted."""
 
 
 def pass_order(options: Options, number: int, examples: int) -> np.ndarray:
@@ -118,6 +127,8 @@ def train(
                 result.stopped = "converged"
             elif score is not None and 0 < options.patience <= number - result.best_pass:
                 result.stopped = "patience"
+            elif options.stop_change is not None and _is_steady(result.history, options.stop_change):
+                result.stopped = "change"
             progress.pass_done(record, options.passes, result.best_pass == number and score is not None)
             if checkpoint:
                 checkpoint.write(result)
@@ -145,6 +156,19 @@ def _one_pass(learner: Learner, options: Options, number: int, progress: Progres
     counts = learner.counts()
     speed = round(counts["tokens"] / max(seconds, 1e-9))
     return {"pass": number, **counts, "seconds": round(seconds, 4), "tokens_per_second": speed}
+
+
+def _error(record: dict[str, Any]) -> float:
+    """The error of a pass: per word where the learner counts wrong words, else the updates per example."""
+    if "wrong_tokens" in record:
+        return record["wrong_tokens"] / max(record["tokens"], 1)
+    return record["updates"] / max(record["examples"], 1)
+
+
+def _is_steady(history: list[dict[str, Any]], change: float) -> bool:
+    """Whether the error has changed by less than this share of itself in each of the last passes."""
+    errors = [_error(record) for record in history[-STEADY - 1 :]]
+    return len(errors) > STEADY and all(abs(new - old) < change * old or new == old for old, new in pairwise(errors))
 
 
 class _Checkpoint:

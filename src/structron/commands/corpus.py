@@ -1,12 +1,14 @@
 """Between files and models: which column of a file is which column of a model, checked before any work is done."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
+from typing import Any
 
 from structron.commands.estimator import Estimator
+from structron.documents import Document
 from structron.errors import StructronError, unknown
 from structron.io import CONLLU_COLUMNS, Sentence, detect_format, read
 from structron.io.text import display_name, is_standard
@@ -16,8 +18,12 @@ from structron.tasks.labeler import WORD_COLUMNS, default_columns
 CONLLU_LABELS = {"tagger": "upos"}
 """The CoNLL-U column that a task learns when nobody names one."""
 EMPTY = "_"
+DOCUMENT_TOKENS = 1_000_000
+"""A document that is longer is cut, so that a file without end fits in memory."""
 
 Rows = list[list[str]]
+Item = Rows | Document
+"""What a task labels as one: a sentence, or a document of sentences."""
 
 
 def say(text: str) -> None:
@@ -62,12 +68,15 @@ class View:
     needed: set[str]
     pos: str | None = None
     """A parser's parts of speech; other tasks have none."""
+    documents: bool = False
+    """Whether the sentences of a document are labelled together."""
 
     @classmethod
     def of(cls, estimator: Estimator) -> "View":
         columns = list(estimator.columns_)
         pos = pos_column(columns, getattr(estimator, "pos", None)) if parses(type(estimator)) else None
-        return cls(columns, list(estimator.outputs_), estimator.word_, set(estimator.needed_), pos)
+        needed, documents = set(estimator.needed_), reads_documents(type(estimator))
+        return cls(columns, list(estimator.outputs_), estimator.word_, needed, pos, documents)
 
     @property
     def inputs(self) -> list[str]:
@@ -93,12 +102,17 @@ def predicts_tags(kind: type) -> bool:
     return bool(getattr(kind, "predicts_tags", False))
 
 
+def reads_documents(kind: type) -> bool:
+    """Whether a task labels the sentences of a document together."""
+    return bool(getattr(kind, "documents", False))
+
+
 def pos_column(columns: list[str], given: str | None = None) -> str:
     """The column of a parser's parts of speech: CoNLL-U calls them upos."""
     return given or ("upos" if "upos" in columns else "pos")
 
 
-def training_view(source: Source, label: str | None, task: str) -> View:
+def training_view(source: Source, label: str | None, task: str, documents: bool = False) -> View:
     """Names for the columns of training data, and which of them is to be learned."""
     names = source.columns or default_columns(source.width)
     if len(names) < 2:
@@ -116,7 +130,7 @@ def training_view(source: Source, label: str | None, task: str) -> View:
     word = word_column(names)
     if label == word:
         raise StructronError(f"{source.name}: {label!r} is the word and cannot be the label too")
-    return View(names, [label], word, set(names))
+    return View(names, [label], word, set(names), documents=documents)
 
 
 def joint_view(source: Source, pos: str | None, label: str | None) -> View:
@@ -153,6 +167,10 @@ class Layout:
         if self.places is None:
             return sentence.rows
         return [[EMPTY if k is None else row[k] for k in self.places] for row in sentence.rows]
+
+    def item(self, group: list[Sentence], view: View) -> Item:
+        """A group of `groups` in the model's columns."""
+        return Document(map(self.rows, group)) if view.documents else self.rows(group[0])
 
     def targets(self, width: int) -> list[int]:
         """Where predictions go in a file of so many columns: those that it lacks come after its last."""
@@ -203,19 +221,20 @@ def _names_by_width(source: Source, view: View) -> list[str]:
     )
 
 
-def labelled_rows(source: Source, view: View, fits: Layout, at_least: int = 1) -> Iterator[Rows]:
-    """The sentences of a labelled file, read as they are needed.
+def labelled_rows(source: Source, view: View, fits: Layout, at_least: int = 1, quiet: bool = False) -> Iterator[Item]:
+    """The sentences of a labelled file, or its documents for a task that labels those, read as they are needed.
 
     Columns that are all empty, or labels too few to learn, are refused at the end of the file: before they are learned.
     """
     expected = expectations(view)
     places = {name: view.columns.index(name) for name in expected}
     texts: dict[str, set[str]] = {name: set() for name in expected}
-    for sentence in source.sentences:
-        rows = fits.rows(sentence)
-        for name, place in places.items():
-            texts[name].update([row[place] for row in rows])
-        yield rows
+    for group in groups(source, view, quiet):
+        item = fits.item(group, view)
+        for rows in item if view.documents else (item,):
+            for name, place in places.items():
+                texts[name].update([row[place] for row in rows])
+        yield item
     for name, what in expected.items():
         if texts[name] == {EMPTY}:
             raise StructronError(f"{source.name}: the {what}")
@@ -240,13 +259,55 @@ def expectations(view: View) -> dict[str, str]:
     return {name: f"column {name!r} is empty ({EMPTY} everywhere); {text}" for name, text in wrong.items()}
 
 
-def batches(sentences: Iterable[Sentence], tokens: int) -> Iterator[list[Sentence]]:
-    """Sentences in lists of about so many tokens, so that a file of any size fits in memory."""
-    batch: list[Sentence] = []
+def groups(source: Source, view: View, quiet: bool = False) -> Iterator[list[Sentence]]:
+    """The sentences of a file in groups that are labelled as one: each alone, or those of a document.
+
+    A file that has no document boundaries, or none for very long, is a file of sentences.
+    """
+    if not view.documents:
+        yield from ([sentence] for sentence in source.sentences)
+        return
+    head: list[Sentence] = []
+    size, marked = 0, False
+    for sentence in source.sentences:
+        head.append(sentence)
+        size += len(sentence.rows)
+        marked = sentence.new_document
+        if marked or size >= DOCUMENT_TOKENS:
+            break
+    sentences = chain(head, source.sentences)
+    if marked:
+        yield from _documents(sentences)
+        return
+    if not quiet:
+        say(f"{source.name}: no document boundaries (-DOCSTART- or # newdoc lines): each sentence is a document")
+    yield from ([sentence] for sentence in sentences)
+
+
+def per_sentence(view: View, found: Sequence[Any]) -> list[Any]:
+    """What was found for each item, sentence by sentence."""
+    return [x for group in found for x in group] if view.documents else list(found)
+
+
+def _documents(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
+    group: list[Sentence] = []
     size = 0
     for sentence in sentences:
-        batch.append(sentence)
+        if group and (sentence.new_document or size >= DOCUMENT_TOKENS):
+            yield group
+            group, size = [], 0
+        group.append(sentence)
         size += len(sentence.rows)
+    yield group
+
+
+def batches(groups: Iterable[list[Sentence]], tokens: int) -> Iterator[list[list[Sentence]]]:
+    """Groups in lists of about so many tokens, so that a file of any size fits in memory."""
+    batch: list[list[Sentence]] = []
+    size = 0
+    for group in groups:
+        batch.append(group)
+        size += sum(len(sentence.rows) for sentence in group)
         if size >= tokens:
             yield batch
             batch, size = [], 0

@@ -119,3 +119,10 @@ def set_beam(estimator: Any, text: str | None) -> None:
     if text is not None:
         check_settings(estimator.task, ["beam"])
         estimator.beam = beam_width(text)
+
+
+def set_test_candidates(estimator: Any, number: int | None) -> None:
+    """Choose from another number of labellings than the model was told to in training."""
+    if number is not None:
+        check_settings(estimator.task, ["test_candidates"])
+        estimator.test_candidates = number

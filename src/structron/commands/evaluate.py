@@ -4,8 +4,8 @@ import json
 import time
 from pathlib import Path
 
-from structron.commands.corpus import Source, View, labelled_rows, layout
-from structron.commands.estimator import MARGINS, check_capability, set_beam
+from structron.commands.corpus import Source, View, labelled_rows, layout, per_sentence
+from structron.commands.estimator import MARGINS, check_capability, set_beam, set_test_candidates
 from structron.commands.predict import announce_compiling
 from structron.commands.trees import check_trees
 from structron.tasks.storage import load
@@ -19,6 +19,7 @@ def run(
     label: str | None = None,
     encoding: str = "utf-8",
     beam: str | None = None,
+    test_candidates: int | None = None,
     skip_invalid: bool = False,
     jobs: int = 1,
     as_json: bool = False,
@@ -26,6 +27,7 @@ def run(
     """Print the scores. The seconds are those from tokens to labels; reading the file and scoring do not count."""
     estimator = load(model)
     set_beam(estimator, beam)
+    set_test_candidates(estimator, test_candidates)
     if label is not None:
         check_capability("--label", estimator.task, MARGINS)
     if skip_invalid:
@@ -35,20 +37,21 @@ def run(
     fits = layout(source, view, label, labelled=True)
     if view.pos is not None:
         check_trees(source, view, fits, skip_invalid)
-    sentences = list(labelled_rows(source, view, fits))
+    items = list(labelled_rows(source, view, fits))
+    sentences = len(per_sentence(view, items))
     announce_compiling(estimator)
-    estimator.predict(sentences[:1])
+    estimator.predict(items[:1])
     begin = time.perf_counter()
-    guess = estimator.predict(sentences, jobs=jobs)
+    guess = estimator.predict(items, jobs=jobs)
     seconds = time.perf_counter() - begin
-    scores = estimator.evaluate(sentences, guess=guess)
+    scores = estimator.evaluate(items, guess=guess)
     speed = round(scores.tokens / max(seconds, 1e-9))
     if not as_json:
         print(scores.report())
-        print(f"{len(sentences)} sentences in {seconds:.2f} s, {speed} tokens/s")
+        print(f"{sentences} sentences in {seconds:.2f} s, {speed} tokens/s")
         print(estimator.signature_)
         return
     result = {"task": estimator.task, "metric": estimator.metric, "score": getattr(scores, estimator.metric)}
     result |= scores.as_dict()
-    result |= {"sentences": len(sentences), "seconds": round(seconds, 4), "tokens_per_second": speed}
+    result |= {"sentences": sentences, "seconds": round(seconds, 4), "tokens_per_second": speed}
     print(json.dumps(result | {"signature": estimator.signature_}, ensure_ascii=False))

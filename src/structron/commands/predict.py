@@ -4,11 +4,24 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from structron.commands.corpus import EMPTY, Layout, Rows, Source, View, batches, layout, say
-from structron.commands.estimator import MARGINS, Estimator, check_capability, set_beam
+from structron.commands.corpus import (
+    EMPTY,
+    Item,
+    Layout,
+    Source,
+    View,
+    batches,
+    groups,
+    layout,
+    per_sentence,
+    say,
+)
+from structron.commands.estimator import MARGINS, Estimator, check_capability, set_beam, set_test_candidates
 from structron.commands.trees import check_tags
+from structron.documents import regroup
 from structron.errors import StructronError, unknown
 from structron.io import Sentence, check_writable, open_output, replace_fields
+from structron.io.conll import BOM, is_blank
 from structron.kernels import is_cold
 from structron.search.viterbi import decode
 from structron.tasks.storage import load
@@ -26,6 +39,8 @@ def run(
     label: str | None = None,
     encoding: str = "utf-8",
     beam: str | None = None,
+    test_candidates: int | None = None,
+    nbest: int | None = None,
     confidence: bool = False,
     forced: bool = False,
     jobs: int = 1,
@@ -33,26 +48,70 @@ def run(
     """Write the file back with the predictions in their columns, or in further columns where it has none."""
     estimator = load(model)
     set_beam(estimator, beam)
+    set_test_candidates(estimator, test_candidates)
     for option, given in (("--confidence", confidence), ("--forced", forced), ("--label", label)):
         if given:
             check_capability(option, estimator.task, MARGINS)
+    if forced and hasattr(estimator, "check_forced"):
+        estimator.check_forced()
+    if nbest is not None:
+        _check_nbest(estimator, nbest, confidence or forced)
     check_writable(output)
     source = Source(file, format, encoding, columns, estimator)
     view = View.of(estimator)
     fits = layout(source, view, label, labelled=forced)
     announce_compiling(estimator)
     with open_output(output, encoding) as out:
-        for number, batch in enumerate(batches(source.sentences, BATCH_TOKENS)):
-            rows: list[Rows] = [fits.rows(sentence) for sentence in batch]
+        for number, batch in enumerate(batches(groups(source, view), BATCH_TOKENS)):
+            items = [fits.item(group, view) for group in batch]
             if number == 0:
-                check_tags(source, view, rows)
+                check_tags(source, view, items)
+            if nbest is not None:
+                for group, best in zip(batch, estimator.nbest(items, nbest), strict=True):
+                    out.write("".join(_candidates(source, view, fits, group, best)))
+                continue
+            sentences = [sentence for group in batch for sentence in group]
+            margins: list[list[float]] = []
             if confidence or forced:
-                given_labels = _given_labels(estimator, source, batch, fits) if forced else None
-                labels, margins = estimator.predict_with_margins(rows, given_labels, jobs, margins=confidence)
-                found = [[line] for line in labels]
+                given_labels = _given_labels(estimator, source, sentences, fits) if forced else None
+                found, margins = _labelled(estimator, view, items, given_labels, jobs, confidence)
+            elif view.documents:
+                found = [[line] for line in per_sentence(view, estimator.predict(items, jobs=jobs))]
             else:
-                found, margins = estimator.predict_columns(rows, jobs=jobs), []
-            out.write("".join(_texts(source, fits, batch, found, margins)))
+                found = estimator.predict_columns(items, jobs=jobs)
+            out.write("".join(_texts(source, fits, sentences, found, margins)))
+
+
+def _check_nbest(estimator: Estimator, number: int, more: bool) -> None:
+    check_capability("--nbest", estimator.task, "nbest")
+    if number < 1:
+        raise StructronError(f"--nbest {number}: expected a whole number of at least 1")
+    if more:
+        raise StructronError("--nbest: expected neither --confidence nor --forced with it")
+
+
+def _labelled(
+    estimator: Any, view: View, items: list[Item], given: list | None, jobs: int, margins: bool
+) -> tuple[list[list[list[str]]], list[list[float]]]:
+    """The predicted column of each sentence around given labels, and the margins if they are wanted."""
+    shaped = None if given is None else regroup(items, given)
+    labels, sure = estimator.predict_with_margins(items, shaped, jobs, margins=margins)
+    return [[line] for line in per_sentence(view, labels)], per_sentence(view, sure)
+
+
+def _candidates(
+    source: Source, view: View, fits: Layout, group: list[Sentence], best: list[tuple[Any, float]]
+) -> Iterator[str]:
+    """The text of a sentence or document once for each of its best labellings, with comments that tell them apart."""
+    first, last = group[0].lines[0], group[-1].lines[-1]
+    end = "\r\n" if first.endswith("\r\n") else "\n"
+    gap = "" if is_blank(last) and last.endswith("\n") else end if last.endswith("\n") else 2 * end
+    for rank, (labels, score) in enumerate(best, 1):
+        found = [[line] for line in per_sentence(view, [labels])]
+        text = "".join(_texts(source, fits, group, found, []))
+        mark = BOM if group[0].line_number == 1 and text.startswith(BOM) else ""
+        head = f"# nbest = {rank}{end}# score = {score:.3f}{end}"
+        yield (mark if rank == 1 else "") + head + text.removeprefix(mark) + gap
 
 
 def announce_compiling(estimator: Estimator) -> None:

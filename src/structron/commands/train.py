@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from structron.commands.corpus import (
+    Item,
     Layout,
-    Rows,
     Source,
     View,
     joint_view,
@@ -16,6 +16,7 @@ from structron.commands.corpus import (
     layout,
     parses,
     predicts_tags,
+    reads_documents,
     say,
     training_view,
 )
@@ -124,7 +125,7 @@ def _fresh(source: Source, task: str, settings: dict[str, Any], encoding: str) -
         view = joint_view(source, settings.get("pos"), settings.get("label"))
         settings |= dict(zip(("pos", "label"), view.outputs, strict=True))
     else:
-        view = training_view(source, settings.get("label"), task)
+        view = training_view(source, settings.get("label"), task, reads_documents(kind))
         settings["label"] = view.outputs[0]
     return kind(columns=view.columns, **settings), view
 
@@ -132,7 +133,7 @@ def _fresh(source: Source, task: str, settings: dict[str, Any], encoding: str) -
 def _loaded(path: Path, task: str, settings: dict[str, Any]) -> tuple[Any, View]:
     """The estimator to go on from, with what was given anew, and the columns that it knows."""
     check_capability("--warm-start", task, "partial_fit")
-    for name in ("order", "templates", "gazetteers", "pos", "labelled"):
+    for name in ("order", "templates", "gazetteers", "pos", "labelled", "inner"):
         if name in settings:
             raise StructronError(f"{option_of(name)} cannot be given with --warm-start: the model has its own")
     estimator = load(path, task=task)
@@ -144,11 +145,11 @@ def _loaded(path: Path, task: str, settings: dict[str, Any]) -> tuple[Any, View]
 
 def _sentences(
     source: Source, view: View, fits: Layout, skip_invalid: bool, quiet: bool, at_least: int = 1
-) -> Iterator[Rows]:
+) -> Iterator[Item]:
     """Gold sentences in the model's columns, checked as they are read."""
     if view.pos is not None:
         check_trees(source, view, fits, skip_invalid, quiet)
-    return labelled_rows(source, view, fits, at_least)
+    return labelled_rows(source, view, fits, at_least, quiet)
 
 
 def _check_outputs(model: Path, log: Path | None, checkpoint: Path | None, resume: bool) -> None:

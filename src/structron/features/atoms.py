@@ -16,7 +16,7 @@ import numpy as np
 from structron.errors import StructronError
 from structron.kernels import compiled, hash_codes, mix, pack_strings
 
-WHOLE, LOWER, NORM, SHAPE, CLASS, PREFIX, SUFFIX, LPREFIX, LSUFFIX, DIGIT, UPPER, HYPHEN, STEM, ENDING = range(14)
+WHOLE, LOWER, NORM, SHAPE, CLASS, PREFIX, SUFFIX, LPREFIX, LSUFFIX, DIGIT, UPPER, HYPHEN, STEM, ENDING, FORM = range(15)
 KINDS = {
     "lower": LOWER,
     "norm": NORM,
@@ -27,6 +27,7 @@ KINDS = {
     "hyphen": HYPHEN,
     "stem": STEM,
     "ending": ENDING,
+    "form": FORM,
 }
 AFFIXES = {"prefix": PREFIX, "suffix": SUFFIX, "lprefix": LPREFIX, "lsuffix": LSUFFIX}
 AFFIX = re.compile(r"(l?prefix|l?suffix)([1-9])$")
@@ -38,6 +39,10 @@ ENDINGS = [
 """What a stem lacks: the first of these that leaves three characters. For English; longer ones come first."""
 LEAST_STEM = 3
 ENDING_CODES, ENDING_OFFSETS = pack_strings(ENDINGS)
+FORMS = ("2d", "4d", "d&a", "d&-", "d&/", "d&,", "d&.", "n", "ac", "cp", "ic", "l", "other")
+"""Word forms (Bikel, Schwartz & Weischedel 1999, Table 3.1; names of Kazama & Torisawa 2007), the first that fits."""
+FORM_CODES, FORM_OFFSETS = pack_strings(list(FORMS))
+DIGIT_MARKS = "-/,."
 SHAPE_CODES = {"X": 1, "x": 2, "d": 3}
 SHAPE_OTHER = 16
 
@@ -77,6 +82,21 @@ def char_class(char: str) -> str:
     return "d" if char.isdigit() else char
 
 
+def word_form(word: str) -> str:
+    """Numbers by what else is in them, other words by their capitals; letters are those that have two cases."""
+    classes = "".join(c if c in "Xxd" else " " for c in map(char_class, word))
+    if "d" in classes:
+        if classes in ("dd", "dddd"):
+            return f"{len(word)}d"
+        letters = "X" in classes or "x" in classes
+        return "d&a" if letters else next((f"d&{mark}" for mark in DIGIT_MARKS if mark in word), "n")
+    if classes and set(classes) == {"X"}:
+        return "ac"
+    if classes == "X " and word[1] == ".":
+        return "cp"
+    return "ic" if classes[:1] == "X" else "l" if "x" in classes and "X" not in classes else "other"
+
+
 def atom_text(atom: Atom, word: str) -> str | None:
     """What an atom says of a word, readable; None when it says nothing."""
     kind, k = atom.kind, atom.length
@@ -93,6 +113,8 @@ def atom_text(atom: Atom, word: str) -> str | None:
         word = word.lower()
         cut = next((len(e) for e in ENDINGS if word.endswith(e) and len(word) - len(e) >= LEAST_STEM), 0)
         return word[: len(word) - cut] if kind == STEM else word[len(word) - cut :] or None
+    if kind == FORM:
+        return word_form(word)
     classes = [char_class(c) for c in word]
     if kind == SHAPE:
         return "".join(classes)
@@ -141,6 +163,35 @@ def ending_length(codes, start, stop):
 
 
 @compiled
+def form_number(codes, classes, start, stop):
+    """The place of a text's word form in FORMS. Mirrors `word_form`."""
+    upper = lower = digits = 0
+    dash = slash = comma = period = False
+    for j in range(start, stop):
+        upper += classes[j] == 1
+        lower += classes[j] == 2
+        digits += classes[j] == 3
+        dash |= codes[j] == 45
+        slash |= codes[j] == 47
+        comma |= codes[j] == 44
+        period |= codes[j] == 46
+    size = stop - start
+    if digits > 0:
+        if digits == size and (size == 2 or size == 4):
+            return size // 2 - 1
+        if upper + lower > 0:
+            return 2
+        return 3 if dash else 4 if slash else 5 if comma else 6 if period else 7
+    if upper > 0 and upper == size:
+        return 8
+    if size == 2 and classes[start] == 1 and codes[start + 1] == 46:
+        return 9
+    if size > 0 and classes[start] == 1:
+        return 10
+    return 11 if lower > 0 and upper == 0 else 12
+
+
+@compiled
 def atom_values(kind, k, packed, out):
     """The hash of an atom's text for every type; 0 where the atom says nothing. Mirrors `atom_text`."""
     codes, offsets, classes = packed.codes, packed.offsets, packed.classes
@@ -170,6 +221,8 @@ def atom_values(kind, k, packed, out):
                 h = hash_codes(lower, start, stop - cut)
             elif cut > 0:
                 h = hash_codes(lower, stop - cut, stop)
+        elif kind == FORM:
+            h = mix(np.uint64(kind), np.uint64(form_number(codes, classes, start, stop))) | np.uint64(1)
         elif kind == SHAPE:
             h = hash_codes(classes, start, stop)
         elif kind == NORM or kind == CLASS:

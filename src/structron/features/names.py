@@ -126,6 +126,10 @@ def put_atom(out, k, kind, length, packed, t):
         cut = stop - a.ending_length(packed.lower, start, stop)
         for j in range(start if kind == a.STEM else cut, cut if kind == a.STEM else stop):
             k = put(out, k, packed.lower[j])
+    elif kind == a.FORM:
+        form = a.form_number(codes, classes, start, stop)
+        for j in range(a.FORM_OFFSETS[form], a.FORM_OFFSETS[form + 1]):
+            k = put(out, k, a.FORM_CODES[j])
     elif kind == a.SHAPE or kind == a.CLASS:
         for j in range(start, stop):
             if kind == a.SHAPE or j == start or classes[j] != classes[j - 1]:

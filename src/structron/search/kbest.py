@@ -179,12 +179,15 @@ def second_best(chains, weights, order, start, n, labels, work):
 
 @compiled
 def fill_trellis(chains, weights, order, lo, hi, labels, work, trellis):
-    """Search the sentences lo … hi-1 of a document and keep all that n-best needs; returns their score."""
+    """Search the sentences lo … hi-1 of a document and keep all that n-best needs; returns their score.
+
+    At order 1 alpha is right everywhere, whatever the search skips.
+    """
     total = 0.0
     base = 0
     for s in range(lo, hi):
         n = chains.starts[s + 1] - chains.starts[s]
-        total += search(chains, weights, order, s, labels, work, np.inf)
+        total += search(chains, weights, order, s, labels, work, np.inf if order == 2 else 0.0)
         rows = n * labels if order == 2 else n
         begin = base * labels if order == 2 else base
         for r in range(rows):

@@ -33,11 +33,12 @@ class Search:
     merge: bool = True
     check: bool | None = None
     alma: float | None = None
+    margin: float | None = None
 
     @property
     def rule(self) -> str:
         """The update as signatures name it."""
-        return named(self.update, self.alma)
+        return named(self.update, self.alma, self.margin)
 
     def __str__(self) -> str:
         return f"beam-{'inf' if self.beam is None else self.beam}{'-dp' if self.merge else ''}"
@@ -90,6 +91,7 @@ class BeamChainLearner(BeamTraining):
             Anchored(self.plain.ptr, self.plain.numbers, table),
             search.check,
             alma=search.alma,
+            margin=search.margin,
         )
 
     def _number_extra(self, c: int, cutoff: int) -> Numbered:

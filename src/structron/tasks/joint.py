@@ -38,8 +38,9 @@ class JointTagger(Estimator):
     chunk labels (the last).   cutoff: features seen less often are left out.
     tag_dictionary: words seen that often only get tags they were seen with (0 = off).
     gazetteers: {TYPE: file, files or Gazetteer}.   check: verify that updates are violations.
-    alma: α of approximate large margin updates; None: the perceptron's.
-    average, seed, shuffle, patience: as for every learner.   jobs: threads when predicting.
+    alma: α of approximate large margin updates; None: the perceptron's.   margin: the perceptron learns until the
+    correct labels win by more than this (Kazama & Torisawa 2007; alma must be None), None: until they win.
+    average, seed, shuffle, patience, stop_change: as for every learner.   jobs: threads when predicting.
     """
 
     task: ClassVar[str] = "joint"
@@ -76,12 +77,15 @@ class JointTagger(Estimator):
         verbose: bool = False,
         check: bool | None = None,
         alma: float | None = 0.9,
+        margin: float | None = None,
+        stop_change: float | None = None,
     ):
         self.beam, self.update, self.merge, self.passes, self.runs = beam, update, merge, passes, runs
         self.average, self.templates, self.columns, self.pos, self.label = average, templates, columns, pos, label
         self.cutoff, self.tag_dictionary, self.gazetteers = cutoff, tag_dictionary, gazetteers
         self.seed, self.shuffle, self.patience = seed, shuffle, patience
         self.jobs, self.verbose, self.check, self.alma = jobs, verbose, check, alma
+        self.margin, self.stop_change = margin, stop_change
 
     # -- training ------------------------------------------------------------------------------------------------
 
@@ -122,7 +126,7 @@ class JointTagger(Estimator):
         self._search()
 
     def _search(self) -> Search:
-        return chain_setup.settle_search(self.beam, self.update, self.merge, self.check, self.alma)
+        return chain_setup.settle_search(self.beam, self.update, self.merge, self.check, self.alma, self.margin)
 
     def _make_extractor(self, gazetteers: Sequence[Any]) -> TemplateExtractor:
         """Features of the input columns; the outputs are one column, which is none of them."""

@@ -166,7 +166,8 @@ class JointLearner(BeamChainLearner):
         table = np.stack([self.plain.keys, np.zeros_like(self.plain.keys)], axis=1)
         anchored = Anchored(self.plain.ptr, self.plain.numbers, table)
         how = (search.beam, search.update, search.merge, average, anchored, search.check)
-        BeamTraining.__init__(self, problem, inputs._replace(gold=gold, gold_ptr=starts), *how, alma=search.alma)
+        inputs = inputs._replace(gold=gold, gold_ptr=starts)
+        BeamTraining.__init__(self, problem, inputs, *how, alma=search.alma, margin=search.margin)
 
     def make_model(self, *given: Any) -> JointModel:
         return JointModel(*given, pairs=self.pairs)  # type: ignore[misc]

@@ -55,6 +55,8 @@ class Parser(Estimator):
     prune: weights of at most this size are left out of the model, which makes it smaller and faster.
     passes, average, seed, shuffle, patience: as for every learner.   jobs: threads when parsing.
     check: verify that every update is a violation.   alma: α of approximate large margin updates, for instance 0.9.
+    margin: learn until the correct tree wins by more than this (Kazama & Torisawa 2007), None: until it wins.
+    stop_change: stop when the share of sentences with updates hardly changes any more, for instance 1e-4.
     """
 
     task: ClassVar[str] = "parser"
@@ -93,11 +95,13 @@ class Parser(Estimator):
         verbose: bool = False,
         check: bool | None = None,
         alma: float | None = None,
+        margin: float | None = None,
+        stop_change: float | None = None,
     ):
         self.beam, self.update, self.merge, self.passes, self.average = beam, update, merge, passes, average
         self.templates, self.columns, self.pos, self.labelled = templates, columns, pos, labelled
         self.nonprojective, self.cutoff, self.limit_relations = nonprojective, cutoff, limit_relations
-        self.prune, self.alma = prune, alma
+        self.prune, self.alma, self.margin, self.stop_change = prune, alma, margin, stop_change
         self.seed, self.shuffle, self.patience = seed, shuffle, patience
         self.jobs, self.verbose, self.check = jobs, verbose, check
 
@@ -112,7 +116,7 @@ class Parser(Estimator):
         progress: Progress | None,
     ) -> None:
         rule_of(self.update)
-        make_alma(self.alma)
+        make_alma(self.alma, self.margin)
         self._check_parameters()
         templates = Templates.of(self.templates)
         options = self._options(checkpoint, resume)
@@ -175,8 +179,8 @@ class Parser(Estimator):
         actions = oracle_all(bank.starts, bank.heads, bank.relations, count)
         ptr = 2 * bank.starts - np.arange(len(bank.starts))
         inputs = engine.make_inputs(self.problem_, x, bank.starts)._replace(gold=actions, gold_ptr=ptr)
-        how = (self.beam, self.update, self.merge, self.average)
-        return BeamTraining(self.problem_, inputs, *how, check=self.check, prune=self.prune, alma=self.alma)
+        how = (self.beam, self.update, self.merge, self.average, engine.NO_ANCHORS, self.check, self.prune)
+        return BeamTraining(self.problem_, inputs, *how, alma=self.alma, margin=self.margin)
 
     def _make_problem(self) -> SearchProblem:
         """Arc-standard with these templates, alphabets and relations."""
@@ -320,8 +324,8 @@ class Parser(Estimator):
     def _signature(self) -> str:
         beam = "inf" if self.beam is None else self.beam
         search = f"search beam-{beam}{'-dp' if self.merge else ''}"
-        parts = [f"structron {__version__}", self.task, f"update {named(self.update_name, self.alma)}", search]
-        parts += [f"average {self.average}"]
+        update = f"update {named(self.update_name, self.alma, self.margin)}"
+        parts = [f"structron {__version__}", self.task, update, search, f"average {self.average}"]
         parts += [f"passes {self.best_pass_}/{self.passes}", f"cutoff {self.cutoff}", f"seed {self.seed}"]
         parts += [f"features {len(self.model_.keys)}", f"actions {len(self.problem_.actions)}"]
         return " | ".join(parts)

@@ -139,7 +139,7 @@ class SegmentLearner(BeamTraining):
         kinds = (shape.kinds, shape.positions, shape.whole)
         anchored = Anchored(self.numbered.ptr, self.numbered.numbers, table, *kinds)
         how = (search.beam, search.update, search.merge, average)
-        super().__init__(problem, inputs, *how, anchored, search.check, alma=search.alma)
+        super().__init__(problem, inputs, *how, anchored, search.check, alma=search.alma, margin=search.margin)
 
     def fingerprint(self) -> str:
         """Tells whether a checkpoint was made from the same data and options."""

@@ -21,11 +21,14 @@ class SegmentChunker(ChainLabeler):
 
     beam: segmentations kept at each step, None: all of them.   update: the rule, for instance laso or max-violation.
     alma: α of large-margin updates (Gentile 2001), None: the perceptron's.   merge: equivalent segmentations are one.
+    margin: the perceptron learns until the correct chunks win by more than this (Kazama & Torisawa 2007; alma must be
+    None), None: until they win.
     passes: over the training data.   runs: the model is the mean of so many runs with the data in different orders.
     average: mean (of all weights after every example) or none.
     templates: what of tokens counts before, after and inside a chunk: a preset's name, a file, or a list of texts.
     columns, label: names of a token's columns; labels may be of any chunk scheme, those predicted are BIO (IOB2).
     cutoff: features seen less often are left out.   patience: stop after that many passes without gain on dev.
+    stop_change: stop when the share of sentences with updates hardly changes any more, for instance 1e-4.
     gazetteers: {TYPE: file, files or Gazetteer}.   atoms: {name: function(sentence, position) -> text}.
     longest: no chunk is longer; None: than those of its label in the training data.
     jobs: threads when predicting.   check: verify that updates are violations.
@@ -35,7 +38,10 @@ class SegmentChunker(ChainLabeler):
     metric: ClassVar[str] = "f1"
     default_templates: ClassVar[dict[str, str]] = {"pos": "segments", "": "segments-words"}
     order = 1
-    tag_dictionary = 0
+    tag_dictionary = bpm = 0
+    non_local = ()
+    candidates, test_candidates, local_update, local_margin = 20, 100, "none", None
+    """What a segmentation has no use for; a labeller's checks look at them."""
 
     def __init__(
         self,
@@ -60,6 +66,8 @@ class SegmentChunker(ChainLabeler):
         jobs: int = 1,
         verbose: bool = False,
         check: bool | None = None,
+        margin: float | None = None,
+        stop_change: float | None = None,
     ):
         self.beam, self.update, self.alma, self.merge = beam, update, alma, merge
         self.passes, self.runs, self.average, self.templates = passes, runs, average, templates
@@ -67,6 +75,7 @@ class SegmentChunker(ChainLabeler):
         self.gazetteers, self.atoms = gazetteers, atoms
         self.seed, self.shuffle, self.patience = seed, shuffle, patience
         self.jobs, self.verbose, self.check = jobs, verbose, check
+        self.margin, self.stop_change = margin, stop_change
 
     # -- training ------------------------------------------------------------------------------------------------
 
@@ -114,6 +123,10 @@ class SegmentChunker(ChainLabeler):
         """For every sentence its chunks: (first token, token after the last, label)."""
         found = self.predict(sentences, jobs=jobs)
         return [[(begin, end, kind) for kind, begin, end in schemes.spans(labels)] for labels in found]
+
+    def nbest(self, *given: Any, **options: Any) -> Any:
+        """Not to be had: the search keeps the best segmentation alone."""
+        raise StructronError("segments: no n-best labellings; expected a chunker without a beam for that")
 
     def explain(self, sentence: Sequence, top: int = 8) -> Any:
         """Not to be had yet."""

@@ -9,6 +9,9 @@ along: ‖v + f·Δ‖² = ‖v‖² + 2f·v·Δ + f²·‖Δ‖². Searches com
 scale. The mean of w after every example stays exact: let S be the sum of the scales after the examples so far. A
 change δ of v during an example counts with the scale of that example and of all later ones, δ·(S_T - S_before), so with
 u = Σ δ·S_before the mean is (v·S_T - u) / T. The plain perceptron is the case scale = 1, S = number of examples.
+
+The margin perceptron (Kazama & Torisawa 2007, eq. (2)) lowers y-good nodes too, by a constant C, and takes the plain
+perceptron's step: what the search then finds above y is a violation w·Δ ≤ C.
 """
 
 import math
@@ -18,14 +21,22 @@ import numpy as np
 from structron.errors import StructronError
 from structron.kernels import compiled
 
-ALPHA, B, C, SCALE, NORM, GENERATION, TOTAL, LONGEST, SIZE = range(9)
-"""Places in the state: α (0: the plain perceptron), B, C; scale, ‖v‖², k; S, the sum of the scales; largest ‖Δ‖²."""
+ALPHA, B, C, SCALE, NORM, GENERATION, TOTAL, LONGEST, MARGIN, SIZE = range(10)
+"""Places in the state: α (0: a perceptron), B, C; scale, ‖v‖², k; S, the sum of the scales; largest ‖Δ‖²; the
+perceptron's margin."""
 
 
-def make_alma(alma: float | tuple[float, float, float] | None) -> np.ndarray:
-    """The state before the first update. alma: α, or (α, B, C), by default (α, 1/α, √2); None: a perceptron."""
+def make_alma(alma: float | tuple[float, float, float] | None, margin: float | None = None) -> np.ndarray:
+    """The state before the first update. alma: α, or (α, B, C), by default (α, 1/α, √2); None: a perceptron.
+
+    margin: C of the margin perceptron.
+    """
     state = np.zeros(SIZE)
     state[SCALE] = state[GENERATION] = 1.0
+    if margin is not None:
+        state[MARGIN] = checked_margin(margin)
+        if alma is not None:
+            raise StructronError(f"margin {margin:g} and alma {alma}: expected one of the two (alma None; --alma none)")
     if alma is None:
         return state
     alpha = alma[0] if isinstance(alma, tuple) else alma
@@ -35,8 +46,18 @@ def make_alma(alma: float | tuple[float, float, float] | None) -> np.ndarray:
     return state
 
 
-def named(update: str, alma: float | None) -> str:
+def checked_margin(margin: float, name: str = "margin") -> float:
+    """The C of a margin perceptron, if it can be one."""
+    number = isinstance(margin, int | float | np.number) and not isinstance(margin, bool)
+    if not number or not 0 <= margin < math.inf:
+        raise StructronError(f"{name}: {margin!r}; expected a number of at least 0, for instance 500")
+    return float(margin)
+
+
+def named(update: str, alma: float | None, margin: float | None = None) -> str:
     """An update rule with its step, as signatures name it."""
+    if margin is not None:
+        return f"{update}-margin-{margin:g}"
     return update if alma is None else f"{update}-alma-{alma:g}"
 
 
@@ -44,7 +65,7 @@ def named(update: str, alma: float | None) -> str:
 def lowering(alma):
     """By how much y-good nodes are lowered, in the units of v."""
     if alma[ALPHA] == 0:
-        return 0.0
+        return alma[MARGIN]
     return (1 - alma[ALPHA]) * alma[B] / math.sqrt(alma[GENERATION]) / alma[SCALE]
 
 

@@ -1,0 +1,71 @@
+"""The parts of entities in whole documents: n-best search, training beside a CRF, the price of non-local features."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+from benchmarks.beam import ASKED
+from benchmarks.measure import BEYOND, LESS, SHARE, alternate, child
+from benchmarks.peers import Crfsuite
+from benchmarks.report import ENTITIES, OURS, Report, Settings, corpus, each, installed, same_tokens, say, split
+
+CANDIDATES, TOKENS, MILLISECONDS = 100, 1000, 50
+TIMES_FASTER = 3
+TIMES_SLOWER = 3
+LOCAL = "without them"
+ENTITY_PARTS = ("nbest", "entities", "non-local")
+
+
+def entity_parts(data: Path, settings: Settings, report: Report, parts: Collection[str]) -> None:
+    """Run those of the parts that are wanted."""
+    wanted = [part for part in ENTITY_PARTS if part in parts]
+    if not wanted:
+        return
+    if corpus(data, ENTITIES, "conll", ("train", "dev", "test")) is None:
+        report.skip(f"{ENTITIES}: no train, dev and test .conll(.gz) in {data / ENTITIES}: {', '.join(wanted)}")
+        return
+    for part, work in zip(ENTITY_PARTS, (nbest, entities, non_local), strict=True):
+        if part in wanted:
+            work(data, settings, report)
+
+
+def nbest(data: Path, settings: Settings, report: Report) -> None:
+    """From the tokens of a document to its best labellings with their scores."""
+    say(f"{ENTITIES}: n-best search")
+    given = {"data": data, "tokens": TOKENS, "candidates": CANDIDATES, "repeat": 10 * settings.repeat}
+    found, _ = child("nbest", module="entities_child", **given)
+    report.details["nbest"] = found
+    title = f"{ENTITIES}: the {CANDIDATES} best of {found['tokens']} tokens, {found['labels']} labels"
+    values = {ASKED: [float(MILLISECONDS)] * len(found["milliseconds"]), OURS: found["milliseconds"]}
+    report.add("nbest", title, "ms", values, LESS, 1)
+
+
+def entities(data: Path, settings: Settings, report: Report) -> None:
+    """Margin perceptron and CRF with the same node features: time to the model, and F1 on development data."""
+    if not installed("pycrfsuite"):
+        report.skip(f"{ENTITIES}: python-crfsuite is not installed (the extra `bench` has it)")
+        return
+    options = {"module": "entities_child", "data": data}
+    sides = {
+        Crfsuite.name: lambda: child("train_crf", iterations=settings.crf_iterations, **options),
+        OURS: lambda: child("train_margin", passes=settings.entity_passes, **options),
+    }
+    logs, _ = split(alternate(sides, settings.repeat, lambda text: say(f"{ENTITIES}: training, {text}")))
+    same_tokens(f"{ENTITIES}, training", logs[Crfsuite.name][0]["tokens"], logs[OURS][0]["tokens"])
+    report.details["entities"] = logs
+    title = f"{ENTITIES}: rows to model, node features"
+    seconds = each(logs, lambda log: log["seconds"])
+    report.add("entities_training", title, "s", seconds, LESS, TIMES_FASTER)
+    alone = each(logs, lambda log: log["learning"])
+    report.add("entities_learning", f"{ENTITIES}: … without making features", "s", alone, LESS)
+    report.add("entities_f1", f"{ENTITIES}: … dev F1", "%", each(logs, lambda log: log["f1"]), BEYOND, 0)
+
+
+def non_local(data: Path, settings: Settings, report: Report) -> None:
+    """The proposed algorithm beside the margin perceptron, as many passes of each."""
+    say(f"{ENTITIES}: training with non-local features and without")
+    given = {"data": data, "passes": settings.non_local_passes, "repeat": settings.repeat}
+    found, _ = child("non_local", module="entities_child", **given)
+    report.details["non_local"] = found
+    title = f"{ENTITIES}: non-local features, {settings.non_local_passes} passes"
+    values = {LOCAL: found["margin"], OURS: found["proposed"]}
+    report.add("non_local", title, "s", values, SHARE, TIMES_SLOWER)

@@ -1,0 +1,183 @@
+"""Entities: labels of any chunk scheme in and out, documents, and what cannot be labels."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import structron
+from structron import Document, EntityRecognizer, StructronError, schemes
+from structron.commands.corpus import Source, View, groups
+from structron.data.toy_english import toy_english
+from structron.features.templates import load_templates
+from structron.tasks.entities import convert_all
+
+SCHEMES = list(schemes.LETTERS)
+SMALL: dict = {"passes": 3, "non_local": ()}
+
+
+def documents(count: int, scheme: str = "iob2", seed: int = 5) -> list[Document]:
+    """Toy documents with entity labels of a scheme."""
+    found: list[Document] = []
+    for x in toy_english(count, seed=seed):
+        if x.new_document:
+            found.append(Document())
+        labels = schemes.encode(schemes.spans(x.entities), len(x.words), scheme)
+        found[-1].append([list(row) for row in zip(x.words, x.pos, labels, strict=True)])
+    return found
+
+
+def unlabelled(items: list[Document]) -> list[Document]:
+    return [Document([row[:2] for row in sentence] for sentence in item) for item in items]
+
+
+def spans(found: list) -> list:
+    return [[schemes.spans(labels) for labels in document] for document in found]
+
+
+@st.composite
+def chunks(draw):
+    """A sentence's length and its chunks, some of which touch."""
+    kinds = st.sampled_from(["PER", "LOC", "A-B", ""])
+    pieces = draw(st.lists(st.tuples(st.none() | kinds, st.integers(1, 3)), max_size=6))
+    found, place = [], 0
+    for kind, length in pieces:
+        if kind is not None:
+            found.append((kind, place, place + length))
+        place += length
+    return place, found
+
+
+@given(st.lists(chunks(), max_size=4), st.sampled_from(SCHEMES), st.sampled_from(SCHEMES))
+def test_labels_come_back_in_their_scheme(sentences, written, inner):
+    labels = [schemes.encode(found, length, written) for length, found in sentences]
+    inside = convert_all(labels, inner)
+    assert [schemes.spans(x) for x in inside] == [found for _, found in sentences]
+    assert schemes.count_illegal(inside, inner) == 0
+    assert convert_all(inside, written) == labels
+
+
+@pytest.mark.parametrize("inner", SCHEMES)
+def test_entities_do_not_depend_on_how_they_are_written(inner):
+    """The same entities in another scheme are the same training data; only the labels that come out differ."""
+    found = {}
+    for scheme in SCHEMES:
+        model = EntityRecognizer(inner=inner, **SMALL).fit(documents(120, scheme))
+        assert model.scheme_ == scheme
+        assert {label.split("-")[0] for label in model.model_.labels} <= set(schemes.LETTERS[inner])
+        guess = model.predict(unlabelled(documents(60, seed=6)))
+        assert schemes.detect(labels for document in guess for labels in document) == scheme
+        assert [len(document) for document in guess] == [len(document) for document in documents(60, seed=6)]
+        found[scheme] = spans(guess)
+    assert all(found[scheme] == found["iob2"] for scheme in SCHEMES)
+    assert any(spans for document in found["iob2"] for spans in document)
+
+
+@pytest.mark.parametrize("inner", ["iob2", "bilou"])
+def test_files_keep_both_schemes(tmp_path, inner):
+    model = EntityRecognizer(inner=inner, **SMALL).fit(documents(80, "iob1"), dev=documents(40, "iob1", seed=6))
+    model.save(tmp_path / "m")
+    again = structron.load(tmp_path / "m", task="entities")
+    assert (again.scheme_, again.inner, again.documents) == ("iob1", inner, True)
+    test = documents(40, "iob1", seed=7)
+    assert again.predict(unlabelled(test)) == model.predict(unlabelled(test))
+    assert again.evaluate(test) == model.evaluate(test)
+    again.partial_fit(documents(40, "iob1", seed=8))
+    assert again.scheme_ == "iob1"
+    assert again.model_.labels == model.model_.labels
+    assert schemes.count_illegal([labels for document in again.predict(test) for labels in document], "iob1") == 0
+
+
+def test_a_second_training_forgets_the_first():
+    model = EntityRecognizer(**SMALL).fit(documents(40, "iob1"))
+    assert model.fit(documents(40, "bilou")).scheme_ == "bilou"
+    with pytest.raises(StructronError):
+        model.fit([[["a", "DT", "NP"], ["b", "DT", "O"]]])
+    assert model.scheme_ == "bilou"
+    assert schemes.detect(model.predict(unlabelled(documents(40))[0])) == "bilou"
+
+
+def test_scores_are_those_of_the_labels_as_they_are_written():
+    """Accuracy compares labels as they stand; F1 is the same in every scheme."""
+    dev = documents(60, "iob1", seed=6)
+    model = EntityRecognizer(inner="bilou", **SMALL).fit(documents(120, "iob1"), dev=dev)
+    scores = model.evaluate(dev)
+    assert model.history_[model.best_pass_ - 1]["dev"] == pytest.approx(scores.f1, abs=1e-4)
+    guess = model.predict(unlabelled(dev))
+    pairs = [
+        (row[-1], label)
+        for document, found in zip(dev, guess, strict=True)
+        for sentence, labels in zip(document, found, strict=True)
+        for row, label in zip(sentence, labels, strict=True)
+    ]
+    assert scores.accuracy == pytest.approx(100 * sum(a == b for a, b in pairs) / len(pairs))
+    assert scores.accuracy > 90
+    assert model.evaluate(dev, guess=guess) == scores
+
+
+def test_broken_labels_are_repaired():
+    """I after O begins an entity for conlleval, and so it does in the inner scheme."""
+    sentence = [["in", "O"], ["New", "I-LOC"], ["York", "I-LOC"], ["with", "O"], ["Ann", "B-PER"]]
+    others = [[["in", "O"], ["Rome", "B-LOC"]], [["Rome", "B-LOC"], ["is", "O"]]]
+    model = EntityRecognizer(**SMALL | {"cutoff": 0}).fit([sentence, *others])
+    assert model.scheme_ == "iob2"
+    assert model.predict([["in", "New", "York"]]) == [["O", "B-LOC", "I-LOC"]]
+
+
+def test_labels_that_are_not_chunk_labels_are_named():
+    good, bad = [["Ann", "B-PER"], ["ran", "O"]], [["Bob", "NNP"], ["ran", "O"]]
+    says = r"^training data: sentence 2: label 'NNP' is not a chunk label; expected .*O.*$"
+    with pytest.raises(StructronError, match=says):
+        EntityRecognizer(**SMALL).fit([good, bad])
+    with pytest.raises(StructronError, match=says):
+        EntityRecognizer(**SMALL).fit([Document([good, bad])])
+    with pytest.raises(StructronError, match=r"^dev data: sentence 1: label 'NNP'"):
+        EntityRecognizer(**SMALL).fit([good], dev=[bad])
+    with pytest.raises(StructronError, match="one label only"):
+        EntityRecognizer(**SMALL).fit([[["ran", "O"]]])
+
+
+def test_unknown_inner_scheme():
+    with pytest.raises(StructronError, match="unknown inner scheme 'iob3'; expected one of: iob1, iob2, iobes, bilou"):
+        EntityRecognizer(inner="iob3", **SMALL).fit(documents(10))
+
+
+def test_forced_labels():
+    data, free = documents(80), unlabelled(documents(80))
+    forced = [[[None] * len(sentence) for sentence in document] for document in free]
+    forced[0][0][0] = "B-ORG"
+    model = EntityRecognizer(**SMALL).fit(data)
+    assert model.predict(free, forced=forced)[0][0][0] == "B-ORG"
+    model = EntityRecognizer(inner="bilou", **SMALL).fit(data)
+    with pytest.raises(StructronError, match=r"^forced labels: the model's own are bilou, .* iob2; expected"):
+        model.predict(free, forced=forced)
+
+
+def test_sentences_without_documents():
+    data = [sentence for document in documents(60) for sentence in document]
+    model = EntityRecognizer(**SMALL).fit(data)
+    assert [len(labels) for labels in model.predict(data)] == [len(sentence) for sentence in data]
+
+
+@pytest.mark.parametrize(("preset", "columns"), [("kazama", {"w", "lower", "pos"}), ("kazama-words", {"w", "lower"})])
+def test_templates_of_the_paper(preset, columns):
+    """Table 1: five positions of each atom and three pairs of some, each for a label and for two labels."""
+    templates = load_templates(preset)
+    atoms = columns | {f"{side}{k}" for side in ("prefix", "suffix") for k in (1, 2, 3, 4)} | {"w.form"}
+    for pair in (False, True):
+        found = {t.parts for t in templates if t.pair == pair}
+        single = {((atom, k),) for atom in atoms for k in (-2, -1, 0, 1, 2)}
+        double = {((atom, k), (atom, k + 1)) for atom in columns - {"w"} for k in (-2, -1, 0)}
+        assert found == single | double
+    assert not any(t.history for t in templates)
+
+
+@pytest.mark.corpora
+def test_dutch(corpora):
+    """Few passes over real documents are enough for most of what there is to learn; labels come as they are written."""
+    view = View(["word", "pos", "label"], ["label"], "word", {"word"}, documents=True)
+    sources = [Source(corpora / "conll2002-dutch" / f"{split}.conll.gz") for split in ("train", "dev")]
+    train, dev = ([Document(s.rows for s in group) for group in groups(source, view)] for source in sources)
+    assert (len(train), len(dev)) == (287, 74)
+    model = EntityRecognizer(passes=2, non_local=()).fit(train)
+    assert model.scheme_ == "iob2"
+    assert model.score(dev) > 64
