@@ -26,10 +26,10 @@ RESULTS = Path("results/kazama2007")
 
 FULL = Scale(
     documents=None,
-    passes=30,
+    passes=25,
     bpm=BPM,
-    margins=(500, 2000, 5657, 16000),
-    candidate_margins=(500, 2000, 5657, 16000),
+    margins=(500, 2000, 8000),
+    candidate_margins=(500, 2000, 8000),
     variances=(1, 10, 100),
     iterations=100,
     test_candidates=(20, 100, 400, 800, 1600, 6400),

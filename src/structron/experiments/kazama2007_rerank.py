@@ -98,15 +98,15 @@ class LocalNumbers:
     """Numbers for the features at active tokens of the training lists; others are never learned."""
 
     def __init__(self, node: LocalFeatures, edge: LocalFeatures, lists: Sequence[Shortlist]):
-        self.kinds = (node, edge)
         tokens = np.concatenate([shortlist.place + shortlist.active() for shortlist in lists])
-        self.rank = []
-        for features in self.kinds:
+        self.rank: list[np.ndarray] = []
+        self.sizes: list[int] = []
+        for features in (node, edge):
             used = np.unique(gathered(features.train, tokens))
             rank = np.full(len(features.keys), len(used), np.int32)
             rank[used] = np.arange(len(used), dtype=np.int32)
             self.rank.append(rank)
-        self.sizes = tuple(int(rank.max(initial=-1)) + 1 for rank in self.rank)
+            self.sizes.append(len(used))
 
     def of(self, shortlist: Shortlist, node: Numbers, edge: Numbers) -> Local:
         active = shortlist.active()
@@ -128,7 +128,7 @@ def padded(numbers: Numbers, tokens: np.ndarray, rank: np.ndarray, size: int) ->
     """A row of new numbers per token; what has none, and what is missing to a row, is `size`."""
     counts = numbers.ptr[tokens + 1] - numbers.ptr[tokens]
     table = np.full((len(tokens), int(counts.max(initial=1))), size, np.int32)
-    table[np.arange(table.shape[1]) < counts[:, None]] = np.minimum(rank[gathered(numbers, tokens)], size)
+    table[np.arange(table.shape[1]) < counts[:, None]] = rank[gathered(numbers, tokens)]
     return table
 
 

@@ -100,9 +100,8 @@ class Study:
             self.choose(self.at(method))
         self.choose(self.at(AVERAGED_MARGIN, self.chosen[MARGIN].c, self.scale.bpm))
 
-    def tuned(self, method: str, values: Sequence[float]) -> Trial:
-        refine = self.scale.refine and values == self.scale.margins
-        return tune(values, lambda c: self.at(method, c, self.scale.bpm), refine)
+    def tuned(self, method: str, values: Sequence[float], refine: bool = True) -> Trial:
+        return tune(values, lambda c: self.at(method, c, self.scale.bpm), refine and self.scale.refine)
 
     def crf(self) -> None:
         """The variance of the prior is tuned; a trial's time includes what making the features takes."""
@@ -121,7 +120,8 @@ class Study:
     def non_local_models(self) -> None:
         self.choose(self.tuned(PROPOSED, self.scale.margins))
         self.choose(self.at(AVERAGED_PROPOSED, self.chosen[PROPOSED].c, self.scale.bpm))
-        self.choose(self.tuned(CANDIDATE, self.scale.candidate_margins))
+        more = {*self.scale.candidate_margins, self.chosen[PROPOSED].c or 0}
+        self.choose(self.tuned(CANDIDATE, tuple(sorted(more)), refine=False))
 
     def without_bpm(self) -> None:
         """The effect of the BPM start (section 6.2), at the C that is best with it."""

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from structron import modelfile, schemes
+from structron import schemes
 from structron.errors import StructronError, unknown
 from structron.tasks.labeler import ChainLabeler, Model, Sentences, spell
 
@@ -96,13 +96,6 @@ class EntityRecognizer(ChainLabeler):
         if forced is not None:
             self.check_forced()
         return super()._numbers(model, sentences, forced)
-
-    def _save_model(self, model: Model, path: Path) -> None:
-        from structron.tasks.storage import header_of, tensors_of
-
-        header = header_of(self, model)
-        header["options"]["inner"] = self.inner
-        modelfile.save(path, header, tensors_of(self, model))
 
 
 def convert_all(sentences: Sequence[Sequence[str]], scheme: str, what: str = "labels") -> list[list[str]]:

@@ -55,8 +55,8 @@ class ChainLabeler(Estimator):
     bpm: start from the mean of so many one-pass runs.   stop_change: stop when the error changes by a smaller share.
     non_local: features of whole documents, by name (phrase, phrase-majority, sub-phrase, sub-phrase-majority,
     conjunction; for chunk labels) or functions of (document, labels); learned from n-best `candidates`, used on
-    `test_candidates`.   local_update: aggressive, conservative or none, and local_margin (default: the margin):
-    how the features of single words are learned beside them.
+    `test_candidates`.   local_update: aggressive, conservative, none or sentences, and local_margin (default: the
+    margin): how the features of single words are learned beside them (update/nbest.py).
     """
 
     task: ClassVar[str] = "labeler"

@@ -12,7 +12,8 @@ from structron.tasks.candidates import Candidates
 from structron.tasks.chain_learner import ChainLearner, Start
 from structron.tasks.non_local import NonLocal, NonLocalFeatures, Opened
 from structron.tasks.non_local_model import NonLocalModel
-from structron.update.nbest import find_update
+from structron.update.margin import learn_with_margin
+from structron.update.nbest import SENTENCES, find_update
 from structron.update.perceptron import NEAR, TIME, TOKENS, UPDATES, WRONG_TOKENS, correct, has_room, load_all
 
 
@@ -34,6 +35,7 @@ class NonLocalLearner(ChainLearner):
         self.nbest = nbest
         super().__init__(*given, **more)
         self.opened = Opened(self.prepared)
+        self.sentences = np.arange(len(self.prepared.starts))
         self.search = Candidates(self.chains, self.units, len(self.labels), self.rows.stride, self.order)
 
     def _start_weights(self) -> None:
@@ -67,6 +69,10 @@ class NonLocalLearner(ChainLearner):
         z = self.gold[: int(self.chains.starts[units[1]])].astype(np.int16)
         self.features.of(self.opened, 0, z[None])
         self._correct(0, z)
+        if self.nbest.local_update == SENTENCES:
+            nothing = np.zeros(0, np.int64)
+            data = (self.chains, self.sentences, self.gold, weights, self.order, nothing, 0, 0)
+            learn_with_margin(*data, len(self.labels), self.work, self.found, self.stats, 0.0)
         score_difference(self.chains, weights, self.order, units[0], units[1], z, z, len(self.labels))
 
     def begin_pass(self) -> None:
@@ -80,43 +86,70 @@ class NonLocalLearner(ChainLearner):
         where = (self.chains, self.gold, self.weights(), self.order, first, last, self.found)
         correct(*where, len(self.labels), self.work, int(self.stats[TIME]))
 
+    @property
+    def margins(self) -> tuple[float, float]:
+        """Cᵃ and Cˡ."""
+        margin = 0.0 if self.margin is None else float(self.margin)
+        return margin, margin if self.nbest.local_margin is None else float(self.nbest.local_margin)
+
     def learn(self, sequence: np.ndarray, lo: int) -> int:
         """Learn from the document at place lo of the sequence; returns the place to go on from."""
         example = int(sequence[lo])
-        first, last = self.units[example], self.units[example + 1]
+        first, last = int(self.units[example]), int(self.units[example + 1])
         start, stop = int(self.chains.starts[first]), int(self.chains.starts[last])
-        weights = self.weights()
-        if not has_room(self.chains, weights, start, stop):
+        if not has_room(self.chains, self.weights(), start, stop):
             self._grow(example)
             return lo
+        self._learn_document(example, self.gold[start:stop].astype(np.int16))
+        if self.nbest.local_update == SENTENCES:
+            self._learn_sentences(example)
+        return lo + 1
+
+    def _learn_document(self, example: int, y: np.ndarray) -> None:
+        """Algorithm 4.1 or 4.2 for one document."""
+        weights = self.weights()
         load_all(weights, self.order, len(self.labels), self.work)
         rows, losses, _ = self.search.find(weights, example, self.nbest.candidates)
-        y = self.gold[start:stop].astype(np.int16)
         place = np.flatnonzero((rows == y).all(axis=1))
         gold = int(place[0]) if len(place) else -1
-        between = (self.order, first, last, y, rows[0], len(self.labels))
+        between = (self.order, self.units[example], self.units[example + 1], y, rows[0], len(self.labels))
         gold_local = -losses[gold] if gold >= 0 else score_difference(self.chains, weights, *between)
         values = self.features.of(self.opened, example, np.concatenate([rows, y[None]]), learning=True)
         self._grow_weights()
         added = values @ self.g[0]
         total = added[:-1] - losses
-        margin = 0.0 if self.margin is None else self.margin
-        local_margin = margin if self.nbest.local_margin is None else self.nbest.local_margin
         right = (gold, gold_local, gold_local + added[-1])
-        step = find_update(-losses, total, right, margin, local_margin, self.nbest.local_update)
+        step = find_update(-losses, total, right, *self.margins, self.nbest.local_update)
         wrong = int(np.count_nonzero(rows[int(np.argmax(total))] != y))
         self.stats[TIME] += 1
-        self.stats[TOKENS] += stop - start
+        self.stats[TOKENS] += len(y)
         self.stats[WRONG_TOKENS] += wrong
-        if step is not None:
+        if step is None:
+            return
+        if self.nbest.local_update != SENTENCES:
             self._correct(example, rows[step.candidate])
-            if not step.local:
-                change = values[-1] - values[step.candidate]
-                self.g += np.stack([change, change * (int(self.stats[TIME]) - 1)])
-            self.stats[UPDATES] += 1
-            self.stats[NEAR] += wrong == 0
-            self.local_updates += step.local
-        return lo + 1
+        if not step.local:
+            change = values[-1] - values[step.candidate]
+            self.g += np.stack([change, change * (int(self.stats[TIME]) - 1)])
+        self.stats[UPDATES] += 1
+        self.stats[NEAR] += wrong == 0
+        self.local_updates += step.local
+
+    def _learn_sentences(self, example: int) -> None:
+        """Algorithm 3.1 for every sentence of a document: the local features only."""
+        sequence = np.arange(self.units[example], self.units[example + 1])
+        stats = np.zeros_like(self.stats)
+        stats[TIME] = self.stats[TIME]
+        place = 0
+        while place < len(sequence):
+            data = (self.chains, self.sentences, self.gold, self.weights(), self.order, sequence, place, len(sequence))
+            room = (len(self.labels), self.work, self.found, stats, self.margins[1])
+            place = learn_with_margin(*data, *room)
+            if place < len(sequence):
+                self._grow(example)
+        self.stats[TIME] = stats[TIME]
+        self.stats[UPDATES] += stats[UPDATES]
+        self.local_updates += int(stats[UPDATES])
 
     def add_non_local(self, other: Any, share: float) -> None:
         for name, weight in zip(other.features.names, other.g[0].tolist(), strict=True):

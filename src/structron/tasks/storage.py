@@ -59,10 +59,11 @@ NOT_STORED = ("templates", "gazetteers", "atoms", "verbose", "jobs", "check", "n
 
 def parameters(labeler: ChainLabeler) -> dict[str, Any]:
     """The constructor's parameters and their present values."""
-    own = inspect.signature(type(labeler).__init__).parameters
-    handed_on = any(parameter.kind is parameter.VAR_KEYWORD for parameter in own.values())
-    names = inspect.signature(ChainLabeler.__init__).parameters if handed_on else own
-    return {name: getattr(labeler, name) for name in names if name != "self"}
+    own = dict(inspect.signature(type(labeler).__init__).parameters)
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in own.values()):
+        own = {**inspect.signature(ChainLabeler.__init__).parameters, **own}
+    taken = [name for name, parameter in own.items() if parameter.kind is not parameter.VAR_KEYWORD]
+    return {name: getattr(labeler, name) for name in taken if name != "self"}
 
 
 def header_of(labeler: ChainLabeler, model: Model) -> dict[str, Any]:

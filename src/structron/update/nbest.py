@@ -10,6 +10,10 @@
 
 Algorithm 4.2 is all of it, Algorithm 4.1 (the candidate algorithm) is without (B). (B) as printed is aggressive; the
 conservative one only acts as long as the correct labelling is not among the candidates.
+
+A document gives one update of thousands of local features for many sentences at once, and few of them a pass. With
+"sentences" the two parts share the work: (A) corrects the non-local weights alone, and the local ones are learned by
+Algorithm 3.1 from every sentence of the document afterwards (ours; local convergence is that of Algorithm 3.1).
 """
 
 from typing import NamedTuple
@@ -18,7 +22,8 @@ import numpy as np
 
 from structron.errors import StructronError, unknown
 
-LOCAL_UPDATES = ("aggressive", "conservative", "none")
+SENTENCES = "sentences"
+LOCAL_UPDATES = ("aggressive", "conservative", "none", SENTENCES)
 
 
 class Step(NamedTuple):
@@ -50,7 +55,7 @@ def find_update(
         second = int(ranked[1])
         if gold_total - total[second] <= margin:
             return Step(second, False)
-    if local_update == "none" or (local_update == "conservative" and gold >= 0):
+    if local_update in ("none", SENTENCES) or (local_update == "conservative" and gold >= 0):
         return None
     if gold != 0:
         return Step(0, True)
