@@ -37,6 +37,8 @@ class SlowSearch:
         self.stacked = bool(self.moves.any())
 
     def key(self, item: Item) -> tuple:
+        if self.lowered > 0 and self.k == float("inf") and item.actions == self.gold[: len(item.actions)]:
+            return item.actions  # exact search keeps the correct prefix apart
         return (self.space.signature(item.actions), *(item.push if self.stacked else ()))
 
     def candidates(self, item: Item) -> Iterator[Item]:

@@ -109,9 +109,10 @@ def test_one_kind_of_margin():
 # -- against enumeration -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("merge", [False, True])
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_exact_search_is_algorithm_3_1(name):
-    """All derivations are looked at, none is merged: weight for weight."""
+def test_exact_search_is_algorithm_3_1(name, merge):
+    """All derivations are looked at, merged or not: weight for weight."""
     make, columns = PROBLEMS[name]
     problem = make()
     for seed, margin in enumerate((0.0, 0.5, 3.0, 20.0, 1000.0)):
@@ -119,7 +120,7 @@ def test_exact_search_is_algorithm_3_1(name):
         xs, golds = random_corpus(rng, problem, 4, 4, columns)
         spaces, weights = [Space(problem, x) for x in xs], uneven_weights(problem, rng)
         kept = [e for e, space in enumerate(spaces) if len(list(space.all())) > 1]
-        fast = BeamTraining(problem, inputs_of(problem, xs, golds), None, "standard", False, "none", margin=margin)
+        fast = BeamTraining(problem, inputs_of(problem, xs, golds), None, "standard", merge, "none", margin=margin)
         begin_with(fast, weights)
         for _ in range(4):
             order = rng.permutation(kept).tolist()

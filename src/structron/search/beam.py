@@ -25,6 +25,7 @@ from structron.search.frontier import (
     DEAD_END,
     DONE,
     ENDLESS,
+    INFINITE,
     MORE_BEAM,
     MORE_LISTS,
     MORE_ROWS,
@@ -91,6 +92,9 @@ def search(
     features, parts, moves, total = setting.features, setting.parts, setting.moves, memory.total
     signature, salt = features.signature, features.salt
     merge, stacked, where = setting.merge, setting.stacked, setting.where
+    # the correct prefix, ranked lower, would lose its continuations to an equal one that scores less: exact search
+    # keeps it apart. In a bounded beam it would take a second place.
+    apart = learning and penalty > 0 and setting.beam == INFINITE
     view_at, views, spare = setting.view_at, setting.views, f_atoms.shape[0] - 1
     base, end = inputs.starts[e], inputs.starts[e + 1]
     x, table = inputs.x[base:end], inputs.table
@@ -238,6 +242,8 @@ def search(
                     )
                     look(atoms, x, table, f_states, t, view_at, 0, f_atoms, slot)
                     f_signature[t] = sign(signature, salt, stacked, f_atoms, slot, f_begin[t], f_origin[t])
+                    if apart and f_gold[t] == WHOLE:
+                        f_signature[t] = ~f_signature[t]
                 if c < 0:
                     t_gold_row[step], t_gold[step] = t, f_prefix[t] - penalty
                     f_used[0] += 1

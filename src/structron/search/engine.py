@@ -15,6 +15,7 @@ from structron.search.frontier import (
     BAD_ORDER,
     DEAD_END,
     ENDLESS,
+    INFINITE,
     MORE_BEAM,
     MORE_LISTS,
     MORE_ROWS,
@@ -33,7 +34,6 @@ from structron.search.scores import CLOCK
 from structron.sparse import Sparse
 
 DECODE = Pointed(decode, *POINTERS.values())
-INFINITE = 1 << 40
 NO_ANCHORS = Anchored(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros((0, 2), np.uint64))
 NO_GOLD = np.zeros(0, np.int64)
 

@@ -24,6 +24,8 @@ NONE, PART, WHOLE = 0, 1, 3
 DONE, MORE_ROWS, MORE_LISTS, MORE_BEAM, DEAD_END, ENDLESS, BAD_ACTION, BAD_GOLD, BAD_ORDER = range(9)
 """How a search ends; all but DONE need Python: room, or an error that names the function at fault."""
 MAX_ROWS = 1 << 25
+INFINITE = 1 << 40
+"""The beam of a search without one."""
 ROWS, PLACES, NOW, COUNT = range(4)
 """Places in `used`: rows and list places in use; which of the two beams is the last one, and how many states it has."""
 BEFORE, AFTER, LAST, PAIR, TRIPLE, AT = range(6)
