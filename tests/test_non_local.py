@@ -505,3 +505,19 @@ def test_checkpoints_resume_bit_for_bit(tmp_path):
     assert [list(a) for a in pairwise([len(whole.history_), len(resumed.history_)])] == [[6, 6]]
     assert np.array_equal(whole.model_.w, resumed.model_.w)
     assert np.array_equal(whole.model_.g, resumed.model_.g)
+
+
+def test_what_documents_weigh_is_shown(tmp_path, capsys):
+    from structron.cli import main
+    from structron.explain import explain, heaviest
+
+    model = Chunker(**OPTIONS, non_local=["phrase"]).fit(toy_documents(40))
+    found = dict(heaviest(model.model_, top=50).non_local)
+    assert found["phrase=PER,PER"] > 0 > found["phrase=LOC,PER"]
+    model.save(tmp_path / "m")
+    assert main(["inspect", str(tmp_path / "m")]) == 0
+    assert "features of whole documents" in capsys.readouterr().out
+    twice = ["he", "N1", "see", "N1"]
+    decision = explain(model, twice)[3]
+    assert any(c.feature.startswith("phrase=") for c in decision.because)
+    assert decision.margin == pytest.approx(sum(c.weight for c in explain(model, twice, 10**6)[3].because), abs=1e-3)

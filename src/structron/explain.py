@@ -6,7 +6,7 @@ between two labellings is explained exactly by the features whose weights differ
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from structron.search.viterbi import decode
 from structron.tasks.beam_chain import BeamChainModel
 from structron.tasks.chain_model import ChainModel, Prepared
 from structron.tasks.labeler import ChainLabeler
+from structron.tasks.non_local import Opened
+from structron.tasks.non_local_model import NonLocalModel
 
 START = "<s>"
 """What stands before the first label of a sentence."""
@@ -42,6 +44,7 @@ class Heaviest:
     transitions: list[Weight]
     trigrams: list[Weight]
     pairs: list[Weight]
+    non_local: list[tuple[str, float]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,11 @@ def heaviest(model: ChainModel | BeamChainModel, label: str | None = None, top: 
     if model.order == 2:
         names = [_before(p, q) for q in context for p in context]
         trigrams = _ranked(model, columns, np.arange(contexts, model.fixed), names, top)
-    return Heaviest(labels, transitions, trigrams, _ranked_pairs(model, columns, top))
+    found: list[tuple[str, float]] = []
+    if isinstance(model, NonLocalModel) and label is None:
+        best = _largest(model.g, top)
+        found = [(model.features.names[k], float(model.g[k])) for k in best.tolist()]
+    return Heaviest(labels, transitions, trigrams, _ranked_pairs(model, columns, top), found)
 
 
 def _heaviest_beam(model: BeamChainModel, columns: list[int], top: int) -> Heaviest:
@@ -105,7 +112,8 @@ def _heaviest_beam(model: BeamChainModel, columns: list[int], top: int) -> Heavi
                 groups[template if template in groups else ""] += weights
             else:
                 labels[name] = weights
-    return Heaviest(labels, *(sorted(found, key=lambda w: -abs(w.weight))[:top] for found in groups.values()))
+    pairs, triples, others = (sorted(found, key=lambda w: -abs(w.weight))[:top] for found in groups.values())
+    return Heaviest(labels, pairs, triples, others)
 
 
 def _largest(weights: np.ndarray, top: int) -> np.ndarray:
@@ -180,17 +188,19 @@ def explain(labeler: ChainLabeler, sentence: Sequence, top: int = 8) -> list[Dec
     prepared = extractor.prepare([sentence])
     chosen, scores, _ = model.decode(prepared)
     path = chosen.tolist()
-    reasons = _weigh(model, prepared, path)
+    reasons, whole = _weigh(model, prepared, path), _weigh_whole(model, prepared, path)
     words = [prepared.word_types[k] for k in prepared.word_ids.tolist()]
     decisions = []
     for i, (other, score) in enumerate(_runners_up(model, prepared, chosen)):
-        label, margin = model.labels[path[i]], float(scores[0]) - score
+        others = _weigh_whole(model, prepared, other)
+        label, margin = model.labels[path[i]], float(scores[0]) - score - sum(others.values())
         if margin >= -FORBIDDEN / 2:
             because = {key: weight for key, weight in reasons.items() if key[0] == i}
             runner_up, margin = None, float("inf")
         else:
             against = _weigh(model, prepared, other)
             because = {key: reasons.get(key, 0.0) - against.get(key, 0.0) for key in [*reasons, *against]}
+            because |= {(i, name): whole.get(name, 0.0) - others.get(name, 0.0) for name in [*whole, *others]}
             runner_up = model.labels[other[i]]
         found = [Contribution(token, name, weight) for (token, name), weight in because.items() if weight]
         found.sort(key=lambda c: -abs(c.weight))
@@ -204,6 +214,14 @@ def _weigh(model: ChainModel, prepared: Prepared, path: list[int]) -> dict[tuple
     for c in contributions(model, prepared, 0, path):
         sums[c.token, c.feature] = sums.get((c.token, c.feature), 0.0) + c.weight
     return sums
+
+
+def _weigh_whole(model: ChainModel, prepared: Prepared, path: list[int]) -> dict[str, float]:
+    """What the features of whole documents contribute to a labelling of the only sentence."""
+    if not isinstance(model, NonLocalModel):
+        return {}
+    values = model.features.of(Opened(prepared), 0, np.array([path], np.int16))[0] * model.g
+    return {name: value for name, value in zip(model.features.names, values.tolist(), strict=True) if value}
 
 
 def _runners_up(model: ChainModel, prepared: Prepared, chosen: np.ndarray) -> Iterator[tuple[list[int], float]]:

@@ -83,6 +83,8 @@ def _listing(found: Heaviest) -> str:
     for title, weights in groups.items():
         if weights:
             lines += ["", title, *(f"{w.weight:12.4f}  {w}" for w in weights)]
+    if found.non_local:
+        lines += ["", "features of whole documents", *(f"{weight:12.4f}  {name}" for name, weight in found.non_local)]
     return "\n".join(lines)
 
 

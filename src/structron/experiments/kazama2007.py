@@ -34,7 +34,7 @@ FULL = Scale(
     iterations=100,
     test_candidates=(20, 100, 400, 800, 1600, 6400),
     second_margins=(0, 1, 8, 64, 500, 2000, 8000, 32000),
-    second_passes=50,
+    second_passes=200,
 )
 QUICK = Scale(
     documents=40,

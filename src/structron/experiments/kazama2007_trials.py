@@ -32,8 +32,9 @@ HALVINGS = 4
 @dataclass(frozen=True, slots=True)
 class Scale:
     """How much is done: documents of each part (None: all), passes at most, runs of the BPM start, values of C that are
-    tried at first, those of the candidate algorithm (and the proposed one's), variances of the CRF's prior and its iterations, n' of Table 3,
-    values of C of the second models, and processes (a corpus is the work of one).
+    tried at first, those of the candidate algorithm (beside the proposed one's), variances of the CRF's prior and its
+    iterations, n' of Table 3, values of C and passes of the second models, whether C is refined, and processes (a
+    corpus is the work of one).
     """
 
     documents: int | None
