@@ -31,6 +31,7 @@ route_finding = module("route_finding")
 
 def test_all_examples_are_here():
     run = {"quickstart", "own_features", "sklearn_chunking", "segment_and_tag", "noisy_brackets", "route_finding"}
+    run.add("document_features")
     assert {path.stem for path in EXAMPLES.glob("*.py")} == run
     text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     assert all(f"{name}.py" in text for name in run)
@@ -146,6 +147,16 @@ def test_the_walkers_routes_are_the_easiest():
         routes = route_finding.easiest(x)
         assert {route_finding.effort(x, route) for route in routes} == {least[size - 1, size - 1]}
         assert len({tuple(route) for route in routes}) == len(routes)
+
+
+def test_features_of_documents(capsys):
+    module("document_features").main()
+    lines = capsys.readouterr().out.splitlines()
+    words, documents = (float(line.split()[-1]) for line in lines[:2])
+    assert words < 80 < 99 < documents
+    scores = [float(line.split()[0]) for line in lines[2:]]
+    assert len(scores) == 3
+    assert scores == sorted(scores, reverse=True)
 
 
 def test_routes(capsys):

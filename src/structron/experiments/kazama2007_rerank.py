@@ -148,6 +148,7 @@ class Reranker:
     labels: int
     scale: float | None = None
     numbers: LocalNumbers | None = None
+    oracle: bool = False
     seed: int = 1
     passes: int = 0
 
@@ -200,17 +201,18 @@ class Reranker:
         begin = time.perf_counter()
         entries = [self.entry(one, local) for one, local in zip(lists, locals_, strict=True)]
         self.whole = np.zeros(entries[0].whole.shape[1])
-        wrong_words = [(one.labels[:-1] != one.labels[-1]).sum(1) for one in lists]
+        wrong_words = [(one.labels != one.labels[-1]).sum(1) for one in lists]
+        right = [int(np.argmin(wrong[:-1])) if self.oracle else len(wrong) - 1 for wrong in wrong_words]
         before, still = 0, 0
         for number in range(passes):
             self.passes, updates, errors = number + 1, 0, 0
             for i in np.random.default_rng((self.seed, number)).permutation(len(lists)).tolist():
-                scores, wrong = self.scores(entries[i]), wrong_words[i]
+                scores, wrong, y = self.scores(entries[i]), wrong_words[i], right[i]
                 errors += int(wrong[int(np.argmax(scores[:-1]))])
-                rivals = np.where(wrong > 0, scores[:-1], -np.inf)
+                rivals = np.where(wrong > wrong[y], scores, -np.inf)
                 z = int(np.argmax(rivals))
-                if scores[-1] - rivals[z] <= self.margin:
-                    self.add(entries[i], len(wrong), z)
+                if scores[y] - rivals[z] <= self.margin:
+                    self.add(entries[i], y, z)
                     updates += 1
             still = still + 1 if abs(errors - before) < STOP * max(1, before) else 0
             before = errors
