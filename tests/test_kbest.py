@@ -1,6 +1,5 @@
 """n-best against a list of all labellings: scores, order, no duplicates; documents of several sentences; ties."""
 
-import time
 from itertools import product
 
 import numpy as np

@@ -16,6 +16,7 @@ from structron.data.toy_english import toy_english
 from structron.features.atoms import atom_values, pack_types, parse_atom
 from structron.kernels import hash_list
 from structron.search.chain import make_work
+from structron.search.kbest import make_trellis, n_best_of
 from structron.search.margins import decode_with_margins
 from structron.update.violation import RULES
 
@@ -116,7 +117,39 @@ def fixing() -> str:
     return digest(*found)
 
 
+def candidates() -> str:
+    """The ten best of a document of five sentences, both orders."""
+    found = []
+    for k in range(8):
+        order, options = 1 + k % 2, {"pairs": k & 2 > 0, "masks": k & 4 > 0, "forbid": 0.2}
+        chains, weights = random_chain(np.random.default_rng(k), 3, order, [1, 2, 5, 0, 3], whole=False, **options)
+        work, trellis = (
+            make(rows, 3, weights.w.shape[1], order) for make, rows in ((make_work, 5), (make_trellis, 11))
+        )
+        rows, losses = np.zeros((10, 11), np.int16), np.zeros(10)
+        count, _ = n_best_of(chains, weights, order, 0, 5, 3, 10, work, trellis, rows, losses)
+        found += [rows[:count], np.round(losses[:count], 3)]
+    return digest(*found)
+
+
+def documents() -> str:
+    """The margin perceptron and non-local features on documents: weights and what is predicted."""
+    found, rows = [], []
+    for s in toy_english(20, 1):
+        if s.new_document:
+            rows.append(structron.Document())
+        rows[-1].append(list(zip(s.words, s.pos, s.entities, strict=True)))
+    for options in ({}, {"local_update": "aggressive"}, {"non_local": []}, {"bpm": 2, "order": 2}):
+        labeler = structron.EntityRecognizer(passes=2, margin=5.0, **options).fit(rows)
+        model = labeler.model_
+        found += [model.w, np.round(getattr(model, "g", np.zeros(1)), 6)]
+        found.append(hash_list([y for document in labeler.predict(rows) for labels in document for y in labels]))
+    return digest(*found)
+
+
 PARTS = {
+    "candidates": candidates,
+    "documents": documents,
     "hashes": hashes,
     "atoms": atoms,
     "searches": searches,
