@@ -43,8 +43,7 @@ class Reranking:
         self.train: list[Shortlist] = []
         for number, (rest, part, place) in enumerate(folds(corpus.train, FOLDS), 1):
             model = make_first(rest)
-            given = (part, N, self.labels, non_local, True, place)
-            self.train += make_shortlists(model, *given)
+            self.train += make_shortlists(model, part, N, self.labels, non_local, place)
             say(f"{corpus.name}: re-ranking, lists of fold {number} of {FOLDS}, {time.perf_counter() - begin:.0f} s")
         self.seconds = time.perf_counter() - begin
         self.parts: dict[str, tuple[list[Shortlist], list[Local]]] = {}
@@ -97,12 +96,7 @@ class Reranking:
 
     def oracle(self, split: str, n: int) -> float:
         """F1 of the candidates with the fewest wrong words: what re-ranking could reach at best."""
-        number = {label: y for y, label in enumerate(self.labels)}
-        chosen = []
-        for shortlist, document in zip(self.part(split)[0], getattr(self.corpus, split), strict=True):
-            gold = [number.get(row[-1], -1) for sentence in document for row in sentence]
-            chosen.append(int((shortlist.labels[:n] != gold).sum(1).argmin()))
-        return self._score(split, chosen)
+        return self._score(split, [int(one.wrong[:n].argmin()) for one in self.part(split)[0]])
 
     def _score(self, split: str, chosen: Sequence[int]) -> float:
         """F1 of one candidate of each list."""

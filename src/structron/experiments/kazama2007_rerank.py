@@ -1,11 +1,14 @@
 """Kazama & Torisawa (2007), section 6.3: re-ranking lists of candidates that a first model has made.
 
-The second model learns by Algorithm 4.1 with lists that stay as they are. Its two conditions come to one: with z the
-best candidate of the list that is not y*, update if score(y*) - score(z) ≤ C. Re-ranking 1 knows the first model's
-score and non-local features, re-ranking 2 local features, learned again, and non-local ones.
+The second model learns by Algorithm 4.1 with lists that stay as they are. The gold labelling of a whole document is
+hardly ever in its list, and its score under the first model is far below the candidates': an update towards it teaches
+that low scores are good. So y* is the candidate with the fewest wrong words, as in Collins' re-rankers. The algorithm's
+two conditions come to one: with z the best candidate that is worse than y*, update if score(y*) - score(z) ≤ C.
+Re-ranking 1 knows the first model's score and non-local features, re-ranking 2 local features, learned again, and
+non-local ones.
 
 Candidates of a document agree on most tokens, which then count the same for all: local features are looked at only at
-tokens where candidates (or the gold labels) differ, or the labels before.
+tokens where candidates differ, or the labels before.
 """
 
 import time
@@ -30,18 +33,14 @@ NonLocal = Callable[[Document, np.ndarray], np.ndarray]
 
 @dataclass(slots=True)
 class Shortlist:
-    """A document's candidates, best first; in training the gold labels stand after them."""
+    """A document's candidates, best first."""
 
-    labels: np.ndarray  # int16[candidates (+ 1), tokens]
-    scores: np.ndarray  # float64[candidates (+ 1)]: the first model's
-    vectors: np.ndarray  # float64[candidates (+ 1), features]: the non-local ones
+    labels: np.ndarray  # int16[candidates, tokens]
+    scores: np.ndarray  # float64[candidates]: the first model's
+    vectors: np.ndarray  # float64[candidates, features]: the non-local ones
+    wrong: np.ndarray  # int64[candidates]: words that are labelled other than in the gold labelling
     first: np.ndarray  # bool[tokens]: the first of a sentence, which no label stands before
-    gold: bool
     place: int  # of the document's first token in all of them
-
-    @property
-    def candidates(self) -> int:
-        return len(self.labels) - self.gold
 
     def active(self) -> np.ndarray:
         """Tokens at which local features differ between labellings."""
@@ -50,38 +49,21 @@ class Shortlist:
 
 
 def make_shortlists(
-    model: Any,
-    documents: Sequence[Document],
-    n: int,
-    labels: Sequence[str],
-    non_local: NonLocal,
-    gold: bool = False,
-    place: int = 0,
+    model: Any, documents: Sequence[Document], n: int, labels: Sequence[str], non_local: NonLocal, place: int = 0
 ) -> list[Shortlist]:
-    """The n best of every document by `model.nbest`, and with `gold` what is right, scored by the same model."""
+    """The n best of every document by `model.nbest`; place: of the first one's first token in all of them."""
     number = {label: y for y, label in enumerate(labels)}
     lists = []
     for document in documents:
         (found,) = model.nbest([document], n)
-        labellings, scores = [labelling for labelling, _ in found], [float(score) for _, score in found]
-        if gold:
-            labellings.append(gold_of([document]))
-            scores.append(score_of(model, document, labellings[-1]))
-        flat = [[number[label] for line in labelling for label in line] for labelling in labellings]
-        rows = np.array(flat, np.int16)
+        flat = [[number[label] for line in labelling for label in line] for labelling, _ in found]
+        rows, scores = np.array(flat, np.int16), np.array([score for _, score in found])
+        gold = np.array([number.get(label, -1) for line in gold_of([document]) for label in line])
         first = np.array([i == 0 for sentence in document for i in range(len(sentence))])
-        lists.append(Shortlist(rows, np.array(scores), non_local(document, rows), first, gold, place))
+        wrong = (rows != gold).sum(1)
+        lists.append(Shortlist(rows, scores, non_local(document, rows), wrong, first, place))
         place += len(first)
     return lists
-
-
-def score_of(model: Any, document: Document, labels: list[list[str]]) -> float:
-    """A model's score of a labelling: that of the best one when every label is forced."""
-    known = set(model.model_.labels)
-    flat = [[label if label in known else None for label in line] for line in labels]
-    prepared = model._prepare([document])
-    forced = np.array([y for line in model._numbers(model.model_, document, flat) for y in line], np.int64)
-    return float(model._decode(model.model_, prepared, 1, forced)[1].sum())
 
 
 @dataclass(slots=True)
@@ -148,7 +130,6 @@ class Reranker:
     labels: int
     scale: float | None = None
     numbers: LocalNumbers | None = None
-    oracle: bool = False
     seed: int = 1
     passes: int = 0
 
@@ -201,14 +182,13 @@ class Reranker:
         begin = time.perf_counter()
         entries = [self.entry(one, local) for one, local in zip(lists, locals_, strict=True)]
         self.whole = np.zeros(entries[0].whole.shape[1])
-        wrong_words = [(one.labels != one.labels[-1]).sum(1) for one in lists]
-        right = [int(np.argmin(wrong[:-1])) if self.oracle else len(wrong) - 1 for wrong in wrong_words]
         before, still = 0, 0
         for number in range(passes):
             self.passes, updates, errors = number + 1, 0, 0
             for i in np.random.default_rng((self.seed, number)).permutation(len(lists)).tolist():
-                scores, wrong, y = self.scores(entries[i]), wrong_words[i], right[i]
-                errors += int(wrong[int(np.argmax(scores[:-1]))])
+                scores, wrong = self.scores(entries[i]), lists[i].wrong
+                errors += int(wrong[int(np.argmax(scores))])
+                y = int(np.argmin(wrong))
                 rivals = np.where(wrong > wrong[y], scores, -np.inf)
                 z = int(np.argmax(rivals))
                 if scores[y] - rivals[z] <= self.margin:
@@ -222,12 +202,12 @@ class Reranker:
 
     def best(self, shortlist: Shortlist, local: Local | None, n: int | None = None) -> int:
         """Which of the first n candidates wins; of equals the first model's favourite."""
-        return int(np.argmax(self.scores(self.entry(shortlist, local))[: n or shortlist.candidates]))
+        return int(np.argmax(self.scores(self.entry(shortlist, local))[:n]))
 
 
 def score_scale(lists: Sequence[Shortlist]) -> float:
     """By how much the last candidate's score is below the first's, in the middle of the lists: that becomes 1."""
-    found = [float(one.scores[0] - one.scores[: one.candidates].min()) for one in lists]
+    found = [float(one.scores[0] - one.scores.min()) for one in lists]
     return max(float(np.median(found)), 1e-9)
 
 

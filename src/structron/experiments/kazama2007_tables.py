@@ -28,8 +28,8 @@ from structron.experiments.runs import Report
 
 ROWS = (CRF, PERCEPTRON, AVERAGED, MARGIN, AVERAGED_MARGIN, CANDIDATE, PROPOSED, AVERAGED_PROPOSED)
 TUNED = (MARGIN, CANDIDATE, PROPOSED, RERANKING_1, RERANKING_2)
-TIMES_CRF, TIMES_MARGIN = 3, 3
-"""How much faster than the CRF the margin perceptron is to be, and how much slower the proposed algorithm may be."""
+TIMES_MARGIN = 3
+"""How much slower than the margin perceptron the proposed algorithm may be."""
 
 Results = dict[str, Any]
 
@@ -93,6 +93,7 @@ def table6(found: Results) -> Table:
     table.notes = [
         "The paper's figures are those with the tags of TagChunk.",
         f"Second models learn from lists of {N} candidates that models of the other four fifths made.",
+        "Of a list the candidate with the fewest wrong words stands for y*: the gold labelling is seldom in it.",
         "Re-ranking 1 divides the first model's score, so that its C is of another kind than the others'.",
         f"The candidates with the fewest wrong words on dev data: {oracle}.",
     ]
@@ -178,10 +179,6 @@ def targets(every: list[Results], report: Report) -> None:
         ratio = seconds[PROPOSED] / seconds[MARGIN]
         what = f"{name}: proposed algorithm's training at most {TIMES_MARGIN} times the margin perceptron's"
         report.target(what, f"{ratio:.2f}", ratio <= TIMES_MARGIN)
-        faster = chosen[CRF]["seconds"] / seconds[MARGIN]
-        what = f"{name}: margin perceptron {TIMES_CRF} times faster than the CRF and not below it, test F1"
-        shown = f"{faster:.1f} times, {test[MARGIN]:.2f} and {test[CRF]:.2f}"
-        report.target(what, shown, faster >= TIMES_CRF and test[MARGIN] >= test[CRF])
     shown = ", ".join(f"{name} {gain:+.2f}" for name, gain in gains)
     what = "proposed algorithm ahead of the margin perceptron on one corpus at least, test F1"
     report.target(what, shown, any(gain > 0 for _, gain in gains))

@@ -145,16 +145,16 @@ def load(
 
             return joint_of(header, tensors)
         functions = {name_of(function): function for function in non_local if callable(function)}
-        asked = f"atoms={{{', '.join(header['atoms'])}: …}}"
+        asked = f"atoms again: load(path, atoms={{{', '.join(header['atoms'])}: …}})"
         missing = set(header["atoms"]) - set(atoms or {})
         if not missing:
-            asked = f"non_local=[{', '.join(header.get('non_local_functions', []))}]"
+            asked = f"documents again: load(path, non_local=[{', '.join(header.get('non_local_functions', []))}])"
             missing = set(header.get("non_local_functions", [])) - set(functions)
         if not missing:
             return _labeler(header, tensors, atoms, [functions[name] for name in header.get("non_local_functions", [])])
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, zlib.error) as error:
         raise StructronError(f"{path}: damaged model file ({error})") from None
-    raise StructronError(f"{path}: give the functions of its features again: load(path, {asked})")
+    raise StructronError(f"{path}: give the functions of its {asked}")
 
 
 def _labeler(
