@@ -26,15 +26,15 @@ RESULTS = Path("results/kazama2007")
 
 FULL = Scale(
     documents=None,
-    passes=25,
+    passes=20,
     bpm=BPM,
     margins=(500, 2000, 8000),
-    candidate_margins=(500, 2000, 8000),
+    candidate_margins=(500, 2000),
     variances=(1, 10, 100),
     iterations=100,
     test_candidates=(20, 100, 400, 800, 1600, 6400),
-    second_margins=(0, 1, 8, 64, 500, 2000, 8000, 32000),
-    second_passes=200,
+    second_margins=(0, 8, 64, 500, 2000, 8000),
+    second_passes=100,
 )
 QUICK = Scale(
     documents=40,

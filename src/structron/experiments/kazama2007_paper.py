@@ -3,6 +3,8 @@
 CRF, PERCEPTRON, AVERAGED, MARGIN = "CRF", "perceptron", "averaged perceptron", "margin perceptron"
 CANDIDATE, PROPOSED = "candidate", "proposed"
 AVERAGED_MARGIN, AVERAGED_PROPOSED = "averaged margin perceptron", "averaged proposed"
+SENTENCES, SENTENCES_C = "sentence by sentence (ours)", 50
+"""Local features learned from sentences (update/nbest.py), with the C that `train entities` has."""
 RERANKING_1, RERANKING_2 = "re-ranking 1", "re-ranking 2"
 NO_BPM = "without BPM start"
 

@@ -25,6 +25,8 @@ from structron.experiments.kazama2007_paper import (
     PROPOSED,
     RERANKING_1,
     RERANKING_2,
+    SENTENCES,
+    SENTENCES_C,
 )
 from structron.experiments.kazama2007_rerank import NonLocal
 from structron.experiments.kazama2007_trials import NON_LOCAL, Scale, Trial, attempt, best_c, f1_of, make_model, tune
@@ -120,6 +122,7 @@ class Study:
     def non_local_models(self) -> None:
         self.choose(self.tuned(PROPOSED, self.scale.margins))
         self.choose(self.at(AVERAGED_PROPOSED, self.chosen[PROPOSED].c, self.scale.bpm))
+        self.choose(self.at(SENTENCES, SENTENCES_C))
         more = {*self.scale.candidate_margins, self.chosen[PROPOSED].c or 0}
         self.choose(self.tuned(CANDIDATE, tuple(sorted(more)), refine=False))
 

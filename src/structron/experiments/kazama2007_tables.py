@@ -17,6 +17,7 @@ from structron.experiments.kazama2007_paper import (
     PROPOSED,
     RERANKING_1,
     RERANKING_2,
+    SENTENCES,
     TABLE2,
     TABLE3,
     TABLE6,
@@ -26,7 +27,7 @@ from structron.experiments.kazama2007_paper import (
 from structron.experiments.kazama2007_study import same, without
 from structron.experiments.runs import Report
 
-ROWS = (CRF, PERCEPTRON, AVERAGED, MARGIN, AVERAGED_MARGIN, CANDIDATE, PROPOSED, AVERAGED_PROPOSED)
+ROWS = (CRF, PERCEPTRON, AVERAGED, MARGIN, AVERAGED_MARGIN, CANDIDATE, PROPOSED, AVERAGED_PROPOSED, SENTENCES)
 TUNED = (MARGIN, CANDIDATE, PROPOSED, RERANKING_1, RERANKING_2)
 TIMES_MARGIN = 3
 """How much slower than the margin perceptron the proposed algorithm may be."""

@@ -19,6 +19,7 @@ from structron.experiments.kazama2007_paper import (
     N_TEST,
     PERCEPTRON,
     PROPOSED,
+    SENTENCES,
     STOP,
     N,
 )
@@ -59,6 +60,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     CANDIDATE: {"non_local": NON_LOCAL, "local_update": "none"},
     PROPOSED: {"non_local": NON_LOCAL, "local_update": "aggressive"},
     AVERAGED_PROPOSED: {"non_local": NON_LOCAL, "local_update": "aggressive", "average": "mean"},
+    SENTENCES: {"non_local": NON_LOCAL, "local_update": "sentences", "average": "mean"},
 }
 """What makes a method; without an average the last weights count, as in the paper."""
 
