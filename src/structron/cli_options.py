@@ -31,6 +31,7 @@ class LocalUpdate(StrEnum):
     aggressive = "aggressive"
     conservative = "conservative"
     none = "none"
+    sentences = "sentences"
 
 
 class Inner(StrEnum):
@@ -45,16 +46,23 @@ class NonProjective(StrEnum):
     skip = "skip"
 
 
-def _number(zero: bool) -> Callable[[str], float]:
-    """Reads a number above 0, or from 0 on; the parser would take `nan` and `inf` for numbers too."""
+NONE = "none"
+"""Switches off what a task does by default."""
 
-    def read(text: str) -> float:
+
+def _number(zero: bool, none: bool = False) -> Callable[[str], float | str]:
+    """Reads a number above 0, or from 0 on, or `none`; the parser would take `nan` and `inf` for numbers too."""
+
+    def read(text: str) -> float | str:
+        if none and text == NONE:
+            return text
         try:
             value = float(text)
         except ValueError:
             value = math.nan
         if not (0 < value < math.inf or (zero and value == 0)):
-            raise typer.BadParameter(f"{text}: expected a number {'of at least' if zero else 'above'} 0")
+            more = ", or none" if none else ""
+            raise typer.BadParameter(f"{text}: expected a number {'of at least' if zero else 'above'} 0{more}")
         return value
 
     return read
@@ -101,7 +109,7 @@ SkipInvalid = Annotated[
 ]
 Margin = Annotated[
     float | None,
-    typer.Option(metavar="C", parser=_number(True), help="Learn until what is correct wins by more than C."),
+    typer.Option(metavar="C|none", parser=_number(True, True), help="Learn until what is correct wins by more than C."),
 ]
 LocalMargin = Annotated[
     float | None,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from structron.cli_options import NONE
 from structron.commands.corpus import (
     Item,
     Layout,
@@ -75,6 +76,8 @@ def run(
     settings |= {"forbid": [_pair(text) for text in forbid] if forbid else None}
     settings |= {"labelled": False if unlabelled else None, "check": check_violations or None}
     settings = {name: value for name, value in settings.items() if value is not None}
+    if settings.get("margin") == NONE:
+        settings["margin"] = None
     if beam is not None:
         settings["beam"] = beam_width(beam)
     if alma is not None:

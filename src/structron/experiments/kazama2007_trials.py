@@ -23,9 +23,10 @@ from structron.experiments.kazama2007_paper import (
     STOP,
     N,
 )
+from structron.features.non_local import FAMILIES
 from structron.tasks.chunker import Chunker
 
-NON_LOCAL = ("phrase", "phrase-majority", "sub-phrase", "sub-phrase-majority", "conjunction")
+NON_LOCAL = FAMILIES
 HALVINGS = 4
 """How often the least value of C is halved when it is the best one."""
 

@@ -14,10 +14,9 @@ import numpy as np
 
 from structron import schemes
 from structron.errors import StructronError, unknown
+from structron.features.non_local import FAMILIES
 from structron.tasks.labeler import ChainLabeler, Model, Sentences, spell
-
-NON_LOCAL = ("phrase", "phrase-majority", "sub-phrase", "sub-phrase-majority", "conjunction")
-"""Kazama & Torisawa (2007), section 5."""
+from structron.update.nbest import SENTENCES
 
 
 class EntityRecognizer(ChainLabeler):
@@ -37,12 +36,17 @@ class EntityRecognizer(ChainLabeler):
         *,
         inner: str = "iob2",
         order: int = 1,
-        passes: int = 20,
+        passes: int = 15,
         cutoff: int = 2,
-        non_local: Sequence[Any] = NON_LOCAL,
+        margin: float | None = 50.0,
+        non_local: Sequence[Any] = FAMILIES,
+        local_update: str = SENTENCES,
+        test_candidates: int = 400,
         **options: Any,
     ):
-        super().__init__(order=order, passes=passes, cutoff=cutoff, non_local=non_local, **options)
+        options |= {"order": order, "passes": passes, "cutoff": cutoff, "margin": margin}
+        options |= {"local_update": local_update, "test_candidates": test_candidates}
+        super().__init__(non_local=non_local, **options)
         self.inner = inner
 
     def _train(
