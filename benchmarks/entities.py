@@ -40,7 +40,7 @@ def nbest(data: Path, settings: Settings, report: Report) -> None:
 
 
 def entities(data: Path, settings: Settings, report: Report) -> None:
-    """Margin perceptron and CRF with the same node features: time to the model, and F1 on development data."""
+    """Margin perceptron and CRF with the same local features: time to the model, and F1 on development data."""
     if not installed("pycrfsuite"):
         report.skip(f"{ENTITIES}: python-crfsuite is not installed (the extra `bench` has it)")
         return
@@ -52,7 +52,7 @@ def entities(data: Path, settings: Settings, report: Report) -> None:
     logs, _ = split(alternate(sides, settings.repeat, lambda text: say(f"{ENTITIES}: training, {text}")))
     same_tokens(f"{ENTITIES}, training", logs[Crfsuite.name][0]["tokens"], logs[OURS][0]["tokens"])
     report.details["entities"] = logs
-    title = f"{ENTITIES}: rows to model, node features"
+    title = f"{ENTITIES}: rows to model, local features"
     seconds = each(logs, lambda log: log["seconds"])
     report.add("entities_training", title, "s", seconds, LESS, TIMES_FASTER)
     alone = each(logs, lambda log: log["learning"])

@@ -8,12 +8,14 @@ from benchmarks.child import answer, count, timed
 from benchmarks.report import ENTITIES
 from structron import Chunker, Document
 from structron.documents import sentences_of
-from structron.experiments.kazama2007_crf import Crf
+from structron.experiments.kazama2007_crf import Crf, LocalFeatures
 from structron.experiments.kazama2007_data import Corpus, templates_of
-from structron.experiments.kazama2007_paper import CUTOFF, MARGIN, PROPOSED, STOP
+from structron.experiments.kazama2007_paper import CUTOFF, MARGIN, PROPOSED, SENTENCES_C
 from structron.experiments.kazama2007_trials import f1_of, make_model
 
 C = 2000.0
+PRESET = "entities"
+"""The local features of `train entities`, which python-crfsuite can have too."""
 WARM_UP = 3
 NBEST_PASSES = 2
 
@@ -26,7 +28,7 @@ def _node_templates(corpus: Corpus) -> list[str]:
 def train_crf(data: str, iterations: int) -> dict[str, Any]:
     corpus = Corpus.load(Path(data), ENTITIES)
     begin = time.perf_counter()
-    crf = Crf(corpus)
+    crf = Crf(corpus, LocalFeatures(corpus, templates=PRESET))
     learning, model = timed(lambda: crf.train(1.0, iterations))
     seconds = time.perf_counter() - begin
     words = count(sentences_of(corpus.train))
@@ -36,15 +38,16 @@ def train_crf(data: str, iterations: int) -> dict[str, Any]:
 
 def train_margin(data: str, passes: int) -> dict[str, Any]:
     corpus = Corpus.load(Path(data), ENTITIES)
-    how = {"templates": _node_templates(corpus), "columns": corpus.columns, "cutoff": CUTOFF}
+    sentences = sentences_of(corpus.train)
 
     def model(passes: int) -> Chunker:
-        return Chunker(runs=1, passes=passes, margin=C, stop_change=STOP, **how)
+        how = {"templates": PRESET, "columns": corpus.columns, "cutoff": CUTOFF}
+        return Chunker(runs=1, passes=passes, margin=SENTENCES_C, **how)
 
-    model(1).fit(corpus.train[:WARM_UP])
-    seconds, fitted = timed(lambda: model(passes).fit(corpus.train))
+    model(1).fit(sentences[:WARM_UP])
+    seconds, fitted = timed(lambda: model(passes).fit(sentences))
     learning = sum(record["seconds"] for record in fitted.history_)
-    found = {"seconds": seconds, "learning": learning, "tokens": count(sentences_of(corpus.train))}
+    found = {"seconds": seconds, "learning": learning, "tokens": count(sentences)}
     return found | {"passes": len(fitted.history_), "f1": f1_of(fitted, corpus.dev)}
 
 

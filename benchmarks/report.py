@@ -28,7 +28,7 @@ class Settings:
     udpipe_sentences: int | None = None  # None: all
     history_passes: int = 5
     crf_iterations: int = 100
-    entity_passes: int = 30
+    entity_passes: int = 12
     non_local_passes: int = 10
 
     @classmethod

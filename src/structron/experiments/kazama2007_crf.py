@@ -33,9 +33,11 @@ class Numbers(NamedTuple):
 class LocalFeatures:
     """The features of a corpus that are kept: seen twice in its training part. Node features, or edge features."""
 
-    def __init__(self, corpus: Corpus, edge: bool = False):
+    def __init__(self, corpus: Corpus, edge: bool = False, templates: str | None = None):
+        """templates: a preset's name; by default those of Table 1."""
         columns = corpus.columns
-        self.extractor = TemplateExtractor(columns, columns[-1], load_templates(templates_of(columns)))
+        chosen = load_templates(templates_of(columns) if templates is None else templates)
+        self.extractor = TemplateExtractor(columns, columns[-1], chosen)
         self.edge = edge
         prepared = self.extractor.prepare(sentences_of(corpus.train))
         hashes = prepared.pair_hashes if edge else prepared.hashes
