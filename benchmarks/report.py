@@ -29,12 +29,13 @@ class Settings:
     history_passes: int = 5
     crf_iterations: int = 100
     entity_passes: int = 12
+    recogniser_passes: int | None = None
     non_local_passes: int = 10
 
     @classmethod
     def quick(cls) -> "Settings":
         few = {"jobs_passes": 1, "jobs_tokens": 50_000, "parser_passes": 2, "paired_passes": 1}
-        few |= {"crf_iterations": 10, "entity_passes": 3, "non_local_passes": 2}
+        few |= {"crf_iterations": 10, "entity_passes": 3, "recogniser_passes": 2, "non_local_passes": 2}
         return cls(1, passes=2, nltk_passes=1, start_repeat=1, udpipe_sentences=50, history_passes=2, **few)
 
 

@@ -99,7 +99,8 @@ def test_entity_parts_measure_both_sides(data, tmp_path, capsys):
     assert driver.main(["--data", str(data), "--quick", *parts, "--out", str(out)]) == 0
     result = json.loads(out.read_text(encoding="utf-8"))
     rows = {row["key"]: row for row in result["rows"]}
-    assert rows.keys() == {"nbest", "entities_training", "entities_learning", "entities_f1", "non_local"}
+    entity = {"entities_training", "entities_learning", "entities_f1", "recogniser_training", "recogniser_f1"}
+    assert rows.keys() == {"nbest", *entity, "non_local"}
     assert not result["skipped"]
     assert all(row["theirs"] > 0 and row["ours"] > 0 for row in rows.values())
     assert rows["nbest"]["theirs"] == entities.MILLISECONDS
