@@ -46,15 +46,11 @@ class NonProjective(StrEnum):
     skip = "skip"
 
 
-NONE = "none"
-"""Switches off what a task does by default."""
-
-
 def _number(zero: bool, none: bool = False) -> Callable[[str], float | str]:
-    """Reads a number above 0, or from 0 on, or `none`; the parser would take `nan` and `inf` for numbers too."""
+    """Reads a number above 0, or from 0 on, or `none`: no default. The parser would take `nan` and `inf` too."""
 
     def read(text: str) -> float | str:
-        if none and text == NONE:
+        if none and text == "none":
             return text
         try:
             value = float(text)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from structron.cli_options import NONE
 from structron.commands.corpus import (
     Item,
     Layout,
@@ -76,7 +75,7 @@ def run(
     settings |= {"forbid": [_pair(text) for text in forbid] if forbid else None}
     settings |= {"labelled": False if unlabelled else None, "check": check_violations or None}
     settings = {name: value for name, value in settings.items() if value is not None}
-    if settings.get("margin") == NONE:
+    if settings.get("margin") == "none":
         settings["margin"] = None
     if beam is not None:
         settings["beam"] = beam_width(beam)
