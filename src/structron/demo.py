@@ -145,7 +145,7 @@ def run(task: str | None = None, out: Path | None = None) -> int:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StructronError(f"{folder}: cannot be made ({error.strerror}); expected a folder") from None
-        names = [task] if task else [name for name in TASKS if name in DEMOS]
+        names = [task] if task else sorted(filter(DEMOS.__contains__, TASKS), key=lambda name: name not in VITERBI)
         waiting = _compile_meanwhile() if len(names) > 1 else None
         for name in names:
             if name not in VITERBI and waiting is not None:
