@@ -17,6 +17,7 @@ from structron.search.chain import FORBIDDEN, FORCED_OUT, Chains, Weights
 from structron.tasks.chain_learner import ChainLearner, Start
 from structron.tasks.chain_model import ChainModel, fixed_rows
 from structron.tasks.constraints import make_dictionary
+from structron.update.swvp import Swvp
 
 TESTS = Path(__file__).resolve().parent
 SOURCE = str(Path(structron.__file__).parent.parent)
@@ -110,6 +111,7 @@ def make_learner(
     allowed: np.ndarray | None = None,
     margin: float | None = None,
     units: Sequence[int] | None = None,
+    swvp: Swvp | None = None,
 ) -> ChainLearner:
     """A learner of examples that are given by their features; units: the bounds of documents of several examples."""
     prepared = PreparedExamples(examples, values, pairs)
@@ -118,7 +120,7 @@ def make_learner(
     gold = np.array([labels.index(label) for x in examples for label in x.y], np.int64)
     everything = np.ones((len(labels) + 1, len(labels)), bool) if allowed is None else allowed
     dictionary = make_dictionary(prepared, gold, len(labels), 0)
-    args = (list(labels), order, everything, everything, dictionary, cutoff, average, start, margin)
+    args = (list(labels), order, everything, everything, dictionary, cutoff, average, start, margin, swvp)
     return ChainLearner(prepared, gold, *args)
 
 

@@ -21,7 +21,8 @@ from structron.tasks.ballots import Ballots
 from structron.tasks.chain_model import NO_INTS, NO_NUMBERS, ChainModel, Dictionary, Prepared, fixed_rows
 from structron.tasks.snapshot import LazyNames, assemble
 from structron.update.margin import learn_with_margin
-from structron.update.perceptron import NEAR, STATS, TIME, TOKENS, UPDATES, WRONG_TOKENS, learn
+from structron.update.perceptron import INVALID, NEAR, STATS, TIME, TOKENS, UPDATES, WRONG_TOKENS, learn
+from structron.update.swvp import Swvp, learn_swvp, learn_with_function, make_mixed
 
 CALL_TOKENS = 50_000
 """Tokens learned from in one compiled call; between calls Python shows progress and hears Ctrl-C."""
@@ -67,10 +68,15 @@ class ChainLearner:
         average: str = "mean",
         start: Start | None = None,
         margin: float | None = None,
+        swvp: Swvp | None = None,
     ):
-        """margin: C of Kazama & Torisawa's margin perceptron (update/margin.py); None: Collins' perceptron."""
-        self.margin = margin
-        self.units = getattr(prepared, "units", np.arange(len(prepared.starts)))
+        """margin: C of Kazama & Torisawa's margin perceptron (update/margin.py); None: Collins' perceptron.
+
+        swvp: weighted violations (update/swvp.py), of sentences also where they stand in documents.
+        """
+        self.margin, self.swvp = margin, swvp
+        sentences = np.arange(len(prepared.starts))
+        self.units = sentences if swvp else getattr(prepared, "units", sentences)
         self.prepared, self.gold, self.labels, self.order = prepared, gold, labels, order
         self.allowed, self.dictionary, self.average, self.start = allowed, dictionary, average, start
         self.plain = number_features(prepared.hashes, prepared.starts, cutoff, start.keys if start else None)
@@ -99,6 +105,7 @@ class ChainLearner:
         longest = int(np.diff(prepared.starts).max(initial=1))
         self.work = make_work(longest, count, stride, order)
         self.found = np.zeros(int(self.sizes.max(initial=1)), np.int64)
+        self.mixed = make_mixed(longest)
 
     def _start_weights(self) -> None:
         """Weights before the first example: none, or those that training goes on from."""
@@ -162,7 +169,7 @@ class ChainLearner:
         return Weights(rows.w, rows.u, self.row_of, self.block_of, self.block_rows, rows.size, self.penalty, self.masks)
 
     def is_cold(self) -> bool:
-        return is_cold(learn if self.margin is None else learn_with_margin)
+        return is_cold(learn_swvp if self.swvp else learn if self.margin is None else learn_with_margin)
 
     def warm_up(self) -> None:
         """Load or compile the kernels, so that the time of a pass is that of a pass."""
@@ -170,9 +177,18 @@ class ChainLearner:
 
     def _call(self, sequence: np.ndarray, lo: int, hi: int) -> int:
         """Learn from the examples sequence[lo:hi]; returns the place where it had to stop for want of rows."""
+        if self.swvp is not None:
+            return self._call_swvp(self.swvp, sequence, lo, hi)
         data = (self.chains, self.units, self.gold, self.weights(), self.order, sequence, lo, hi)
         room = (len(self.labels), self.work, self.found, self.stats)
         return learn(*data, *room) if self.margin is None else learn_with_margin(*data, *room, float(self.margin))
+
+    def _call_swvp(self, swvp: Swvp, sequence: np.ndarray, lo: int, hi: int) -> int:
+        data = (self.chains, self.gold, self.weights(), self.order, sequence, lo, hi)
+        room = (self.work, self.stats, swvp.rule, self.mixed)
+        if callable(swvp.jj):
+            return learn_with_function(*data, self.labels, *room, swvp.jj)
+        return learn_swvp(*data, len(self.labels), *room)
 
     def begin_pass(self) -> None:
         self.stats[UPDATES:] = 0
@@ -210,16 +226,19 @@ class ChainLearner:
         return self.rows.w[: int(self.rows.size[0])]
 
     def counts(self) -> dict[str, int]:
-        """This pass's figures for the progress line and the log; near: right, but not by the margin."""
+        """This pass's figures for the progress line and the log; near: right, but not by the margin; invalid: updates
+        that were no violations."""
         places = {"updates": UPDATES, "wrong_tokens": WRONG_TOKENS, "tokens": TOKENS}
         if self.margin is not None:
             places["near"] = NEAR
+        if self.swvp is not None:
+            places["invalid"] = INVALID
         return {name: int(self.stats[place]) for name, place in places.items()}
 
     def fingerprint(self) -> str:
         """Tells whether a checkpoint was made from the same data and options."""
         start = self.start
-        how = f"{self.labels} {self.order} {self.average} {start.time if start else 0} {self.margin}"
+        how = f"{self.labels} {self.order} {self.average} {start.time if start else 0} {self.margin} {self.swvp}"
         digest = hashlib.sha256(how.encode())
         for array in (
             self.gold,

@@ -10,13 +10,13 @@ so with u = Σ (t-1)·Δ the mean after T examples is w - u / T: O(update) per e
 
 import numpy as np
 
-from structron.kernels import compiled
+from structron.kernels import compiled, inlined
 from structron.search.chain import load_limits, load_reach, load_transitions, load_trigrams, row_bounds
 from structron.search.viterbi import search
 
-TIME, UPDATES, WRONG_TOKENS, TOKENS, NEAR, STATS = range(6)
+TIME, UPDATES, WRONG_TOKENS, TOKENS, NEAR, INVALID, STATS = range(7)
 """Places in the `stats` array: examples so far (over all passes), and this pass's counts. NEAR: updates of examples
-that are right, but not by the margin (update/margin.py)."""
+that are right, but not by the margin (update/margin.py). INVALID: updates by w·Δ > 0 (update/swvp.py)."""
 
 
 @compiled
@@ -54,38 +54,42 @@ def pair_row(weights, number, p):
     return weights.block_rows[block, p]
 
 
+@inlined
+def add_factor(chains, weights, order, token, i, y, z, amount, time, labels, work):
+    """w += amount * (Φ(x, y) - Φ(x, z)), the part of token i of a sentence, if the labels it sees differ."""
+    before_count = labels + 1
+    yp = y[i - 1] + 1 if i > 0 else 0
+    zp = z[i - 1] + 1 if i > 0 else 0
+    ypp = y[i - 2] + 1 if i > 1 else 0
+    zpp = z[i - 2] + 1 if i > 1 else 0
+    if y[i] != z[i]:
+        weighted = chains.values.shape[0] > 0
+        for k in range(chains.ptr[token], chains.ptr[token + 1]):
+            row = feature_row(weights, chains.numbers[k])
+            value = np.float64(chains.values[k]) if weighted else 1.0
+            add(weights, row, y[i], amount * value, time)
+            add(weights, row, z[i], -amount * value, time)
+    if y[i] != z[i] or yp != zp:
+        add(weights, yp, y[i], amount, time)
+        add(weights, zp, z[i], -amount, time)
+        if chains.pair_ptr.shape[0] > 0:
+            for k in range(chains.pair_ptr[token], chains.pair_ptr[token + 1]):
+                add(weights, pair_row(weights, chains.pair_numbers[k], yp), y[i], amount, time)
+                add(weights, pair_row(weights, chains.pair_numbers[k], zp), z[i], -amount, time)
+    if order == 2 and (y[i] != z[i] or yp != zp or ypp != zpp):
+        y_row = before_count + ypp * before_count + yp
+        z_row = before_count + zpp * before_count + zp
+        add(weights, y_row, y[i], amount, time)
+        add(weights, z_row, z[i], -amount, time)
+        row_bounds(weights.w, y_row, labels, y_row, work.hi, work.lo)
+        row_bounds(weights.w, z_row, labels, z_row, work.hi, work.lo)
+
+
 @compiled
 def add_difference(chains, weights, order, start, n, y, z, amount, time, labels, work):
     """w += amount * (Φ(x, y) - Φ(x, z)), touching only what differs. y, z: labels of the sentence's tokens."""
-    weighted = chains.values.shape[0] > 0
-    paired = chains.pair_ptr.shape[0] > 0
-    before_count = labels + 1
     for i in range(n):
-        token = start + i
-        yp = y[i - 1] + 1 if i > 0 else 0
-        zp = z[i - 1] + 1 if i > 0 else 0
-        ypp = y[i - 2] + 1 if i > 1 else 0
-        zpp = z[i - 2] + 1 if i > 1 else 0
-        if y[i] != z[i]:
-            for k in range(chains.ptr[token], chains.ptr[token + 1]):
-                row = feature_row(weights, chains.numbers[k])
-                value = np.float64(chains.values[k]) if weighted else 1.0
-                add(weights, row, y[i], amount * value, time)
-                add(weights, row, z[i], -amount * value, time)
-        if y[i] != z[i] or yp != zp:
-            add(weights, yp, y[i], amount, time)
-            add(weights, zp, z[i], -amount, time)
-            if paired:
-                for k in range(chains.pair_ptr[token], chains.pair_ptr[token + 1]):
-                    add(weights, pair_row(weights, chains.pair_numbers[k], yp), y[i], amount, time)
-                    add(weights, pair_row(weights, chains.pair_numbers[k], zp), z[i], -amount, time)
-        if order == 2 and (y[i] != z[i] or yp != zp or ypp != zpp):
-            y_row = before_count + ypp * before_count + yp
-            z_row = before_count + zpp * before_count + zp
-            add(weights, y_row, y[i], amount, time)
-            add(weights, z_row, z[i], -amount, time)
-            row_bounds(weights.w, y_row, labels, y_row, work.hi, work.lo)
-            row_bounds(weights.w, z_row, labels, z_row, work.hi, work.lo)
+        add_factor(chains, weights, order, start + i, i, y, z, amount, time, labels, work)
 
 
 @compiled
