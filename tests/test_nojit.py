@@ -18,6 +18,7 @@ from structron.kernels import hash_list
 from structron.search.chain import make_work
 from structron.search.kbest import make_trellis, n_best_of
 from structron.search.margins import decode_with_margins
+from structron.update.swvp import FAMILIES, VARIANTS
 from structron.update.violation import RULES
 
 FUNCTIONS = [
@@ -147,7 +148,19 @@ def documents() -> str:
     return digest(*found)
 
 
+def weighted() -> str:
+    """Weighted violations, every family, both orders, with and without pairs."""
+    examples, found = [list(zip(s.words, s.pos, s.chunks, strict=True)) for s in toy_english(12, 2)], []
+    for k, jj in enumerate([*FAMILIES, lambda y, z: [range(len(y) // 2), [len(y) - 1]]]):
+        how = {"swvp": VARIANTS[k % 4], "beta": 0.5 + k, "jj": jj, "enforce": k % 2 == 0}
+        templates = ["w[0]", "pos[0]|pos[1]", *(["pos[0]&y"] if k % 2 else [])]
+        labeler = structron.Chunker(passes=2, order=1 + k % 2, templates=templates, **how).fit(examples)
+        found.append(np.round(labeler.model_.w, 3))
+    return digest(*found)
+
+
 PARTS = {
+    "weighted": weighted,
     "candidates": candidates,
     "documents": documents,
     "hashes": hashes,

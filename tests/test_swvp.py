@@ -9,7 +9,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import brute
+import structron
 from helpers import assert_same_weights, learn_passes, make_learner, random_chain, random_examples, weights_of
+from structron import Chunker
+from structron.cli import main
+from structron.data.toy_english import toy_english, write_conll
 from structron.errors import StructronError
 from structron.search.chain import make_work
 from structron.search.viterbi import decode
@@ -299,9 +303,8 @@ def test_the_whole_output_is_the_plain_perceptron_bit_for_bit(problem, variant, 
 @pytest.mark.parametrize("family", ["errors", alternate])
 def test_the_average_is_the_mean_over_every_example(family):
     examples = random_examples(np.random.default_rng(5), LABELS, pairs=True)
-    one, mean = (
-        make_learner(examples, LABELS, 1, pairs=True, average=a, swvp=Swvp("b-wm", jj=family)) for a in AVERAGES
-    )
+    swvp = Swvp("b-wm", jj=family)
+    one, mean = (make_learner(examples, LABELS, 1, pairs=True, average=a, swvp=swvp) for a in ("none", "mean"))
     total: Counter = Counter()
     for s in [0, 3, 1, 5, 2, 4, 4, 0, 5, 1]:
         learn_passes(one, [[s]])
@@ -430,3 +433,121 @@ def test_a_users_function_sees_labels():
 def test_names():
     assert str(Swvp("a-wm")) == "swvp-a-wm-1-errors"
     assert str(Swvp("b-wmr", 2.5, alternate, True)) == "swvp-b-wmr-2.5-alternate-enforced"
+
+
+# -- labellers -----------------------------------------------------------------------------------------------------
+
+ROWS = [list(zip(s.words, s.pos, s.chunks, strict=True)) for s in toy_english(60, 3)]
+
+
+def test_a_labeller_with_weighted_violations(tmp_path):
+    """Another model than the plain one, with its rule in the signature, and kept by its file."""
+    plain, weighted = (Chunker(passes=4, swvp=swvp, beta=2.0).fit(ROWS) for swvp in (None, "b-wmr"))
+    assert weighted.model_.w.tobytes() != plain.model_.w.tobytes()
+    assert "update swvp-b-wmr-2-errors" in weighted.signature_
+    assert all("invalid" in record for record in weighted.history_)
+    assert weighted.score(ROWS) > 90
+    weighted.save(tmp_path / "m")
+    again = structron.load(tmp_path / "m")
+    assert (again.swvp, again.beta, again.jj, again.enforce) == ("b-wmr", 2.0, "errors", False)
+    assert again.predict(ROWS) == weighted.predict(ROWS)
+
+
+def test_the_whole_output_is_the_plain_labeller():
+    plain, whole = (Chunker(passes=3, runs=2, swvp=swvp, jj="whole").fit(ROWS) for swvp in (None, "a-wm"))
+    assert whole.model_.w.tobytes() == plain.model_.w.tobytes()
+
+
+def test_a_users_function_is_not_in_the_file_but_its_name(tmp_path):
+    labeler = Chunker(passes=2, swvp="b-wm", jj=alternate).fit(ROWS)
+    assert "swvp-b-wm-1-alternate" in labeler.signature_
+    labeler.save(tmp_path / "m")
+    again = structron.load(tmp_path / "m")
+    assert again.predict(ROWS[:5]) == labeler.predict(ROWS[:5])
+    with pytest.raises(StructronError, match="jj: 'alternate'; expected errors, spans, prefixes, whole, or a function"):
+        again.partial_fit(ROWS)
+    again.jj = alternate
+    again.partial_fit(ROWS)
+
+
+def test_a_checkpoint_goes_on_bit_for_bit(tmp_path):
+    whole, first, rest = (Chunker(passes=passes, swvp="b-wm") for passes in (4, 2, 4))
+    whole.fit(ROWS)
+    first.fit(ROWS, checkpoint=tmp_path / "c")
+    rest.fit(ROWS, checkpoint=tmp_path / "c", resume=True)
+    assert rest.model_.w.tobytes() == whole.model_.w.tobytes()
+    with pytest.raises(StructronError, match="belongs to other data or options"):
+        Chunker(passes=4, swvp="b-wm", beta=2).fit(ROWS, checkpoint=tmp_path / "c", resume=True)
+
+
+def test_documents_and_bpm():
+    documents = [structron.Document(ROWS[lo : lo + 4]) for lo in range(0, 20, 4)]
+    rows = [[(word, pos, chunk) for word, pos, chunk in sentence] for sentence in ROWS[:20]]
+    entities = structron.EntityRecognizer(margin=None, non_local=(), passes=3, swvp="b-wm", bpm=2)
+    apart = entities.fit(rows).model_.w
+    assert entities.fit(documents).model_.w.tobytes() == apart.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        ({"beam": 4}, "a-wm with beam 4"),
+        ({"update": "early", "beam": None}, "a-wm with update early"),
+        ({"alma": 0.9, "beam": None}, "a-wm with update laso"),
+        ({"alma": 0.9, "beam": None, "update": "standard"}, r"a-wm with alma 0\.9"),
+        ({"margin": 5}, "a-wm with margin 5"),
+        ({"non_local": ["phrase", "conjunction"]}, "a-wm with non_local phrase conjunction"),
+    ],
+)
+def test_what_weighted_violations_do_not_go_with(options, shown):
+    with pytest.raises(StructronError, match=f"^swvp: {shown}; works with exact search"):
+        Chunker(swvp="a-wm", **options).fit(ROWS)
+
+
+@pytest.mark.parametrize(("name", "value"), [("swvp", "wm"), ("beta", float("nan")), ("beta", 0), ("jj", "all")])
+def test_bad_parameters_of_a_labeller(name, value):
+    with pytest.raises(StructronError, match=name):
+        Chunker(**{"swvp": "a-wm", name: value}).fit(ROWS)
+
+
+def test_templates_that_look_further_need_another_search():
+    with pytest.raises(StructronError, match="swvp: needs exact search"):
+        Chunker(swvp="a-wm", templates=["w[0]", "w[0]|y[-1]|y[-2]"]).fit(ROWS)
+
+
+def test_the_scikit_learn_estimator():
+    sklearn = pytest.importorskip("structron.sklearn")
+    X, Y = [[row[0] for row in s] for s in ROWS], [[row[2] for row in s] for s in ROWS]
+    labeler = sklearn.SequenceLabeler(passes=2, swvp="a-wmr", beta=0.5, jj="spans", enforce=True).fit(X, Y)
+    assert "swvp-a-wmr-0.5-spans-enforced" in labeler.labeler_.signature_
+    with pytest.raises(ValueError, match="beta: -1"):
+        sklearn.SequenceLabeler(swvp="a-wmr", beta=-1).fit(X, Y)
+
+
+def test_the_command_line(tmp_path, capfd):
+    file, argv = str(tmp_path / "t.conll"), ["train", "chunker", "--model", str(tmp_path / "m"), "--passes", "2"]
+    write_conll(file, toy_english(40, 3))
+    argv += ["--train", file]
+    assert main([*argv, "--swvp", "b-wm", "--beta", "1.5"]) == 0
+    assert "update swvp-b-wm-1.5-errors" in capfd.readouterr().err
+    assert main([*argv, "--swvp", "none"]) == 0
+    assert "update standard" in capfd.readouterr().err
+    for more, says in (
+        (["--swvp", "c-wm"], "'--swvp'"),
+        (["--swvp", "a-wm", "--beta", "nan"], "'--beta': nan: expected a number above 0"),
+        (["--swvp", "a-wm", "--beta", "0"], "'--beta': 0: expected a number above 0"),
+        (["--beta", "2"], "--beta 2: expected --swvp a-wm, b-wm, a-wmr or b-wmr beside it"),
+        (["--swvp", "a-wm", "--beam", "4"], "swvp: a-wm with beam 4; works with exact search"),
+        (["--swvp", "a-wm", "--margin", "4"], "swvp: a-wm with margin 4"),
+    ):
+        assert main([*argv, *more]) == 2
+        said = capfd.readouterr().err
+        assert said.count("\n") == 1
+        assert says in said
+
+
+@pytest.mark.parametrize("task", ["parser", "segments", "joint"])
+def test_tasks_it_cannot_serve(task, capfd):
+    assert main(["train", task, "--train", "t", "--model", "m", "--swvp", "a-wm"]) == 2
+    said = capfd.readouterr().err
+    assert f"--swvp: not an option of the {task}; works with tagger, chunker, entities" in said

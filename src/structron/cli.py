@@ -22,6 +22,7 @@ import typer
 from structron._version import __version__
 from structron.cli_options import (
     Average,
+    Beta,
     Bpm,
     Candidates,
     Columns,
@@ -41,6 +42,7 @@ from structron.cli_options import (
     NonProjective,
     SkipInvalid,
     StopChange,
+    Swvp,
     TestCandidates,
     Update,
     Verbose,
@@ -133,6 +135,8 @@ def train(
         typer.Option(metavar="ALPHA|none", help="Large margin updates that aim at ALPHA of the margin."),
     ] = None,
     margin: Margin = None,
+    swvp: Swvp = None,
+    beta: Beta = None,
     merge: Annotated[
         bool | None, typer.Option("--merge/--no-merge", help="Let equal hypotheses of the beam share one place.")
     ] = None,

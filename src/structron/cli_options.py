@@ -41,6 +41,14 @@ class Inner(StrEnum):
     bilou = "bilou"
 
 
+class SwvpVariant(StrEnum):
+    none = "none"
+    a_wm = "a-wm"
+    b_wm = "b-wm"
+    a_wmr = "a-wmr"
+    b_wmr = "b-wmr"
+
+
 class NonProjective(StrEnum):
     lift = "lift"
     skip = "skip"
@@ -106,6 +114,13 @@ SkipInvalid = Annotated[
 Margin = Annotated[
     float | None,
     typer.Option(metavar="C|none", parser=_number(True, True), help="Learn until what is correct wins by more than C."),
+]
+Swvp = Annotated[
+    SwvpVariant | None,
+    typer.Option(help="Weigh violations of single labels by margin (wm) or rank (wmr), only (a) or all labels (b)."),
+]
+Beta = Annotated[
+    float | None, typer.Option(metavar="B", parser=_number(False), help="How steep the weights of --swvp are: 1.")
 ]
 LocalMargin = Annotated[
     float | None,

@@ -84,6 +84,8 @@ class SequenceLabeler(BaseEstimator):
     margin: learn until the right labels win by more than this (Kazama & Torisawa 2007), None: until they win.
     bpm: start from the mean of so many one-pass runs.
     stop_change: stop when the share of wrong labels hardly changes any more, for instance 1e-4.
+    swvp: a-wm, b-wm, a-wmr or b-wmr: weighted violations (Dror & Reichart 2016) with their beta; jj: errors, spans,
+    prefixes, whole or a function(y, z) that gives lists of positions; enforce: their condition 2.
 
     classes_: the labels, sorted.   n_iter_: passes made.   history_: the figures of each pass.
     labeler_: the labeller beneath; its `model_` has the weights.
@@ -106,11 +108,16 @@ class SequenceLabeler(BaseEstimator):
         margin: float | None = None,
         bpm: int = 0,
         stop_change: float | None = None,
+        swvp: str | None = None,
+        beta: float = 1.0,
+        jj: Any = "errors",
+        enforce: bool = False,
     ):
         self.order, self.passes, self.runs, self.average, self.cutoff = order, passes, runs, average, cutoff
         self.shuffle, self.random_state, self.constrain, self.forbid = shuffle, random_state, constrain, forbid
         self.patience, self.n_jobs, self.verbose = patience, n_jobs, verbose
         self.margin, self.bpm, self.stop_change = margin, bpm, stop_change
+        self.swvp, self.beta, self.jj, self.enforce = swvp, beta, jj, enforce
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -162,6 +169,10 @@ class SequenceLabeler(BaseEstimator):
             margin=self.margin,
             bpm=self.bpm,
             stop_change=self.stop_change,
+            swvp=self.swvp,
+            beta=self.beta,
+            jj=self.jj,
+            enforce=self.enforce,
         )
         labeler.extractor_ = AttributeExtractor(known)
         return labeler

@@ -75,13 +75,14 @@ def run(
     settings |= {"forbid": [_pair(text) for text in forbid] if forbid else None}
     settings |= {"labelled": False if unlabelled else None, "check": check_violations or None}
     settings = {name: value for name, value in settings.items() if value is not None}
-    if settings.get("margin") == "none":
-        settings["margin"] = None
+    settings |= {name: None for name in ("margin", "swvp") if settings.get(name) == "none"}
     if beam is not None:
         settings["beam"] = beam_width(beam)
     if alma is not None:
         settings["alma"] = margin_share(alma)
     check_settings(task, settings)
+    if "beta" in settings and settings.get("swvp") is None and warm_start is None:
+        raise StructronError(f"--beta {settings['beta']:g}: expected --swvp a-wm, b-wm, a-wmr or b-wmr beside it")
     if skip_invalid:
         check_capability("--skip-invalid", task, "checks_trees")
     source = Source(train, format, encoding, columns)

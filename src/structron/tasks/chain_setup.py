@@ -22,10 +22,11 @@ from structron.tasks.chain_learner import ChainLearner, Start
 from structron.tasks.chain_problem import label_templates, looks_further
 from structron.tasks.committee import Committee
 from structron.tasks.constraints import Neighbours, legal_transitions, make_dictionary
-from structron.tasks.non_local import check_sources
+from structron.tasks.non_local import check_sources, name_of
 from structron.tasks.non_local_learner import NBest, NonLocalLearner
 from structron.update.alma import checked_margin, make_alma
 from structron.update.nbest import check_nbest
+from structron.update.swvp import Swvp
 
 if TYPE_CHECKING:
     from structron.tasks.labeler import ChainLabeler
@@ -36,6 +37,7 @@ BEAM = 8
 """The beam for an update rule that is given without one."""
 UPDATE = "max-violation"
 """The update rule for a beam that is given without one."""
+SWVP_WORKS = "works with exact search (no beam, update standard) and without alma, margin and non_local (none)"
 FURTHER = "templates look at labels as Viterbi cannot: exact search by dynamic programming; --beam N is faster"
 
 
@@ -100,6 +102,26 @@ def check_parameters(labeler: "ChainLabeler") -> None:
         checked_margin(labeler.local_margin, "local_margin")
     check_sources(labeler.non_local)
     labeler._search()
+    make_swvp(labeler)
+
+
+def make_swvp(labeler: "ChainLabeler") -> Swvp | None:
+    """The weighted violations that a labeller asks for; they know exact search and the perceptron's own step only."""
+    if labeler.swvp is None:
+        return None
+    swvp, search = Swvp(labeler.swvp, labeler.beta, labeler.jj, labeler.enforce), labeler._search()
+    given = {
+        "beam": search.beam,
+        "update": None if search.update == "standard" else search.update,
+        "alma": search.alma,
+        "margin": search.margin,
+        "non_local": list(map(name_of, labeler.non_local)) or None,
+    }
+    for name, value in given.items():
+        if value is not None:
+            shown = " ".join(value) if isinstance(value, list) else value
+            raise StructronError(f"swvp: {swvp.variant} with {name} {shown}; {SWVP_WORKS}")
+    return swvp
 
 
 def settle_search(
@@ -164,7 +186,7 @@ def make_learner(
         begin = start if isinstance(start, Start) else None
         learner = _exact_learner(labeler, prepared, gold, labels, *given, begin, labeler.margin)
         return learner if labeler._runs() == 1 else Committee(learner, labeler.runs)
-    for name in ("non_local", "bpm"):
+    for name in ("non_local", "bpm", "swvp"):
         if getattr(labeler, name):
             raise StructronError(f"{name}: needs exact search; expected neither a beam, nor an update rule, nor alma")
     if labeler.average == "voted":
@@ -190,9 +212,9 @@ def make_learner(
 
 
 def _exact_learner(labeler: "ChainLabeler", prepared: PreparedTemplates, gold: np.ndarray, *given: Any) -> ChainLearner:
-    """Viterbi's learner: Collins' perceptron, with a margin, or with non-local features too."""
+    """Viterbi's learner: Collins' perceptron, with a margin or weighted violations, or with non-local features too."""
     if not labeler.non_local:
-        return ChainLearner(prepared, gold, *given)
+        return ChainLearner(prepared, gold, *(*given, make_swvp(labeler)))
     if labeler.average == "voted":
         raise StructronError("average: voted: not with non-local features; expected mean or none")
     if labeler.scheme_ is None and any(isinstance(source, str) for source in labeler.non_local):

@@ -25,6 +25,7 @@ from structron.tasks.chain_model import ChainModel, Prepared
 from structron.tasks.chain_setup import WORD_COLUMNS, default_columns
 from structron.tasks.non_local import NonLocal
 from structron.tasks.non_local_model import NonLocalModel
+from structron.update.swvp import Family
 
 PART = 1000
 """Sentences that a thread labels at a time."""
@@ -52,6 +53,8 @@ class ChainLabeler(Estimator):
     merge: labellings that look alike to the templates are one.   check: verify that updates are violations.
     alma: α of approximate large margin updates (Daumé & Marcu 2005), for instance 0.9; with them the rule is laso.
     margin: C of the margin perceptron (Kazama & Torisawa 2007): right labels must win by more than that.
+    swvp: a-wm, b-wm, a-wmr or b-wmr: weighted violations (Dror & Reichart 2016) with their beta; jj: errors, spans,
+    prefixes, whole or a function(y, z) that gives lists of positions; enforce their condition 2 (update/swvp.py).
     bpm: start from the mean of so many one-pass runs.   stop_change: stop when the error changes by a smaller share.
     non_local: features of whole documents, by name (phrase, phrase-majority, sub-phrase, sub-phrase-majority,
     conjunction; for chunk labels) or functions of (document, labels); learned from n-best `candidates`, used on
@@ -101,6 +104,10 @@ class ChainLabeler(Estimator):
         test_candidates: int = 100,
         local_update: str = "aggressive",
         local_margin: float | None = None,
+        swvp: str | None = None,
+        beta: float = 1.0,
+        jj: str | Family = "errors",
+        enforce: bool = False,
     ):
         self.order, self.passes, self.runs, self.average, self.templates = order, passes, runs, average, templates
         self.columns, self.label, self.cutoff, self.seed, self.shuffle = columns, label, cutoff, seed, shuffle
@@ -110,6 +117,7 @@ class ChainLabeler(Estimator):
         self.margin, self.bpm, self.stop_change, self.non_local = margin, bpm, stop_change, non_local
         self.candidates, self.test_candidates = candidates, test_candidates
         self.local_update, self.local_margin = local_update, local_margin
+        self.swvp, self.beta, self.jj, self.enforce = swvp, beta, jj, enforce
 
     # -- training ------------------------------------------------------------------------------------------------
 
@@ -354,7 +362,8 @@ class ChainLabeler(Estimator):
         if isinstance(self.model_, NonLocalModel):
             how += f"-{self.candidates}-best-{self.local_update} test {self.test_candidates}"
         features, labels = len(self.model_.keys) + len(self.model_.block_keys), f"labels {len(self.model_.labels)}"
-        return self._signed(search.rule, how, self._runs(), self.cutoff, features, labels)
+        rule = str(chain_setup.make_swvp(self) or search.rule)
+        return self._signed(rule, how, self._runs(), self.cutoff, features, labels)
 
     def _save_model(self, model: Model, path: Path) -> None:
         from structron import modelfile

@@ -39,7 +39,7 @@ class SegmentChunker(ChainLabeler):
     default_templates: ClassVar[dict[str, str]] = {"pos": "segments", "": "segments-words"}
     order = 1
     tag_dictionary = bpm = 0
-    non_local = ()
+    non_local, swvp = (), None
     candidates, test_candidates, local_update, local_margin = 20, 100, "none", None
     """What a segmentation has no use for; a labeller's checks look at them."""
 

@@ -72,6 +72,8 @@ def header_of(labeler: ChainLabeler, model: Model) -> dict[str, Any]:
     options["columns"], options["label"] = extractor.columns, extractor.label
     if "forbid" in options:
         options["forbid"] = [list(pair) for pair in labeler.forbid]
+    if callable(options.get("jj")):  # code is not stored: training on asks for the function by this name
+        options["jj"] = name_of(labeler.jj)
     return {
         "task": labeler.task,
         "options": options,
