@@ -232,7 +232,9 @@ def score_nodes(chains, weights, start, n, node):
 def edges_at(chains, weights, token, t1, edge):
     """edge[p, y] = T1 plus the token's paired features."""
     w, block_rows = weights.w, weights.block_rows
-    edge[:] = t1
+    for p in range(edge.shape[0]):
+        for y in range(edge.shape[1]):
+            edge[p, y] = t1[p, y]
     if chains.pair_ptr.shape[0] == 0:
         return
     for k in range(chains.pair_ptr[token], chains.pair_ptr[token + 1]):
