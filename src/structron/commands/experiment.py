@@ -21,6 +21,7 @@ def run(paper: str, data: Path | None = None, quick: bool = False, out: Path | N
     if paper not in papers():
         raise unknown("paper", paper, papers())
     folder = corpora_dir(str(data) if data else None)
-    if folder is None:
+    module = import_module(f"structron.experiments.{paper}")
+    if folder is None and getattr(module, "NEEDS_CORPORA", True):
         raise StructronError(f"{paper} needs real corpora: give their folder with --data or in {ENVIRONMENT}")
-    import_module(f"structron.experiments.{paper}").run(data=folder, quick=quick, out=out)
+    module.run(data=folder, quick=quick, out=out)

@@ -1,0 +1,171 @@
+"""Dror & Reichart (2016), synthetic data: every training on one data set that a hidden Markov model made.
+
+Features of (y', y, x): {x, y, y', (x,y), (y,y'), (x,y,y')}. That of x alone is the same for all labels and left out.
+That of y' alone fires at a token for the label before it; here it stands one token earlier, for the label itself, at
+all tokens but the last: the same counts for every labelling. (y,y') is always there.
+
+The paper trains until convergence, which data with noise do not have, and says that its models converged within ten
+iterations: here training is ten passes, and unaveraged weights are those after the last one.
+
+Such weights are a matter of luck: one more example changes what a model does. A variant is the best of ten models on
+dev data, CSP in the paper a single one. So there is a control: CSP, the best of as many orders of the training data.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from structron.data.hmm import SPLIT, Dataset, Pair, dataset, posterior_decode
+from structron.features.extract import TemplateExtractor
+from structron.features.templates import parse_templates
+from structron.search.viterbi import decode
+from structron.tasks.chain_learner import ChainLearner
+from structron.tasks.constraints import make_dictionary
+from structron.train import Options, pass_order
+from structron.update.swvp import VARIANTS, Swvp
+
+COLUMNS = ("symbol", "inside", "state")
+TEMPLATES = ("symbol[0]", "symbol.digit[0]", "inside.digit[0]", "symbol[0]&y")
+CSP, AVERAGED, POSTERIOR = "CSP", "CSP averaged", "posterior"
+CONTROL = "CSP best order"
+MEAN = " averaged"
+"""What the mean of all weights of a method is called."""
+BETAS = tuple(0.5 * k for k in range(1, 11))
+SEED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Accuracy of one model, in per cent."""
+
+    dev: float
+    test: float
+
+
+def base_of(method: str) -> str:
+    """The perceptron that a variant is compared with: last weights with last weights, means with means."""
+    return AVERAGED if method.endswith(MEAN) else CSP
+
+
+@dataclass(slots=True)
+class Outcome:
+    """All models of one data set: the plain perceptron's last and mean weights, every variant's at every β; and as if
+    it were another variant, the perceptron's last weights for other orders, under their seeds."""
+
+    setup: str
+    number: int
+    ceiling: Scores
+    plain: dict[str, Scores] = field(default_factory=dict)
+    variants: dict[str, dict[float, Scores]] = field(default_factory=dict)
+
+    def chosen(self, variant: str) -> float:
+        """The β that is best on dev data; among equals the smallest."""
+        found = self.variants[variant]
+        return max(found, key=lambda beta: (found[beta].dev, -beta))
+
+    def scores_of(self, method: str) -> Scores:
+        """Those of a method; of a variant, with the β chosen on dev data."""
+        if method in self.variants:
+            return self.variants[method][self.chosen(method)]
+        return (self.plain | {POSTERIOR: self.ceiling})[method]
+
+    def generalises(self, variant: str, slack: float) -> bool:
+        """Whether no β is better on test data than the chosen one, or by that much at most."""
+        top = max(scores.test for scores in self.variants[variant].values())
+        return self.scores_of(variant).test >= top - slack
+
+    def misleads(self, variant: str) -> bool:
+        """Whether the variant is better than the perceptron on dev data, but not on test data."""
+        found, base = self.scores_of(variant), self.scores_of(base_of(variant))
+        return found.dev > base.dev and found.test <= base.test
+
+    def as_dict(self) -> dict[str, Any]:
+        def shown(scores: Scores) -> list[float]:
+            return [round(scores.dev, 3), round(scores.test, 3)]
+
+        return {
+            "setup": self.setup,
+            "number": self.number,
+            POSTERIOR: shown(self.ceiling),
+            **{name: shown(scores) for name, scores in self.plain.items()},
+            **{name: {f"{b:g}": shown(s) for b, s in found.items()} for name, found in self.variants.items()},
+        }
+
+
+def rows_of(pair: Pair) -> list[list[tuple[str, str, str]]]:
+    """Items as sentences of (symbol, whether another one follows, state)."""
+    length = pair[0].shape[1]
+    inside = ["1"] * (length - 1) + ["-"]
+    return [
+        [(f"x{a}", more, f"y{b}") for a, more, b in zip(symbols, inside, states, strict=True)]
+        for symbols, states in zip(pair[0].tolist(), pair[1].tolist(), strict=True)
+    ]
+
+
+class Bench:
+    """One data set, encoded once for all trainings. Items to learn from come first, then those of dev, then test.
+
+    Features of the others have numbers too, but weights come into being with updates, and these are of the first only.
+    """
+
+    def __init__(self, data: Dataset, items: dict[str, int] = SPLIT):
+        self.items = items
+        parts = [tuple(array[: items[name]] for array in getattr(data, name)) for name in SPLIT]
+        x, y = (np.concatenate([part[k] for part in parts]) for k in range(2))
+        extractor = TemplateExtractor(COLUMNS, COLUMNS[-1], parse_templates(list(TEMPLATES)))
+        prepared = extractor.prepare(rows_of((x, y)), labelled=True)
+        labels = sorted(prepared.label_types)
+        gold = np.array([labels.index(label) for label in prepared.label_types], np.int64)[prepared.label_ids]
+        everything = np.ones((len(labels) + 1, len(labels)), bool)
+        dictionary = make_dictionary(prepared, gold, len(labels), 0)
+        self.learner = ChainLearner(prepared, gold, labels, 1, everything, everything, dictionary)
+
+    def trained(self, swvp: Swvp | None, passes: int, seed: int = SEED) -> ChainLearner:
+        """A learner after so many passes over the training items."""
+        learner = self.learner.twin()
+        learner.swvp = swvp
+        for number in range(1, passes + 1):
+            sequence, place = pass_order(Options(seed=seed), number, self.items["train"]), 0
+            learner.begin_pass()
+            while place < len(sequence):
+                place = learner.learn(sequence, place)
+        return learner
+
+    def scores(self, learner: ChainLearner, average: bool = False) -> Scores:
+        """Accuracy with the last weights, or with their mean."""
+        learner.average = "mean" if average else "none"
+        chains, weights = learner.chains, learner.weights()._replace(w=learner.present())
+        train, end = self.items["train"], len(chains.starts) - 1
+        out, scores = np.zeros(len(learner.gold), np.int64), np.zeros(end, np.float32)
+        decode(chains, weights, learner.order, train, end, len(learner.labels), learner.work, out, scores)
+        right = 100.0 * (out == learner.gold)
+        first, second = (int(chains.starts[train + more]) for more in (0, self.items["dev"]))
+        return Scores(float(right[first:second].mean()), float(right[second:].mean()))
+
+
+def ceiling(data: Dataset, items: dict[str, int] = SPLIT) -> Scores:
+    """What the HMM that made the data reaches by posterior decoding: nothing is better per position in the long run."""
+    pairs = [tuple(array[: items[name]] for array in getattr(data, name)) for name in ("dev", "test")]
+    return Scores(*(float(100 * (posterior_decode(data.hmm, x) == y).mean()) for x, y in pairs))
+
+
+def try_all(
+    setup: str, number: int, passes: int, betas: Sequence[float] = BETAS, items: dict[str, int] = SPLIT
+) -> Outcome:
+    """Train everything on one data set."""
+    data = dataset(setup, number)
+    bench, outcome = Bench(data, items), Outcome(setup, number, ceiling(data, items))
+    learner = bench.trained(None, passes)
+    outcome.plain = {CSP: bench.scores(learner), AVERAGED: bench.scores(learner, average=True)}
+    others: dict[float, Scores] = {
+        SEED + k: bench.scores(bench.trained(None, passes, SEED + k)) for k in range(1, len(betas))
+    }
+    outcome.variants[CONTROL] = {SEED: outcome.plain[CSP], **others}
+    for variant in VARIANTS:
+        last, mean = outcome.variants.setdefault(variant, {}), outcome.variants.setdefault(variant + MEAN, {})
+        for beta in betas:
+            learner = bench.trained(Swvp(variant, beta), passes)
+            last[beta], mean[beta] = bench.scores(learner), bench.scores(learner, average=True)
+    return outcome
