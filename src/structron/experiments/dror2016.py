@@ -41,7 +41,7 @@ QUICK = Scale(2, (0.5, 2.0, 5.0), 4, SPLIT)
 
 def synthetic(scale: Scale, report: Report) -> dict[str, Any]:
     """Table 1. Data sets are independent of each other: as many are worked on as there are cores."""
-    begin = time.perf_counter()
+    begin, used = time.perf_counter(), time.process_time()
 
     def work(job: tuple[str, int]) -> Outcome:
         outcome = try_all(*job, scale.passes, scale.betas, scale.items)
@@ -57,14 +57,19 @@ def synthetic(scale: Scale, report: Report) -> dict[str, Any]:
     found = {setup: summaries([o for o in outcomes if o.setup == setup]) for setup in SETUPS}
     for setup, rows in found.items():
         report.show(table_of(setup, rows, scale.datasets))
-    seconds = time.perf_counter() - begin
+    seconds, used = time.perf_counter() - begin, time.process_time() - used
     comparison(found, report)
-    report.target(f"synthetic: all trainings under {MINUTES} minutes", f"{seconds:.0f} s", seconds < 60 * MINUTES)
+    what, measured = (
+        f"synthetic: all trainings under {MINUTES} minutes",
+        f"{seconds:.0f} s ({used:.0f} s of processors)",
+    )
+    report.target(what, measured, seconds < 60 * MINUTES)
     return {
         "passes": scale.passes,
         "betas": list(scale.betas),
         "items": scale.items,
         "seconds": round(seconds, 1),
+        "processor_seconds": round(used, 1),
         "table1": found,
         "outcomes": [outcome.as_dict() for outcome in outcomes],
     }
