@@ -47,7 +47,7 @@ def synthetic(scale: Scale, report: Report) -> dict[str, Any]:
         outcome = try_all(*job, scale.passes, scale.betas, scale.items)
         csp = outcome.scores_of(CSP).test
         best = max(outcome.scores_of(name).test for name in outcome.variants)
-        figures = f"CSP {csp:.2f}, variants up to {best:.2f}, posterior {outcome.ceiling.test:.2f}"
+        figures = f"CSP {csp:.2f}, everything else up to {best:.2f}, posterior {outcome.ceiling.test:.2f}"
         say(f"{job[0]}, data set {job[1] + 1} of {scale.datasets}: {figures} ({time.perf_counter() - begin:.0f} s)")
         return outcome
 
