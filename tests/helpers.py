@@ -96,7 +96,7 @@ class PreparedExamples:
         return Names.of([by_key[key] for key in keys.tolist()])
 
     def describe(self, s: int, token: int, paired: bool) -> Iterator[tuple[int, str, float]]:
-        raise NotImplementedError
+        raise AssertionError("examples that are given by their features have no text to describe")
 
 
 def make_learner(
