@@ -31,6 +31,7 @@ def _fingerprint() -> tuple:
     folders = (package / "features", package / "search", package / "update")
     files = sorted(path for folder in folders for path in folder.glob("*.py"))
     files += [package / name for name in ("kernels.py", "sparse.py", "tasks/transitions.py")]
+    files += sorted((package / "tasks").glob("graph_*.py"))
     leaves = {package / name for name in LEAVES}
     return tuple(_stamp(path) for path in files if path not in leaves)
 

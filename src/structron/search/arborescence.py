@@ -29,15 +29,17 @@ class Contraction(NamedTuple):
     arcs: np.ndarray  # int64[4n + 4, 2]         head and word of the arc inside the cycle to each of its nodes
 
 
-def make_contraction(words: int) -> Contraction:
+@compiled
+def make_contraction(words):
     """Room for sentences of up to that many words."""
     side = words + 1
-    squares = [np.zeros((side, side), np.int64) for _ in range(3)]
-    line = np.zeros(side, np.int64)
+    square, line = np.zeros((side, side), np.int64), np.zeros(side, np.int64)
     long = 4 * side
     return Contraction(
         np.zeros((side, side)),
-        *squares,
+        square,
+        square.copy(),
+        square.copy(),
         np.zeros(side, np.bool_),
         line,
         line.copy(),

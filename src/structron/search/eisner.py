@@ -27,10 +27,12 @@ class Chart(NamedTuple):
     stack: np.ndarray  # int64[2n + 4, 3]           spans to take apart: ARC or COMPLETE, head, end
 
 
-def make_chart(words: int) -> Chart:
+@compiled
+def make_chart(words):
     """Room for sentences of up to that many words."""
-    square = (words + 1, words + 1)
-    return Chart(np.zeros(square), np.zeros(square), np.zeros(square), np.zeros((2 * words + 4, 3), np.int64))
+    side = words + 1
+    stack = np.zeros((2 * words + 4, 3), np.int64)
+    return Chart(np.zeros((side, side)), np.zeros((side, side)), np.zeros((side, side)), stack)
 
 
 @inlined

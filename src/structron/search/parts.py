@@ -133,26 +133,27 @@ def part_score(arcs, parts, a, b, inner):
 
 
 @compiled
-def siblings_of(arcs, heads, n, inner, last):
-    """For each word of a tree the arc to its nearest sibling on the way to their head, -1 where there is none."""
-    last[: n + 1] = -1
+def siblings_of(heads, n, inner, last):
+    """For each word its nearest sibling on the way to their head, 0 where there is none. last: room for n + 1."""
+    last[: n + 1] = 0
     for m in range(1, n + 1):
         if heads[m] < m:
-            inner[m], last[heads[m]] = last[heads[m]], arcs.number[heads[m], m]
-    last[: n + 1] = -1
+            inner[m], last[heads[m]] = last[heads[m]], m
+    last[: n + 1] = 0
     for m in range(n, 0, -1):
         if heads[m] > m:
-            inner[m], last[heads[m]] = last[heads[m]], arcs.number[heads[m], m]
+            inner[m], last[heads[m]] = last[heads[m]], m
 
 
 @compiled
 def tree_score(arcs, parts, heads, n, inner, last):
     """The score of a tree of allowed arcs. inner, last: int64[n + 1], room for siblings."""
-    siblings_of(arcs, heads, n, inner, last)
+    siblings_of(heads, n, inner, last)
     total = 0.0
     for m in range(1, n + 1):
         h = heads[m]
-        total += part_score(arcs, parts, arc_above(arcs, heads, h), arcs.number[h, m], inner[m])
+        beside = arcs.number[h, inner[m]] if inner[m] > 0 else np.int64(-1)
+        total += part_score(arcs, parts, arc_above(arcs, heads, h), arcs.number[h, m], beside)
     return total
 
 

@@ -29,7 +29,8 @@ class Tasks(MutableMapping[str, Any]):
 
     def __getitem__(self, task: str) -> Any:
         kind = self.kinds[task]
-        return getattr(import_module(f"structron.tasks.{task}"), kind) if isinstance(kind, str) else kind
+        module = f"structron.tasks.{task.replace('-', '_')}"
+        return getattr(import_module(module), kind) if isinstance(kind, str) else kind
 
     def __setitem__(self, task: str, kind: Any) -> None:
         self.kinds[task] = kind
@@ -52,6 +53,7 @@ TASKS = Tasks(
         "joint": "JointTagger",
         "entities": "EntityRecognizer",
         "parser": "Parser",
+        "graph-parser": "GraphParser",
     }
 )
 NOT_STORED = ("templates", "gazetteers", "atoms", "verbose", "jobs", "check", "non_local")

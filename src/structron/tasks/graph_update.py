@@ -1,0 +1,183 @@
+"""Learning to parse with perceptron updates: w += Φ(x, y) - Φ(x, z), part by part, in compiled code.
+
+The features of a word are those of its arc, its relation, and of its parts with sibling and head's head; they are
+defined for any heads, tree or not, so that a mixture of two trees has features too.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from structron.kernels import compiled
+from structron.search.parts import siblings_of
+from structron.tasks.graph_features import (
+    PLAIN,
+    add_cells,
+    bin_of,
+    look_at,
+    order_of,
+    rows_of_four,
+    rows_of_three,
+    rows_of_two,
+    side_of,
+)
+from structron.tasks.graph_scores import (
+    NOTHING,
+    bin_code,
+    gather_tags,
+    rows_between,
+    sibling_cells,
+    side_code,
+)
+from structron.tasks.graph_search import parse
+from structron.tasks.graph_templates import (
+    ARC,
+    GRAND,
+    HEAD,
+    RANK,
+    RANK_HEAD,
+    RANK_WORD,
+    RELATION,
+    RELATION_FAR,
+    RELATION_OF,
+    RELATION_UNDER,
+    SIBLING,
+    TRIPLE,
+    WORD,
+)
+
+TIME, UPDATES, WRONG_TOKENS, TOKENS, LOST, STATS = range(6)
+"""Places in `stats`: examples so far, and this pass's counts. LOST: gold heads that pruning ranks too low."""
+
+
+class Tree(NamedTuple):
+    """Heads and relations of the words 1 … n, tree or not, and the sibling next to each, which follows from them."""
+
+    heads: np.ndarray  # int64[n + 1]
+    relation: np.ndarray  # int64[n + 1]
+    inner: np.ndarray  # int64[n + 1], see siblings_of
+
+
+@compiled
+def add_both(look, u, count, h, m, amount, time):
+    add_cells(look, u, count, bin_of(h, m), amount, time)
+    add_cells(look, u, count, PLAIN + side_of(h, m), amount, time)
+
+
+@compiled
+def add_arc(look, u, h, m, n, tags, amount, time):
+    """The features of an arc."""
+    add_both(look, u, rows_of_two(look, HEAD, h, h, NOTHING), h, m, amount, time)
+    add_both(look, u, rows_of_two(look, WORD, m, m, NOTHING), h, m, amount, time)
+    add_both(look, u, rows_of_two(look, ARC, h, m, NOTHING), h, m, amount, time)
+    kinds = np.zeros(n + 1, np.int64)
+    known = gather_tags(look, min(h, m) + 1, max(h, m), kinds, 0, np.zeros(tags, np.int64), 1)
+    add_both(look, u, rows_between(look, h, m, kinds, known), h, m, amount, time)
+
+
+@compiled
+def add_rank(look, u, h, m, amount, time):
+    """The features of an arc in the fast model."""
+    add_both(look, u, rows_of_two(look, RANK_HEAD, h, h, NOTHING), h, m, amount, time)
+    add_both(look, u, rows_of_two(look, RANK_WORD, m, m, NOTHING), h, m, amount, time)
+    add_both(look, u, rows_of_two(look, RANK, h, m, NOTHING), h, m, amount, time)
+
+
+@compiled
+def add_relation(look, u, h, m, relation, amount, time):
+    """The features of an arc's relation."""
+    add_cells(look, u, rows_of_two(look, RELATION_OF, m, m, side_code(h, m)), relation, amount, time)
+    add_cells(look, u, rows_of_two(look, RELATION_UNDER, h, h, side_code(h, m)), relation, amount, time)
+    add_cells(look, u, rows_of_two(look, RELATION, h, m, side_code(h, m)), relation, amount, time)
+    add_cells(look, u, rows_of_two(look, RELATION_FAR, h, m, bin_code(h, m)), relation, amount, time)
+
+
+@compiled
+def add_sibling(look, u, h, s, m, none, amount, time):
+    count = rows_of_three(look, SIBLING, h, s, m)
+    near, plain = sibling_cells(h, s, m, none)
+    add_cells(look, u, count, near, amount, time)
+    add_cells(look, u, count, plain, amount, time)
+
+
+@compiled
+def add_grand(look, u, g, h, m, amount, time):
+    add_cells(look, u, rows_of_three(look, GRAND, g, h, m), order_of(g, h, m), amount, time)
+
+
+@compiled
+def add_triple(look, u, g, h, s, m, amount, time):
+    add_cells(look, u, rows_of_four(look, TRIPLE, g, h, s, m), order_of(g, h, m), amount, time)
+
+
+@compiled
+def make_tree(heads, relation, n):
+    inner = np.zeros(n + 1, np.int64)
+    siblings_of(heads, n, inner, np.zeros(n + 1, np.int64))
+    return Tree(heads, relation, inner)
+
+
+@compiled
+def add_word(look, u, n, setting, relations, tree, rival, m, amount, time):
+    """amount · the features that word m has in a tree and not in its rival."""
+    h, s = tree.heads[m], tree.inner[m] if tree.inner[m] > 0 else n + 1
+    g = tree.heads[h] if h > 0 else n + 1
+    same_head = rival.heads[m] == h
+    same_sibling = same_head and rival.inner[m] == tree.inner[m]
+    same_grand = same_head and (h == 0 or rival.heads[h] == g)
+    if not same_head:
+        add_arc(look, u, h, m, n, relations.tags, amount, time)
+    if relations.size > 0 and not (same_head and rival.relation[m] == tree.relation[m]):
+        add_relation(look, u, h, m, tree.relation[m], amount, time)
+    if setting.order == 2 and not same_sibling:
+        add_sibling(look, u, h, s, m, n + 1, amount, time)
+    if setting.order == 2 and setting.grandparents:
+        if not same_grand:
+            add_grand(look, u, g, h, m, amount, time)
+        if not (same_grand and same_sibling):
+            add_triple(look, u, g, h, s, m, amount, time)
+
+
+@compiled
+def add_difference(look, u, n, setting, relations, y, z, amount, time):
+    """w += amount · (Φ(x, y) - Φ(x, z)), touching only what differs. y, z: trees."""
+    for m in range(1, n + 1):
+        add_word(look, u, n, setting, relations, y, z, m, amount, time)
+        add_word(look, u, n, setting, relations, z, y, m, -amount, time)
+
+
+@compiled
+def learn_one(look, u, n, setting, relations, y_heads, y, stats):
+    """One example: parse, compare, correct."""
+    z_heads, z, ranked = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    parse(look, n, setting, relations, y_heads, y, z_heads, z, ranked)
+    stats[TIME] += 1
+    stats[TOKENS] += n
+    wrong = 0
+    for m in range(1, n + 1):
+        wrong += y_heads[m] != z_heads[m] or y[m] != z[m]
+    if wrong > 0:
+        stats[UPDATES] += 1
+        stats[WRONG_TOKENS] += wrong
+        right, found = make_tree(y_heads, y, n), make_tree(z_heads, z, n)
+        add_difference(look, u, n, setting, relations, right, found, 1.0, stats[TIME])
+    if setting.keep > 0:
+        for m in range(1, n + 1):
+            if ranked[m] != y_heads[m]:
+                stats[LOST] += 1
+                add_rank(look, u, y_heads[m], m, 1.0, stats[TIME])
+                add_rank(look, u, ranked[m], m, -1.0, stats[TIME])
+
+
+@compiled
+def learn(templates, x, starts, heads, gold, sequence, lo, hi, w, u, shift, setting, relations, stats):
+    """One stretch of a pass: examples sequence[lo:hi]. heads, gold: heads and relations of all words."""
+    for k in range(lo, hi):
+        s = sequence[k]
+        start, n = starts[s], starts[s + 1] - starts[s]
+        look = look_at(templates, x, start, n, w, shift)
+        y_heads, y = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+        y_heads[0] = -1
+        for i in range(n):
+            y_heads[i + 1], y[i + 1] = heads[start + i], gold[start + i]
+        learn_one(look, u, n, setting, relations, y_heads, y, stats)
