@@ -130,6 +130,7 @@ DEMOS = {
     "joint": Demo("conll", write_conll, show_both),
     "entities": Demo("conll", write_entities, show_chunks),
     "parser": Demo("conllu", write_conllu, show_tree),
+    "graph-parser": Demo("conllu", write_conllu, show_tree),
 }
 
 

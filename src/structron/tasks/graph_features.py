@@ -33,7 +33,7 @@ class Look(NamedTuple):
     tags: np.ndarray  # int64[n + 2]   0: the root, and what is no word
     w: np.ndarray  # float32[cells]
     shift: np.uint64  # see row_of
-    rows: np.ndarray  # int64[columns + n + 2]
+    rows: np.ndarray  # int64[(n + 2) · columns]
 
 
 @compiled
@@ -44,7 +44,7 @@ def look_at(templates, x, lo, n, w, shift):
     encode(templates, x, lo, n, codes)
     for i in range(n):
         tags[i + 1] = x[lo + i, TAG]
-    return Look(templates, codes, tags, w, shift, np.empty(columns + n + 2, np.int64))
+    return Look(templates, codes, tags, w, shift, np.empty((n + 2) * columns, np.int64))
 
 
 @compiled
@@ -98,45 +98,42 @@ def order_of(g, h, m):
 
 
 @compiled
-def rows_of_two(look, group, h, m, more):
-    """The rows of a group of head and word, of which it may look at one only; `more` is added to every code."""
-    templates, codes, rows, shift = look.templates, look.codes, look.rows, look.shift
-    count = templates.size[group]
-    head = templates.start[group]
+def rows_of_two(look, at, group, h, m, more):
+    """Put the rows of a group of head and word, of which it may look at one only, behind the first `at` rows.
+
+    more: added to every code. Returns how many rows there are then, as all that follow.
+    """
+    count, head = look.templates.size[group], look.templates.start[group]
     word = head + count
     for t in range(count):
-        rows[t] = row_of(codes[h, head + t] + codes[m, word + t] + more, shift)
-    return count
+        look.rows[at + t] = row_of(look.codes[h, head + t] + look.codes[m, word + t] + more, look.shift)
+    return at + count
 
 
 @compiled
-def rows_of_three(look, group, i, j, k):
-    """The rows of a group of three words, in the order of its roles."""
-    templates, codes, rows, shift = look.templates, look.codes, look.rows, look.shift
-    count = templates.size[group]
-    first = templates.start[group]
+def rows_of_three(look, at, group, i, j, k, more):
+    """The same for three words, in the order of the group's roles."""
+    codes, count, first = look.codes, look.templates.size[group], look.templates.start[group]
     second, third = first + count, first + 2 * count
     for t in range(count):
-        rows[t] = row_of(codes[i, first + t] + codes[j, second + t] + codes[k, third + t], shift)
-    return count
+        look.rows[at + t] = row_of(codes[i, first + t] + codes[j, second + t] + codes[k, third + t] + more, look.shift)
+    return at + count
 
 
 @compiled
-def rows_of_four(look, group, g, h, s, m):
-    """The rows of a group of four words, in the order of its roles."""
-    templates, codes, rows, shift = look.templates, look.codes, look.rows, look.shift
-    count = templates.size[group]
-    first = templates.start[group]
+def rows_of_four(look, at, group, g, h, s, m):
+    """The same for four words."""
+    codes, count, first = look.codes, look.templates.size[group], look.templates.start[group]
     for t in range(count):
         code = codes[g, first + t] + codes[h, first + count + t]
         code += codes[s, first + 2 * count + t] + codes[m, first + 3 * count + t]
-        rows[t] = row_of(code, shift)
-    return count
+        look.rows[at + t] = row_of(code, look.shift)
+    return at + count
 
 
 @inlined
 def sum_cells(look, count, cell):
-    """The weights of one cell of each row that was found last."""
+    """The weights of one cell of each of the first rows."""
     total = np.float32(0.0)
     for t in range(count):
         total += look.w[look.rows[t] + cell]
@@ -145,7 +142,7 @@ def sum_cells(look, count, cell):
 
 @inlined
 def sum_both(look, count, cell, other):
-    """The weights of two cells of each row."""
+    """The weights of two cells of each of the first rows."""
     total = np.float32(0.0)
     for t in range(count):
         total += look.w[look.rows[t] + cell] + look.w[look.rows[t] + other]
@@ -154,7 +151,7 @@ def sum_both(look, count, cell, other):
 
 @inlined
 def add_cells(look, u, count, cell, amount, time):
-    """w += amount in one cell of each row, remembered for the mean (see update/perceptron.py)."""
+    """w += amount in one cell of each of the first rows, remembered for the mean (see update/perceptron.py)."""
     for t in range(count):
         look.w[look.rows[t] + cell] += np.float32(amount)
         u[look.rows[t] + cell] += amount * (time - 1)

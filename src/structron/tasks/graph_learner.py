@@ -8,7 +8,7 @@ import numpy as np
 
 from structron.kernels import is_cold
 from structron.tasks.graph_model import GraphModel, make_vector, shift_of
-from structron.tasks.graph_scores import Relations
+from structron.tasks.graph_relations import Relations
 from structron.tasks.graph_search import Setting
 from structron.tasks.graph_templates import Codes
 from structron.tasks.graph_update import LOST, STATS, TIME, TOKENS, UPDATES, WRONG_TOKENS, learn

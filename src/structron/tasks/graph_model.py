@@ -6,7 +6,7 @@ import numpy as np
 
 from structron.kernels import aligned_zeros, is_cold
 from structron.tasks.graph_features import LOG_CELLS
-from structron.tasks.graph_scores import Relations
+from structron.tasks.graph_relations import Relations
 from structron.tasks.graph_search import Setting, parse_all
 from structron.tasks.graph_templates import Codes
 from structron.threads import for_each, stretches

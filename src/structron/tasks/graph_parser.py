@@ -17,9 +17,9 @@ from structron.errors import StructronError
 from structron.progress import Progress
 from structron.tasks.graph_learner import GraphLearner, Trees
 from structron.tasks.graph_model import LEAST_BITS, MOST_BITS, GraphModel
-from structron.tasks.graph_scores import Relations
+from structron.tasks.graph_relations import Relations
 from structron.tasks.graph_search import Setting
-from structron.tasks.graph_templates import EXTRA, FIRST_ORDER, RANK, RANK_HEAD, RANK_WORD, ROLES, Codes, settle
+from structron.tasks.graph_templates import EXTRA, FIRST_ORDER, RANKING, SECOND_ORDER, Codes, settle
 from structron.tasks.parser_data import Arc, Projective, empty_columns
 from structron.tasks.parser_input import EMPTY, ParserInput, Sentence, starts_of
 from structron.tasks.tree_parser import TreeParser
@@ -128,8 +128,8 @@ class GraphParser(TreeParser):
 
     def _settle_templates(self) -> None:
         groups = [*FIRST_ORDER]
-        groups += ROLES if self.order == 2 else []
-        groups += [RANK_HEAD, RANK_WORD, RANK] if self.keep_heads else []
+        groups += SECOND_ORDER if self.order == 2 else []
+        groups += RANKING if self.keep_heads else []
         self.texts_, self.templates_ = settle(self.input_.names, groups)
 
     def _setting(self) -> Setting:

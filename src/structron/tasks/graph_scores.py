@@ -1,11 +1,8 @@
 """Scores of the parts of one sentence (see search/parts.py) under a vector of hashed weights, in compiled code.
 
 What looks at one word only is added up once per word, for all distances; the tags between two words are gathered while
-a head's arcs grow outwards. An arc's score has that of its best relation in it, so that heads and relations are chosen
-together.
+a head's arcs grow outwards. Relations: see graph_relations.py.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
@@ -32,10 +29,6 @@ from structron.tasks.graph_templates import (
     RANK,
     RANK_HEAD,
     RANK_WORD,
-    RELATION,
-    RELATION_FAR,
-    RELATION_OF,
-    RELATION_UNDER,
     SIBLING,
     TRIPLE,
     WORD,
@@ -44,29 +37,9 @@ from structron.tasks.graph_templates import (
 NOTHING = np.uint64(0)
 
 
-class Relations(NamedTuple):
-    """Which relations there are, and which can be between a head and a word with certain tags."""
-
-    size: int  # 0: unlabelled
-    tags: int
-    first: np.ndarray  # int64[2 · tags · tags + 1]   by side, tag of the head, tag of the word
-    possible: np.ndarray  # int64[…]
-
-
 @inlined
 def tag_code(tag):
     return mix(SEED, np.uint64(tag))
-
-
-@inlined
-def side_code(h, m):
-    """Relations to the left and to the right have rows of their own."""
-    return tag_code(1 << 20) if m > h else NOTHING
-
-
-@inlined
-def bin_code(h, m):
-    return tag_code((1 << 21) + bin_of(h, m))
 
 
 @compiled
@@ -75,7 +48,7 @@ def sums_of_words(look, n, head_group, word_group):
     sums = np.zeros((2, n + 1, CELLS), np.float32)
     for role in range(2):
         for i in range(n + 1):
-            for t in range(rows_of_two(look, head_group if role == 0 else word_group, i, i, NOTHING)):
+            for t in range(rows_of_two(look, 0, head_group if role == 0 else word_group, i, i, NOTHING)):
                 for c in range(CELLS):
                     sums[role, i, c] += look.w[look.rows[t] + c]
     return sums
@@ -98,18 +71,18 @@ def rank_arcs(look, n, scores):
             if h == m:
                 scores[h, m] = -np.inf
                 continue
-            count = rows_of_two(look, RANK, h, m, NOTHING)
+            count = rows_of_two(look, 0, RANK, h, m, NOTHING)
             both = sum_both(look, count, bin_of(h, m), PLAIN + side_of(h, m))
             scores[h, m] = of_words(sums, h, m) + both
 
 
 @compiled
-def rows_between(look, h, m, kinds, known):
+def rows_between(look, at, h, m, kinds, known):
     """The rows of the tags between, of which there are `known`, all different: kinds[: known]."""
     place = look.templates.start[BETWEEN]
     for k in range(known):
-        look.rows[k] = row_of(look.codes[h, place] + look.codes[m, place + 1] + tag_code(kinds[k]), look.shift)
-    return known
+        look.rows[at + k] = row_of(look.codes[h, place] + look.codes[m, place + 1] + tag_code(kinds[k]), look.shift)
+    return at + known
 
 
 @compiled
@@ -142,78 +115,9 @@ def score_arcs(look, arcs, n, tags, scores):
                 known = gather_tags(look, low, high, kinds, known, marks, 2 * h + to_right + 1)
                 reached = m
                 near, plain = bin_of(h, m), PLAIN + to_right
-                scores[b] = of_words(sums, h, m)
-                scores[b] += sum_both(look, rows_of_two(look, ARC, h, m, NOTHING), near, plain)
-                scores[b] += sum_both(look, rows_between(look, h, m, kinds, known), near, plain)
+                at = rows_between(look, rows_of_two(look, 0, ARC, h, m, NOTHING), h, m, kinds, known)
+                scores[b] = of_words(sums, h, m) + sum_both(look, at, near, plain)
                 b += step
-
-
-# -- relations -----------------------------------------------------------------------------------------------------
-
-
-@compiled
-def add_relations(look, count, possible, lo, hi, sums):
-    """sums[k] += the weights of relation possible[k] in the rows found last."""
-    for t in range(count):
-        for k in range(lo, hi):
-            sums[k - lo] += look.w[look.rows[t] + possible[k]]
-
-
-@compiled
-def relations_of_words(look, n, relations):
-    """float32[2, 2, n + 1, relations]: by role and side, what the head alone and the word alone say of relations."""
-    sums = np.zeros((2, 2, n + 1, relations.size), np.float32)
-    for role in range(2):
-        for to_right in range(2):
-            for i in range(n + 1):
-                group = RELATION_UNDER if role == 0 else RELATION_OF
-                count = rows_of_two(look, group, i, i, side_code(0, to_right))
-                for t in range(count):
-                    for k in range(relations.size):
-                        sums[role, to_right, i, k] += look.w[look.rows[t] + k]
-    return sums
-
-
-@compiled
-def score_relations(look, arcs, n, relations, gold_heads, gold, cost, scores, best):
-    """Add the best relation's score to each arc's, and write which it is.
-
-    cost: added for every relation of every arc but the gold ones (gold_heads: of n + 1; empty: no cost).
-    """
-    if relations.size == 0:
-        add_costs(arcs, gold_heads, cost, scores)
-        return
-    sums = relations_of_words(look, n, relations)
-    own = np.zeros(relations.size, np.float32)
-    for b in range(scores.shape[0]):
-        h, m = arcs.head[b], arcs.word[b]
-        to_right = side_of(h, m)
-        place = (to_right * relations.tags + look.tags[h]) * relations.tags + look.tags[m]
-        lo, hi = relations.first[place], relations.first[place + 1]
-        for k in range(lo, hi):
-            r = relations.possible[k]
-            own[k - lo] = sums[0, to_right, h, r] + sums[1, to_right, m, r]
-        add_relations(look, rows_of_two(look, RELATION, h, m, side_code(h, m)), relations.possible, lo, hi, own)
-        add_relations(look, rows_of_two(look, RELATION_FAR, h, m, bin_code(h, m)), relations.possible, lo, hi, own)
-        right = gold_heads.shape[0] > 0 and gold_heads[m] == h
-        most, at = np.float32(-np.inf), relations.possible[lo]
-        for k in range(lo, hi):
-            r = relations.possible[k]
-            if gold_heads.shape[0] > 0 and not (right and gold[m] == r):
-                own[k - lo] += np.float32(cost)
-            if own[k - lo] > most:
-                most, at = own[k - lo], r
-        scores[b] += most
-        best[b] = at
-
-
-@compiled
-def add_costs(arcs, gold_heads, cost, scores):
-    """What wrong heads are worth to a search that looks for bad mistakes."""
-    if gold_heads.shape[0] > 0:
-        for b in range(scores.shape[0]):
-            if gold_heads[arcs.word[b]] != arcs.head[b]:
-                scores[b] += np.float32(cost)
 
 
 # -- second order --------------------------------------------------------------------------------------------------
@@ -234,7 +138,7 @@ def score_siblings(look, arcs, n, scores):
         for k in range(1 + rank(arcs, b)):
             s = arcs.word[start + step * (k - 1)] if k > 0 else n + 1
             near, plain = sibling_cells(h, s, m, n + 1)
-            scores[arcs.sibling[b] + k] = sum_both(look, rows_of_three(look, SIBLING, h, s, m), near, plain)
+            scores[arcs.sibling[b] + k] = sum_both(look, rows_of_three(look, 0, SIBLING, h, s, m, NOTHING), near, plain)
 
 
 @compiled
@@ -247,12 +151,14 @@ def score_grand(look, arcs, n, grand, triple):
         for b in range(arcs.first[h], arcs.first[h + 1]):
             m = arcs.word[b]
             cell = order_of(g, h, m)
-            grand[arcs.grand[a] + b - arcs.first[h]] = sum_cells(look, rows_of_three(look, GRAND, g, h, m), cell)
+            grand[arcs.grand[a] + b - arcs.first[h]] = sum_cells(
+                look, rows_of_three(look, 0, GRAND, g, h, m, NOTHING), cell
+            )
             if triple.shape[0] > 0:
                 start, step, _ = side(arcs, h, m > h)
                 for k in range(1 + rank(arcs, b)):
                     s = arcs.word[start + step * (k - 1)] if k > 0 else n + 1
-                    triple[third] = sum_cells(look, rows_of_four(look, TRIPLE, g, h, s, m), cell)
+                    triple[third] = sum_cells(look, rows_of_four(look, 0, TRIPLE, g, h, s, m), cell)
                     third += 1
 
 

@@ -13,7 +13,8 @@ from structron.search.eisner import eisner, make_chart
 from structron.search.eisner2 import grandparents, siblings
 from structron.search.parts import climb, index_arcs
 from structron.tasks.graph_features import look_at
-from structron.tasks.graph_scores import rank_arcs, score_arcs, score_parts, score_relations
+from structron.tasks.graph_relations import choose_relations, score_relations
+from structron.tasks.graph_scores import rank_arcs, score_arcs, score_parts
 
 
 class Setting(NamedTuple):
@@ -98,13 +99,11 @@ def parse(look, n, setting, relations, gold_heads, gold, heads, found, ranked):
     gold_heads, gold: empty, or while learning the gold tree, whose rivals get a cost. ranked: see `prune`.
     """
     arcs = index_arcs(prune(look, n, setting, gold_heads, ranked), n)
-    count = arcs.head.shape[0] - 1
-    scores, best = np.empty(count, np.float32), np.zeros(count, np.int64)
+    scores = np.empty(arcs.head.shape[0] - 1, np.float32)
     score_arcs(look, arcs, n, relations.tags, scores)
-    score_relations(look, arcs, n, relations, gold_heads, gold, setting.cost, scores, best)
+    score_relations(look, arcs, n, relations, gold_heads, gold, setting.cost, scores)
     score = search(look, arcs, n, setting, scores, heads)
-    for m in range(1, n + 1):
-        found[m] = best[arcs.number[heads[m], m]]
+    choose_relations(look, n, relations, gold_heads, gold, setting.cost, heads, found)
     return score
 
 

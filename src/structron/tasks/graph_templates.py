@@ -16,9 +16,10 @@ import numpy as np
 from structron.kernels import hash_list
 
 HEAD, WORD, ARC, BETWEEN, RELATION_OF, RELATION_UNDER, RELATION, RELATION_FAR = range(8)
-SIBLING, GRAND, TRIPLE, RANK_HEAD, RANK_WORD, RANK = range(8, 14)
+RELATION_CHILD, RELATION_BESIDE, RELATION_ABOVE, SIBLING, GRAND, TRIPLE, RANK_HEAD, RANK_WORD, RANK = range(8, 17)
 """Groups. BETWEEN: once for each kind of tag between head and word. RELATION_OF, _UNDER, RELATION: which relation, by
-the word, by the head, by both; _FAR: and by their distance. RANK…: the fast model that prunes."""
+the word, by the head, by both; _FAR: and by their distance; _CHILD, _BESIDE, _ABOVE: by a child of the word, another
+child of its head, the head's head, once the tree is there. RANK…: the fast model that prunes."""
 
 EXTRA = ("lemma", "feats", "upos", "prefix5", "suffix3")
 """Columns of words besides word and tag, where the data have them; functions of the word as in templates elsewhere."""
@@ -46,6 +47,12 @@ TEMPLATES = {
     RELATION_UNDER: ["h.w", "h.t", "h.lemma", "h.feats"],
     RELATION: _RELATION,
     RELATION_FAR: ["h.t|m.t", "h.t|m.w"],
+    RELATION_CHILD: [
+        *("c.w|m.t", "c.t|m.t", "h.t|c.t|m.t", "h.t|c.w|m.t", "h.w|c.w|m.t", "c.w|m.w", "c.upos|m.upos"),
+        *("h.lemma|c.lemma|m.t", "h.upos|c.lemma|m.upos"),
+    ],
+    RELATION_BESIDE: ["h.t|s.t|m.t", "s.t|m.t", "s.w|m.t", "h.w|s.t|m.t", "h.t|s.w|m.t", "h.upos|s.upos|m.upos"],
+    RELATION_ABOVE: ["g.t|h.t|m.t", "g.w|m.t", "g.t|h.t|m.w"],
     SIBLING: [
         *("h.t|s.t|m.t", "s.t|m.t", "s.w|m.w", "s.w|m.t", "s.t|m.w", "h.w|s.t|m.t", "h.t|s.w|m.t", "h.t|s.t|m.w"),
         *("h.w|s.w|m.t", "h.w|s.t|m.w", "h.lemma|s.lemma|m.t", "h.upos|s.upos|m.upos", "h.feats|s.feats|m.feats"),
@@ -62,9 +69,17 @@ TEMPLATES = {
         *("h.t|h.t+1|m.t|m.t+1", "h.t-1|h.t|m.t|m.t+1"),
     ],
 }
-ROLES = {SIBLING: "hsm", GRAND: "ghm", TRIPLE: "ghsm"}
-"""The words of a part; of all other groups: head and word."""
-FIRST_ORDER = [group for group in TEMPLATES if group not in ROLES and group < RANK_HEAD]
+ROLES = {
+    RELATION_CHILD: "hcm",
+    RELATION_BESIDE: "hsm",
+    RELATION_ABOVE: "ghm",
+    SIBLING: "hsm",
+    GRAND: "ghm",
+    TRIPLE: "ghsm",
+}
+"""The words of a part; of all other groups: head and word. c: a child of the word."""
+FIRST_ORDER, SECOND_ORDER = range(SIBLING), (SIBLING, GRAND, TRIPLE)
+RANKING = (RANK_HEAD, RANK_WORD, RANK)
 MOST_ATOMS = 6
 
 

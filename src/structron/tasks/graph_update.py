@@ -21,14 +21,8 @@ from structron.tasks.graph_features import (
     rows_of_two,
     side_of,
 )
-from structron.tasks.graph_scores import (
-    NOTHING,
-    bin_code,
-    gather_tags,
-    rows_between,
-    sibling_cells,
-    side_code,
-)
+from structron.tasks.graph_relations import rows_of_relation
+from structron.tasks.graph_scores import NOTHING, gather_tags, rows_between, sibling_cells
 from structron.tasks.graph_search import parse
 from structron.tasks.graph_templates import (
     ARC,
@@ -37,10 +31,6 @@ from structron.tasks.graph_templates import (
     RANK,
     RANK_HEAD,
     RANK_WORD,
-    RELATION,
-    RELATION_FAR,
-    RELATION_OF,
-    RELATION_UNDER,
     SIBLING,
     TRIPLE,
     WORD,
@@ -67,34 +57,25 @@ def add_both(look, u, count, h, m, amount, time):
 @compiled
 def add_arc(look, u, h, m, n, tags, amount, time):
     """The features of an arc."""
-    add_both(look, u, rows_of_two(look, HEAD, h, h, NOTHING), h, m, amount, time)
-    add_both(look, u, rows_of_two(look, WORD, m, m, NOTHING), h, m, amount, time)
-    add_both(look, u, rows_of_two(look, ARC, h, m, NOTHING), h, m, amount, time)
+    at = rows_of_two(look, 0, HEAD, h, h, NOTHING)
+    at = rows_of_two(look, at, WORD, m, m, NOTHING)
+    at = rows_of_two(look, at, ARC, h, m, NOTHING)
     kinds = np.zeros(n + 1, np.int64)
     known = gather_tags(look, min(h, m) + 1, max(h, m), kinds, 0, np.zeros(tags, np.int64), 1)
-    add_both(look, u, rows_between(look, h, m, kinds, known), h, m, amount, time)
+    add_both(look, u, rows_between(look, at, h, m, kinds, known), h, m, amount, time)
 
 
 @compiled
 def add_rank(look, u, h, m, amount, time):
     """The features of an arc in the fast model."""
-    add_both(look, u, rows_of_two(look, RANK_HEAD, h, h, NOTHING), h, m, amount, time)
-    add_both(look, u, rows_of_two(look, RANK_WORD, m, m, NOTHING), h, m, amount, time)
-    add_both(look, u, rows_of_two(look, RANK, h, m, NOTHING), h, m, amount, time)
-
-
-@compiled
-def add_relation(look, u, h, m, relation, amount, time):
-    """The features of an arc's relation."""
-    add_cells(look, u, rows_of_two(look, RELATION_OF, m, m, side_code(h, m)), relation, amount, time)
-    add_cells(look, u, rows_of_two(look, RELATION_UNDER, h, h, side_code(h, m)), relation, amount, time)
-    add_cells(look, u, rows_of_two(look, RELATION, h, m, side_code(h, m)), relation, amount, time)
-    add_cells(look, u, rows_of_two(look, RELATION_FAR, h, m, bin_code(h, m)), relation, amount, time)
+    at = rows_of_two(look, 0, RANK_HEAD, h, h, NOTHING)
+    at = rows_of_two(look, at, RANK_WORD, m, m, NOTHING)
+    add_both(look, u, rows_of_two(look, at, RANK, h, m, NOTHING), h, m, amount, time)
 
 
 @compiled
 def add_sibling(look, u, h, s, m, none, amount, time):
-    count = rows_of_three(look, SIBLING, h, s, m)
+    count = rows_of_three(look, 0, SIBLING, h, s, m, NOTHING)
     near, plain = sibling_cells(h, s, m, none)
     add_cells(look, u, count, near, amount, time)
     add_cells(look, u, count, plain, amount, time)
@@ -102,12 +83,12 @@ def add_sibling(look, u, h, s, m, none, amount, time):
 
 @compiled
 def add_grand(look, u, g, h, m, amount, time):
-    add_cells(look, u, rows_of_three(look, GRAND, g, h, m), order_of(g, h, m), amount, time)
+    add_cells(look, u, rows_of_three(look, 0, GRAND, g, h, m, NOTHING), order_of(g, h, m), amount, time)
 
 
 @compiled
 def add_triple(look, u, g, h, s, m, amount, time):
-    add_cells(look, u, rows_of_four(look, TRIPLE, g, h, s, m), order_of(g, h, m), amount, time)
+    add_cells(look, u, rows_of_four(look, 0, TRIPLE, g, h, s, m), order_of(g, h, m), amount, time)
 
 
 @compiled
@@ -118,8 +99,8 @@ def make_tree(heads, relation, n):
 
 
 @compiled
-def add_word(look, u, n, setting, relations, tree, rival, m, amount, time):
-    """amount · the features that word m has in a tree and not in its rival."""
+def add_word(look, u, n, setting, relations, tree, rival, moved, m, amount, time):
+    """amount · the features that word m has in a tree and not in its rival; moved: whether their heads differ."""
     h, s = tree.heads[m], tree.inner[m] if tree.inner[m] > 0 else n + 1
     g = tree.heads[h] if h > 0 else n + 1
     same_head = rival.heads[m] == h
@@ -127,8 +108,8 @@ def add_word(look, u, n, setting, relations, tree, rival, m, amount, time):
     same_grand = same_head and (h == 0 or rival.heads[h] == g)
     if not same_head:
         add_arc(look, u, h, m, n, relations.tags, amount, time)
-    if relations.size > 0 and not (same_head and rival.relation[m] == tree.relation[m]):
-        add_relation(look, u, h, m, tree.relation[m], amount, time)
+    if relations.size > 0 and (moved or rival.relation[m] != tree.relation[m]):
+        add_cells(look, u, rows_of_relation(look, tree.heads, n, m), tree.relation[m], amount, time)
     if setting.order == 2 and not same_sibling:
         add_sibling(look, u, h, s, m, n + 1, amount, time)
     if setting.order == 2 and setting.grandparents:
@@ -141,9 +122,12 @@ def add_word(look, u, n, setting, relations, tree, rival, m, amount, time):
 @compiled
 def add_difference(look, u, n, setting, relations, y, z, amount, time):
     """w += amount · (Φ(x, y) - Φ(x, z)), touching only what differs. y, z: trees."""
+    moved = False
     for m in range(1, n + 1):
-        add_word(look, u, n, setting, relations, y, z, m, amount, time)
-        add_word(look, u, n, setting, relations, z, y, m, -amount, time)
+        moved |= y.heads[m] != z.heads[m]
+    for m in range(1, n + 1):
+        add_word(look, u, n, setting, relations, y, z, moved, m, amount, time)
+        add_word(look, u, n, setting, relations, z, y, moved, m, -amount, time)
 
 
 @compiled

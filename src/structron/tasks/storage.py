@@ -142,6 +142,10 @@ def load(
             from structron.tasks.parser_storage import parser_of
 
             return parser_of(header, tensors)
+        if found == "graph-parser":
+            from structron.tasks.graph_storage import graph_parser_of
+
+            return graph_parser_of(header, tensors)
         if found == "joint":
             from structron.tasks.joint_storage import joint_of
 
