@@ -11,7 +11,7 @@ from structron.tasks.graph_model import GraphModel, make_vector, shift_of
 from structron.tasks.graph_relations import Relations
 from structron.tasks.graph_search import Setting
 from structron.tasks.graph_templates import Codes
-from structron.tasks.graph_update import LOST, STATS, TIME, TOKENS, UPDATES, WRONG_TOKENS, learn
+from structron.tasks.graph_update import LOST, STATS, TIME, TOKENS, UPDATES, WRONG_TOKENS, run
 
 CALL_TOKENS = 5_000
 """Tokens learned from in one compiled call; between calls Python shows progress and hears Ctrl-C."""
@@ -52,7 +52,7 @@ class GraphLearner:
         return len(self.trees.starts) - 1
 
     def is_cold(self) -> bool:
-        return is_cold(learn)
+        return is_cold(run)
 
     def warm_up(self) -> None:
         """Load or compile the kernels, so that the time of a pass is that of a pass."""
@@ -64,7 +64,7 @@ class GraphLearner:
     def _call(self, sequence: np.ndarray, lo: int, hi: int) -> None:
         t = self.trees
         given: Any = (self.templates, t.x, t.starts, t.heads, t.relations, sequence, lo, hi)
-        learn(*given, self.w, self.u, shift_of(self.bits), self.setting, self.relations, self.stats)
+        run(*given, self.w, self.u, shift_of(self.bits), self.setting, self.relations, True, self.stats)
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
         """Learn from some examples of the sequence from place lo on; returns the place to go on from."""

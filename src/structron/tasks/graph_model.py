@@ -7,8 +7,9 @@ import numpy as np
 from structron.kernels import aligned_zeros, is_cold
 from structron.tasks.graph_features import LOG_CELLS
 from structron.tasks.graph_relations import Relations
-from structron.tasks.graph_search import Setting, parse_all
+from structron.tasks.graph_search import Setting
 from structron.tasks.graph_templates import Codes
+from structron.tasks.graph_update import STATS, run
 from structron.threads import for_each, stretches
 
 LEAST_BITS, MOST_BITS = 10, 30
@@ -36,18 +37,18 @@ class GraphModel:
 
     @staticmethod
     def is_cold() -> bool:
-        return is_cold(parse_all)
+        return is_cold(run)
 
     def decode(self, x: np.ndarray, starts: np.ndarray, setting: Setting, jobs: int) -> tuple[np.ndarray, np.ndarray]:
         """Heads and relations of all words."""
         heads, found = np.zeros(len(x), np.int64), np.zeros(len(x), np.int64)
-        shift = shift_of(self.bits)
+        every, nothing = np.arange(len(starts) - 1), np.zeros(0)
 
-        def run(stretch: tuple[int, int]) -> None:
-            given: Any = (self.templates, x, starts, *stretch, self.w, shift, setting, self.relations, heads, found)
-            parse_all(*given)
+        def parse(stretch: tuple[int, int]) -> None:
+            given: Any = (self.templates, x, starts, heads, found, every, *stretch)
+            run(*given, self.w, nothing, shift_of(self.bits), setting, self.relations, False, np.zeros(STATS))
 
-        for_each(run, stretches(starts), jobs)
+        for_each(parse, stretches(starts), jobs)
         return heads, found
 
     @property

@@ -15,6 +15,7 @@ import numpy as np
 from structron._version import __version__
 from structron.errors import StructronError
 from structron.progress import Progress
+from structron.tasks.graph_inspect import heaviest
 from structron.tasks.graph_learner import GraphLearner, Trees
 from structron.tasks.graph_model import LEAST_BITS, MOST_BITS, GraphModel
 from structron.tasks.graph_relations import Relations
@@ -150,6 +151,10 @@ class GraphParser(TreeParser):
         names = np.array(self.relations_ or [EMPTY], dtype=object)
         return self._trees(inputs[1], heads, names[found])
 
+    def inspect_weights(self, label: str | None = None, top: int = 20) -> dict[str, list[tuple[str, float]]]:
+        """The heaviest features of arcs by side, and of every relation, or of `label` alone (see graph_inspect.py)."""
+        return heaviest(self, self._check_fitted(), label, top)
+
     # -- files ---------------------------------------------------------------------------------------------------
 
     def _signature(self) -> str:
@@ -187,6 +192,6 @@ def possible_relations(trees: Trees, tags: int, count: int) -> Relations:
         with_word = np.any(seen, axis=(0, 1))
         with_word |= ~np.any(with_word, axis=1, keepdims=True)
         seen = np.where(np.any(seen, axis=3, keepdims=True), seen, with_word)
-    flat = seen.reshape(-1, count)
+    flat = seen.reshape(2 * tags * tags, count)
     ends = np.concatenate([[0], np.cumsum(flat.sum(axis=1))]).astype(np.int64)
     return Relations(count, tags, ends, np.nonzero(flat)[1].astype(np.int64))

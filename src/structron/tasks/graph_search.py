@@ -12,7 +12,6 @@ from structron.search.arborescence import arborescence, make_contraction
 from structron.search.eisner import eisner, make_chart
 from structron.search.eisner2 import grandparents, siblings
 from structron.search.parts import climb, index_arcs
-from structron.tasks.graph_features import look_at
 from structron.tasks.graph_relations import choose_relations, score_relations
 from structron.tasks.graph_scores import rank_arcs, score_arcs, score_parts
 
@@ -105,16 +104,3 @@ def parse(look, n, setting, relations, gold_heads, gold, heads, found, ranked):
     score = search(look, arcs, n, setting, scores, heads)
     choose_relations(look, n, relations, gold_heads, gold, setting.cost, heads, found)
     return score
-
-
-@compiled
-def parse_all(templates, x, starts, lo, hi, w, shift, setting, relations, out_heads, out_relations):
-    """Parse the sentences lo … hi - 1; heads and relations of their words."""
-    none = np.empty(0, np.int64)
-    for s in range(lo, hi):
-        start, n = starts[s], starts[s + 1] - starts[s]
-        look = look_at(templates, x, start, n, w, shift)
-        heads, found, ranked = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
-        parse(look, n, setting, relations, none, none, heads, found, ranked)
-        for i in range(n):
-            out_heads[start + i], out_relations[start + i] = heads[i + 1], found[i + 1]

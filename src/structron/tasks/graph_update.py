@@ -1,4 +1,4 @@
-"""Learning to parse with perceptron updates: w += Φ(x, y) - Φ(x, z), part by part, in compiled code.
+"""Parsing, and learning to with perceptron updates: w += Φ(x, y) - Φ(x, z), part by part, in compiled code.
 
 The features of a word are those of its arc, its relation, and of its parts with sibling and head's head; they are
 defined for any heads, tree or not, so that a mixture of two trees has features too.
@@ -131,37 +131,42 @@ def add_difference(look, u, n, setting, relations, y, z, amount, time):
 
 
 @compiled
-def learn_one(look, u, n, setting, relations, y_heads, y, stats):
-    """One example: parse, compare, correct."""
-    z_heads, z, ranked = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
-    parse(look, n, setting, relations, y_heads, y, z_heads, z, ranked)
+def correct(look, u, n, setting, relations, y, z, ranked, stats):
+    """Learn from one example: y the gold tree, z the one that was found, ranked the heads of the fast model."""
     stats[TIME] += 1
     stats[TOKENS] += n
     wrong = 0
     for m in range(1, n + 1):
-        wrong += y_heads[m] != z_heads[m] or y[m] != z[m]
+        wrong += y.heads[m] != z.heads[m] or y.relation[m] != z.relation[m]
+        if setting.keep > 0 and ranked[m] != y.heads[m]:
+            stats[LOST] += 1
+            add_rank(look, u, y.heads[m], m, 1.0, stats[TIME])
+            add_rank(look, u, ranked[m], m, -1.0, stats[TIME])
     if wrong > 0:
         stats[UPDATES] += 1
         stats[WRONG_TOKENS] += wrong
-        right, found = make_tree(y_heads, y, n), make_tree(z_heads, z, n)
-        add_difference(look, u, n, setting, relations, right, found, 1.0, stats[TIME])
-    if setting.keep > 0:
-        for m in range(1, n + 1):
-            if ranked[m] != y_heads[m]:
-                stats[LOST] += 1
-                add_rank(look, u, y_heads[m], m, 1.0, stats[TIME])
-                add_rank(look, u, ranked[m], m, -1.0, stats[TIME])
+        add_difference(look, u, n, setting, relations, y, z, 1.0, stats[TIME])
 
 
 @compiled
-def learn(templates, x, starts, heads, gold, sequence, lo, hi, w, u, shift, setting, relations, stats):
-    """One stretch of a pass: examples sequence[lo:hi]. heads, gold: heads and relations of all words."""
+def run(templates, x, starts, heads, relation, sequence, lo, hi, w, u, shift, setting, relations, learning, stats):
+    """Parse the sentences sequence[lo:hi] one after the other, and learn from each, or write what was found.
+
+    heads, relation: of all words; the gold ones if learning, otherwise they are written. One kernel does both, since
+    what takes the compiler its time is the search.
+    """
+    none = np.empty(0, np.int64)
     for k in range(lo, hi):
-        s = sequence[k]
-        start, n = starts[s], starts[s + 1] - starts[s]
+        start, n = starts[sequence[k]], starts[sequence[k] + 1] - starts[sequence[k]]
         look = look_at(templates, x, start, n, w, shift)
-        y_heads, y = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
-        y_heads[0] = -1
-        for i in range(n):
-            y_heads[i + 1], y[i + 1] = heads[start + i], gold[start + i]
-        learn_one(look, u, n, setting, relations, y_heads, y, stats)
+        y_heads, y = (np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)) if learning else (none, none)
+        for i in range(n if learning else 0):
+            y_heads[i + 1], y[i + 1] = heads[start + i], relation[start + i]
+        z_heads, z, ranked = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+        parse(look, n, setting, relations, y_heads, y, z_heads, z, ranked)
+        if learning:
+            right, found = make_tree(y_heads, y, n), make_tree(z_heads, z, n)
+            correct(look, u, n, setting, relations, right, found, ranked, stats)
+        else:
+            for i in range(n):
+                heads[start + i], relation[start + i] = z_heads[i + 1], z[i + 1]
