@@ -16,8 +16,8 @@ from structron.tasks.graph_model import GraphModel, shift_of
 from structron.tasks.graph_relations import side_code
 from structron.tasks.graph_templates import ARC, HEAD, RELATION, RELATION_OF, RELATION_UNDER, WORD
 
-FEW = 400
-"""Kinds of a column that is paired with another."""
+FEW = 64
+"""Kinds of a column that is paired with another: of more pairs, most were never seen and share others' weights."""
 ARCS = (HEAD, WORD, ARC)
 SIDES = ("left", "right")
 
