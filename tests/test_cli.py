@@ -483,7 +483,7 @@ def test_longest_is_for_segments(refuses, toy, tmp_path):
     refuses("train", "chunker", *args, says=["--longest: not an option of the chunker", "works with segments"])
 
 
-@pytest.mark.parametrize("task", ["graph-parser", "poet"])
+@pytest.mark.parametrize("task", ["graph-parsers", "poet"])
 def test_tasks_that_do_not_exist(refuses, task):
     refuses("train", task, "--train", "t", "--model", "m", says=[repr(task), "tagger, chunker"])
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from structron.search.frontier import TAIL
     from structron.tasks.chunker import Chunker
     from structron.tasks.entities import EntityRecognizer
+    from structron.tasks.graph_parser import GraphParser
     from structron.tasks.joint import JointTagger
     from structron.tasks.parser import Parser
     from structron.tasks.parser_input import Alphabet
@@ -34,6 +35,7 @@ _WHERE = {
     "Tagger": "structron.tasks.tagger",
     "Chunker": "structron.tasks.chunker",
     "EntityRecognizer": "structron.tasks.entities",
+    "GraphParser": "structron.tasks.graph_parser",
     "JointTagger": "structron.tasks.joint",
     "Parser": "structron.tasks.parser",
     "SegmentChunker": "structron.tasks.segments",
@@ -47,6 +49,7 @@ __all__ = [
     "Chunker",
     "Document",
     "EntityRecognizer",
+    "GraphParser",
     "JointTagger",
     "Parser",
     "QueueLearner",

@@ -26,11 +26,14 @@ from structron.cli_options import (
     Bpm,
     Candidates,
     Columns,
+    Cost,
     Encoding,
     Format,
+    Grandparents,
     InnerScheme,
     Jobs,
     Json,
+    KeepHeads,
     LabelColumn,
     LocalMargin,
     LocalUpdates,
@@ -40,6 +43,8 @@ from structron.cli_options import (
     NBest,
     NonLocal,
     NonProjective,
+    Projective,
+    SingleRoot,
     SkipInvalid,
     StopChange,
     Swvp,
@@ -122,7 +127,8 @@ def train(
     ] = None,
     skip_invalid: SkipInvalid = False,
     order: Annotated[
-        int | None, typer.Option(metavar="1|2", min=1, max=2, help="How many labels before a label can count.")
+        int | None,
+        typer.Option(metavar="1|2", min=1, max=2, help="How many labels, or arcs, one looks at."),
     ] = None,
     beam: Annotated[
         str | None, typer.Option(metavar="N|inf", help="How many hypotheses the search keeps; inf: all of them.")
@@ -186,6 +192,11 @@ def train(
     test_candidates: TestCandidates = None,
     local_update: LocalUpdates = None,
     local_margin: LocalMargin = None,
+    projective: Projective = None,
+    single_root: SingleRoot = None,
+    grandparents: Grandparents = None,
+    cost: Cost = None,
+    keep_heads: KeepHeads = None,
     warm_start: Annotated[
         Path | None, typer.Option(metavar="MODEL", help="Go on from a model; new labels and features are welcome.")
     ] = None,

@@ -154,6 +154,24 @@ LocalUpdates = Annotated[
 InnerScheme = Annotated[
     Inner | None, typer.Option(help="How chunks are written while learning; the files' scheme is kept outside.")
 ]
+Projective = Annotated[
+    bool | None,
+    typer.Option("--projective/--no-projective", help="Search trees without crossing arcs only (graph-parser)."),
+]
+SingleRoot = Annotated[
+    bool | None, typer.Option("--single-root/--many-roots", help="Let one word, or any number, have no head.")
+]
+Grandparents = Annotated[
+    bool | None, typer.Option("--grandparents/--no-grandparents", help="At order 2: also look at the head's head.")
+]
+Cost = Annotated[
+    float | None,
+    typer.Option(metavar="C", parser=_number(True), help="Learn until each wrong arc loses by C (graph-parser)."),
+]
+KeepHeads = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=0, help="Heads a word can choose from after a fast model; 0: all."),
+]
 NBest = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Write the N best labellings of each sentence, best first.")
 ]

@@ -26,7 +26,7 @@ SCORES = (
     *("f1", "precision", "recall", "accuracy", "chunk_accuracy", "joint_accuracy"),
     *("known_accuracy", "unknown_accuracy", "las", "uas"),
 )
-VITERBI = ("tagger", "chunker", "entities")
+VITERBI = ("tagger", "chunker", "entities", "graph-parser")
 """Tasks that do without the beam engine."""
 
 Labels = Sequence[str]
@@ -130,6 +130,7 @@ DEMOS = {
     "joint": Demo("conll", write_conll, show_both),
     "entities": Demo("conll", write_entities, show_chunks),
     "parser": Demo("conllu", write_conllu, show_tree),
+    "graph-parser": Demo("conllu", write_conllu, show_tree),
 }
 
 

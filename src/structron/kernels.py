@@ -20,6 +20,9 @@ from numba.extending import intrinsic
 LEAVES = ("search/queue.py", "search/expand.py", "features/stretches.py")
 """Files with kernels that no kernel of another file calls: a change there is a change for themselves alone."""
 
+GRAPH = ("templates", "features", "scores", "relations", "search", "update")
+"""The kernels of graph-based parsing."""
+
 
 def _stamp(path: Path) -> tuple[str, int, int]:
     return path.name, path.stat().st_mtime_ns, path.stat().st_size
@@ -31,6 +34,7 @@ def _fingerprint() -> tuple:
     folders = (package / "features", package / "search", package / "update")
     files = sorted(path for folder in folders for path in folder.glob("*.py"))
     files += [package / name for name in ("kernels.py", "sparse.py", "tasks/transitions.py")]
+    files += [package / "tasks" / f"graph_{name}.py" for name in GRAPH]
     leaves = {package / name for name in LEAVES}
     return tuple(_stamp(path) for path in files if path not in leaves)
 

@@ -6,7 +6,6 @@ gold heads ──parser_data──▶ projective trees ──transitions.oracle_
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,35 +14,24 @@ import numpy as np
 from structron._version import __version__
 from structron.beam_model import BeamModel
 from structron.beam_training import BeamTraining, rule_of
-from structron.errors import StructronError, unknown
-from structron.estimator import AVERAGES, Estimator
-from structron.evaluate import AttachmentScores, attachment_scores
+from structron.errors import unknown
 from structron.problem import SearchProblem
 from structron.progress import Progress
 from structron.search import engine
 from structron.search.frontier import Inputs
 from structron.tasks import shift_reduce
-from structron.tasks.parser_data import (
-    Arc,
-    Projective,
-    Roles,
-    Templates,
-    Treebank,
-    make_projective,
-    read_arcs,
-    settle_columns,
-)
+from structron.tasks.parser_data import Arc, Projective, Templates, Treebank
 from structron.tasks.parser_explain import Step, explain
-from structron.tasks.parser_input import EMPTY, ParserInput, Sentence, starts_of
+from structron.tasks.parser_input import ParserInput, Sentence, starts_of
 from structron.tasks.transitions import moves, oracle_all, seen_relations, trees_of
-from structron.trees import unlift
+from structron.tasks.tree_parser import TreeParser
 from structron.update.alma import make_alma, named
 from structron.update.violation import Rule
 
-NONPROJECTIVE = ("lift", "skip")
+LEAST = {"beam": 1, "passes": 1, "cutoff": 0, "jobs": 1, "seed": 0, "patience": 0}
 
 
-class Parser(Estimator):
+class Parser(TreeParser):
     """Learns dependency trees with beam search and violation-fixing updates (Huang, Fayong & Guo 2012).
 
     beam: states kept at each step (None: all).   update: the rule, for instance max-violation or early.
@@ -60,15 +48,8 @@ class Parser(Estimator):
     """
 
     task: ClassVar[str] = "parser"
-    checks_trees: ClassVar[bool] = True
-    source_: dict[str, str]
-    notes_: list[str]
-    roles_: Roles
-    relations_: list[str]
     root_: str | None
-    lifted_: bool
     templates_: list[str]
-    input_: ParserInput
     seen_: np.ndarray | None
     problem_: SearchProblem
 
@@ -120,47 +101,14 @@ class Parser(Estimator):
         self._check_parameters()
         templates = Templates.of(self.templates)
         options = self._options(checkpoint, resume)
-        given = [sentence for sentence in sentences if len(sentence)]
-        if not given:
-            raise StructronError("training data: no sentences; expected at least one with words")
-        self.roles_ = settle_columns(given, self.columns, self.pos, self.labelled)
-        arcs = self.arcs(given, "training data")
-        found = make_projective(given, arcs, self.nonprojective == "skip", self.labelled_)
-        self.lifted_, self.notes_ = found.lifted > 0 and self.labelled_, [found.note] if found.note else []
+        found = self._treebank(sentences)
         learner = self._make_learner(found, templates)
-        score = None if dev is None else self._dev_score([sentence for sentence in dev if len(sentence)])
+        score = self._dev_score(dev)
         self._learn(learner, options, score, progress, self.notes_)
 
     def _check_parameters(self) -> None:
-        if self.average not in AVERAGES:
-            raise unknown("average", str(self.average), AVERAGES)
-        least = {"beam": 1, "passes": 1, "cutoff": 0, "jobs": 1, "seed": 0, "patience": 0}
-        if self.beam is None:
-            del least["beam"]
-        for name in least:
-            if not isinstance(getattr(self, name), int | np.integer):
-                raise StructronError(f"{name}: {getattr(self, name)!r}; expected a whole number")
-        self._check_counts(**least)
-        if self.nonprojective not in NONPROJECTIVE:
-            raise unknown("nonprojective", self.nonprojective, NONPROJECTIVE)
-
-    def arcs(self, sentences: Sequence[Sentence], what: str = "data") -> list[list[Arc]]:
-        """The trees that rows hold, checked."""
-        return read_arcs(sentences, self.roles_, what)
-
-    def _dev_score(self, sentences: list[Sentence]) -> Any:
-        """The function that scores a model on dev data, which are read and encoded once."""
-        gold = self.arcs(sentences, "dev data")
-        if not gold:
-            raise StructronError("dev data: no sentences; expected at least one with words")
-        if self.labelled_ and all(relation == EMPTY for tree in gold for _, relation in tree):
-            raise StructronError(f"dev data: no relations ({EMPTY} everywhere); expected some, as in the training data")
-        inputs = self._inputs(sentences)
-
-        def score(model: BeamModel) -> float:
-            return getattr(attachment_scores(gold, self._parse(model, inputs, self.jobs)), self.metric)
-
-        return score
+        self._check_whole(**{name: value for name, value in LEAST.items() if (name, self.beam) != ("beam", None)})
+        self._check_choices()
 
     def _make_learner(self, data: Projective, templates: Templates) -> BeamTraining:
         """Settle relations, alphabets and the problem, and turn trees into the actions that build them."""
@@ -220,71 +168,7 @@ class Parser(Estimator):
         flat = np.fromiter((a for example in actions for a in example), np.int64)
         heads, relations = trees_of(inputs.starts, flat, len(self.relations_))
         names = np.array([*self.relations_, self.root_], dtype=object)
-        head_list, relation_list = heads.tolist(), names[relations].tolist()
-        found: list[list[Arc]] = []
-        for lo, hi in pairwise(inputs.starts.tolist()):
-            own, named = head_list[lo:hi], relation_list[lo:hi]
-            if not self.labelled_:
-                named = [None] * len(own)
-            elif self.lifted_:
-                own, named = unlift(own, named)
-            found.append(list(zip(own, named, strict=True)))
-        return found
-
-    def predict(self, sentences: Iterable[Sentence], jobs: int | None = None) -> list[list[Arc]]:
-        """For every word its head (from 1; 0: the root) and relation (None: unlabelled)."""
-        model = self._check_fitted()
-        given = list(sentences)
-        wordy = [sentence for sentence in given if len(sentence)]
-        trees = iter(self._parse(model, self._inputs(wordy), self.jobs if jobs is None else jobs) if wordy else [])
-        return [next(trees) if len(sentence) else [] for sentence in given]
-
-    def predict_columns(self, sentences: Iterable[Sentence], jobs: int | None = None) -> list[list[list[str]]]:
-        """For every sentence a list per output column."""
-        found = []
-        for tree in self.predict(sentences, jobs):
-            columns = [[str(head) for head, _ in tree]]
-            found.append(columns + ([[relation or EMPTY for _, relation in tree]] if self.labelled_ else []))
-        return found
-
-    def evaluate(self, sentences: Iterable[Sentence], jobs: int | None = None, guess: Any = None) -> AttachmentScores:
-        """All scores on sentences with trees, or of `guess` for them."""
-        self._check_fitted()
-        given = list(sentences)
-        return attachment_scores(self.arcs(given), self.predict(given, jobs) if guess is None else guess)
-
-    def score(self, sentences: Iterable[Sentence]) -> float:
-        """LAS, or UAS of an unlabelled parser."""
-        return getattr(self.evaluate(sentences), self.metric)
-
-    @property
-    def labelled_(self) -> bool:
-        return self.roles_.relation is not None
-
-    @property
-    def metric(self) -> str:
-        return "las" if (self.labelled_ if hasattr(self, "roles_") else self.labelled) else "uas"
-
-    @property
-    def columns_(self) -> list[str]:
-        return self.roles_.columns
-
-    @property
-    def word_(self) -> str:
-        return self.roles_.word
-
-    @property
-    def tag_(self) -> str:
-        return self.roles_.tag
-
-    @property
-    def outputs_(self) -> list[str]:
-        return self.roles_.outputs
-
-    @property
-    def needed_(self) -> list[str]:
-        """The columns that a sentence to be parsed must have."""
-        return self.input_.read
+        return self._trees(inputs.starts, heads, names[relations])
 
     # -- looking in ----------------------------------------------------------------------------------------------
 

@@ -105,7 +105,7 @@ class Templates:
         inputs = [name for name in roles.columns if name not in roles.outputs]
         possible = ParserInput.possible(inputs, roles.word, _attributes(self.lines))
         if self.preset:
-            useless = {roles.tag, *_empty(roles.columns, sentences)}
+            useless = {roles.tag, *empty_columns(roles.columns, sentences)}
             possible = [name for name in possible if parse_atom(name, inputs, roles.word).column not in useless]
             templates = usable_templates(self.lines, ["w", "t", *possible])
         else:
@@ -121,7 +121,7 @@ def _attributes(lines: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(name for atom in atoms if (name := atom.partition(".")[2]) not in RESERVED))
 
 
-def _empty(columns: list[str], sentences: Sequence[Sentence]) -> set[str]:
+def empty_columns(columns: list[str], sentences: Sequence[Sentence]) -> set[str]:
     """The columns that say nothing."""
     full = [row for sentence in sentences for row in sentence if len(row) == len(columns)]
     return {name for k, name in enumerate(columns) if all(row[k] == EMPTY for row in full)}

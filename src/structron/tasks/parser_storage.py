@@ -15,6 +15,8 @@ from structron.features.compose import VALUE_BITS
 from structron.tasks.parser import Parser
 from structron.tasks.parser_data import Roles
 from structron.tasks.parser_input import Alphabet, ParserInput
+from structron.tasks.storage import history_header
+from structron.tasks.tree_parser import TreeParser
 
 NOT_STORED = ("self", "templates", "verbose", "jobs", "check")
 
@@ -25,61 +27,71 @@ def save(parser: Parser, model: BeamModel, path: Path) -> None:
 
 
 def header_of(parser: Parser) -> dict[str, Any]:
-    names = [name for name in inspect.signature(Parser.__init__).parameters if name not in NOT_STORED]
+    header = tree_header(parser) | {"root": parser.root_, "templates": parser.templates_}
+    header["options"]["update"] = parser.update_name
+    return header
+
+
+def tree_header(parser: TreeParser) -> dict[str, Any]:
+    """What every parser's header has."""
+    names = [name for name in inspect.signature(type(parser).__init__).parameters if name not in NOT_STORED]
     given = {name: getattr(parser, name) for name in names}
     options = {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
     roles = parser.roles_
     return {
         "task": parser.task,
-        "options": options | {"columns": roles.columns, "pos": roles.tag, "update": parser.update_name},
+        "options": options | {"columns": roles.columns, "pos": roles.tag},
         "word": roles.word,
         "head": roles.head,
         "relation": roles.relation,
         "relations": parser.relations_,
-        "root": parser.root_,
         "lifted": parser.lifted_,
-        "templates": parser.templates_,
         "inputs": parser.input_.extra,
-        "history": getattr(parser, "history_", []),
-        "best_pass": getattr(parser, "best_pass_", 0),
-        "stopped": getattr(parser, "stopped_", ""),
-        "signature": getattr(parser, "signature_", ""),
-        "source": getattr(parser, "source_", {}),
+        **history_header(parser),
     }
 
 
 def tensors_of(parser: Parser, model: BeamModel) -> dict[str, np.ndarray]:
-    tensors = model.tensors()
-    for k, alphabet in enumerate(parser.input_.alphabets):
-        tensors[f"alphabet_{k}"] = np.frombuffer(zlib.compress(json.dumps(alphabet.texts).encode()), np.uint8)
+    tensors = model.tensors() | alphabet_tensors(parser)
     if parser.seen_ is not None:
         tensors["seen"] = np.packbits(parser.seen_)
     return tensors
+
+
+def alphabet_tensors(parser: TreeParser) -> dict[str, np.ndarray]:
+    """The alphabet of every column of x, compressed."""
+    packed = [zlib.compress(json.dumps(alphabet.texts).encode()) for alphabet in parser.input_.alphabets]
+    return {f"alphabet_{k}": np.frombuffer(text, np.uint8) for k, text in enumerate(packed)}
+
+
+def restore_tree_parser(parser: TreeParser, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:
+    """Give a parser what `tree_header` and `alphabet_tensors` hold; ValueError where it does not fit together."""
+    columns = _texts(header["options"]["columns"], "columns")
+    relation = header["relation"]
+    parser.roles_ = Roles(columns, header["word"], header["options"]["pos"], header["head"], relation)
+    parser.relations_, parser.lifted_ = _texts(header["relations"], "relations"), bool(header["lifted"])
+    extra = _texts(header["inputs"], "inputs")
+    parser.input_ = ParserInput(columns, parser.word_, parser.tag_, extra, parser.outputs_)
+    if set(parser.input_.read) & set(parser.outputs_):
+        raise ValueError("inputs do not fit")
+    parser.input_.alphabets = [_alphabet(tensors[f"alphabet_{k}"]) for k in range(len(parser.input_.names))]
+    parser.notes_, parser.source_ = [], dict(header["source"])
+    parser.history_, parser.best_pass_ = list(header["history"]), int(header["best_pass"])
+    parser.stopped_, parser.signature_ = str(header["stopped"]), str(header["signature"])
 
 
 def parser_of(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Parser:
     """A parser like the one that was saved; raises ValueError or the like where the parts do not fit together."""
     parser = Parser(**header["options"])
     parser._check_parameters()
-    columns = _texts(header["options"]["columns"], "columns")
-    relation, root = header["relation"], header["root"]
-    parser.roles_ = Roles(columns, header["word"], header["options"]["pos"], header["head"], relation)
-    parser.relations_, parser.root_ = _texts(header["relations"], "relations"), root
-    if not parser.relations_ or isinstance(relation, str) != isinstance(root, str):
+    restore_tree_parser(parser, header, tensors)
+    parser.root_ = header["root"]
+    if not parser.relations_ or isinstance(header["relation"], str) != isinstance(parser.root_, str):
         raise ValueError("relations do not fit together")
-    parser.lifted_ = bool(header["lifted"])
     parser.templates = parser.templates_ = _texts(header["templates"], "templates")
-    extra = _texts(header["inputs"], "inputs")
-    parser.input_ = ParserInput(columns, parser.word_, parser.tag_, extra, parser.outputs_)
-    if set(parser.input_.read) & set(parser.outputs_):
-        raise ValueError("inputs do not fit")
-    parser.input_.alphabets = [_alphabet(tensors[f"alphabet_{k}"]) for k in range(len(parser.input_.names))]
     parser.seen_ = _seen(parser, tensors["seen"]) if "seen" in tensors else None
     parser.problem_ = parser._make_problem()
     parser.model_ = _model(parser, tensors)
-    parser.notes_, parser.source_ = [], dict(header["source"])
-    parser.history_, parser.best_pass_ = list(header["history"]), int(header["best_pass"])
-    parser.stopped_, parser.signature_ = str(header["stopped"]), str(header["signature"])
     return parser
 
 

@@ -29,7 +29,8 @@ class Tasks(MutableMapping[str, Any]):
 
     def __getitem__(self, task: str) -> Any:
         kind = self.kinds[task]
-        return getattr(import_module(f"structron.tasks.{task}"), kind) if isinstance(kind, str) else kind
+        module = f"structron.tasks.{task.replace('-', '_')}"
+        return getattr(import_module(module), kind) if isinstance(kind, str) else kind
 
     def __setitem__(self, task: str, kind: Any) -> None:
         self.kinds[task] = kind
@@ -52,6 +53,7 @@ TASKS = Tasks(
         "joint": "JointTagger",
         "entities": "EntityRecognizer",
         "parser": "Parser",
+        "graph-parser": "GraphParser",
     }
 )
 NOT_STORED = ("templates", "gazetteers", "atoms", "verbose", "jobs", "check", "non_local")
@@ -142,6 +144,10 @@ def load(
             from structron.tasks.parser_storage import parser_of
 
             return parser_of(header, tensors)
+        if found == "graph-parser":
+            from structron.tasks.graph_storage import graph_parser_of
+
+            return graph_parser_of(header, tensors)
         if found == "joint":
             from structron.tasks.joint_storage import joint_of
 
