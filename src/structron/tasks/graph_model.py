@@ -87,6 +87,7 @@ class GraphModel:
         lists = (
             first.dtype == possible.dtype == np.int64
             and first.shape == (2 * tags * tags + 1,)
+            and possible.ndim == 1
             and first[0] == 0
             and first[-1] == len(possible)
             and bool((np.diff(first) >= (count > 0)).all())
