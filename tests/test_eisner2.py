@@ -79,7 +79,7 @@ def test_no_tree_is_better_with_grandparents(seed, n, whole, single_root, triple
 def test_no_tree_is_better_with_siblings(seed, n, whole, single_root, again, share):
     scores, allowed = Scores(seed, n, whole, False, False), some_arcs(seed + again, n, share)
     arcs, heads = index_arcs(allowed, n), np.full(n + 1, -9)
-    found = siblings(arcs, scores.parts(arcs), n, single_root, make_chart(n), heads)
+    found = siblings(arcs, scores.parts(arcs), n, single_root, heads)
     assert heads[1:].tolist() in trees(n, True, single_root).tolist()
     assert found == pytest.approx(scores.of(heads[1:].tolist()), abs=1e-4)
     assert found == pytest.approx(best_of(scores, allowed, True, single_root), abs=1e-4)
@@ -95,7 +95,7 @@ def test_six_words(single_root):
         assert grandparents(arcs, scores.parts(arcs), 6, single_root, heads) == pytest.approx(expected, abs=1e-4)
         scores = Scores(seed, 6, False, False, False)
         expected = best_of(scores, allowed, True, single_root)
-        found = siblings(arcs, scores.parts(arcs), 6, single_root, make_chart(6), heads)
+        found = siblings(arcs, scores.parts(arcs), 6, single_root, heads)
         assert found == pytest.approx(expected, abs=1e-4)
 
 

@@ -6,16 +6,19 @@ import numpy as np
 import pytest
 
 from brute_trees import trees
+from structron.kernels import Pointed
+from structron.search.tree_search import SIGNATURE, compiled_search
 from structron.tasks.graph_features import look_at
 from structron.tasks.graph_learner import Trees
 from structron.tasks.graph_model import make_vector, shift_of
 from structron.tasks.graph_parser import possible_relations
 from structron.tasks.graph_search import Setting, keep_best, parse
 from structron.tasks.graph_templates import FIRST_ORDER, MOST_ATOMS, RANKING, ROLES, SECOND_ORDER, TEMPLATES, settle
-from structron.tasks.graph_update import add_difference, add_word, make_tree
+from structron.tasks.graph_update import Sums, difference, make_tree, touch_word
 
 NAMES = ["w", "t", "lemma"]
 BITS = 22
+PARSE_ONE = Pointed(getattr(parse, "py_func", parse), SIGNATURE)
 NONE = np.empty(0, np.int64)
 X = np.array([[2, 2, 3], [3, 3, 2], [2, 3, 4], [4, 2, 2], [5, 4, 3]])
 
@@ -78,14 +81,18 @@ class Model:
         tree = make_tree(np.array([-1, *heads]), own, self.n)
         look = self.look(counts)
         rival = tree._replace(heads=np.full(self.n + 1, -9), relation=np.full(self.n + 1, -9))
+        every = np.ones(self.n + 1, np.bool_)
         for m in range(1, self.n + 1):
-            add_word(look, u, self.n, self.setting, self.relations, tree, rival, True, m, 1.0, 2.0)
+            touch_word(look, Sums(u, 1.0, 2.0), self.n, self.setting, self.relations, tree, rival, every, m, 1.0)
         assert np.array_equal(counts, u)
         return float(self.w.astype(np.float64) @ counts)
 
     def parse(self):
         heads, found, ranked = (np.zeros(self.n + 1, np.int64) for _ in range(3))
-        score = parse(self.look(self.w), self.n, self.setting, self.relations, NONE, NONE, heads, found, ranked)
+        order, grandparents, projective, *_ = self.setting
+        search = compiled_search(order, grandparents, projective)
+        model = (self.look(self.w), self.n, self.setting, self.relations)
+        score = PARSE_ONE(search, *model, NONE, NONE, heads, found, ranked)
         return heads[1:].tolist(), found[1:].tolist(), float(score)
 
 
@@ -135,12 +142,12 @@ def test_updates_by_hand():
         model = Model(3, 4, setting, labels=2)
         w, u = np.zeros_like(model.w), np.zeros(len(model.w))
         y, z = (make_tree(np.array([-1, *t]), np.zeros(5, np.int64), 4) for t in ([2, 0, 2, 3], [2, 0, 2, 2]))
-        add_difference(model.look(w), u, 4, setting, model.relations, y, z, 1.0, 3.0)
+        difference(model.look(w), Sums(u, 1.0, 3.0), 4, setting, model.relations, y, z)
         assert np.array_equal(2 * w, u), name
-        difference = model.score([2, 0, 2, 3], [0] * 4) - model.score([2, 0, 2, 2], [0] * 4)
-        assert float(model.w.astype(np.float64) @ w) == pytest.approx(difference, abs=1e-3)
+        ahead = model.score([2, 0, 2, 3], [0] * 4) - model.score([2, 0, 2, 2], [0] * 4)
+        assert float(model.w.astype(np.float64) @ w) == pytest.approx(ahead, abs=1e-3)
         same = np.zeros_like(w)
-        add_difference(model.look(same), u, 4, setting, model.relations, y, y, 1.0, 3.0)
+        difference(model.look(same), Sums(u, 1.0, 3.0), 4, setting, model.relations, y, y)
         assert not same.any()
 
 

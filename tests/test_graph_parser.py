@@ -105,18 +105,18 @@ def test_a_mean_of_all_moments():
     made = learner._make_learner(learner._treebank(data))
     total = np.zeros(len(mean))
     for k in range(len(data)):
-        made._call(np.arange(len(data)), k, k + 1)
+        made.learn_from(np.arange(len(data)), k)
         total += made.w
     assert np.allclose(mean, total / len(data), atol=1e-5)
 
 
 def test_resuming_gives_the_same_weights(tmp_path):
-    whole = GraphParser(passes=4, **SMALL).fit(TRAIN[:30], DEV[:10])
-    GraphParser(passes=2, **SMALL).fit(TRAIN[:30], DEV[:10], checkpoint=tmp_path / "c")
-    again = GraphParser(passes=4, **SMALL).fit(TRAIN[:30], DEV[:10], checkpoint=tmp_path / "c", resume=True)
+    whole = GraphParser(passes=4, **SMALL).fit(TRAIN[:30])
+    GraphParser(passes=2, **SMALL).fit(TRAIN[:30], checkpoint=tmp_path / "c")
+    again = GraphParser(passes=4, **SMALL).fit(TRAIN[:30], checkpoint=tmp_path / "c", resume=True)
     assert np.array_equal(whole.model_.w, again.model_.w)
     with pytest.raises(StructronError, match="belongs to other data or options"):
-        GraphParser(passes=4, order=1, **SMALL).fit(TRAIN[:30], DEV[:10], checkpoint=tmp_path / "c", resume=True)
+        GraphParser(passes=4, order=1, **SMALL).fit(TRAIN[:30], checkpoint=tmp_path / "c", resume=True)
 
 
 @pytest.mark.parametrize(

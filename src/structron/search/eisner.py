@@ -15,7 +15,7 @@ import numpy as np
 
 from structron.kernels import compiled, inlined
 
-ARC, COMPLETE = 0, 1
+ARC, COMPLETE = np.int64(0), np.int64(1)
 
 
 class Chart(NamedTuple):

@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 
 from structron.kernels import compiled, inlined
-from structron.search.eisner import ARC, COMPLETE, best_last_child, best_split, put
+from structron.search.eisner import ARC, COMPLETE, best_last_child, best_split, make_chart, put
 from structron.search.parts import part_score, rank, side, triple_at
 
-BETWEEN = 2
+BETWEEN = np.int64(2)
 
 
 class Spans(NamedTuple):
@@ -212,11 +212,12 @@ def fill_siblings(arcs, parts, n, single_root, chart, between):
 
 
 @compiled
-def siblings(arcs, parts, n, single_root, chart, heads):
-    """Write the best projective tree of allowed arcs under arc and sibling parts; its score. chart: see eisner.py."""
+def siblings(arcs, parts, n, single_root, heads):
+    """Write the best projective tree of allowed arcs under arc and sibling parts; its score, -inf: no tree."""
     heads[0] = -1
     if n == 0:
         return 0.0
+    chart = make_chart(n)
     between = np.zeros((n + 1, n + 1))
     fill_siblings(arcs, parts, n, single_root, chart, between)
     stack = np.zeros((3 * n + 8, 3), np.int64)

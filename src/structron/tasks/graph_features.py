@@ -22,6 +22,8 @@ PLAIN = 2 * BINS
 """The cell of a word to the left whatever the distance; that of a word to the right follows."""
 TAG = 1
 """The column of tags in x."""
+ZERO = np.int64(0)
+"""No rows so far. As NumPy's: kernels are compiled once more for a literal."""
 ROOT = np.uint64(0xFFFFFFFF)
 
 
@@ -147,11 +149,3 @@ def sum_both(look, count, cell, other):
     for t in range(count):
         total += look.w[look.rows[t] + cell] + look.w[look.rows[t] + other]
     return total
-
-
-@inlined
-def add_cells(look, u, count, cell, amount, time):
-    """w += amount in one cell of each of the first rows, remembered for the mean (see update/perceptron.py)."""
-    for t in range(count):
-        look.w[look.rows[t] + cell] += np.float32(amount)
-        u[look.rows[t] + cell] += amount * (time - 1)

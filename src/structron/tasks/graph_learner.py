@@ -1,20 +1,34 @@
 """The learner of the graph-based parser that the training loop drives (see train.py)."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from structron.kernels import is_cold
+from structron.search.tree_search import compiled_search
 from structron.tasks.graph_model import GraphModel, make_vector, shift_of
 from structron.tasks.graph_relations import Relations
-from structron.tasks.graph_search import Setting
+from structron.tasks.graph_search import PARSE, Setting
 from structron.tasks.graph_templates import Codes
-from structron.tasks.graph_update import LOST, STATS, TIME, TOKENS, UPDATES, WRONG_TOKENS, run
+from structron.tasks.graph_update import (
+    INVALID,
+    LOST,
+    OWN,
+    STATS,
+    TIME,
+    TOKENS,
+    UPDATES,
+    WRONG_TOKENS,
+    correct,
+    correct_mixed,
+)
+from structron.update.swvp import Swvp, make_mixed, pack_substructures, substructures
 
 CALL_TOKENS = 5_000
-"""Tokens learned from in one compiled call; between calls Python shows progress and hears Ctrl-C."""
+"""Tokens learned from before progress is shown."""
 _BLOCK = 1 << 20
 
 
@@ -40,48 +54,100 @@ class GraphLearner:
         bits: int,
         average: str,
         prune: float,
+        swvp: Swvp | None = None,
+        names: Sequence[str] = (),
     ):
+        """names: of relations, for a user's own function in swvp."""
         self.templates, self.trees, self.relations, self.setting = templates, trees, relations, setting
+        self.swvp, self.names = swvp, names
         self.bits, self.average, self.prune = bits, average, prune
         self.w = make_vector(bits, relations.size, np.float32)
         self.u = make_vector(bits, relations.size, np.float64)
         self.stats = np.zeros(STATS)
+        self.found, self.named, self.ranked = (np.zeros(len(trees.x), np.int64) for _ in range(3))
+        self.mixed = make_mixed(int(np.diff(trees.starts).max(initial=0)))
 
     @property
     def examples(self) -> int:
         return len(self.trees.starts) - 1
 
     def is_cold(self) -> bool:
-        return is_cold(run)
+        return PARSE.is_cold() or is_cold(correct) or (self.swvp is not None and is_cold(correct_mixed))
 
     def warm_up(self) -> None:
         """Load or compile the kernels, so that the time of a pass is that of a pass."""
-        self._call(np.zeros(0, np.int64), 0, 0)
+        before = self.stats.copy()
+        self._parse(np.zeros(1, np.int64), 0, 0)
+        self._correct(0, 0, 0.0)
+        if self.swvp is not None:
+            self._correct_mixed(0, 0, 0.0)
+        self.stats[:] = before
 
     def begin_pass(self) -> None:
         self.stats[UPDATES:] = 0
-
-    def _call(self, sequence: np.ndarray, lo: int, hi: int) -> None:
-        t = self.trees
-        given: Any = (self.templates, t.x, t.starts, t.heads, t.relations, sequence, lo, hi)
-        run(*given, self.w, self.u, shift_of(self.bits), self.setting, self.relations, True, self.stats)
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
         """Learn from some examples of the sequence from place lo on; returns the place to go on from."""
         tokens = np.cumsum(np.diff(self.trees.starts)[sequence[lo : lo + CALL_TOKENS]])
         hi = lo + max(1, int(np.searchsorted(tokens, CALL_TOKENS, "right")))
-        self._call(sequence, lo, hi)
+        for k in range(lo, hi):
+            self.learn_from(sequence, k)
         return hi
+
+    def learn_from(self, sequence: np.ndarray, k: int) -> None:
+        """Learn from the example at place k of the sequence."""
+        self._parse(sequence, k, k + 1)
+        start, stop = self.trees.starts[sequence[k] : sequence[k] + 2]
+        wrong, ahead = self._correct(start, stop - start, 1.0 if self.swvp is None else 0.0)
+        if wrong and self.swvp is not None:
+            self._correct_mixed(start, stop - start, ahead)
+
+    def _parse(self, sequence: np.ndarray, lo: int, hi: int) -> None:
+        t, setting = self.trees, self.setting
+        search = compiled_search(setting.order, setting.grandparents, setting.projective)
+        model: Any = (self.w, shift_of(self.bits), setting, self.relations)
+        found = (self.found, self.named, self.ranked)
+        PARSE(search, self.templates, t.x, t.starts, sequence, lo, hi, *model, t.heads, t.relations, *found)
+
+    def _example(self, start: int, n: int) -> tuple:
+        """What both updates want to know of the sentence that was parsed last."""
+        t = self.trees
+        model: Any = (self.w, self.u, shift_of(self.bits), self.setting, self.relations)
+        return (self.templates, t.x, start, n, *model, t.heads, t.relations, self.found, self.named)
+
+    def _correct(self, start: int, n: int, amount: float) -> tuple[int, float]:
+        return correct(*self._example(start, n), self.ranked, amount, self.stats)
+
+    def _correct_mixed(self, start: int, n: int, ahead: float) -> None:
+        assert self.swvp is not None
+        jj, count = self.mixed, OWN
+        if callable(self.swvp.jj):
+            y, z = (
+                self._decisions(start, n, *both)
+                for both in ((self.trees.heads, self.trees.relations), (self.found, self.named))
+            )
+            wrong = {j for j in range(n) if y[j] != z[j]}
+            lists = substructures(self.swvp.jj(y, z), wrong, n)
+            jj, count = pack_substructures(lists, jj), len(lists)
+        correct_mixed(*self._example(start, n), jj, count, self.swvp.rule, ahead, self.stats)
+
+    def _decisions(self, start: int, n: int, heads: np.ndarray, relations: np.ndarray) -> list:
+        """The heads of a sentence's words, with the names of their relations if there are any."""
+        own = heads[start : start + n].tolist()
+        if not self.names:
+            return own
+        return [(h, self.names[r]) for h, r in zip(own, relations[start : start + n].tolist(), strict=True)]
 
     def counts(self) -> dict[str, Any]:
         """This pass's figures for the progress line and the log."""
         s = self.stats
         found = {"updates": int(s[UPDATES]), "wrong_tokens": int(s[WRONG_TOKENS]), "tokens": int(s[TOKENS])}
+        found |= {"invalid": int(s[INVALID])} if self.swvp is not None else {}
         return found | ({"ranked_wrong": int(s[LOST])} if self.setting.keep else {})
 
     def fingerprint(self) -> str:
         """Tells whether a checkpoint was made from the same data and options."""
-        digest = hashlib.sha256(f"{tuple(self.setting)} {self.bits} {self.average}".encode())
+        digest = hashlib.sha256(f"{tuple(self.setting)} {self.bits} {self.average} {self.swvp}".encode())
         t = self.trees
         for array in (t.x, t.starts, t.heads, t.relations, self.templates.slots, self.templates.salt):
             digest.update(f"{array.shape}".encode())

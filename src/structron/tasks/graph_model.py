@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from structron.kernels import aligned_zeros, is_cold
+from structron.kernels import aligned_zeros
+from structron.search.tree_search import compiled_search
 from structron.tasks.graph_features import LOG_CELLS
 from structron.tasks.graph_relations import Relations
-from structron.tasks.graph_search import Setting
+from structron.tasks.graph_search import PARSE, Setting
 from structron.tasks.graph_templates import Codes
-from structron.tasks.graph_update import STATS, run
 from structron.threads import for_each, stretches
 
 LEAST_BITS, MOST_BITS = 10, 30
@@ -37,16 +37,17 @@ class GraphModel:
 
     @staticmethod
     def is_cold() -> bool:
-        return is_cold(run)
+        return PARSE.is_cold()
 
     def decode(self, x: np.ndarray, starts: np.ndarray, setting: Setting, jobs: int) -> tuple[np.ndarray, np.ndarray]:
         """Heads and relations of all words."""
-        heads, found = np.zeros(len(x), np.int64), np.zeros(len(x), np.int64)
-        every, nothing = np.arange(len(starts) - 1), np.zeros(0)
+        heads, found, ranked = (np.zeros(len(x), np.int64) for _ in range(3))
+        every, unknown = np.arange(len(starts) - 1), np.zeros(0, np.int64)
+        search = compiled_search(setting.order, setting.grandparents, setting.projective)
 
         def parse(stretch: tuple[int, int]) -> None:
-            given: Any = (self.templates, x, starts, heads, found, every, *stretch)
-            run(*given, self.w, nothing, shift_of(self.bits), setting, self.relations, False, np.zeros(STATS))
+            model: Any = (self.w, shift_of(self.bits), setting, self.relations)
+            PARSE(search, self.templates, x, starts, every, *stretch, *model, unknown, unknown, heads, found, ranked)
 
         for_each(parse, stretches(starts), jobs)
         return heads, found

@@ -24,6 +24,7 @@ from structron.tasks.graph_templates import EXTRA, FIRST_ORDER, RANKING, SECOND_
 from structron.tasks.parser_data import Arc, Projective, empty_columns
 from structron.tasks.parser_input import EMPTY, ParserInput, Sentence, starts_of
 from structron.tasks.tree_parser import TreeParser
+from structron.update.swvp import Family, Swvp
 
 Encoded = tuple[np.ndarray, np.ndarray]
 ORDERS = (1, 2)
@@ -42,6 +43,9 @@ class GraphParser(TreeParser):
     keep_heads: heads of each word that a fast model leaves to be looked at closely, 0: all.
     cutoff: words seen less often are treated as unknown.   bits: 2^bits weights, shared by chance where they are few.
     prune: weights of at most this size are left out of the model.
+    swvp: a-wm, b-wm, a-wmr or b-wmr: weighted violations (Dror & Reichart 2016) with their beta; jj: errors, spans,
+    prefixes, whole or a function of the correct and the found (head, relation) of a sentence's words that gives lists
+    of positions (from 0); enforce: every update a violation.
     passes, average, seed, shuffle, patience, stop_change: as for every learner.   jobs: threads when parsing.
     """
 
@@ -72,6 +76,10 @@ class GraphParser(TreeParser):
         shuffle: bool = True,
         patience: int = 0,
         stop_change: float | None = None,
+        swvp: str | None = None,
+        beta: float = 1.0,
+        jj: str | Family = "errors",
+        enforce: bool = False,
         jobs: int = 1,
         verbose: bool = False,
     ):
@@ -80,6 +88,7 @@ class GraphParser(TreeParser):
         self.keep_heads, self.columns, self.pos, self.nonprojective = keep_heads, columns, pos, nonprojective
         self.cutoff, self.bits, self.prune = cutoff, bits, prune
         self.seed, self.shuffle, self.patience, self.stop_change = seed, shuffle, patience, stop_change
+        self.swvp, self.beta, self.jj, self.enforce = swvp, beta, jj, enforce
         self.jobs, self.verbose = jobs, verbose
 
     # -- training ------------------------------------------------------------------------------------------------
@@ -108,6 +117,11 @@ class GraphParser(TreeParser):
             value = getattr(self, name)
             if not (isinstance(value, int | float | np.number) and 0 <= value < math.inf):
                 raise StructronError(f"{name}: {value!r}; expected a number of at least 0")
+        if self._make_swvp() is not None and self.cost:
+            raise StructronError(f"swvp: {self.swvp} with cost {self.cost:g}; expected cost 0: its rivals have none")
+
+    def _make_swvp(self) -> Swvp | None:
+        return None if self.swvp is None else Swvp(self.swvp, self.beta, self.jj, self.enforce)
 
     def _make_learner(self, data: Projective) -> GraphLearner:
         """Settle columns, alphabets and relations."""
@@ -125,7 +139,7 @@ class GraphParser(TreeParser):
         trees = Trees(x, starts_of(data.sentences), heads, gold)
         relations = possible_relations(trees, self.input_.sizes()["t"], len(self.relations_))
         how = (self._setting(), int(self.bits), self.average, float(self.prune))
-        return GraphLearner(self.templates_, trees, relations, *how)
+        return GraphLearner(self.templates_, trees, relations, *how, self._make_swvp(), self.relations_)
 
     def _settle_templates(self) -> None:
         groups = [*FIRST_ORDER]
@@ -161,7 +175,7 @@ class GraphParser(TreeParser):
         kind = ("siblings", "grandparents")[bool(self.grandparents)] if self.order == 2 else "arcs"
         search = f"search {kind}{'' if self.projective else '-crossing'}"
         search += f"-keep-{self.keep_heads}" if self.keep_heads else ""
-        update = f"update perceptron{f'-cost-{self.cost:g}' if self.cost else ''}"
+        update = f"update {self._make_swvp() or 'perceptron'}{f'-cost-{self.cost:g}' if self.cost else ''}"
         parts = [f"structron {__version__}", self.task, update, search, f"average {self.average}"]
         parts += [f"passes {self.best_pass_}/{self.passes}", f"cutoff {self.cutoff}", f"seed {self.seed}"]
         parts += [f"features {self.model_.features}", f"relations {len(self.relations_)}"]

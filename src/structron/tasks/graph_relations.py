@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structron.kernels import compiled, inlined
-from structron.tasks.graph_features import bin_of, rows_of_three, rows_of_two, side_of
+from structron.tasks.graph_features import ZERO, bin_of, rows_of_three, rows_of_two, side_of
 from structron.tasks.graph_scores import NOTHING, tag_code
 from structron.tasks.graph_templates import (
     RELATION,
@@ -66,7 +66,7 @@ def relations_of_words(look, n, relations):
         for to_right in range(2):
             for i in range(n + 1):
                 group = RELATION_UNDER if role == 0 else RELATION_OF
-                for t in range(rows_of_two(look, 0, group, i, i, side_code(0, to_right))):
+                for t in range(rows_of_two(look, ZERO, group, i, i, side_code(0, to_right))):
                     for k in range(relations.size):
                         sums[role, to_right, i, k] += look.w[look.rows[t] + k]
     return sums
@@ -83,7 +83,7 @@ def rows_of_pair(look, at, h, m):
 def rows_of_relation(look, heads, n, m):
     """All rows of the relation of word m in a tree, or under any heads; how many."""
     h = heads[m]
-    at = rows_of_two(look, 0, RELATION_OF, m, m, side_code(h, m))
+    at = rows_of_two(look, ZERO, RELATION_OF, m, m, side_code(h, m))
     at = rows_of_two(look, at, RELATION_UNDER, h, h, side_code(h, m))
     at = rows_of_pair(look, at, h, m)
     for i in range(1, n + 1):
@@ -122,7 +122,7 @@ def score_relations(look, arcs, n, relations, gold_heads, gold, cost, scores):
         for k in range(lo, hi):
             r = relations.possible[k]
             own[k - lo] = sums[0, side_of(h, m), h, r] + sums[1, side_of(h, m), m, r]
-        add_rows(look, rows_of_pair(look, 0, h, m), relations, lo, hi, own)
+        add_rows(look, rows_of_pair(look, ZERO, h, m), relations, lo, hi, own)
         right = learning and gold_heads[m] == h
         _, most = best_of(relations, lo, hi, own, right, gold[m] if right else -1, cost if learning else 0.0)
         scores[b] += most

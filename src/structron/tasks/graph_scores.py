@@ -11,6 +11,7 @@ from structron.search.parts import Parts, rank, side
 from structron.tasks.graph_features import (
     CELLS,
     PLAIN,
+    ZERO,
     bin_of,
     order_of,
     row_of,
@@ -48,7 +49,7 @@ def sums_of_words(look, n, head_group, word_group):
     sums = np.zeros((2, n + 1, CELLS), np.float32)
     for role in range(2):
         for i in range(n + 1):
-            for t in range(rows_of_two(look, 0, head_group if role == 0 else word_group, i, i, NOTHING)):
+            for t in range(rows_of_two(look, ZERO, head_group if role == 0 else word_group, i, i, NOTHING)):
                 for c in range(CELLS):
                     sums[role, i, c] += look.w[look.rows[t] + c]
     return sums
@@ -71,7 +72,7 @@ def rank_arcs(look, n, scores):
             if h == m:
                 scores[h, m] = -np.inf
                 continue
-            count = rows_of_two(look, 0, RANK, h, m, NOTHING)
+            count = rows_of_two(look, ZERO, RANK, h, m, NOTHING)
             both = sum_both(look, count, bin_of(h, m), PLAIN + side_of(h, m))
             scores[h, m] = of_words(sums, h, m) + both
 
@@ -115,7 +116,7 @@ def score_arcs(look, arcs, n, tags, scores):
                 known = gather_tags(look, low, high, kinds, known, marks, 2 * h + to_right + 1)
                 reached = m
                 near, plain = bin_of(h, m), PLAIN + to_right
-                at = rows_between(look, rows_of_two(look, 0, ARC, h, m, NOTHING), h, m, kinds, known)
+                at = rows_between(look, rows_of_two(look, ZERO, ARC, h, m, NOTHING), h, m, kinds, known)
                 scores[b] = of_words(sums, h, m) + sum_both(look, at, near, plain)
                 b += step
 
@@ -138,7 +139,9 @@ def score_siblings(look, arcs, n, scores):
         for k in range(1 + rank(arcs, b)):
             s = arcs.word[start + step * (k - 1)] if k > 0 else n + 1
             near, plain = sibling_cells(h, s, m, n + 1)
-            scores[arcs.sibling[b] + k] = sum_both(look, rows_of_three(look, 0, SIBLING, h, s, m, NOTHING), near, plain)
+            scores[arcs.sibling[b] + k] = sum_both(
+                look, rows_of_three(look, ZERO, SIBLING, h, s, m, NOTHING), near, plain
+            )
 
 
 @compiled
@@ -152,24 +155,26 @@ def score_grand(look, arcs, n, grand, triple):
             m = arcs.word[b]
             cell = order_of(g, h, m)
             grand[arcs.grand[a] + b - arcs.first[h]] = sum_cells(
-                look, rows_of_three(look, 0, GRAND, g, h, m, NOTHING), cell
+                look, rows_of_three(look, ZERO, GRAND, g, h, m, NOTHING), cell
             )
             if triple.shape[0] > 0:
                 start, step, _ = side(arcs, h, m > h)
                 for k in range(1 + rank(arcs, b)):
                     s = arcs.word[start + step * (k - 1)] if k > 0 else n + 1
-                    triple[third] = sum_cells(look, rows_of_four(look, 0, TRIPLE, g, h, s, m), cell)
+                    triple[third] = sum_cells(look, rows_of_four(look, ZERO, TRIPLE, g, h, s, m), cell)
                     third += 1
 
 
 @compiled
-def score_parts(look, arcs, n, arc_scores, grandparents):
-    """The scores of all parts, given those of arcs; without grandparents those of siblings alone."""
-    sibling = np.zeros(arcs.sibling[-1], np.float32)
-    grand = np.zeros(arcs.grand[-1] if grandparents else 0, np.float32)
-    triples = grandparents and look.templates.size[TRIPLE] > 0
-    triple = np.zeros(arcs.triple[-1] if triples else 0, np.float32)
-    score_siblings(look, arcs, n, sibling)
-    if grandparents:
+def score_parts(look, arcs, n, arc_scores, setting):
+    """The scores of all parts, given those of arcs: at order 1 there are no others."""
+    wanted = setting.order == 2
+    above = wanted and setting.grandparents
+    sibling = np.zeros(arcs.sibling[-1] if wanted else 0, np.float32)
+    grand = np.zeros(arcs.grand[-1] if above else 0, np.float32)
+    triple = np.zeros(arcs.triple[-1] if above and look.templates.size[TRIPLE] > 0 else 0, np.float32)
+    if wanted:
+        score_siblings(look, arcs, n, sibling)
+    if above:
         score_grand(look, arcs, n, grand, triple)
     return Parts(arc_scores, sibling, grand, triple)

@@ -1,17 +1,17 @@
 """From a sentence to its best tree: prune, score, search, in compiled code.
 
-x ──rank_arcs──▶ heads worth a look ──score──▶ parts ──eisner, eisner2, arborescence or climb──▶ heads, relations
+x ──rank_arcs──▶ heads worth a look ──score──▶ parts ──a search of tree_search.py──▶ heads ──▶ relations
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels import compiled
-from structron.search.arborescence import arborescence, make_contraction
+from structron.kernels import Pointed, compiled
 from structron.search.eisner import eisner, make_chart
-from structron.search.eisner2 import grandparents, siblings
-from structron.search.parts import climb, index_arcs
+from structron.search.parts import index_arcs
+from structron.search.tree_search import SIGNATURE
+from structron.tasks.graph_features import look_at
 from structron.tasks.graph_relations import choose_relations, score_relations
 from structron.tasks.graph_scores import rank_arcs, score_arcs, score_parts
 
@@ -74,33 +74,55 @@ def prune(look, n, setting, gold_heads, heads):
 
 
 @compiled
-def search(look, arcs, n, setting, scores, heads):
-    """Write the best tree, given the scores of arcs; its score."""
-    if setting.order == 2:
-        parts = score_parts(look, arcs, n, scores, setting.grandparents)
-        if setting.grandparents:
-            score = grandparents(arcs, parts, n, setting.single_root, heads)
-        else:
-            score = siblings(arcs, parts, n, setting.single_root, make_chart(n), heads)
-        return score if setting.projective else climb(arcs, parts, n, setting.single_root, heads)
-    dense = np.full((n + 1, n + 1), -np.inf, np.float32)
-    for b in range(scores.shape[0]):
-        dense[arcs.head[b], arcs.word[b]] = scores[b]
-    if setting.projective:
-        return eisner(dense, n, setting.single_root, make_chart(n), heads)
-    return arborescence(dense, n, setting.single_root, make_contraction(n), heads)
-
-
-@compiled
-def parse(look, n, setting, relations, gold_heads, gold, heads, found, ranked):
+def parse(search, look, n, setting, relations, gold_heads, gold, heads, found, ranked):
     """Write the best heads and relations of n words (places 1 … n); the score.
 
-    gold_heads, gold: empty, or while learning the gold tree, whose rivals get a cost. ranked: see `prune`.
+    search: see tree_search.py. gold_heads, gold: empty, or while learning the gold tree, whose rivals get a cost.
+    ranked: see `prune`.
     """
     arcs = index_arcs(prune(look, n, setting, gold_heads, ranked), n)
     scores = np.empty(arcs.head.shape[0] - 1, np.float32)
     score_arcs(look, arcs, n, relations.tags, scores)
     score_relations(look, arcs, n, relations, gold_heads, gold, setting.cost, scores)
-    score = search(look, arcs, n, setting, scores, heads)
+    parts = score_parts(look, arcs, n, scores, setting)
+    score = search(arcs, parts, n, setting.single_root, heads)
     choose_relations(look, n, relations, gold_heads, gold, setting.cost, heads, found)
     return score
+
+
+def parse_some(
+    search,
+    templates,
+    x,
+    starts,
+    sequence,
+    lo,
+    hi,
+    w,
+    shift,
+    setting,
+    relations,
+    gold_heads,
+    gold,
+    heads,
+    found,
+    ranked,
+):
+    """Write the heads and relations of the sentences sequence[lo:hi], and the heads of the fast model.
+
+    gold_heads, gold, and those that are written: of all words; the first two may be empty.
+    """
+    for k in range(lo, hi):
+        start, n = starts[sequence[k]], starts[sequence[k] + 1] - starts[sequence[k]]
+        look = look_at(templates, x, start, n, w, shift)
+        own = np.zeros((3, n + 1), np.int64)
+        known = n + 1 if gold_heads.shape[0] > 0 else 0
+        right = np.zeros((2, known), np.int64)
+        for i in range(1, known):
+            right[0, i], right[1, i] = gold_heads[start + i - 1], gold[start + i - 1]
+        parse(search, look, n, setting, relations, right[0], right[1], own[0], own[1], own[2])
+        for i in range(n):
+            heads[start + i], found[start + i], ranked[start + i] = own[0, i + 1], own[1, i + 1], own[2, i + 1]
+
+
+PARSE = Pointed(parse_some, SIGNATURE)

@@ -23,7 +23,9 @@ def save(parser: GraphParser, model: GraphModel, path: Path) -> None:
 
 def templates_digest(parser: GraphParser) -> str:
     """Tells whether weights belong to these templates."""
-    return hashlib.sha256(repr(sorted(parser.texts_.items())).encode()).hexdigest()[:16]
+    return hashlib.sha256(
+        repr(sorted((int(group), texts) for group, texts in parser.texts_.items())).encode()
+    ).hexdigest()[:16]
 
 
 def graph_parser_of(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> GraphParser:

@@ -9,14 +9,21 @@ After McDonald, Crammer & Pereira (2005), Table 1; McDonald & Pereira (2006); Ko
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from structron.kernels import hash_list
 
-HEAD, WORD, ARC, BETWEEN, RELATION_OF, RELATION_UNDER, RELATION, RELATION_FAR = range(8)
-RELATION_CHILD, RELATION_BESIDE, RELATION_ABOVE, SIBLING, GRAND, TRIPLE, RANK_HEAD, RANK_WORD, RANK = range(8, 17)
+
+def _numbers(first: int, last: int) -> list[Any]:
+    """As NumPy's integers: kernels are compiled once more for every literal that they are called with."""
+    return [np.int64(k) for k in range(first, last)]
+
+
+HEAD, WORD, ARC, BETWEEN, RELATION_OF, RELATION_UNDER, RELATION, RELATION_FAR = _numbers(0, 8)
+RELATION_CHILD, RELATION_BESIDE, RELATION_ABOVE, SIBLING, GRAND, TRIPLE = _numbers(8, 14)
+RANK_HEAD, RANK_WORD, RANK = _numbers(14, 17)
 """Groups. BETWEEN: once for each kind of tag between head and word. RELATION_OF, _UNDER, RELATION: which relation, by
 the word, by the head, by both; _FAR: and by their distance; _CHILD, _BESIDE, _ABOVE: by a child of the word, another
 child of its head, the head's head, once the tree is there. RANK…: the fast model that prunes."""
@@ -78,7 +85,7 @@ ROLES = {
     TRIPLE: "ghsm",
 }
 """The words of a part; of all other groups: head and word. c: a child of the word."""
-FIRST_ORDER, SECOND_ORDER = range(SIBLING), (SIBLING, GRAND, TRIPLE)
+FIRST_ORDER, SECOND_ORDER = tuple(range(int(SIBLING))), (SIBLING, GRAND, TRIPLE)
 RANKING = (RANK_HEAD, RANK_WORD, RANK)
 MOST_ATOMS = 6
 
