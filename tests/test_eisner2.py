@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brute_trees import trees
-from structron.search.eisner import best_projective, make_chart
+from structron.search.eisner import best_projective
 from structron.search.eisner2 import grandparents, siblings
 from structron.search.parts import climb, index_arcs, make_parts, tree_score
+from structron.search.tree_search import compiled_search
 from structron.trees import check_tree
 
 
@@ -109,7 +110,7 @@ def test_without_second_order_parts_it_is_eisner():
         expected = best_projective(scores, True)[0].tolist()
         grandparents(arcs, parts, n, True, heads)
         assert heads[1:].tolist() == expected
-        siblings(arcs, parts, n, True, make_chart(n), heads)
+        siblings(arcs, parts, n, True, heads)
         assert heads[1:].tolist() == expected
 
 
@@ -119,7 +120,7 @@ def test_no_tree_at_all():
     arcs, heads = index_arcs(allowed, 3), np.zeros(4, np.int64)
     parts = Scores(1, 3, False, True, True).parts(arcs)
     assert grandparents(arcs, parts, 3, False, heads) == -np.inf
-    assert siblings(arcs, parts, 3, False, make_chart(3), heads) == -np.inf
+    assert siblings(arcs, parts, 3, False, heads) == -np.inf
 
 
 @given(st.integers(0, 2**32), st.integers(1, 5), st.booleans(), st.booleans(), st.booleans())
@@ -145,3 +146,32 @@ def test_climbing(seed, n, single_root, grand, triple):
             if changed in candidates.tolist():
                 assert scores.of(changed) <= found + 1e-4
     assert not single_root or check_tree(end) is None
+
+
+@given(st.integers(0, 2**32), st.integers(1, 5), st.booleans(), st.booleans())
+def test_climbing_from_the_better_of_two(seed, n, single_root, grand):
+    """Not below the best projective tree, nor below the arborescence, and a tree; exact where arcs are all."""
+    scores, allowed = Scores(seed, n, False, grand, grand), some_arcs(seed, n, 0.8)
+    arcs = index_arcs(allowed, n)
+    parts, heads, start = scores.parts(arcs), np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    search = compiled_search(2, grand, False)
+    found = search(arcs, parts, n, single_root, heads)
+    assert found == pytest.approx(scores.of(heads[1:].tolist()), abs=1e-4)
+    assert heads[1:].tolist() in trees(n, False, single_root).tolist()
+    assert found >= compiled_search(2, grand, True)(arcs, parts, n, single_root, start) - 1e-4
+    compiled_search(1, grand, False)(arcs, parts, n, single_root, start)
+    assert found >= scores.of(start[1:].tolist()) - 1e-4
+
+
+@given(st.integers(0, 2**32), st.integers(1, 5), st.booleans(), st.booleans())
+def test_first_order_searches_over_allowed_arcs(seed, n, single_root, projective):
+    allowed = some_arcs(seed, n, 0.7)
+    arcs, heads = index_arcs(allowed, n), np.zeros(n + 1, np.int64)
+    weights = np.random.default_rng(seed).normal(size=(n + 1, n + 1)).astype(np.float32)
+    parts = make_parts(arcs, lambda h, m: weights[h, m])
+    found = compiled_search(1, False, projective)(arcs, parts, n, single_root, heads)
+    candidates = trees(n, projective, single_root)
+    candidates = candidates[allowed[candidates, np.arange(1, n + 1)].all(axis=1)]
+    best = max(sum(weights[h, m] for m, h in enumerate(tree, 1)) for tree in candidates.tolist())
+    assert found == pytest.approx(best, abs=1e-4)
+    assert heads[1:].tolist() in candidates.tolist()

@@ -159,7 +159,27 @@ def weighted() -> str:
     return digest(*found)
 
 
+def graphs() -> str:
+    """Trees by every search, with and without relations, margins and weighted violations."""
+    rows, found = (
+        [list(zip(s.words, s.pos, map(str, s.heads), s.relations, strict=True)) for s in toy_english(5, 3)],
+        [],
+    )
+    for options in (
+        {},
+        {"order": 1, "keep_heads": 0, "cost": 1.0},
+        {"order": 1, "projective": False, "swvp": "b-wm"},
+        {"projective": False, "labelled": False, "swvp": "a-wmr", "jj": "spans"},
+        {"grandparents": False, "single_root": False, "average": "none"},
+        {"grandparents": False, "projective": False, "keep_heads": 2},
+    ):
+        parser = structron.GraphParser(passes=2, bits=14, **options).fit(rows)
+        found += [np.round(parser.model_.w, 3), np.array([head for tree in parser.predict(rows) for head, _ in tree])]
+    return digest(*found)
+
+
 PARTS = {
+    "graphs": graphs,
     "weighted": weighted,
     "candidates": candidates,
     "documents": documents,

@@ -53,6 +53,8 @@ def climb_from_better(arcs, parts, n, single_root, score, heads):
         room = np.zeros((2, n + 1), np.int64)
         if tree_score(arcs, parts, other, n, room[0], room[1]) > score:
             heads[:] = other
+    elif score == -np.inf:
+        return score
     return climb(arcs, parts, n, single_root, heads)
 
 
