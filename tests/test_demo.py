@@ -1,12 +1,15 @@
 """The demonstration runs, covers every task, and prints commands that work."""
 
 import shlex
+import subprocess
+import sys
 
 import pytest
 
 from structron import demo, precompile
 from structron.cli import main
 from structron.search import engine
+from structron.tasks.graph_model import GraphModel
 from structron.tasks.storage import TASKS
 
 
@@ -67,7 +70,23 @@ def test_mistakes_are_marked():
     assert demo.show_tags(words, ["D", "N", "V"], ["D", "N", "N"]).plain == "the/D dog/N barks/N(not V) "
 
 
-def test_the_engine_can_be_compiled_beforehand():
+def test_kernels_can_be_compiled_beforehand(capsys):
     """What the demonstration has another process do while it shows the first tasks."""
     precompile.run()
+    assert capsys.readouterr().out.split() == list(precompile.PARTS)
     assert not engine.is_cold()
+    assert not GraphModel.is_cold()
+    assert set(demo.NEEDS.values()) == set(precompile.PARTS)
+
+
+def test_waiting_for_another_process():
+    """Parts come one after the other; a process that fails keeps nobody waiting."""
+    for code, left in (("print('beam'); print('graph')", ["graph"]), ("raise SystemExit(1)", [])):
+        meanwhile = demo.Meanwhile.__new__(demo.Meanwhile)
+        meanwhile.waiting = ["beam", "graph"]
+        meanwhile.process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        meanwhile.wait_for("beam")
+        assert meanwhile.waiting == left
+        meanwhile.wait_for("graph")
+        assert meanwhile.waiting == []
+        meanwhile.process.communicate()

@@ -26,8 +26,8 @@ SCORES = (
     *("f1", "precision", "recall", "accuracy", "chunk_accuracy", "joint_accuracy"),
     *("known_accuracy", "unknown_accuracy", "las", "uas"),
 )
-VITERBI = ("tagger", "chunker", "entities", "graph-parser")
-"""Tasks that do without the beam engine."""
+NEEDS = {"segments": "beam", "joint": "beam", "parser": "beam", "graph-parser": "graph"}
+"""What another process compiles for a task meanwhile (see precompile.py)."""
 
 Labels = Sequence[str]
 Arcs = Sequence[tuple[int, str | None]]
@@ -116,11 +116,12 @@ def write_entities(path: Path, sentences: Sequence[ToySentence]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """The files that a task is shown on, and how its analyses look."""
+    """The files that a task is shown on, how its analyses look, and passes where fewer than usual will do."""
 
     ending: str
     write: Callable[[Path, Sequence[ToySentence]], None]
     show: Callable[[Labels, Any, Any], Text]
+    passes: int | None = None
 
 
 DEMOS = {
@@ -129,8 +130,8 @@ DEMOS = {
     "segments": Demo("conll", write_conll, show_chunks),
     "joint": Demo("conll", write_conll, show_both),
     "entities": Demo("conll", write_entities, show_chunks),
-    "parser": Demo("conllu", write_conllu, show_tree),
-    "graph-parser": Demo("conllu", write_conllu, show_tree),
+    "parser": Demo("conllu", write_conllu, show_tree, 4),
+    "graph-parser": Demo("conllu", write_conllu, show_tree, 3),
 }
 
 
@@ -146,11 +147,11 @@ def run(task: str | None = None, out: Path | None = None) -> int:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StructronError(f"{folder}: cannot be made ({error.strerror}); expected a folder") from None
-        names = [task] if task else sorted(filter(DEMOS.__contains__, TASKS), key=lambda name: name not in VITERBI)
-        waiting = _compile_meanwhile() if len(names) > 1 else None
+        names = [task] if task else sorted(TASKS, key=lambda name: ("", "beam", "graph").index(NEEDS.get(name, "")))
+        meanwhile = Meanwhile() if len(names) > 1 else None
         for name in names:
-            if name not in VITERBI and waiting is not None:
-                waiting.wait()
+            if name in NEEDS and meanwhile is not None:
+                meanwhile.wait_for(NEEDS[name])
             status = _show(name, DEMOS[name], corpus, folder, console)
             if status:
                 return status
@@ -159,14 +160,25 @@ def run(task: str | None = None, out: Path | None = None) -> int:
     return 0
 
 
-def _compile_meanwhile() -> subprocess.Popen | None:
-    """Have another process compile the beam engine, if that is to do, while the first tasks are shown."""
-    from structron.search.engine import is_cold
+class Meanwhile:
+    """Another process that compiles, if that is to do, while the first tasks are shown."""
 
-    if not is_cold():
-        return None
-    command = [sys.executable, "-m", "structron.precompile"]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    def __init__(self) -> None:
+        from structron.search import engine
+        from structron.tasks.graph_model import GraphModel
+
+        cold = {"beam": engine.is_cold(), "graph": GraphModel.is_cold()}
+        self.waiting = [part for part, is_cold in cold.items() if is_cold]
+        self.process: subprocess.Popen | None = None
+        if self.waiting:
+            command = [sys.executable, "-m", "structron.precompile", *self.waiting]
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+    def wait_for(self, part: str) -> None:
+        """Return when a part is done; or the process has failed, and whoever needs the part will compile it."""
+        while part in self.waiting and self.process is not None and self.process.stdout is not None:
+            done = self.process.stdout.readline().strip()
+            self.waiting = [name for name in self.waiting if name != done] if done else []
 
 
 def _show(task: str, demo: Demo, corpus: Sequence[ToySentence], folder: Path, console: Console) -> int:
@@ -175,7 +187,7 @@ def _show(task: str, demo: Demo, corpus: Sequence[ToySentence], folder: Path, co
         demo.write(files[split], corpus[lo:hi])
     model = folder / f"{task}.structron"
     console.print(f"[bold]{task}[/bold]: {len(corpus)} sentences of toy English in {files['train'].name} and others")
-    status = train.run(task, files["train"], model, dev=files["dev"])
+    status = train.run(task, files["train"], model, dev=files["dev"], passes=demo.passes)
     if status:
         return status
     labeler = load(model)
@@ -197,8 +209,9 @@ def _show(task: str, demo: Demo, corpus: Sequence[ToySentence], folder: Path, co
     for k in _worth_showing(gold, guess):
         console.print("  ", demo.show(words[k], gold[k], guess[k]))
     console.print("the same by hand:", style="dim")
+    fewer = f" --passes {demo.passes}" if demo.passes else ""
     for command in (
-        f"train {task} --train {files['train'].name} --dev {files['dev'].name} --model {model.name}",
+        f"train {task} --train {files['train'].name} --dev {files['dev'].name} --model {model.name}{fewer}",
         f"evaluate {model.name} {files['test'].name}",
         f"predict {model.name} {files['test'].name} --output labelled.{demo.ending}",
         f"inspect {model.name} --top 3",

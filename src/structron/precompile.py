@@ -1,16 +1,27 @@
-"""Compile the beam engine into the cache, beside other work or after an install: `python -m structron.precompile`."""
+"""Compile kernels into the cache, beside other work or after an install: `python -m structron.precompile [PART …]`.
+
+The name of each part is printed when it is done.
+"""
+
+import sys
+from collections.abc import Iterable
 
 from structron.data.toy_english import toy_english
+from structron.tasks.graph_parser import GraphParser
 from structron.tasks.parser import Parser
 
 SENTENCES = 20
+PARTS = {"beam": Parser, "graph": GraphParser}
+"""Parsers that need every kernel of a part once: those of the beam engine, and of graph-based parsing."""
 
 
-def run() -> None:
-    """Train and use a tiny parser: that needs every kernel of the engine once."""
+def run(parts: Iterable[str] = tuple(PARTS)) -> None:
+    """Train and use a tiny parser for each part."""
     rows = [list(zip(s.words, s.pos, map(str, s.heads), s.relations, strict=True)) for s in toy_english(SENTENCES)]
-    Parser(passes=1, columns=["word", "pos", "head", "deprel"]).fit(rows).predict(rows[:1])
+    for part in parts:
+        PARTS[part](passes=1, columns=["word", "pos", "head", "deprel"]).fit(rows).predict(rows[:1])
+        print(part, flush=True)
 
 
 if __name__ == "__main__":
-    run()
+    run(sys.argv[1:] or PARTS)
