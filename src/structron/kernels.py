@@ -42,6 +42,16 @@ def _fingerprint() -> tuple:
 SOURCES = _fingerprint()
 
 
+def _without_literals(get_call_template: Callable) -> Callable:
+    """Have a kernel compiled for int64 where another one calls it with 0: Numba would compile it for the literal too."""
+
+    def without(args: Any, kws: Any) -> Any:
+        plain = {name: types.unliteral(kind) for name, kind in kws.items()}
+        return get_call_template(tuple(map(types.unliteral, args)), plain)
+
+    return without
+
+
 def compiled(function: Callable, forceinline: bool = False, signature: Any = None) -> Any:
     """`numba.njit` with a disk cache that is fresh only while *no* kernel file has changed.
 
@@ -49,6 +59,8 @@ def compiled(function: Callable, forceinline: bool = False, signature: Any = Non
     would keep an old helper inlined after an upgrade or an edit.
     """
     kernel = njit(cache=True, nogil=True, forceinline=forceinline)(function)
+    if not DISABLE_JIT:
+        kernel.get_call_template = _without_literals(kernel.get_call_template)
     cache_file: Any = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
     if hasattr(cache_file, "_source_stamp"):
         cache_file._source_stamp = (SOURCES, _stamp(Path(function.__code__.co_filename)))
