@@ -46,7 +46,7 @@ class Scale:
 FEW = (0.5, 1.0, 2.0, 4.0)
 """A training of a parser takes up to a minute: fewer β than in the paper."""
 FULL = Scale(DATASETS, BETAS, 10, SPLIT, ParsingScale(25_000, 12_000, None, {1: FEW, 2: FEW}, 6))
-QUICK = Scale(2, (0.5, 2.0, 5.0), 4, SPLIT, ParsingScale(4_000, 3_000, 3_000, {1: (1.0, 3.0), 2: (1.0, 3.0)}, 3))
+QUICK = Scale(2, (0.5, 2.0, 5.0), 4, SPLIT, ParsingScale(3_000, 2_000, 2_000, {1: (1.0, 3.0), 2: (1.0, 3.0)}, 3))
 
 
 class Results:

@@ -4,9 +4,9 @@ The paper trains TurboParser, whose search is not projective, with CSP and with 
 unlabelled, with projective search, which is exact at both orders; on treebanks with many crossing arcs there is a
 non-projective CSP too. Every training is scored twice, with its last weights and with the mean of all.
 
-The paper does not impose its condition 2, that an update must not be made where the weights are right already, since
-its models converge without. At second order a word's features depend on the heads of others, single differences do
-not add up to the whole one, and B-WM breaks the condition often: there is a B-WM with the condition enforced, too.
+The paper does not impose its condition 2, that what an update adds up is a violation, since its models converge without.
+At second order a word's features depend on the heads of others, single differences do not add up to the whole one, and
+B-WM breaks the condition often: there is a B-WM with the condition enforced, too.
 
 Where a treebank has no dev data, sentences drawn from its training data are, as in the paper: B-WM and the control
 learn from the others, CSP from all.
