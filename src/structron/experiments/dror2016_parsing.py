@@ -4,7 +4,7 @@ The paper trains TurboParser, whose search is not projective, with CSP and with 
 unlabelled, with projective search, which is exact at both orders; on treebanks with many crossing arcs there is a
 non-projective CSP too. Every training is scored twice, with its last weights and with the mean of all.
 
-The paper does not impose its condition 2, that what an update adds up is a violation, since its models converge without.
+The paper does not impose its condition 2, that what an update adds up is a violation: its models converge without it.
 At second order a word's features depend on the heads of others, single differences do not add up to the whole one, and
 B-WM breaks the condition often: there is a B-WM with the condition enforced, too.
 
