@@ -10,17 +10,15 @@ import structron
 from structron.commands import experiment
 from structron.data.hmm import SETUPS, dataset
 from structron.experiments import dror2016
+from structron.experiments.dror2016_choice import AVERAGED, CONTROL, CSP, Scores, spelled
+from structron.experiments.dror2016_parsing import CORPORA, ParsingScale
 from structron.experiments.dror2016_stats import sign_flip_test
 from structron.experiments.dror2016_synthetic import (
-    AVERAGED,
     COLUMNS,
-    CONTROL,
-    CSP,
     POSTERIOR,
     TEMPLATES,
     Bench,
     Outcome,
-    Scores,
     ceiling,
     rows_of,
     try_all,
@@ -31,7 +29,6 @@ from structron.experiments.dror2016_tables import (
     best_variant,
     comparison,
     paper_gain,
-    spelled,
     summaries,
     table_of,
 )
@@ -42,6 +39,7 @@ from structron.update.swvp import VARIANTS, Swvp
 
 NAMES = list(SETUPS)
 ITEMS = {"train": 80, "dev": 30, "test": 30}
+TINY = dror2016.Scale(2, (1.0, 2.0), 1, ITEMS, ParsingScale(100, 50, 50, {1: (1.0,), 2: (1.0,)}, 1))
 
 
 def definition(x: list[int], y: list[int]) -> Counter:
@@ -108,7 +106,7 @@ def test_everything_is_tried_on_a_data_set():
     assert outcome.variants.keys() == {CONTROL, *VARIANTS, *(f"{name} averaged" for name in VARIANTS)}
     assert all(set(found) == {0.5, 3.0} for name, found in outcome.variants.items() if name != CONTROL)
     assert outcome.variants[CONTROL][1] == outcome.plain[CSP]
-    assert outcome.ceiling == ceiling(dataset(NAMES[1], 0), ITEMS)
+    assert outcome.plain[POSTERIOR] == ceiling(dataset(NAMES[1], 0), ITEMS)
     assert outcome == try_all(NAMES[1], 0, 2, (0.5, 3.0), ITEMS)
     assert json.loads(json.dumps(outcome.as_dict()))["b-wm"].keys() == {"0.5", "3"}
 
@@ -120,9 +118,10 @@ def made(variant: dict[float, tuple[float, float]], csp: tuple[float, float] = (
     """All variants alike, all averages too."""
     scores = {beta: Scores(*pair) for beta, pair in variant.items()}
     names = [*VARIANTS, *(f"{name} averaged" for name in VARIANTS)]
-    plain = {CSP: Scores(*csp), AVERAGED: Scores(*csp)}
+    plain = {POSTERIOR: Scores(90, 91), CSP: Scores(*csp), AVERAGED: Scores(*csp)}
     control = {1: Scores(*csp), 2: Scores(csp[0] + 1, csp[1] + 2)}
-    return Outcome(NAMES[0], number, Scores(90, 91), plain, {CONTROL: control, **dict.fromkeys(names, scores)})
+    variants = {CONTROL: control, **dict.fromkeys(names, scores)}
+    return Outcome(NAMES[0], number, plain=plain, variants=variants)
 
 
 def test_beta_is_chosen_on_dev_data():
@@ -208,18 +207,38 @@ def test_many_differences_are_drawn():
 
 
 def test_the_whole_experiment_without_corpora(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(dror2016, "QUICK", dror2016.Scale(2, (1.0, 2.0), 1, ITEMS))
+    monkeypatch.setattr(dror2016, "QUICK", TINY)
     monkeypatch.delenv("STRUCTRON_DATA", raising=False)
     assert "dror2016" in experiment.papers()
     experiment.run("dror2016", None, True, tmp_path / "out")
-    shown = capsys.readouterr().out
+    shown, said = capsys.readouterr()
     results = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert results["finished"]
+    assert "Table 1 alone: Table 2 needs treebanks; no folder of corpora is given" in said
+    assert results["parsing"] == {"left_out": [corpus.name for corpus in CORPORA]}
     assert list(results["synthetic"]["table1"]) == NAMES
     assert len(results["synthetic"]["outcomes"]) == 6
     assert len(results["targets"]) == 2
     for text in (*NAMES, "A-WMR averaged", CONTROL, "target synthetic: the variant"):
         assert text in shown
         assert text in (tmp_path / "out" / "tables.txt").read_text()
+
+
+def test_an_interrupt_keeps_the_data_sets_that_are_done(tmp_path, monkeypatch, capsys):
+    def interrupted(setup, number, *given):
+        if (setup, number) == (NAMES[1], 1):
+            raise KeyboardInterrupt
+        return made({1.0: (72, 74)}, number=number)
+
+    monkeypatch.setattr(dror2016, "QUICK", TINY)
+    monkeypatch.setattr(dror2016, "try_all", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        dror2016.run(None, True, tmp_path)
+    assert f"interrupted: what was done is in {tmp_path}" in capsys.readouterr().err
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert not results["finished"]
+    assert [outcome["number"] for outcome in results["synthetic"]["outcomes"]] == [0, 0, 0, 1]
+    assert results["synthetic"]["outcomes"][0][POSTERIOR] == [90, 91]
 
 
 def test_papers_about_corpora_still_ask_for_them(monkeypatch):

@@ -7,17 +7,17 @@ all tokens but the last: the same counts for every labelling. (y,y') is always t
 The paper trains until convergence, which data with noise do not have, and says that its models converged within ten
 iterations: here training is ten passes, and unaveraged weights are those after the last one.
 
-Such weights are a matter of luck: one more example changes what a model does. A variant is the best of ten models on
-dev data, CSP in the paper a single one. So there is a control: CSP, the best of as many orders of the training data.
+Such weights are a matter of luck: one more example changes what a model does (see dror2016_choice.py for the control).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from structron.data.hmm import SPLIT, Dataset, Pair, dataset, posterior_decode
+from structron.experiments.dror2016_choice import AVERAGED, CONTROL, CSP, MEAN, Scores, Trials
 from structron.features.extract import TemplateExtractor
 from structron.features.templates import parse_templates
 from structron.search.viterbi import decode
@@ -28,70 +28,20 @@ from structron.update.swvp import VARIANTS, Swvp
 
 COLUMNS = ("symbol", "inside", "state")
 TEMPLATES = ("symbol[0]", "symbol.digit[0]", "inside.digit[0]", "symbol[0]&y")
-CSP, AVERAGED, POSTERIOR = "CSP", "CSP averaged", "posterior"
-CONTROL = "CSP best order"
-MEAN = " averaged"
-"""What the mean of all weights of a method is called."""
+POSTERIOR = "posterior"
 BETAS = tuple(0.5 * k for k in range(1, 11))
 SEED = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """Accuracy of one model, in per cent."""
-
-    dev: float
-    test: float
-
-
-def base_of(method: str) -> str:
-    """The perceptron that a variant is compared with: last weights with last weights, means with means."""
-    return AVERAGED if method.endswith(MEAN) else CSP
-
-
 @dataclass(slots=True)
-class Outcome:
-    """All models of one data set: the plain perceptron's last and mean weights, every variant's at every β; and as if
-    it were another variant, the perceptron's last weights for other orders, under their seeds."""
+class Outcome(Trials):
+    """All models of one data set, the HMM that made it among them."""
 
     setup: str
     number: int
-    ceiling: Scores
-    plain: dict[str, Scores] = field(default_factory=dict)
-    variants: dict[str, dict[float, Scores]] = field(default_factory=dict)
-
-    def chosen(self, variant: str) -> float:
-        """The β that is best on dev data; among equals the smallest."""
-        found = self.variants[variant]
-        return max(found, key=lambda beta: (found[beta].dev, -beta))
-
-    def scores_of(self, method: str) -> Scores:
-        """Those of a method; of a variant, with the β chosen on dev data."""
-        if method in self.variants:
-            return self.variants[method][self.chosen(method)]
-        return (self.plain | {POSTERIOR: self.ceiling})[method]
-
-    def generalises(self, variant: str, slack: float) -> bool:
-        """Whether no β is better on test data than the chosen one, or by that much at most."""
-        top = max(scores.test for scores in self.variants[variant].values())
-        return self.scores_of(variant).test >= top - slack
-
-    def misleads(self, variant: str) -> bool:
-        """Whether the variant is better than the perceptron on dev data, but not on test data."""
-        found, base = self.scores_of(variant), self.scores_of(base_of(variant))
-        return found.dev > base.dev and found.test <= base.test
 
     def as_dict(self) -> dict[str, Any]:
-        def shown(scores: Scores) -> list[float]:
-            return [round(scores.dev, 3), round(scores.test, 3)]
-
-        return {
-            "setup": self.setup,
-            "number": self.number,
-            POSTERIOR: shown(self.ceiling),
-            **{name: shown(scores) for name, scores in self.plain.items()},
-            **{name: {f"{b:g}": shown(s) for b, s in found.items()} for name, found in self.variants.items()},
-        }
+        return {"setup": self.setup, "number": self.number} | Trials.as_dict(self)
 
 
 def rows_of(pair: Pair) -> list[list[tuple[str, str, str]]]:
@@ -156,9 +106,10 @@ def try_all(
 ) -> Outcome:
     """Train everything on one data set."""
     data = dataset(setup, number)
-    bench, outcome = Bench(data, items), Outcome(setup, number, ceiling(data, items))
+    bench, outcome = Bench(data, items), Outcome(setup, number)
     learner = bench.trained(None, passes)
-    outcome.plain = {CSP: bench.scores(learner), AVERAGED: bench.scores(learner, average=True)}
+    outcome.plain = {POSTERIOR: ceiling(data, items)}
+    outcome.plain |= {CSP: bench.scores(learner), AVERAGED: bench.scores(learner, average=True)}
     others: dict[float, Scores] = {
         SEED + k: bench.scores(bench.trained(None, passes, SEED + k)) for k in range(1, len(betas))
     }

@@ -7,8 +7,9 @@ import numpy as np
 
 from structron.data.hmm import DATASETS
 from structron.experiments.common import Table
+from structron.experiments.dror2016_choice import AVERAGED, CONTROL, CSP, MEAN, base_of, spelled
 from structron.experiments.dror2016_stats import sign_flip_test
-from structron.experiments.dror2016_synthetic import AVERAGED, CONTROL, CSP, MEAN, POSTERIOR, Outcome, base_of
+from structron.experiments.dror2016_synthetic import POSTERIOR, Outcome
 from structron.experiments.runs import Report
 
 ORDER = ("b-wm", "b-wmr", "a-wm", "a-wmr")
@@ -92,11 +93,6 @@ def table_of(setup: str, rows: Sequence[dict[str, Any]], count: int) -> Table:
         paper = (accuracy, std, None if wins is None else f"{wins}/{DATASETS}")
         table.rows.append((spelled(row["method"]), row["dev"], row["test"], row["std"], *compared(row, count), *paper))
     return table
-
-
-def spelled(method: str) -> str:
-    """A method as the paper writes it."""
-    return method.replace(method.removesuffix(MEAN), method.removesuffix(MEAN).upper()) if "wm" in method else method
 
 
 def compared(row: dict[str, Any], count: int) -> list[str | None]:

@@ -1,0 +1,287 @@
+"""Dror & Reichart (2016), dependency parsing: every training on the treebanks that stand in for those of CoNLL 2007.
+
+The paper trains TurboParser, whose search is not projective, with CSP and with B-WM. Here it is the graph-based parser,
+unlabelled, with projective search, which is exact at both orders; on treebanks with many crossing arcs there is a
+non-projective CSP too. Every training is scored twice, with its last weights and with the mean of all.
+
+The paper does not impose its condition 2, that what an update adds up is a violation: its models converge without it.
+At second order a word's features depend on the heads of others, single differences do not add up to the whole one, and
+B-WM breaks the condition often: there is a B-WM with the condition enforced, too.
+
+Where a treebank has no dev data, sentences drawn from its training data are, as in the paper: B-WM and the control
+learn from the others, CSP from all.
+"""
+
+import math
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structron.data.corpora import find
+from structron.errors import StructronError
+from structron.experiments.common import Rows
+from structron.experiments.dror2016_choice import CONTROL, CSP, MEAN, Scores, Trials
+from structron.experiments.runs import share
+from structron.io import read
+from structron.progress import Progress
+from structron.tasks.graph_parser import GraphParser
+from structron.tasks.parser_data import Arc
+
+B_WM, ENFORCED, CROSSING = "b-wm", "b-wm enforced", "CSP non-projective"
+SEED = 1
+BITS = 22
+"""2^22 weights: enough for what is learned here, and a thread of its own for every training needs little memory."""
+HELD_OUT, LEAST_LEFT = 1000, 2
+"""Sentences drawn for dev data where there are none (the paper's number), and how many times as many must be left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A treebank: the column with the tags, how it is written, whether sentences have one root, whether its crossing
+    arcs are worth a search that allows them."""
+
+    name: str
+    language: str
+    pos: str = "upos"
+    encoding: str = "utf-8"
+    single_root: bool = True
+    crossing: bool = False
+
+
+CORPORA = (
+    Corpus("ud-english-ewt", "English", pos="xpos"),
+    Corpus("wsj-sample-dep", "English", pos="pos"),
+    Corpus("ud-chinese-gsd", "Chinese"),
+    Corpus("ud-greek-gdt", "Greek", crossing=True),
+    Corpus("ud-italian-partut", "Italian"),
+    Corpus("ud-turkish-imst", "Turkish"),
+    Corpus("ud-basque-bdt", "Basque", crossing=True),
+    Corpus("conll2007-basque", "Basque", pos="xpos", encoding="iso-8859-1", single_root=False, crossing=True),
+    Corpus("ud-hungarian-szeged", "Hungarian", crossing=True),
+    Corpus("conll2007-spanish", "Spanish", pos="xpos"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsingScale:
+    """How much is done: tokens of each split (None: all), the β tried at each order, passes."""
+
+    train: int | None
+    dev: int | None
+    test: int | None
+    betas: dict[int, Sequence[float]]
+    passes: int
+
+    @property
+    def orders(self) -> list[int]:
+        return list(self.betas)
+
+
+# -- treebanks -----------------------------------------------------------------------------------------------------
+
+
+def has(data: Path, corpus: Corpus, split: str) -> bool:
+    try:
+        find(data, corpus.name, split)
+    except StructronError:
+        return False
+    return True
+
+
+def usable(data: Path | None) -> tuple[list[Corpus], list[str]]:
+    """The treebanks that are there, and the names of those that are not."""
+    there = [corpus for corpus in CORPORA if data and has(data, corpus, "train") and has(data, corpus, "test")]
+    return there, [corpus.name for corpus in CORPORA if corpus not in there]
+
+
+def front(sentences: Iterable[list[list[str]]], tokens: int | None) -> Rows:
+    """Whole sentences from the front, as long as they have no more tokens than that."""
+    found: Rows = []
+    count = 0
+    for sentence in sentences:
+        count += len(sentence)
+        if tokens is not None and count > tokens:
+            break
+        found.append(sentence)
+    return found
+
+
+def hold_out(sentences: Rows, seed: int = SEED) -> tuple[Rows, Rows]:
+    """Sentences drawn at random, and the others, both in their order."""
+    count = min(HELD_OUT, len(sentences) // (1 + LEAST_LEFT))
+    drawn = set(np.random.default_rng(seed).choice(len(sentences), count, replace=False).tolist())
+    held = [sentence for k, sentence in enumerate(sentences) if k in drawn]
+    return held, [sentence for k, sentence in enumerate(sentences) if k not in drawn]
+
+
+@dataclass(frozen=True, slots=True)
+class Bank:
+    """A treebank in memory. whole: what CSP learns from; rest: without what was drawn for dev data."""
+
+    corpus: Corpus
+    whole: Rows
+    rest: Rows
+    dev: Rows
+    test: Rows
+
+    @classmethod
+    def load(cls, data: Path, corpus: Corpus, scale: ParsingScale) -> "Bank":
+        def rows(split: str) -> Iterator[list[list[str]]]:
+            return (sentence.rows for sentence in read(find(data, corpus.name, split), encoding=corpus.encoding))
+
+        if has(data, corpus, "dev"):
+            whole = rest = front(rows("train"), scale.train)
+            dev: Iterable[list[list[str]]] = rows("dev")
+        else:
+            everything = list(rows("train"))
+            dev, others = hold_out(everything)
+            whole, rest = front(everything, scale.train), front(others, scale.train)
+        return cls(corpus, whole, rest, front(dev, scale.dev), front(rows("test"), scale.test))
+
+    @property
+    def own_dev(self) -> bool:
+        return self.whole is self.rest
+
+    def sizes(self) -> dict[str, Any]:
+        parts = {"train": self.whole, "train without dev": self.rest, "dev": self.dev, "test": self.test}
+        return {name: {"sentences": len(part), "tokens": sum(map(len, part))} for name, part in parts.items()}
+
+
+# -- trainings -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """A method at an order; value: its β, of CSP the seed."""
+
+    order: int
+    method: str
+    value: float
+
+    def options(self) -> dict[str, Any]:
+        """How it differs from other trainings on the same treebank."""
+        if self.method in (B_WM, ENFORCED):
+            weighted = {"swvp": B_WM, "beta": self.value, "enforce": self.method == ENFORCED}
+            return {"order": self.order, "seed": SEED, **weighted}
+        return {"order": self.order, "seed": int(self.value), "projective": self.method != CROSSING}
+
+
+def plan(bank: Bank, scale: ParsingScale) -> list[Training]:
+    """All trainings on a treebank, order by order. CSP is itself the control's first order if both learn from the same
+    sentences."""
+    found = []
+    for order, betas in scale.betas.items():
+        found.append(Training(order, CSP, SEED))
+        if bank.corpus.crossing:
+            found.append(Training(order, CROSSING, SEED))
+        found += [Training(order, CONTROL, SEED + k) for k in range(bank.own_dev, len(betas))]
+        found += [Training(order, method, beta) for method in (B_WM, ENFORCED) for beta in betas]
+    return found
+
+
+class BothWeights(GraphParser):
+    """A parser with the last weights of a training as its model, and their mean at hand.
+
+    One that searches for several roots takes sentences that have them, as the treebank does that needs such a search.
+    """
+
+    mean_: Any
+
+    def arcs(self, sentences: Sequence[Any], what: str = "data") -> list[list[Arc]]:
+        if self.single_root:
+            return super().arcs(sentences, what)
+        head = self.columns_.index(self.roles_.head)
+        return [[(int(row[head]), None) for row in sentence] for sentence in sentences]
+
+    def _learn(self, learner: Any, *given: Any) -> None:
+        super()._learn(learner, *given)
+        learner.average = "mean"
+        self.mean_ = learner.finish(learner.snapshot())
+
+
+class Stoppable(Progress):
+    """Ends a training on a thread that does not hear Ctrl-C."""
+
+    def __init__(self, stop: Event):
+        super().__init__()
+        self.stop = stop
+
+    def advance(self, done: int) -> None:
+        if self.stop.is_set():
+            raise KeyboardInterrupt
+
+
+class Trained(NamedTuple):
+    """UAS with the last weights, with their mean, and the updates that broke condition 2 in per cent."""
+
+    last: Scores
+    mean: Scores
+    broken: float = 0.0
+
+
+@dataclass(slots=True)
+class ParserTrials(Trials):
+    """All models of one treebank and order."""
+
+    broken: dict[float, float] = field(default_factory=dict)
+    """By β, the share of B-WM's updates that broke condition 2."""
+
+    def as_dict(self) -> dict[str, Any]:
+        return Trials.as_dict(self) | {"broken": {f"{b:g}": round(share, 2) for b, share in self.broken.items()}}
+
+    def enter(self, training: Training, found: Trained, own_dev: bool) -> None:
+        """Put a training's scores where they belong; own_dev: CSP learned from what the control learns from."""
+        method = training.method
+        if method in (CSP, CROSSING):
+            self.plain |= {method: found.last, method + MEAN: found.mean}
+        else:
+            self.variants.setdefault(method, {})[training.value] = found.last
+        if method in (B_WM, ENFORCED):
+            self.variants.setdefault(method + MEAN, {})[training.value] = found.mean
+        if method == B_WM:
+            self.broken[training.value] = found.broken
+        if method == CSP and own_dev:
+            self.variants.setdefault(CONTROL, {})[SEED] = found.last
+
+
+def train(bank: Bank, training: Training, passes: int, stop: Event) -> Trained:
+    """Train a parser and score it."""
+    shared: dict[str, Any] = {"labelled": False, "average": "none", "bits": BITS, "pos": bank.corpus.pos}
+    shared |= {"single_root": bank.corpus.single_root, "passes": passes}
+    parser = BothWeights(**shared, **training.options())
+    on_whole = training.method in (CSP, CROSSING)
+    parser.fit(bank.whole if on_whole else bank.rest, progress=Stoppable(stop))
+    if parser.stopped_ == "interrupted":
+        raise KeyboardInterrupt
+
+    def scores(model: Any) -> Scores:
+        parser.model_ = model
+        return Scores(parser.score(bank.dev) if bank.own_dev or not on_whole else math.nan, parser.score(bank.test))
+
+    last = scores(parser.model_)
+    mean = last if training.method == CONTROL else scores(parser.mean_)
+    return Trained(last, mean, share(parser.history_))
+
+
+def try_bank(bank: Bank, scale: ParsingScale) -> Iterator[tuple[int, ParserTrials]]:
+    """Train everything on a treebank, as many models at a time as there are cores; give every order when done."""
+    stop, jobs = Event(), plan(bank, scale)
+    found = {order: ParserTrials() for order in scale.orders}
+    left = {order: sum(job.order == order for job in jobs) for order in scale.orders}
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        try:
+            results = pool.map(lambda job: train(bank, job, scale.passes, stop), jobs)
+            for job, trained in zip(jobs, results, strict=True):
+                found[job.order].enter(job, trained, bank.own_dev)
+                left[job.order] -= 1
+                if not left[job.order]:
+                    yield job.order, found[job.order]
+        except BaseException:
+            stop.set()
+            raise
