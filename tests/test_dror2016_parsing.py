@@ -2,7 +2,6 @@
 
 import json
 import math
-from inspect import signature
 from pathlib import Path
 from threading import Event
 
@@ -60,7 +59,6 @@ EWT, BASQUE, OLD_BASQUE, SPANISH = (
 )
 SCALE = ParsingScale(400, 150, 200, {1: (1.0, 3.0), 2: (2.0,)}, 2)
 TABLE1 = (1, (1.0, 2.0), 1, {"train": 80, "dev": 30, "test": 30})
-weighted = pytest.mark.skipif("swvp" not in signature(GraphParser).parameters, reason="a graph parser without swvp")
 
 # -- choices -------------------------------------------------------------------------------------------------------
 
@@ -217,7 +215,6 @@ def test_several_roots_in_another_encoding(tmp_path):
     assert (found.last.test, found.mean.test) == (100, 100)
 
 
-@weighted
 def test_another_beta_is_another_model(data):
     bank = Bank.load(data, EWT, SCALE)
     found = {beta: train(bank, Training(1, B_WM, beta), 3, Event()) for beta in (0.5, 5.0)}
@@ -355,7 +352,6 @@ def tiny(monkeypatch):
     monkeypatch.setattr(dror2016, "QUICK", dror2016.Scale(*TABLE1, SCALE))
 
 
-@weighted
 def test_both_tables(data, tmp_path, tiny, capsys):
     dror2016.run(data, True, tmp_path)
     shown, said = capsys.readouterr()

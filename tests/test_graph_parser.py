@@ -88,6 +88,23 @@ def test_crossing_arcs(order):
         GraphParser(nonprojective="skip").fit(CROSSING)
 
 
+def test_several_roots(tmp_path, capsys):
+    """Learned from and found where they are asked for, from rows and from files; otherwise an error that says where."""
+    data = [[*s, *(("!", "!", str(len(s) + 1 if k else 0), "punct") for k in range(2))] for s in TRAIN[:20]]
+    found = GraphParser(passes=6, single_root=False, **SMALL).fit(data, data)
+    assert found.score(data) > 90
+    assert sum(head == 0 for head, _ in found.predict(data[:1])[0]) == 2
+    with pytest.raises(StructronError, match="second root"):
+        GraphParser(**SMALL).fit(data)
+    path = tmp_path / "roots.conll"
+    path.write_text("\n".join("".join("\t".join(row) + "\n" for row in s) for s in data))
+    train = ["train", "graph-parser", "--train", str(path), "--model", str(tmp_path / "m"), "--passes", "2", "-q"]
+    assert main([*train, "--many-roots"]) == 0
+    assert main(["evaluate", str(tmp_path / "m"), str(path)]) == 0
+    assert main(train) == 2
+    assert "second root" in capsys.readouterr().err
+
+
 def test_without_relations():
     data = [[row[:3] for row in s] for s in TRAIN[:40]]
     found = GraphParser(passes=5, **SMALL).fit(data)

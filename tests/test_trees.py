@@ -228,3 +228,14 @@ def test_treebanks_come_back(corpora):
     if not lifted_words:
         pytest.skip("no treebanks")
     assert lost_words < 0.1 * lifted_words, f"{lost_words} of {lifted_words} words did not come back"
+
+
+@given(st.integers(1, 7).flatmap(lambda n: st.lists(st.integers(0, n), min_size=n, max_size=n)))
+def test_several_roots_are_lifted_too(heads):
+    """Forests are checked, and become projective ones."""
+    rooted = check_tree(heads, many_roots=True) is None
+    assert rooted or check_tree(heads) is not None
+    if rooted:
+        lifted, _, _ = lift(heads, None)
+        assert is_projective(lifted)
+        assert check_tree(lifted, many_roots=True) is None

@@ -43,7 +43,7 @@ SOURCES = _fingerprint()
 
 
 def _without_literals(get_call_template: Callable) -> Callable:
-    """Have a kernel compiled for int64 where another one calls it with 0: Numba would compile it for the literal too."""
+    """Have a kernel compiled for int64 where another one calls it with 0: Numba would compile it for 0 as well."""
 
     def without(args: Any, kws: Any) -> Any:
         plain = {name: types.unliteral(kind) for name, kind in kws.items()}
@@ -58,7 +58,7 @@ def compiled(function: Callable, forceinline: bool = False, signature: Any = Non
     Numba looks at the one file in which a kernel stands; ours call each other across files, and a stale kernel
     would keep an old helper inlined after an upgrade or an edit.
     """
-    kernel = njit(cache=True, nogil=True, forceinline=forceinline)(function)
+    kernel: Any = njit(cache=True, nogil=True, forceinline=forceinline)(function)
     if not DISABLE_JIT:
         kernel.get_call_template = _without_literals(kernel.get_call_template)
     cache_file: Any = getattr(getattr(kernel, "_cache", None), "_cache_file", None)

@@ -23,8 +23,8 @@ UNLABELLED = "_"
 _LONGEST_CYCLE_SHOWN = 8
 
 
-def check_tree(heads: Sequence[int]) -> tuple[int, str] | None:
-    """What keeps heads from being one tree with one root: a word's index (from 0) and a message, or None.
+def check_tree(heads: Sequence[int], many_roots: bool = False) -> tuple[int, str] | None:
+    """What keeps heads from being one tree with one root, or many: a word's index (from 0) and a message, or None.
 
     The index lets a caller name the line of the file, and the word; the message numbers words from 1, as files do.
     """
@@ -36,7 +36,7 @@ def check_tree(heads: Sequence[int]) -> tuple[int, str] | None:
             return index, f"head {head} out of range; expected 0 … {len(heads)}"
         if head == index + 1:
             return index, "is its own head; expected another word, or 0 for the root"
-        if head == 0 and root:
+        if head == 0 and root and not many_roots:
             return index, f"second root (the first is word {root}); expected one"
         if head == 0:
             root = index + 1

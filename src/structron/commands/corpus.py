@@ -70,13 +70,16 @@ class View:
     """A parser's parts of speech; other tasks have none."""
     documents: bool = False
     """Whether the sentences of a document are labelled together."""
+    many_roots: bool = False
+    """Whether the trees of a parser may have several roots."""
 
     @classmethod
     def of(cls, estimator: Estimator) -> "View":
         columns = list(estimator.columns_)
         pos = pos_column(columns, getattr(estimator, "pos", None)) if parses(type(estimator)) else None
         needed, documents = set(estimator.needed_), reads_documents(type(estimator))
-        return cls(columns, list(estimator.outputs_), estimator.word_, needed, pos, documents)
+        many_roots = not getattr(estimator, "single_root", True)
+        return cls(columns, list(estimator.outputs_), estimator.word_, needed, pos, documents, many_roots)
 
     @property
     def inputs(self) -> list[str]:

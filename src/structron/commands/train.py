@@ -122,7 +122,9 @@ def _fresh(source: Source, task: str, settings: dict[str, Any], encoding: str) -
     if "gazetteers" in settings:
         settings["gazetteers"] = _gazetteers(settings["gazetteers"], encoding)
     if parses(kind):
-        view = parser_view(source, settings.get("pos"), settings.get("labelled", True))
+        view = parser_view(
+            source, settings.get("pos"), settings.get("labelled", True), settings.get("single_root") is False
+        )
         settings |= {"pos": view.pos} | ({} if RELATION in view.outputs else {"labelled": False})
     elif predicts_tags(kind):
         view = joint_view(source, settings.get("pos"), settings.get("label"))

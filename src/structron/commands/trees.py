@@ -15,7 +15,7 @@ PLAIN_COLUMNS = ["word", "pos", HEAD, RELATION]
 _NUMBER = re.compile("-?[0-9]{1,18}")
 
 
-def parser_view(source: Source, pos: str | None = None, labelled: bool = True) -> View:
+def parser_view(source: Source, pos: str | None = None, labelled: bool = True, many_roots: bool = False) -> View:
     """Names for the columns of a treebank; heads are learned, and relations where the file has them."""
     names = source.columns
     if names is None:
@@ -35,22 +35,23 @@ def parser_view(source: Source, pos: str | None = None, labelled: bool = True) -
     word = word_column(names)
     if tags in (word, HEAD, RELATION):
         raise StructronError(f"--pos {tags}: not a column of parts of speech; expected for instance upos or xpos")
-    return View(names, outputs, word, set(names), tags)
+    return View(names, outputs, word, set(names), tags, many_roots=many_roots)
 
 
 def check_trees(source: Source, view: View, fits: Layout, skip: bool = False, quiet: bool = False) -> None:
     """Let the source give sentences whose heads make one tree only: others are an error, or left out and counted."""
     head, word = (_place(view, fits, name) for name in (HEAD, view.word))
-    source.sentences = _valid(source, source.sentences, head, word, skip, quiet)
+    source.sentences = _valid(source, source.sentences, head, word, view.many_roots, skip, quiet)
 
 
 def _valid(
-    source: Source, sentences: Iterable[Sentence], head: int, word: int, skip: bool, quiet: bool
+    source: Source, sentences: Iterable[Sentence], head: int, word: int, many_roots: bool, skip: bool, quiet: bool
 ) -> Iterator[Sentence]:
     skipped = total = 0
     for sentence in sentences:
         total += 1
-        problem = tree_problem([row[head] for row in sentence.rows], [row[word] for row in sentence.rows])
+        heads, words = ([row[place] for row in sentence.rows] for place in (head, word))
+        problem = tree_problem(heads, words, many_roots)
         if problem is None:
             yield sentence
         elif skip:
@@ -72,12 +73,12 @@ def _place(view: View, fits: Layout, name: str) -> int:
     return found
 
 
-def tree_problem(heads: list[str], words: list[str]) -> tuple[int, str] | None:
+def tree_problem(heads: list[str], words: list[str], many_roots: bool = False) -> tuple[int, str] | None:
     """The word (from 0) that keeps these heads from being a tree, and what is wrong with it."""
     for index, text in enumerate(heads):
         if not _NUMBER.fullmatch(text):
             return index, f"head {text!r} is no number; expected 0 … {len(heads)}"
-    found = check_tree([int(text) for text in heads])
+    found = check_tree([int(text) for text in heads], many_roots)
     return None if found is None else (found[0], f"word {words[found[0]]!r}: {found[1]}")
 
 

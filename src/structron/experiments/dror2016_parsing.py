@@ -31,7 +31,6 @@ from structron.experiments.runs import share
 from structron.io import read
 from structron.progress import Progress
 from structron.tasks.graph_parser import GraphParser
-from structron.tasks.parser_data import Arc
 
 B_WM, ENFORCED, CROSSING = "b-wm", "b-wm enforced", "CSP non-projective"
 SEED = 1
@@ -186,18 +185,9 @@ def plan(bank: Bank, scale: ParsingScale) -> list[Training]:
 
 
 class BothWeights(GraphParser):
-    """A parser with the last weights of a training as its model, and their mean at hand.
-
-    One that searches for several roots takes sentences that have them, as the treebank does that needs such a search.
-    """
+    """A parser with the last weights of a training as its model, and their mean at hand."""
 
     mean_: Any
-
-    def arcs(self, sentences: Sequence[Any], what: str = "data") -> list[list[Arc]]:
-        if self.single_root:
-            return super().arcs(sentences, what)
-        head = self.columns_.index(self.roles_.head)
-        return [[(int(row[head]), None) for row in sentence] for sentence in sentences]
 
     def _learn(self, learner: Any, *given: Any) -> None:
         super()._learn(learner, *given)

@@ -127,7 +127,7 @@ def empty_columns(columns: list[str], sentences: Sequence[Sentence]) -> set[str]
     return {name for k, name in enumerate(columns) if all(row[k] == EMPTY for row in full)}
 
 
-def read_arcs(sentences: Sequence[Sentence], roles: Roles, what: str) -> list[list[Arc]]:
+def read_arcs(sentences: Sequence[Sentence], roles: Roles, what: str, many_roots: bool = False) -> list[list[Arc]]:
     """The trees that rows hold, checked; a sentence without words has no arcs."""
     head = roles.columns.index(roles.head)
     relation = roles.columns.index(roles.relation) if roles.relation is not None else None
@@ -138,7 +138,7 @@ def read_arcs(sentences: Sequence[Sentence], roles: Roles, what: str) -> list[li
                 expected = f"expected {len(roles.columns)} columns: {', '.join(roles.columns)}"
                 raise StructronError(f"{what}: sentence {number}: word {k} is {row!r}; {expected}")
         heads = [_head(row[head], f"{what}: sentence {number}: word {k}") for k, row in enumerate(sentence, 1)]
-        problem = check_tree(heads) if heads else None
+        problem = check_tree(heads, many_roots) if heads else None
         if problem:
             word = sentence[problem[0]][roles.columns.index(roles.word)]
             raise StructronError(f"{what}: sentence {number}: word {problem[0] + 1} ({word}): {problem[1]}")

@@ -25,6 +25,7 @@ class TreeParser(Estimator):
     pos: str | None
     labelled: bool
     nonprojective: str
+    single_root: bool = True
     jobs: int
     source_: dict[str, str]
     notes_: list[str]
@@ -72,7 +73,7 @@ class TreeParser(Estimator):
 
     def arcs(self, sentences: Sequence[Sentence], what: str = "data") -> list[list[Arc]]:
         """The trees that rows hold, checked."""
-        return read_arcs(sentences, self.roles_, what)
+        return read_arcs(sentences, self.roles_, what, not self.single_root)
 
     def _dev_score(self, dev: Iterable[Sentence] | None) -> Callable[[Any], float] | None:
         """The function that scores a model on dev data, which are read and encoded once."""
