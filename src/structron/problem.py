@@ -76,6 +76,9 @@ class SearchProblem:
     of tokens that begin at `where`, as many as their view says (search/frontier.py: Anchored).
     lattice: column of a state with a number that grows with every action and that states share if and only if nothing
     but their past differs: then search without a beam is fast, and learning sees the whole lattice (search/lattice.py).
+    exchangeable: `advance` and `atoms` can do with any action in any state that is not final, legal or not, and all
+    derivations are equally long (labels of tokens): one action of a derivation can be exchanged for another while the
+    others stay. Weighted violations then mix actions; otherwise actions with their states (update/mixed.py).
     """
 
     def __init__(
@@ -100,6 +103,7 @@ class SearchProblem:
         view: int = -1,
         stretches: tuple[int, int] = (0, 0),
         lattice: int = -1,
+        exchangeable: bool = False,
         name: str = "problem",
     ):
         self.actions, self.width, self.max_steps, self.where, self.name = list(actions), width, max_steps, where, name
@@ -131,7 +135,7 @@ class SearchProblem:
                 f"{name}: parts have shape {self.parts.shape}; expected a row of columns for each action"
             )
         self.columns = int(self.parts.max()) + 1
-        self.view, self.stretches, self.lattice = view, stretches, lattice
+        self.view, self.stretches, self.lattice, self.exchangeable = view, stretches, lattice, exchangeable
         self.views = np.zeros(len(self.actions), np.int64) if views is None else np.ascontiguousarray(views, np.int64)
         self._check_columns()
         self._pointers: list[Any] | None = None
@@ -147,6 +151,8 @@ class SearchProblem:
                 raise StructronError(f"{self.name}: {what}: column {column}; expected one of 1 … {self.width - 1}")
         if self.lattice >= 0 and self.moves.any():
             raise StructronError(f"{self.name}: lattice: not for a problem with a stack (moves)")
+        if self.exchangeable and self.moves.any():
+            raise StructronError(f"{self.name}: exchangeable: not for a problem with a stack (moves)")
 
     def _check_signature(self, what: str, function: Callable) -> None:
         expected = EXPECTED[what]

@@ -41,6 +41,8 @@ class JointTagger(Estimator):
     alma: α of approximate large margin updates; None: the perceptron's.   margin: the perceptron learns until the
     correct labels win by more than this (Kazama & Torisawa 2007; alma must be None), None: until they win.
     average, seed, shuffle, patience, stop_change: as for every learner.   jobs: threads when predicting.
+    swvp: a-wm, b-wm, a-wmr or b-wmr: weighted violations (Dror & Reichart 2016) with their beta, for other rules than
+    laso and alma None; jj: errors, spans, prefixes or whole; enforce their condition 2 (update/swvp.py).
     """
 
     task: ClassVar[str] = "joint"
@@ -79,6 +81,10 @@ class JointTagger(Estimator):
         alma: float | None = 0.9,
         margin: float | None = None,
         stop_change: float | None = None,
+        swvp: str | None = None,
+        beta: float = 1.0,
+        jj: str = "errors",
+        enforce: bool = False,
     ):
         self.beam, self.update, self.merge, self.passes, self.runs = beam, update, merge, passes, runs
         self.average, self.templates, self.columns, self.pos, self.label = average, templates, columns, pos, label
@@ -86,6 +92,7 @@ class JointTagger(Estimator):
         self.seed, self.shuffle, self.patience = seed, shuffle, patience
         self.jobs, self.verbose, self.check, self.alma = jobs, verbose, check, alma
         self.margin, self.stop_change = margin, stop_change
+        self.swvp, self.beta, self.jj, self.enforce = swvp, beta, jj, enforce
 
     # -- training ------------------------------------------------------------------------------------------------
 
@@ -123,7 +130,7 @@ class JointTagger(Estimator):
     def _check_parameters(self) -> None:
         self._check_average()
         self._check_counts(passes=1, runs=1, jobs=1, cutoff=0, tag_dictionary=0)
-        self._search()
+        chain_setup.learning(self)
 
     def _search(self) -> Search:
         return chain_setup.settle_search(self.beam, self.update, self.merge, self.check, self.alma, self.margin)
@@ -155,7 +162,7 @@ class JointTagger(Estimator):
         if illegal := neighbours.illegal(allowed):
             self.notes_.append(f"{illegal} forbidden transitions in the training labels, learned from as they are")
         dictionary = make_dictionary(prepared, numbers[prepared.label_ids, 0], len(tags), self.tag_dictionary)
-        seen, search = neighbours.seen(allowed), replace(self._search(), alma=alma)
+        seen, search = neighbours.seen(allowed), replace(chain_setup.learning(self), alma=alma)
         given = (allowed, seen, dictionary, search, self.cutoff, self.average)
         return JointLearner(prepared, gold, pairs, self.templates_.history, *given)
 
@@ -236,7 +243,7 @@ class JointTagger(Estimator):
     # -- files ---------------------------------------------------------------------------------------------------
 
     def _signature(self) -> str:
-        search, model = self._search(), self.model_
+        search, model = chain_setup.learning(self), self.model_
         features, pairs = len(model.keys) + len(model.block_keys), f"pairs {len(model.labels)}"
         return self._signed(search.rule, search, self.runs, self.cutoff, features, pairs)
 
