@@ -22,6 +22,7 @@ from structron.sparse import CELLS, DENSE_ROWS, Row, cells_of, grown, make_spars
 from structron.update.alma import SCALE, TOTAL, make_alma
 from structron.update.delta import make_delta
 from structron.update.fixing import (
+    ASK_JJ,
     EXAMPLES,
     FELL,
     FELL_AT,
@@ -39,8 +40,8 @@ from structron.update.fixing import (
     UPDATES,
     learn,
 )
-from structron.update.mixed import collect_weighted, make_weighing
-from structron.update.swvp import FAMILIES, Swvp
+from structron.update.mixed import Weighing, ask, collect_weighted, make_weighing
+from structron.update.swvp import Swvp
 from structron.update.violation import RULES, Rule
 
 CALL_TOKENS = 20_000
@@ -68,12 +69,6 @@ def check_swvp(swvp: Swvp | None, update: str | Rule, **without: Any) -> None:
     for what, value in {"update": name if rule.mean or rule.go_on else None, **without}.items():
         if value is not None:
             raise StructronError(f"swvp: {swvp.variant} with {what} {value}; {SWVP_WORKS}")
-
-
-def check_family(swvp: Swvp | None) -> None:
-    """Refuse a user's JJ: compiled learning cannot ask for it."""
-    if swvp is not None and callable(swvp.jj):
-        raise StructronError(f"jj: the function {swvp.family} with a beam; expected {', '.join(FAMILIES)}")
 
 
 class BeamTraining:
@@ -106,7 +101,6 @@ class BeamTraining:
         self.rule, self.update = rule_of(update), update
         self.check = checking() if check is None else check
         check_swvp(swvp, update, alma=alma, margin=margin)
-        check_family(swvp)
         self.swvp = swvp
         self.choose = pointer(self.rule.choose, CHOOSE, "update rule", "choose(best, gold, alive, right, n) -> int")
         self._start_weights()
@@ -118,8 +112,10 @@ class BeamTraining:
             table[:, 1] = 0
             self.anchored = self.anchored._replace(table=table)
         self.stats, self.pace = np.zeros(STATS), make_alma(self.alma, self.margin)
-        steps = int(self.inputs.limit.max(initial=1)) + 2
-        self.weighing = make_weighing(self.swvp, steps, self.problem.exchangeable) if self.swvp else None
+        self.weighing = None if self.swvp is None else self._make_weighing(self.swvp)
+
+    def _make_weighing(self, swvp: Swvp) -> Weighing:
+        return make_weighing(swvp, int(self.inputs.limit.max(initial=1)) + 2, self.problem.exchangeable)
 
     def twin(self) -> "BeamTraining":
         """Another learner of the same data and options, at its start."""
@@ -171,6 +167,10 @@ class BeamTraining:
         elif trouble == MORE_WEIGHTS:
             self.sparse = grown(self.sparse, 2 * step, int(self.stats[NEEDED]) + 1, 2 * step)
             arrays.memory.clock[CLOCK] += 1
+        elif trouble == ASK_JJ and self.swvp is not None and callable(self.swvp.jj):
+            fresh, lengths = self._make_weighing(self.swvp), (step, int(self.stats[NEEDED]))
+            given = (self.problem.actions, self.inputs, example, arrays.frontier, arrays.trace)
+            self.weighing = ask(fresh, self.swvp.jj, *given, *lengths)
         else:
             self.engine.settle(trouble, step, example, arrays)
 

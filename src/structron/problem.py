@@ -197,6 +197,8 @@ class SearchProblem:
             Walk(self, x, example).run(list(gold))
         for seed in range(2):
             Walk(self, x, example).wander(np.random.default_rng(seed))
+        if self.exchangeable:
+            Walk(self, x, example).wander(np.random.default_rng(2), range(len(self.actions)))
 
 
 class Walk:
@@ -217,14 +219,14 @@ class Walk:
         except Exception as error:
             raise self.fail(what, f"{type(error).__name__}: {error}") from None
 
-    def wander(self, random: np.random.Generator) -> None:
-        """Take legal actions at random until the end, or a dead end."""
+    def wander(self, random: np.random.Generator, others: Sequence[int] = ()) -> None:
+        """Take legal actions, or some of the others, at random until the end, or a dead end."""
         row = self.begin()
         for _ in range(self.limit + 1):
             legal = self.legal(row)
             if not legal:
                 return
-            row = self.step(row, int(random.choice(legal)))
+            row = self.step(row, int(random.choice(others or legal)))
             self.look(row)
         raise self.fail("legal", f"not finished after {self.limit} steps (max_steps); it returns 0 in a final state")
 
@@ -309,9 +311,34 @@ class Walk:
         return new
 
 
+def shape_of(problem: SearchProblem) -> dict[str, Any]:
+    """What weights depend on: all of a problem but its code and its table."""
+    composition = problem.composition
+    return {
+        "name": problem.name,
+        "actions": problem.actions,
+        "atoms": [[name, int(size)] for name, size in zip(composition.atoms, composition.sizes, strict=True)],
+        "templates": composition.texts,
+        "moves": problem.moves.tolist(),
+        "parts": problem.parts.tolist(),
+    }
+
+
+def misfit(saved: dict[str, Any], given: dict[str, Any]) -> str:
+    """How a problem differs from the one that a model was trained for; nothing when it fits."""
+    for what in ("actions", "atoms", "templates", "moves", "parts"):
+        old, new = saved[what], given[what]
+        for number, (a, b) in enumerate(zip(old, new, strict=False)):
+            if a != b:
+                return f"{what} differ: number {number} is {a!r} in the file and {b!r} in the problem"
+        if len(old) != len(new):
+            return f"{what} differ: {len(old)} in the file and {len(new)} in the problem"
+    return ""
+
+
 def checking() -> bool:
     """Whether every update is checked to be a violation: STRUCTRON_CHECK=1."""
     return os.environ.get("STRUCTRON_CHECK", "") not in ("", "0")
 
 
-__all__ = ["EXPECTED", "POINTERS", "SearchProblem", "checking", "pointer"]
+__all__ = ["EXPECTED", "POINTERS", "SearchProblem", "checking", "misfit", "pointer", "shape_of"]

@@ -23,6 +23,7 @@ from structron.tasks.constraints import Neighbours, legal_transitions, make_dict
 from structron.tasks.joint_input import RARE, SEPARATOR, Guesser, JointTemplates, Roles, Sentence, first_columns
 from structron.tasks.joint_model import JointLearner, JointModel, Pairs
 from structron.tasks.labeler import split
+from structron.update.swvp import Family
 
 Pair = tuple[str, str]
 
@@ -42,7 +43,8 @@ class JointTagger(Estimator):
     correct labels win by more than this (Kazama & Torisawa 2007; alma must be None), None: until they win.
     average, seed, shuffle, patience, stop_change: as for every learner.   jobs: threads when predicting.
     swvp: a-wm, b-wm, a-wmr or b-wmr: weighted violations (Dror & Reichart 2016) with their beta, for other rules than
-    laso and alma None; jj: errors, spans, prefixes or whole; enforce their condition 2 (update/swvp.py).
+    laso and alma None; jj: errors, spans, prefixes, whole or a function of the correct and the predicted pairs, such as
+    NN/B-NP, that gives lists of positions; enforce their condition 2 (update/swvp.py).
     """
 
     task: ClassVar[str] = "joint"
@@ -83,7 +85,7 @@ class JointTagger(Estimator):
         stop_change: float | None = None,
         swvp: str | None = None,
         beta: float = 1.0,
-        jj: str = "errors",
+        jj: str | Family = "errors",
         enforce: bool = False,
     ):
         self.beam, self.update, self.merge, self.passes, self.runs = beam, update, merge, passes, runs
@@ -114,6 +116,7 @@ class JointTagger(Estimator):
     ) -> JointLearner:
         """What `fit` drives, at its start: columns, guesses and features settled. alma: (α, B, C) in place of α."""
         self._check_parameters()
+        chain_setup.learning(self)
         given = list(sentences)
         self.roles_ = Roles.settle(first_columns(given, self.columns), self.pos, self.label)
         self.templates_ = JointTemplates.of(self.templates, self.roles_)
@@ -130,7 +133,7 @@ class JointTagger(Estimator):
     def _check_parameters(self) -> None:
         self._check_average()
         self._check_counts(passes=1, runs=1, jobs=1, cutoff=0, tag_dictionary=0)
-        chain_setup.learning(self)
+        self._search()
 
     def _search(self) -> Search:
         return chain_setup.settle_search(self.beam, self.update, self.merge, self.check, self.alma, self.margin)

@@ -26,7 +26,7 @@ from structron.tasks.parser_input import ParserInput, Sentence, starts_of
 from structron.tasks.transitions import moves, oracle_all, seen_relations, trees_of
 from structron.tasks.tree_parser import TreeParser
 from structron.update.alma import make_alma, named
-from structron.update.swvp import make_swvp
+from structron.update.swvp import Family, make_swvp
 from structron.update.violation import Rule
 
 LEAST = {"beam": 1, "passes": 1, "cutoff": 0, "jobs": 1, "seed": 0, "patience": 0}
@@ -47,7 +47,8 @@ class Parser(TreeParser):
     margin: learn until the correct tree wins by more than this (Kazama & Torisawa 2007), None: until it wins.
     stop_change: stop when the share of sentences with updates hardly changes any more, for instance 1e-4.
     swvp: a-wm, b-wm, a-wmr or b-wmr: weighted violations (Dror & Reichart 2016) of single steps with their beta; jj:
-    errors, spans, prefixes or whole; enforce their condition 2 (update/swvp.py, mixed.py).
+    errors, spans, prefixes, whole or a function of the correct and the predicted actions that gives lists of steps;
+    enforce their condition 2 (update/swvp.py, mixed.py).
     """
 
     task: ClassVar[str] = "parser"
@@ -83,7 +84,7 @@ class Parser(TreeParser):
         stop_change: float | None = None,
         swvp: str | None = None,
         beta: float = 1.0,
-        jj: str = "errors",
+        jj: str | Family = "errors",
         enforce: bool = False,
     ):
         self.beam, self.update, self.merge, self.passes, self.average = beam, update, merge, passes, average
@@ -118,7 +119,6 @@ class Parser(TreeParser):
     def _check_parameters(self) -> None:
         self._check_whole(**{name: value for name, value in LEAST.items() if (name, self.beam) != ("beam", None)})
         self._check_choices()
-        make_swvp(self)
 
     def _make_learner(self, data: Projective, templates: Templates) -> BeamTraining:
         """Settle relations, alphabets and the problem, and turn trees into the actions that build them."""

@@ -19,7 +19,7 @@ from structron.search.scores import CLOCK
 from structron.update.alma import TOTAL, end_example, lowering, step
 from structron.update.collect import collect, collect_difference
 from structron.update.delta import FULL, apply, clear, fits, measure
-from structron.update.mixed import collect_weighted
+from structron.update.mixed import ASKED, STATE, TO_ASK, collect_weighted
 
 (
     *(TIME, UPDATES, INVALID, EXAMPLES, TOKENS, FELL, FELL_AT, SEARCH_ERRORS, NOT_VIOLATIONS, TROUBLE, STEPS, FIRST),
@@ -28,8 +28,9 @@ from structron.update.mixed import collect_weighted
 ) = range(14)
 """Places in `stats`: examples so far; this pass's counts; FELL_AT sums where gold left the beam, as a share of the
 steps; NOT_VIOLATIONS: updates of a valid rule that the check refuted; TROUBLE: how a search ended
-that could not go on, STEPS: where, FIRST: the step it is to go on from (LaSO), NEEDED: cells for MORE_WEIGHTS."""
-MORE_WEIGHTS, MORE_DELTA = 100, 101
+that could not go on, STEPS: where, FIRST: the step it is to go on from (LaSO), NEEDED: cells for MORE_WEIGHTS; for
+ASK_JJ, a user's JJ, STEPS and NEEDED are the lengths of z and y'."""
+MORE_WEIGHTS, MORE_DELTA, ASK_JJ = 100, 101, 102
 
 
 @compiled
@@ -179,6 +180,9 @@ def learn(
                 length = derive(setting, f, trace.top[i])
                 if weighing is None:
                     collect_difference(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, 1.0, delta)
+                elif weighing.own[STATE] == TO_ASK:
+                    stats[TROUBLE], stats[STEPS], stats[NEEDED], stats[FIRST] = ASK_JJ, length, gold_length, first
+                    return place
                 elif f.used[ROWS] + 2 > f.states.shape[0]:
                     stats[TROUBLE], stats[FIRST] = MORE_ROWS, first
                     return place
@@ -223,6 +227,8 @@ def learn(
             memory.clock[CLOCK] += 1
             stats[UPDATES] += 1
             stats[INVALID] += margin > 0
+            if weighing is not None and weighing.own[STATE] == ASKED:
+                weighing.own[STATE] = TO_ASK
             if not go_on or i >= gold_steps:
                 break
             first = i

@@ -26,22 +26,32 @@ own. Condition 2, w·Δ ≤ 0, is looked after for both, and `whole` is the plai
 Where the rule's own update is no violation (`standard` under a beam), `enforce` has nothing better than to take it.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from structron.kernels import compiled
 from structron.search.frontier import ROWS, TAIL
 from structron.update.collect import collect, collect_difference, collect_step, same_step
 from structron.update.delta import FULL, clear, measure
 from structron.update.swvp import (
+    Family,
     Mixed,
     Rule,
     Swvp,
     enforce_condition,
     group_wrong,
     make_mixed,
+    pack_substructures,
     set_gamma,
+    substructures,
     weighted_delta,
 )
+
+STATE, COUNT, WRONG = range(3)
+"""Places in `own`: whose JJ it is; of a user's, how many sub-structures there are, and wrong positions."""
+BUILT_IN, TO_ASK, ASKED = range(3)
 
 
 class Weighing(NamedTuple):
@@ -50,11 +60,26 @@ class Weighing(NamedTuple):
     rule: Rule
     jj: Mixed
     exchangeable: bool  # of the problem
+    own: np.ndarray  # int64[3]
 
 
 def make_weighing(swvp: Swvp, steps: int, exchangeable: bool) -> Weighing:
     """For derivations of up to so many steps."""
-    return Weighing(swvp.rule, make_mixed(steps), exchangeable)
+    own = np.array([TO_ASK if callable(swvp.jj) else BUILT_IN, 0, 0], np.int64)
+    return Weighing(swvp.rule, make_mixed(steps), exchangeable, own)
+
+
+def ask(
+    weighing: Weighing, family: Family, names: Sequence[str], inputs: Any, e: int, f: Any, trace: Any, *lengths: int
+) -> Weighing:
+    """A user's JJ of the actions, by name, of y' and of the derivation z in f.path; lengths: of z and of y'."""
+    length, gold_length = lengths
+    gold = inputs.gold[inputs.gold_ptr[e] :][:gold_length]
+    y, z = ([names[action] for action in actions.tolist()] for actions in (gold, f.path[1, :length]))
+    wrong = weighing.jj.places[: list_wrong_steps(inputs, e, f, trace, length, gold_length, weighing)].tolist()
+    lists = substructures(family(y, z), set(wrong), max(lengths))
+    own = np.array([ASKED, len(lists), len(wrong)], np.int64)
+    return weighing._replace(jj=pack_substructures(lists, weighing.jj), own=own)
 
 
 @compiled
@@ -130,8 +155,10 @@ def collect_weighted(
 ):
     """Δ = Σ γ(m^J)·ΔΦ(x, y', m^J) for the derivation z in f.path, and w·Δ; delta says whether there was room."""
     rule, jj = weighing.rule, weighing.jj
-    wrong = list_wrong_steps(inputs, e, f, trace, length, gold_length, weighing)
-    count = group_wrong(rule.family, wrong, jj)
+    wrong, count = weighing.own[WRONG], weighing.own[COUNT]
+    if weighing.own[STATE] == BUILT_IN:
+        wrong = list_wrong_steps(inputs, e, f, trace, length, gold_length, weighing)
+        count = group_wrong(rule.family, wrong, jj)
     for k in range(count):
         clear(delta)
         collect_mixed(

@@ -65,6 +65,11 @@ Family = Callable[[list, list], Iterable[Iterable[int]]]
 """A user's JJ: a function of the correct and the predicted labels of a sentence that gives lists of positions."""
 
 
+def family_name(jj: str | Family) -> str:
+    """JJ as signatures and files name it: code is not stored, training on asks for the function of this name."""
+    return getattr(jj, "__name__", type(jj).__name__) if callable(jj) else jj
+
+
 class Rule(NamedTuple):
     """JJ and SETGAMMA as the kernels read them."""
 
@@ -109,7 +114,7 @@ class Swvp:
     @property
     def family(self) -> str:
         """The name of JJ."""
-        return getattr(self.jj, "__name__", type(self.jj).__name__) if callable(self.jj) else self.jj
+        return family_name(self.jj)
 
     @property
     def rule(self) -> Rule:
