@@ -18,7 +18,7 @@ from structron.kernels import hash_list
 from structron.search.chain import make_work
 from structron.search.kbest import make_trellis, n_best_of
 from structron.search.margins import decode_with_margins
-from structron.update.swvp import FAMILIES, VARIANTS
+from structron.update.swvp import FAMILIES, VARIANTS, Swvp
 from structron.update.violation import RULES
 
 FUNCTIONS = [
@@ -178,9 +178,29 @@ def graphs() -> str:
     return digest(*found)
 
 
+def weighted_beams() -> str:
+    """The same under beams: actions exchanged in a chain, steps in a parser."""
+    found = []
+    for problem, columns in ((problems.chain_problem(exchangeable=True), [4]), (problems.parser_problem(), [4, 4])):
+        rng = np.random.default_rng(3)
+        xs, golds = problems.random_corpus(rng, problem, 3, 4, columns)
+        start = problems.uneven_weights(problem, rng)
+        for k, jj in enumerate([*FAMILIES, lambda y, z: [range(len(y) // 2), [len(y) - 1]]]):
+            swvp = Swvp(VARIANTS[k % 4], 0.5 + k, jj, k % 2 == 0)
+            learner = BeamTraining(problem, problems.inputs_of(problem, xs, golds), 2, "early", check=True, swvp=swvp)
+            problems.begin_with(learner, start)
+            counts = [list(problems.learn_pass(learner, order).values()) for order in ([0, 1, 2], [2, 0, 1])]
+            keys, rows = learner.rows()
+            order = np.lexsort((rows.column, keys[rows.place]))
+            found += [keys[rows.place][order], rows.column[order], np.round(rows.weight[order], 4)]
+            found.append(np.array(counts, np.float64))
+    return digest(*found)
+
+
 PARTS = {
     "graphs": graphs,
     "weighted": weighted,
+    "weighted_beams": weighted_beams,
     "candidates": candidates,
     "documents": documents,
     "hashes": hashes,

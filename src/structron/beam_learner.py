@@ -16,15 +16,16 @@ import numpy as np
 from structron import modelfile
 from structron._version import __version__
 from structron.beam_model import BeamModel
-from structron.beam_training import BeamTraining, rule_of
+from structron.beam_training import BeamTraining, check_swvp, rule_of
 from structron.committee import Committee
 from structron.errors import StructronError, unknown
 from structron.estimator import Estimator
-from structron.problem import SearchProblem
+from structron.problem import SearchProblem, misfit, shape_of
 from structron.progress import Progress
-from structron.search.engine import make_inputs
+from structron.search.engine import NO_ANCHORS, make_inputs
 from structron.search.frontier import Inputs
 from structron.update.alma import make_alma, named
+from structron.update.swvp import Family, family_name, make_swvp
 from structron.update.violation import Rule
 
 WALKED = 5
@@ -34,6 +35,7 @@ OPTIONS = (
     *("passes", "runs", "average", "seed", "shuffle", "patience", "stop_change"),
 )
 """Parameters that a file holds; the others belong to the machine or the moment."""
+WEIGHTED = ("swvp", "beta", "jj", "enforce")
 
 Input = Any
 Actions = Sequence[str | int]
@@ -81,13 +83,16 @@ class BeamLearner(Estimator):
     alma: α of approximate large margin updates (Daumé & Marcu 2005), for instance 0.9, best with update="laso".
     margin: learn until the correct actions win by more than this (Kazama & Torisawa 2007), None: until they win.
     stop_change: stop when the share of examples with updates hardly changes any more, for instance 1e-4.
+    swvp: a-wm, b-wm, a-wmr or b-wmr: weighted violations (Dror & Reichart 2016) with their beta; jj: errors, spans,
+    prefixes, whole or a function of the correct and the predicted actions that gives lists of positions; enforce their
+    condition 2 (update/mixed.py; see `exchangeable` of the problem).
 
     An example is a pair (x, actions). x: whole numbers, rows of them, or an array (one dimension: one column); actions:
     names or numbers. `history_` has the figures of every pass.
     """
 
     task: ClassVar[str] = "problem"
-    kept: ClassVar[tuple[str, ...]] = OPTIONS
+    kept: ClassVar[tuple[str, ...]] = (*OPTIONS, *WEIGHTED)
     """The parameters that a model file remembers."""
 
     def __init__(
@@ -109,11 +114,16 @@ class BeamLearner(Estimator):
         alma: float | None = None,
         margin: float | None = None,
         stop_change: float | None = None,
+        swvp: str | None = None,
+        beta: float = 1.0,
+        jj: str | Family = "errors",
+        enforce: bool = False,
     ):
         self.problem, self.beam, self.update, self.merge = problem, beam, update, merge
         self.passes, self.runs, self.average, self.seed, self.shuffle = passes, runs, average, seed, shuffle
         self.patience, self.jobs, self.verbose, self.check, self.alma = patience, jobs, verbose, check, alma
         self.margin, self.stop_change = margin, stop_change
+        self.swvp, self.beta, self.jj, self.enforce = swvp, beta, jj, enforce
 
     # -- training ------------------------------------------------------------------------------------------------
 
@@ -161,14 +171,15 @@ class BeamLearner(Estimator):
             self.problem.check(x, actions, number)
 
     def _make_learner(self, inputs: Inputs, gold: Sequence[list[int]]) -> BeamTraining:
-        arguments = (self.beam, self.update, self.merge, self.average)
-        return BeamTraining(self.problem, inputs, *arguments, check=self.check, alma=self.alma, margin=self.margin)
+        how = (self.beam, self.update, self.merge, self.average, NO_ANCHORS, self.check, 0.0)
+        return BeamTraining(self.problem, inputs, *how, self.alma, self.margin, make_swvp(self))
 
     def _check_parameters(self) -> None:
         if not isinstance(self.problem, SearchProblem):
             raise StructronError(f"problem: {self.problem!r}; expected a SearchProblem")
         rule_of(self.update)
         make_alma(self.alma, self.margin)
+        check_swvp(make_swvp(self), self.update, alma=self.alma, margin=self.margin)
         self._check_average()
         self._check_counts(passes=1, runs=1, jobs=1, **({} if self.beam is None else {"beam": 1}))
 
@@ -285,7 +296,7 @@ class BeamLearner(Estimator):
         beam = "inf" if self.beam is None else self.beam
         search = f"search beam-{beam}{'-dp' if self.merge else ''}"
         parts = [f"structron {__version__}", f"{self.task} {self.problem.name}"]
-        parts += [f"update {named(self._update_name(), self.alma, self.margin)}", search]
+        parts += [f"update {named(self._update_name(), self.alma, self.margin, make_swvp(self))}", search]
         parts += [f"average {self.average}", f"runs {self.runs}", f"passes {self.best_pass_}/{self.passes}"]
         parts += [f"seed {self.seed}", f"features {len(self.model_.keys)}", f"actions {len(self.problem.actions)}"]
         return " | ".join(parts)
@@ -301,7 +312,7 @@ class BeamLearner(Estimator):
     def _save_model(self, model: BeamModel, path: Path, extra: Any = None) -> None:
         options = {name: getattr(self, name) for name in self.kept}
         if "update" in options:
-            options["update"] = self._update_name()
+            options |= {"update": self._update_name(), "jj": family_name(self.jj)}
         header = {
             "task": self.task,
             "options": options,
@@ -369,28 +380,3 @@ def rated(score: Score | None, gold: Names, guess: Names) -> float:
     if not 0 <= value < math.inf:
         raise StructronError(f"score: it returned {value}; expected a number from 0 up, the higher the better")
     return value
-
-
-def shape_of(problem: SearchProblem) -> dict[str, Any]:
-    """What weights depend on: all of a problem but its code and its table."""
-    composition = problem.composition
-    return {
-        "name": problem.name,
-        "actions": problem.actions,
-        "atoms": [[name, int(size)] for name, size in zip(composition.atoms, composition.sizes, strict=True)],
-        "templates": composition.texts,
-        "moves": problem.moves.tolist(),
-        "parts": problem.parts.tolist(),
-    }
-
-
-def misfit(saved: dict[str, Any], given: dict[str, Any]) -> str:
-    """How a problem differs from the one that a model was trained for; nothing when it fits."""
-    for what in ("actions", "atoms", "templates", "moves", "parts"):
-        old, new = saved[what], given[what]
-        for number, (a, b) in enumerate(zip(old, new, strict=False)):
-            if a != b:
-                return f"{what} differ: number {number} is {a!r} in the file and {b!r} in the problem"
-        if len(old) != len(new):
-            return f"{what} differ: {len(old)} in the file and {len(new)} in the problem"
-    return ""

@@ -13,7 +13,7 @@ from numba import types
 
 from structron.beam_model import BeamModel, mean_rows
 from structron.errors import StructronError, unknown
-from structron.kernels import Pointed
+from structron.kernels import Pointed, is_cold
 from structron.problem import POINTERS, SearchProblem, checking, pointer
 from structron.search.engine import NO_ANCHORS, Engine
 from structron.search.frontier import Anchored, Inputs
@@ -22,6 +22,7 @@ from structron.sparse import CELLS, DENSE_ROWS, Row, cells_of, grown, make_spars
 from structron.update.alma import SCALE, TOTAL, make_alma
 from structron.update.delta import make_delta
 from structron.update.fixing import (
+    ASK_JJ,
     EXAMPLES,
     FELL,
     FELL_AT,
@@ -39,13 +40,16 @@ from structron.update.fixing import (
     UPDATES,
     learn,
 )
+from structron.update.mixed import Weighing, ask, collect_weighted, make_weighing
+from structron.update.swvp import Swvp
 from structron.update.violation import RULES, Rule
 
 CALL_TOKENS = 20_000
 """Tokens learned from in one compiled call; between calls Python shows progress and hears Ctrl-C."""
 FIRST_CELLS, FIRST_DENSE = 1 << 22, 1 << 14
 CHOOSE = types.int64(types.float64[::1], types.float64[::1], types.int64[::1], types.int64[::1], types.int64)
-LEARN = Pointed(learn, *POINTERS.values(), CHOOSE)
+LEARN, LEARN_WEIGHTED = (Pointed(learn, *POINTERS.values(), CHOOSE) for _ in range(2))
+SWVP_WORKS = "works with exact search or a beam, any update but laso, and without alma, margin and non_local (none)"
 
 
 def rule_of(update: str | Rule) -> Rule:
@@ -54,6 +58,17 @@ def rule_of(update: str | Rule) -> Rule:
     if update not in RULES:
         raise unknown("update", update, RULES)
     return RULES[update]
+
+
+def check_swvp(swvp: Swvp | None, update: str | Rule, **without: Any) -> None:
+    """Refuse what weighted violations do not go with; without: parameters that must be None."""
+    if swvp is None:
+        return
+    rule = rule_of(update)
+    name = update if isinstance(update, str) else rule.choose.__name__
+    for what, value in {"update": name if rule.mean or rule.go_on else None, **without}.items():
+        if value is not None:
+            raise StructronError(f"swvp: {swvp.variant} with {what} {value}; {SWVP_WORKS}")
 
 
 class BeamTraining:
@@ -72,10 +87,11 @@ class BeamTraining:
         prune: float = 0.0,
         alma: float | tuple[float, float, float] | None = None,
         margin: float | None = None,
+        swvp: Swvp | None = None,
     ):
         """prune: weights of at most this size are left out of models (not of learning).
 
-        alma, margin: see update/alma.py.
+        alma, margin: see update/alma.py.   swvp: see update/mixed.py.
         """
         self.problem, self.inputs, self.average = problem, inputs, average
         self.prune, self.alma, self.margin = prune, alma, margin
@@ -84,6 +100,8 @@ class BeamTraining:
         self.anchored = self.engine.anchored(inputs, anchored)
         self.rule, self.update = rule_of(update), update
         self.check = checking() if check is None else check
+        check_swvp(swvp, update, alma=alma, margin=margin)
+        self.swvp = swvp
         self.choose = pointer(self.rule.choose, CHOOSE, "update rule", "choose(best, gold, alive, right, n) -> int")
         self._start_weights()
 
@@ -94,6 +112,10 @@ class BeamTraining:
             table[:, 1] = 0
             self.anchored = self.anchored._replace(table=table)
         self.stats, self.pace = np.zeros(STATS), make_alma(self.alma, self.margin)
+        self.weighing = None if self.swvp is None else self._make_weighing(self.swvp)
+
+    def _make_weighing(self, swvp: Swvp) -> Weighing:
+        return make_weighing(swvp, int(self.inputs.limit.max(initial=1)) + 2, self.problem.exchangeable)
 
     def twin(self) -> "BeamTraining":
         """Another learner of the same data and options, at its start."""
@@ -108,7 +130,7 @@ class BeamTraining:
         return len(self.inputs.starts) - 1
 
     def is_cold(self) -> bool:
-        return LEARN.is_cold()
+        return LEARN.is_cold() if self.weighing is None else is_cold(collect_weighted)
 
     def warm_up(self) -> None:
         """Load or compile the kernels, so that the time of a pass is that of a pass."""
@@ -120,9 +142,10 @@ class BeamTraining:
     def _call(self, sequence: np.ndarray, lo: int, hi: int) -> int:
         room, rule = self.engine.room(self.inputs), self.rule
         given = (self.inputs, self.anchored, self.sparse, self.engine.setting(), room.memory, room.frontier, room.trace)
-        check = (1 + rule.valid) * self.check
+        check = (1 + (rule.valid and (self.swvp is None or self.swvp.valid))) * self.check
         how = (int(rule.stop_at_fall), int(rule.go_on), int(rule.mean), int(check))
-        return self.engine.call(LEARN, self.choose, *given, self.delta, self.pace, sequence, lo, hi, *how, self.stats)
+        stretch = (self.delta, self.pace, sequence, lo, hi, *how, self.stats, self.weighing)
+        return self.engine.call(LEARN_WEIGHTED if self.weighing else LEARN, self.choose, *given, *stretch)
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
         """Learn from some examples of the sequence from place lo on; returns the place to go on from."""
@@ -144,6 +167,10 @@ class BeamTraining:
         elif trouble == MORE_WEIGHTS:
             self.sparse = grown(self.sparse, 2 * step, int(self.stats[NEEDED]) + 1, 2 * step)
             arrays.memory.clock[CLOCK] += 1
+        elif trouble == ASK_JJ and self.swvp is not None and callable(self.swvp.jj):
+            fresh, lengths = self._make_weighing(self.swvp), (step, int(self.stats[NEEDED]))
+            given = (self.problem.actions, self.inputs, example, arrays.frontier, arrays.trace)
+            self.weighing = ask(fresh, self.swvp.jj, *given, *lengths)
         else:
             self.engine.settle(trouble, step, example, arrays)
 
@@ -167,6 +194,7 @@ class BeamTraining:
         options = (problem.actions, problem.composition.texts, engine.beam, engine.merge)
         how = (self._rule_name(), self.average, *([] if self.alma is None else [self.alma]))
         how += () if self.margin is None else ("margin", self.margin)
+        how += () if self.swvp is None else (str(self.swvp),)
         digest = hashlib.sha256(f"{options} {how}".encode())
         inputs = self.inputs
         for array in (inputs.x, inputs.starts, inputs.table, inputs.gold, inputs.gold_ptr, *self.anchored[:2]):

@@ -117,7 +117,7 @@ Margin = Annotated[
 ]
 Swvp = Annotated[
     SwvpVariant | None,
-    typer.Option(help="Weigh violations of single labels by margin (wm) or rank (wmr), only (a) or all labels (b)."),
+    typer.Option(help="Weigh mistakes one by one, by margin (wm) or rank (wmr): violations only (a), or all (b)."),
 ]
 Beta = Annotated[
     float | None, typer.Option(metavar="B", parser=_number(False), help="How steep the weights of --swvp are: 1.")

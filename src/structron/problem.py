@@ -76,6 +76,9 @@ class SearchProblem:
     of tokens that begin at `where`, as many as their view says (search/frontier.py: Anchored).
     lattice: column of a state with a number that grows with every action and that states share if and only if nothing
     but their past differs: then search without a beam is fast, and learning sees the whole lattice (search/lattice.py).
+    exchangeable: `advance` and `atoms` can do with any action in any state that is not final, legal or not, and all
+    derivations are equally long (labels of tokens): one action of a derivation can be exchanged for another while the
+    others stay. Weighted violations then mix actions; otherwise actions with their states (update/mixed.py).
     """
 
     def __init__(
@@ -100,6 +103,7 @@ class SearchProblem:
         view: int = -1,
         stretches: tuple[int, int] = (0, 0),
         lattice: int = -1,
+        exchangeable: bool = False,
         name: str = "problem",
     ):
         self.actions, self.width, self.max_steps, self.where, self.name = list(actions), width, max_steps, where, name
@@ -131,7 +135,7 @@ class SearchProblem:
                 f"{name}: parts have shape {self.parts.shape}; expected a row of columns for each action"
             )
         self.columns = int(self.parts.max()) + 1
-        self.view, self.stretches, self.lattice = view, stretches, lattice
+        self.view, self.stretches, self.lattice, self.exchangeable = view, stretches, lattice, exchangeable
         self.views = np.zeros(len(self.actions), np.int64) if views is None else np.ascontiguousarray(views, np.int64)
         self._check_columns()
         self._pointers: list[Any] | None = None
@@ -147,6 +151,8 @@ class SearchProblem:
                 raise StructronError(f"{self.name}: {what}: column {column}; expected one of 1 … {self.width - 1}")
         if self.lattice >= 0 and self.moves.any():
             raise StructronError(f"{self.name}: lattice: not for a problem with a stack (moves)")
+        if self.exchangeable and self.moves.any():
+            raise StructronError(f"{self.name}: exchangeable: not for a problem with a stack (moves)")
 
     def _check_signature(self, what: str, function: Callable) -> None:
         expected = EXPECTED[what]
@@ -191,6 +197,8 @@ class SearchProblem:
             Walk(self, x, example).run(list(gold))
         for seed in range(2):
             Walk(self, x, example).wander(np.random.default_rng(seed))
+        if self.exchangeable:
+            Walk(self, x, example).wander(np.random.default_rng(2), range(len(self.actions)))
 
 
 class Walk:
@@ -211,14 +219,14 @@ class Walk:
         except Exception as error:
             raise self.fail(what, f"{type(error).__name__}: {error}") from None
 
-    def wander(self, random: np.random.Generator) -> None:
-        """Take legal actions at random until the end, or a dead end."""
+    def wander(self, random: np.random.Generator, others: Sequence[int] = ()) -> None:
+        """Take legal actions, or some of the others, at random until the end, or a dead end."""
         row = self.begin()
         for _ in range(self.limit + 1):
             legal = self.legal(row)
             if not legal:
                 return
-            row = self.step(row, int(random.choice(legal)))
+            row = self.step(row, int(random.choice(others or legal)))
             self.look(row)
         raise self.fail("legal", f"not finished after {self.limit} steps (max_steps); it returns 0 in a final state")
 
@@ -303,9 +311,34 @@ class Walk:
         return new
 
 
+def shape_of(problem: SearchProblem) -> dict[str, Any]:
+    """What weights depend on: all of a problem but its code and its table."""
+    composition = problem.composition
+    return {
+        "name": problem.name,
+        "actions": problem.actions,
+        "atoms": [[name, int(size)] for name, size in zip(composition.atoms, composition.sizes, strict=True)],
+        "templates": composition.texts,
+        "moves": problem.moves.tolist(),
+        "parts": problem.parts.tolist(),
+    }
+
+
+def misfit(saved: dict[str, Any], given: dict[str, Any]) -> str:
+    """How a problem differs from the one that a model was trained for; nothing when it fits."""
+    for what in ("actions", "atoms", "templates", "moves", "parts"):
+        old, new = saved[what], given[what]
+        for number, (a, b) in enumerate(zip(old, new, strict=False)):
+            if a != b:
+                return f"{what} differ: number {number} is {a!r} in the file and {b!r} in the problem"
+        if len(old) != len(new):
+            return f"{what} differ: {len(old)} in the file and {len(new)} in the problem"
+    return ""
+
+
 def checking() -> bool:
     """Whether every update is checked to be a violation: STRUCTRON_CHECK=1."""
     return os.environ.get("STRUCTRON_CHECK", "") not in ("", "0")
 
 
-__all__ = ["EXPECTED", "POINTERS", "SearchProblem", "checking", "pointer"]
+__all__ = ["EXPECTED", "POINTERS", "SearchProblem", "checking", "misfit", "pointer", "shape_of"]

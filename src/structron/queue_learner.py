@@ -24,6 +24,7 @@ from structron.search.frontier import Inputs
 from structron.search.queue import QUEUES, learn, queue_maker, search, wrong_nodes
 from structron.search.scores import CLOCK
 from structron.update.alma import ALPHA, SCALE, TOTAL, end_example, lowering, step
+from structron.update.collect import collect
 from structron.update.delta import FULL, apply, clear, fits, measure
 from structron.update.fixing import (
     EXAMPLES,
@@ -38,7 +39,6 @@ from structron.update.fixing import (
     TOKENS,
     TROUBLE,
     UPDATES,
-    collect,
 )
 
 Heuristic = Callable[..., float]

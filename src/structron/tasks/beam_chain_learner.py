@@ -22,6 +22,7 @@ from structron.tasks.beam_chain import BeamChainModel, as_column, encoded
 from structron.tasks.chain_model import Dictionary
 from structron.tasks.chain_problem import make_problem, rekeyed
 from structron.update.alma import NORM, named
+from structron.update.swvp import Swvp
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +35,12 @@ class Search:
     check: bool | None = None
     alma: float | None = None
     margin: float | None = None
+    swvp: Swvp | None = None
 
     @property
     def rule(self) -> str:
         """The update as signatures name it."""
-        return named(self.update, self.alma, self.margin)
+        return named(self.update, self.alma, self.margin, self.swvp)
 
     def __str__(self) -> str:
         return f"beam-{'inf' if self.beam is None else self.beam}{'-dp' if self.merge else ''}"
@@ -92,6 +94,7 @@ class BeamChainLearner(BeamTraining):
             search.check,
             alma=search.alma,
             margin=search.margin,
+            swvp=search.swvp,
         )
 
     def _number_extra(self, c: int, cutoff: int) -> Numbered:

@@ -111,6 +111,7 @@ def make_problem(
         table=make_table(history, len(extras), allowed, everything),
         max_steps=int,
         where=POSITION,
+        exchangeable=True,
         name=name,
     )
 

@@ -1,6 +1,7 @@
 """What a chain labeller settles before it learns: its columns and features, its search, its labels and constraints."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structron import committee
-from structron.beam_training import rule_of
+from structron.beam_training import check_swvp, rule_of
 from structron.documents import sentences_of
 from structron.errors import StructronError, unknown
 from structron.features.extract import PreparedTemplates, TemplateExtractor, check_sentences, is_row
@@ -26,7 +27,7 @@ from structron.tasks.non_local import check_sources, name_of
 from structron.tasks.non_local_learner import NBest, NonLocalLearner
 from structron.update.alma import checked_margin, make_alma
 from structron.update.nbest import check_nbest
-from structron.update.swvp import Swvp
+from structron.update.swvp import make_swvp
 
 if TYPE_CHECKING:
     from structron.tasks.labeler import ChainLabeler
@@ -37,7 +38,6 @@ BEAM = 8
 """The beam for an update rule that is given without one."""
 UPDATE = "max-violation"
 """The update rule for a beam that is given without one."""
-SWVP_WORKS = "works with exact search (no beam, update standard) and without alma, margin and non_local (none)"
 FURTHER = "templates look at labels as Viterbi cannot: exact search by dynamic programming; --beam N is faster"
 
 
@@ -101,27 +101,15 @@ def check_parameters(labeler: "ChainLabeler") -> None:
     if labeler.local_margin is not None:
         checked_margin(labeler.local_margin, "local_margin")
     check_sources(labeler.non_local)
-    labeler._search()
-    make_swvp(labeler)
+    learning(labeler)
 
 
-def make_swvp(labeler: "ChainLabeler") -> Swvp | None:
-    """The weighted violations that a labeller asks for; they know exact search and the perceptron's own step only."""
-    if labeler.swvp is None:
-        return None
-    swvp, search = Swvp(labeler.swvp, labeler.beta, labeler.jj, labeler.enforce), labeler._search()
-    given = {
-        "beam": search.beam,
-        "update": None if search.update == "standard" else search.update,
-        "alma": search.alma,
-        "margin": search.margin,
-        "non_local": list(map(name_of, labeler.non_local)) or None,
-    }
-    for name, value in given.items():
-        if value is not None:
-            shown = " ".join(value) if isinstance(value, list) else value
-            raise StructronError(f"swvp: {swvp.variant} with {name} {shown}; {SWVP_WORKS}")
-    return swvp
+def learning(estimator: Any) -> Search:
+    """How an estimator searches while it learns, weighted violations included; they do not go with everything."""
+    search, swvp = estimator._search(), make_swvp(estimator)
+    sources = " ".join(map(name_of, getattr(estimator, "non_local", ())))
+    check_swvp(swvp, search.update, alma=search.alma, margin=search.margin, non_local=sources or None)
+    return replace(search, swvp=swvp)
 
 
 def settle_search(
@@ -176,7 +164,7 @@ def make_learner(
     if start is not None:
         dictionary = labeler.model_.dictionary.merged(dictionary, len(labels))
     seen = neighbours.seen(allowed)
-    search, templates = labeler._search(), getattr(labeler.extractor_, "templates", [])
+    search, templates = learning(labeler), getattr(labeler.extractor_, "templates", [])
     exact = searched_exactly(search, templates, labeler.order)
     if start is not None and exact == isinstance(start, BeamChainModel):
         has = "no beam" if exact is False else "a beam"
@@ -186,7 +174,7 @@ def make_learner(
         begin = start if isinstance(start, Start) else None
         learner = _exact_learner(labeler, prepared, gold, labels, *given, begin, labeler.margin)
         return learner if labeler._runs() == 1 else Committee(learner, labeler.runs)
-    for name in ("non_local", "bpm", "swvp"):
+    for name in ("non_local", "bpm"):
         if getattr(labeler, name):
             raise StructronError(f"{name}: needs exact search; expected neither a beam, nor an update rule, nor alma")
     if labeler.average == "voted":

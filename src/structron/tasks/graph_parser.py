@@ -24,7 +24,7 @@ from structron.tasks.graph_templates import EXTRA, FIRST_ORDER, RANKING, SECOND_
 from structron.tasks.parser_data import Arc, Projective, empty_columns
 from structron.tasks.parser_input import EMPTY, ParserInput, Sentence, starts_of
 from structron.tasks.tree_parser import TreeParser
-from structron.update.swvp import Family, Swvp
+from structron.update.swvp import Family, make_swvp
 
 Encoded = tuple[np.ndarray, np.ndarray]
 ORDERS = (1, 2)
@@ -117,11 +117,8 @@ class GraphParser(TreeParser):
             value = getattr(self, name)
             if not (isinstance(value, int | float | np.number) and 0 <= value < math.inf):
                 raise StructronError(f"{name}: {value!r}; expected a number of at least 0")
-        if self._make_swvp() is not None and self.cost:
+        if make_swvp(self) is not None and self.cost:
             raise StructronError(f"swvp: {self.swvp} with cost {self.cost:g}; expected cost 0: its rivals have none")
-
-    def _make_swvp(self) -> Swvp | None:
-        return None if self.swvp is None else Swvp(self.swvp, self.beta, self.jj, self.enforce)
 
     def _make_learner(self, data: Projective) -> GraphLearner:
         """Settle columns, alphabets and relations."""
@@ -139,7 +136,7 @@ class GraphParser(TreeParser):
         trees = Trees(x, starts_of(data.sentences), heads, gold)
         relations = possible_relations(trees, self.input_.sizes()["t"], len(self.relations_))
         how = (self._setting(), int(self.bits), self.average, float(self.prune))
-        return GraphLearner(self.templates_, trees, relations, *how, self._make_swvp(), self.relations_)
+        return GraphLearner(self.templates_, trees, relations, *how, make_swvp(self), self.relations_)
 
     def _settle_templates(self) -> None:
         groups = [*FIRST_ORDER]
@@ -175,7 +172,7 @@ class GraphParser(TreeParser):
         kind = ("siblings", "grandparents")[bool(self.grandparents)] if self.order == 2 else "arcs"
         search = f"search {kind}{'' if self.projective else '-crossing'}"
         search += f"-keep-{self.keep_heads}" if self.keep_heads else ""
-        update = f"update {self._make_swvp() or 'perceptron'}{f'-cost-{self.cost:g}' if self.cost else ''}"
+        update = f"update {make_swvp(self) or 'perceptron'}{f'-cost-{self.cost:g}' if self.cost else ''}"
         parts = [f"structron {__version__}", self.task, update, search, f"average {self.average}"]
         parts += [f"passes {self.best_pass_}/{self.passes}", f"cutoff {self.cutoff}", f"seed {self.seed}"]
         parts += [f"features {self.model_.features}", f"relations {len(self.relations_)}"]

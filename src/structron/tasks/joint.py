@@ -23,6 +23,7 @@ from structron.tasks.constraints import Neighbours, legal_transitions, make_dict
 from structron.tasks.joint_input import RARE, SEPARATOR, Guesser, JointTemplates, Roles, Sentence, first_columns
 from structron.tasks.joint_model import JointLearner, JointModel, Pairs
 from structron.tasks.labeler import split
+from structron.update.swvp import Family
 
 Pair = tuple[str, str]
 
@@ -41,6 +42,9 @@ class JointTagger(Estimator):
     alma: α of approximate large margin updates; None: the perceptron's.   margin: the perceptron learns until the
     correct labels win by more than this (Kazama & Torisawa 2007; alma must be None), None: until they win.
     average, seed, shuffle, patience, stop_change: as for every learner.   jobs: threads when predicting.
+    swvp: a-wm, b-wm, a-wmr or b-wmr: weighted violations (Dror & Reichart 2016) with their beta, for other rules than
+    laso and alma None; jj: errors, spans, prefixes, whole or a function of the correct and the predicted pairs, such as
+    NN/B-NP, that gives lists of positions; enforce their condition 2 (update/swvp.py).
     """
 
     task: ClassVar[str] = "joint"
@@ -79,6 +83,10 @@ class JointTagger(Estimator):
         alma: float | None = 0.9,
         margin: float | None = None,
         stop_change: float | None = None,
+        swvp: str | None = None,
+        beta: float = 1.0,
+        jj: str | Family = "errors",
+        enforce: bool = False,
     ):
         self.beam, self.update, self.merge, self.passes, self.runs = beam, update, merge, passes, runs
         self.average, self.templates, self.columns, self.pos, self.label = average, templates, columns, pos, label
@@ -86,6 +94,7 @@ class JointTagger(Estimator):
         self.seed, self.shuffle, self.patience = seed, shuffle, patience
         self.jobs, self.verbose, self.check, self.alma = jobs, verbose, check, alma
         self.margin, self.stop_change = margin, stop_change
+        self.swvp, self.beta, self.jj, self.enforce = swvp, beta, jj, enforce
 
     # -- training ------------------------------------------------------------------------------------------------
 
@@ -107,6 +116,7 @@ class JointTagger(Estimator):
     ) -> JointLearner:
         """What `fit` drives, at its start: columns, guesses and features settled. alma: (α, B, C) in place of α."""
         self._check_parameters()
+        chain_setup.learning(self)
         given = list(sentences)
         self.roles_ = Roles.settle(first_columns(given, self.columns), self.pos, self.label)
         self.templates_ = JointTemplates.of(self.templates, self.roles_)
@@ -155,7 +165,7 @@ class JointTagger(Estimator):
         if illegal := neighbours.illegal(allowed):
             self.notes_.append(f"{illegal} forbidden transitions in the training labels, learned from as they are")
         dictionary = make_dictionary(prepared, numbers[prepared.label_ids, 0], len(tags), self.tag_dictionary)
-        seen, search = neighbours.seen(allowed), replace(self._search(), alma=alma)
+        seen, search = neighbours.seen(allowed), replace(chain_setup.learning(self), alma=alma)
         given = (allowed, seen, dictionary, search, self.cutoff, self.average)
         return JointLearner(prepared, gold, pairs, self.templates_.history, *given)
 
@@ -236,7 +246,7 @@ class JointTagger(Estimator):
     # -- files ---------------------------------------------------------------------------------------------------
 
     def _signature(self) -> str:
-        search, model = self._search(), self.model_
+        search, model = chain_setup.learning(self), self.model_
         features, pairs = len(model.keys) + len(model.block_keys), f"pairs {len(model.labels)}"
         return self._signed(search.rule, search, self.runs, self.cutoff, features, pairs)
 

@@ -167,7 +167,7 @@ class JointLearner(BeamChainLearner):
         anchored = Anchored(self.plain.ptr, self.plain.numbers, table)
         how = (search.beam, search.update, search.merge, average, anchored, search.check)
         inputs = inputs._replace(gold=gold, gold_ptr=starts)
-        BeamTraining.__init__(self, problem, inputs, *how, alma=search.alma, margin=search.margin)
+        BeamTraining.__init__(self, problem, inputs, *how, 0.0, search.alma, search.margin, search.swvp)
 
     def make_model(self, *given: Any) -> JointModel:
         return JointModel(*given, pairs=self.pairs)  # type: ignore[misc]

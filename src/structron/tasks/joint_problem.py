@@ -109,6 +109,7 @@ def make_problem(
         table=make_table(history, len(extras), pairs, allowed, [np.arange(len(pairs))]),
         max_steps=int,
         where=POSITION,
+        exchangeable=True,
         looks_at=looks_at,
         name="joint",
     )

@@ -14,6 +14,7 @@ from structron.tasks.joint_input import Guesser, JointTemplates, Roles
 from structron.tasks.joint_model import JointModel, Pairs
 from structron.tasks.joint_problem import make_problem
 from structron.tasks.storage import NOT_STORED, gazetteer_header, gazetteer_tensors, gazetteers_of, history_header
+from structron.update.swvp import family_name
 
 
 def save(tagger: JointTagger, model: JointModel, path: Path) -> None:
@@ -24,7 +25,7 @@ def save(tagger: JointTagger, model: JointModel, path: Path) -> None:
 def header_of(tagger: JointTagger, model: JointModel) -> dict[str, Any]:
     roles, gazetteers = tagger.roles_, tagger.extractor_.gazetteers.values()
     names = [name for name in inspect.signature(JointTagger.__init__).parameters if name not in ("self", *NOT_STORED)]
-    options = {name: getattr(tagger, name) for name in names}
+    options = {name: getattr(tagger, name) for name in names} | {"jj": family_name(tagger.jj)}
     return {
         "task": tagger.task,
         "options": options | {"columns": roles.columns, "pos": roles.tag, "label": roles.chunk},

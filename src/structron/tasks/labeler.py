@@ -357,13 +357,12 @@ class ChainLabeler(Estimator):
 
     def _signature(self) -> str:
         """What a score needs to be reproduced."""
-        search = self._search()
+        search = chain_setup.learning(self)
         how = str(search) if isinstance(self.model_, BeamChainModel) else f"viterbi-{self.order}"
         if isinstance(self.model_, NonLocalModel):
             how += f"-{self.candidates}-best-{self.local_update} test {self.test_candidates}"
         features, labels = len(self.model_.keys) + len(self.model_.block_keys), f"labels {len(self.model_.labels)}"
-        rule = str(chain_setup.make_swvp(self) or search.rule)
-        return self._signed(rule, how, self._runs(), self.cutoff, features, labels)
+        return self._signed(search.rule, how, self._runs(), self.cutoff, features, labels)
 
     def _save_model(self, model: Model, path: Path) -> None:
         from structron import modelfile

@@ -13,7 +13,7 @@ import numpy as np
 
 from structron._version import __version__
 from structron.beam_model import BeamModel
-from structron.beam_training import BeamTraining, rule_of
+from structron.beam_training import BeamTraining, check_swvp, rule_of
 from structron.errors import unknown
 from structron.problem import SearchProblem
 from structron.progress import Progress
@@ -26,6 +26,7 @@ from structron.tasks.parser_input import ParserInput, Sentence, starts_of
 from structron.tasks.transitions import moves, oracle_all, seen_relations, trees_of
 from structron.tasks.tree_parser import TreeParser
 from structron.update.alma import make_alma, named
+from structron.update.swvp import Family, make_swvp
 from structron.update.violation import Rule
 
 LEAST = {"beam": 1, "passes": 1, "cutoff": 0, "jobs": 1, "seed": 0, "patience": 0}
@@ -45,6 +46,9 @@ class Parser(TreeParser):
     check: verify that every update is a violation.   alma: α of approximate large margin updates, for instance 0.9.
     margin: learn until the correct tree wins by more than this (Kazama & Torisawa 2007), None: until it wins.
     stop_change: stop when the share of sentences with updates hardly changes any more, for instance 1e-4.
+    swvp: a-wm, b-wm, a-wmr or b-wmr: weighted violations (Dror & Reichart 2016) of single steps with their beta; jj:
+    errors, spans, prefixes, whole or a function of the correct and the predicted actions that gives lists of steps;
+    enforce their condition 2 (update/swvp.py, mixed.py).
     """
 
     task: ClassVar[str] = "parser"
@@ -78,6 +82,10 @@ class Parser(TreeParser):
         alma: float | None = None,
         margin: float | None = None,
         stop_change: float | None = None,
+        swvp: str | None = None,
+        beta: float = 1.0,
+        jj: str | Family = "errors",
+        enforce: bool = False,
     ):
         self.beam, self.update, self.merge, self.passes, self.average = beam, update, merge, passes, average
         self.templates, self.columns, self.pos, self.labelled = templates, columns, pos, labelled
@@ -85,6 +93,7 @@ class Parser(TreeParser):
         self.prune, self.alma, self.margin, self.stop_change = prune, alma, margin, stop_change
         self.seed, self.shuffle, self.patience = seed, shuffle, patience
         self.jobs, self.verbose, self.check = jobs, verbose, check
+        self.swvp, self.beta, self.jj, self.enforce = swvp, beta, jj, enforce
 
     # -- training ------------------------------------------------------------------------------------------------
 
@@ -99,6 +108,7 @@ class Parser(TreeParser):
         rule_of(self.update)
         make_alma(self.alma, self.margin)
         self._check_parameters()
+        check_swvp(make_swvp(self), self.update, alma=self.alma, margin=self.margin)
         templates = Templates.of(self.templates)
         options = self._options(checkpoint, resume)
         found = self._treebank(sentences)
@@ -128,7 +138,7 @@ class Parser(TreeParser):
         ptr = 2 * bank.starts - np.arange(len(bank.starts))
         inputs = engine.make_inputs(self.problem_, x, bank.starts)._replace(gold=actions, gold_ptr=ptr)
         how = (self.beam, self.update, self.merge, self.average, engine.NO_ANCHORS, self.check, self.prune)
-        return BeamTraining(self.problem_, inputs, *how, alma=self.alma, margin=self.margin)
+        return BeamTraining(self.problem_, inputs, *how, self.alma, self.margin, make_swvp(self))
 
     def _make_problem(self) -> SearchProblem:
         """Arc-standard with these templates, alphabets and relations."""
@@ -208,7 +218,7 @@ class Parser(TreeParser):
     def _signature(self) -> str:
         beam = "inf" if self.beam is None else self.beam
         search = f"search beam-{beam}{'-dp' if self.merge else ''}"
-        update = f"update {named(self.update_name, self.alma, self.margin)}"
+        update = f"update {named(self.update_name, self.alma, self.margin, make_swvp(self))}"
         parts = [f"structron {__version__}", self.task, update, search, f"average {self.average}"]
         parts += [f"passes {self.best_pass_}/{self.passes}", f"cutoff {self.cutoff}", f"seed {self.seed}"]
         parts += [f"features {len(self.model_.keys)}", f"actions {len(self.problem_.actions)}"]

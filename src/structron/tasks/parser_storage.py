@@ -17,6 +17,7 @@ from structron.tasks.parser_data import Roles
 from structron.tasks.parser_input import Alphabet, ParserInput
 from structron.tasks.storage import history_header
 from structron.tasks.tree_parser import TreeParser
+from structron.update.swvp import family_name
 
 NOT_STORED = ("self", "templates", "verbose", "jobs", "check")
 
@@ -28,7 +29,7 @@ def save(parser: Parser, model: BeamModel, path: Path) -> None:
 
 def header_of(parser: Parser) -> dict[str, Any]:
     header = tree_header(parser) | {"root": parser.root_, "templates": parser.templates_}
-    header["options"]["update"] = parser.update_name
+    header["options"] |= {"update": parser.update_name, "jj": family_name(parser.jj)}
     return header
 
 

@@ -19,6 +19,7 @@ from structron.tasks.chain_model import ChainModel
 from structron.tasks.labeler import ChainLabeler, Model
 from structron.tasks.non_local import name_of
 from structron.tasks.non_local_model import NonLocalModel
+from structron.update.swvp import family_name
 
 
 class Tasks(MutableMapping[str, Any]):
@@ -74,8 +75,8 @@ def header_of(labeler: ChainLabeler, model: Model) -> dict[str, Any]:
     options["columns"], options["label"] = extractor.columns, extractor.label
     if "forbid" in options:
         options["forbid"] = [list(pair) for pair in labeler.forbid]
-    if callable(options.get("jj")):  # code is not stored: training on asks for the function by this name
-        options["jj"] = name_of(labeler.jj)
+    if "jj" in options:
+        options["jj"] = family_name(labeler.jj)
     return {
         "task": labeler.task,
         "options": options,

@@ -54,8 +54,10 @@ def checked_margin(margin: float, name: str = "margin") -> float:
     return float(margin)
 
 
-def named(update: str, alma: float | None, margin: float | None = None) -> str:
-    """An update rule with its step, as signatures name it."""
+def named(update: str, alma: float | None, margin: float | None = None, weighted: object = None) -> str:
+    """An update rule with its step, as signatures name it; weighted: violations (update/swvp.py), if they are."""
+    if weighted is not None:
+        return f"{weighted}" if update == "standard" else f"{update}-{weighted}"
     if margin is not None:
         return f"{update}-margin-{margin:g}"
     return update if alma is None else f"{update}-alma-{alma:g}"

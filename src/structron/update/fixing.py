@@ -5,20 +5,21 @@
         if z ≠ y':  w = w + ΔΦ(x, y', z)        collect_…(…), then step(…) and apply(…)
 
 LaSO (Daumé & Marcu 2005, Figure 2) is the rule that takes for z the mean of the queue, eq. (2), and goes on after an
-update with the correct prefix, so that an example can have several. ALMA is another step: update/alma.py.
+update with the correct prefix, so that an example can have several. ALMA is another step: update/alma.py. Weighted
+violations (Dror & Reichart 2016) learn from mixtures of y' and z in place of z: update/mixed.py.
 """
 
 import numpy as np
 
-from structron.features.compose import feature_key
-from structron.kernels import compiled, inlined
+from structron.kernels import compiled
 from structron.search.beam import derive, search
-from structron.search.frontier import COUNT, DONE, NOW, ROWS, WHOLE
+from structron.search.frontier import COUNT, DONE, MORE_ROWS, NOW, ROWS, WHOLE
 from structron.search.lattice import FINAL
-from structron.search.scores import CLOCK, unit_of, units_of
-from structron.search.steps import look, token_of
+from structron.search.scores import CLOCK
 from structron.update.alma import TOTAL, end_example, lowering, step
-from structron.update.delta import FULL, apply, clear, fits, measure, put
+from structron.update.collect import collect, collect_difference
+from structron.update.delta import FULL, apply, clear, fits, measure
+from structron.update.mixed import ASKED, STATE, TO_ASK, collect_weighted
 
 (
     *(TIME, UPDATES, INVALID, EXAMPLES, TOKENS, FELL, FELL_AT, SEARCH_ERRORS, NOT_VIOLATIONS, TROUBLE, STEPS, FIRST),
@@ -27,52 +28,9 @@ from structron.update.delta import FULL, apply, clear, fits, measure, put
 ) = range(14)
 """Places in `stats`: examples so far; this pass's counts; FELL_AT sums where gold left the beam, as a share of the
 steps; NOT_VIOLATIONS: updates of a valid rule that the check refuted; TROUBLE: how a search ended
-that could not go on, STEPS: where, FIRST: the step it is to go on from (LaSO), NEEDED: cells for MORE_WEIGHTS."""
-MORE_WEIGHTS, MORE_DELTA = 100, 101
-
-
-@inlined
-def _put_list(delta, anchored, parts, a, action, amount):
-    for i in range(anchored.ptr[a], anchored.ptr[a + 1]):
-        for p in range(parts.shape[1]):
-            if parts[action, p] >= 0:
-                put(delta, np.uint64(anchored.numbers[i]) + np.uint64(1), parts[action, p], amount)
-
-
-@compiled
-def collect(atoms, inputs, e, anchored, setting, f, row, action, amount, delta):
-    """Δ += amount·φ: the features of an action in a state."""
-    base, end = inputs.starts[e], inputs.starts[e + 1]
-    features, parts, view, spare = setting.features, setting.parts, setting.views[action], f.atoms.shape[0] - 1
-    look(atoms, inputs.x[base:end], inputs.table, f.states, row, setting.view_at, view, f.atoms, spare)
-    for t in range(features.hashed.shape[0]):
-        key = feature_key(features, t, f.atoms, spare)
-        if key != 0:
-            for p in range(parts.shape[1]):
-                if parts[action, p] >= 0:
-                    put(delta, key, parts[action, p], amount)
-    token = token_of(setting.where, f.states, row, base, end)
-    if token >= 0 and anchored.kinds == 0:
-        _put_list(delta, anchored, parts, token, action, amount)
-    elif token >= 0:
-        for j in range(units_of(anchored, view)):
-            _put_list(delta, anchored, parts, unit_of(anchored, token, view, j), action, amount)
-
-
-@compiled
-def collect_difference(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, amount, delta):
-    """Δ += amount·(Φ(x, y') - Φ(x, z)) for the derivation z in f.path; equal actions in equal states cancel."""
-    gold_ptr = inputs.gold_ptr[e]
-    for j in range(max(length, gold_length)):
-        row, action = f.path[0, j], f.path[1, j]
-        gold_row, gold_action = (trace.gold_row[j], inputs.gold[gold_ptr + j] if j < gold_length else -1)
-        both = j < length and j < gold_length and action == gold_action
-        if both and (row == gold_row or f.signature[row] == f.signature[gold_row]):
-            continue
-        if j < gold_length:
-            collect(atoms, inputs, e, anchored, setting, f, gold_row, gold_action, amount, delta)
-        if j < length:
-            collect(atoms, inputs, e, anchored, setting, f, row, action, -amount, delta)
+that could not go on, STEPS: where, FIRST: the step it is to go on from (LaSO), NEEDED: cells for MORE_WEIGHTS; for
+ASK_JJ, a user's JJ, STEPS and NEEDED are the lengths of z and y'."""
+MORE_WEIGHTS, MORE_DELTA, ASK_JJ = 100, 101, 102
 
 
 @compiled
@@ -170,8 +128,13 @@ def learn(
     mean,
     check,
     stats,
+    weighing,
 ):
-    """One stretch of a pass: examples sequence[lo:hi]. Stops early, and says where, when Python has to act."""
+    """One stretch of a pass: examples sequence[lo:hi]. Stops early, and says where, when Python has to act.
+
+    weighing: None, or what weighted violations need. Numba leaves out what None does not reach, so that it is compiled
+    by those alone who use it.
+    """
     yes = np.int64(1)
     for place in range(lo, hi):
         e = sequence[place]
@@ -205,14 +168,40 @@ def learn(
             chosen = rule(trace.best[first:], trace.gold[first:], trace.alive[first:], trace.right[first:], span)
             i = first + chosen
             gold_length, best = min(i, gold_steps), trace.best[i]
+            margin = trace.gold[i] - best
             clear(delta)
             if chosen > 0 and mean and setting.lattice >= 0:
                 best = collect_lattice(atoms, inputs, e, anchored, setting, f, trace, n, delta)
+                margin = trace.gold[i] - best
             elif chosen > 0 and mean:
                 best = collect_queue(atoms, inputs, e, anchored, setting, f, trace, n, gold_length, delta)
+                margin = trace.gold[i] - best
             elif chosen > 0:
                 length = derive(setting, f, trace.top[i])
-                collect_difference(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, 1.0, delta)
+                if weighing is None:
+                    collect_difference(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, 1.0, delta)
+                elif weighing.own[STATE] == TO_ASK:
+                    stats[TROUBLE], stats[STEPS], stats[NEEDED], stats[FIRST] = ASK_JJ, length, gold_length, first
+                    return place
+                elif f.used[ROWS] + 2 > f.states.shape[0]:
+                    stats[TROUBLE], stats[FIRST] = MORE_ROWS, first
+                    return place
+                else:
+                    margin = collect_weighted(
+                        advance,
+                        atoms,
+                        inputs,
+                        e,
+                        anchored,
+                        sparse,
+                        setting,
+                        f,
+                        trace,
+                        length,
+                        gold_length,
+                        weighing,
+                        delta,
+                    )
             if delta.used[FULL]:
                 stats[TROUBLE], stats[FIRST] = MORE_DELTA, first
                 return place
@@ -227,11 +216,10 @@ def learn(
                     break
             if chosen == 0:
                 break
-            margin = trace.gold[i] - best
             size, dot = measure(delta, sparse, anchored) if check or alma[0] > 0 else (0.0, 0.0)
             if check:
                 counted = dot - low  # from the weights alone: an independent check of the search's scores
-                wrong = counted > 1e-6 * (abs(low) + abs(best))
+                wrong = counted > 1e-6 * (abs(low) + abs(best)) + 1e-9
                 if (check > 1 and wrong) or abs(counted - margin) > 1e-3 * (1.0 + abs(margin)):
                     stats[NOT_VIOLATIONS] += 1
             factor = step(alma, size, dot)
@@ -239,6 +227,8 @@ def learn(
             memory.clock[CLOCK] += 1
             stats[UPDATES] += 1
             stats[INVALID] += margin > 0
+            if weighing is not None and weighing.own[STATE] == ASKED:
+                weighing.own[STATE] = TO_ASK
             if not go_on or i >= gold_steps:
                 break
             first = i

@@ -1,5 +1,7 @@
 """The structured weighted violations perceptron: Dror & Reichart (2016), Algorithm 2, for chains with exact search.
 
+What is not of chains (JJ, γ, condition 2) serves every search; mixed.py does the rest for beams.
+
     repeat, for each (x, y):
         z = argmax_u w·Φ(x, u)                                           predict_example(…)
         if z ≠ y:
@@ -63,6 +65,11 @@ Family = Callable[[list, list], Iterable[Iterable[int]]]
 """A user's JJ: a function of the correct and the predicted labels of a sentence that gives lists of positions."""
 
 
+def family_name(jj: str | Family) -> str:
+    """JJ as signatures and files name it: code is not stored, training on asks for the function of this name."""
+    return getattr(jj, "__name__", type(jj).__name__) if callable(jj) else jj
+
+
 class Rule(NamedTuple):
     """JJ and SETGAMMA as the kernels read them."""
 
@@ -107,7 +114,7 @@ class Swvp:
     @property
     def family(self) -> str:
         """The name of JJ."""
-        return getattr(self.jj, "__name__", type(self.jj).__name__) if callable(self.jj) else self.jj
+        return family_name(self.jj)
 
     @property
     def rule(self) -> Rule:
@@ -115,8 +122,20 @@ class Swvp:
         ranked, aggressive = self.variant.endswith("r"), self.variant.startswith("a")
         return Rule(family, ranked, aggressive, float(self.beta), bool(self.enforce))
 
+    @property
+    def valid(self) -> bool:
+        """Whether condition 2 holds whenever the whole output's update is a violation."""
+        return self.rule.aggressive or self.enforce
+
     def __str__(self) -> str:
         return f"swvp-{self.variant}-{self.beta:g}-{self.family}{'-enforced' if self.enforce else ''}"
+
+
+def make_swvp(estimator: Any) -> Swvp | None:
+    """The weighted violations that an estimator's parameters ask for."""
+    if estimator.swvp is None:
+        return None
+    return Swvp(estimator.swvp, estimator.beta, estimator.jj, estimator.enforce)
 
 
 def make_mixed(longest: int) -> Mixed:
@@ -137,6 +156,12 @@ def define_jj(family, y, z, n, jj):
         if y[j] != z[j]:
             jj.places[wrong] = j
             wrong += 1
+    return group_wrong(family, wrong, jj)
+
+
+@compiled
+def group_wrong(family, wrong, jj):
+    """The same, where the first so many of jj.places are the wrong positions."""
     count, begin = 0, 0
     for k in range(wrong):
         run_ends = k + 1 == wrong or jj.places[k + 1] > jj.places[k] + 1

@@ -1,0 +1,69 @@
+"""Δ = ΔΦ(x, y', z): what the features of two derivations differ by, gathered step by step (see delta.py).
+
+A step is an action with the state in which it is taken; Φ of a derivation is the sum of φ over its steps.
+"""
+
+import numpy as np
+
+from structron.features.compose import feature_key
+from structron.kernels import compiled, inlined
+from structron.search.scores import unit_of, units_of
+from structron.search.steps import look, token_of
+from structron.update.delta import put
+
+
+@inlined
+def _put_list(delta, anchored, parts, a, action, amount):
+    for i in range(anchored.ptr[a], anchored.ptr[a + 1]):
+        for p in range(parts.shape[1]):
+            if parts[action, p] >= 0:
+                put(delta, np.uint64(anchored.numbers[i]) + np.uint64(1), parts[action, p], amount)
+
+
+@compiled
+def collect(atoms, inputs, e, anchored, setting, f, row, action, amount, delta):
+    """Δ += amount·φ: the features of an action in a state."""
+    base, end = inputs.starts[e], inputs.starts[e + 1]
+    features, parts, view, spare = setting.features, setting.parts, setting.views[action], f.atoms.shape[0] - 1
+    look(atoms, inputs.x[base:end], inputs.table, f.states, row, setting.view_at, view, f.atoms, spare)
+    for t in range(features.hashed.shape[0]):
+        key = feature_key(features, t, f.atoms, spare)
+        if key != 0:
+            for p in range(parts.shape[1]):
+                if parts[action, p] >= 0:
+                    put(delta, key, parts[action, p], amount)
+    token = token_of(setting.where, f.states, row, base, end)
+    if token >= 0 and anchored.kinds == 0:
+        _put_list(delta, anchored, parts, token, action, amount)
+    elif token >= 0:
+        for j in range(units_of(anchored, view)):
+            _put_list(delta, anchored, parts, unit_of(anchored, token, view, j), action, amount)
+
+
+@inlined
+def same_step(inputs, e, f, trace, length, gold_length, j):
+    """Whether y' and the derivation z in f.path take equal actions in equal states at step j."""
+    if j >= length or j >= gold_length:
+        return False
+    row, gold_row = f.path[0, j], trace.gold_row[j]
+    if f.path[1, j] != inputs.gold[inputs.gold_ptr[e] + j]:
+        return False
+    return row == gold_row or f.signature[row] == f.signature[gold_row]
+
+
+@compiled
+def collect_step(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, j, amount, delta):
+    """Δ += amount·(φ of y' - φ of z) at step j; either may have ended before."""
+    if j < gold_length:
+        gold_action = inputs.gold[inputs.gold_ptr[e] + j]
+        collect(atoms, inputs, e, anchored, setting, f, trace.gold_row[j], gold_action, amount, delta)
+    if j < length:
+        collect(atoms, inputs, e, anchored, setting, f, f.path[0, j], f.path[1, j], -amount, delta)
+
+
+@compiled
+def collect_difference(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, amount, delta):
+    """Δ += amount·(Φ(x, y') - Φ(x, z)) for the derivation z in f.path; equal actions in equal states cancel."""
+    for j in range(max(length, gold_length)):
+        if not same_step(inputs, e, f, trace, length, gold_length, j):
+            collect_step(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, j, amount, delta)
