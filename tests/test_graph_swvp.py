@@ -165,6 +165,22 @@ def test_it_learns(variant, tmp_path):
     assert again.predict(TOY[:5]) == found.predict(TOY[:5])
 
 
+def test_a_function_of_ones_own(tmp_path):
+    """It sees heads and relations; a file keeps its name, and what it learned."""
+    seen = []
+
+    def ends(y, z):
+        seen.append((y, z))
+        return [[0], [len(y) - 1]]
+
+    found = GraphParser(bits=16, passes=2, swvp="b-wm", jj=ends).fit(TOY[:10])
+    assert all(len(y) == len(z) > 0 and isinstance(y[0][0], int) and isinstance(z[0][1], str) for y, z in seen)
+    found.save(tmp_path / "m")
+    again = structron.load(tmp_path / "m")
+    assert again.jj == "ends"
+    assert again.predict(TOY[:5]) == found.predict(TOY[:5])
+
+
 def test_resuming(tmp_path):
     options = {"bits": 16, "swvp": "b-wm"}
     whole = GraphParser(passes=4, **options).fit(TOY[:20])

@@ -25,7 +25,7 @@ from structron.tasks.graph_update import (
     correct,
     correct_mixed,
 )
-from structron.update.swvp import Swvp, make_mixed, pack_substructures, substructures
+from structron.update.swvp import Mixed, Swvp, make_mixed, pack_substructures, substructures
 
 CALL_TOKENS = 5_000
 """Tokens learned from before progress is shown."""
@@ -80,7 +80,7 @@ class GraphLearner:
         self._parse(np.zeros(1, np.int64), 0, 0)
         self._correct(0, 0, 0.0)
         if self.swvp is not None:
-            self._correct_mixed(0, 0, 0.0)
+            self._correct_mixed(0, 0, 0.0, self.mixed, 0)
         self.stats[:] = before
 
     def begin_pass(self) -> None:
@@ -100,7 +100,7 @@ class GraphLearner:
         start, stop = self.trees.starts[sequence[k] : sequence[k] + 2]
         wrong, ahead = self._correct(start, stop - start, 1.0 if self.swvp is None else 0.0)
         if wrong and self.swvp is not None:
-            self._correct_mixed(start, stop - start, ahead)
+            self._correct_mixed(start, stop - start, ahead, *self._substructures(start, stop - start))
 
     def _parse(self, sequence: np.ndarray, lo: int, hi: int) -> None:
         t, setting = self.trees, self.setting
@@ -118,18 +118,18 @@ class GraphLearner:
     def _correct(self, start: int, n: int, amount: float) -> tuple[int, float]:
         return correct(*self._example(start, n), self.ranked, amount, self.stats)
 
-    def _correct_mixed(self, start: int, n: int, ahead: float) -> None:
+    def _correct_mixed(self, start: int, n: int, ahead: float, jj: Mixed, count: int) -> None:
         assert self.swvp is not None
-        jj, count = self.mixed, OWN
-        if callable(self.swvp.jj):
-            y, z = (
-                self._decisions(start, n, *both)
-                for both in ((self.trees.heads, self.trees.relations), (self.found, self.named))
-            )
-            wrong = {j for j in range(n) if y[j] != z[j]}
-            lists = substructures(self.swvp.jj(y, z), wrong, n)
-            jj, count = pack_substructures(lists, jj), len(lists)
         correct_mixed(*self._example(start, n), jj, count, self.swvp.rule, ahead, self.stats)
+
+    def _substructures(self, start: int, n: int) -> tuple[Mixed, int]:
+        """Those of a user's function; the kernel makes those of a family itself."""
+        if self.swvp is None or not callable(self.swvp.jj):
+            return self.mixed, OWN
+        y = self._decisions(start, n, self.trees.heads, self.trees.relations)
+        z = self._decisions(start, n, self.found, self.named)
+        lists = substructures(self.swvp.jj(y, z), {j for j in range(n) if y[j] != z[j]}, n)
+        return pack_substructures(lists, self.mixed), len(lists)
 
     def _decisions(self, start: int, n: int, heads: np.ndarray, relations: np.ndarray) -> list:
         """The heads of a sentence's words, with the names of their relations if there are any."""

@@ -102,6 +102,8 @@ class GraphParser(TreeParser):
         progress: Progress | None,
     ) -> None:
         self._check_parameters()
+        if make_swvp(self) is not None and self.cost:
+            raise StructronError(f"swvp: {self.swvp} with cost {self.cost:g}; expected cost 0: its rivals have none")
         options = self._options(checkpoint, resume)
         learner = self._make_learner(self._treebank(sentences, crossing=not self.projective))
         self._learn(learner, options, self._dev_score(dev), progress, self.notes_)
@@ -117,8 +119,6 @@ class GraphParser(TreeParser):
             value = getattr(self, name)
             if not (isinstance(value, int | float | np.number) and 0 <= value < math.inf):
                 raise StructronError(f"{name}: {value!r}; expected a number of at least 0")
-        if make_swvp(self) is not None and self.cost:
-            raise StructronError(f"swvp: {self.swvp} with cost {self.cost:g}; expected cost 0: its rivals have none")
 
     def _make_learner(self, data: Projective) -> GraphLearner:
         """Settle columns, alphabets and relations."""

@@ -29,7 +29,7 @@ def save(parser: Parser, model: BeamModel, path: Path) -> None:
 
 def header_of(parser: Parser) -> dict[str, Any]:
     header = tree_header(parser) | {"root": parser.root_, "templates": parser.templates_}
-    header["options"] |= {"update": parser.update_name, "jj": family_name(parser.jj)}
+    header["options"]["update"] = parser.update_name
     return header
 
 
@@ -41,7 +41,7 @@ def tree_header(parser: TreeParser) -> dict[str, Any]:
     roles = parser.roles_
     return {
         "task": parser.task,
-        "options": options | {"columns": roles.columns, "pos": roles.tag},
+        "options": options | {"columns": roles.columns, "pos": roles.tag, "jj": family_name(parser.jj)},
         "word": roles.word,
         "head": roles.head,
         "relation": roles.relation,

@@ -13,6 +13,7 @@ from structron.evaluate import AttachmentScores, attachment_scores
 from structron.tasks.parser_data import Arc, Projective, Roles, make_projective, read_arcs, settle_columns
 from structron.tasks.parser_input import EMPTY, ParserInput, Sentence
 from structron.trees import unlift
+from structron.update.swvp import Family
 
 NONPROJECTIVE = ("lift", "skip")
 
@@ -26,6 +27,7 @@ class TreeParser(Estimator):
     labelled: bool
     nonprojective: str
     single_root: bool = True
+    jj: str | Family
     jobs: int
     source_: dict[str, str]
     notes_: list[str]
