@@ -5,8 +5,8 @@ unlabelled, with projective search, which is exact at both orders; on treebanks 
 non-projective CSP too. Every training is scored twice, with its last weights and with the mean of all.
 
 The paper does not impose its condition 2, that what an update adds up is a violation: its models converge without it.
-At second order B-WM breaks it often: there is a B-WM with the condition enforced, too. (A word's features depend there on
-the heads of others, and single differences do not add up to the whole one.)
+At second order B-WM breaks it often: there is a B-WM with the condition enforced, too. (A word's features depend there
+on the heads of others, and single differences do not add up to the whole one.)
 
 Where a treebank has no dev data, sentences drawn from its training data are, as in the paper: B-WM and the control
 learn from the others, CSP from all.

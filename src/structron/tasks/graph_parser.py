@@ -62,7 +62,7 @@ class GraphParser(TreeParser):
         projective: bool = True,
         single_root: bool = True,
         labelled: bool = True,
-        passes: int = 8,
+        passes: int = 5,
         average: str = "mean",
         cost: float = 0.0,
         keep_heads: int = 8,
