@@ -80,11 +80,11 @@ class Estimator(ABC):
         self._check_fitted()
         self._save_model(self.model_, Path(path))
 
-    def _signed(self, rule: str, search: Any, runs: int, cutoff: int, features: int, size: str) -> str:
-        """What a score needs to be reproduced: how it was searched and learned, and what was found."""
+    def _signed(self, rule: str, search: Any, runs: int | None, cutoff: int, features: int, size: str) -> str:
+        """What a score needs to be reproduced: how it was searched and learned, and what was found. runs: None: one."""
         parts = [f"structron {__version__}", self.task, f"update {rule}", f"search {search}", f"average {self.average}"]
-        parts += [f"passes {self.best_pass_}/{self.passes}", f"runs {runs}", f"cutoff {cutoff}", f"seed {self.seed}"]
-        return " | ".join([*parts, f"features {features}", size])
+        parts += [f"passes {self.best_pass_}/{self.passes}", *([] if runs is None else [f"runs {runs}"])]
+        return " | ".join([*parts, f"cutoff {cutoff}", f"seed {self.seed}", f"features {features}", size])
 
     def _guarded(self, train: Callable[[], None]) -> None:
         """Train; a training that fails leaves everything as it was."""

@@ -12,7 +12,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from structron._version import __version__
 from structron.errors import StructronError
 from structron.progress import Progress
 from structron.tasks.graph_inspect import heaviest
@@ -170,23 +169,16 @@ class GraphParser(TreeParser):
 
     def _signature(self) -> str:
         kind = ("siblings", "grandparents")[bool(self.grandparents)] if self.order == 2 else "arcs"
-        search = f"search {kind}{'' if self.projective else '-crossing'}"
+        search = f"{kind}{'' if self.projective else '-crossing'}"
         search += f"-keep-{self.keep_heads}" if self.keep_heads else ""
-        update = f"update {make_swvp(self) or 'perceptron'}{f'-cost-{self.cost:g}' if self.cost else ''}"
-        parts = [f"structron {__version__}", self.task, update, search, f"average {self.average}"]
-        parts += [f"passes {self.best_pass_}/{self.passes}", f"cutoff {self.cutoff}", f"seed {self.seed}"]
-        parts += [f"features {self.model_.features}", f"relations {len(self.relations_)}"]
-        return " | ".join(parts)
+        update = f"{make_swvp(self) or 'perceptron'}{f'-cost-{self.cost:g}' if self.cost else ''}"
+        size = f"relations {len(self.relations_)}"
+        return self._signed(update, search, None, self.cutoff, self.model_.features, size)
 
     def _save_model(self, model: GraphModel, path: Path) -> None:
         from structron.tasks.graph_storage import save
 
         save(self, model, path)
-
-    def _load_model(self, path: Path) -> GraphModel:
-        from structron.tasks.storage import load
-
-        return load(path).model_
 
 
 def possible_relations(trees: Trees, tags: int, count: int) -> Relations:

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from structron._version import __version__
 from structron.beam_model import BeamModel
 from structron.beam_training import BeamTraining, check_swvp, rule_of
 from structron.errors import unknown
@@ -217,19 +216,11 @@ class Parser(TreeParser):
 
     def _signature(self) -> str:
         beam = "inf" if self.beam is None else self.beam
-        search = f"search beam-{beam}{'-dp' if self.merge else ''}"
-        update = f"update {named(self.update_name, self.alma, self.margin, make_swvp(self))}"
-        parts = [f"structron {__version__}", self.task, update, search, f"average {self.average}"]
-        parts += [f"passes {self.best_pass_}/{self.passes}", f"cutoff {self.cutoff}", f"seed {self.seed}"]
-        parts += [f"features {len(self.model_.keys)}", f"actions {len(self.problem_.actions)}"]
-        return " | ".join(parts)
+        update = named(self.update_name, self.alma, self.margin, make_swvp(self))
+        search, size = f"beam-{beam}{'-dp' if self.merge else ''}", f"actions {len(self.problem_.actions)}"
+        return self._signed(update, search, None, self.cutoff, len(self.model_.keys), size)
 
     def _save_model(self, model: BeamModel, path: Path) -> None:
         from structron.tasks.parser_storage import save
 
         save(self, model, path)
-
-    def _load_model(self, path: Path) -> BeamModel:
-        from structron.tasks.storage import load
-
-        return load(path).model_

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -134,6 +135,15 @@ class TreeParser(Estimator):
     def score(self, sentences: Iterable[Sentence]) -> float:
         """LAS, or UAS of an unlabelled parser."""
         return getattr(self.evaluate(sentences), self.metric)
+
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    def _load_model(self, path: Path) -> Any:
+        from structron.tasks.storage import load
+
+        return load(path).model_
+
+    # -- columns -------------------------------------------------------------------------------------------------
 
     @property
     def labelled_(self) -> bool:
