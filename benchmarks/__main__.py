@@ -17,6 +17,7 @@ from typing import Any
 
 from benchmarks.beam import BEAM_PARTS, beam_parts
 from benchmarks.entities import ENTITY_PARTS, entity_parts
+from benchmarks.graph import GRAPH_PARTS, graph_parts
 from benchmarks.measure import (
     LESS,
     MEGABYTE,
@@ -50,7 +51,7 @@ from benchmarks.report import (
 
 CRFSUITE, NLTK, ONE_JOB = Crfsuite.name, "NLTK", "--jobs 1"
 DEFAULT = "structron, default --runs"
-PARTS = ("chunks", "tags", "start", "jobs", *BEAM_PARTS, *ENTITY_PARTS)
+PARTS = ("chunks", "tags", "start", "jobs", *BEAM_PARTS, *GRAPH_PARTS, *ENTITY_PARTS)
 
 
 def chunking(files: dict[str, Path], folder: Path, settings: Settings, report: Report) -> Path:
@@ -206,6 +207,7 @@ def benchmark(data: Path, settings: Settings, parts: Collection[str] = PARTS) ->
         if tags and "jobs" in parts:
             threads("tagger", TAGS, tags, settings, report)
         beam_parts(data, folder, settings, report, parts)
+        graph_parts(data, folder, settings, report, parts)
         entity_parts(data, settings, report, parts)
     return report
 

@@ -19,7 +19,7 @@ EXACT, BEAM = "exact Viterbi", "structron"
 HISTORY_BEAM = 4
 
 
-def _rows(*files: str) -> list[list[list[str]]]:
+def read_rows(*files: str) -> list[list[list[str]]]:
     return [sentence.rows for file in files for sentence in read(file)]
 
 
@@ -36,7 +36,7 @@ def parse(
     With every beam in turn, on dev and test data. Scores are those of dev alone: nothing is chosen here, but test data
     are not looked at without need.
     """
-    parser, first, rows = structron.load(model), _rows(dev), _rows(dev, test)
+    parser, first, rows = structron.load(model), read_rows(dev), read_rows(dev, test)
     peer = Udpipe(udpipe_model) if udpipe_model else None
     theirs = [Udpipe.read(file) for file in (dev, test)] if peer else []
     seconds: dict[str, dict[int, list[float]]] = {"structron": {beam: [] for beam in beams}}
@@ -77,7 +77,7 @@ class _Paired(Progress):
 
 def passes(train: str, model: str, passes: int) -> dict[str, Any]:
     """Passes of a training from its beginning; after each, the finished model parses the same data."""
-    final, rows = structron.load(model), _rows(train)
+    final, rows = structron.load(model), read_rows(train)
     inputs = final._inputs(rows)
     final.predict(rows[:WARM_UP])
     works = {

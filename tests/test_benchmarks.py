@@ -93,6 +93,27 @@ def test_beam_parts_measure_both_sides(data, tmp_path, monkeypatch, capsys):
     assert all(row["title"] in printed for row in rows.values())
 
 
+def test_graph_parts_measure_both_sides(data, tmp_path, capsys):
+    pytest.importorskip("ufal.udpipe")
+    out = tmp_path / "bench.json"
+    assert driver.main(["--data", str(data), "--quick", "--only", "graph", "--out", str(out)]) == 0
+    result = json.loads(out.read_text(encoding="utf-8"))
+    rows = {row["key"]: row for row in result["rows"]}
+    assert rows.keys() == {f"graph{order}{part}" for order in (1, 2) for part in ("", "_udpipe", "_pass")}
+    assert {key: row["theirs"] for key, row in rows.items() if row["peer"] == beam.ASKED} == graph_asked()
+    tokens = sum(map(len, read_tags(data / driver.TAGS / "dev.conllu")))
+    for order in (1, 2):
+        found = result["details"][f"graph_order{order}"]
+        assert set(found["tokens"].values()) == {tokens}
+        assert found["dev_las"] > 50
+    printed = capsys.readouterr().out
+    assert all(row["title"] in printed for row in rows.values())
+
+
+def graph_asked() -> dict[str, int]:
+    return {"graph1": 20_000, "graph2": 5_000}
+
+
 def test_entity_parts_measure_both_sides(data, tmp_path, capsys):
     out = tmp_path / "bench.json"
     parts = [word for part in entities.ENTITY_PARTS for word in ("--only", part)]
