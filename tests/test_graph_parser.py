@@ -61,6 +61,7 @@ KINDS = {
     "cost": {"cost": 2.0},
     "unaveraged": {"average": "none"},
     "few heads": {"keep_heads": 2},
+    "two runs": {"runs": 2},
 }
 
 

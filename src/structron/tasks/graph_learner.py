@@ -165,17 +165,30 @@ class GraphLearner:
         self.w[state["place"]], self.u[state["place"]] = state["w"], state["u"]
         self.stats[:] = state["stats"]
 
+    def twin(self) -> "GraphLearner":
+        """Another one at its start."""
+        how = (self.setting, self.bits, self.average, self.prune, self.swvp, self.names)
+        return GraphLearner(self.templates, self.trees, self.relations, *how)
+
+    def present(self, part: slice) -> np.ndarray:
+        """Some of the weights as they count now, averaged or not."""
+        time = self.stats[TIME]
+        return self.w[part] - self.u[part] / time if self.average == "mean" and time else self.w[part]
+
     def snapshot(self) -> GraphModel:
         """The model that the weights of this moment make."""
-        w = make_vector(self.bits, self.relations.size, np.float32)
-        time = self.stats[TIME]
+        return self.assemble([self])
+
+    @staticmethod
+    def assemble(members: Sequence["GraphLearner"]) -> GraphModel:
+        """The model that the mean of the members' weights makes, block by block: vectors are large."""
+        first = members[0]
+        w = make_vector(first.bits, first.relations.size, np.float32)
         for lo in range(0, len(w), _BLOCK):
             part = slice(lo, lo + _BLOCK)
-            w[part] = self.w[part]
-            if self.average == "mean" and time:
-                w[part] = self.w[part] - self.u[part] / time
-            w[part][np.abs(w[part]) <= self.prune] = 0
-        return GraphModel(self.templates, self.relations, self.bits, w)
+            w[part] = sum(member.present(part) for member in members) / len(members)
+            w[part][np.abs(w[part]) <= first.prune] = 0
+        return GraphModel(first.templates, first.relations, first.bits, w)
 
     def finish(self, model: GraphModel) -> GraphModel:
         return model

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from structron.committee import Committee
 from structron.errors import StructronError
 from structron.progress import Progress
 from structron.tasks.graph_inspect import heaviest
@@ -45,7 +46,7 @@ class GraphParser(TreeParser):
     swvp: a-wm, b-wm, a-wmr or b-wmr: weighted violations (Dror & Reichart 2016) with their beta; jj: errors, spans,
     prefixes, whole or a function of the correct and the found (head, relation) of a sentence's words that gives lists
     of positions (from 0); enforce: every update a violation.
-    passes, average, seed, shuffle, patience, stop_change: as for every learner.   jobs: threads when parsing.
+    passes, runs, average, seed, shuffle, patience, stop_change: as for every learner.   jobs: threads when parsing.
     """
 
     task: ClassVar[str] = "graph-parser"
@@ -62,6 +63,7 @@ class GraphParser(TreeParser):
         single_root: bool = True,
         labelled: bool = True,
         passes: int = 5,
+        runs: int = 1,
         average: str = "mean",
         cost: float = 0.0,
         keep_heads: int = 8,
@@ -83,7 +85,7 @@ class GraphParser(TreeParser):
         verbose: bool = False,
     ):
         self.order, self.grandparents, self.projective, self.single_root = order, grandparents, projective, single_root
-        self.labelled, self.passes, self.average, self.cost = labelled, passes, average, cost
+        self.labelled, self.passes, self.runs, self.average, self.cost = labelled, passes, runs, average, cost
         self.keep_heads, self.columns, self.pos, self.nonprojective = keep_heads, columns, pos, nonprojective
         self.cutoff, self.bits, self.prune = cutoff, bits, prune
         self.seed, self.shuffle, self.patience, self.stop_change = seed, shuffle, patience, stop_change
@@ -105,10 +107,13 @@ class GraphParser(TreeParser):
             raise StructronError(f"swvp: {self.swvp} with cost {self.cost:g}; expected cost 0: its rivals have none")
         options = self._options(checkpoint, resume)
         learner = self._make_learner(self._treebank(sentences, crossing=not self.projective))
-        self._learn(learner, options, self._dev_score(dev), progress, self.notes_)
+        several = Committee(learner, int(self.runs)) if self.runs > 1 else learner
+        self._learn(several, options, self._dev_score(dev), progress, self.notes_)
 
     def _check_parameters(self) -> None:
-        self._check_whole(passes=1, cutoff=0, jobs=1, seed=0, patience=0, keep_heads=0, bits=LEAST_BITS, order=1)
+        self._check_whole(
+            passes=1, runs=1, cutoff=0, jobs=1, seed=0, patience=0, keep_heads=0, bits=LEAST_BITS, order=1
+        )
         self._check_choices()
         if self.order not in ORDERS:
             raise StructronError(f"order: {self.order}; expected 1 or 2")
@@ -173,7 +178,7 @@ class GraphParser(TreeParser):
         search += f"-keep-{self.keep_heads}" if self.keep_heads else ""
         update = f"{make_swvp(self) or 'perceptron'}{f'-cost-{self.cost:g}' if self.cost else ''}"
         size = f"relations {len(self.relations_)}"
-        return self._signed(update, search, None, self.cutoff, self.model_.features, size)
+        return self._signed(update, search, self.runs, self.cutoff, self.model_.features, size)
 
     def _save_model(self, model: GraphModel, path: Path) -> None:
         from structron.tasks.graph_storage import save
