@@ -32,7 +32,7 @@ def graph(
         seconds["structron"].append(spent)
     scores = parser.evaluate(own, guess=trees)
     learned = [record["seconds"] for record in parser.history_]
-    per_pass = median(seconds["structron"]) * count(rows) / max(count(own), 1)
+    per_pass = median(seconds["structron"]) * count(rows) * parser.runs / max(count(own), 1)
     found = {"tokens": tokens, "seconds": seconds, "learning": median(learned), "per_pass": per_pass}
     return found | {"dev_uas": scores.uas, "dev_las": scores.las}
 

@@ -189,7 +189,7 @@ def test_scores_are_those_of_a_parser(data, order, method):
     found = train(bank, Training(order, method, 1), 3, Event())
     for scores, average in ((found.last, "none"), (found.mean, "mean")):
         options = {"projective": method == CSP, "labelled": False, "bits": 22, "pos": "xpos"}
-        parser = GraphParser(order=order, passes=3, average=average, **options).fit(bank.whole)
+        parser = GraphParser(order=order, passes=3, runs=1, average=average, **options).fit(bank.whole)
         assert scores == Scores(parser.score(bank.dev), parser.score(bank.test))
 
 
@@ -198,7 +198,7 @@ def test_csp_learns_from_the_dev_sentences_where_there_are_no_others(data):
     csp, control = (train(bank, Training(1, method, 1), 2, Event()) for method in (CSP, CONTROL))
     assert math.isnan(csp.last.dev)
     assert math.isnan(csp.mean.dev)
-    parser = GraphParser(order=1, passes=2, average="none", labelled=False, bits=22, pos="xpos").fit(bank.rest)
+    parser = GraphParser(order=1, passes=2, runs=1, average="none", labelled=False, bits=22, pos="xpos").fit(bank.rest)
     assert control.last == Scores(parser.score(bank.dev), parser.score(bank.test))
 
 
@@ -218,7 +218,7 @@ def test_several_roots_in_another_encoding(tmp_path):
 def test_another_beta_is_another_model(data):
     bank = Bank.load(data, EWT, SCALE)
     found = {beta: train(bank, Training(1, B_WM, beta), 3, Event()) for beta in (0.5, 5.0)}
-    parser = GraphParser(order=1, passes=3, average="mean", labelled=False, bits=22, pos="xpos", swvp="b-wm", beta=5.0)
+    parser = GraphParser(order=1, passes=3, runs=1, labelled=False, bits=22, pos="xpos", swvp="b-wm", beta=5.0)
     parser.fit(bank.whole)
     assert found[5.0].mean == Scores(parser.score(bank.dev), parser.score(bank.test))
     assert found[0.5] != found[5.0]

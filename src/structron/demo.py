@@ -131,7 +131,7 @@ DEMOS = {
     "joint": Demo("conll", write_conll, show_both),
     "entities": Demo("conll", write_entities, show_chunks),
     "parser": Demo("conllu", write_conllu, show_tree, 4),
-    "graph-parser": Demo("conllu", write_conllu, show_tree, 3),
+    "graph-parser": Demo("conllu", write_conllu, show_tree, 2),
 }
 
 

@@ -243,7 +243,7 @@ class ParserTrials(Trials):
 def train(bank: Bank, training: Training, passes: int, stop: Event) -> Trained:
     """Train a parser and score it."""
     shared: dict[str, Any] = {"labelled": False, "average": "none", "bits": BITS, "pos": bank.corpus.pos}
-    shared |= {"single_root": bank.corpus.single_root, "passes": passes}
+    shared |= {"single_root": bank.corpus.single_root, "passes": passes, "runs": 1}
     parser = BothWeights(**shared, **training.options())
     on_whole = training.method in (CSP, CROSSING)
     parser.fit(bank.whole if on_whole else bank.rest, progress=Stoppable(stop))

@@ -63,7 +63,7 @@ class GraphParser(TreeParser):
         single_root: bool = True,
         labelled: bool = True,
         passes: int = 5,
-        runs: int = 1,
+        runs: int = 2,
         average: str = "mean",
         cost: float = 0.0,
         keep_heads: int = 8,
