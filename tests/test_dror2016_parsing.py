@@ -28,6 +28,7 @@ from structron.experiments.dror2016_parsing import (
     plan,
     train,
     try_bank,
+    try_crossing,
     usable,
 )
 from structron.experiments.dror2016_table2 import (
@@ -63,13 +64,9 @@ TABLE1 = (1, (1.0, 2.0), 1, {"train": 80, "dev": 30, "test": 30})
 # -- choices -------------------------------------------------------------------------------------------------------
 
 
-def made(
-    weighted: dict[float, tuple[float, float]], csp: float = 70.0, control: float = 71.0, crossing: float | None = None
-) -> ParserTrials:
+def made(weighted: dict[float, tuple[float, float]], csp: float = 70.0, control: float = 71.0) -> ParserTrials:
     """The averaged figures are 5 higher; enforced is as B-WM."""
     plain = {CSP: Scores(math.nan, csp), AVERAGED: Scores(math.nan, csp + 5)}
-    if crossing is not None:
-        plain |= {CROSSING: Scores(0, 0), CROSSING + MEAN: Scores(0, crossing)}
     scores = {beta: Scores(*pair) for beta, pair in weighted.items()}
     means = {beta: Scores(pair[0] + 5, pair[1] + 5) for beta, pair in weighted.items()}
     variants = {B_WM: scores, ENFORCED: scores, B_WM + MEAN: means, ENFORCED + MEAN: means}
@@ -172,7 +169,6 @@ def test_what_is_trained(data):
     first = [Training(1, method, beta) for method in (B_WM, ENFORCED) for beta in (1.0, 3.0)]
     second = [Training(2, CSP, 1), Training(2, B_WM, 2.0), Training(2, ENFORCED, 2.0)]
     assert found == [Training(1, CSP, 1), Training(1, CONTROL, 2), *first, *second]
-    assert Training(2, CROSSING, 1) in plan(Bank.load(data, BASQUE, SCALE), SCALE)
     assert Training(2, CONTROL, 1) in plan(Bank.load(data, SPANISH, SCALE), SCALE)
     weighted = {"order": 2, "seed": 1, "swvp": "b-wm", "beta": 3.0}
     assert Training(2, B_WM, 3.0).options() == {**weighted, "enforce": False}
@@ -234,9 +230,9 @@ def test_a_training_can_be_stopped(data):
 def test_scores_go_where_they_belong():
     one, two = Scores(1, 2), Scores(3, 4)
     trials, drawn = ParserTrials(), ParserTrials()
-    for method, value in ((CSP, 1), (CROSSING, 1), (CONTROL, 2), (B_WM, 0.5), (ENFORCED, 3.0)):
+    for method, value in ((CSP, 1), (CONTROL, 2), (B_WM, 0.5), (ENFORCED, 3.0)):
         trials.enter(Training(1, method, value), Trained(one, two, 7.0), own_dev=True)
-    assert trials.plain == {CSP: one, AVERAGED: two, CROSSING: one, CROSSING + MEAN: two}
+    assert trials.plain == {CSP: one, AVERAGED: two}
     control, means = {CONTROL: {1: one, 2: one}}, {B_WM + MEAN: {0.5: two}, ENFORCED + MEAN: {3.0: two}}
     assert trials.variants == control | {B_WM: {0.5: one}, ENFORCED: {3.0: one}} | means
     assert trials.broken == {0.5: 7.0}
@@ -257,7 +253,7 @@ def test_orders_come_as_soon_as_they_are_done(data, monkeypatch):
     assert found[1].variants[CONTROL] == {1: Scores(51, 60), 2: Scores(52, 59)}
     assert figures(found[1])[SHOWN] == 58
     assert figures(found[1])[TEST] == 60
-    assert found[2].plain[CROSSING + MEAN] == Scores(51, 61)
+    assert try_crossing(data, BASQUE, SCALE) == {1: (60, 60), 2: (61, 61)}
 
 
 # -- tables --------------------------------------------------------------------------------------------------------
@@ -279,9 +275,10 @@ def parsed() -> Parsed:
     """B-WM is ahead of CSP by 1 and 2 at order 1, by -1 and 2 at order 2; of the control by 0 and 1, -2 and 1."""
     found = Parsed(SCALE, [EWT, BASQUE, SPANISH], drawn=[SPANISH.name])
     found.trials = {
-        1: {EWT.name: made({1.0: (80.0, 71.0)}), BASQUE.name: made({1.0: (80.0, 72.0)}, crossing=76.0)},
-        2: {EWT.name: made({2.0: (80, 70)}, 71, 72), BASQUE.name: made({2.0: (80, 73)}, 71, 72, crossing=75.5)},
+        1: {EWT.name: made({1.0: (80.0, 71.0)}), BASQUE.name: made({1.0: (80.0, 72.0)})},
+        2: {EWT.name: made({2.0: (80, 70)}, 71, 72), BASQUE.name: made({2.0: (80, 73)}, 71, 72)},
     }
+    found.crossing = {BASQUE.name: {1: (75, 76), 2: (76, 75.5)}}
     return found
 
 
@@ -296,7 +293,6 @@ def test_comparisons_by_hand():
     assert compare_orders(found, CSP) == {
         "method": CSP, "order 1": 70, "order 2": 71, "gain": 1, "p": 0.5, "wins": 2, "of": 2,
     }  # fmt: skip
-    assert found.crossing() == {BASQUE.name: {1: (75, 76), 2: (76, 75.5)}}
     assert json.loads(json.dumps(summary(found)))["crossing"] == {BASQUE.name: {"1": [75, 76], "2": [76, 75.5]}}
 
 
@@ -368,6 +364,7 @@ def test_both_tables(data, tmp_path, tiny, capsys):
         assert entry["order 2"][B_WM].keys() == {"2"}
         assert found["table2"]["1"][name][CSP] == pytest.approx(entry["order 1"][CSP][1], abs=1e-3)
     assert list(found["crossing"]) == [BASQUE.name]
+    assert found["treebanks"][BASQUE.name]["crossing"] == found["crossing"][BASQUE.name]
     assert len(results["targets"]) == 6
     text = (tmp_path / "tables.txt").read_text()
     for told in ("Parsing, first order", "Parsing, second order", "second order over first", "non-projective beside"):

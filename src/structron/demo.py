@@ -127,9 +127,9 @@ class Demo:
 DEMOS = {
     "tagger": Demo("conllu", write_conllu, show_tags),
     "chunker": Demo("conll", write_conll, show_chunks),
-    "segments": Demo("conll", write_conll, show_chunks),
-    "joint": Demo("conll", write_conll, show_both),
-    "entities": Demo("conll", write_entities, show_chunks),
+    "segments": Demo("conll", write_conll, show_chunks, 4),
+    "joint": Demo("conll", write_conll, show_both, 4),
+    "entities": Demo("conll", write_entities, show_chunks, 8),
     "parser": Demo("conllu", write_conllu, show_tree, 4),
     "graph-parser": Demo("conllu", write_conllu, show_tree, 2),
 }

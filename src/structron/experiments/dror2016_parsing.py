@@ -16,7 +16,7 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
 from typing import Any, NamedTuple
@@ -69,13 +69,17 @@ CORPORA = (
 
 @dataclass(frozen=True, slots=True)
 class ParsingScale:
-    """How much is done: tokens of each split (None: all), the β tried at each order, passes."""
+    """How much is done: tokens of each split (None: all), the β tried at each order, passes; and the same for projective
+    beside non-projective search, which need no β and have time for more data."""
 
     train: int | None
     dev: int | None
     test: int | None
     betas: dict[int, Sequence[float]]
     passes: int
+    crossing_train: int | None = None
+    crossing_test: int | None = None
+    crossing_passes: int = 6
 
     @property
     def orders(self) -> list[int]:
@@ -177,8 +181,6 @@ def plan(bank: Bank, scale: ParsingScale) -> list[Training]:
     found = []
     for order, betas in scale.betas.items():
         found.append(Training(order, CSP, SEED))
-        if bank.corpus.crossing:
-            found.append(Training(order, CROSSING, SEED))
         found += [Training(order, CONTROL, SEED + k) for k in range(bank.own_dev, len(betas))]
         found += [Training(order, method, beta) for method in (B_WM, ENFORCED) for beta in betas]
     return found
@@ -228,7 +230,7 @@ class ParserTrials(Trials):
     def enter(self, training: Training, found: Trained, own_dev: bool) -> None:
         """Put a training's scores where they belong; own_dev: CSP learned from what the control learns from."""
         method = training.method
-        if method in (CSP, CROSSING):
+        if method == CSP:
             self.plain |= {method: found.last, method + MEAN: found.mean}
         else:
             self.variants.setdefault(method, {})[training.value] = found.last
@@ -261,17 +263,32 @@ def train(bank: Bank, training: Training, passes: int, stop: Event) -> Trained:
 
 def try_bank(bank: Bank, scale: ParsingScale) -> Iterator[tuple[int, ParserTrials]]:
     """Train everything on a treebank, as many models at a time as there are cores; give every order when done."""
-    stop, jobs = Event(), plan(bank, scale)
+    jobs = plan(bank, scale)
     found = {order: ParserTrials() for order in scale.orders}
     left = {order: sum(job.order == order for job in jobs) for order in scale.orders}
+    for job, trained in train_all(bank, jobs, scale.passes):
+        found[job.order].enter(job, trained, bank.own_dev)
+        left[job.order] -= 1
+        if not left[job.order]:
+            yield job.order, found[job.order]
+
+
+def try_crossing(data: Path, corpus: Corpus, scale: ParsingScale) -> dict[int, tuple[float, float]]:
+    """By order, the test UAS of projective and of non-projective search, averaged weights."""
+    bank = Bank.load(data, corpus, replace(scale, train=scale.crossing_train, test=scale.crossing_test))
+    jobs = [Training(order, method, SEED) for order in scale.orders for method in (CSP, CROSSING)]
+    found = {
+        (job.order, job.method): trained.mean.test for job, trained in train_all(bank, jobs, scale.crossing_passes)
+    }
+    return {order: (found[order, CSP], found[order, CROSSING]) for order in scale.orders}
+
+
+def train_all(bank: Bank, jobs: Sequence[Training], passes: int) -> Iterator[tuple[Training, Trained]]:
+    """As many at a time as there are cores, in the order of the jobs; when one fails, all others stop."""
+    stop = Event()
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         try:
-            results = pool.map(lambda job: train(bank, job, scale.passes, stop), jobs)
-            for job, trained in zip(jobs, results, strict=True):
-                found[job.order].enter(job, trained, bank.own_dev)
-                left[job.order] -= 1
-                if not left[job.order]:
-                    yield job.order, found[job.order]
+            yield from zip(jobs, pool.map(lambda job: train(bank, job, passes, stop), jobs), strict=True)
         except BaseException:
             stop.set()
             raise

@@ -14,7 +14,6 @@ from structron.experiments.common import Table
 from structron.experiments.dror2016_choice import AVERAGED, CONTROL, CSP, MEAN, Trials, spelled
 from structron.experiments.dror2016_parsing import (
     B_WM,
-    CROSSING,
     ENFORCED,
     HELD_OUT,
     Corpus,
@@ -83,20 +82,12 @@ class Parsed:
     drawn: list[str] = field(default_factory=list)
     """Treebanks without dev data of their own."""
     trials: dict[int, dict[str, ParserTrials]] = field(default_factory=dict)
+    crossing: dict[str, dict[int, tuple[float, float]]] = field(default_factory=dict)
+    """By treebank and order, projective and non-projective test UAS, averaged weights."""
 
     def figures(self, order: int) -> dict[str, dict[str, float]]:
         """By treebank, the test UAS of every column."""
         return {name: figures(trials) for name, trials in self.trials.get(order, {}).items()}
-
-    def crossing(self) -> dict[str, dict[int, tuple[float, float]]]:
-        """By treebank and order, projective and non-projective test UAS, averaged weights."""
-        found: dict[str, dict[int, tuple[float, float]]] = {}
-        for corpus in (corpus.name for corpus in self.corpora if corpus.crossing):
-            for order, all_trials in self.trials.items():
-                if corpus in all_trials:
-                    plain = all_trials[corpus].plain
-                    found.setdefault(corpus, {})[order] = (plain[AVERAGED].test, plain[CROSSING + MEAN].test)
-        return found
 
 
 def figures(trials: Trials) -> dict[str, float]:
@@ -246,15 +237,21 @@ def orders_table(parsed: Parsed) -> Table:
     return table
 
 
+def amount(tokens: int | None) -> str:
+    return "all" if tokens is None else f"at most {tokens}"
+
+
 def crossing_table(parsed: Parsed) -> Table:
     title = "Parsing: non-projective beside projective search, UAS, averaged weights"
     table = Table(title, ("treebank", "order", "projective", "non-projective", "difference"))
-    for name, orders in parsed.crossing().items():
+    for name, orders in parsed.crossing.items():
         for order, (flat, crossing) in orders.items():
             table.rows.append((name, order, flat, crossing, f"{crossing - flat:+.2f}"))
     table.notes = [
         "A projective parser learns from crossing arcs lifted to an ancestor; the scores are of the trees as they are.",
-        "Non-projective: first order by maximum spanning arborescence, second order climbs from the projective tree.",
+        "Non-projective: first order by maximum spanning arborescence, second order climbs from a tree.",
+        f"Tokens of train: {amount(parsed.scale.crossing_train)}; of test: {amount(parsed.scale.crossing_test)}; "
+        f"{parsed.scale.crossing_passes} passes.",
     ]
     return table
 
@@ -268,7 +265,7 @@ def summary(parsed: Parsed) -> dict[str, Any]:
         },
         "orders": [compare_orders(parsed, method) for method in BOTH_ORDERS],
         "crossing": {
-            name: {str(order): pair for order, pair in orders.items()} for name, orders in parsed.crossing().items()
+            name: {str(order): pair for order, pair in orders.items()} for name, orders in parsed.crossing.items()
         },
     }
 
@@ -292,7 +289,7 @@ def targets(parsed: Parsed, report: Report) -> None:
         what = f"parsing: second order over first, {method}, mean UAS over treebanks: ahead"
         report.target(what, f"{gain} (p {p}, ahead on {wins})", found["gain"] > 0)
     languages = {corpus.name: corpus.language for corpus in parsed.corpora}
-    basque = {name: orders for name, orders in parsed.crossing().items() if languages[name] == BASQUE}
+    basque = {name: orders for name, orders in parsed.crossing.items() if languages[name] == BASQUE}
     for order in parsed.trials:
         gains = {name: orders[order][1] - orders[order][0] for name, orders in basque.items() if order in orders}
         if gains:
