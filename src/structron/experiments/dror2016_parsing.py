@@ -69,8 +69,8 @@ CORPORA = (
 
 @dataclass(frozen=True, slots=True)
 class ParsingScale:
-    """How much is done: tokens of each split (None: all), the β tried at each order, passes; and the same for projective
-    beside non-projective search, which need no β and have time for more data."""
+    """How much is done: tokens of each split (None: all), the β tried at each order, passes; and the same for
+    projective beside non-projective search, which need no β and have time for more data."""
 
     train: int | None
     dev: int | None
@@ -277,10 +277,10 @@ def try_crossing(data: Path, corpus: Corpus, scale: ParsingScale) -> dict[int, t
     """By order, the test UAS of projective and of non-projective search, averaged weights."""
     bank = Bank.load(data, corpus, replace(scale, train=scale.crossing_train, test=scale.crossing_test))
     jobs = [Training(order, method, SEED) for order in scale.orders for method in (CSP, CROSSING)]
-    found = {
-        (job.order, job.method): trained.mean.test for job, trained in train_all(bank, jobs, scale.crossing_passes)
+    found = {job: trained.mean.test for job, trained in train_all(bank, jobs, scale.crossing_passes)}
+    return {
+        order: (found[Training(order, CSP, SEED)], found[Training(order, CROSSING, SEED)]) for order in scale.orders
     }
-    return {order: (found[order, CSP], found[order, CROSSING]) for order in scale.orders}
 
 
 def train_all(bank: Bank, jobs: Sequence[Training], passes: int) -> Iterator[tuple[Training, Trained]]:
