@@ -47,7 +47,7 @@ FEW = (0.5, 1.0, 2.0)
 """A training of a parser takes up to a minute: fewer β than in the paper, and little data rather than few passes, since
 weighted updates take more passes than plain ones to learn the same."""
 FULL = Scale(DATASETS, BETAS, 10, SPLIT, ParsingScale(15_000, 6_000, 15_000, {1: FEW, 2: FEW}, 12))
-FEWER = {1: (1.0, 3.0), 2: (1.0, 3.0)}
+FEWER: dict[int, Sequence[float]] = {1: (1.0, 3.0), 2: (1.0, 3.0)}
 QUICK = Scale(2, (0.5, 2.0, 5.0), 4, SPLIT, ParsingScale(3_000, 2_000, 2_000, FEWER, 3, 3_000, 2_000, 3))
 
 
