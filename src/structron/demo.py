@@ -3,9 +3,9 @@
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -116,22 +116,22 @@ def write_entities(path: Path, sentences: Sequence[ToySentence]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """The files that a task is shown on, how its analyses look, and passes where fewer than usual will do."""
+    """The files that a task is shown on, how its analyses look, and options that make it quick: toy English is easy."""
 
     ending: str
     write: Callable[[Path, Sequence[ToySentence]], None]
     show: Callable[[Labels, Any, Any], Text]
-    passes: int | None = None
+    options: Mapping[str, int] = field(default_factory=dict)
 
 
 DEMOS = {
     "tagger": Demo("conllu", write_conllu, show_tags),
     "chunker": Demo("conll", write_conll, show_chunks),
-    "segments": Demo("conll", write_conll, show_chunks, 4),
-    "joint": Demo("conll", write_conll, show_both, 4),
-    "entities": Demo("conll", write_entities, show_chunks, 8),
-    "parser": Demo("conllu", write_conllu, show_tree, 4),
-    "graph-parser": Demo("conllu", write_conllu, show_tree, 2),
+    "segments": Demo("conll", write_conll, show_chunks, {"passes": 4}),
+    "joint": Demo("conll", write_conll, show_both, {"passes": 4}),
+    "entities": Demo("conll", write_entities, show_chunks, {"passes": 8}),
+    "parser": Demo("conllu", write_conllu, show_tree, {"passes": 4}),
+    "graph-parser": Demo("conllu", write_conllu, show_tree, {"order": 1, "passes": 3}),
 }
 
 
@@ -187,7 +187,7 @@ def _show(task: str, demo: Demo, corpus: Sequence[ToySentence], folder: Path, co
         demo.write(files[split], corpus[lo:hi])
     model = folder / f"{task}.structron"
     console.print(f"[bold]{task}[/bold]: {len(corpus)} sentences of toy English in {files['train'].name} and others")
-    status = train.run(task, files["train"], model, dev=files["dev"], passes=demo.passes)
+    status = train.run(task, files["train"], model, dev=files["dev"], **demo.options)
     if status:
         return status
     labeler = load(model)
@@ -209,9 +209,9 @@ def _show(task: str, demo: Demo, corpus: Sequence[ToySentence], folder: Path, co
     for k in _worth_showing(gold, guess):
         console.print("  ", demo.show(words[k], gold[k], guess[k]))
     console.print("the same by hand:", style="dim")
-    fewer = f" --passes {demo.passes}" if demo.passes else ""
+    options = "".join(f" --{name} {value}" for name, value in demo.options.items())
     for command in (
-        f"train {task} --train {files['train'].name} --dev {files['dev'].name} --model {model.name}{fewer}",
+        f"train {task} --train {files['train'].name} --dev {files['dev'].name} --model {model.name}{options}",
         f"evaluate {model.name} {files['test'].name}",
         f"predict {model.name} {files['test'].name} --output labelled.{demo.ending}",
         f"inspect {model.name} --top 3",
