@@ -121,7 +121,7 @@ class Demo:
     ending: str
     write: Callable[[Path, Sequence[ToySentence]], None]
     show: Callable[[Labels, Any, Any], Text]
-    options: Mapping[str, int] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 DEMOS = {

@@ -4,17 +4,18 @@ The name of each part is printed when it is done.
 """
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Any
 
 from structron.data.toy_english import toy_english
 from structron.tasks.graph_parser import GraphParser
 from structron.tasks.parser import Parser
 
 SENTENCES = 20
-PARTS = {"beam": Parser, "graph": partial(GraphParser, order=1)}
-"""Parsers that need the kernels of a part once: those of the beam engine, and of graph-based parsing but for the search at
-order 2, which is compiled by itself."""
+PARTS: dict[str, Callable[..., Any]] = {"beam": Parser, "graph": partial(GraphParser, order=1)}
+"""Parsers that need the kernels of a part once: those of the beam engine, and of graph-based parsing but for the search
+at order 2, which is compiled by itself."""
 
 
 def run(parts: Iterable[str] = tuple(PARTS)) -> None:
