@@ -254,6 +254,11 @@ def test_tensors_that_do_not_fit(model_path, tmp_path):
 # -- the command line ----------------------------------------------------------------------------------------------
 
 
+def test_no_sentence_is_explained(model_path, capsys):
+    assert main(["inspect", str(model_path), "--sentence", "The/DT dog/NN"]) == 2
+    assert "works with tagger, chunker, segments, entities, parser\n" in capsys.readouterr().err
+
+
 def test_the_command_line(tmp_path, capsys):
     sentences = toy_english(80)
     write_conllu(tmp_path / "train.conllu", sentences[:60])

@@ -84,9 +84,9 @@ def check_settings(task: str, names: Iterable[str]) -> None:
             raise _refusal(f"{option_of(name)}: not an option of the {task}", others)
 
 
-def check_capability(option: str, task: str, capability: str) -> None:
-    """Refuse an option that rests on something the task's class does not have."""
-    able = [name for name, kind in TASKS.items() if getattr(kind, capability, False)]
+def check_capability(option: str, task: str, *capabilities: str) -> None:
+    """Refuse an option that rests on something, or one of several things, that the task's class does not have."""
+    able = [name for name, kind in TASKS.items() if any(getattr(kind, what, False) for what in capabilities)]
     if task not in able:
         raise _refusal(f"{option}: not available for the {task}", able)
 

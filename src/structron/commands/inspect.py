@@ -24,11 +24,11 @@ def run(
     if sentence is not None:
         if label is not None:
             raise StructronError("--label and --sentence do not go together: a sentence has the labels it has")
+        check_capability("--sentence", estimator.task, MARGINS, "explain")
         if hasattr(estimator, "explain"):
             steps = estimator.explain(parse_sentence(sentence, View.of(estimator)), top or 8)
             print(json.dumps(result | {"actions": [*map(asdict, steps)]}) if as_json else "\n".join(map(str, steps)))
             return
-        check_capability("--sentence", estimator.task, MARGINS)
         decisions = explain(estimator, parse_sentence(sentence, View.of(estimator)), top or 8)
         result["tokens"] = [asdict(decision) for decision in decisions]
         text = "\n".join(_decision(i, decisions) for i in range(len(decisions)))
