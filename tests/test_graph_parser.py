@@ -11,6 +11,7 @@ from structron import GraphParser
 from structron.cli import main
 from structron.data.toy_english import toy_english, write_conllu
 from structron.errors import StructronError
+from structron.tasks import graph_model
 from structron.tasks.parser_data import Arc
 from structron.trees import check_tree, is_projective
 from test_modelfile import repack
@@ -252,6 +253,13 @@ def test_tensors_that_do_not_fit(model_path, tmp_path):
 
 
 # -- the command line ----------------------------------------------------------------------------------------------
+
+
+def test_a_search_that_is_not_compiled_is_announced(parser, monkeypatch):
+    """Every search is compiled by itself: one may be missing when all else is there."""
+    assert not parser.is_cold()
+    monkeypatch.setattr(graph_model, "search_of", lambda *_: lambda arcs, parts, n, single_root, heads: 0.0)
+    assert parser.is_cold()
 
 
 def test_no_sentence_is_explained(model_path, capsys):

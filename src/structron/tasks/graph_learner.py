@@ -72,7 +72,8 @@ class GraphLearner:
         return len(self.trees.starts) - 1
 
     def is_cold(self) -> bool:
-        return PARSE.is_cold() or is_cold(correct) or (self.swvp is not None and is_cold(correct_mixed))
+        updates = [correct, *([] if self.swvp is None else [correct_mixed])]
+        return GraphModel.is_cold(self.setting) or any(map(is_cold, updates))
 
     def warm_up(self) -> None:
         """Load or compile the kernels, so that the time of a pass is that of a pass."""

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from structron.kernels import aligned_zeros
-from structron.search.tree_search import compiled_search
+from structron.kernels import aligned_zeros, compiled, is_cold
+from structron.search.tree_search import compiled_search, search_of
 from structron.tasks.graph_features import LOG_CELLS
 from structron.tasks.graph_relations import Relations
 from structron.tasks.graph_search import PARSE, Setting
@@ -36,8 +36,12 @@ class GraphModel:
         self.templates, self.relations, self.bits, self.w = templates, relations, bits, w
 
     @staticmethod
-    def is_cold() -> bool:
-        return PARSE.is_cold()
+    def is_cold(setting: Setting | None = None) -> bool:
+        """Whether the compiler has to be waited for; with a setting for its search too, which is compiled by itself."""
+        if setting is None:
+            return PARSE.is_cold()
+        search = search_of(setting.order, setting.grandparents, setting.projective)
+        return PARSE.is_cold() or is_cold(compiled(search))
 
     def decode(self, x: np.ndarray, starts: np.ndarray, setting: Setting, jobs: int) -> tuple[np.ndarray, np.ndarray]:
         """Heads and relations of all words."""

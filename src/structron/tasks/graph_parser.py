@@ -156,7 +156,7 @@ class GraphParser(TreeParser):
 
     def is_cold(self) -> bool:
         """Whether the first sentence has to wait for the compiler."""
-        return GraphModel.is_cold()
+        return GraphModel.is_cold(self._setting())
 
     def _inputs(self, sentences: Sequence[Sentence]) -> Encoded:
         return self.input_.encode(sentences), starts_of(sentences)
