@@ -11,9 +11,9 @@ from benchmarks.measure import Failed
 from benchmarks.peers import Udpipe, read_tags
 from structron import Parser, Tagger
 from structron.io import read
+from structron.model.chain import stretches
 from structron.progress import Progress
-from structron.search.scores import CLOCK
-from structron.tasks.chain_model import stretches
+from structron.search.beam.scores import CLOCK
 
 EXACT, BEAM = "exact Viterbi", "structron"
 HISTORY_BEAM = 4

@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from structron.kernels.table import hash_list
 
 import brute
 import structron
 from structron.features.extract import Hashes
 from structron.features.names import Names
-from structron.kernels import hash_list
-from structron.search.chain import FORBIDDEN, FORCED_OUT, Chains, Weights
-from structron.tasks.chain_learner import ChainLearner, Start
-from structron.tasks.chain_model import ChainModel, fixed_rows
-from structron.tasks.constraints import make_dictionary
+from structron.learn.chain import ChainLearner, Start
+from structron.model.chain import ChainModel, fixed_rows
+from structron.search.chain.scores import FORBIDDEN, FORCED_OUT, Chains, Weights
+from structron.tasks.chain.constraints import make_dictionary
 from structron.update.swvp import Swvp
 
 TESTS = Path(__file__).resolve().parent

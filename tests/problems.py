@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from structron.beam_model import BeamModel
-from structron.beam_training import BeamTraining
-from structron.problem import SearchProblem
-from structron.search.engine import make_inputs
-from structron.search.frontier import TAIL, Inputs
-from structron.sparse import Row
-from structron.tasks import shift_reduce
-from structron.tasks.transitions import moves
+from structron.learn.beam import BeamTraining
+from structron.model.beam import BeamModel
+from structron.search.beam.engine import make_inputs
+from structron.search.beam.frontier import TAIL, Inputs
+from structron.search.beam.problem import SearchProblem
+from structron.tasks.shift_reduce import system as shift_reduce
+from structron.tasks.shift_reduce.oracle import moves
 from structron.update.alma import NORM
 from structron.update.delta import apply, make_delta, measure, put
+from structron.weights.sparse import Row
 
 Weights = dict[tuple[str, tuple[int, ...], int], float]
 Actions = tuple[int, ...]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from problems import Actions, Space, Weights
-from structron.problem import SearchProblem
+from structron.search.beam.problem import SearchProblem
 
 # -- beam search over lists ----------------------------------------------------------------------------------------
 

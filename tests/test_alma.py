@@ -21,9 +21,9 @@ from problems import (
 )
 from slow import SlowLearner
 from structron import Chunker, Parser, Tagger, load
-from structron.beam_training import BeamTraining
 from structron.data.toy_english import toy_english
 from structron.errors import StructronError
+from structron.learn.beam import BeamTraining
 from structron.update.alma import GENERATION, NORM, SCALE, TOTAL, end_example, lowering, make_alma, named, step
 from structron.update.violation import RULES
 

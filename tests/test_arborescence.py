@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brute_trees import trees
-from structron.search.arborescence import arborescence, best_tree, make_contraction
+from structron.search.trees.arborescence import arborescence, best_tree, make_contraction
 from structron.trees import check_tree
 from test_eisner import best_of, random_scores, score_of
 

@@ -22,16 +22,16 @@ from problems import (
     random_weights,
 )
 from slow import SlowSearch
-from structron.beam_model import BeamModel
 from structron.errors import StructronError
-from structron.problem import SearchProblem
-from structron.search.beam import derive
-from structron.search.chain import make_work
-from structron.search.engine import Engine
-from structron.search.frontier import Anchored
-from structron.search.viterbi import decode as viterbi
-from structron.sparse import Row
-from structron.tasks.chain_model import fixed_rows
+from structron.model.beam import BeamModel
+from structron.model.chain import fixed_rows
+from structron.search.beam.engine import Engine
+from structron.search.beam.frontier import Anchored
+from structron.search.beam.problem import SearchProblem
+from structron.search.beam.search import derive
+from structron.search.chain.scores import make_work
+from structron.search.chain.viterbi import decode as viterbi
+from structron.weights.sparse import Row
 
 seeds = st.integers(0, 2**32 - 1)
 PROBLEMS = {

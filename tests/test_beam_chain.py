@@ -9,18 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import structron
-from structron.beam_model import BeamModel
 from structron.cli import main
 from structron.data.toy_english import toy_english
 from structron.errors import StructronError
-from structron.explain import explain, heaviest
-from structron.features.compose import compose, feature_key
 from structron.features.templates import Template, parse_template
-from structron.search.engine import make_inputs
-from structron.search.frontier import Anchored
-from structron.sparse import Row
-from structron.tasks.beam_chain import BeamChainModel, encoded
-from structron.tasks.chain_problem import (
+from structron.model.beam import BeamModel
+from structron.search.beam.engine import make_inputs
+from structron.search.beam.frontier import Anchored
+from structron.search.beam.states import compose, feature_key
+from structron.tasks.chain.beam import BeamChainModel, encoded
+from structron.tasks.chain.explain import explain, heaviest
+from structron.tasks.chain.problem import (
     label_templates,
     look_ahead,
     looks_further,
@@ -28,6 +27,7 @@ from structron.tasks.chain_problem import (
     rekeyed,
 )
 from structron.update.violation import RULES
+from structron.weights.sparse import Row
 
 TOY = [[list(row) for row in zip(s.words, s.pos, s.chunks, strict=True)] for s in toy_english(160, seed=2) if s.words]
 TRAIN, TEST = TOY[:120], TOY[120:]
@@ -477,7 +477,7 @@ def test_batches_and_threads_give_the_same_labels(monkeypatch):
     model = structron.Tagger(beam=4, **SMALL).fit(TAGGED)
     whole = model.predict(TAGGED_TEST)
     assert [model.predict([sentence])[0] for sentence in TAGGED_TEST] == whole
-    monkeypatch.setattr("structron.tasks.labeler.PART", 3)
+    monkeypatch.setattr("structron.tasks.chain.labeler.PART", 3)
     monkeypatch.setattr("structron.threads.BATCH_TOKENS", 20)
     assert model.predict(TAGGED_TEST, jobs=2) == whole
 

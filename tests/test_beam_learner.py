@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import structron
-from structron import TAIL, Alphabet, BeamLearner, SearchProblem, StructronError, modelfile
-from structron.beam_learner import ActionScores
-from structron.beam_training import BeamTraining
-from structron.committee import total
-from structron.train import Options, pass_order
+from structron import TAIL, Alphabet, BeamLearner, SearchProblem, StructronError
+from structron.io import modelfile
+from structron.learn.beam import BeamTraining
+from structron.learn.committee import total
+from structron.learn.loop import Options, pass_order
+from structron.tasks.own.beam import ActionScores
 from structron.update.violation import RULES
 
 AT, LAST = 1, 2

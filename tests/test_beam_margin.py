@@ -35,8 +35,8 @@ from structron import (
     Tagger,
     load,
 )
-from structron.beam_training import BeamTraining
 from structron.data.toy_english import toy_english
+from structron.learn.beam import BeamTraining
 from structron.update.alma import ALPHA, MARGIN, end_example, lowering, make_alma, named, step
 from structron.update.violation import RULES
 from test_beam_learner import EXAMPLES, NOISY, PROBLEM, weights_of

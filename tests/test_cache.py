@@ -22,8 +22,8 @@ def counts():
 """
 TRAIN = f"""{LIST}
 import structron
-from structron.kernels import is_cold
-from structron.search.viterbi import decode
+from structron.kernels.jit import is_cold
+from structron.search.chain.viterbi import decode
 from structron.update.perceptron import learn
 
 cold = [is_cold(learn), is_cold(decode)]
@@ -34,7 +34,7 @@ structron.load(sys.argv[1]).predict([["a", "c"]])
 print(json.dumps({{"file": structron.__file__, "cold": cold, "warm": is_cold(learn), "kernels": counts()}}))
 """
 HASH = f"""{LIST}
-from structron.kernels import hash_list
+from structron.kernels.table import hash_list
 
 hash_list(["a"])
 print(json.dumps(counts()))

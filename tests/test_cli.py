@@ -17,14 +17,12 @@ import numpy as np
 import pytest
 
 import structron
-from structron import modelfile
-from structron.cli import main
-from structron.commands import corpus, evaluate, inspect, predict, train
-from structron.commands import estimator as contract
-from structron.commands.corpus import Source, View
+from structron.cli import tasks as contract
+from structron.cli import corpus, evaluate, inspect, main, predict, train
+from structron.cli.corpus import Source, View
 from structron.data.toy_english import toy_english, write_conll, write_conllu
 from structron.evaluate import attachment_scores
-from structron.io import read
+from structron.io import modelfile, read
 from structron.tasks.storage import TASKS
 
 SCRIPT = Path(sys.executable).with_name("structron")
@@ -135,7 +133,7 @@ def same_tensors(one: str | Path, other: str | Path) -> bool:
 @pytest.mark.parametrize("argv", [["--help"], ["train", "--help"], ["predict", "--help"], []])
 def test_help_needs_neither_numpy_nor_numba(argv):
     code = (
-        "import sys; from structron.cli import main; status = main(sys.argv[1:]); "
+        "import sys; from structron.cli.app import main; status = main(sys.argv[1:]); "
         "sys.exit(status or int(bool({'numpy', 'numba', 'sklearn'} & set(sys.modules))))"
     )
     found = subprocess.run([sys.executable, "-c", code, *argv], capture_output=True, text=True, check=False)

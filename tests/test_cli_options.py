@@ -2,8 +2,7 @@
 
 import pytest
 
-from structron.cli import main
-from structron.commands import evaluate, predict, train
+from structron.cli import evaluate, main, predict, train
 from structron.data.toy_english import toy_english, write_conll
 
 TRAIN = ["train", "tagger", "--train", "t", "--model", "m"]

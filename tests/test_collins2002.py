@@ -19,9 +19,9 @@ from structron.experiments.common import Curve, Table, load_rows, make_folder, p
 from structron.experiments.maxent import MaxEnt, decode
 from structron.features.extract import PreparedTemplates, TemplateExtractor
 from structron.features.templates import load_templates
-from structron.search.chain import make_work
-from structron.search.local import decode_local
-from structron.tasks.tagger import Tagger
+from structron.search.chain.local import decode_local
+from structron.search.chain.scores import make_work
+from structron.tasks.chain.tagger import Tagger
 
 METHODS = ("Perc, avg", "Perc, noavg", "ME", "ME with prior")
 PNG = b"\x89PNG\r\n"

@@ -9,8 +9,8 @@ import brute
 import structron
 from helpers import assert_same_weights, learn_passes, make_learner, random_examples, weights_of
 from structron.errors import StructronError
-from structron.tasks.committee import Committee
-from structron.train import Options, pass_order
+from structron.learn.chain_committee import Committee
+from structron.learn.loop import Options, pass_order
 
 LABELS = ["A", "B", "C"]
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structron.errors import StructronError
-from structron.features.compose import LOW, compose, feature_key
+from structron.search.beam.states import LOW, compose, feature_key
 
 SIZES = {"a": 3, "b.w": 5, "b.t": 2, "c": 1}
 TEMPLATES = ["a", "b.w", "a|b.w", "b.w|b.t", "c|a|b.t", "b.t|c"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from structron.commands.experiment import papers
+from structron.cli.experiment import papers
 from structron.data.toy_english import toy_english, write_conll
 from structron.evaluate import chunk_scores
 from structron.experiments import daume2005, daume2005_theorem
@@ -18,7 +18,7 @@ from structron.experiments.daume2005_segments import Segments, order_target
 from structron.experiments.daume2005_theorem import bound, margin_of, one_pass, theorem_table
 from structron.experiments.daume2005_trials import EARLY, LASO_A, LASO_P, STANDARD, Trial, clock
 from structron.experiments.runs import Report, Run
-from structron.tasks.joint import JointTagger
+from structron.tasks.joint.tagger import JointTagger
 
 TINY = daume2005.Scale(60, (1, 5, None), (1, 10), (2, 2), 12, 60)
 

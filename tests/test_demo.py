@@ -6,10 +6,9 @@ import sys
 
 import pytest
 
-from structron import demo, precompile
-from structron.cli import main
-from structron.search import engine
-from structron.tasks.graph_model import GraphModel
+from structron.cli import demo, main, precompile
+from structron.model.graph import GraphModel
+from structron.search.beam import engine
 from structron.tasks.storage import TASKS
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import structron
-from structron.commands import experiment
+from structron.cli import experiment
 from structron.data.hmm import SETUPS, dataset
 from structron.experiments import dror2016
 from structron.experiments.dror2016_choice import AVERAGED, CONTROL, CSP, Scores, spelled
@@ -33,7 +33,7 @@ from structron.experiments.dror2016_tables import (
     table_of,
 )
 from structron.experiments.runs import Report
-from structron.search.chain import score_difference
+from structron.search.chain.scores import score_difference
 from structron.update.perceptron import add_difference
 from structron.update.swvp import VARIANTS, Swvp
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brute_trees import trees
-from structron.search.eisner import best_projective, eisner, make_chart
+from structron.search.trees.eisner import best_projective, eisner, make_chart
 from structron.trees import is_projective
 
 

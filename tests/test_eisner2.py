@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brute_trees import trees
-from structron.search.eisner import best_projective
-from structron.search.eisner2 import grandparents, siblings
-from structron.search.parts import climb, index_arcs, make_parts, tree_score
-from structron.search.tree_search import compiled_search
+from structron.search.trees.eisner import best_projective
+from structron.search.trees.eisner2 import grandparents, siblings
+from structron.search.trees.parts import climb, index_arcs, make_parts, tree_score
+from structron.search.trees.search import compiled_search
 from structron.trees import check_tree
 
 

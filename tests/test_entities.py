@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import structron
 from structron import Document, EntityRecognizer, StructronError, schemes
-from structron.commands.corpus import Source, View, groups
+from structron.cli.corpus import Source, View, groups
 from structron.data.toy_english import toy_english
 from structron.features.templates import load_templates
 from structron.tasks.entities import convert_all

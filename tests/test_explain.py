@@ -6,7 +6,7 @@ import pytest
 import structron
 from structron.data.toy_english import toy_english
 from structron.errors import StructronError
-from structron.explain import START, contributions, explain, heaviest
+from structron.tasks.chain.explain import START, contributions, explain, heaviest
 
 TEMPLATES = ["w[0]", "pos[0]", "pos[1]", "suffix2[0]", "pos[0]&y", "w[-1]|w[0]&y"]
 ALL = 10**6

@@ -4,17 +4,17 @@ import itertools
 
 import numpy as np
 import pytest
+from structron.kernels.jit import Pointed
 
 from brute_trees import trees
-from structron.kernels import Pointed
-from structron.search.tree_search import SIGNATURE, compiled_search
-from structron.tasks.graph_features import look_at
-from structron.tasks.graph_learner import Trees
-from structron.tasks.graph_model import make_vector, shift_of
-from structron.tasks.graph_parser import possible_relations
-from structron.tasks.graph_search import Setting, keep_best, parse
-from structron.tasks.graph_templates import FIRST_ORDER, MOST_ATOMS, RANKING, ROLES, SECOND_ORDER, TEMPLATES, settle
-from structron.tasks.graph_update import Sums, difference, make_tree, touch_word
+from structron.learn.graph import Trees
+from structron.model.graph import make_vector, shift_of
+from structron.search.graph.features import look_at
+from structron.search.graph.parse import Setting, keep_best, parse
+from structron.search.graph.templates import FIRST_ORDER, MOST_ATOMS, RANKING, ROLES, SECOND_ORDER, TEMPLATES, settle
+from structron.search.trees.search import SIGNATURE, compiled_search
+from structron.tasks.graph.parser import possible_relations
+from structron.update.trees import Sums, difference, make_tree, touch_word
 
 NAMES = ["w", "t", "lemma"]
 BITS = 22

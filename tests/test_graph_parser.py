@@ -11,9 +11,9 @@ from structron import GraphParser
 from structron.cli import main
 from structron.data.toy_english import toy_english, write_conllu
 from structron.errors import StructronError
-from structron.tasks import graph_model
-from structron.tasks.parser_data import Arc
+from structron.tasks.treebank import Arc
 from structron.trees import check_tree, is_projective
+from structron.model import graph as graph_model
 from test_modelfile import repack
 
 TOY = [list(zip(s.words, s.pos, map(str, s.heads), s.relations, strict=True)) for s in toy_english(160)]
@@ -212,7 +212,7 @@ def test_pruned_weights_are_not_in_the_file(tmp_path):
     for name, least in (("all", 0.0), ("some", 0.5)):
         GraphParser(passes=2, prune=least, **SMALL).fit(TRAIN[:20]).save(tmp_path / name)
     assert (tmp_path / "some").stat().st_size < (tmp_path / "all").stat().st_size
-    assert np.abs(structron.modelfile.load(tmp_path / "some")[1]["weight"]).min() > 0.5
+    assert np.abs(structron.io.modelfile.load(tmp_path / "some")[1]["weight"]).min() > 0.5
 
 
 HEADER_ODDITIES = [
@@ -235,7 +235,7 @@ def test_headers_that_do_not_fit(change, model_path, tmp_path):
 
 def test_tensors_that_do_not_fit(model_path, tmp_path):
     """Whatever the arrays are: a clear error, or a parser that gives trees."""
-    _, tensors = structron.modelfile.load(model_path)
+    _, tensors = structron.io.modelfile.load(model_path)
     refused = []
     for name, array in tensors.items():
         changes = [None, array[:0], array[:-1], np.concatenate([array, array[:1]]), array.reshape(-1, 1), array[::-1]]

@@ -12,9 +12,9 @@ from structron import GraphParser
 from structron.cli import main
 from structron.data.toy_english import toy_english, write_conllu
 from structron.errors import StructronError
-from structron.tasks.graph_learner import GraphLearner
-from structron.tasks.graph_update import Sums, decisions, difference, make_tree, mix_trees
+from structron.learn.graph import GraphLearner
 from structron.update.swvp import FAMILIES, VARIANTS, define_jj, make_mixed
+from structron.update.trees import Sums, decisions, difference, make_tree, mix_trees
 from test_graph_features import SETTINGS, Model
 from test_swvp import alternate, naive_gamma, naive_jj
 
@@ -129,8 +129,8 @@ def mixed(y, z, places):
 
 def phi(learner, start, n, y, m):
     """ΔΦ(x, y, m): what a plain update of empty weights would be."""
-    from structron.tasks.graph_features import look_at
-    from structron.tasks.graph_model import shift_of
+    from structron.model.graph import shift_of
+    from structron.search.graph.features import look_at
 
     w, u = np.zeros(len(learner.w), np.float32), np.zeros(len(learner.u))
     look = look_at(learner.templates, learner.trees.x, start, n, w, shift_of(learner.bits))
@@ -140,9 +140,9 @@ def phi(learner, start, n, y, m):
 
 
 def ranking_change(learner, start, n):
-    from structron.tasks.graph_features import look_at
-    from structron.tasks.graph_model import shift_of
-    from structron.tasks.graph_update import touch_rank
+    from structron.model.graph import shift_of
+    from structron.search.graph.features import look_at
+    from structron.update.trees import touch_rank
 
     w, u = np.zeros(len(learner.w), np.float32), np.zeros(len(learner.u))
     look = look_at(learner.templates, learner.trees.x, start, n, w, shift_of(learner.bits))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from structron.commands.experiment import papers
+from structron.cli.experiment import papers
 from structron.data.toy_english import toy_english, write_conll, write_conllu
 from structron.errors import StructronError
 from structron.experiments import huang2012

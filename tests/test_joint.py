@@ -10,15 +10,16 @@ from hypothesis import strategies as st
 
 import problems
 import structron
-from structron import JointTagger, StructronError, demo, modelfile, schemes
-from structron.cli import main
+from structron import JointTagger, StructronError, schemes
+from structron.cli import demo, main
 from structron.data.toy_english import toy_english
 from structron.evaluate import joint_scores
+from structron.io import modelfile
 from structron.progress import Progress
-from structron.tasks.constraints import legal_transitions
-from structron.tasks.joint_input import Guesser, JointTemplates, Roles
-from structron.tasks.joint_model import Pairs, encoded
-from structron.tasks.joint_problem import make_problem
+from structron.tasks.chain.constraints import legal_transitions
+from structron.tasks.joint.inputs import Guesser, JointTemplates, Roles
+from structron.tasks.joint.model import Pairs, encoded
+from structron.tasks.joint.problem import make_problem
 from structron.update.violation import RULES
 
 TOY = [[list(row) for row in zip(s.words, s.pos, s.chunks, strict=True)] for s in toy_english(170, seed=3) if s.words]

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from structron.commands.experiment import papers
+from structron.cli.experiment import papers
 from structron.data.toy_english import toy_english, write_conll
 from structron.documents import Document, sentences_of
 from structron.errors import StructronError

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import brute
 from helpers import random_chain
-from structron.search.chain import load_limits, load_transitions, load_trigrams, make_work
-from structron.search.kbest import make_trellis, n_best_of, second_best
-from structron.search.viterbi import search
+from structron.search.chain.kbest import make_trellis, n_best_of, second_best
+from structron.search.chain.scores import load_limits, load_transitions, load_trigrams, make_work
+from structron.search.chain.viterbi import search
 
 problems = st.fixed_dictionaries(
     {

@@ -10,8 +10,8 @@ import structron
 from helpers import assert_same_weights, weights_of
 from structron import StructronError
 from structron.features.gazetteer import Gazetteer
-from structron.tasks import chain_model
-from structron.train import Options, pass_order
+from structron.learn.loop import Options, pass_order
+from structron.model import chain as chain_model
 
 PLAIN = {"order": 1, "runs": 1, "cutoff": 0}
 """Whatever the defaults are: they may change for the better, what is tested here does not."""
@@ -595,7 +595,7 @@ def test_a_failed_training_leaves_the_old_model_as_it_was():
 
 def test_parts_labelled_on_threads_are_those_of_one(monkeypatch):
     """Threads take whole parts, from strings to labels; forced labels and margins go with their sentences."""
-    monkeypatch.setattr("structron.tasks.labeler.PART", 3)
+    monkeypatch.setattr("structron.tasks.chain.labeler.PART", 3)
     rows = random_rows(4, "XYZ", sentences=17)
     labeler = Tagger(passes=2).fit(rows)
     forced = [["X" if (s + i) % 4 == 0 else None for i in range(len(row))] for s, row in enumerate(rows)]

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structron.beam_model import BeamModel
-from structron.beam_training import BeamTraining
 from structron.errors import StructronError
-from structron.problem import SearchProblem
-from structron.search.engine import make_inputs
-from structron.search.frontier import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE, Anchored
-from structron.sparse import Row
+from structron.learn.beam import BeamTraining
+from structron.model.beam import BeamModel
+from structron.search.beam.engine import make_inputs
+from structron.search.beam.frontier import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE, Anchored
+from structron.search.beam.problem import SearchProblem
+from structron.weights.sparse import Row
 
 POSITION, BEFORE_LABEL, VIEW, NODE = 1, 2, 3, 4
 LABELS, LONGEST = 2, 3

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 import brute
 from helpers import random_chain
-from structron.search.chain import in_double, make_work
-from structron.search.margins import decode_with_margins
-from structron.search.viterbi import decode
+from structron.search.chain.margins import decode_with_margins
+from structron.search.chain.scores import in_double, make_work
+from structron.search.chain.viterbi import decode
 
 problems = st.fixed_dictionaries(
     {

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structron.model import FIRST_ROWS, Rows, dense_rows, row_stride, sparse_rows
-from structron.tasks.chain_model import Dictionary
+from structron.model.chain import Dictionary
 from structron.update.perceptron import add
+from structron.weights.dense import FIRST_ROWS, Rows, dense_rows, row_stride, sparse_rows
 
 
 @pytest.mark.parametrize("columns", [1, 2, 4, 5, 8, 9, 16, 17, 50, 300])
@@ -170,7 +170,7 @@ def test_merged_dictionaries_allow_what_either_allows(old, new):
 
 
 def test_words_are_found_by_their_hash():
-    from structron.kernels import hash_list
+    from structron.kernels.table import hash_list
 
     texts = ["a", "b", "c"]
     hashes = hash_list(texts)

@@ -12,10 +12,10 @@ import safetensors.numpy
 
 import structron
 from helpers import run_python, weights_of
-from structron import modelfile
 from structron.errors import StructronError
 from structron.features.gazetteer import Gazetteer
-from structron.tasks.chain_model import ChainModel
+from structron.io import modelfile
+from structron.model.chain import ChainModel
 
 SENTENCES = [
     [("The", "D", "B-NP"), ("dog", "N", "I-NP"), ("barks", "V", "O"), (".", ".", "O")],
@@ -313,7 +313,7 @@ import sys
 from pathlib import Path
 import numpy as np
 import structron
-from structron import modelfile
+from structron.io import modelfile
 from test_modelfile import TEST, repack
 
 source, target = Path(sys.argv[1]), Path(sys.argv[2])

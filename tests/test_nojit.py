@@ -7,17 +7,17 @@ import operator
 
 import numpy as np
 import pytest
+from structron.kernels.table import hash_list
 
 import problems
 import structron
 from helpers import random_chain, run_python
-from structron.beam_training import BeamTraining
 from structron.data.toy_english import toy_english
 from structron.features.atoms import atom_values, pack_types, parse_atom
-from structron.kernels import hash_list
-from structron.search.chain import make_work
-from structron.search.kbest import make_trellis, n_best_of
-from structron.search.margins import decode_with_margins
+from structron.learn.beam import BeamTraining
+from structron.search.chain.kbest import make_trellis, n_best_of
+from structron.search.chain.margins import decode_with_margins
+from structron.search.chain.scores import make_work
 from structron.update.swvp import FAMILIES, VARIANTS, Swvp
 from structron.update.violation import RULES
 
@@ -220,7 +220,7 @@ import json
 import numpy as np
 import numba
 import test_nojit
-from structron.kernels import mix
+from structron.kernels.table import mix
 
 assert numba.config.DISABLE_JIT and not hasattr(mix, "signatures")
 with np.errstate(over="ignore"):

@@ -12,11 +12,11 @@ import brute
 import structron
 from helpers import PreparedExamples, learn_passes, make_learner, random_examples, weights_of
 from structron import Chunker, Document, StructronError, schemes
-from structron.features.non_local import CONJUNCTIONS, FAMILIES, LONGEST
-from structron.tasks.bpm import bpm_start
-from structron.tasks.constraints import make_dictionary
-from structron.tasks.non_local import NonLocalFeatures, Opened
-from structron.tasks.non_local_learner import NBest, NonLocalLearner
+from structron.features.documents import NonLocalFeatures, Opened
+from structron.features.phrases import CONJUNCTIONS, FAMILIES, LONGEST
+from structron.learn.bpm import bpm_start
+from structron.learn.documents import NBest, NonLocalLearner
+from structron.tasks.chain.constraints import make_dictionary
 from structron.update.nbest import LOCAL_UPDATES, Step, find_update
 
 LABELS = ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
@@ -508,8 +508,8 @@ def test_checkpoints_resume_bit_for_bit(tmp_path):
 
 
 def test_what_documents_weigh_is_shown(tmp_path, capsys):
-    from structron.cli import main
-    from structron.explain import explain, heaviest
+    from structron.cli.app import main
+    from structron.tasks.chain.explain import explain, heaviest
 
     model = Chunker(**OPTIONS, non_local=["phrase"]).fit(toy_documents(40))
     found = dict(heaviest(model.model_, top=50).non_local)

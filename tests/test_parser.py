@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import structron
-from structron import demo
-from structron.cli import main
+from structron.cli import demo, main
 from structron.data.toy_english import toy_english, write_conllu
 from structron.errors import StructronError
+from structron.features.alphabets import ParserInput
 from structron.progress import Progress
-from structron.tasks.parser import Parser
-from structron.tasks.parser_input import ParserInput
+from structron.tasks.shift_reduce.parser import Parser
 from structron.trees import MARK, check_tree
 from structron.update.violation import RULES, Rule
 from test_modelfile import places, repack
@@ -373,7 +372,7 @@ def test_headers_that_do_not_fit(change, model_path, tmp_path):
 
 def test_tensors_that_do_not_fit(model_path, parser, tmp_path):
     """Whatever the arrays are: a clear error, or a parser that gives trees."""
-    _, tensors = structron.modelfile.load(model_path)
+    _, tensors = structron.io.modelfile.load(model_path)
     refused = []
     for name, array in tensors.items():
         changes = [None, array[:0], array[:-1], np.concatenate([array, array[:1]]), array.reshape(-1, 1), array[::-1]]

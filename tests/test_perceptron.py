@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import brute
 from helpers import assert_same_weights, learn_passes, make_learner, random_examples, weights_of
-from structron.search.chain import make_work
-from structron.tasks.chain_model import fixed_rows
+from structron.model.chain import fixed_rows
+from structron.search.chain.scores import make_work
 from structron.update.perceptron import add_difference
 
 LABELS = ["A", "B", "C"]
@@ -181,7 +181,7 @@ def test_rows_and_blocks_grow_beyond_their_first_room(order, pairs, monkeypatch)
     roomy = make_learner(examples, LABELS, order, pairs=pairs)
     roomy.rows.reserve(200_000)
     learn_passes(roomy, passes)
-    monkeypatch.setattr("structron.model.FIRST_ROWS", 1)
+    monkeypatch.setattr("structron.weights.dense.FIRST_ROWS", 1)
     tight = make_learner(examples, LABELS, order, pairs=pairs)
     fixed, blocks = fixed_rows(3, order), len(tight.block_rows)
     tight.rows.w, tight.rows.u = tight.rows.w[: fixed + 1].copy(), tight.rows.u[: fixed + 1].copy()

@@ -9,9 +9,9 @@ import pytest
 
 from helpers import run_python
 from problems import chain_advance, chain_problem, inputs_of, learn_pass, model_of, parser_problem
-from structron.beam_training import BeamTraining
 from structron.errors import StructronError
-from structron.problem import EXPECTED
+from structron.learn.beam import BeamTraining
+from structron.search.beam.problem import EXPECTED
 
 X = np.array([[1], [2]], np.int64)
 
@@ -314,7 +314,7 @@ def test_atoms_may_be_wiped_before_they_are_written():
 
 MINE = '''
 """A user's own problem: copy the input."""
-from structron.problem import SearchProblem
+from structron.search.beam.problem import SearchProblem
 
 def start(x, table, states, s):
     states[s, 1] = 0
@@ -342,8 +342,8 @@ sys.path.insert(0, sys.argv[1])
 import numpy as np
 import mine
 from problems import (inputs_of, learn_pass)
-from structron.beam_training import LEARN, BeamTraining
-from structron.search.engine import DECODE
+from structron.learn.beam import LEARN, BeamTraining
+from structron.search.beam.engine import DECODE
 
 problem = mine.make()
 xs = [np.array([[0], [1], [0]]), np.array([[1], [1]])]

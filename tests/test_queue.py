@@ -26,12 +26,12 @@ from problems import (
 )
 from problems import Space as Slow
 from structron import StructronError
-from structron.beam_training import BeamTraining
-from structron.problem import SearchProblem
-from structron.queue_learner import QueueTraining
-from structron.search.engine import NO_ANCHORS
-from structron.search.expand import Node, Space
-from structron.search.queue import queue_maker, search, wrong_nodes
+from structron.learn.beam import BeamTraining
+from structron.search.beam.engine import NO_ANCHORS
+from structron.search.beam.problem import SearchProblem
+from structron.search.queue.nodes import Node, Space
+from structron.search.queue.queue import queue_maker, search, wrong_nodes
+from structron.tasks.own.queue import QueueTraining
 from structron.update.alma import SCALE
 
 PROBLEMS = {"chain": (lambda: chain_problem(3, 4, CHAIN_2), [4]), "parser": (parser_problem, [4, 4])}

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 import structron
 from structron import schemes
-from structron.beam_model import BeamModel
 from structron.cli import main
 from structron.data.toy_english import toy_english
 from structron.errors import StructronError
-from structron.sparse import Row
-from structron.tasks.segment_model import SHAPE, SegmentModel
-from structron.tasks.segment_problem import Segments, make_problem, segments_of
-from structron.tasks.segments import SegmentChunker
+from structron.model.beam import BeamModel
+from structron.tasks.segments.chunker import SegmentChunker
+from structron.tasks.segments.model import SHAPE, SegmentModel
+from structron.tasks.segments.problem import Segments, make_problem, segments_of
 from structron.update.violation import RULES
+from structron.weights.sparse import Row
 from test_stretches import BASES, WORDS, names
 
 TOY = [[list(row) for row in zip(s.words, s.pos, s.chunks, strict=True)] for s in toy_english(150, seed=3) if s.words]
@@ -343,7 +343,7 @@ def test_save_and_load(chunker, tmp_path):
     ids=lambda change: "-".join(f"{k}={v}" for k, v in change.items()),
 )
 def test_damaged_files(chunker, change, tmp_path):
-    from structron import modelfile
+    from structron.io import modelfile
     from structron.tasks.storage import header_of, tensors_of
 
     header = header_of(chunker, chunker.model_) | change

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from structron.beam_model import mean_rows, stretches
-from structron.sparse import (
+from structron.model.beam import mean_rows, stretches
+from structron.weights.sparse import (
     CELLS,
     CLASSES,
     COUNT,

@@ -15,8 +15,8 @@ from structron import Chunker
 from structron.cli import main
 from structron.data.toy_english import toy_english, write_conll
 from structron.errors import StructronError
-from structron.search.chain import make_work
-from structron.search.viterbi import decode
+from structron.search.chain.scores import make_work
+from structron.search.chain.viterbi import decode
 from structron.update.swvp import (
     FAMILIES,
     VARIANTS,

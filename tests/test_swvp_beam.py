@@ -26,16 +26,16 @@ from problems import (
 )
 from slow import SlowLearner, SlowSearch
 from structron import BeamLearner, Chunker, JointTagger, Parser
-from structron.beam_model import BeamModel
-from structron.beam_training import BeamTraining
 from structron.cli import main
 from structron.data.toy_english import toy_english, write_conll, write_conllu
 from structron.errors import StructronError
-from structron.search.frontier import ROWS
-from structron.sparse import Row
+from structron.learn.beam import BeamTraining
+from structron.model.beam import BeamModel
+from structron.search.beam.frontier import ROWS
 from structron.update.delta import make_delta
 from structron.update.swvp import FAMILIES, VARIANTS, Swvp
 from structron.update.violation import RULES, Rule, early
+from structron.weights.sparse import Row
 from test_swvp import BETAS, alternate, naive_gamma, naive_jj
 
 RULE_NAMES = [name for name, rule in RULES.items() if not rule.mean]

@@ -12,12 +12,12 @@ import pytest
 
 import structron
 from helpers import run_python, weights_of
-from structron import modelfile
 from structron.data.toy_english import toy_english
 from structron.errors import StructronError
+from structron.io import modelfile
+from structron.learn import chain as chain_learner
+from structron.learn.loop import STATE_FILE, Options, pass_order, train
 from structron.progress import Progress, pass_line
-from structron.tasks import chain_learner
-from structron.train import STATE_FILE, Options, pass_order, train
 
 TIMES = ("seconds", "tokens_per_second")
 
@@ -407,7 +407,7 @@ def test_killed_while_the_checkpoint_is_written(number, tmp_path, monkeypatch):
 
 VICTIM = """
 import os, signal, sys
-from structron.tasks import chain_learner
+from structron.learn import chain as chain_learner
 from test_train import Killer, fit
 
 chain_learner.CALL_TOKENS = 200

@@ -28,13 +28,13 @@ from problems import (
     without_zeros,
 )
 from slow import SlowLearner, SlowTrace, slow_rule
-from structron import beam_training
-from structron.beam_training import BeamTraining
 from structron.errors import StructronError
-from structron.search.frontier import Anchored
-from structron.sparse import DENSE_ROWS
-from structron.train import Options, train
+from structron.learn import beam as beam_training
+from structron.learn.beam import BeamTraining
+from structron.learn.loop import Options, train
+from structron.search.beam.frontier import Anchored
 from structron.update.violation import RULES, Rule, standard
+from structron.weights.sparse import DENSE_ROWS
 
 VALID = [name for name, rule in RULES.items() if rule.valid]
 PROBLEMS = {

@@ -11,9 +11,9 @@ import brute
 import structron
 from helpers import random_chain
 from structron.io import read
-from structron.search.chain import in_double, load_transitions, load_trigrams, make_work
-from structron.search.viterbi import decode, search
-from structron.tasks.chain_model import fixed_rows
+from structron.model.chain import fixed_rows
+from structron.search.chain.scores import in_double, load_transitions, load_trigrams, make_work
+from structron.search.chain.viterbi import decode, search
 
 problems = st.fixed_dictionaries(
     {

@@ -10,35 +10,35 @@ from structron._version import __version__
 from structron.errors import StructronError
 
 if TYPE_CHECKING:
-    from structron.beam_learner import BeamLearner
     from structron.documents import Document
-    from structron.problem import SearchProblem
-    from structron.queue_learner import QueueLearner
-    from structron.search.frontier import TAIL
-    from structron.tasks.chunker import Chunker
+    from structron.features.alphabets import Alphabet
+    from structron.search.beam.frontier import TAIL
+    from structron.search.beam.problem import SearchProblem
+    from structron.tasks.chain.chunker import Chunker
+    from structron.tasks.chain.tagger import Tagger
     from structron.tasks.entities import EntityRecognizer
-    from structron.tasks.graph_parser import GraphParser
-    from structron.tasks.joint import JointTagger
-    from structron.tasks.parser import Parser
-    from structron.tasks.parser_input import Alphabet
-    from structron.tasks.segments import SegmentChunker
+    from structron.tasks.graph.parser import GraphParser
+    from structron.tasks.joint.tagger import JointTagger
+    from structron.tasks.own.beam import BeamLearner
+    from structron.tasks.own.queue import QueueLearner
+    from structron.tasks.segments.chunker import SegmentChunker
+    from structron.tasks.shift_reduce.parser import Parser
     from structron.tasks.storage import load
-    from structron.tasks.tagger import Tagger
 
 _WHERE = {
-    "Alphabet": "structron.tasks.parser_input",
-    "BeamLearner": "structron.beam_learner",
+    "Alphabet": "structron.features.alphabets",
+    "BeamLearner": "structron.tasks.own.beam",
     "Document": "structron.documents",
-    "QueueLearner": "structron.queue_learner",
-    "SearchProblem": "structron.problem",
-    "TAIL": "structron.search.frontier",
-    "Tagger": "structron.tasks.tagger",
-    "Chunker": "structron.tasks.chunker",
+    "QueueLearner": "structron.tasks.own.queue",
+    "SearchProblem": "structron.search.beam.problem",
+    "TAIL": "structron.search.beam.frontier",
+    "Tagger": "structron.tasks.chain.tagger",
+    "Chunker": "structron.tasks.chain.chunker",
     "EntityRecognizer": "structron.tasks.entities",
-    "GraphParser": "structron.tasks.graph_parser",
-    "JointTagger": "structron.tasks.joint",
-    "Parser": "structron.tasks.parser",
-    "SegmentChunker": "structron.tasks.segments",
+    "GraphParser": "structron.tasks.graph.parser",
+    "JointTagger": "structron.tasks.joint.tagger",
+    "Parser": "structron.tasks.shift_reduce.parser",
+    "SegmentChunker": "structron.tasks.segments.chunker",
     "load": "structron.tasks.storage",
 }
 

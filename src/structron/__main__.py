@@ -2,6 +2,6 @@
 
 import sys
 
-from structron.cli import main
+from structron.cli.app import main
 
 sys.exit(main())

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Self
 
 from structron._version import __version__
 from structron.errors import StructronError, unknown
+from structron.learn.loop import Learner, Options, train
 from structron.progress import Progress
-from structron.train import Learner, Options, train
 
 AVERAGES = ("mean", "none")
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from structron.errors import StructronError
 from structron.features.attributes import AttributeExtractor, short
-from structron.tasks.chain_model import ChainModel
-from structron.tasks.labeler import ChainLabeler
+from structron.model.chain import ChainModel
+from structron.tasks.chain.labeler import ChainLabeler
 
 try:
     from joblib import effective_n_jobs

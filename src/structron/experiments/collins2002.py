@@ -24,11 +24,11 @@ from structron.experiments.common import Curve, Rows, Table, load_rows, make_fol
 from structron.experiments.maxent import MaxEnt, decode, history_rows
 from structron.features.extract import PreparedTemplates, TemplateExtractor
 from structron.features.templates import load_templates
-from structron.tasks.chain_learner import ChainLearner
-from structron.tasks.chunker import Chunker
-from structron.tasks.labeler import ChainLabeler
-from structron.tasks.tagger import Tagger
-from structron.train import Options, train
+from structron.learn.chain import ChainLearner
+from structron.learn.loop import Options, train
+from structron.tasks.chain.chunker import Chunker
+from structron.tasks.chain.labeler import ChainLabeler
+from structron.tasks.chain.tagger import Tagger
 
 RESULTS = Path("results/collins2002")
 CUTOFFS = (0, 5)

@@ -9,7 +9,7 @@ from structron.experiments.common import Rows, Table, say
 from structron.experiments.daume2005_segments import COLUMNS, order_target
 from structron.experiments.daume2005_trials import EARLY, LASO_A, LASO_P, STANDARD, Trial, attempt, clock
 from structron.experiments.runs import Report
-from structron.tasks.joint import JointTagger
+from structron.tasks.joint.tagger import JointTagger
 
 BEAM = 10
 PAPER: dict[tuple[str, int | None], tuple[Any, ...]] = {

@@ -15,7 +15,7 @@ from structron.experiments.daume2005_trials import (
     clock,
 )
 from structron.experiments.runs import Report
-from structron.tasks.segments import SegmentChunker
+from structron.tasks.segments.chunker import SegmentChunker
 
 COLUMNS = ("word", "pos", "chunk")
 BEAM = 5

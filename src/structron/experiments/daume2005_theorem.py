@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from structron.beam_training import BeamTraining
 from structron.experiments.common import Rows, Table, say
 from structron.experiments.daume2005_segments import COLUMNS
 from structron.experiments.daume2005_trials import ALPHA
 from structron.experiments.runs import Report
-from structron.tasks.joint import JointTagger
+from structron.learn.beam import BeamTraining
+from structron.tasks.joint.tagger import JointTagger
 from structron.update.alma import ALPHA as SHARE
 from structron.update.alma import GENERATION, LONGEST, SCALE, B, C
 

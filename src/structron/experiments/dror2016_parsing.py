@@ -30,7 +30,7 @@ from structron.experiments.dror2016_choice import CONTROL, CSP, MEAN, Scores, Tr
 from structron.experiments.runs import share
 from structron.io import read
 from structron.progress import Progress
-from structron.tasks.graph_parser import GraphParser
+from structron.tasks.graph.parser import GraphParser
 
 B_WM, ENFORCED, CROSSING = "b-wm", "b-wm enforced", "CSP non-projective"
 SEED = 1

@@ -20,10 +20,10 @@ from structron.data.hmm import SPLIT, Dataset, Pair, dataset, posterior_decode
 from structron.experiments.dror2016_choice import AVERAGED, CONTROL, CSP, MEAN, Scores, Trials
 from structron.features.extract import TemplateExtractor
 from structron.features.templates import parse_templates
-from structron.search.viterbi import decode
-from structron.tasks.chain_learner import ChainLearner
-from structron.tasks.constraints import make_dictionary
-from structron.train import Options, pass_order
+from structron.learn.chain import ChainLearner
+from structron.learn.loop import Options, pass_order
+from structron.search.chain.viterbi import decode
+from structron.tasks.chain.constraints import make_dictionary
 from structron.update.swvp import VARIANTS, Swvp
 
 COLUMNS = ("symbol", "inside", "state")

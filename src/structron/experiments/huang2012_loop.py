@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from structron.beam_training import BeamTraining
 from structron.experiments.common import Table
-from structron.problem import SearchProblem
-from structron.search.engine import make_inputs
+from structron.learn.beam import BeamTraining
+from structron.search.beam.engine import make_inputs
+from structron.search.beam.problem import SearchProblem
 
 ACTIONS = "NV."
 GOLD = (0, 0, 1, 2)

@@ -11,7 +11,7 @@ from structron.experiments.common import Rows, Table, load_rows
 from structron.experiments.huang2012_scale import EARLY, MAX_VIOLATION, METHODS, STANDARD, Scale
 from structron.experiments.huang2012_tagging import invalid_shares
 from structron.experiments.runs import Report, Run, learn
-from structron.tasks.parser import Parser
+from structron.tasks.shift_reduce.parser import Parser
 
 WSJ, EWT = "wsj-sample-dep", "ud-english-ewt"
 CORPORA = {WSJ: ("word", "pos", "head"), EWT: ("form", "xpos", "head")}

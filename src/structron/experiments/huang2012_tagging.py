@@ -14,7 +14,7 @@ from structron.experiments.common import Rows, Table, load_rows
 from structron.experiments.huang2012_scale import EARLY, METHODS, STANDARD, Scale
 from structron.experiments.runs import Report, Run, learn, shown_beam
 from structron.features.templates import template_lines
-from structron.tasks.tagger import Tagger
+from structron.tasks.chain.tagger import Tagger
 
 CORPUS = "ud-english-ewt"
 COLUMNS = ("form", "known", "xpos")

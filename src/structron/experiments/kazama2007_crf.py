@@ -20,7 +20,7 @@ from structron.experiments.kazama2007_paper import CUTOFF
 from structron.features.extract import TemplateExtractor
 from structron.features.index import look_up, number_features
 from structron.features.templates import load_templates
-from structron.kernels import build_table
+from structron.kernels.table import build_table
 
 
 class Numbers(NamedTuple):

@@ -30,8 +30,8 @@ from structron.experiments.kazama2007_paper import (
 )
 from structron.experiments.kazama2007_rerank import NonLocal
 from structron.experiments.kazama2007_trials import NON_LOCAL, Scale, Trial, attempt, best_c, f1_of, make_model, tune
+from structron.features.documents import NonLocalFeatures, Opened
 from structron.features.extract import TemplateExtractor
-from structron.tasks.non_local import NonLocalFeatures, Opened
 
 WARM_UP = 3
 """Documents to learn from before anything is timed: enough to have every kernel compiled."""

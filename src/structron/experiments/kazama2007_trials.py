@@ -23,8 +23,8 @@ from structron.experiments.kazama2007_paper import (
     STOP,
     N,
 )
-from structron.features.non_local import FAMILIES
-from structron.tasks.chunker import Chunker
+from structron.features.phrases import FAMILIES
+from structron.tasks.chain.chunker import Chunker
 
 NON_LOCAL = FAMILIES
 HALVINGS = 4

@@ -15,13 +15,13 @@ from structron.experiments.common import need
 from structron.features.extract import PreparedTemplates
 from structron.features.index import number_features
 from structron.features.names import Names
-from structron.kernels import aligned_zeros
-from structron.model import row_stride
-from structron.search.local import decode_local
-from structron.tasks.chain_model import ChainModel, fixed_rows
-from structron.tasks.constraints import make_dictionary
-from structron.tasks.labeler import spell
+from structron.kernels.table import aligned_zeros
+from structron.model.chain import ChainModel, fixed_rows
+from structron.search.chain.local import decode_local
+from structron.tasks.chain.constraints import make_dictionary
+from structron.tasks.chain.labeler import spell
 from structron.threads import stretches
+from structron.weights.dense import row_stride
 
 ORDER = 2
 TOLERANCE = 1e-8

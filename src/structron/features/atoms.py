@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from structron.errors import StructronError
-from structron.kernels import compiled, hash_codes, mix, pack_strings
+from structron.kernels.jit import compiled
+from structron.kernels.table import hash_codes, mix, pack_strings
 
 WHOLE, LOWER, NORM, SHAPE, CLASS, PREFIX, SUFFIX, LPREFIX, LSUFFIX, DIGIT, UPPER, HYPHEN, STEM, ENDING, FORM = range(15)
 KINDS = {

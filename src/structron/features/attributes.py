@@ -22,7 +22,7 @@ import numpy as np
 from structron.errors import StructronError
 from structron.features.extract import NO_IDS, NO_VALUES, Hashes
 from structron.features.names import Names
-from structron.kernels import hash_list
+from structron.kernels.table import hash_list
 
 LARGEST = 1e15
 """Values beyond this could overflow the scores, which are sums of values times sums of values."""

@@ -15,7 +15,8 @@ import numpy as np
 from structron.errors import StructronError
 from structron.features.atoms import PREFIX, SUFFIX, WHOLE, Atom, Packed, atom_text, atom_values, parse_atom
 from structron.features.templates import Template
-from structron.kernels import compiled, hash_list, mix
+from structron.kernels.jit import compiled
+from structron.kernels.table import hash_list, mix
 
 EDGE = np.uint64(0x632BE59BD9B4E019)
 

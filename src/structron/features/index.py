@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from structron.features.extract import NO_VALUES, Hashes
-from structron.kernels import compiled, empty_table, table_find, table_insert, table_number
+from structron.kernels.jit import compiled
+from structron.kernels.table import empty_table, table_find, table_insert, table_number
 
 STRETCH = 500
 """Sentences whose hashes are in memory at one time."""

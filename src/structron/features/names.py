@@ -11,7 +11,7 @@ import numpy as np
 
 from structron.features import atoms as a
 from structron.features.encode import Arrays, Batch, TemplateSet, which_templates
-from structron.kernels import compiled
+from structron.kernels.jit import compiled
 
 BAR, ZERO, LESS, SLASH, LETTER_S, GREATER = (ord(c) for c in "|0</s>")
 

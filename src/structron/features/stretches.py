@@ -21,8 +21,9 @@ from structron.features.encode import template_hash
 from structron.features.extract import NO_VALUES, Hashes, PreparedTemplates
 from structron.features.index import STRETCH, Numbered, number_features
 from structron.features.names import BAR, Names, template_names
-from structron.kernels import SEED, build_table, compiled, mix, table_find
-from structron.search.frontier import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE
+from structron.kernels.jit import compiled
+from structron.kernels.table import SEED, build_table, mix, table_find
+from structron.search.beam.frontier import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE
 
 NO_TABLE = np.zeros((0, 2), np.uint64)
 NAMES = {BEFORE: "before", AFTER: "after", LAST: "last", PAIR: "pair", TRIPLE: "triple"}

@@ -14,8 +14,8 @@ import numpy as np
 
 from structron import schemes
 from structron.errors import StructronError, unknown
-from structron.features.non_local import FAMILIES
-from structron.tasks.labeler import ChainLabeler, Model, Sentences, spell
+from structron.features.phrases import FAMILIES
+from structron.tasks.chain.labeler import ChainLabeler, Model, Sentences, spell
 from structron.update.nbest import SENTENCES
 
 

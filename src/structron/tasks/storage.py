@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from structron import modelfile
 from structron.errors import StructronError, unknown
+from structron.features.documents import name_of
 from structron.features.extract import ComputedAtom, TemplateExtractor
 from structron.features.gazetteer import Gazetteer
 from structron.features.templates import parse_templates
-from structron.tasks.beam_chain import BeamChainModel
-from structron.tasks.chain_model import ChainModel
-from structron.tasks.labeler import ChainLabeler, Model
-from structron.tasks.non_local import name_of
-from structron.tasks.non_local_model import NonLocalModel
+from structron.io import modelfile
+from structron.model.chain import ChainModel
+from structron.model.documents import NonLocalModel
+from structron.tasks.chain.beam import BeamChainModel
+from structron.tasks.chain.labeler import ChainLabeler, Model
 from structron.update.swvp import family_name
 
 
@@ -30,8 +30,10 @@ class Tasks(MutableMapping[str, Any]):
 
     def __getitem__(self, task: str) -> Any:
         kind = self.kinds[task]
-        module = f"structron.tasks.{task.replace('-', '_')}"
-        return getattr(import_module(module), kind) if isinstance(kind, str) else kind
+        if not isinstance(kind, str):
+            return kind
+        module, _, name = kind.rpartition(".")
+        return getattr(import_module(f"structron.tasks.{module}"), name)
 
     def __setitem__(self, task: str, kind: Any) -> None:
         self.kinds[task] = kind
@@ -48,13 +50,13 @@ class Tasks(MutableMapping[str, Any]):
 
 TASKS = Tasks(
     {
-        "tagger": "Tagger",
-        "chunker": "Chunker",
-        "segments": "SegmentChunker",
-        "joint": "JointTagger",
-        "entities": "EntityRecognizer",
-        "parser": "Parser",
-        "graph-parser": "GraphParser",
+        "tagger": "chain.tagger.Tagger",
+        "chunker": "chain.chunker.Chunker",
+        "segments": "segments.chunker.SegmentChunker",
+        "joint": "joint.tagger.JointTagger",
+        "entities": "entities.EntityRecognizer",
+        "parser": "shift_reduce.parser.Parser",
+        "graph-parser": "graph.parser.GraphParser",
     }
 )
 NOT_STORED = ("templates", "gazetteers", "atoms", "verbose", "jobs", "check", "non_local")
@@ -142,15 +144,15 @@ def load(
         raise StructronError(f"{path}: {unknown('task', found, TASKS)}")
     try:
         if found == "parser":
-            from structron.tasks.parser_storage import parser_of
+            from structron.tasks.shift_reduce.storage import parser_of
 
             return parser_of(header, tensors)
         if found == "graph-parser":
-            from structron.tasks.graph_storage import graph_parser_of
+            from structron.tasks.graph.storage import graph_parser_of
 
             return graph_parser_of(header, tensors)
         if found == "joint":
-            from structron.tasks.joint_storage import joint_of
+            from structron.tasks.joint.storage import joint_of
 
             return joint_of(header, tensors)
         functions = {name_of(function): function for function in non_local if callable(function)}
@@ -200,7 +202,7 @@ def _labeler(
 def _model_kind(search: str | None) -> Any:
     """The class of a labeller's model, by what its file says of the search."""
     if search == "segments":
-        from structron.tasks.segment_model import SegmentModel
+        from structron.tasks.segments.model import SegmentModel
 
         return SegmentModel
     return BeamChainModel if search == "beam" else ChainModel

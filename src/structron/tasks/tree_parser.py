@@ -11,8 +11,8 @@ import numpy as np
 from structron.errors import StructronError, unknown
 from structron.estimator import AVERAGES, Estimator
 from structron.evaluate import AttachmentScores, attachment_scores
-from structron.tasks.parser_data import Arc, Projective, Roles, make_projective, read_arcs, settle_columns
-from structron.tasks.parser_input import EMPTY, ParserInput, Sentence
+from structron.features.alphabets import EMPTY, ParserInput, Sentence
+from structron.tasks.treebank import Arc, Projective, Roles, make_projective, read_arcs, settle_columns
 from structron.trees import unlift
 from structron.update.swvp import Family
 

@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from structron.errors import StructronError
-from structron.kernels import compiled
+from structron.kernels.jit import compiled
 
 ALPHA, B, C, SCALE, NORM, GENERATION, TOTAL, LONGEST, MARGIN, SIZE = range(10)
 """Places in the state: α (0: a perceptron), B, C; scale, ‖v‖², k; S, the sum of the scales; largest ‖Δ‖²; the

@@ -5,10 +5,10 @@ A step is an action with the state in which it is taken; Φ of a derivation is t
 
 import numpy as np
 
-from structron.features.compose import feature_key
-from structron.kernels import compiled, inlined
-from structron.search.scores import unit_of, units_of
-from structron.search.steps import look, token_of
+from structron.kernels.jit import compiled, inlined
+from structron.search.beam.scores import unit_of, units_of
+from structron.search.beam.states import feature_key
+from structron.search.beam.steps import look, token_of
 from structron.update.delta import put
 
 

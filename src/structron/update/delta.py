@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels import ABSENT, compiled, inlined, prefetch
-from structron.sparse import (
+from structron.kernels.jit import compiled, inlined, prefetch
+from structron.kernels.table import ABSENT
+from structron.weights.sparse import (
     CELLS,
     CLASSES,
     COUNT,
@@ -28,7 +29,7 @@ from structron.sparse import (
     home,
     weight_of,
 )
-from structron.sparse import MULTIPLIER as STIR
+from structron.weights.sparse import MULTIPLIER as STIR
 
 NUMBERED = np.uint64(1 << 40)
 """Features below are numbers + 1."""

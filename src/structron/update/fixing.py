@@ -11,11 +11,11 @@ violations (Dror & Reichart 2016) learn from mixtures of y' and z in place of z:
 
 import numpy as np
 
-from structron.kernels import compiled
-from structron.search.beam import derive, search
-from structron.search.frontier import COUNT, DONE, MORE_ROWS, NOW, ROWS, WHOLE
-from structron.search.lattice import FINAL
-from structron.search.scores import CLOCK
+from structron.kernels.jit import compiled
+from structron.search.beam.frontier import COUNT, DONE, MORE_ROWS, NOW, ROWS, WHOLE
+from structron.search.beam.lattice import FINAL
+from structron.search.beam.scores import CLOCK
+from structron.search.beam.search import derive, search
 from structron.update.alma import TOTAL, end_example, lowering, step
 from structron.update.collect import collect, collect_difference
 from structron.update.delta import FULL, apply, clear, fits, measure

@@ -14,9 +14,9 @@ one whose second best is nearest to its best.
 
 import numpy as np
 
-from structron.kernels import compiled
-from structron.search.kbest import second_best
-from structron.search.viterbi import search
+from structron.kernels.jit import compiled
+from structron.search.chain.kbest import second_best
+from structron.search.chain.viterbi import search
 from structron.update.perceptron import (
     NEAR,
     TIME,

@@ -31,8 +31,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structron.kernels import compiled
-from structron.search.frontier import ROWS, TAIL
+from structron.kernels.jit import compiled
+from structron.search.beam.frontier import ROWS, TAIL
 from structron.update.collect import collect, collect_difference, collect_step, same_step
 from structron.update.delta import FULL, clear, measure
 from structron.update.swvp import (

@@ -10,9 +10,9 @@ so with u = Σ (t-1)·Δ the mean after T examples is w - u / T: O(update) per e
 
 import numpy as np
 
-from structron.kernels import compiled, inlined
-from structron.search.chain import load_limits, load_reach, load_transitions, load_trigrams, row_bounds
-from structron.search.viterbi import search
+from structron.kernels.jit import compiled, inlined
+from structron.search.chain.scores import load_limits, load_reach, load_transitions, load_trigrams, row_bounds
+from structron.search.chain.viterbi import search
 
 TIME, UPDATES, WRONG_TOKENS, TOKENS, NEAR, INVALID, STATS = range(7)
 """Places in the `stats` array: examples so far (over all passes), and this pass's counts. NEAR: updates of examples

@@ -39,9 +39,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structron.errors import StructronError, unknown
-from structron.kernels import compiled
-from structron.search.chain import score_difference, score_token
-from structron.search.viterbi import search
+from structron.kernels.jit import compiled
+from structron.search.chain.scores import score_difference, score_token
+from structron.search.chain.viterbi import search
 from structron.update.perceptron import (
     INVALID,
     TIME,

@@ -1,0 +1,235 @@
+"""`structron demo`: every task on toy English, from generated files to analysed sentences, and how to do it again."""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from structron import schemes
+from structron.cli import train
+from structron.cli.corpus import Rows, Source, View, labelled_rows, layout, parses, per_sentence
+from structron.data.toy_english import ToySentence, toy_english, write_conll, write_conllu
+from structron.errors import StructronError, unknown
+from structron.tasks.storage import TASKS, load
+
+SPLITS = {"train": (0, 1500), "dev": (1500, 1800), "test": (1800, 2300)}
+LENGTHS = range(7, 15)
+"""Of the sentences to show: long enough to be of interest, short enough for a line."""
+SCORES = (
+    *("f1", "precision", "recall", "accuracy", "chunk_accuracy", "joint_accuracy"),
+    *("known_accuracy", "unknown_accuracy", "las", "uas"),
+)
+NEEDS = {"segments": "beam", "joint": "beam", "parser": "beam", "graph-parser": "graph"}
+"""What another process compiles for a task meanwhile (see precompile.py)."""
+
+Labels = Sequence[str]
+Arcs = Sequence[tuple[int, str | None]]
+
+
+def show_tags(words: Labels, gold: Labels, guess: Labels) -> Text:
+    """`The/DET dog/NOUN`; a wrong tag is followed by the right one."""
+    line = Text()
+    for word, right, found in zip(words, gold, guess, strict=True):
+        line.append(f"{word}/")
+        line.append(found, "green" if found == right else "red")
+        line.append("" if found == right else f"(not {right})", "dim")
+        line.append(" ")
+    return line
+
+
+def show_chunks(words: Labels, gold: Labels, guess: Labels) -> Text:
+    """`[NP The dog] [VP barks] .`; brackets that are not in the gold labels are marked."""
+    line = Text()
+    right = set(schemes.spans(gold))
+    found = schemes.spans(guess)
+    opens, closes = {start: (kind, start, end) for kind, start, end in found}, {end - 1 for _, _, end in found}
+    style = ""
+    for i, word in enumerate(words):
+        if i in opens:
+            style = "green" if opens[i] in right else "red"
+            line.append(f"[{opens[i][0]}{'' if opens[i] in right else '?'} ", style)
+        line.append(word)
+        line.append("]" if i in closes else "", style)
+        line.append(" ")
+    return line
+
+
+def show_both(words: Labels, gold: Sequence[tuple[str, str]], guess: Sequence[tuple[str, str]]) -> Text:
+    """`[NP The/DET dog/NOUN] [VP barks/VERB]`: chunks as above, of words with their tags."""
+    tagged = []
+    for word, (right, _), (found, _) in zip(words, gold, guess, strict=True):
+        tagged.append(f"{word}/{found}" if found == right else f"{word}/{found}(not {right})")
+    return show_chunks(tagged, [chunk for _, chunk in gold], [chunk for _, chunk in guess])
+
+
+def show_tree(words: Labels, gold: Arcs, guess: Arcs) -> Text:
+    """The words from top to bottom, hung on their heads; what is wrong is followed by what is right."""
+    picture = Text()
+    for word, branches in _hung(guess, 0, "", ""):
+        (head, relation), (right_head, right) = guess[word - 1], gold[word - 1]
+        picture.append(f"\n      {branches}", "dim")
+        picture.append(f"{words[word - 1]} ")
+        picture.append(str(relation), "green" if (head, relation) == (right_head, right) else "red")
+        if head != right_head:
+            picture.append(f" (not {right} of {words[right_head - 1] if right_head else 'nothing'})", "dim")
+        elif relation != right:
+            picture.append(f" (not {right})", "dim")
+    return picture
+
+
+def _hung(tree: Arcs, head: int, above: str, below: str) -> Iterator[tuple[int, str]]:
+    """The words below a head with the branches that they hang on: those before it, then it, then those after it.
+
+    `above` and `below` are the branches of others that go on past the words before the head and after it.
+    """
+    children = [word for word, (parent, _) in enumerate(tree, 1) if parent == head]
+    left = [word for word in children if word < head]
+    right = [word for word in children if word > head]
+    for word in left:
+        own = "┌─" if word == left[0] else "├─"
+        yield from _branch(tree, word, above + own, above + ("  " if word == left[0] else "│ "), above + "│ ")
+    if head:
+        yield head, ""
+    for word in right:
+        own = ("└─" if word == right[-1] else "├─") if head else ""
+        past = ("  " if word == right[-1] else "│ ") if head else ""
+        yield from _branch(tree, word, below + own, below + ("│ " if head else ""), below + past)
+
+
+def _branch(tree: Arcs, word: int, own: str, above: str, below: str) -> Iterator[tuple[int, str]]:
+    """A word on its branch, with what hangs on it."""
+    for found, branches in _hung(tree, word, above, below):
+        yield found, own if found == word else branches
+
+
+def write_entities(path: Path, sentences: Sequence[ToySentence]) -> None:
+    """Documents that name the same people, places and firms again and again, in some sentences without a hint."""
+    write_conll(path, sentences, ("word", "pos", "entity"))
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """The files that a task is shown on, how its analyses look, and options that make it quick: toy English is easy."""
+
+    ending: str
+    write: Callable[[Path, Sequence[ToySentence]], None]
+    show: Callable[[Labels, Any, Any], Text]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+DEMOS = {
+    "tagger": Demo("conllu", write_conllu, show_tags),
+    "chunker": Demo("conll", write_conll, show_chunks),
+    "segments": Demo("conll", write_conll, show_chunks, {"passes": 4}),
+    "joint": Demo("conll", write_conll, show_both, {"passes": 4}),
+    "entities": Demo("conll", write_entities, show_chunks, {"passes": 8}),
+    "parser": Demo("conllu", write_conllu, show_tree, {"passes": 4}),
+    "graph-parser": Demo("conllu", write_conllu, show_tree, {"order": 1, "passes": 3}),
+}
+
+
+def run(task: str | None = None, out: Path | None = None) -> int:
+    """Train, score and show every task that has a demonstration, or one; returns the exit status."""
+    if task is not None and task not in DEMOS:
+        raise unknown("task", task, DEMOS)
+    console = Console(highlight=False, soft_wrap=True)
+    corpus = toy_english(SPLITS["test"][1])
+    with ExitStack() as stack:
+        folder = out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="structron-demo-")))
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StructronError(f"{folder}: cannot be made ({error.strerror}); expected a folder") from None
+        names = [task] if task else sorted(TASKS, key=lambda name: ("", "beam", "graph").index(NEEDS.get(name, "")))
+        meanwhile = Meanwhile() if len(names) > 1 else None
+        for name in names:
+            if name in NEEDS and meanwhile is not None:
+                meanwhile.wait_for(NEEDS[name])
+            status = _show(name, DEMOS[name], corpus, folder, console)
+            if status:
+                return status
+    if out is None:
+        console.print("The files are gone; [bold]structron demo --out DIR[/bold] keeps them.")
+    return 0
+
+
+class Meanwhile:
+    """Another process that compiles, if that is to do, while the first tasks are shown."""
+
+    def __init__(self) -> None:
+        from structron.model.graph import GraphModel
+        from structron.search.beam import engine
+
+        cold = {"beam": engine.is_cold(), "graph": GraphModel.is_cold()}
+        self.waiting = [part for part, is_cold in cold.items() if is_cold]
+        self.process: subprocess.Popen | None = None
+        if self.waiting:
+            command = [sys.executable, "-m", "structron.cli.precompile", *self.waiting]
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+    def wait_for(self, part: str) -> None:
+        """Return when a part is done; or the process has failed, and whoever needs the part will compile it."""
+        while part in self.waiting and self.process is not None and self.process.stdout is not None:
+            done = self.process.stdout.readline().strip()
+            self.waiting = [name for name in self.waiting if name != done] if done else []
+
+
+def _show(task: str, demo: Demo, corpus: Sequence[ToySentence], folder: Path, console: Console) -> int:
+    files = {split: folder / f"{split}.{demo.ending}" for split in SPLITS}
+    for split, (lo, hi) in SPLITS.items():
+        demo.write(files[split], corpus[lo:hi])
+    model = folder / f"{task}.structron"
+    console.print(f"[bold]{task}[/bold]: {len(corpus)} sentences of toy English in {files['train'].name} and others")
+    status = train.run(task, files["train"], model, dev=files["dev"], **demo.options)
+    if status:
+        return status
+    labeler = load(model)
+    source = Source(files["test"])
+    view = View.of(labeler)
+    items = list(labelled_rows(source, view, layout(source, view, labelled=True)))
+    found = labeler.predict(items)
+    scores = labeler.evaluate(items, guess=found).as_dict()
+    sentences, guess = per_sentence(view, items), per_sentence(view, found)
+    told = [f"{name.replace('_', ' ')} [bold]{scores[name]:.2f}[/bold]" for name in SCORES if scores.get(name)]
+    console.print("test:", ", ".join(told))
+    words, *labels = (_column(sentences, view.columns.index(name)) for name in (view.word, *view.outputs))
+    if parses(type(labeler)):
+        gold = labeler.arcs(sentences)
+    elif len(labels) == 1:
+        gold = labels[0]
+    else:
+        gold = [list(zip(*columns, strict=True)) for columns in zip(*labels, strict=True)]
+    for k in _worth_showing(gold, guess):
+        console.print("  ", demo.show(words[k], gold[k], guess[k]))
+    console.print("the same by hand:", style="dim")
+    options = "".join(f" --{name} {value}" for name, value in demo.options.items())
+    for command in (
+        f"train {task} --train {files['train'].name} --dev {files['dev'].name} --model {model.name}{options}",
+        f"evaluate {model.name} {files['test'].name}",
+        f"predict {model.name} {files['test'].name} --output labelled.{demo.ending}",
+        f"inspect {model.name} --top 3",
+    ):
+        console.print(f"   structron {command}", style="cyan", markup=False)
+    console.print()
+    return 0
+
+
+def _column(sentences: Sequence[Rows], place: int) -> list[list[str]]:
+    return [[row[place] for row in rows] for rows in sentences]
+
+
+def _worth_showing(gold: Sequence[Sequence], guess: Sequence[Sequence]) -> list[int]:
+    """Two sentences that the model gets right and one, if any, with a mistake in it; none with nothing in it."""
+    right: list[int] = []
+    wrong: list[int] = []
+    for k, labels in enumerate(gold):
+        if len(labels) in LENGTHS and len({*labels, *guess[k]}) > 1:
+            (right if labels == guess[k] else wrong).append(k)
+    return right[:2] + wrong[:1]

@@ -1,0 +1,1 @@
+"""Compiled helpers that everything shares: how kernels are compiled and cached, hashing, the hash table."""

@@ -1,0 +1,120 @@
+"""Compiling: Numba with a disk cache that notices every change, functions as typed pointers, prefetching."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from llvmlite import ir
+from numba import njit, typeof, types
+from numba.core import cgutils
+from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
+from numba.extending import intrinsic
+
+LEAVES = ("features/stretches.py", "search/queue/queue.py", "search/queue/nodes.py")
+"""Files with kernels that no kernel of another file calls: a change there is a change for themselves alone."""
+FOLDERS = ("features", "kernels", "search", "tasks/shift_reduce", "update", "weights")
+
+
+def _stamp(path: Path) -> tuple[str, int, int]:
+    return path.name, path.stat().st_mtime_ns, path.stat().st_size
+
+
+def _fingerprint() -> tuple:
+    """Name, time and size of every file that holds kernels for others."""
+    package = Path(__file__).parent.parent
+    files = sorted(path for folder in FOLDERS for path in (package / folder).rglob("*.py"))
+    leaves = {package / name for name in LEAVES}
+    return tuple(_stamp(path) for path in files if path not in leaves)
+
+
+SOURCES = _fingerprint()
+
+
+def _without_literals(get_call_template: Callable) -> Callable:
+    """Have a kernel compiled for int64 where another one calls it with 0: Numba would compile it for 0 as well."""
+
+    def without(args: Any, kws: Any) -> Any:
+        plain = {name: types.unliteral(kind) for name, kind in kws.items()}
+        return get_call_template(tuple(map(types.unliteral, args)), plain)
+
+    return without
+
+
+def compiled(function: Callable, forceinline: bool = False, signature: Any = None) -> Any:
+    """`numba.njit` with a disk cache that is fresh only while *no* kernel file has changed.
+
+    Numba looks at the one file in which a kernel stands; ours call each other across files, and a stale kernel
+    would keep an old helper inlined after an upgrade or an edit.
+    """
+    kernel: Any = njit(cache=True, nogil=True, forceinline=forceinline)(function)
+    if not DISABLE_JIT:
+        kernel.get_call_template = _without_literals(kernel.get_call_template)
+    cache_file: Any = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
+    if hasattr(cache_file, "_source_stamp"):
+        cache_file._source_stamp = (SOURCES, _stamp(Path(function.__code__.co_filename)))
+    if signature is not None and not DISABLE_JIT:
+        kernel.compile(signature)
+        kernel.disable_compile()
+    return kernel
+
+
+def inlined(function: Callable) -> Any:
+    """`compiled` for a few lines inside a hot loop: LLVM leaves them as calls, which costs more than they do."""
+    return compiled(function, forceinline=True)
+
+
+class Pointed:
+    """A kernel that takes functions as typed pointers, so that it is compiled and cached once for all of them.
+
+    The first arguments are the functions; their signatures are settled here, the other types with the first call.
+    """
+
+    def __init__(self, function: Callable, *pointers: Any):
+        self.function, self.pointers = function, pointers
+        self.kernel: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        if DISABLE_JIT:
+            return self.function(*arguments)
+        if self.kernel is None:
+            functions = [types.FunctionType(signature) for signature in self.pointers]
+            rest = [typeof(argument) for argument in arguments[len(functions) :]]
+            self.kernel = compiled(self.function, signature=(*functions, *rest))
+        return self.kernel(*arguments)
+
+    def is_cold(self) -> bool:
+        return self.kernel is None and not DISABLE_JIT and is_cold(compiled(self.function))
+
+
+def is_cold(kernel: Any) -> bool:
+    """Whether a kernel is neither compiled in this process nor in the cache: its first call will take seconds."""
+    cache_file = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
+    if cache_file is None or kernel.signatures:
+        return False
+    return not cache_file._load_index()
+
+
+@intrinsic
+def _prefetch(typingctx, array, i, j):
+    """Compiled `prefetch`."""
+
+    def codegen(context, builder, signature, arguments):
+        kind = signature.args[0]
+        view = context.make_array(kind)(context, builder, arguments[0])
+        place = cgutils.get_item_pointer(context, builder, kind, view, list(arguments[1:]), wraparound=False)
+        byte, i32 = ir.IntType(8).as_pointer(), ir.IntType(32)
+        function = builder.module.declare_intrinsic(
+            "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, i32, i32, i32])
+        )
+        builder.call(function, [builder.bitcast(place, byte), i32(0), i32(3), i32(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, i, j), codegen
+
+
+def _stay(array, i, j):
+    """Uncompiled `prefetch`: there is nothing to hurry."""
+
+
+prefetch: Any = _stay if DISABLE_JIT else _prefetch
+"""prefetch(array, i, j): have the cache line of array[i, j] loaded, without waiting for it."""

@@ -1,0 +1,1 @@
+"""Learning: the training loop, and the learners that it drives, alone or as a committee."""

@@ -1,0 +1,195 @@
+"""Learning local and non-local features together from n-best candidates (update/nbest.py says how)."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from structron.features.documents import NonLocal, NonLocalFeatures, Opened
+from structron.kernels.jit import is_cold
+from structron.learn.chain import ChainLearner, Start
+from structron.model.documents import NonLocalModel
+from structron.search.chain.candidates import Candidates
+from structron.search.chain.kbest import n_best_of
+from structron.search.chain.scores import score_difference
+from structron.update.margin import learn_with_margin
+from structron.update.nbest import SENTENCES, find_update
+from structron.update.perceptron import NEAR, TIME, TOKENS, UPDATES, WRONG_TOKENS, correct, has_room, load_all
+
+
+@dataclass(frozen=True, slots=True)
+class NBest:
+    """The parameters of Algorithms 4.1 and 4.2."""
+
+    sources: tuple[NonLocal, ...] = ()
+    candidates: int = 20
+    test_candidates: int = 100
+    local_update: str = "aggressive"
+    local_margin: float | None = None
+
+
+class NonLocalLearner(ChainLearner):
+    """The learner that `train.train` drives: one document after the other."""
+
+    def __init__(self, *given: Any, nbest: NBest, **more: Any):
+        self.nbest = nbest
+        super().__init__(*given, **more)
+        self.opened = Opened(self.prepared)
+        self.sentences = np.arange(len(self.prepared.starts))
+        self.search = Candidates(self.chains, self.units, len(self.labels), self.rows.stride, self.order)
+
+    def _start_weights(self) -> None:
+        super()._start_weights()
+        self.features = NonLocalFeatures(self.labels, self.nbest.sources)
+        self.g = np.zeros((2, len(self.features)))  # weights, and their sums for the mean
+        self.local_updates = 0
+        known = self.start.non_local if self.start is not None else None
+        for name, values in (known or {}).items():
+            self._number(name)
+            self.g[:, self.features.names.index(name)] = values
+
+    def _number(self, name: str) -> None:
+        """Make sure that a feature has a number and a weight."""
+        if name not in self.features.inventory.names:
+            self.features.number.setdefault(name, len(self.features))
+        self._grow_weights()
+
+    def _grow_weights(self) -> None:
+        more = len(self.features) - self.g.shape[1]
+        if more:
+            self.g = np.concatenate([self.g, np.zeros((2, more))], axis=1)
+
+    def is_cold(self) -> bool:
+        return is_cold(n_best_of) or is_cold(correct)
+
+    def warm_up(self) -> None:
+        """Load or compile the kernels, so that the time of a pass is that of a pass."""
+        weights, units = self.weights(), self.units
+        self.search.find(weights, 0, 1)
+        z = self.gold[: int(self.chains.starts[units[1]])].astype(np.int16)
+        self.features.of(self.opened, 0, z[None])
+        self._correct(0, z)
+        if self.nbest.local_update == SENTENCES:
+            nothing = np.zeros(0, np.int64)
+            data = (self.chains, self.sentences, self.gold, weights, self.order, nothing, 0, 0)
+            learn_with_margin(*data, len(self.labels), self.work, self.found, self.stats, 0.0)
+        score_difference(self.chains, weights, self.order, units[0], units[1], z, z, len(self.labels))
+
+    def begin_pass(self) -> None:
+        super().begin_pass()
+        self.local_updates = 0
+
+    def _correct(self, example: int, z: np.ndarray) -> None:
+        """w += Φˡ(x, y) - Φˡ(x, z)."""
+        first, last = self.units[example], self.units[example + 1]
+        self.found[: len(z)] = z
+        where = (self.chains, self.gold, self.weights(), self.order, first, last, self.found)
+        correct(*where, len(self.labels), self.work, int(self.stats[TIME]))
+
+    @property
+    def margins(self) -> tuple[float, float]:
+        """Cᵃ and Cˡ."""
+        margin = 0.0 if self.margin is None else float(self.margin)
+        return margin, margin if self.nbest.local_margin is None else float(self.nbest.local_margin)
+
+    def learn(self, sequence: np.ndarray, lo: int) -> int:
+        """Learn from the document at place lo of the sequence; returns the place to go on from."""
+        example = int(sequence[lo])
+        first, last = int(self.units[example]), int(self.units[example + 1])
+        start, stop = int(self.chains.starts[first]), int(self.chains.starts[last])
+        if not has_room(self.chains, self.weights(), start, stop):
+            self._grow(example)
+            return lo
+        self._learn_document(example, self.gold[start:stop].astype(np.int16))
+        if self.nbest.local_update == SENTENCES:
+            self._learn_sentences(example)
+        return lo + 1
+
+    def _learn_document(self, example: int, y: np.ndarray) -> None:
+        """Algorithm 4.1 or 4.2 for one document."""
+        weights = self.weights()
+        load_all(weights, self.order, len(self.labels), self.work)
+        rows, losses, _ = self.search.find(weights, example, self.nbest.candidates)
+        place = np.flatnonzero((rows == y).all(axis=1))
+        gold = int(place[0]) if len(place) else -1
+        between = (self.order, self.units[example], self.units[example + 1], y, rows[0], len(self.labels))
+        gold_local = -losses[gold] if gold >= 0 else score_difference(self.chains, weights, *between)
+        values = self.features.of(self.opened, example, np.concatenate([rows, y[None]]), learning=True)
+        self._grow_weights()
+        added = values @ self.g[0]
+        total = added[:-1] - losses
+        right = (gold, gold_local, gold_local + added[-1])
+        step = find_update(-losses, total, right, *self.margins, self.nbest.local_update)
+        wrong = int(np.count_nonzero(rows[int(np.argmax(total))] != y))
+        self.stats[TIME] += 1
+        self.stats[TOKENS] += len(y)
+        self.stats[WRONG_TOKENS] += wrong
+        if step is None:
+            return
+        if self.nbest.local_update != SENTENCES:
+            self._correct(example, rows[step.candidate])
+        if not step.local:
+            change = values[-1] - values[step.candidate]
+            self.g += np.stack([change, change * (int(self.stats[TIME]) - 1)])
+        self.stats[UPDATES] += 1
+        self.stats[NEAR] += wrong == 0
+        self.local_updates += step.local
+
+    def _learn_sentences(self, example: int) -> None:
+        """Algorithm 3.1 for every sentence of a document: the local features only."""
+        sequence = np.arange(self.units[example], self.units[example + 1])
+        stats = np.zeros_like(self.stats)
+        stats[TIME] = self.stats[TIME]
+        place = 0
+        while place < len(sequence):
+            data = (self.chains, self.sentences, self.gold, self.weights(), self.order, sequence, place, len(sequence))
+            room = (len(self.labels), self.work, self.found, stats, self.margins[1])
+            place = learn_with_margin(*data, *room)
+            if place < len(sequence):
+                self._grow(example)
+        self.stats[TIME] = stats[TIME]
+        self.stats[UPDATES] += stats[UPDATES]
+        self.local_updates += int(stats[UPDATES])
+
+    def add_non_local(self, other: Any, share: float) -> None:
+        for name, weight in zip(other.features.names, other.g[0].tolist(), strict=True):
+            self._number(name)
+            self.g[0, self.features.names.index(name)] += share * weight
+
+    def present_non_local(self) -> np.ndarray:
+        """The weights of non-local features as they count now, averaged or not."""
+        time = int(self.stats[TIME])
+        return self.g[0] - self.g[1] / time if self.average == "mean" and time else self.g[0].copy()
+
+    def counts(self) -> dict[str, int]:
+        return super().counts() | {"local_updates": self.local_updates}
+
+    def fingerprint(self) -> str:
+        names = [*self.features.inventory.families, *self.features.functions]
+        return f"{super().fingerprint()} {replace(self.nbest, sources=())} {' '.join(names)}"
+
+    def state(self) -> dict[str, np.ndarray]:
+        names = "\n".join(self.features.number).encode()
+        return super().state() | {"g": self.g, "g_names": np.frombuffer(names, np.uint8)}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        super().restore(state)
+        for name in filter(None, state["g_names"].tobytes().decode().split("\n")):
+            self._number(name)
+        self.g = state["g"].copy()
+
+    @staticmethod
+    def assemble(members: Any) -> NonLocalModel:
+        """The model that the mean of the members' weights makes."""
+        base, first = ChainLearner.assemble(members), members[0]
+        own = list(dict.fromkeys(name for member in members for name in member.features.number))
+        weights = dict.fromkeys([*first.features.inventory.names, *own], 0.0)
+        for member in members:
+            for name, weight in zip(member.features.names, member.present_non_local().tolist(), strict=True):
+                weights[name] += weight / len(members)
+        return NonLocalModel.of(base, first.nbest.sources, weights, first.nbest.test_candidates)
+
+    def as_start(self) -> Start:
+        names = self.features.names
+        known = {name: (float(self.g[0, k]), float(self.g[1, k])) for k, name in enumerate(names)}
+        return replace(super().as_start(), non_local=known)

@@ -1,0 +1,195 @@
+"""The learner of the graph-based parser that the training loop drives (see train.py)."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from structron.kernels.jit import is_cold
+from structron.model.graph import GraphModel, make_vector, shift_of
+from structron.search.graph.parse import PARSE, Setting
+from structron.search.graph.relations import Relations
+from structron.search.graph.templates import Codes
+from structron.search.trees.search import compiled_search
+from structron.update.swvp import Mixed, Swvp, make_mixed, pack_substructures, substructures
+from structron.update.trees import (
+    INVALID,
+    LOST,
+    OWN,
+    STATS,
+    TIME,
+    TOKENS,
+    UPDATES,
+    WRONG_TOKENS,
+    correct,
+    correct_mixed,
+)
+
+CALL_TOKENS = 5_000
+"""Tokens learned from before progress is shown."""
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Trees:
+    """A treebank as numbers."""
+
+    x: np.ndarray  # int64[words, columns]
+    starts: np.ndarray  # int64[sentences + 1]
+    heads: np.ndarray  # int64[words]
+    relations: np.ndarray  # int64[words]
+
+
+class GraphLearner:
+    """Weights and their sums, and one pass after the other."""
+
+    def __init__(
+        self,
+        templates: Codes,
+        trees: Trees,
+        relations: Relations,
+        setting: Setting,
+        bits: int,
+        average: str,
+        prune: float,
+        swvp: Swvp | None = None,
+        names: Sequence[str] = (),
+    ):
+        """names: of relations, for a user's own function in swvp."""
+        self.templates, self.trees, self.relations, self.setting = templates, trees, relations, setting
+        self.swvp, self.names = swvp, names
+        self.bits, self.average, self.prune = bits, average, prune
+        self.w = make_vector(bits, relations.size, np.float32)
+        self.u = make_vector(bits, relations.size, np.float64)
+        self.stats = np.zeros(STATS)
+        self.found, self.named, self.ranked = (np.zeros(len(trees.x), np.int64) for _ in range(3))
+        self.mixed = make_mixed(int(np.diff(trees.starts).max(initial=0)))
+
+    @property
+    def examples(self) -> int:
+        return len(self.trees.starts) - 1
+
+    def is_cold(self) -> bool:
+        updates = [correct, *([] if self.swvp is None else [correct_mixed])]
+        return GraphModel.is_cold(self.setting) or any(map(is_cold, updates))
+
+    def warm_up(self) -> None:
+        """Load or compile the kernels, so that the time of a pass is that of a pass."""
+        before = self.stats.copy()
+        self._parse(np.zeros(1, np.int64), 0, 0)
+        self._correct(0, 0, 0.0)
+        if self.swvp is not None:
+            self._correct_mixed(0, 0, 0.0, self.mixed, 0)
+        self.stats[:] = before
+
+    def begin_pass(self) -> None:
+        self.stats[UPDATES:] = 0
+
+    def learn(self, sequence: np.ndarray, lo: int) -> int:
+        """Learn from some examples of the sequence from place lo on; returns the place to go on from."""
+        tokens = np.cumsum(np.diff(self.trees.starts)[sequence[lo : lo + CALL_TOKENS]])
+        hi = lo + max(1, int(np.searchsorted(tokens, CALL_TOKENS, "right")))
+        for k in range(lo, hi):
+            self.learn_from(sequence, k)
+        return hi
+
+    def learn_from(self, sequence: np.ndarray, k: int) -> None:
+        """Learn from the example at place k of the sequence."""
+        self._parse(sequence, k, k + 1)
+        start, stop = self.trees.starts[sequence[k] : sequence[k] + 2]
+        wrong, ahead = self._correct(start, stop - start, 1.0 if self.swvp is None else 0.0)
+        if wrong and self.swvp is not None:
+            self._correct_mixed(start, stop - start, ahead, *self._substructures(start, stop - start))
+
+    def _parse(self, sequence: np.ndarray, lo: int, hi: int) -> None:
+        t, setting = self.trees, self.setting
+        search = compiled_search(setting.order, setting.grandparents, setting.projective)
+        model: Any = (self.w, shift_of(self.bits), setting, self.relations)
+        found = (self.found, self.named, self.ranked)
+        PARSE(search, self.templates, t.x, t.starts, sequence, lo, hi, *model, t.heads, t.relations, *found)
+
+    def _example(self, start: int, n: int) -> tuple:
+        """What both updates want to know of the sentence that was parsed last."""
+        t = self.trees
+        model: Any = (self.w, self.u, shift_of(self.bits), self.setting, self.relations)
+        return (self.templates, t.x, start, n, *model, t.heads, t.relations, self.found, self.named)
+
+    def _correct(self, start: int, n: int, amount: float) -> tuple[int, float]:
+        return correct(*self._example(start, n), self.ranked, amount, self.stats)
+
+    def _correct_mixed(self, start: int, n: int, ahead: float, jj: Mixed, count: int) -> None:
+        assert self.swvp is not None
+        correct_mixed(*self._example(start, n), jj, count, self.swvp.rule, ahead, self.stats)
+
+    def _substructures(self, start: int, n: int) -> tuple[Mixed, int]:
+        """Those of a user's function; the kernel makes those of a family itself."""
+        if self.swvp is None or not callable(self.swvp.jj):
+            return self.mixed, OWN
+        y = self._decisions(start, n, self.trees.heads, self.trees.relations)
+        z = self._decisions(start, n, self.found, self.named)
+        lists = substructures(self.swvp.jj(y, z), {j for j in range(n) if y[j] != z[j]}, n)
+        return pack_substructures(lists, self.mixed), len(lists)
+
+    def _decisions(self, start: int, n: int, heads: np.ndarray, relations: np.ndarray) -> list:
+        """The heads of a sentence's words, with the names of their relations if there are any."""
+        own = heads[start : start + n].tolist()
+        if not self.names:
+            return own
+        return [(h, self.names[r]) for h, r in zip(own, relations[start : start + n].tolist(), strict=True)]
+
+    def counts(self) -> dict[str, Any]:
+        """This pass's figures for the progress line and the log."""
+        s = self.stats
+        found = {"updates": int(s[UPDATES]), "wrong_tokens": int(s[WRONG_TOKENS]), "tokens": int(s[TOKENS])}
+        found |= {"invalid": int(s[INVALID])} if self.swvp is not None else {}
+        return found | ({"ranked_wrong": int(s[LOST])} if self.setting.keep else {})
+
+    def fingerprint(self) -> str:
+        """Tells whether a checkpoint was made from the same data and options."""
+        digest = hashlib.sha256(f"{tuple(self.setting)} {self.bits} {self.average} {self.swvp}".encode())
+        t = self.trees
+        for array in (t.x, t.starts, t.heads, t.relations, self.templates.slots, self.templates.salt):
+            digest.update(f"{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).data if array.size else b"")
+        return digest.hexdigest()
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything that later passes depend on."""
+        places = np.flatnonzero((self.w != 0) | (self.u != 0))
+        return {"place": places, "w": self.w[places], "u": self.u[places], "stats": self.stats}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take up a state that `state` gave for the same data and options."""
+        self.w[:], self.u[:] = 0, 0
+        self.w[state["place"]], self.u[state["place"]] = state["w"], state["u"]
+        self.stats[:] = state["stats"]
+
+    def twin(self) -> "GraphLearner":
+        """Another one at its start."""
+        how = (self.setting, self.bits, self.average, self.prune, self.swvp, self.names)
+        return GraphLearner(self.templates, self.trees, self.relations, *how)
+
+    def present(self, part: slice) -> np.ndarray:
+        """Some of the weights as they count now, averaged or not."""
+        time = self.stats[TIME]
+        return self.w[part] - self.u[part] / time if self.average == "mean" and time else self.w[part]
+
+    def snapshot(self) -> GraphModel:
+        """The model that the weights of this moment make."""
+        return self.assemble([self])
+
+    @staticmethod
+    def assemble(members: Sequence["GraphLearner"]) -> GraphModel:
+        """The model that the mean of the members' weights makes, block by block: vectors are large."""
+        first = members[0]
+        w = make_vector(first.bits, first.relations.size, np.float32)
+        for lo in range(0, len(w), _BLOCK):
+            part = slice(lo, lo + _BLOCK)
+            w[part] = sum(member.present(part) for member in members) / len(members)
+            w[part][np.abs(w[part]) <= first.prune] = 0
+        return GraphModel(first.templates, first.relations, first.bits, w)
+
+    def finish(self, model: GraphModel) -> GraphModel:
+        return model

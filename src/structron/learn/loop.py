@@ -1,0 +1,230 @@
+"""The training loop, once for every task: passes, shuffling, dev scores, stopping, checkpoints, Ctrl-C.
+
+    for each pass:
+        for each example in seeded order:        learner.learn(…), compiled, a stretch at a time
+            find violations, update
+        score on dev, keep the best, write a checkpoint, stop when nothing is left to gain
+
+The order of a pass depends on the seed and the pass number alone, so a run that was killed and resumed goes through the
+same examples and ends with the same weights, bit for bit.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from structron.errors import StructronError
+from structron.io import modelfile
+from structron.progress import Progress
+
+STATE_FILE = "state.structron"
+STEADY = 3
+"""Passes in a row with hardly a change after which `Options.stop_change` ends training (Kazama & Torisawa 2007)."""
+
+
+class Learner(Protocol):
+    """What the loop needs of a learner; `tasks/chain_learner.py` is one."""
+
+    @property
+    def examples(self) -> int: ...
+    def is_cold(self) -> bool: ...
+    def warm_up(self) -> None: ...
+    def begin_pass(self) -> None: ...
+    def learn(self, sequence: np.ndarray, lo: int) -> int: ...
+    def counts(self) -> dict[str, int]: ...
+    def state(self) -> dict[str, np.ndarray]: ...
+    def restore(self, state: dict[str, np.ndarray]) -> None: ...
+    def fingerprint(self) -> str: ...
+    def snapshot(self) -> Any: ...
+    def finish(self, model: Any) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How long and in which order to train."""
+
+    passes: int = 10
+    seed: int = 1
+    shuffle: bool = True
+    patience: int = 0
+    stop_change: float | None = None
+    """Stop when the error on the training data changes by a smaller share than this, `STEADY` passes in a row."""
+    checkpoint: Path | None = None
+    resume: bool = False
+
+    def __post_init__(self) -> None:
+        if self.passes < 1:
+            raise StructronError(f"passes: {self.passes}; expected at least 1")
+        if self.patience < 0:
+            raise StructronError(f"patience: {self.patience}; expected 0 (never stop early) or more")
+        change = self.stop_change
+        if change is not None and not (isinstance(change, int | float | np.number) and 0 < change < np.inf):
+            raise StructronError(f"stop_change: {change!r}; expected a number above 0, for instance 0.0001")
+        if self.resume and self.checkpoint is None:
+            raise StructronError("--resume needs --checkpoint DIR: the folder of the run to go on with")
+
+
+@dataclass(slots=True)
+class Result:
+    """The model that was kept, and how training went."""
+
+    model: Any
+    best_pass: int
+    history: list[dict[str, Any]] = field(default_factory=list)
+    stopped: str = "passes"
+    """Why training ended: passes, converged (a pass without updates), change (the error hardly changes), patience,
+    interrupted."""
+
+
+def pass_order(options: Options, number: int, examples: int) -> np.ndarray:
+    """The order of examples in a pass (counted from 1): a function of the seed and the number only."""
+    if not options.shuffle:
+        return np.arange(examples)
+    return np.random.default_rng([options.seed, number]).permutation(examples)
+
+
+def train(
+    learner: Learner,
+    options: Options,
+    score: Callable[[Any], float] | None = None,
+    progress: Progress | None = None,
+    save: Callable[[Any, Path], None] | None = None,
+    load: Callable[[Path], Any] | None = None,
+) -> Result:
+    """Train until a stopping rule holds; with `score` (on dev data) the best pass is kept, otherwise the last.
+
+    `save` and `load` write and read a model; they are needed for checkpoints of runs with dev data only.
+    """
+    progress = progress or Progress()
+    result = Result(None, 0)
+    checkpoint = _Checkpoint(options, learner, score is not None, save, load) if options.checkpoint else None
+    if checkpoint and options.resume:
+        checkpoint.restore(result)
+    if learner.is_cold():
+        progress.note("compiling (first run only) …")
+    learner.warm_up()
+    number = done = len(result.history)
+    try:
+        for number in range(done + 1, options.passes + 1):
+            if result.stopped != "passes":
+                break
+            record = _one_pass(learner, options, number, progress)
+            best = max((r["dev"] for r in result.history if "dev" in r), default=-1.0)
+            if score is None:
+                result.best_pass = number
+            else:
+                model = learner.snapshot()
+                record["dev"] = round(score(model), 4)
+                if record["dev"] > best:
+                    result.model, result.best_pass = model, number
+            result.history.append(record)
+            if record["updates"] == 0:
+                result.stopped = "converged"
+            elif score is not None and 0 < options.patience <= number - result.best_pass:
+                result.stopped = "patience"
+            elif options.stop_change is not None and _is_steady(result.history, options.stop_change):
+                result.stopped = "change"
+            progress.pass_done(record, options.passes, result.best_pass == number and score is not None)
+            if checkpoint:
+                checkpoint.write(result)
+    except KeyboardInterrupt:
+        result.stopped = "interrupted"
+        if result.model is None:
+            result.best_pass = number
+    finally:
+        progress.close()
+    model = learner.snapshot() if result.model is None else result.model
+    result.model = learner.finish(model)
+    return result
+
+
+def _one_pass(learner: Learner, options: Options, number: int, progress: Progress) -> dict[str, Any]:
+    sequence = pass_order(options, number, learner.examples)
+    learner.begin_pass()
+    begin = time.perf_counter()
+    place = 0
+    progress.begin_pass(number, options.passes, len(sequence))
+    while place < len(sequence):
+        place = learner.learn(sequence, place)
+        progress.advance(place)
+    seconds = time.perf_counter() - begin
+    counts = learner.counts()
+    speed = round(counts["tokens"] / max(seconds, 1e-9))
+    return {"pass": number, **counts, "seconds": round(seconds, 4), "tokens_per_second": speed}
+
+
+def _error(record: dict[str, Any]) -> float:
+    """The error of a pass: per word where the learner counts wrong words, else the updates per example."""
+    if "wrong_tokens" in record:
+        return record["wrong_tokens"] / max(record["tokens"], 1)
+    return record["updates"] / max(record["examples"], 1)
+
+
+def _is_steady(history: list[dict[str, Any]], change: float) -> bool:
+    """Whether the error has changed by less than this share of itself in each of the last passes."""
+    errors = [_error(record) for record in history[-STEADY - 1 :]]
+    return len(errors) > STEADY and all(abs(new - old) < change * old or new == old for old, new in pairwise(errors))
+
+
+class _Checkpoint:
+    """A folder with the learner's state after the last whole pass, and the best model so far."""
+
+    def __init__(
+        self,
+        options: Options,
+        learner: Learner,
+        scored: bool,
+        save: Callable[[Any, Path], None] | None,
+        load: Callable[[Path], Any] | None,
+    ):
+        assert options.checkpoint is not None
+        self.folder, self.learner, self.save, self.load = options.checkpoint, learner, save, load
+        self.saved = ""
+        self.fingerprint = f"{options.seed} {options.shuffle} {scored} {learner.fingerprint()}"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StructronError(f"{self.folder}: cannot make the checkpoint folder: {error.strerror}") from None
+        if (self.folder / STATE_FILE).exists() and not options.resume:
+            raise StructronError(
+                f"{self.folder}: holds a checkpoint already; go on with --resume or name another folder"
+            )
+
+    def write(self, result: Result) -> None:
+        best = ""
+        if result.model is not None and self.save is not None:
+            best = f"best-{result.best_pass}.structron"
+            if best != self.saved:
+                self.save(self.learner.finish(result.model), self.folder / best)
+                self.saved = best
+        header = {
+            "task": "checkpoint",
+            "fingerprint": self.fingerprint,
+            "history": result.history,
+            "best": best,
+            "best_pass": result.best_pass,
+            "stopped": result.stopped,
+        }
+        modelfile.save(self.folder / STATE_FILE, header, self.learner.state())
+        for old in self.folder.glob("best-*.structron"):
+            if old.name != best:
+                old.unlink(missing_ok=True)
+
+    def restore(self, result: Result) -> None:
+        if not (self.folder / STATE_FILE).exists():
+            return
+        header, state = modelfile.load(self.folder / STATE_FILE)
+        if header.get("task") != "checkpoint" or header["fingerprint"] != self.fingerprint:
+            raise StructronError(
+                f"{self.folder}: the checkpoint belongs to other data or options; name another folder to start anew"
+            )
+        self.learner.restore(state)
+        result.history, result.best_pass, result.stopped = header["history"], header["best_pass"], header["stopped"]
+        if header["best"] and self.load is not None:
+            result.model = self.load(self.folder / header["best"])
+            self.saved = header["best"]

@@ -1,0 +1,1 @@
+"""Beam search with dynamic programming for any search problem."""

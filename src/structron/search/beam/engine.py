@@ -1,0 +1,216 @@
+"""The beam engine as Python sees it: a problem, a beam and weights; room is made and errors are named here."""
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from structron.errors import StructronError
+from structron.kernels.jit import Pointed
+from structron.search.beam.decode import decode
+from structron.search.beam.frontier import (
+    BAD_ACTION,
+    BAD_GOLD,
+    BAD_ORDER,
+    DEAD_END,
+    ENDLESS,
+    INFINITE,
+    MORE_BEAM,
+    MORE_LISTS,
+    MORE_ROWS,
+    PER_ROW,
+    Anchored,
+    Frontier,
+    Inputs,
+    Memory,
+    Setting,
+    Trace,
+    make_frontier,
+    make_memory,
+    make_trace,
+)
+from structron.search.beam.problem import EXPECTED, POINTERS, SearchProblem
+from structron.search.beam.scores import CLOCK
+from structron.weights.sparse import Sparse
+
+DECODE = Pointed(decode, *POINTERS.values())
+NO_ANCHORS = Anchored(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros((0, 2), np.uint64))
+NO_GOLD = np.zeros(0, np.int64)
+
+
+def make_inputs(
+    problem: SearchProblem, xs: list[np.ndarray] | np.ndarray, starts: np.ndarray, gold: list[list[int]] | None = None
+) -> Inputs:
+    """Examples as arrays: inputs one after the other (or already so), and their correct actions."""
+    lengths = np.diff(starts)
+    limit = np.array([problem.max_steps(n) for n in lengths.tolist()], np.int64)
+    x = xs if isinstance(xs, np.ndarray) else np.concatenate(xs)
+    flat, ptr = NO_GOLD, NO_GOLD
+    if gold is not None:
+        ptr = np.cumsum([0, *map(len, gold)]).astype(np.int64)
+        flat = np.fromiter((action for actions in gold for action in actions), np.int64, int(ptr[-1]))
+        limit = np.maximum(limit, np.diff(ptr))
+    return Inputs(np.ascontiguousarray(x, np.int64), starts, problem.table, limit, flat, ptr)
+
+
+class Room:
+    """The arrays of one thread's searches; they grow when a search says so."""
+
+    def __init__(self, engine: "Engine"):
+        self.engine = engine
+        bounded = engine.beam < INFINITE
+        self.wide = engine.beam if bounded else 256
+        self.candidates = max(64, 8 * engine.beam) if bounded else 4096
+        self.rows = self.steps = 0
+        self.frontier: Frontier
+        self.trace: Trace
+        composition = engine.problem.composition
+        sizes = (len(composition.texts), len(composition.features.group) - 1)
+        self.memory: Memory = make_memory(engine.problem.columns, *sizes, engine.memory_slots)
+
+    def fit(self, steps: int) -> None:
+        """Room for examples of so many steps."""
+        if steps > self.steps or not self.rows:
+            self.steps = max(steps, self.steps, 64)
+            self.rows = max(self.rows, (self.steps + 2) * (min(self.wide, 64) + 2))
+            self._make()
+
+    def _make(self) -> None:
+        problem = self.engine.problem
+        sizes = (len(problem.composition.atoms), len(problem.actions))
+        self.frontier = make_frontier(self.rows, self.wide, self.candidates, self.steps, problem.width, *sizes)
+        self.trace = make_trace(self.steps)
+
+    def grow(self, trouble: int) -> None:
+        """More room; the states so far are kept, since a search may go on from gold's."""
+        if trouble == MORE_BEAM:
+            self.candidates *= 4
+            if self.wide < self.engine.beam:
+                self.wide *= 4
+        self.rows *= 2
+        old, trace = self.frontier, self.trace
+        self._make()
+        self.trace = trace
+        for name in PER_ROW:
+            array = getattr(old, name)
+            getattr(self.frontier, name)[: len(array)] = array
+        self.frontier.used[:] = old.used
+
+
+class Engine:
+    """A problem under a beam."""
+
+    def __init__(self, problem: SearchProblem, beam: int | None = 8, merge: bool = True, memory_slots: int = 1 << 8):
+        """memory_slots: sums that are remembered of each group; problems with stretches have more of them."""
+        if beam is not None and beam < 1:
+            raise StructronError(f"beam: {beam}; expected at least 1, or inf")
+        self.problem, self.merge = problem, merge
+        self.memory_slots = memory_slots if problem.view < 0 else max(memory_slots, 1 << 12)
+        self.beam = INFINITE if beam is None else beam
+        self._rooms = threading.local()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Arrays of threads are not copied or pickled."""
+        return {name: value for name, value in vars(self).items() if name != "_rooms"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._rooms = threading.local()
+
+    def setting(self) -> Setting:
+        problem = self.problem
+        return Setting(
+            self.beam,
+            int(self.merge),
+            int(problem.moves.any()),
+            problem.columns,
+            problem.where,
+            problem.parts,
+            problem.moves,
+            problem.composition.features,
+            problem.view,
+            problem.views,
+            problem.lattice if self.beam == INFINITE else -1,
+        )
+
+    def room(self, inputs: Inputs) -> Room:
+        room = getattr(self._rooms, "room", None)
+        if room is None or room.engine is not self:
+            room = self._rooms.room = Room(self)
+        room.fit(int(inputs.limit.max(initial=1)) + 2)
+        return room
+
+    def forget(self) -> None:
+        """Weights have changed: remembered sums no longer count."""
+        self._rooms = threading.local()
+
+    def decode(
+        self, inputs: Inputs, sparse: Sparse, anchored: Anchored = NO_ANCHORS, lo: int = 0, hi: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Best derivations of examples lo … hi - 1: actions, where each example's begin, how many, and scores."""
+        hi = len(inputs.starts) - 1 if hi is None else hi
+        out_ptr = np.zeros(len(inputs.limit) + 1, np.int64)
+        np.cumsum(inputs.limit + 2, out=out_ptr[1:])
+        out_ptr -= out_ptr[lo]
+        out = np.zeros(int(out_ptr[hi]), np.int64)
+        lengths, scores = np.zeros(len(inputs.limit), np.int64), np.zeros(len(inputs.limit))
+        trouble = np.zeros(2, np.int64)
+        room, setting = self.room(inputs), self.setting()
+        if len(anchored.numbers):
+            room.memory.clock[CLOCK] += 1  # tokens are remembered by number, which is that of another batch now
+        place, anchored = lo, self.anchored(inputs, anchored)
+        while place < hi:
+            given = (inputs, anchored, sparse, setting, room.memory, room.frontier, room.trace)
+            done = self.call(DECODE, *given, place, hi, out, out_ptr, lengths, scores, trouble)
+            if done < hi:
+                self.settle(int(trouble[0]), int(trouble[1]), done, room)
+            place = done
+        return out, out_ptr, lengths, scores
+
+    def anchored(self, inputs: Inputs, anchored: Anchored) -> Anchored:
+        """Features numbered per token; a problem whose states look at tokens gets lists, if only empty ones."""
+        if self.problem.where < 0:
+            return anchored
+        kinds, positions, whole = self.problem.kinds
+        wanted = len(inputs.x) * max(kinds, 1) + 1
+        if not len(anchored.numbers) and len(anchored.ptr) != wanted:
+            return Anchored(np.zeros(wanted, np.int64), anchored.numbers, anchored.table, kinds, positions, whole)
+        if len(anchored.ptr) != wanted or anchored[3:] != (kinds, positions, whole):
+            raise StructronError(f"{self.problem.name}: numbered features do not fit the tokens")
+        return anchored
+
+    def call(self, kernel: Pointed, *arguments: Any) -> Any:
+        """Call a kernel with the problem's functions; what they raise is said to be theirs."""
+        try:
+            return kernel(*self.problem.pointers, *arguments)
+        except (ArithmeticError, LookupError, ValueError) as error:
+            raise StructronError(
+                f"{self.problem.name}: a function raised {type(error).__name__}: {error}; expected functions that do "
+                "not raise (NUMBA_DISABLE_JIT=1 shows where)"
+            ) from error
+
+    def settle(self, trouble: int, step: int, example: int, room: Room) -> None:
+        """Make room, or raise the error that a search ended with."""
+        if trouble in (MORE_ROWS, MORE_LISTS, MORE_BEAM):
+            room.grow(trouble)
+            return
+        name, actions = self.problem.name, len(self.problem.actions)
+        texts = {
+            DEAD_END: ("legal", "no state in the beam has a legal action"),
+            ENDLESS: ("legal", "not finished within max_steps; it returns 0 in a final state"),
+            BAD_ACTION: ("legal", f"it gave an action outside 0 … {actions - 1}, or one that pops an empty stack"),
+            BAD_GOLD: ("legal", "the correct action is not legal there"),
+            BAD_ORDER: ("advance", "the column that `lattice` names did not grow, or is below 0"),
+        }
+        what, text = texts[trouble]
+        raise StructronError(f"{name}: {what}: example {example}, step {step}: {text}; expected {EXPECTED[what]}")
+
+
+def is_cold() -> bool:
+    return DECODE.is_cold()
+
+
+def actions_of(found: tuple[Any, ...], lo: int, hi: int) -> list[list[int]]:
+    """What `Engine.decode` gives, as lists."""
+    out, ptr, lengths, _ = found
+    return [out[ptr[e] : ptr[e] + lengths[e]].tolist() for e in range(lo, hi)]

@@ -1,0 +1,206 @@
+"""The arrays of a beam search: what is given, what is remembered, and the trace it leaves. Made here, used by beam.py.
+
+States live in one matrix, a row each; a beam is a list of rows. Beside every row stands how it was reached:
+
+    back[t], action[t]     the row and the action it came from
+    pred[t]                for an action that pops: the predictor, the row that the popped part was pushed on
+    prefix[t], inside[t]   score of the whole derivation, and of the part since the top of the stack was pushed
+    begin[t], origin[t]    step and action of that push
+    gold[t]                WHOLE: the derivation is the correct one; PART: it is since the push
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from structron.errors import StructronError
+from structron.kernels.table import aligned_zeros
+from structron.search.beam.states import Features
+
+TAIL = 0
+"""The column of a state that belongs to the engine: the row on which the top of its stack was pushed, or -1."""
+PUSH, STEP, POP = 1, 0, -1
+NONE, PART, WHOLE = 0, 1, 3
+DONE, MORE_ROWS, MORE_LISTS, MORE_BEAM, DEAD_END, ENDLESS, BAD_ACTION, BAD_GOLD, BAD_ORDER = range(9)
+"""How a search ends; all but DONE need Python: room, or an error that names the function at fault."""
+MAX_ROWS = 1 << 25
+INFINITE = 1 << 40
+"""The beam of a search without one."""
+ROWS, PLACES, NOW, COUNT = range(4)
+"""Places in `used`: rows and list places in use; which of the two beams is the last one, and how many states it has."""
+BEFORE, AFTER, LAST, PAIR, TRIPLE, AT = range(6)
+"""What a token can be to a stretch of tokens; see `Anchored`."""
+
+
+class Inputs(NamedTuple):
+    """Examples: x[starts[e] : starts[e + 1]] is the input of example e, gold[gold_ptr[e] : …] its correct actions."""
+
+    x: np.ndarray  # int64[tokens, columns]
+    starts: np.ndarray
+    table: np.ndarray  # int64: constants of the problem
+    limit: np.ndarray  # int64[examples]: no derivation has more steps
+    gold: np.ndarray  # int64
+    gold_ptr: np.ndarray  # int64[examples + 1], or empty: no gold
+
+
+class Anchored(NamedTuple):
+    """Features that were numbered per token before the search; empty for problems that have none.
+
+    Chains have one list of features per token (kinds = 0). Where actions have views, these are lengths, and what counts
+    are the features of a stretch: of the tokens s … e that an action takes. Then every token t has several lists,
+    t * kinds + q for the kinds q of what it can be: just at whose left edge a stretch begins (BEFORE: features of the
+    token before), or ends (AFTER, LAST), the later of two or three neighbours inside (PAIR, TRIPLE), the k-th token
+    (AT + k, the last k for all further ones), and the first of `length` tokens that are all of it.
+    """
+
+    ptr: np.ndarray  # int64[tokens + 1], or int64[tokens * kinds + 1]
+    numbers: np.ndarray  # int32
+    table: np.ndarray  # uint64[features, 2]: key and head of each
+    kinds: int = 0
+    positions: int = 0
+    whole: int = 0
+
+
+class Setting(NamedTuple):
+    """The shape of a search."""
+
+    beam: int
+    merge: int  # 1: equivalent states are one (dynamic programming)
+    stacked: int  # 1: some actions push or pop
+    columns: int  # columns of weights
+    where: int  # the column of a state with the token that anchored features are of, -1: none
+    parts: np.ndarray  # int64[actions, parts]: the columns of weights that an action's score is the sum of, -1: none
+    moves: np.ndarray  # int64[actions]: PUSH, STEP or POP
+    features: Features
+    view_at: (
+        int  # the column of a state that tells atoms which actions are to be scored, -1: atoms are the same for all
+    )
+    views: np.ndarray  # int64[actions]: what stands there for each
+    lattice: int  # the column of a state with its node in the lattice, -1: none, or the search is not exact
+
+
+class Memory(NamedTuple):
+    """Remembered sums of feature groups, and working room; see scores.py."""
+
+    key: np.ndarray  # uint64[groups + 2, slots]: the last two groups: tokens or stretches; parts of stretches
+    stamp: np.ndarray  # int64[groups + 2, slots]
+    sums: np.ndarray  # float32[(groups + 2) * slots, columns]
+    total: np.ndarray  # float32[columns]
+    place: np.ndarray  # int64[groups + 2]
+    keys: np.ndarray  # uint64[templates]
+    homes: np.ndarray  # int64[templates]
+    heads: np.ndarray  # uint64[templates]
+    owner: np.ndarray  # int64[templates]
+    clock: np.ndarray  # int64[1]
+
+
+class Trace(NamedTuple):
+    """One search, step by step: what update rules choose from."""
+
+    best: np.ndarray  # float64[steps + 1]: score of the best state, B_i[0]
+    gold: np.ndarray  # float64: score of the correct prefix
+    alive: np.ndarray  # int64: 1 while the correct prefix is in the beam
+    right: np.ndarray  # int64: 1 where the best state is the correct prefix
+    top: np.ndarray  # int64: the row of the best state
+    gold_row: np.ndarray  # int64: the row of the correct prefix
+
+
+class Frontier(NamedTuple):
+    """All that a search writes to; one per thread."""
+
+    states: np.ndarray  # int64[rows, width]
+    prefix: np.ndarray  # float64[rows], and so on; see the module
+    inside: np.ndarray
+    back: np.ndarray
+    pred: np.ndarray
+    action: np.ndarray
+    begin: np.ndarray
+    origin: np.ndarray
+    gold: np.ndarray
+    signature: np.ndarray  # uint64[rows]
+    list_start: np.ndarray  # int64[rows]: the predictors of a row: list_row[start : start + size]
+    list_size: np.ndarray
+    list_row: np.ndarray
+    list_score: np.ndarray  # float64: the score of the push from that predictor
+    beam: np.ndarray  # int64[2, width of beam]
+    atoms: (
+        np.ndarray
+    )  # int64[2 * (width of beam + 1) + 1, atoms + 1]: of the states in the beams, last of each gold's, and one to
+    # spare; the last column is 0
+    seen: np.ndarray  # int64[a power of two]: open addressing, signature -> place in the next beam, from 1; 0: free
+    seen_at: np.ndarray  # int64[width of beam]: where each place of the next beam stands in it
+    legal: np.ndarray  # int64[actions]
+    heap_score: np.ndarray  # float64[candidates]
+    heap_order: np.ndarray  # int64[candidates]
+    heap: np.ndarray  # int64[candidates, 3]: state, place in its predictors, action
+    heap_gain: np.ndarray  # float64: the action's own score
+    used: np.ndarray  # int64[4]: ROWS, PLACES, NOW, COUNT
+    path: np.ndarray  # int64[2, steps + 2]: rows and actions of a derivation
+    waiting: np.ndarray  # int64[steps + 2]
+
+
+PER_ROW = (
+    *("states", "prefix", "inside", "back", "pred", "action", "begin", "origin", "gold", "signature"),
+    *("list_start", "list_size", "list_row", "list_score"),
+)
+"""The arrays of a frontier that hold what was found, not what is being looked at."""
+
+
+def make_memory(columns: int, templates: int, groups: int, slots: int = 1 << 8) -> Memory:
+    """Memory for so many groups and those of tokens and of stretches."""
+    stride = -(-columns // 16) * 16
+    keys, homes, heads, owner = (
+        np.zeros(max(templates, 1), kind) for kind in (np.uint64, np.int64, np.uint64, np.int64)
+    )
+    return Memory(
+        np.zeros((groups + 2, slots), np.uint64),
+        np.full((groups + 2, slots), -1, np.int64),
+        aligned_zeros(((groups + 2) * slots, stride), np.float32),
+        np.zeros(stride, np.float32),
+        np.zeros(groups + 2, np.int64),
+        keys,
+        homes,
+        heads,
+        owner,
+        np.zeros(1, np.int64),
+    )
+
+
+def make_trace(steps: int) -> Trace:
+    numbers = (np.zeros(steps + 2) for _ in range(2))
+    return Trace(*numbers, *(np.zeros(steps + 2, np.int64) for _ in range(4)))
+
+
+def make_frontier(rows: int, wide: int, candidates: int, steps: int, width: int, atoms: int, actions: int) -> Frontier:
+    """Room for so many states in all, states in a beam, candidates of a step and steps."""
+    if rows > MAX_ROWS:
+        raise StructronError(f"search: more than {MAX_ROWS} states for one example; expected a narrower --beam")
+    back, pred, action, begin, origin, gold = (np.zeros(rows, np.int64) for _ in range(6))
+    return Frontier(
+        np.zeros((rows, width), np.int64),
+        np.zeros(rows),
+        np.zeros(rows),
+        back,
+        pred,
+        action,
+        begin,
+        origin,
+        gold,
+        np.zeros(rows, np.uint64),
+        np.zeros(rows, np.int64),
+        np.zeros(rows, np.int64),
+        np.zeros(4 * rows, np.int64),
+        np.zeros(4 * rows),
+        np.zeros((2, wide), np.int64),
+        np.zeros((2 * (wide + 1) + 1, atoms + 1), np.int64),
+        np.zeros(1 << int(4 * wide).bit_length(), np.int64),
+        np.zeros(wide, np.int64),
+        np.zeros(actions, np.int64),
+        np.zeros(candidates),
+        np.zeros(candidates, np.int64),
+        np.zeros((candidates, 3), np.int64),
+        np.zeros(candidates),
+        np.zeros(4, np.int64),
+        np.zeros((2, steps + 2), np.int64),
+        np.zeros(steps + 2, np.int64),
+    )

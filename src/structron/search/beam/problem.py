@@ -1,0 +1,344 @@
+"""What a search problem is: four functions over integers, the names of its actions and atoms, and its templates.
+
+    start(x, table, states, s)                  fill row s of states with the start state
+    legal(x, table, states, s, out) -> int      write the legal actions of row s to out and return how many;
+                                                0: the state is final, -1: a dead end
+    advance(x, table, states, s, action, t)     fill row t with the state that the action makes of row s
+    atoms(x, table, states, s, out)             write the values that templates combine; negative: says nothing
+
+x is the input of one example, int64[tokens, columns]; table holds constants of the problem, int64[:]. States are rows
+of int64[rows, width]. Column TAIL (0) of a row belongs to the engine. In a problem with a stack it is the row on which
+the top was pushed: an action of move +1 pushes (TAIL becomes s), one of move -1 pops (TAIL becomes the TAIL of the
+row that was below). So a stack is a chain of rows, and merged states can share it.
+
+The functions are compiled to typed pointers; the engine is compiled once for all problems. They must not allocate much,
+raise or keep anything. `check` runs them uncompiled and says which one is wrong, and how.
+"""
+
+import inspect
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
+from numba.core.errors import NumbaError
+
+from structron.errors import StructronError
+from structron.search.beam.frontier import AT, TAIL
+from structron.search.beam.states import Composition, compose, part_of
+
+_X, _TABLE, _INT = types.int64[:, ::1], types.int64[::1], types.int64
+POINTERS = {
+    "start": types.void(_X, _TABLE, _X, _INT),
+    "legal": types.int64(_X, _TABLE, _X, _INT, _TABLE),
+    "advance": types.void(_X, _TABLE, _X, _INT, _INT, _INT),
+    "atoms": types.void(_X, _TABLE, _X, _INT, _TABLE),
+}
+EXPECTED = {
+    "start": "start(x, table, states, s)",
+    "legal": "legal(x, table, states, s, out) -> int",
+    "advance": "advance(x, table, states, s, action, t)",
+    "atoms": "atoms(x, table, states, s, out)",
+}
+GUARD = -(1 << 62) - 1
+
+
+def pointer(function: Callable, signature: Any, what: str, expected: str) -> Any:
+    """A function compiled for one signature, from Numba's cache if it can be."""
+    if DISABLE_JIT or hasattr(function, "signatures"):
+        return function
+    try:
+        try:
+            return njit(signature, cache=True, nogil=True)(function)
+        except (RuntimeError, ImportError):  # typed at a prompt, or of a module that has no name to be found by again
+            return njit(signature, nogil=True)(function)
+    except NumbaError as error:
+        reason = next((line.strip() for line in reversed(str(error).splitlines()) if line.strip()), "")
+        raise StructronError(f"{what}: cannot be compiled ({reason}); expected {expected} over int64 arrays") from None
+
+
+class SearchProblem:
+    """A structured problem that can be searched, and so learned.
+
+    actions: their names.   width: integers of a state, TAIL included.   start, legal, advance, atoms: see the module.
+    atom_names: {name: number of values} (0: any), or names alone.   templates: texts such as "c0|c1".
+    moves: {action: +1 pushes, -1 pops}.   parts: for every action the columns of weights that its score sums (-1: no),
+    so that actions can share (labelled transitions: the transition and the label); default: one of its own.
+    always: atoms that tell states apart although no template uses them.   table: constants for the functions.
+    max_steps: of a derivation, from the number of tokens.   where: column of a state with the token whose numbered
+    features count (chains).   looks_at: the parts of a state that an atom looks at; templates over the same parts share
+    remembered scores (see features/compose.py), so few parts are fast.
+    views: for every action a number from 0 on, if atoms say different things to different actions (a segment's length);
+    view: the column of a state in which `atoms` finds the number of the actions to be scored, 0 at other times (fast if
+    `legal` gives actions of one view one after the other).   stretches: (positions, whole) where actions take stretches
+    of tokens that begin at `where`, as many as their view says (search/frontier.py: Anchored).
+    lattice: column of a state with a number that grows with every action and that states share if and only if nothing
+    but their past differs: then search without a beam is fast, and learning sees the whole lattice (search/lattice.py).
+    exchangeable: `advance` and `atoms` can do with any action in any state that is not final, legal or not, and all
+    derivations are equally long (labels of tokens): one action of a derivation can be exchanged for another while the
+    others stay. Weighted violations then mix actions; otherwise actions with their states (update/mixed.py).
+    """
+
+    def __init__(
+        self,
+        *,
+        actions: Sequence[str],
+        width: int,
+        start: Callable,
+        legal: Callable,
+        advance: Callable,
+        atoms: Callable,
+        atom_names: Mapping[str, int] | Sequence[str],
+        templates: Sequence[str],
+        moves: Mapping[str, int] | Sequence[int] | None = None,
+        parts: Sequence[Sequence[int]] | np.ndarray | None = None,
+        always: Sequence[str] = (),
+        table: Sequence[int] | np.ndarray = (0,),
+        max_steps: Callable[[int], int] = lambda n: 10 * n + 100,
+        where: int = -1,
+        looks_at: Callable[[str], Iterable[str]] = part_of,
+        views: Sequence[int] | np.ndarray | None = None,
+        view: int = -1,
+        stretches: tuple[int, int] = (0, 0),
+        lattice: int = -1,
+        exchangeable: bool = False,
+        name: str = "problem",
+    ):
+        self.actions, self.width, self.max_steps, self.where, self.name = list(actions), width, max_steps, where, name
+        if not self.actions:
+            raise StructronError(f"{name}: no actions; expected at least one")
+        self.functions = {"start": start, "legal": legal, "advance": advance, "atoms": atoms}
+        for what, function in self.functions.items():
+            self._check_signature(what, function)
+        named = atom_names if isinstance(atom_names, Mapping) else dict.fromkeys(atom_names, 0)
+        self.composition: Composition = compose(named, templates, always, looks_at)
+        self.index = {action: number for number, action in enumerate(self.actions)}
+        self.table = np.ascontiguousarray(table, np.int64).reshape(-1)
+        self.moves = np.zeros(len(self.actions), np.int64)
+        if isinstance(moves, Mapping):
+            for action, move in moves.items():
+                if action not in self.index:
+                    raise StructronError(f"{name}: moves name {action!r}, which is no action")
+                self.moves[self.index[action]] = move
+        elif moves is not None:
+            if len(moves) != len(self.actions):
+                raise StructronError(
+                    f"{name}: {len(moves)} moves; expected one for each of {len(self.actions)} actions"
+                )
+            self.moves[:] = moves
+        own = np.arange(len(self.actions), dtype=np.int64).reshape(-1, 1)
+        self.parts = own if parts is None else np.ascontiguousarray(parts, np.int64)
+        if self.parts.ndim != 2 or len(self.parts) != len(self.actions):
+            raise StructronError(
+                f"{name}: parts have shape {self.parts.shape}; expected a row of columns for each action"
+            )
+        self.columns = int(self.parts.max()) + 1
+        self.view, self.stretches, self.lattice, self.exchangeable = view, stretches, lattice, exchangeable
+        self.views = np.zeros(len(self.actions), np.int64) if views is None else np.ascontiguousarray(views, np.int64)
+        self._check_columns()
+        self._pointers: list[Any] | None = None
+
+    def _check_columns(self) -> None:
+        if len(self.views) != len(self.actions) or (self.views < 0).any():
+            raise StructronError(f"{self.name}: views: expected a number from 0 on for each of its actions")
+        if self.view < 0 and self.views.any():
+            raise StructronError(f"{self.name}: views without `view`; expected the column in which atoms find them")
+        for what in ("where", "view", "lattice"):
+            column = getattr(self, what)
+            if column == TAIL or column >= self.width:
+                raise StructronError(f"{self.name}: {what}: column {column}; expected one of 1 … {self.width - 1}")
+        if self.lattice >= 0 and self.moves.any():
+            raise StructronError(f"{self.name}: lattice: not for a problem with a stack (moves)")
+        if self.exchangeable and self.moves.any():
+            raise StructronError(f"{self.name}: exchangeable: not for a problem with a stack (moves)")
+
+    def _check_signature(self, what: str, function: Callable) -> None:
+        expected = EXPECTED[what]
+        wanted = expected.count(",") + 1
+        plain = getattr(function, "py_func", function)
+        try:
+            found = len(inspect.signature(plain).parameters)
+        except (TypeError, ValueError):
+            raise StructronError(f"{self.name}: {what} is {function!r}; expected a function {expected}") from None
+        if found != wanted:
+            raise StructronError(f"{self.name}: {what} takes {found} arguments; expected {expected}")
+
+    @property
+    def pointers(self) -> list[Any]:
+        """start, legal, advance and atoms, compiled."""
+        if self._pointers is None:
+            self._pointers = [
+                pointer(function, POINTERS[what], f"{self.name}: {what}", EXPECTED[what])
+                for what, function in self.functions.items()
+            ]
+        return self._pointers
+
+    @property
+    def kinds(self) -> tuple[int, int, int]:
+        """How many lists of features a token has (0: one), for how many positions, for how many lengths: Anchored."""
+        positions, whole = self.stretches
+        return (AT + positions + whole if positions else 0, positions, whole)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Compiled functions are made again."""
+        return vars(self) | {"_pointers": None}
+
+    def plain(self, what: str) -> Callable:
+        """A function as it was written."""
+        return getattr(self.functions[what], "py_func", self.functions[what])
+
+    # -- checking ------------------------------------------------------------------------------------------------
+
+    def check(self, x: np.ndarray, gold: Sequence[int] = (), example: int = 0) -> None:
+        """Walk through one example uncompiled and say which function is wrong: along gold, and twice at random."""
+        if len(gold):
+            Walk(self, x, example).run(list(gold))
+        for seed in range(2):
+            Walk(self, x, example).wander(np.random.default_rng(seed))
+        if self.exchangeable:
+            Walk(self, x, example).wander(np.random.default_rng(2), range(len(self.actions)))
+
+
+class Walk:
+    """One derivation in plain Python, with everything looked at that compiled code would trust."""
+
+    def __init__(self, problem: SearchProblem, x: np.ndarray, example: int):
+        self.problem, self.x, self.example = problem, x, example
+        self.limit = int(problem.max_steps(len(x)))
+        self.states = np.full((2 * self.limit + 4, problem.width), 0, np.int64)
+        self.used = 1
+
+    def fail(self, what: str, text: str) -> StructronError:
+        return StructronError(f"{self.problem.name}: {what}: example {self.example}: {text}; expected {EXPECTED[what]}")
+
+    def call(self, what: str, *arguments: Any) -> Any:
+        try:
+            return self.problem.plain(what)(self.x, self.problem.table, self.states, *arguments)
+        except Exception as error:
+            raise self.fail(what, f"{type(error).__name__}: {error}") from None
+
+    def wander(self, random: np.random.Generator, others: Sequence[int] = ()) -> None:
+        """Take legal actions, or some of the others, at random until the end, or a dead end."""
+        row = self.begin()
+        for _ in range(self.limit + 1):
+            legal = self.legal(row)
+            if not legal:
+                return
+            row = self.step(row, int(random.choice(others or legal)))
+            self.look(row)
+        raise self.fail("legal", f"not finished after {self.limit} steps (max_steps); it returns 0 in a final state")
+
+    def begin(self) -> int:
+        self.states[0, TAIL] = -1
+        self.call("start", 0)
+        self.look(0)
+        return 0
+
+    def run(self, gold: list[int]) -> None:
+        """Follow the correct actions."""
+        problem, row = self.problem, self.begin()
+        for step in range(self.limit + 1):
+            self.look(row)
+            legal = self.legal(row)
+            if legal is None:
+                raise self.fail("legal", "the correct state is a dead end")
+            if not legal:
+                if len(gold) > step:
+                    name = problem.actions[gold[step]]
+                    raise self.fail("legal", f"the state is final after {step} actions, but {name!r} is to come")
+                return
+            if step >= len(gold):
+                raise self.fail("legal", f"the correct actions end after {step}, but the state is not final")
+            action = gold[step]
+            if not 0 <= action < len(problem.actions):
+                raise self.fail("legal", f"the correct action {action} is none of {len(problem.actions)}")
+            if action not in legal:
+                raise self.fail(
+                    "legal", f"the correct action {problem.actions[action]!r} is not legal at step {step + 1}"
+                )
+            row = self.step(row, action)
+        raise self.fail("legal", f"not finished after {self.limit} steps (max_steps); it returns 0 in a final state")
+
+    def look(self, row: int) -> None:
+        composition = self.problem.composition
+        out = np.full(len(composition.atoms), GUARD, np.int64)
+        self.call("atoms", row, out)
+        for name, size, value in zip(composition.atoms, composition.sizes, out.tolist(), strict=True):
+            if value == GUARD:
+                raise self.fail("atoms", f"no value for {name!r}")
+            if size and value >= size:
+                raise self.fail("atoms", f"{name!r} is {value}, but has {size} values")
+
+    def legal(self, row: int) -> list[int] | None:
+        """The legal actions of a row, None in a dead end."""
+        out = np.full(len(self.problem.actions), GUARD, np.int64)
+        number = self.call("legal", row, out)
+        if not isinstance(number, int | np.integer):
+            raise self.fail("legal", f"it returned {number!r}")
+        if number > len(out):
+            raise self.fail("legal", f"it returned {number}, but there are {len(out)} actions")
+        found = out[: max(number, 0)].tolist()
+        for action in found:
+            if not 0 <= action < len(out):
+                wrote = "nothing" if action == GUARD else str(action)
+                raise self.fail("legal", f"it wrote {wrote} as an action; there are 0 … {len(out) - 1}")
+        for view in sorted({int(self.problem.views[action]) for action in found}) if self.problem.view >= 0 else ():
+            self.states[row, self.problem.view] = view
+            self.look(row)
+            self.states[row, self.problem.view] = 0
+        return None if number < 0 else found
+
+    def step(self, row: int, action: int) -> int:
+        new, move = self.used, int(self.problem.moves[action])
+        self.used += 1
+        before = self.states.copy()
+        self.call("advance", row, action, new)
+        changed = np.flatnonzero((self.states != before).any(axis=1))
+        if any(other != new for other in changed.tolist()):
+            raise self.fail(
+                "advance", f"it changed row {next(r for r in changed.tolist() if r != new)}, not only row {new}"
+            )
+        node = self.problem.lattice
+        if node >= 0 and not 0 <= self.states[row, node] < self.states[new, node]:
+            numbers = f"{self.states[row, node]} and then {self.states[new, node]}"
+            raise self.fail("advance", f"column {node} (lattice) is {numbers}: it must grow, from 0 on")
+        below = int(self.states[row, TAIL])
+        if move < 0 and below < 0:
+            raise self.fail("legal", f"{self.problem.actions[action]!r} pops an empty stack")
+        self.states[new, TAIL] = row if move > 0 else self.states[below, TAIL] if move < 0 else below
+        return new
+
+
+def shape_of(problem: SearchProblem) -> dict[str, Any]:
+    """What weights depend on: all of a problem but its code and its table."""
+    composition = problem.composition
+    return {
+        "name": problem.name,
+        "actions": problem.actions,
+        "atoms": [[name, int(size)] for name, size in zip(composition.atoms, composition.sizes, strict=True)],
+        "templates": composition.texts,
+        "moves": problem.moves.tolist(),
+        "parts": problem.parts.tolist(),
+    }
+
+
+def misfit(saved: dict[str, Any], given: dict[str, Any]) -> str:
+    """How a problem differs from the one that a model was trained for; nothing when it fits."""
+    for what in ("actions", "atoms", "templates", "moves", "parts"):
+        old, new = saved[what], given[what]
+        for number, (a, b) in enumerate(zip(old, new, strict=False)):
+            if a != b:
+                return f"{what} differ: number {number} is {a!r} in the file and {b!r} in the problem"
+        if len(old) != len(new):
+            return f"{what} differ: {len(old)} in the file and {len(new)} in the problem"
+    return ""
+
+
+def checking() -> bool:
+    """Whether every update is checked to be a violation: STRUCTRON_CHECK=1."""
+    return os.environ.get("STRUCTRON_CHECK", "") not in ("", "0")
+
+
+__all__ = ["EXPECTED", "POINTERS", "SearchProblem", "checking", "misfit", "pointer", "shape_of"]

@@ -1,0 +1,1 @@
+"""Exact search over label sequences: Viterbi, max-marginals, n-best."""

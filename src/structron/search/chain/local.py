@@ -1,0 +1,96 @@
+"""Exact search in a locally normalised chain model of order 2: Viterbi for Collins (2002), equation 2.
+
+    log p(y | x) = sum_i  node_i(y_i) + T1(y_{i-1}, y_i) + T2(y_{i-2}, y_{i-1}, y_i) - log Z_i(y_{i-2}, y_{i-1})
+
+log Z_i belongs to the history alone, so it is taken from the prefix that ends in the history; what is left is a step of
+the unnormalised search.
+"""
+
+import numpy as np
+
+from structron.kernels.jit import compiled
+from structron.search.chain.scores import load_limits, load_transitions, load_trigrams, score_nodes
+from structron.search.chain.viterbi import alpha_row, back2, best_of, best_row, finish2, keep_all, start_token, step2
+
+
+@compiled
+def load_odds(w, labels, odds, peak):
+    """odds[y, row] = exp(T1 + T2 - peak[row]) for every history: a normaliser is then a sum of products.
+
+    A row per history (p2, p), as in `Weights.w` but counted from 0. No sum can vanish while the transition weights of
+    a history lie within 700 of each other, for then the best label of a token alone is enough.
+    """
+    contexts = labels + 1
+    for row in range(contexts * contexts):
+        p = row % contexts
+        peak[row] = -np.inf
+        for y in range(labels):
+            odds[y, row] = np.float64(w[p, y]) + np.float64(w[contexts + row, y])
+            peak[row] = max(peak[row], odds[y, row])
+        for y in range(labels):
+            odds[y, row] = np.exp(odds[y, row] - peak[row])
+
+
+@compiled
+def log_normalisers(node, i, labels, odds, peak, out):
+    """out[row] = log Z of token i after each history."""
+    top = np.float64(node[i, best_of(node, i, labels)])
+    out[:] = 0.0
+    for y in range(labels):
+        likely = np.exp(np.float64(node[i, y]) - top)
+        for row in range(out.shape[0]):
+            out[row] += likely * odds[y, row]
+    for row in range(out.shape[0]):
+        out[row] = np.log(out[row]) + top + peak[row]
+
+
+@compiled
+def viterbi2_local(w, node, n, labels, odds, peak, normaliser, work):
+    """The most probable labels of one sentence, in work.z, and their log probability. alpha as in `viterbi2`."""
+    alpha, t1, keep, kept, z = work.alpha, work.t1, work.keep, work.kept, work.z
+    contexts = labels + 1
+    log_normalisers(node, 0, labels, odds, peak, normaliser)
+    start_token(alpha, node, t1, 0)
+    for y in range(labels):
+        alpha[0, y] += w[contexts, y] - normaliser[0]
+    keep_all(0, labels, keep, kept)
+    for i in range(1, n):
+        log_normalisers(node, i, labels, odds, peak, normaliser)
+        keep_all(i, labels, keep, kept)
+        for p in range(labels):
+            if i == 1:
+                alpha[0, p] -= normaliser[p + 1]
+                for y in range(labels):
+                    alpha[labels + p, y] = alpha[0, p] + w[contexts + p + 1, y]
+            else:
+                for p2 in range(labels):
+                    alpha[(i - 1) * labels + p2, p] -= normaliser[(p2 + 1) * contexts + p + 1]
+                step2(alpha, i, p, labels, w, work.hi, work.lo, keep, kept)
+            finish2(alpha, node, i, p, labels, t1)
+    if n == 1:
+        z[0] = best_of(alpha, 0, labels)
+        return alpha[0, z[0]]
+    z[n - 2], z[n - 1] = best_row(alpha, n - 1, labels, keep, kept)
+    for i in range(n - 1, 1, -1):
+        z[i - 2] = back2(alpha, i, labels, w, z[i - 1], z[i], keep, kept)
+    return alpha[alpha_row(n - 1, labels, z[n - 2]), z[n - 1]]
+
+
+@compiled
+def decode_local(chains, weights, labels, work, out, scores):
+    """The most probable labels of all sentences, into out[token], and their log probability, into scores[sentence]."""
+    load_limits(weights, labels, work)
+    load_transitions(weights, labels, work)
+    load_trigrams(weights, labels, work)
+    histories = (labels + 1) * (labels + 1)
+    odds, peak, normaliser = np.empty((labels, histories)), np.empty(histories), np.empty(histories)
+    load_odds(weights.w, labels, odds, peak)
+    for s in range(scores.shape[0]):
+        start = chains.starts[s]
+        n = chains.starts[s + 1] - start
+        scores[s] = 0
+        if n > 0:
+            score_nodes(chains, weights, start, n, work.node)
+            scores[s] = viterbi2_local(weights.w, work.node, n, labels, odds, peak, normaliser, work)
+        for i in range(n):
+            out[start + i] = work.z[i]

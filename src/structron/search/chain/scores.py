@@ -1,0 +1,303 @@
+"""What the chain searches share: the arrays of encoded sentences and weights, and the scores they give.
+
+A labelling y of a sentence x scores
+
+    sum_i  node_i(y_i) + T1(y_{i-1}, y_i) + pairs_i(y_{i-1}, y_i)  [+ T2(y_{i-2}, y_{i-1}, y_i) at order 2]
+
+Every weight lives in a row of one matrix `w`, a column per label: features, the label bigram, the label trigram and
+features paired with the previous label. Previous labels count from 1; 0 is the start of the sentence.
+
+    rows 0 … P-1             T1: previous label p                        P = labels + 1
+    rows P … P+P*P-1         T2: labels (p2, p), row P + p2*P + p        order 2 only
+    then                     one row per feature, or per (paired feature, previous label)
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from structron.kernels.jit import compiled
+
+FORBIDDEN = np.float32(-1e12)
+"""A forbidden label or transition: worse than any score, better than breaking a forced label.
+
+No score can be told apart beside it in single precision: where every labelling breaks a constraint (forced labels that
+contradict each other, a dictionary that leaves no legal way), the search is done again in double precision."""
+FORCED_OUT = np.float32(-1e18)
+"""Every label but the one that the user forced."""
+
+
+class Chains(NamedTuple):
+    """Encoded sentences. A feature number indexes `Weights.row_of`, a paired one `Weights.block_of`."""
+
+    starts: np.ndarray  # int64[sentences + 1]: tokens of sentence s are starts[s] … starts[s+1]-1
+    ptr: np.ndarray  # int64[tokens + 1]: features of token i are numbers[ptr[i]:ptr[i+1]]
+    numbers: np.ndarray  # int32[features]
+    values: np.ndarray  # float32[features], or empty when every value is 1
+    pair_ptr: np.ndarray  # int64[tokens + 1], or empty without paired features
+    pair_numbers: np.ndarray  # int32[paired features]
+    mask_of: np.ndarray  # int32[tokens]: row of `Weights.masks`, 0 = all labels; or empty
+
+
+class Weights(NamedTuple):
+    """Weights as the kernels see them; rows and blocks that no update has touched do not exist yet (-1)."""
+
+    w: np.ndarray  # float32[rows, stride]
+    u: np.ndarray  # float64[rows, stride]: sum of (t-1) * update, for the exact mean; empty when not learning
+    row_of: np.ndarray  # int32[feature numbers]
+    block_of: np.ndarray  # int32[paired feature numbers]
+    block_rows: np.ndarray  # int32[blocks, P]: row for each previous label
+    size: np.ndarray  # int64[2]: rows and blocks in use
+    penalty: np.ndarray  # float32[P, stride]: 0 or FORBIDDEN for each transition
+    masks: np.ndarray  # float32[masks, stride]: 0, FORBIDDEN or FORCED_OUT for each label
+
+
+class Work(NamedTuple):
+    """Scratch memory for the longest sentence of a batch, so that no sentence allocates."""
+
+    node: np.ndarray  # float32[n, stride]
+    alpha: np.ndarray  # float32[n, stride] at order 1, float32[n * L, stride] at order 2
+    t1: np.ndarray  # float32[P, stride]: T1 with penalties
+    edge: np.ndarray  # float32[P, stride]: T1 plus the paired features of one token
+    hi: np.ndarray  # float32[P * (P + 1), ]: largest weight of each transition row
+    lo: np.ndarray  # the smallest
+    keep: np.ndarray  # int64[n, P]: order 1: the labels before each token that can matter; order 2: those of the token
+    kept: np.ndarray  # int64[n]: how many
+    limited: np.ndarray  # int64[L + 1]: how many labels may not follow every label (I-NP), then these labels
+    first: np.ndarray  # int64[L + 1]: limited label j may follow before[first[j]:first[j + 1]] …
+    before: np.ndarray  # int64[L * L]
+    cost: np.ndarray  # float32[L * L]: … with these transition scores
+    limit: np.ndarray  # int64[L]: a label's place among the limited ones, or -1
+    up: np.ndarray  # float32[stride]: order 2, the most that a label's transitions can add after it
+    down: np.ndarray  # the least
+    top: np.ndarray  # float32[stride]: order 2, the best prefix that ends in each label
+    z: np.ndarray  # int64[n]: the best labels
+
+
+def make_work(longest: int, labels: int, stride: int, order: int, kind: type = np.float32) -> Work:
+    n, p = max(longest, 1), labels + 1
+    bounds = p + p * p if order == 2 else p
+    return Work(
+        node=np.zeros((n, stride), kind),
+        alpha=np.zeros((n * labels if order == 2 else n, stride), kind),
+        t1=np.zeros((p, stride), kind),
+        edge=np.zeros((p, stride), kind),
+        hi=np.zeros(bounds, kind),
+        lo=np.zeros(bounds, kind),
+        keep=np.zeros((n, p), np.int64),
+        kept=np.zeros(n, np.int64),
+        limited=np.zeros(labels + 1, np.int64),
+        first=np.zeros(labels + 1, np.int64),
+        before=np.zeros(labels * labels, np.int64),
+        cost=np.zeros(labels * labels, kind),
+        limit=np.full(labels, -1, np.int64),
+        up=np.zeros(stride, kind),
+        down=np.zeros(stride, kind),
+        top=np.zeros(stride, kind),
+        z=np.zeros(n, np.int64),
+    )
+
+
+def in_double(weights: Weights) -> Weights:
+    """The constraints in double precision, for a search whose work is of that kind too."""
+    return weights._replace(penalty=weights.penalty.astype(np.float64), masks=weights.masks.astype(np.float64))
+
+
+@compiled
+def row_bounds(matrix, row, labels, k, hi, lo):
+    """The largest and smallest weight of a transition row: what lets Viterbi skip it without losing exactness."""
+    top = bottom = matrix[row, 0]
+    for y in range(1, labels):
+        v = matrix[row, y]
+        top = max(top, v)
+        bottom = min(bottom, v)
+    hi[k], lo[k] = top, bottom
+
+
+@compiled
+def load_limits(weights, labels, work):
+    """Find the labels that may follow some labels only: once per call, for constraints do not change."""
+    limited, first, before, limit = work.limited, work.first, work.before, work.limit
+    count, k = 0, 0
+    for y in range(labels):
+        begin = k
+        for p in range(labels):
+            before[k] = p
+            k += weights.penalty[p + 1, y] == 0
+        limit[y] = -1
+        if 0 < k - begin < labels:
+            limit[y] = count
+            first[count] = begin
+            limited[1 + count] = y
+            count += 1
+        else:
+            k = begin
+    first[count] = k
+    limited[0] = count
+
+
+@compiled
+def load_transitions(weights, labels, work):
+    """T1 with its penalties, and its bounds over the labels that are not limited: once per sentence while learning."""
+    hi, lo, t1 = work.hi, work.lo, work.t1
+    for p in range(labels + 1):
+        for y in range(t1.shape[1]):
+            t1[p, y] = weights.w[p, y] + weights.penalty[p, y]
+        if work.limited[0] == 0:
+            row_bounds(t1, p, labels, p, hi, lo)
+        else:
+            hi[p], lo[p] = FORCED_OUT, -FORCED_OUT
+            for y in range(labels):
+                if work.limit[y] < 0:
+                    hi[p], lo[p] = max(hi[p], t1[p, y]), min(lo[p], t1[p, y])
+    for j in range(work.limited[0]):
+        for k in range(work.first[j], work.first[j + 1]):
+            work.cost[k] = t1[work.before[k] + 1, work.limited[1 + j]]
+
+
+@compiled
+def load_trigrams(weights, labels, work):
+    """The bounds of every T2 row; while learning only the rows of an update are done again."""
+    first = labels + 1
+    for row in range(first, first + first * first):
+        row_bounds(weights.w, row, labels, row, work.hi, work.lo)
+    load_reach(labels, work)
+
+
+@compiled
+def load_reach(labels, work):
+    """up[y], down[y]: bounds of T1(y, ·) + T2(·, y, ·) + T2(y, ·, ·), any of which may be missing at the end.
+
+    Not for constrained models: there the same continuation need not be open to another label.
+    """
+    hi, lo, contexts = work.hi, work.lo, labels + 1
+    for y in range(labels):
+        middle_hi = first_hi = middle_lo = first_lo = np.float32(0)
+        for c in range(contexts):
+            middle, first = contexts + c * contexts + y + 1, contexts + (y + 1) * contexts + c
+            middle_hi, middle_lo = max(middle_hi, hi[middle]), min(middle_lo, lo[middle])
+            first_hi, first_lo = max(first_hi, hi[first]), min(first_lo, lo[first])
+        work.up[y] = max(hi[y + 1], np.float32(0)) + middle_hi + first_hi
+        work.down[y] = min(lo[y + 1], np.float32(0)) + middle_lo + first_lo
+
+
+@compiled
+def add_rows(w, rows, count, node, i):
+    """node[i] += w[rows[0]] + … + w[rows[count - 1]], four at a time: node is loaded and stored a quarter as often."""
+    stride = w.shape[1]
+    whole = count - count % 4
+    for k in range(0, whole, 4):
+        r0, r1, r2, r3 = rows[k], rows[k + 1], rows[k + 2], rows[k + 3]
+        for y in range(stride):
+            node[i, y] += (w[r0, y] + w[r1, y]) + (w[r2, y] + w[r3, y])
+    for k in range(whole, count):
+        row = rows[k]
+        for y in range(stride):
+            node[i, y] += w[row, y]
+
+
+@compiled
+def score_nodes(chains, weights, start, n, node):
+    """node[i, y] = the features of token i under label y, plus the token's mask."""
+    w, row_of, ptr, numbers, values = weights.w, weights.row_of, chains.ptr, chains.numbers, chains.values
+    stride = w.shape[1]
+    weighted = values.shape[0] > 0
+    masked = chains.mask_of.shape[0] > 0
+    most = 0
+    for i in range(start, start + n):
+        most = max(most, ptr[i + 1] - ptr[i])
+    rows = np.empty(most + 1, np.int64)
+    for i in range(n):
+        for y in range(stride):
+            node[i, y] = np.float32(0)
+        if weighted:
+            for k in range(ptr[start + i], ptr[start + i + 1]):
+                row = row_of[numbers[k]]
+                if row >= 0:
+                    for y in range(stride):
+                        node[i, y] += values[k] * w[row, y]
+        else:
+            count = 0
+            for k in range(ptr[start + i], ptr[start + i + 1]):
+                rows[count] = row_of[numbers[k]]
+                count += rows[count] >= 0
+            add_rows(w, rows, count, node, i)
+        if masked and chains.mask_of[start + i] > 0:
+            mask = chains.mask_of[start + i]
+            for y in range(stride):
+                node[i, y] += weights.masks[mask, y]
+
+
+@compiled
+def edges_at(chains, weights, token, t1, edge):
+    """edge[p, y] = T1 plus the token's paired features."""
+    w, block_rows = weights.w, weights.block_rows
+    for p in range(edge.shape[0]):
+        for y in range(edge.shape[1]):
+            edge[p, y] = t1[p, y]
+    if chains.pair_ptr.shape[0] == 0:
+        return
+    for k in range(chains.pair_ptr[token], chains.pair_ptr[token + 1]):
+        block = weights.block_of[chains.pair_numbers[k]]
+        if block < 0:
+            continue
+        for p in range(edge.shape[0]):
+            row = block_rows[block, p]
+            if row >= 0:
+                for y in range(edge.shape[1]):
+                    edge[p, y] += w[row, y]
+
+
+@compiled
+def edges_into(chains, weights, token, y, t1, column):
+    """column[p] = T1(p, y) plus the token's paired features, for every previous label: one column of `edges_at`."""
+    w, block_rows = weights.w, weights.block_rows
+    for p in range(column.shape[0]):
+        column[p] = t1[p, y]
+    if chains.pair_ptr.shape[0] == 0:
+        return
+    for k in range(chains.pair_ptr[token], chains.pair_ptr[token + 1]):
+        block = weights.block_of[chains.pair_numbers[k]]
+        if block >= 0:
+            for p in range(column.shape[0]):
+                row = block_rows[block, p]
+                if row >= 0:
+                    column[p] += w[row, y]
+
+
+@compiled
+def score_token(chains, weights, order, token, i, y, labels):
+    """What token i of a sentence adds to the score of its labels y, constraints left out."""
+    w = weights.w
+    p = y[i - 1] + 1 if i > 0 else 0
+    total = np.float64(w[p, y[i]])
+    for k in range(chains.ptr[token], chains.ptr[token + 1]):
+        row = weights.row_of[chains.numbers[k]]
+        if row >= 0:
+            total += w[row, y[i]] * (chains.values[k] if chains.values.shape[0] > 0 else 1.0)
+    if chains.pair_ptr.shape[0] > 0:
+        for k in range(chains.pair_ptr[token], chains.pair_ptr[token + 1]):
+            block = weights.block_of[chains.pair_numbers[k]]
+            row = weights.block_rows[block, p] if block >= 0 else -1
+            if row >= 0:
+                total += w[row, y[i]]
+    if order == 2:
+        total += w[labels + 1 + (y[i - 2] + 1 if i > 1 else 0) * (labels + 1) + p, y[i]]
+    return total
+
+
+@compiled
+def score_difference(chains, weights, order, lo, hi, y, z, labels):
+    """w·Φ(x, y) - w·Φ(x, z) for the document of sentences lo … hi-1, from the tokens where they differ."""
+    total, origin = 0.0, chains.starts[lo]
+    for s in range(lo, hi):
+        start, n = chains.starts[s], chains.starts[s + 1] - chains.starts[s]
+        here, there = y[start - origin : start - origin + n], z[start - origin : start - origin + n]
+        for i in range(n):
+            differs = False
+            for j in range(max(i - order, 0), i + 1):
+                differs = differs or here[j] != there[j]
+            if differs:
+                total += score_token(chains, weights, order, start + i, i, here, labels)
+                total -= score_token(chains, weights, order, start + i, i, there, labels)
+    return total

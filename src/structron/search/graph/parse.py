@@ -1,0 +1,128 @@
+"""From a sentence to its best tree: prune, score, search, in compiled code.
+
+x ──rank_arcs──▶ heads worth a look ──score──▶ parts ──a search of tree_search.py──▶ heads ──▶ relations
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from structron.kernels.jit import Pointed, compiled
+from structron.search.graph.features import look_at
+from structron.search.graph.relations import choose_relations, score_relations
+from structron.search.graph.scores import rank_arcs, score_arcs, score_parts
+from structron.search.trees.eisner import eisner, make_chart
+from structron.search.trees.parts import index_arcs
+from structron.search.trees.search import SIGNATURE
+
+
+class Setting(NamedTuple):
+    """How to search. keep: how many heads of each word pruning leaves, 0: all."""
+
+    order: int
+    grandparents: bool
+    projective: bool
+    single_root: bool
+    keep: int
+    cost: float
+
+
+@compiled
+def keep_best(scores, n, keep, allowed):
+    """Allow the `keep` best heads of each word."""
+    order = np.empty(n + 1, np.int64)
+    for m in range(1, n + 1):
+        count = 0
+        for h in range(n + 1):
+            if h == m:
+                continue
+            k = count
+            while k > 0 and scores[order[k - 1], m] < scores[h, m]:
+                if k < keep:
+                    order[k] = order[k - 1]
+                k -= 1
+            if k < keep:
+                order[k] = h
+                count = min(count + 1, keep)
+        for k in range(count):
+            allowed[order[k], m] = True
+
+
+@compiled
+def prune(look, n, setting, gold_heads, heads):
+    """A mask of the heads worth a look; heads: the best tree of the fast model, which is always among them.
+
+    While learning the gold tree is so too.
+    """
+    allowed = np.zeros((n + 1, n + 1), np.bool_)
+    if setting.keep == 0:
+        allowed[:] = True
+        return allowed
+    scores = np.empty((n + 1, n + 1), np.float32)
+    rank_arcs(look, n, scores)
+    if gold_heads.shape[0] > 0:
+        for m in range(1, n + 1):
+            allowed[gold_heads[m], m] = True
+            for h in range(n + 1):
+                if h != gold_heads[m]:
+                    scores[h, m] += np.float32(setting.cost)
+    keep_best(scores, n, setting.keep, allowed)
+    eisner(scores, n, setting.single_root, make_chart(n), heads)
+    for m in range(1, n + 1):
+        allowed[heads[m], m] = True
+    return allowed
+
+
+@compiled
+def parse(search, look, n, setting, relations, gold_heads, gold, heads, found, ranked):
+    """Write the best heads and relations of n words (places 1 … n); the score.
+
+    search: see tree_search.py. gold_heads, gold: empty, or while learning the gold tree, whose rivals get a cost.
+    ranked: see `prune`.
+    """
+    arcs = index_arcs(prune(look, n, setting, gold_heads, ranked), n)
+    scores = np.empty(arcs.head.shape[0] - 1, np.float32)
+    score_arcs(look, arcs, n, relations.tags, scores)
+    score_relations(look, arcs, n, relations, gold_heads, gold, setting.cost, scores)
+    parts = score_parts(look, arcs, n, scores, setting)
+    score = search(arcs, parts, n, setting.single_root, heads)
+    choose_relations(look, n, relations, gold_heads, gold, setting.cost, heads, found)
+    return score
+
+
+def parse_some(
+    search,
+    templates,
+    x,
+    starts,
+    sequence,
+    lo,
+    hi,
+    w,
+    shift,
+    setting,
+    relations,
+    gold_heads,
+    gold,
+    heads,
+    found,
+    ranked,
+):
+    """Write the heads and relations of the sentences sequence[lo:hi], and the heads of the fast model.
+
+    gold_heads, gold, and those that are written: of all words; the first two may be empty.
+    """
+    for k in range(lo, hi):
+        start, n = starts[sequence[k]], starts[sequence[k] + 1] - starts[sequence[k]]
+        look = look_at(templates, x, start, n, w, shift)
+        own = np.zeros((3, n + 1), np.int64)
+        known = n + 1 if gold_heads.shape[0] > 0 else 0
+        right = np.zeros((2, known), np.int64)
+        for i in range(1, known):
+            right[0, i], right[1, i] = gold_heads[start + i - 1], gold[start + i - 1]
+        parse(search, look, n, setting, relations, right[0], right[1], own[0], own[1], own[2])
+        for i in range(n):
+            heads[start + i], found[start + i], ranked[start + i] = own[0, i + 1], own[1, i + 1], own[2, i + 1]
+
+
+PARSE = Pointed(parse_some, SIGNATURE)

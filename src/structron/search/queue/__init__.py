@@ -1,0 +1,1 @@
+"""Generic search: any queue over any search problem."""

@@ -1,0 +1,182 @@
+"""Search with any queue, and learning in it: Figures 1 and 2 of Daumé & Marcu (2005), LaSO.
+
+A search problem has an initial node, operators that make successors of a node, and a goal test; a queue says which node
+is next. What differs between greedy, beam, best-first, A* and exhaustive search is the queue alone. Learning is the
+same search, watched: when no y-good node is left, or a wrong goal is first, the weights are corrected, and the search
+goes on from the nodes that would have been right.
+
+    greedy       one node: the best successor of the last
+    beam         the k best of each depth; goals wait until there are only goals
+    best-first   all nodes, by score g; with a heuristic by g + h
+    a-star       all nodes, by score and heuristic, g + h
+    exhaustive   all nodes, depth by depth, goals last: the first goal is the best of all
+
+For chains, parsers and everything step by step the compiled engine (search/beam.py) does the same, much faster.
+"""
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from heapq import heappop, heappush
+from typing import Protocol
+
+from structron.search.queue.nodes import Node, Space
+
+QUEUES = ("greedy", "beam", "best-first", "a-star", "exhaustive")
+
+
+class Queue(Protocol):
+    """Nodes in the order of a discipline; among equals the one that was made first."""
+
+    good: int
+    """How many of the nodes are y-good."""
+
+    def __bool__(self) -> bool: ...
+    def __iter__(self) -> Iterator[Node]: ...
+    def remove_front(self) -> Node: ...
+    def enqueue(self, nodes: Sequence[Node]) -> None: ...
+
+
+MakeQueue = Callable[[Space, Sequence[Node]], Queue]
+Update = Callable[[Sequence[Node], Sequence[Node], bool], None]
+
+
+def search(space: Space, make_queue: MakeQueue) -> Node:
+    """Figure 1: the first goal that is removed from the queue."""
+    nodes = make_queue(space, [space.initial()])
+    while nodes:
+        node = nodes.remove_front()
+        if node.goal:
+            return node
+        nodes.enqueue(space.operators(node))
+    raise space.fail("no goal can be reached; expected `legal` to return 0 in a final state")
+
+
+def learn(space: Space, make_queue: MakeQueue, update: Update) -> None:
+    """Figure 2. update(sibs, nodes, fell) corrects the weights; fell: no node was y-good.
+
+    Every update is followed by siblings that are deeper than those before, so that there are at most as many updates
+    as correct steps.
+    """
+    node = space.initial()
+    nodes = make_queue(space, [node])
+    while nodes:
+        node = nodes.remove_front()
+        fell = not (node.good or nodes.good)
+        if fell or (node.goal and not node.good):
+            update(space.siblings(node), [node, *nodes], fell)
+            space.forget()
+            nodes = make_queue(space, space.siblings(node))
+        elif node.goal:
+            return
+        else:
+            nodes.enqueue(space.operators(node))
+    space.siblings(node._replace(depth=node.depth + 1))
+
+
+def wrong_nodes(sibs: Sequence[Node], nodes: Sequence[Node]) -> list[Node]:
+    """The nodes of the second sum of eq. (2); nodes[0] is the one that was removed from the queue.
+
+    Those that are y-good or rank below all siblings are no mistakes: with them the update need not be a violation. If
+    nothing else is left, the node itself.
+    """
+    lowest = min(sib.rank for sib in sibs)
+    return [node for node in nodes if not node.good and node.rank >= lowest] or [nodes[0]]
+
+
+class Beam:
+    """The k best nodes of each depth; None: all."""
+
+    def __init__(self, nodes: Sequence[Node], k: int | None):
+        self.k, self.layer, self.next = k, deque(nodes), list[Node]()
+        self._begin_layer()
+
+    def _begin_layer(self) -> None:
+        self.good = sum(node.good > 0 for node in self.layer)
+        self.finished = all(node.goal for node in self.layer)
+
+    def __bool__(self) -> bool:
+        return bool(self.layer or self.next)
+
+    def __iter__(self) -> Iterator[Node]:
+        yield from self.layer
+        yield from self.next
+
+    def remove_front(self) -> Node:
+        while True:
+            if not self.layer:
+                best = sorted(self.next, key=lambda node: -node.rank)
+                self.layer, self.next = deque(best[: self.k]), []
+                self._begin_layer()
+            node = self.layer.popleft()
+            if self.finished or not node.goal:
+                self.good -= node.good > 0
+                return node
+            self.next.append(node._replace(depth=node.depth + 1))
+
+    def enqueue(self, nodes: Sequence[Node]) -> None:
+        self.next += nodes
+        self.good += sum(node.good > 0 for node in nodes)
+
+
+class Ordered:
+    """All nodes, by rank. Without a stack, states are remembered, so that cycles end.
+
+    A state that was reached with at least the same score, or that is one of its own ancestors, is not expanded again.
+    Only y-good nodes always are: else a wrong node in the same state would hide them.
+    """
+
+    def __init__(self, space: Space, nodes: Sequence[Node], exhaustive: bool = False):
+        self.space, self.exhaustive = space, exhaustive
+        self.heap: list[tuple[float, float, int, bytes, Node]] = []
+        self.reached: dict[bytes, float] = {}
+        self.good = self.made = 0
+        self.enqueue(nodes)
+
+    def _is_known(self, state: bytes, node: Node) -> bool:
+        best = self.reached.get(state)
+        if node.good or best is None or not self.space.remembers:
+            return False
+        above = node.parent
+        while above is not None and best < node.score:
+            if self.space.state(above.row) == state:
+                return True
+            above = above.parent
+        return best >= node.score
+
+    def enqueue(self, nodes: Sequence[Node]) -> None:
+        for node in nodes:
+            state = self.space.state(node.row) if self.space.remembers else b""
+            if self._is_known(state, node):
+                continue
+            self.reached[state] = max(node.score, self.reached.get(state, -math.inf))
+            turn = 0.0 if not self.exhaustive else math.inf if node.goal else node.depth
+            heappush(self.heap, (turn, -node.rank, self.made, state, node))
+            self.made += 1
+            self.good += node.good > 0
+
+    def _is_stale(self, state: bytes, node: Node) -> bool:
+        """Whether a better way to the state was found since."""
+        return self.space.remembers and not node.good and self.reached[state] > node.score
+
+    def __bool__(self) -> bool:
+        while self.heap and self._is_stale(*self.heap[0][3:]):
+            heappop(self.heap)
+        return bool(self.heap)
+
+    def __iter__(self) -> Iterator[Node]:
+        return (node for *_, state, node in self.heap if not self._is_stale(state, node))
+
+    def remove_front(self) -> Node:
+        turn, *_, node = heappop(self.heap)
+        self.good -= node.good > 0
+        if turn == math.inf:
+            return node._replace(depth=max([node.depth, *(other.depth for other in self)]))
+        return node
+
+
+def queue_maker(discipline: str, beam: int | None = 8) -> MakeQueue:
+    """MakeQueue of a discipline."""
+    if discipline in ("greedy", "beam"):
+        return lambda space, nodes: Beam(nodes, 1 if discipline == "greedy" else beam)
+    return lambda space, nodes: Ordered(space, nodes, discipline == "exhaustive")

@@ -1,0 +1,1 @@
+"""Search for the best dependency tree over scored arcs and larger parts."""

@@ -1,0 +1,139 @@
+"""Eisner's algorithm (1996, 2000): the best projective tree when every arc has a score of its own, in O(n³).
+
+    scores  float32[n + 1, n + 1]   of the arc from head (row) to word (column); 0 is the root, words count from 1;
+                                    -inf: an arc that cannot be
+    heads   int64[n + 1]            the head of every word; heads[0] is -1
+
+A span has its head at one end: complete[h, e] is the best tree of h over the words between h and e, arc[h, m] the same
+up to its last child m, whose own words beyond m are still to come. Both directions share one matrix, since h and e say
+which it is. No back-pointers are kept: the way back finds each maximum again, for the best tree only.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structron.kernels.jit import compiled, inlined
+
+ARC, COMPLETE = np.int64(0), np.int64(1)
+
+
+class Chart(NamedTuple):
+    """Room for one sentence after the other."""
+
+    complete: np.ndarray  # float64[n + 1, n + 1]   head, end
+    ending: np.ndarray  # float64[n + 1, n + 1]     the same by end, head: inner loops read along rows
+    arc: np.ndarray  # float64[n + 1, n + 1]        head, last child
+    stack: np.ndarray  # int64[2n + 4, 3]           spans to take apart: ARC or COMPLETE, head, end
+
+
+@compiled
+def make_chart(words):
+    """Room for sentences of up to that many words."""
+    side = words + 1
+    stack = np.zeros((2 * words + 4, 3), np.int64)
+    return Chart(np.zeros((side, side)), np.zeros((side, side)), np.zeros((side, side)), stack)
+
+
+@inlined
+def best_split(chart, lo, hi):
+    """Where the words between two heads part: lo … r belong to lo, r + 1 … hi to hi. The score, and r."""
+    best, at = -np.inf, lo
+    for r in range(lo, hi):
+        score = chart.complete[lo, r] + chart.complete[hi, r + 1]
+        if score > best:
+            best, at = score, r
+    return best, at
+
+
+@inlined
+def best_last_child(chart, h, e):
+    """The last child of h on the way to e, which has the rest. The score, and the child."""
+    lo, hi = (h + 1, e + 1) if h < e else (e, h)
+    best, at = -np.inf, e
+    for m in range(lo, hi):
+        score = chart.arc[h, m] + chart.ending[e, m]
+        if score > best:
+            best, at = score, m
+    return best, at
+
+
+@compiled
+def fill(scores, first, n, chart):
+    """All spans of the positions first … n, from short to long."""
+    for i in range(first, n + 1):
+        chart.complete[i, i] = chart.ending[i, i] = 0.0
+    for width in range(1, n + 1 - first):
+        for lo in range(first, n + 1 - width):
+            hi = lo + width
+            split, _ = best_split(chart, lo, hi)
+            chart.arc[lo, hi] = split + scores[lo, hi]
+            chart.arc[hi, lo] = split + scores[hi, lo]
+            right, _ = best_last_child(chart, lo, hi)
+            chart.complete[lo, hi] = chart.ending[hi, lo] = right
+            left, _ = best_last_child(chart, hi, lo)
+            chart.complete[hi, lo] = chart.ending[lo, hi] = left
+
+
+@compiled
+def put(stack, size, kind, h, e):
+    """Note a span for later, unless there is nothing in it."""
+    if h != e:
+        stack[size, 0], stack[size, 1], stack[size, 2] = kind, h, e
+        return size + 1
+    return size
+
+
+@compiled
+def take_apart(chart, size, heads):
+    """Write the heads of all words in the spans that wait on the stack."""
+    stack = chart.stack
+    while size > 0:
+        size -= 1
+        kind, h, e = stack[size, 0], stack[size, 1], stack[size, 2]
+        if kind == COMPLETE:
+            _, m = best_last_child(chart, h, e)
+            size = put(stack, size, COMPLETE, m, e)
+            size = put(stack, size, ARC, h, m)
+        else:
+            heads[e] = h
+            lo, hi = min(h, e), max(h, e)
+            _, r = best_split(chart, lo, hi)
+            size = put(stack, size, COMPLETE, lo, r)
+            size = put(stack, size, COMPLETE, hi, r + 1)
+
+
+@compiled
+def best_root(scores, n, chart):
+    """The one word that the root has as a child, and the score of the whole tree."""
+    best, at = -np.inf, 1
+    for m in range(1, n + 1):
+        score = scores[0, m] + chart.complete[m, 1] + chart.complete[m, n]
+        if score > best:
+            best, at = score, m
+    return best, at
+
+
+@compiled
+def eisner(scores, n, single_root, chart, heads):
+    """Write the best projective tree of n words; its score. single_root: the root has one child."""
+    heads[0] = -1
+    if n == 0:
+        return 0.0
+    fill(scores, 1 if single_root else 0, n, chart)
+    if not single_root:
+        take_apart(chart, put(chart.stack, 0, COMPLETE, 0, n), heads)
+        return chart.complete[0, n]
+    best, root = best_root(scores, n, chart)
+    heads[root] = 0
+    take_apart(chart, put(chart.stack, put(chart.stack, 0, COMPLETE, root, 1), COMPLETE, root, n), heads)
+    return best
+
+
+def best_projective(scores: Any, single_root: bool = False) -> tuple[np.ndarray, float]:
+    """The heads (those of the words alone) and the score of the best projective tree."""
+    given = np.ascontiguousarray(scores, np.float32)
+    n = len(given) - 1
+    heads = np.empty(n + 1, np.int64)
+    score = eisner(given, n, single_root, make_chart(n), heads)
+    return heads[1:], float(score)

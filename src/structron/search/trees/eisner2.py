@@ -1,0 +1,245 @@
+"""The best projective tree under second-order parts (see parts.py), over allowed arcs only.
+
+`siblings`: consecutive siblings, O(n³): McDonald & Pereira (2006), Figure 2.
+`grandparents`: siblings and grandparents, Koo & Collins (2010), Model 1: O(n⁴), or O(n² k²) where pruning leaves k
+heads a word. Every span of a head h is kept once for each g that h may hang on. (g, h) is an arc a, so charts are
+indexed by arcs, and an arc that pruning took away costs nothing.
+
+    complete   C[a, e]    h = word[a] with all its words up to e
+    arc        I[a, b]    the same up to the child m = word[b], which has its words on the inner side only
+    between    S[b, s]    the words between m and the next inner child s of the same head
+
+As in eisner.py no back-pointers are kept.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from structron.kernels.jit import compiled, inlined
+from structron.search.trees.eisner import ARC, COMPLETE, best_last_child, best_split, make_chart, put
+from structron.search.trees.parts import part_score, rank, side, triple_at
+
+BETWEEN = np.int64(2)
+
+
+class Spans(NamedTuple):
+    """The charts of one sentence."""
+
+    complete: np.ndarray  # float64[arcs + 1, n + 1]
+    arc: np.ndarray  # float64[grand parts]
+    between: np.ndarray  # float64[sibling parts]
+    stack: np.ndarray  # int64[3n + 4, 3]
+
+
+# -- siblings and grandparents -------------------------------------------------------------------------------------
+
+
+@inlined
+def best_middle(arcs, spans, inner, b):
+    """Where the words between two children of one head part. The score, and the last word of the left one."""
+    low, high = min(arcs.word[inner], arcs.word[b]), max(arcs.word[inner], arcs.word[b])
+    left, right = (inner, b) if arcs.word[inner] == low else (b, inner)
+    best, at = -np.inf, low
+    for r in range(low, high):
+        score = spans.complete[left, r] + spans.complete[right, r + 1]
+        if score > best:
+            best, at = score, r
+    return best, at
+
+
+@compiled
+def best_sibling(arcs, parts, spans, single_root, a, b):
+    """The best arc b below arc a. The score, and the arc to its inner sibling or -1."""
+    h, m = arcs.head[b], arcs.word[b]
+    start, step, _ = side(arcs, h, m > h)
+    below = arcs.grand[a] - arcs.first[h]
+    near = h + 1 if m > h else h - 1
+    best, at = spans.complete[b, near] + part_score(arcs, parts, a, b, -1), np.int64(-1)
+    if single_root and h == 0:
+        return best, at
+    triples = parts.triple.shape[0] > 0
+    own = np.float64(parts.arc[b]) + parts.grand[below + b]
+    place, third = arcs.sibling[b] + 1, triple_at(arcs, a, b) + 1
+    for k in range(rank(arcs, b)):
+        inner = start + step * k
+        score = own + parts.sibling[place + k] + spans.arc[below + inner] + spans.between[place + k]
+        if triples:
+            score += parts.triple[third + k]
+        if score > best:
+            best, at = score, inner
+    return best, at
+
+
+@compiled
+def best_outermost(arcs, spans, a, e):
+    """The last child of an arc's word on the way to e. The score, and the arc to it."""
+    h = arcs.word[a]
+    start, step, count = side(arcs, h, e > h)
+    below = arcs.grand[a] - arcs.first[h]
+    reach = abs(e - h)
+    best, at = -np.inf, np.int64(-1)
+    for k in range(count):
+        b = start + step * k
+        if abs(arcs.word[b] - h) > reach:
+            break
+        score = spans.arc[below + b] + spans.complete[b, e]
+        if score > best:
+            best, at = score, b
+    return best, at
+
+
+@compiled
+def fill_arc(arcs, parts, spans, single_root, b):
+    """All spans that end with one arc."""
+    h, m = arcs.head[b], arcs.word[b]
+    start, step, _ = side(arcs, h, m > h)
+    for k in range(rank(arcs, b)):
+        spans.between[arcs.sibling[b] + 1 + k], _ = best_middle(arcs, spans, start + step * k, b)
+    for k in range(arcs.into_first[h], arcs.into_first[h + 1]):
+        a = arcs.into[k]
+        if not min(h, m) <= arcs.head[a] <= max(h, m):
+            spans.arc[arcs.grand[a] + b - arcs.first[h]], _ = best_sibling(arcs, parts, spans, single_root, a, b)
+
+
+@compiled
+def fill_spans(arcs, parts, n, single_root, spans):
+    """All spans, from short to long."""
+    for width in range(1, n + 1):
+        for h in range(n + 1):
+            for m in (h - width, h + width):
+                if 0 < m <= n and arcs.number[h, m] >= 0:
+                    fill_arc(arcs, parts, spans, single_root, arcs.number[h, m])
+        for a in range(arcs.head.shape[0]):
+            h, g = arcs.word[a], arcs.head[a]
+            for e in (h - width, h + width):
+                if 0 < e <= n and not min(h, e) <= g <= max(h, e):
+                    spans.complete[a, e], _ = best_outermost(arcs, spans, a, e)
+
+
+@compiled
+def unfold(arcs, parts, single_root, spans, size, heads):
+    """Write the heads of all words in the spans that wait on the stack; False where a span has no tree."""
+    stack = spans.stack
+    while size > 0:
+        size -= 1
+        kind, a, e = stack[size, 0], stack[size, 1], stack[size, 2]
+        if kind == COMPLETE:
+            if arcs.word[a] == e:
+                continue
+            _, b = best_outermost(arcs, spans, a, e)
+            if b < 0:
+                return False
+            size = push(stack, size, COMPLETE, b, e)
+            size = push(stack, size, ARC, a, b)
+        elif kind == ARC:
+            h, m = arcs.word[a], arcs.word[e]
+            heads[m] = h
+            _, inner = best_sibling(arcs, parts, spans, single_root, a, e)
+            if inner < 0:
+                size = push(stack, size, COMPLETE, e, h + 1 if m > h else h - 1)
+            else:
+                size = push(stack, size, BETWEEN, inner, e)
+                size = push(stack, size, ARC, a, inner)
+        else:
+            _, r = best_middle(arcs, spans, a, e)
+            left, right = (a, e) if arcs.word[a] < arcs.word[e] else (e, a)
+            size = push(stack, size, COMPLETE, left, r)
+            size = push(stack, size, COMPLETE, right, r + 1)
+    return True
+
+
+@inlined
+def push(stack, size, kind, a, e):
+    stack[size, 0], stack[size, 1], stack[size, 2] = kind, a, e
+    return size + 1
+
+
+@compiled
+def grandparents(arcs, parts, n, single_root, heads):
+    """Write the best projective tree of allowed arcs under all parts; its score, -inf where there is no tree."""
+    heads[0] = -1
+    count = arcs.head.shape[0]
+    complete = np.full((count, n + 1), -np.inf)
+    for a in range(count):
+        complete[a, arcs.word[a]] = 0.0
+    stack = np.zeros((3 * n + 8, 3), np.int64)
+    spans = Spans(complete, np.full(parts.grand.shape[0], -np.inf), np.zeros(parts.sibling.shape[0]), stack)
+    fill_spans(arcs, parts, n, single_root, spans)
+    score = complete[count - 1, n]
+    if score == -np.inf or not unfold(arcs, parts, single_root, spans, push(stack, 0, COMPLETE, count - 1, n), heads):
+        return -np.inf
+    return score
+
+
+# -- siblings alone ------------------------------------------------------------------------------------------------
+
+
+@compiled
+def best_inner(arcs, parts, chart, between, single_root, b):
+    """The best arc b and all within it. The score, and the arc to its inner sibling or -1."""
+    h, m = arcs.head[b], arcs.word[b]
+    start, step, _ = side(arcs, h, m > h)
+    place = arcs.sibling[b]
+    best = chart.complete[m, h + 1 if m > h else h - 1] + parts.sibling[place]
+    at = np.int64(-1)
+    if not (single_root and h == 0):
+        for k in range(rank(arcs, b)):
+            s = arcs.word[start + step * k]
+            score = chart.arc[h, s] + between[min(s, m), max(s, m)] + parts.sibling[place + 1 + k]
+            if score > best:
+                best, at = score, start + step * k
+    return best + parts.arc[b], at
+
+
+@compiled
+def fill_siblings(arcs, parts, n, single_root, chart, between):
+    """All spans of the positions 0 … n, from short to long."""
+    for i in range(n + 1):
+        chart.complete[i, i] = chart.ending[i, i] = 0.0
+    for width in range(1, n + 1):
+        for low in range(n + 1 - width):
+            high = low + width
+            between[low, high], _ = best_split(chart, low, high)
+            for h, m in ((low, high), (high, low)):
+                b = arcs.number[h, m]
+                chart.arc[h, m] = -np.inf
+                if b >= 0:
+                    chart.arc[h, m], _ = best_inner(arcs, parts, chart, between, single_root, b)
+            for h, e in ((low, high), (high, low)):
+                best, _ = best_last_child(chart, h, e)
+                chart.complete[h, e] = chart.ending[e, h] = best
+
+
+@compiled
+def siblings(arcs, parts, n, single_root, heads):
+    """Write the best projective tree of allowed arcs under arc and sibling parts; its score, -inf: no tree."""
+    heads[0] = -1
+    if n == 0:
+        return 0.0
+    chart = make_chart(n)
+    between = np.zeros((n + 1, n + 1))
+    fill_siblings(arcs, parts, n, single_root, chart, between)
+    stack = np.zeros((3 * n + 8, 3), np.int64)
+    size = put(stack, 0, COMPLETE, 0, n)
+    while size > 0 and chart.complete[0, n] > -np.inf:
+        size -= 1
+        kind, h, e = stack[size, 0], stack[size, 1], stack[size, 2]
+        if kind == COMPLETE:
+            _, m = best_last_child(chart, h, e)
+            size = put(stack, size, COMPLETE, m, e)
+            size = put(stack, size, ARC, h, m)
+        elif kind == ARC:
+            heads[e] = h
+            _, inner = best_inner(arcs, parts, chart, between, single_root, arcs.number[h, e])
+            if inner < 0:
+                size = put(stack, size, COMPLETE, e, h + 1 if e > h else h - 1)
+            else:
+                size = put(stack, size, BETWEEN, arcs.word[inner], e)
+                size = put(stack, size, ARC, h, arcs.word[inner])
+        else:
+            low, high = min(h, e), max(h, e)
+            _, r = best_split(chart, low, high)
+            size = put(stack, size, COMPLETE, low, r)
+            size = put(stack, size, COMPLETE, high, r + 1)
+    return chart.complete[0, n]

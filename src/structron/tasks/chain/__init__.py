@@ -1,0 +1,1 @@
+"""One label for each token: taggers, chunkers, and what other tasks build on them."""

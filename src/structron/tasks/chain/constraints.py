@@ -1,0 +1,74 @@
+"""What labels may follow each other and which a word may have: from the chunk scheme, the user and the training data.
+
+While learning, all that the training labels do is allowed too: a gold labelling that search could never find would be
+updated towards for ever.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from structron import schemes
+from structron.errors import StructronError, unknown
+from structron.kernels.table import hash_list
+from structron.model.chain import Dictionary, Prepared
+
+
+class Neighbours:
+    """The pairs of labels that stand side by side in the training data; 0 before the first label of a sentence."""
+
+    def __init__(self, labels: list[str], gold: np.ndarray, starts: np.ndarray):
+        self.labels, self.current = labels, gold
+        self.previous = np.zeros(len(gold), np.int64)
+        self.previous[1:] = gold[:-1] + 1
+        self.previous[starts[:-1][np.diff(starts) > 0]] = 0
+
+    def scheme(self, known: str | None) -> str | None:
+        """The chunk scheme; a model to go on from keeps its own while all labels, old and new, are chunk labels."""
+        if not schemes.detect([self.labels]):
+            return None
+        seen = np.zeros((len(self.labels) + 1, len(self.labels)), np.int64)
+        np.add.at(seen, (self.previous, self.current), 1)
+        names = [None, *self.labels]
+        pairs = {(names[p], self.labels[y]): int(seen[p, y]) for p, y in np.argwhere(seen)}
+        return known or schemes.detect_pairs(pairs)
+
+    def illegal(self, allowed: np.ndarray) -> int:
+        """How often the training data do what is not allowed."""
+        return int((~allowed[self.previous, self.current]).sum())
+
+    def seen(self, allowed: np.ndarray) -> np.ndarray:
+        """What is allowed, and all that the training data do."""
+        learning = allowed.copy()
+        learning[self.previous, self.current] = True
+        return learning
+
+
+def legal_transitions(labels: list[str], scheme: str | None, forbid: Iterable[tuple[str, str]]) -> np.ndarray:
+    """bool[P, L]: whether a label may follow another (row 0: begin a sentence), by the scheme and the user."""
+    allowed = np.ones((len(labels) + 1, len(labels)), bool)
+    if scheme:
+        for p, before in enumerate([None, *labels]):
+            allowed[p] = [schemes.allowed(before, label, scheme) for label in labels]
+        allowed[~allowed.any(axis=1)] = True  # a label that the data never show continued, such as a lone B-X
+    for pair in forbid:
+        for label in pair:
+            if label not in labels:
+                raise unknown("label in a forbidden transition", label, labels)
+        allowed[labels.index(pair[0]) + 1, labels.index(pair[1])] = False
+    for p in np.flatnonzero(~allowed.any(axis=1)).tolist():
+        name = "the start of a sentence" if p == 0 else repr(labels[p - 1])
+        raise StructronError(f"forbidden transitions: nothing may follow {name}")
+    return allowed
+
+
+def make_dictionary(prepared: Prepared, gold: np.ndarray, labels: int, at_least: int) -> Dictionary:
+    """The words of the training data; with at_least > 0, those seen that often keep to the labels they had."""
+    hashes = hash_list(prepared.word_types)
+    order = np.argsort(hashes)
+    if at_least == 0:
+        return Dictionary(hashes[order], np.zeros(len(order), np.int32), np.ones((1, labels), bool))
+    seen = np.zeros((len(hashes), labels), bool)
+    seen[prepared.word_ids, gold] = True
+    seen[np.bincount(prepared.word_ids, minlength=len(hashes)) < at_least] = True
+    return Dictionary.of(hashes[order], seen[order])

@@ -1,0 +1,243 @@
+"""What a chain model has learned, and why it labels a sentence as it does: functions that return data.
+
+A chain model's score of a labelling is a sum of weights, one for each feature under the label of its token. The label
+before (`y[-1]`), the two before (`y[-2],y[-1]`) and their pairs with other features are features too. So a decision
+between two labellings is explained exactly by the features whose weights differ.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from structron.errors import StructronError, unknown
+from structron.features.documents import Opened
+from structron.kernels.table import table_find
+from structron.model.chain import ChainModel, Prepared
+from structron.model.documents import NonLocalModel
+from structron.search.chain.scores import FORBIDDEN, FORCED_OUT
+from structron.search.chain.viterbi import decode
+from structron.tasks.chain.beam import BeamChainModel
+from structron.tasks.chain.labeler import ChainLabeler
+
+START = "<s>"
+"""What stands before the first label of a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """A feature's weight under a label."""
+
+    feature: str
+    label: str
+    weight: float
+
+    def __str__(self) -> str:
+        return f"{self.feature} → {self.label}"
+
+
+@dataclass(frozen=True, slots=True)
+class Heaviest:
+    """The features with the largest weights, of either sign, the largest first."""
+
+    labels: dict[str, list[Weight]]
+    transitions: list[Weight]
+    trigrams: list[Weight]
+    pairs: list[Weight]
+    non_local: list[tuple[str, float]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What a feature gives to the label of a token (counted from 0)."""
+
+    token: int
+    feature: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Why a token has its label: `because` says what spoke for the chosen labelling and, negative, for the other.
+
+    The other is the best labelling with another label here; at neighbouring tokens it may differ too. All its
+    contributions together are the margin. Without a runner-up no other label is possible.
+    """
+
+    word: str
+    label: str
+    runner_up: str | None
+    margin: float
+    because: list[Contribution]
+
+
+def heaviest(model: ChainModel | BeamChainModel, label: str | None = None, top: int = 20) -> Heaviest:
+    """The heaviest features of every label, and of label pairs and triples; only those for `label` if one is given."""
+    if label is not None and label not in model.labels:
+        raise unknown("label", label, model.labels)
+    columns = [y for y, name in enumerate(model.labels) if label in (None, name)]
+    if isinstance(model, BeamChainModel):
+        return _heaviest_beam(model, columns, top)
+    context = [START, *model.labels]
+    contexts, first = len(context), model.fixed + len(model.keys)
+    plain = model.w[model.fixed : first]
+    labels = {}
+    for y in columns:
+        best = _largest(plain[:, y], top)
+        names = model.names.take(best).all()
+        labels[model.labels[y]] = [
+            Weight(name, model.labels[y], float(plain[k, y])) for name, k in zip(names, best, strict=True)
+        ]
+    transitions = _ranked(model, columns, np.arange(contexts), [_before(p) for p in context], top)
+    trigrams: list[Weight] = []
+    if model.order == 2:
+        names = [_before(p, q) for q in context for p in context]
+        trigrams = _ranked(model, columns, np.arange(contexts, model.fixed), names, top)
+    found: list[tuple[str, float]] = []
+    if isinstance(model, NonLocalModel) and label is None:
+        best = _largest(model.g, top)
+        found = [(model.features.names[k], float(model.g[k])) for k in best.tolist()]
+    return Heaviest(labels, transitions, trigrams, _ranked_pairs(model, columns, top), found)
+
+
+def _heaviest_beam(model: BeamChainModel, columns: list[int], top: int) -> Heaviest:
+    """The same for a model with a beam; templates over labels that Viterbi does not have stand with the pairs."""
+    labels: dict[str, list[Weight]] = {}
+    groups: dict[str, list[Weight]] = {"y[-1]": [], "y[-1]|y[-2]": [], "": []}
+    for y in columns:
+        name = model.labels[y]
+        for template, features in model.heaviest(y, top).items():
+            weights = [Weight(feature, name, weight) for feature, weight in features]
+            if template:
+                groups[template if template in groups else ""] += weights
+            else:
+                labels[name] = weights
+    pairs, triples, others = (sorted(found, key=lambda w: -abs(w.weight))[:top] for found in groups.values())
+    return Heaviest(labels, pairs, triples, others)
+
+
+def _largest(weights: np.ndarray, top: int) -> np.ndarray:
+    """The places of the largest weights by size, without those that are zero."""
+    size = np.abs(weights)
+    best = np.argpartition(-size, top - 1)[:top] if top < len(size) else np.arange(len(size))
+    best = best[np.lexsort((best, -size[best]))]
+    return best[size[best] > 0]
+
+
+def _ranked(model: ChainModel, columns: list[int], rows: np.ndarray, names: Sequence[str], top: int) -> list[Weight]:
+    """The heaviest cells of some rows, each row with its name."""
+    cells = model.w[rows][:, columns]
+    best = _largest(cells.reshape(-1), top)
+    row, column = np.unravel_index(best, cells.shape)
+    places = zip(row.tolist(), column.tolist(), strict=True)
+    return [Weight(names[r], model.labels[columns[c]], float(cells[r, c])) for r, c in places]
+
+
+def _ranked_pairs(model: ChainModel, columns: list[int], top: int) -> list[Weight]:
+    blocks, contexts = np.nonzero(model.block_rows >= 0)
+    if not len(blocks):
+        return []
+    rows = model.block_rows[blocks, contexts]
+    cells = model.w[rows][:, columns]
+    best = _largest(cells.reshape(-1), top)
+    row, column = np.unravel_index(best, cells.shape)
+    names = model.pair_names.take(blocks[row]).all()
+    found = zip(names, contexts[row].tolist(), cells[row, column].tolist(), column.tolist(), strict=True)
+    before = [START, *model.labels]
+    return [Weight(_paired(name, before[p]), model.labels[columns[c]], weight) for name, p, weight, c in found]
+
+
+def _before(label: str, earlier: str | None = None) -> str:
+    return f"y[-1]={label}" if earlier is None else f"y[-2]={earlier},y[-1]={label}"
+
+
+def _paired(name: str, before: str) -> str:
+    """`w[0]&y=dog` with the label it is paired with: `w[0]=dog,y[-1]=DT`."""
+    return f"{name.replace('&y=', '=', 1)},{_before(before)}"
+
+
+def contributions(model: ChainModel, prepared: Prepared, s: int, labels: Sequence[int]) -> Iterator[Contribution]:
+    """All that a labelling's score is the sum of: labels[i] is the number of the label of token i of sentence s."""
+    start, contexts = int(prepared.starts[s]), len(model.labels) + 1
+    names = [START, *model.labels]
+    for i, y in enumerate(labels):
+        before = labels[i - 1] + 1 if i > 0 else 0
+        yield Contribution(i, _before(names[before]), float(model.w[before, y]))
+        if model.order == 2:
+            earlier = labels[i - 2] + 1 if i > 1 else 0
+            row = contexts + earlier * contexts + before
+            yield Contribution(i, _before(names[before], names[earlier]), float(model.w[row, y]))
+        for key, name, value in prepared.describe(s, start + i, False):
+            number = table_find(model.table, np.uint64(key))
+            if number >= 0:
+                yield Contribution(i, name, value * float(model.w[model.fixed + number, y]))
+        for key, name, _ in prepared.describe(s, start + i, True):
+            block = table_find(model.block_table, np.uint64(key))
+            row = model.block_rows[block, before] if block >= 0 else -1
+            if row >= 0:
+                yield Contribution(i, _paired(name, names[before]), float(model.w[row, y]))
+
+
+def explain(labeler: ChainLabeler, sentence: Sequence, top: int = 8) -> list[Decision]:
+    """For each token its label, the runner-up and the `top` features that decided, those that weighed most first."""
+    model, extractor = labeler.model_, labeler.extractor_
+    if isinstance(model, BeamChainModel):
+        raise StructronError("a sentence is explained by exact search only; expected a model without a beam")
+    if model.votes is not None:
+        raise StructronError("a voted model's decisions have no single reason: many vectors vote; train with mean")
+    prepared = extractor.prepare([sentence])
+    chosen, scores, _ = model.decode(prepared)
+    path = chosen.tolist()
+    reasons, whole = _weigh(model, prepared, path), _weigh_whole(model, prepared, path)
+    words = [prepared.word_types[k] for k in prepared.word_ids.tolist()]
+    decisions = []
+    for i, (other, score) in enumerate(_runners_up(model, prepared, chosen)):
+        others = _weigh_whole(model, prepared, other)
+        label, margin = model.labels[path[i]], float(scores[0]) - score - sum(others.values())
+        if margin >= -FORBIDDEN / 2:
+            because = {key: weight for key, weight in reasons.items() if key[0] == i}
+            runner_up, margin = None, float("inf")
+        else:
+            against = _weigh(model, prepared, other)
+            because = {key: reasons.get(key, 0.0) - against.get(key, 0.0) for key in [*reasons, *against]}
+            because |= {(i, name): whole.get(name, 0.0) - others.get(name, 0.0) for name in [*whole, *others]}
+            runner_up = model.labels[other[i]]
+        found = [Contribution(token, name, weight) for (token, name), weight in because.items() if weight]
+        found.sort(key=lambda c: -abs(c.weight))
+        decisions.append(Decision(words[i], label, runner_up, margin, found[:top]))
+    return decisions
+
+
+def _weigh(model: ChainModel, prepared: Prepared, path: list[int]) -> dict[tuple[int, str], float]:
+    """The contributions of a labelling by token and feature."""
+    sums: dict[tuple[int, str], float] = {}
+    for c in contributions(model, prepared, 0, path):
+        sums[c.token, c.feature] = sums.get((c.token, c.feature), 0.0) + c.weight
+    return sums
+
+
+def _weigh_whole(model: ChainModel, prepared: Prepared, path: list[int]) -> dict[str, float]:
+    """What the features of whole documents contribute to a labelling of the only sentence."""
+    if not isinstance(model, NonLocalModel):
+        return {}
+    values = model.features.of(Opened(prepared), 0, np.array([path], np.int16))[0] * model.g
+    return {name: value for name, value in zip(model.features.names, values.tolist(), strict=True) if value}
+
+
+def _runners_up(model: ChainModel, prepared: Prepared, chosen: np.ndarray) -> Iterator[tuple[list[int], float]]:
+    """For each token of the only sentence, the best labelling without the chosen label there, and its score."""
+    chains, weights = model.chains(prepared, 0, 1), model.weights
+    n, work = len(chosen), model.work(chains)
+    usual = chains.mask_of if len(chains.mask_of) else np.zeros(n, np.int32)
+    without = weights.masks[usual].copy()
+    without[np.arange(n), chosen] = FORCED_OUT
+    weights = weights._replace(masks=np.concatenate([weights.masks, without]))
+    out, scores = np.zeros(n, np.int64), np.zeros(1, np.float32)
+    for i in range(n):
+        mask_of = usual.copy()
+        mask_of[i] = len(weights.masks) - n + i
+        decode(chains._replace(mask_of=mask_of), weights, model.order, 0, 1, len(model.labels), work, out, scores)
+        yield out.tolist(), float(scores[0])
+
+
+__all__ = ["Contribution", "Decision", "Heaviest", "Weight", "contributions", "explain", "heaviest"]

@@ -1,0 +1,1 @@
+"""Tags and chunk labels together."""

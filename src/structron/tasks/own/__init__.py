@@ -1,0 +1,1 @@
+"""Estimators for a search problem of the user's own."""

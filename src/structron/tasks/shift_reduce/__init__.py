@@ -1,0 +1,1 @@
+"""Incremental dependency parsing."""

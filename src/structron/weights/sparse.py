@@ -1,0 +1,303 @@
+"""Rows of weights, one per feature: few columns (actions) are kept one by one, many as a whole vector.
+
+    table  uint64[capacity, 2]   open addressing: key (0 = free), head; a `fixed` table is the same without probing
+    head   start << 24 | count << 8 | class      the row is cells start … start + count - 1 of 2^class that are its own;
+                                                 class DENSE: it is dense[start]
+    cells  column int32[cells, 2] and w float32[cells, 2] are two views of one matrix: (column, weight) side by side, so
+           that a row is read from as few cache lines as it fills;  u float64[cells] are the sums for the mean
+    dense  float32[rows, columns] and dense_u float64[rows, columns]
+
+Rows come into being with their first update and double when full; what they leave is kept for others by size. Most
+features are updated for one or two actions; the few that are updated for many fire nearly always, and adding up whole
+vectors is then many times faster than adding cells.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from structron.kernels.jit import compiled, inlined
+from structron.kernels.table import ABSENT, aligned_zeros
+
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+SECOND = np.uint64(0xD6E8FEB86659FD93)
+HALF = np.uint64(32)
+START, COUNT = np.uint64(24), np.uint64(8)
+COUNTS, CLASSES = np.uint64(0xFFFF), np.uint64(0xFF)
+DENSE = np.uint64(0xFF)
+KEYS, CELLS, DENSE_ROWS, FREE = 0, 1, 2, 3
+"""Places in `used`: keys in the table, cells and dense rows given out; the free rows of class c start at FREE + c."""
+LARGEST = 17
+MAX_COLUMNS = 1 << 15
+
+
+class Sparse(NamedTuple):
+    """Weights of features under columns; see the module."""
+
+    table: np.ndarray
+    column: np.ndarray
+    w: np.ndarray
+    u: np.ndarray
+    dense: np.ndarray
+    dense_u: np.ndarray
+    used: np.ndarray  # int64[FREE + LARGEST + 1]
+
+
+@inlined
+def home(table, key):
+    """Where the search for a key begins. Packed keys follow patterns and must be stirred well.
+
+    (One multiplication less, and frequent keys stood in clusters of 28.)
+    """
+    h = key * MULTIPLIER
+    h = (h ^ (h >> HALF)) * SECOND
+    return np.int64((h ^ (h >> HALF)) & np.uint64(table.shape[0] - 1))
+
+
+@inlined
+def find(table, key, k):
+    """The place of a key in the table from its home k on, or -1."""
+    mask = table.shape[0] - 1
+    while True:
+        found = table[k, 0]
+        if found == key:
+            return k
+        if found == ABSENT:
+            return np.int64(-1)
+        k = (k + 1) & mask
+
+
+@inlined
+def claim(sparse, key):
+    """The place of a key, entered if it is new. The caller has made sure there is room."""
+    table = sparse.table
+    mask = table.shape[0] - 1
+    k = home(table, key)
+    while table[k, 0] != key:
+        if table[k, 0] == ABSENT:
+            table[k, 0] = key
+            sparse.used[KEYS] += 1
+            return k
+        k = (k + 1) & mask
+    return k
+
+
+@inlined
+def add_row(sparse, head, out, base):
+    """out[base, column] += weight for every column of a row."""
+    start = np.int64(head >> START)
+    if head & CLASSES == DENSE:
+        for c in range(out.shape[1]):
+            out[base, c] += sparse.dense[start, c]
+    else:
+        for k in range(start, start + np.int64((head >> COUNT) & COUNTS)):
+            out[base, sparse.column[k, 0]] += sparse.w[k, 1]
+
+
+@inlined
+def cell_of(sparse, head, column):
+    """The cell of a column in a row that is not dense, or -1."""
+    start = np.int64(head >> START)
+    for k in range(start, start + np.int64((head >> COUNT) & COUNTS)):
+        if sparse.column[k, 0] == column:
+            return np.int64(k)
+    return np.int64(-1)
+
+
+@compiled
+def weight_of(sparse, head, column):
+    """The weight of a column in a row; head 0: there is no row."""
+    if head & CLASSES == DENSE:
+        return np.float64(sparse.dense[np.int64(head >> START), column])
+    cell = cell_of(sparse, head, column) if head != ABSENT else np.int64(-1)
+    return np.float64(sparse.w[cell, 1]) if cell >= 0 else 0.0
+
+
+@inlined
+def dense_at(columns):
+    """Rows with so many cells become dense."""
+    return max(16, columns // 8)
+
+
+@inlined
+def give_back(sparse, start, size):
+    """Keep the cells that a row has left for others of its size."""
+    sparse.column[start, 0] = sparse.used[FREE + size]
+    sparse.used[FREE + size] = start + 1
+
+
+@compiled
+def make_dense(sparse, table, k):
+    """Turn the row at table[k] into a vector."""
+    head = table[k, 1]
+    start, size = np.int64(head >> START), np.int64(head & CLASSES)
+    row = sparse.used[DENSE_ROWS]
+    sparse.used[DENSE_ROWS] += 1
+    for j in range(start, start + np.int64((head >> COUNT) & COUNTS)):
+        sparse.dense[row, sparse.column[j, 0]] = sparse.w[j, 1]
+        sparse.dense_u[row, sparse.column[j, 0]] = sparse.u[j]
+    give_back(sparse, start, size)
+    table[k, 1] = (np.uint64(row) << START) | DENSE
+
+
+@compiled
+def new_cell(sparse, table, k, column):
+    """Append a cell of weight 0 to the row at table[k], which is not dense; the row moves when it is full."""
+    head = table[k, 1]
+    start, count, size = np.int64(head >> START), np.int64((head >> COUNT) & COUNTS), np.int64(head & CLASSES)
+    used = sparse.used
+    if head == ABSENT or count == 1 << size:
+        bigger = np.int64(0) if head == ABSENT else size + 1
+        if used[FREE + bigger] > 0:
+            place = used[FREE + bigger] - 1
+            used[FREE + bigger] = sparse.column[place, 0]
+        else:
+            place = used[CELLS]
+            used[CELLS] += 1 << bigger
+        for j in range(count):
+            sparse.column[place + j, 0] = sparse.column[start + j, 0]
+            sparse.w[place + j, 1] = sparse.w[start + j, 1]
+            sparse.u[place + j] = sparse.u[start + j]
+        if head != ABSENT:
+            give_back(sparse, start, size)
+        start, size = place, bigger
+    cell = start + count
+    sparse.column[cell, 0] = column
+    sparse.w[cell, 1] = 0
+    sparse.u[cell] = 0
+    table[k, 1] = (np.uint64(start) << START) | (np.uint64(count + 1) << COUNT) | np.uint64(size)
+    return cell
+
+
+@inlined
+def add(sparse, table, k, column, amount, sum_amount):
+    """Add to the weight of a column in the row at table[k], and to the sum for the mean; 0, 0 only makes its place."""
+    head = table[k, 1]
+    if head & CLASSES == DENSE:
+        row = np.int64(head >> START)
+        sparse.dense[row, column] += np.float32(amount)
+        sparse.dense_u[row, column] += sum_amount
+    else:
+        cell = cell_of(sparse, head, column)
+        if cell < 0:
+            cell = new_cell(sparse, table, k, column)
+        sparse.w[cell, 1] += np.float32(amount)
+        sparse.u[cell] += sum_amount
+        if np.int64((table[k, 1] >> COUNT) & COUNTS) >= dense_at(sparse.dense.shape[1]):
+            make_dense(sparse, table, k)
+
+
+@compiled
+def reinsert(old, new):
+    """Enter all keys and heads of one table in another, empty one."""
+    mask = new.shape[0] - 1
+    for j in range(old.shape[0]):
+        if old[j, 0] != ABSENT:
+            k = home(new, old[j, 0])
+            while new[k, 0] != ABSENT:
+                k = (k + 1) & mask
+            new[k, 0] = old[j, 0]
+            new[k, 1] = old[j, 1]
+
+
+def _cells(capacity: int) -> tuple[np.ndarray, np.ndarray]:
+    column = np.zeros((capacity, 2), np.int32)
+    return column, column.view(np.float32)
+
+
+def stride_of(columns: int) -> int:
+    """Vectors are padded to whole cache lines."""
+    return -(-columns // 16) * 16
+
+
+def make_sparse(columns: int, keys: int = 1 << 12, cells: int = 1 << 14, dense: int = 64, sums: bool = True) -> Sparse:
+    """Empty rows with room for so many keys, cells and dense rows; untouched memory costs nothing."""
+    capacity = 1 << max(6, int(2 * keys - 1).bit_length())
+    column, w = _cells(max(cells, 1))
+    vectors = aligned_zeros((max(dense, 1), stride_of(columns)), np.float32)
+    return Sparse(
+        np.zeros((capacity, 2), np.uint64),
+        column,
+        w,
+        np.zeros(max(cells, 1) if sums else 1),
+        vectors,
+        np.zeros(vectors.shape if sums else (1, 1)),
+        np.zeros(FREE + LARGEST + 1, np.int64),
+    )
+
+
+def room(sparse: Sparse) -> tuple[int, int, int]:
+    """How many keys, cells and dense rows can be added; the table stays at most half full."""
+    have = (len(sparse.table) // 2, len(sparse.column), len(sparse.dense))
+    keys, cells, dense = (total - int(sparse.used[k]) for k, total in enumerate(have))
+    return keys, cells, dense
+
+
+def grown(sparse: Sparse, keys: int, cells: int, dense: int) -> Sparse:
+    """The same rows with room for at least so many keys, cells and dense rows more."""
+    have_keys, have_cells, have_dense = room(sparse)
+    table, column, w, u, vectors, sums = sparse[:6]
+    if have_keys < keys:
+        capacity = len(table)
+        while capacity // 2 - int(sparse.used[KEYS]) < keys:
+            capacity *= 2
+        table = np.zeros((capacity, 2), np.uint64)
+        reinsert(sparse.table, table)
+    if have_cells < cells:
+        used = int(sparse.used[CELLS])
+        capacity = max(2 * len(column), used + cells)
+        column, w = _cells(capacity)
+        column[:used] = sparse.column[:used]
+        u = np.zeros(capacity)
+        u[:used] = sparse.u[:used]
+    if have_dense < dense:
+        used = int(sparse.used[DENSE_ROWS])
+        shape = (max(2 * len(vectors), used + dense), vectors.shape[1])
+        vectors, sums = aligned_zeros(shape, np.float32), np.zeros(shape)
+        vectors[:used], sums[:used] = sparse.dense[:used], sparse.dense_u[:used]
+    return Sparse(table, column, w, u, vectors, sums, sparse.used)
+
+
+class Row(NamedTuple):
+    """All weights of some rows, flat and sorted by place: of which row, column, weight."""
+
+    place: np.ndarray
+    column: np.ndarray
+    weight: np.ndarray
+
+
+def cells_of(sparse: Sparse, heads: np.ndarray, time: int, scale: float = 1.0) -> Row:
+    """The weights of the rows under these heads, scaled: means over `time` examples, 0: as they are."""
+    dense = (heads & CLASSES) == DENSE
+    start = (heads >> START).astype(np.int64)
+    count = np.where(dense, 0, (heads >> COUNT) & COUNTS).astype(np.int64)
+    place = np.repeat(np.arange(len(heads)), count)
+    cell = start[place] + np.arange(len(place)) - np.repeat(np.cumsum(count) - count, count)
+    weight = scale * sparse.w[cell, 1].astype(np.float64)
+    vectors = scale * sparse.dense[start[dense]].astype(np.float64)
+    if time > 0:
+        weight -= sparse.u[cell] / time
+        vectors -= sparse.dense_u[start[dense]] / time
+    row, column = np.nonzero(vectors)
+    place = np.concatenate([place, np.flatnonzero(dense)[row]])
+    order = np.argsort(place, kind="stable")
+    columns = np.concatenate([sparse.column[cell, 0], column.astype(np.int32)])
+    return Row(place[order], columns[order], np.concatenate([weight, vectors[row, column]])[order].astype(np.float32))
+
+
+def pack(columns: int, keys: np.ndarray, rows: Row, first: int = 0) -> tuple[np.ndarray, Sparse]:
+    """Rows as a lean model without sums: heads of the first rows; those of the keys in a table."""
+    count = np.bincount(rows.place, minlength=first + len(keys))
+    dense = count >= dense_at(columns)
+    kept = ~dense[rows.place]
+    cells = np.where(dense, 0, count).astype(np.uint64)
+    start = np.cumsum(cells) - cells
+    number = np.cumsum(dense) - dense
+    heads = np.where(dense, (number.astype(np.uint64) << START) | DENSE, (start << START) | (cells << COUNT))
+    sparse = make_sparse(columns, max(1, len(keys)), int(kept.sum()), int(dense.sum()), sums=False)
+    used = int(kept.sum())
+    sparse.column[:used, 0], sparse.w[:used, 1] = rows.column[kept], rows.weight[kept]
+    sparse.dense[number[rows.place[~kept]], rows.column[~kept]] = rows.weight[~kept]
+    sparse.used[:FREE] = len(keys), used, int(dense.sum())
+    reinsert(np.stack([keys, heads[first:]], axis=1), sparse.table)
+    return heads[:first], sparse
