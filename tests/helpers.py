@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from structron.kernels.table import hash_list
 
 import brute
 import structron
 from structron.features.extract import Hashes
 from structron.features.names import Names
+from structron.kernels.table import hash_list
 from structron.learn.chain import ChainLearner, Start
 from structron.model.chain import ChainModel, fixed_rows
 from structron.search.chain.scores import FORBIDDEN, FORCED_OUT, Chains, Weights
@@ -239,7 +239,7 @@ def run_python(code: str, *args: str, timeout: float = 300, **environment: str) 
 
     STRUCTRON_SOURCE names the folder of another copy of the package.
     """
-    paths = [environment.pop("STRUCTRON_SOURCE", SOURCE), str(TESTS)]
+    paths = [environment.pop("STRUCTRON_SOURCE", SOURCE), str(TESTS), *(str(p) for p in TESTS.rglob("*") if p.is_dir())]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **environment}
     command = [sys.executable, "-c", code, *args]
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=timeout, check=False)

@@ -26,11 +26,11 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
-from structron.kernels.table import hash_list
 
 from structron.data.toy_english import toy_english
 from structron.errors import StructronError
 from structron.features.attributes import LARGEST, AttributeExtractor
+from structron.kernels.table import hash_list
 from structron.learn.chain import ChainLearner
 from structron.schemes import count_illegal
 from structron.sklearn import SequenceLabeler

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_graph_features import SETTINGS, Model
+from test_swvp import alternate, naive_gamma, naive_jj
 
 import structron
 from structron import GraphParser
@@ -15,8 +17,6 @@ from structron.errors import StructronError
 from structron.learn.graph import GraphLearner
 from structron.update.swvp import FAMILIES, VARIANTS, define_jj, make_mixed
 from structron.update.trees import Sums, decisions, difference, make_tree, mix_trees
-from test_graph_features import SETTINGS, Model
-from test_swvp import alternate, naive_gamma, naive_jj
 
 TOY = [list(zip(s.words, s.pos, map(str, s.heads), s.relations, strict=True)) for s in toy_english(60)]
 SMALL = {"bits": 16, "passes": 2, "runs": 1, "average": "none"}

@@ -7,13 +7,13 @@ import operator
 
 import numpy as np
 import pytest
-from structron.kernels.table import hash_list
 
 import problems
 import structron
 from helpers import random_chain, run_python
 from structron.data.toy_english import toy_english
 from structron.features.atoms import atom_values, pack_types, parse_atom
+from structron.kernels.table import hash_list
 from structron.learn.beam import BeamTraining
 from structron.search.chain.kbest import make_trellis, n_best_of
 from structron.search.chain.margins import decode_with_margins

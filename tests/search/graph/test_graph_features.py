@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
-from structron.kernels.jit import Pointed
 
 from brute_trees import trees
+from structron.kernels.jit import Pointed
 from structron.learn.graph import Trees
 from structron.model.graph import make_vector, shift_of
 from structron.search.graph.features import look_at

@@ -26,7 +26,7 @@ from structron.io import (
     replace_fields,
 )
 
-DATA = Path(os.environ.get("STRUCTRON_DATA") or Path(__file__).parents[2] / "shared" / "data")
+DATA = Path(os.environ.get("STRUCTRON_DATA") or Path(__file__).parents[3] / "shared" / "data")
 CORPORA = sorted(DATA.glob("*/*.conll*"))
 needs_corpora = pytest.mark.skipif(not CORPORA, reason="the corpora are not here")
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from structron.kernels.table import build_table, hash_list
 
 import brute
 from helpers import PreparedExamples
@@ -20,6 +19,7 @@ from structron.features.index import look_up, number_features
 from structron.features.names import Names
 from structron.features.templates import parse_template, parse_templates
 from structron.io import read
+from structron.kernels.table import build_table, hash_list
 
 COLUMNS = ["word", "pos", "label"]
 TEMPLATES = [

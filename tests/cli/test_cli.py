@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 import structron
-from structron.cli import tasks as contract
 from structron.cli import corpus, evaluate, inspect, main, predict, train
+from structron.cli import tasks as contract
 from structron.cli.corpus import Source, View
 from structron.data.toy_english import toy_english, write_conll, write_conllu
 from structron.evaluate import attachment_scores

@@ -5,13 +5,13 @@ import math
 
 import numpy as np
 import pytest
+from test_beam_learner import EXAMPLES, NOISY, PROBLEM, make_examples, make_problem, weights_of
+from test_queue import CYCLE, roads, walk_problem
 
 import structron
 from helpers import run_python
 from problems import chain_problem, random_corpus
 from structron import BeamLearner, QueueLearner, StructronError
-from test_beam_learner import EXAMPLES, NOISY, PROBLEM, make_examples, make_problem, weights_of
-from test_queue import CYCLE, roads, walk_problem
 
 WALKS = [(CYCLE, ["to 1", "to 2", "to 3"]), (roads(4, (0, 1), (1, 0), (1, 3), (0, 2), (2, 3)), ["to 2", "to 3"])]
 QUEUES = ("greedy", "beam", "best-first", "a-star", "exhaustive")

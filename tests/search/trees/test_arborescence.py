@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_eisner import best_of, random_scores, score_of
 
 from brute_trees import trees
 from structron.search.trees.arborescence import arborescence, best_tree, make_contraction
 from structron.trees import check_tree
-from test_eisner import best_of, random_scores, score_of
 
 
 @given(st.integers(0, 2**32), st.integers(1, 5), st.booleans(), st.booleans())

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_modelfile import places, repack
 
 import structron
 from structron.cli import demo, main
@@ -18,7 +19,6 @@ from structron.progress import Progress
 from structron.tasks.shift_reduce.parser import Parser
 from structron.trees import MARK, check_tree
 from structron.update.violation import RULES, Rule
-from test_modelfile import places, repack
 
 TOY = [list(zip(s.words, s.pos, map(str, s.heads), s.relations, strict=True)) for s in toy_english(160)]
 TRAIN, DEV = TOY[:120], TOY[120:]

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from structron.features.index import _Counter
 from structron.kernels.table import (
     aligned_zeros,
     build_table,
@@ -17,8 +19,6 @@ from structron.kernels.table import (
     table_insert,
     table_number,
 )
-
-from structron.features.index import _Counter
 
 MASK = (1 << 64) - 1
 keys = st.lists(st.integers(1, MASK), unique=True, max_size=200)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_stretches import BASES, WORDS, names
 
 import structron
 from structron import schemes
@@ -19,7 +20,6 @@ from structron.tasks.segments.model import SHAPE, SegmentModel
 from structron.tasks.segments.problem import Segments, make_problem, segments_of
 from structron.update.violation import RULES
 from structron.weights.sparse import Row
-from test_stretches import BASES, WORDS, names
 
 TOY = [[list(row) for row in zip(s.words, s.pos, s.chunks, strict=True)] for s in toy_english(150, seed=3) if s.words]
 TRAIN, TEST = TOY[:110], TOY[110:]

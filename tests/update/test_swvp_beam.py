@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_swvp import BETAS, alternate, naive_gamma, naive_jj
 
 import structron
 from problems import (
@@ -36,7 +37,6 @@ from structron.update.delta import make_delta
 from structron.update.swvp import FAMILIES, VARIANTS, Swvp
 from structron.update.violation import RULES, Rule, early
 from structron.weights.sparse import Row
-from test_swvp import BETAS, alternate, naive_gamma, naive_jj
 
 RULE_NAMES = [name for name, rule in RULES.items() if not rule.mean]
 VALID = [name for name in RULE_NAMES if RULES[name].valid]

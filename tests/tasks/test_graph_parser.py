@@ -5,16 +5,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_modelfile import repack
 
 import structron
 from structron import GraphParser
 from structron.cli import main
 from structron.data.toy_english import toy_english, write_conllu
 from structron.errors import StructronError
+from structron.model import graph as graph_model
 from structron.tasks.treebank import Arc
 from structron.trees import check_tree, is_projective
-from structron.model import graph as graph_model
-from test_modelfile import repack
 
 TOY = [list(zip(s.words, s.pos, map(str, s.heads), s.relations, strict=True)) for s in toy_english(160)]
 TRAIN, DEV = TOY[:120], TOY[120:]

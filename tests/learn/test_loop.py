@@ -408,7 +408,7 @@ def test_killed_while_the_checkpoint_is_written(number, tmp_path, monkeypatch):
 VICTIM = """
 import os, signal, sys
 from structron.learn import chain as chain_learner
-from test_train import Killer, fit
+from test_loop import Killer, fit
 
 chain_learner.CALL_TOKENS = 200
 
