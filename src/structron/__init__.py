@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from structron.features.alphabets import Alphabet
     from structron.search.beam.frontier import TAIL
     from structron.search.beam.problem import SearchProblem
-    from structron.tasks.chain.chunker import Chunker
-    from structron.tasks.chain.tagger import Tagger
+    from structron.tasks.chain.labeler import Chunker, Tagger
     from structron.tasks.entities import EntityRecognizer
     from structron.tasks.graph.parser import GraphParser
     from structron.tasks.joint.tagger import JointTagger
@@ -32,8 +31,8 @@ _WHERE = {
     "QueueLearner": "structron.tasks.own.queue",
     "SearchProblem": "structron.search.beam.problem",
     "TAIL": "structron.search.beam.frontier",
-    "Tagger": "structron.tasks.chain.tagger",
-    "Chunker": "structron.tasks.chain.chunker",
+    "Tagger": "structron.tasks.chain.labeler",
+    "Chunker": "structron.tasks.chain.labeler",
     "EntityRecognizer": "structron.tasks.entities",
     "GraphParser": "structron.tasks.graph.parser",
     "JointTagger": "structron.tasks.joint.tagger",

@@ -1,123 +1,305 @@
-"""What every estimator does the same way: training that fails leaves everything as it was, and files are atomic."""
+"""What every estimator does, once: fit, partial_fit, predict, nbest, score, evaluate, inspect, explain, save and load.
+
+A task says how its sentences become numbers and back; the rest stands here:
+
+    sentences ──_learner──▶ learner ──learn/loop──▶ model_ ──_decode──▶ predictions ──_scores──▶ scores
+                                                      │
+                              file ◀──save, load──────┘
+
+Parameters are dataclass fields (options.py); what was learned has a trailing underscore. A training that fails leaves
+everything as it was; files are written atomically. Everything but the data is given by keyword. Scores are per cent.
+"""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from structron._version import __version__
-from structron.errors import StructronError, unknown
-from structron.learn.loop import Learner, Options, train
+from structron.errors import StructronError
+from structron.io import modelfile
+from structron.io.columns import Columns
+from structron.io.tensors import Tensors
+from structron.learn.committee import Committee
+from structron.learn.loop import Learner, Schedule, train
+from structron.options import Training, options, options_of
 from structron.progress import Progress
 
-AVERAGES = ("mean", "none")
+Sentences = Iterable[Any]
+DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, MemoryError, RecursionError)
+"""What taking up the parts of a damaged file can raise."""
 
 
-class Estimator(ABC):
-    """Parameters stand in `__init__` under their own names; what was learned has a trailing underscore."""
+class Learned:
+    """What `fit` leaves in every estimator."""
 
-    task: ClassVar[str]
-    passes: int
-    seed: int
-    shuffle: bool
-    patience: int
-    stop_change: float | None = None
-    average: str
-    verbose: bool
     model_: Any
+    learner_: Any
+    roles_: Columns
     history_: list[dict[str, Any]]
     best_pass_: int
     stopped_: str
     signature_: str
+    source_: dict[str, str]  # what the command line knows of the training data: their format
+    notes_: list[str]  # what a user should know of the training data
+
+
+@options()
+class Estimator(Learned, Training, ABC):
+    """A task that can be learned."""
+
+    task: ClassVar[str]
+    metric: ClassVar[str]
+    lacks: ClassVar[Mapping[str, str]] = {}
+    """What the task cannot do, and why: the empty cells of the capability table (tasks/capabilities.py)."""
+
+    # -- what a task says ----------------------------------------------------------------------------------------
 
     @abstractmethod
-    def _train(self, *given: Any) -> None:
-        """Learn from what `fit` was given, in its order."""
+    def _learner(self, sentences: Sentences, start: Any) -> Learner:
+        """Settle columns, features and labels on training data, and give a learner at its start.
+
+        start: None, or the model that training goes on from.
+        """
 
     @abstractmethod
-    def _save_model(self, model: Any, path: Path) -> None:
-        """Write the model file of a model, which need not be the final one."""
+    def _ready(self, sentences: Sentences, what: str = "data") -> Any:
+        """Sentences as `_decode` takes them."""
 
     @abstractmethod
-    def _load_model(self, path: Path) -> Any:
-        """Read the model of a file that `_save_model` wrote."""
+    def _decode(self, model: Any, ready: Any, jobs: int) -> list:
+        """What a model predicts."""
 
     @abstractmethod
-    def _signature(self) -> str:
-        """What a score needs to be reproduced, in a line."""
+    def _gold(self, sentences: Sentences, what: str = "data") -> list:
+        """What stands in labelled sentences, in the form of predictions."""
+
+    @abstractmethod
+    def _scores(self, gold: list, guess: list, sentences: Any = None) -> Any:
+        """All scores; sentences: as they were given, where a score depends on their words."""
+
+    @abstractmethod
+    def _summary(self) -> dict[str, Any]:
+        """How it was searched and learned, and what was found: the parts of the signature that differ by task."""
+
+    @abstractmethod
+    def _learned(self, model: Any) -> tuple[dict[str, Any], Tensors]:
+        """What a model file holds of the task, beside its options: what JSON can hold, and arrays."""
+
+    @abstractmethod
+    def _take(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
+        """Take up what `_learned` gave, checked; raises ValueError or the like where the parts do not fit together."""
+
+    def _nbest(self, model: Any, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
+        """The n best predictions of each sentence with their scores, best first."""
+        raise self._refusal("nbest")
+
+    def _check(self) -> None:
+        """Refuse options that do not go together."""
+
+    # -- training ------------------------------------------------------------------------------------------------
 
     def fit(
         self,
-        sentences: Iterable[Sequence],
-        dev: Iterable[Sequence] | None = None,
+        sentences: Sentences,
+        *,
+        dev: Sentences | None = None,
         checkpoint: str | Path | None = None,
         resume: bool = False,
         progress: Progress | None = None,
     ) -> Self:
         """Learn from gold sentences, whose tokens are rows with all columns; with `dev` the best pass on it is kept."""
-        self._guarded(lambda: self._train(sentences, dev, checkpoint, resume, progress))
+        self._guarded(lambda: self._train(sentences, dev, self._schedule(checkpoint, resume), progress, None))
         return self
 
-    def _learn(
+    def partial_fit(
         self,
-        learner: Learner,
-        options: Options,
-        score: Callable[[Any], float] | None,
+        sentences: Sentences,
+        *,
+        dev: Sentences | None = None,
+        checkpoint: str | Path | None = None,
+        resume: bool = False,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Go on learning with more sentences, which may bring new features and new labels."""
+        start = self._start() if hasattr(self, "model_") else None
+        self._guarded(lambda: self._train(sentences, dev, self._schedule(checkpoint, resume), progress, start))
+        return self
+
+    def _start(self) -> Any:
+        """What training goes on from."""
+        return self.model_
+
+    def _train(
+        self,
+        sentences: Sentences,
+        dev: Sentences | None,
+        schedule: Callable[[], Schedule],
         progress: Progress | None,
-        notes: Sequence[str] = (),
+        start: Any,
     ) -> None:
-        """Run the training loop and keep what it leaves."""
-        progress = progress or Progress(show=self.verbose)
-        for note in notes:
+        self.check_options()
+        self._check()
+        options, progress = schedule(), progress or Progress(show=self.verbose)
+        self.notes_ = []
+        learner = self._learner(sentences, start)
+        several: Any = learner if self._members() == 1 else Committee(learner, self._members())
+        judge = None if dev is None else self._judge(dev)
+        for note in self.notes_:
             progress.note(note)
-        result = train(learner, options, score, progress, self._save_model, self._load_model)
+        if start is None and not options.resume:
+            self._before(several, progress)
+        result = train(several, options, judge, progress, self._save_model, self._load_model)
         self.model_, self.history_, self.best_pass_ = result.model, result.history, result.best_pass
-        self.stopped_ = result.stopped
+        self.stopped_, self.learner_ = result.stopped, several
         self.signature_ = self._signature()
 
-    def save(self, path: str | Path) -> None:
-        """Write the model file, atomically."""
-        self._check_fitted()
-        self._save_model(self.model_, Path(path))
+    def _members(self) -> int:
+        """How many runs the model is the mean of."""
+        return self.runs
 
-    def _signed(self, rule: str, search: Any, runs: int | None, cutoff: int, features: int, size: str) -> str:
-        """What a score needs to be reproduced: how it was searched and learned, and what was found. runs: None: one."""
-        parts = [f"structron {__version__}", self.task, f"update {rule}", f"search {search}", f"average {self.average}"]
-        parts += [f"passes {self.best_pass_}/{self.passes}", *([] if runs is None else [f"runs {runs}"])]
-        return " | ".join([*parts, f"cutoff {cutoff}", f"seed {self.seed}", f"features {features}", size])
+    def _before(self, learner: Any, progress: Progress) -> None:
+        """What is done before the first pass of a fresh training."""
 
-    def _guarded(self, train: Callable[[], None]) -> None:
-        """Train; a training that fails leaves everything as it was."""
+    def _judge(self, dev: Sentences) -> Callable[[Any], float]:
+        """The function that scores a model on dev data, which are read and encoded once."""
+        sentences = dev if isinstance(dev, list) else list(dev)
+        gold, ready = self._gold(sentences, "dev data"), self._ready(sentences, "dev data")
+        return lambda model: getattr(self._scores(gold, self._decode(model, ready, self.jobs)), self.metric)
+
+    def _schedule(self, checkpoint: str | Path | None, resume: bool) -> Callable[[], Schedule]:
+        folder = Path(checkpoint) if checkpoint else None
+        return lambda: Schedule(
+            self.passes, self.seed, self.shuffle, self.patience, self.stop_change, checkpoint=folder, resume=resume
+        )
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        """Do something; if it fails, everything is left as it was."""
         before = dict(vars(self))
         try:
-            train()
+            work()
         except BaseException:
             vars(self).clear()
             vars(self).update(before)
             raise
 
-    def _options(self, checkpoint: str | Path | None, resume: bool) -> Options:
-        return Options(
-            passes=self.passes,
-            seed=self.seed,
-            shuffle=self.shuffle,
-            patience=self.patience,
-            stop_change=self.stop_change,
-            checkpoint=Path(checkpoint) if checkpoint else None,
-            resume=resume,
-        )
+    # -- using ---------------------------------------------------------------------------------------------------
+
+    def is_cold(self) -> bool:
+        """Whether the first prediction has to wait for the compiler."""
+        return self._check_fitted().is_cold()
+
+    def predict(self, sentences: Sentences, *, jobs: int | None = None) -> list:
+        """What the model makes of each sentence."""
+        model = self._check_fitted()
+        return self._decode(model, self._ready(sentences), self._jobs(jobs))
+
+    def nbest(self, sentences: Sentences, n: int, *, jobs: int | None = None) -> list[list[tuple[Any, float]]]:
+        """The n best predictions for each sentence (all, if there are fewer): pairs with the score, best first."""
+        model = self._check_fitted()
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+            raise StructronError(f"n-best: {n!r}; expected a whole number of at least 1")
+        return self._nbest(model, self._ready(sentences), int(n), self._jobs(jobs))
+
+    def evaluate(self, sentences: Sentences, *, jobs: int | None = None, guess: list | None = None) -> Any:
+        """All scores on labelled sentences, in per cent; `guess`: score these predictions instead of the model's."""
+        self._check_fitted()
+        given = sentences if isinstance(sentences, list) else list(sentences)
+        gold = self._gold(given)
+        return self._scores(gold, self.predict(given, jobs=jobs) if guess is None else guess, given)
+
+    def score(self, sentences: Sentences, *, jobs: int | None = None) -> float:
+        """The task's main score on labelled sentences, in per cent."""
+        return getattr(self.evaluate(sentences, jobs=jobs), self.metric)
+
+    def inspect(self, label: str | None = None, *, top: int = 20) -> Any:
+        """The features with the largest weights for every label, or for one."""
+        raise self._refusal("inspect")
+
+    def explain(self, sentence: Any, *, top: int = 8) -> Any:
+        """For each decision the runner-up, and the features that decided."""
+        raise self._refusal("explain")
+
+    def _jobs(self, jobs: int | None) -> int:
+        return self.jobs if jobs is None else jobs
 
     def _check_fitted(self) -> Any:
         if not hasattr(self, "model_"):
             raise StructronError(f"this {type(self).__name__} is not trained yet; call fit first or load a model")
         return self.model_
 
-    def _check_counts(self, **least: int) -> None:
-        """Parameters that are counts, with the least value of each."""
-        for name, value in least.items():
-            if getattr(self, name) < value:
-                raise StructronError(f"{name}: {getattr(self, name)}; expected at least {value}")
+    def _refusal(self, what: str) -> StructronError:
+        return StructronError(f"{self.task}: no {what}: {self.lacks.get(what, 'not available')}")
 
-    def _check_average(self) -> None:
-        if self.average not in AVERAGES:
-            raise unknown("average", self.average, AVERAGES)
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write the model file, atomically. Functions are code and are not in it."""
+        self._save_model(self._check_fitted(), Path(path))
+
+    def _save_model(self, model: Any, path: Path) -> None:
+        learned, tensors = self._learned(model)
+        training = {name: getattr(self, f"{name}_", empty) for name, empty in _HISTORY.items()}
+        header = {"task": self.task, "options": self._stored(), "training": training, "learned": learned}
+        modelfile.save(path, header, tensors)
+
+    def _stored(self) -> dict[str, Any]:
+        """The options as a file keeps them; a user's function goes by its name."""
+        names = [name for name, option in options_of(type(self)).items() if option.stored]
+        return {name: _plain(getattr(self, name)) for name in names}
+
+    def _load_model(self, path: Path) -> Any:
+        return self._read(path, *modelfile.load(path), **self._code()).model_
+
+    def _code(self) -> dict[str, Any]:
+        """The functions that a file does not hold and `load` has to be given again."""
+        return {}
+
+    @classmethod
+    def _read(cls, path: str | Path, header: dict[str, Any], tensors: Tensors, **code: Any) -> Self:
+        """An estimator like the one that was saved; every defect of the file is one line."""
+        cls._ask_for(path, header, code)
+        try:
+            estimator = cls(**header["options"])
+            estimator.check_options()
+            estimator._check()
+            estimator.notes_ = []
+            for name, empty in _HISTORY.items():
+                value = header["training"][name]
+                if not isinstance(value, type(empty)):
+                    raise ValueError(f"{name} does not fit")
+                setattr(estimator, f"{name}_", value)
+            estimator._take(header["learned"], tensors, **code)
+        except DAMAGE as error:
+            raise StructronError(f"{path}: damaged model file ({error})") from None
+        return estimator
+
+    @classmethod
+    def _ask_for(cls, path: str | Path, header: dict[str, Any], code: dict[str, Any]) -> None:
+        """Refuse to read a file without the functions that it needs."""
+
+    def _signature(self) -> str:
+        """What a score needs to be reproduced, in a line."""
+        found = self._summary()
+        parts = [f"structron {__version__}", self.task, f"update {found['update']}", f"search {found['search']}"]
+        parts += [f"average {self.average}", f"passes {self.best_pass_}/{self.passes}", f"runs {self._members()}"]
+        parts += [f"cutoff {found['cutoff']}"] if "cutoff" in found else []
+        return " | ".join([*parts, f"seed {self.seed}", f"features {found['features']}", found["size"]])
+
+
+_HISTORY: dict[str, Any] = {"history": [], "best_pass": 0, "stopped": "", "signature": "", "source": {}}
+"""How a model came about, with what a checkpoint has of it: its training has no end yet."""
+
+
+def _plain(value: Any) -> Any:
+    """An option as JSON can hold it."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if callable(value) or hasattr(value, "choose"):
+        named = getattr(value, "choose", value)
+        return getattr(named, "__name__", type(named).__name__)
+    if isinstance(value, tuple | set | frozenset) or (not isinstance(value, str | list | dict) and np.iterable(value)):
+        return [_plain(item) for item in value]
+    return value

@@ -7,7 +7,7 @@ large corpus never has all its hashes in memory at the same time.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain, islice, pairwise
 from operator import itemgetter
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -36,6 +36,20 @@ NO_VALUES = np.empty(0, np.float32)
 NO_IDS = np.empty(0, np.int32)
 STRETCH = 500
 """Sentences whose strings are in memory at one time when they come from a file."""
+
+
+class Prepared(Protocol):
+    """What an extractor makes of sentences: templates here, a user's own attributes in attributes.py."""
+
+    starts: np.ndarray
+    has_pairs: bool
+    word_types: list[str]
+    word_ids: np.ndarray
+
+    def hashes(self, lo: int, hi: int) -> Hashes: ...
+    def pair_hashes(self, lo: int, hi: int) -> Hashes: ...
+    def names(self, keys: np.ndarray, tokens: np.ndarray, paired: bool) -> Names: ...
+    def describe(self, s: int, token: int, paired: bool) -> Iterator[tuple[int, str, float]]: ...
 
 
 def check_sentences(sentences: Sequence[Sequence], what: str, before: int = 0) -> None:

@@ -5,11 +5,13 @@ A list is a column like any other: each word gets `B-TYPE`, `I-TYPE` or `O`, and
 
 import gzip
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from structron.errors import StructronError
+from structron.io.tensors import TEXT, Tensor, Tensors, check, pack, unpack
 
 _GZIP_MAGIC = b"\x1f\x8b"
 
@@ -80,6 +82,32 @@ class Gazetteer:
                     free = end
                     break
         return labels
+
+
+def make_gazetteers(given: Mapping[str, Any] | None) -> list[Gazetteer]:
+    """Gazetteers from {TYPE: file, files or Gazetteer}."""
+
+    def make(name: str, source: Any) -> Gazetteer:
+        if isinstance(source, Gazetteer):
+            return source
+        return Gazetteer.from_files(name, [source] if isinstance(source, str | Path) else list(source))
+
+    return [make(name, source) for name, source in (given or {}).items()]
+
+
+def gazetteer_tensors(gazetteers: Iterable[Gazetteer]) -> Tensors:
+    """The phrases of each gazetteer, for a model file."""
+    return {f"gazetteer_{k}": pack("\n".join(gazetteer.phrases())) for k, gazetteer in enumerate(gazetteers)}
+
+
+def take_gazetteers(header: Any, tensors: Tensors) -> list[Gazetteer]:
+    """The gazetteers of a model file, taken out of its arrays. header: (name, whether it is lower-case) of each."""
+    found = []
+    for k, (name, lowercase) in enumerate(header):
+        array = tensors.pop(f"gazetteer_{k}")
+        check({"phrases": array}, {"phrases": Tensor(TEXT, "bytes")}, {})
+        found.append(Gazetteer.from_phrases(name, unpack(array).split("\n"), bool(lowercase)))
+    return found
 
 
 def _read(path: Path, encoding: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from structron.features.extract import NO_VALUES, Hashes
+from structron.features.names import Names
 from structron.kernels.jit import compiled
 from structron.kernels.table import empty_table, table_find, table_insert, table_number
 
@@ -28,6 +29,25 @@ class Numbered:
     values: np.ndarray  # float32, or empty
     keys: np.ndarray  # uint64[numbers]: the hash of each feature
     tokens: np.ndarray  # int64[numbers]: a token where it fires; -1 for those known before
+
+    def names(
+        self, numbers: np.ndarray, known: Names | None, write: Callable[[np.ndarray, np.ndarray], Names]
+    ) -> Names:
+        """Names of features: those known before keep theirs, new ones are written from the tokens where they fire."""
+        tokens = self.tokens[numbers]
+        new = tokens >= 0
+        fresh = write(self.keys[numbers[new]], tokens[new])
+        if new.all() or known is None:
+            return fresh
+        old = known.take(numbers[~new])
+        place = np.empty(len(numbers), np.int64)
+        place[~new], place[new] = np.arange(len(old)), np.arange(len(old), len(numbers))
+        return (old + fresh).take(place)
+
+    def numbers_of(self, keys: np.ndarray) -> np.ndarray:
+        """The numbers of features by their keys."""
+        order = np.argsort(self.keys)
+        return order[np.searchsorted(self.keys, keys, sorter=order)]
 
 
 @compiled

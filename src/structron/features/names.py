@@ -4,13 +4,13 @@ A name is a template and the texts of its atoms where the feature was first seen
 are stored, compressed in the model file; they are unpacked when somebody asks.
 """
 
-import zlib
 from dataclasses import dataclass
 
 import numpy as np
 
 from structron.features import atoms as a
 from structron.features.encode import Arrays, Batch, TemplateSet, which_templates
+from structron.io.tensors import TEXT, Tensor, Tensors, pack, unpack
 from structron.kernels.jit import compiled
 
 BAR, ZERO, LESS, SLASH, LETTER_S, GREATER = (ord(c) for c in "|0</s>")
@@ -56,26 +56,27 @@ class Names:
         text = "".join([self.text[start:end] for start, end in pieces])
         return Names(self.heads, self.head[wanted], self.length[wanted], text)
 
-    def tensors(self) -> dict[str, np.ndarray]:
-        packed = zlib.compress(self.text.encode("utf-8", "surrogatepass"), 6)
-        text = np.frombuffer(packed, np.uint8)
-        return {"name_head": self.head, "name_length": self.length, "name_text": text}
+    def tensors(self) -> Tensors:
+        """For a model file, beside `heads` in its header."""
+        return {"name_head": self.head, "name_length": self.length, "name_text": pack(self.text)}
+
+    @staticmethod
+    def declared(features: str, heads: list[str], prefix: str = "") -> dict[str, Tensor]:
+        """The arrays of so many names."""
+        return {
+            f"{prefix}name_head": Tensor("uint16", features, below=max(len(heads), 1)),
+            f"{prefix}name_length": Tensor("uint32", features),
+            f"{prefix}name_text": Tensor(TEXT, f"{prefix}name bytes"),
+        }
 
     @classmethod
-    def from_tensors(cls, heads: list[str], tensors: dict[str, np.ndarray]) -> "Names":
-        """The inverse of `tensors`. Raises ValueError when the parts do not fit together."""
-        text = zlib.decompress(tensors["name_text"].tobytes()).decode("utf-8", "surrogatepass")
-        head, length = tensors["name_head"], tensors["name_length"]
-        fits = (
-            head.dtype == np.uint16
-            and length.dtype == np.uint32
-            and head.shape == length.shape == (len(head),)
-            and length.sum() == len(text)
-            and head.max(initial=0) < max(len(heads), 1)
-        )
-        if not fits:
+    def from_tensors(cls, heads: list[str], tensors: Tensors, prefix: str = "") -> "Names":
+        """The inverse of `tensors`, of arrays that were checked; ValueError: lengths and text differ."""
+        head, length, text = (tensors[f"{prefix}name_{what}"] for what in ("head", "length", "text"))
+        unpacked = unpack(text)
+        if int(length.sum(dtype=np.int64)) != len(unpacked):
             raise ValueError("names do not fit together")
-        return cls(heads, head, length, text)
+        return cls(heads, head, length, unpacked)
 
 
 @compiled

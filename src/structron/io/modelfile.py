@@ -16,11 +16,10 @@ import numpy as np
 from structron._version import __version__
 from structron.errors import StructronError
 from structron.io import atomic_write_bytes
+from structron.io.tensors import Tensors
 
-FORMAT = 1
+FORMAT = 2
 KEY = "structron"
-
-Tensors = dict[str, np.ndarray]
 
 
 def _digest(header: dict, tensors: Tensors) -> str:
@@ -65,10 +64,10 @@ def load(path: str | Path) -> tuple[dict[str, Any], Tensors]:
         raise StructronError(
             f"{path}: not a structron model, or cut off; expected a file made by 'structron train'"
         ) from None
-    if known > FORMAT:
-        made = header.get("version", "unknown")
+    if known != FORMAT:
+        made, remedy = header.get("version", "unknown"), "upgrade" if known > FORMAT else "train the model again"
         raise StructronError(
-            f"{path}: made by structron {made} (format {known}); this version reads up to {FORMAT}: upgrade"
+            f"{path}: made by structron {made} (format {known}); this version reads format {FORMAT}: {remedy}"
         )
     try:
         tensors = safetensors.numpy.load(data)

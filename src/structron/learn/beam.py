@@ -1,4 +1,6 @@
-"""Learning a model of a search problem: the learner that the training loop drives (see train.py).
+"""Learning a search problem under a beam: the violation-fixing perceptron (Huang, Fayong & Guo 2012) for any problem.
+
+    inputs ──update/fixing: search, rule, Δ──▶ sparse rows of weights ──mean──▶ BeamModel
 
 Its state is a few arrays: the weights and their sums. So a checkpoint is exact, and runs can be averaged.
 """
@@ -6,19 +8,21 @@ Its state is a few arrays: the weights and their sums. So a checkpoint is exact,
 import copy
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numba import types
 
-from structron.errors import StructronError, unknown
+from structron.io.tensors import Tensors
 from structron.kernels.jit import Pointed, is_cold
-from structron.model.beam import BeamModel, mean_rows
+from structron.model.beam import BeamModel
+from structron.options import Search
 from structron.search.beam.engine import NO_ANCHORS, Engine
 from structron.search.beam.frontier import Anchored, Inputs
 from structron.search.beam.problem import POINTERS, SearchProblem, checking, pointer
 from structron.search.beam.scores import CLOCK
-from structron.update.alma import SCALE, TOTAL, make_alma
+from structron.update.alma import NORM, SCALE, TOTAL, make_alma
 from structron.update.delta import make_delta
 from structron.update.fixing import (
     ASK_JJ,
@@ -40,35 +44,24 @@ from structron.update.fixing import (
     learn,
 )
 from structron.update.mixed import Weighing, ask, collect_weighted, make_weighing
-from structron.update.swvp import Swvp
-from structron.update.violation import RULES, Rule
-from structron.weights.sparse import CELLS, DENSE_ROWS, Row, cells_of, grown, make_sparse, reinsert
+from structron.update.violation import rule_of
+from structron.weights.store import SparseStore, mean_rows
 
 CALL_TOKENS = 20_000
 """Tokens learned from in one compiled call; between calls Python shows progress and hears Ctrl-C."""
-FIRST_CELLS, FIRST_DENSE = 1 << 22, 1 << 14
 CHOOSE = types.int64(types.float64[::1], types.float64[::1], types.int64[::1], types.int64[::1], types.int64)
 LEARN, LEARN_WEIGHTED = (Pointed(learn, *POINTERS.values(), CHOOSE) for _ in range(2))
-SWVP_WORKS = "works with exact search or a beam, any update but laso, and without alma, margin and non_local (none)"
 
 
-def rule_of(update: str | Rule) -> Rule:
-    if isinstance(update, Rule):
-        return update
-    if update not in RULES:
-        raise unknown("update", update, RULES)
-    return RULES[update]
+@dataclass(frozen=True)
+class Beginning:
+    """A model that training goes on from: its weights are the first vector of a new mean.
 
+    columns: where each of its columns of weights stands now, for actions may have been added; None: they are the same.
+    """
 
-def check_swvp(swvp: Swvp | None, update: str | Rule, **without: Any) -> None:
-    """Refuse what weighted violations do not go with; without: parameters that must be None."""
-    if swvp is None:
-        return
-    rule = rule_of(update)
-    name = update if isinstance(update, str) else rule.choose.__name__
-    for what, value in {"update": name if rule.mean or rule.go_on else None, **without}.items():
-        if value is not None:
-            raise StructronError(f"swvp: {swvp.variant} with {what} {value}; {SWVP_WORKS}")
+    model: BeamModel
+    columns: np.ndarray | None = None
 
 
 class BeamTraining:
@@ -78,52 +71,52 @@ class BeamTraining:
         self,
         problem: SearchProblem,
         inputs: Inputs,
-        beam: int | None = 8,
-        update: str | Rule = "max-violation",
-        merge: bool = True,
+        search: Search,
         average: str = "mean",
         anchored: Anchored = NO_ANCHORS,
-        check: bool | None = None,
         prune: float = 0.0,
-        alma: float | tuple[float, float, float] | None = None,
-        margin: float | None = None,
-        swvp: Swvp | None = None,
+        start: Beginning | None = None,
     ):
-        """prune: weights of at most this size are left out of models (not of learning).
-
-        alma, margin: see update/alma.py.   swvp: see update/mixed.py.
-        """
-        self.problem, self.inputs, self.average = problem, inputs, average
-        self.prune, self.alma, self.margin = prune, alma, margin
+        """anchored: features that were numbered per token.   prune: weights of at most this size are left out of models
+        (not of learning)."""
+        self.problem, self.inputs, self.search, self.average = problem, inputs, search, average
+        self.prune, self.start, self.swvp = prune, start, search.swvp
         self.delta = make_delta()
-        self.engine = Engine(problem, beam, merge)
+        self.engine = Engine(problem, search.beam, search.merge)
         self.anchored = self.engine.anchored(inputs, anchored)
-        self.rule, self.update = rule_of(update), update
-        self.check = checking() if check is None else check
-        check_swvp(swvp, update, alma=alma, margin=margin)
-        self.swvp = swvp
+        self.rule = rule_of(search.update)
+        self.check = checking() if search.check is None else search.check
         self.choose = pointer(self.rule.choose, CHOOSE, "update rule", "choose(best, gold, alive, right, n) -> int")
-        self._start_weights()
+        self._begin()
 
-    def _start_weights(self) -> None:
-        self.sparse = make_sparse(self.problem.columns, FIRST_CELLS >> 4, FIRST_CELLS, FIRST_DENSE)
-        if len(self.anchored.table):
-            table = self.anchored.table.copy()
-            table[:, 1] = 0
-            self.anchored = self.anchored._replace(table=table)
-        self.stats, self.pace = np.zeros(STATS), make_alma(self.alma, self.margin)
-        self.weighing = None if self.swvp is None else self._make_weighing(self.swvp)
+    def _begin(self) -> None:
+        """Weights before the first example: none, or those that training goes on from."""
+        self.store = SparseStore(self.problem.columns, self.anchored.table[:, 0])
+        self.stats, self.pace = np.zeros(STATS), make_alma(self.search.alma, self.search.margin)
+        self.weighing = None if self.swvp is None else self._make_weighing()
+        if self.start is not None:
+            model, columns = self.start.model, self.start.columns
+            rows = model.rows if columns is None else model.rows._replace(column=columns[model.rows.column])
+            keys = model.problem.composition.rekey(model.keys, self.problem.composition)
+            self.store.load(keys, rows, len(model.anchored_keys))
+            self.pace[NORM] = float(np.square(rows.weight, dtype=np.float64).sum())
+        self.anchored = self.anchored._replace(table=self.store.table)
 
-    def _make_weighing(self, swvp: Swvp) -> Weighing:
-        return make_weighing(swvp, int(self.inputs.limit.max(initial=1)) + 2, self.problem.exchangeable)
+    def _make_weighing(self) -> Weighing:
+        return make_weighing(self.swvp, int(self.inputs.limit.max(initial=1)) + 2, self.problem.exchangeable)
 
     def twin(self) -> "BeamTraining":
         """Another learner of the same data and options, at its start."""
         other = copy.copy(self)
-        other.engine = Engine(self.problem, None if self.engine.beam > 1 << 39 else self.engine.beam, self.engine.merge)
+        other.engine = Engine(self.problem, self.search.beam, self.engine.merge)
         other.delta = make_delta()
-        other._start_weights()
+        other._begin()
         return other
+
+    @property
+    def sparse(self) -> Any:
+        """The weights as kernels read them."""
+        return self.store.sparse
 
     @property
     def examples(self) -> int:
@@ -133,7 +126,7 @@ class BeamTraining:
         return LEARN.is_cold() if self.weighing is None else is_cold(collect_weighted)
 
     def warm_up(self) -> None:
-        """Load or compile the kernels, so that the time of a pass is that of a pass."""
+        """Compile now, so that pass times exclude it."""
         self._call(np.zeros(0, np.int64), 0, 0)
 
     def begin_pass(self) -> None:
@@ -155,7 +148,9 @@ class BeamTraining:
         if done < hi:
             self._settle(int(sequence[done]))
         if self.check and self.stats[NOT_VIOLATIONS]:
-            raise AssertionError(f"{self.update}: {int(self.stats[NOT_VIOLATIONS])} updates were no violations")
+            raise AssertionError(
+                f"{self.search.update_name}: {int(self.stats[NOT_VIOLATIONS])} updates were no violations"
+            )
         return done
 
     def _settle(self, example: int) -> None:
@@ -165,10 +160,10 @@ class BeamTraining:
         if trouble == MORE_DELTA:
             self.delta = make_delta(4 * len(self.delta.feature))
         elif trouble == MORE_WEIGHTS:
-            self.sparse = grown(self.sparse, 2 * step, int(self.stats[NEEDED]) + 1, 2 * step)
+            self.store.grow(2 * step, int(self.stats[NEEDED]) + 1, 2 * step)
             arrays.memory.clock[CLOCK] += 1
         elif trouble == ASK_JJ and self.swvp is not None and callable(self.swvp.jj):
-            fresh, lengths = self._make_weighing(self.swvp), (step, int(self.stats[NEEDED]))
+            fresh, lengths = self._make_weighing(), (step, int(self.stats[NEEDED]))
             given = (self.problem.actions, self.inputs, example, arrays.frontier, arrays.trace)
             self.weighing = ask(fresh, self.swvp.jj, *given, *lengths)
         else:
@@ -190,67 +185,37 @@ class BeamTraining:
 
     def fingerprint(self) -> str:
         """Tells whether a checkpoint was made from the same data and options."""
-        problem, engine = self.problem, self.engine
-        options = (problem.actions, problem.composition.texts, engine.beam, engine.merge)
-        how = (self._rule_name(), self.average, *([] if self.alma is None else [self.alma]))
-        how += () if self.margin is None else ("margin", self.margin)
-        how += () if self.swvp is None else (str(self.swvp),)
-        digest = hashlib.sha256(f"{options} {how}".encode())
-        inputs = self.inputs
-        for array in (inputs.x, inputs.starts, inputs.table, inputs.gold, inputs.gold_ptr, *self.anchored[:2]):
+        problem, inputs, rule = self.problem, self.inputs, self.rule
+        how = (self.search, rule.choose.__qualname__, rule.go_on, self.average)
+        digest = hashlib.sha256(f"{problem.actions} {problem.composition.texts} {how}".encode())
+        start = () if self.start is None else self.start.model.rows
+        arrays = (inputs.x, inputs.starts, inputs.table, inputs.gold, inputs.gold_ptr, *self.anchored[:2], *start)
+        for array in arrays:
             digest.update(f"{array.shape}".encode())
             digest.update(np.ascontiguousarray(array).data if array.size else b"")
         return digest.hexdigest()
 
-    def _rule_name(self) -> str:
-        return self.update if isinstance(self.update, str) else f"{self.rule.choose.__qualname__} {self.rule.go_on}"
-
-    def state(self) -> dict[str, np.ndarray]:
+    def state(self) -> Tensors:
         """Everything that later passes depend on."""
-        sparse = self.sparse
-        cells = int(sparse.used[CELLS])
-        return {
-            "table": sparse.table[sparse.table[:, 0] != 0],
-            "column": sparse.column[:cells],
-            "u": sparse.u[:cells],
-            "dense": sparse.dense[: sparse.used[DENSE_ROWS]],
-            "dense_u": sparse.dense_u[: sparse.used[DENSE_ROWS]],
-            "used": sparse.used,
-            "anchored": np.ascontiguousarray(self.anchored.table[:, 1]),
-            "stats": self.stats,
-            "pace": self.pace,
-        }
+        return self.store.state() | {"stats": self.stats, "pace": self.pace}
 
-    def restore(self, state: dict[str, np.ndarray]) -> None:
+    def restore(self, state: Tensors) -> None:
         """Take up a state that `state` gave for the same data and options."""
-        if len(state["anchored"]) != len(self.anchored.table):
-            raise StructronError(
-                "the checkpoint was made from other data or options; remove it or train without --resume"
-            )
-        cells = len(state["column"])
-        dense = len(state["dense"])
-        sizes = (
-            max(FIRST_CELLS >> 4, 2 * len(state["table"])),
-            max(FIRST_CELLS, 2 * cells),
-            max(FIRST_DENSE, 2 * dense),
-        )
-        self.sparse = make_sparse(self.problem.columns, *sizes)
-        self.sparse.dense[:dense], self.sparse.dense_u[:dense] = state["dense"], state["dense_u"]
-        reinsert(np.ascontiguousarray(state["table"]), self.sparse.table)
-        self.sparse.column[:cells], self.sparse.u[:cells] = state["column"], state["u"]
-        self.sparse.used[:], self.stats[:] = state["used"], state["stats"]
-        self.pace[: len(state["pace"])] = state["pace"]  # that of an older version has no margin
-        if len(self.anchored.table):
-            self.anchored.table[:, 1] = state["anchored"]
+        self.store.restore(state)
+        self.stats[:], self.pace[:] = state["stats"], state["pace"]
         self.engine.forget()
 
-    def rows(self) -> tuple[np.ndarray, Row]:
+    def add(self, other: Any, share: float) -> None:
+        """Add a share of the weights of another learner of the same data."""
+        self.store.add(other.store, share * float(other.pace[SCALE]))
+        self.anchored = self.anchored._replace(table=self.store.table)
+        self.pace[NORM] = float(np.square(self.store.present(0, 1.0)[1].weight, dtype=np.float64).sum())
+        self.engine.forget()
+
+    def rows(self) -> tuple[np.ndarray, Any]:
         """Keys and rows as they count now, averaged or not; anchored features first."""
-        found = self.sparse.table[self.sparse.table[:, 0] != 0]
-        both = np.concatenate([self.anchored.table, found])
         time = int(self.stats[TIME]) if self.average == "mean" else 0
-        scale = self.pace[TOTAL] / time if time else self.pace[SCALE]
-        return both[:, 0].copy(), cells_of(self.sparse, both[:, 1], time, float(scale))
+        return self.store.present(time, float(self.pace[TOTAL] / time if time else self.pace[SCALE]))
 
     def snapshot(self) -> BeamModel:
         """The model that the weights of this moment make."""
@@ -260,17 +225,10 @@ class BeamTraining:
     def assemble(members: Sequence["BeamTraining"]) -> BeamModel:
         """The model that the mean of the members' weights makes."""
         first = members[0]
-        anchored = first.anchored.table[:, 0]
-        keys, rows = mean_rows([member.rows() for member in members], first.prune)
-        if not len(anchored):
-            return BeamModel(first.problem, keys, rows)
-        order = np.argsort(~np.isin(keys, anchored), kind="stable")
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        sort = np.argsort(rank[rows.place], kind="stable")
-        rows = Row(rank[rows.place][sort], rows.column[sort], rows.weight[sort])
+        anchored = first.store.table[:, 0]
+        keys, rows = mean_rows([member.rows() for member in members], anchored, first.prune)
         count = int(np.isin(keys, anchored).sum())
-        return BeamModel(first.problem, keys[order][count:], rows, keys[order][:count])
+        return BeamModel(first.problem, keys[count:], rows, keys[:count])
 
     def finish(self, model: BeamModel) -> BeamModel:
         return model

@@ -13,7 +13,7 @@ import numpy as np
 class Committee:
     """Learners as one learner. Example e is sentence e mod n of member e div n, so any order mixes all orders.
 
-    A member is a learner of `train.train` with `twin()`, another one at its start, and `assemble(members)`, the model
+    A member is a learner of `learn.loop` with `twin()`, another one at its start, and `assemble(members)`, the model
     of the mean.
     """
 

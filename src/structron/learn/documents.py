@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from structron.features.documents import NonLocal, NonLocalFeatures, Opened
+from structron.io.tensors import Tensors
 from structron.kernels.jit import is_cold
-from structron.learn.chain import ChainLearner, Start
-from structron.model.documents import NonLocalModel
+from structron.learn.chain import Chain, ChainLearner, Perceptron, Start
+from structron.model.documents import DocumentModel
 from structron.search.chain.candidates import Candidates
 from structron.search.chain.kbest import n_best_of
 from structron.search.chain.scores import score_difference
@@ -28,22 +29,24 @@ class NBest:
     local_margin: float | None = None
 
 
-class NonLocalLearner(ChainLearner):
+class DocumentLearner(ChainLearner):
     """The learner that `train.train` drives: one document after the other."""
 
-    def __init__(self, *given: Any, nbest: NBest, **more: Any):
-        self.nbest = nbest
-        super().__init__(*given, **more)
+    def __init__(
+        self, prepared: Any, gold: np.ndarray, chain: Chain, margin: float | None, nbest: NBest, start: Start | None
+    ):
+        self.nbest, self.margin = nbest, margin
+        super().__init__(prepared, gold, chain, Perceptron(margin), start)
         self.opened = Opened(self.prepared)
         self.sentences = np.arange(len(self.prepared.starts))
-        self.search = Candidates(self.chains, self.units, len(self.labels), self.rows.stride, self.order)
+        self.search = Candidates(self.chains, self.units, len(self.labels), self.store.stride, self.order)
 
-    def _start_weights(self) -> None:
-        super()._start_weights()
+    def _begin(self) -> None:
+        super()._begin()
         self.features = NonLocalFeatures(self.labels, self.nbest.sources)
         self.g = np.zeros((2, len(self.features)))  # weights, and their sums for the mean
         self.local_updates = 0
-        known = self.start.non_local if self.start is not None else None
+        known = self.start.documents if self.start is not None else None
         for name, values in (known or {}).items():
             self._number(name)
             self.g[:, self.features.names.index(name)] = values
@@ -63,7 +66,7 @@ class NonLocalLearner(ChainLearner):
         return is_cold(n_best_of) or is_cold(correct)
 
     def warm_up(self) -> None:
-        """Load or compile the kernels, so that the time of a pass is that of a pass."""
+        """Compile now, so that pass times exclude it."""
         weights, units = self.weights(), self.units
         self.search.find(weights, 0, 1)
         z = self.gold[: int(self.chains.starts[units[1]])].astype(np.int16)
@@ -151,15 +154,17 @@ class NonLocalLearner(ChainLearner):
         self.stats[UPDATES] += stats[UPDATES]
         self.local_updates += int(stats[UPDATES])
 
-    def add_non_local(self, other: Any, share: float) -> None:
+    def add(self, other: Any, share: float) -> None:
+        super().add(other, share)
         for name, weight in zip(other.features.names, other.g[0].tolist(), strict=True):
             self._number(name)
             self.g[0, self.features.names.index(name)] += share * weight
 
-    def present_non_local(self) -> np.ndarray:
+    def present_documents(self) -> np.ndarray:
         """The weights of non-local features as they count now, averaged or not."""
         time = int(self.stats[TIME])
-        return self.g[0] - self.g[1] / time if self.average == "mean" and time else self.g[0].copy()
+        averaged = self.chain.average == "mean" and time
+        return self.g[0] - self.g[1] / time if averaged else self.g[0].copy()
 
     def counts(self) -> dict[str, int]:
         return super().counts() | {"local_updates": self.local_updates}
@@ -168,28 +173,28 @@ class NonLocalLearner(ChainLearner):
         names = [*self.features.inventory.families, *self.features.functions]
         return f"{super().fingerprint()} {replace(self.nbest, sources=())} {' '.join(names)}"
 
-    def state(self) -> dict[str, np.ndarray]:
+    def state(self) -> Tensors:
         names = "\n".join(self.features.number).encode()
         return super().state() | {"g": self.g, "g_names": np.frombuffer(names, np.uint8)}
 
-    def restore(self, state: dict[str, np.ndarray]) -> None:
+    def restore(self, state: Tensors) -> None:
         super().restore(state)
         for name in filter(None, state["g_names"].tobytes().decode().split("\n")):
             self._number(name)
         self.g = state["g"].copy()
 
     @staticmethod
-    def assemble(members: Any) -> NonLocalModel:
+    def assemble(members: Any) -> DocumentModel:
         """The model that the mean of the members' weights makes."""
         base, first = ChainLearner.assemble(members), members[0]
         own = list(dict.fromkeys(name for member in members for name in member.features.number))
         weights = dict.fromkeys([*first.features.inventory.names, *own], 0.0)
         for member in members:
-            for name, weight in zip(member.features.names, member.present_non_local().tolist(), strict=True):
+            for name, weight in zip(member.features.names, member.present_documents().tolist(), strict=True):
                 weights[name] += weight / len(members)
-        return NonLocalModel.of(base, first.nbest.sources, weights, first.nbest.test_candidates)
+        return DocumentModel.of(base, first.nbest.sources, weights, first.nbest.test_candidates)
 
     def as_start(self) -> Start:
         names = self.features.names
         known = {name: (float(self.g[0, k]), float(self.g[1, k])) for k, name in enumerate(names)}
-        return replace(super().as_start(), non_local=known)
+        return replace(super().as_start(), documents=known)

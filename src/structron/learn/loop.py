@@ -24,7 +24,7 @@ from structron.progress import Progress
 
 STATE_FILE = "state.structron"
 STEADY = 3
-"""Passes in a row with hardly a change after which `Options.stop_change` ends training (Kazama & Torisawa 2007)."""
+"""Passes in a row with hardly a change after which `Schedule.stop_change` ends training (Kazama & Torisawa 2007)."""
 
 
 class Learner(Protocol):
@@ -45,7 +45,7 @@ class Learner(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class Schedule:
     """How long and in which order to train."""
 
     passes: int = 10
@@ -58,13 +58,6 @@ class Options:
     resume: bool = False
 
     def __post_init__(self) -> None:
-        if self.passes < 1:
-            raise StructronError(f"passes: {self.passes}; expected at least 1")
-        if self.patience < 0:
-            raise StructronError(f"patience: {self.patience}; expected 0 (never stop early) or more")
-        change = self.stop_change
-        if change is not None and not (isinstance(change, int | float | np.number) and 0 < change < np.inf):
-            raise StructronError(f"stop_change: {change!r}; expected a number above 0, for instance 0.0001")
         if self.resume and self.checkpoint is None:
             raise StructronError("--resume needs --checkpoint DIR: the folder of the run to go on with")
 
@@ -81,16 +74,16 @@ class Result:
     interrupted."""
 
 
-def pass_order(options: Options, number: int, examples: int) -> np.ndarray:
+def pass_order(schedule: Schedule, number: int, examples: int) -> np.ndarray:
     """The order of examples in a pass (counted from 1): a function of the seed and the number only."""
-    if not options.shuffle:
+    if not schedule.shuffle:
         return np.arange(examples)
-    return np.random.default_rng([options.seed, number]).permutation(examples)
+    return np.random.default_rng([schedule.seed, number]).permutation(examples)
 
 
 def train(
     learner: Learner,
-    options: Options,
+    schedule: Schedule,
     score: Callable[[Any], float] | None = None,
     progress: Progress | None = None,
     save: Callable[[Any, Path], None] | None = None,
@@ -102,18 +95,18 @@ def train(
     """
     progress = progress or Progress()
     result = Result(None, 0)
-    checkpoint = _Checkpoint(options, learner, score is not None, save, load) if options.checkpoint else None
-    if checkpoint and options.resume:
+    checkpoint = _Checkpoint(schedule, learner, score is not None, save, load) if schedule.checkpoint else None
+    if checkpoint and schedule.resume:
         checkpoint.restore(result)
     if learner.is_cold():
         progress.note("compiling (first run only) …")
     learner.warm_up()
     number = done = len(result.history)
     try:
-        for number in range(done + 1, options.passes + 1):
+        for number in range(done + 1, schedule.passes + 1):
             if result.stopped != "passes":
                 break
-            record = _one_pass(learner, options, number, progress)
+            record = _one_pass(learner, schedule, number, progress)
             best = max((r["dev"] for r in result.history if "dev" in r), default=-1.0)
             if score is None:
                 result.best_pass = number
@@ -125,11 +118,11 @@ def train(
             result.history.append(record)
             if record["updates"] == 0:
                 result.stopped = "converged"
-            elif score is not None and 0 < options.patience <= number - result.best_pass:
+            elif score is not None and 0 < schedule.patience <= number - result.best_pass:
                 result.stopped = "patience"
-            elif options.stop_change is not None and _is_steady(result.history, options.stop_change):
+            elif schedule.stop_change is not None and _is_steady(result.history, schedule.stop_change):
                 result.stopped = "change"
-            progress.pass_done(record, options.passes, result.best_pass == number and score is not None)
+            progress.pass_done(record, schedule.passes, result.best_pass == number and score is not None)
             if checkpoint:
                 checkpoint.write(result)
     except KeyboardInterrupt:
@@ -143,12 +136,12 @@ def train(
     return result
 
 
-def _one_pass(learner: Learner, options: Options, number: int, progress: Progress) -> dict[str, Any]:
-    sequence = pass_order(options, number, learner.examples)
+def _one_pass(learner: Learner, schedule: Schedule, number: int, progress: Progress) -> dict[str, Any]:
+    sequence = pass_order(schedule, number, learner.examples)
     learner.begin_pass()
     begin = time.perf_counter()
     place = 0
-    progress.begin_pass(number, options.passes, len(sequence))
+    progress.begin_pass(number, schedule.passes, len(sequence))
     while place < len(sequence):
         place = learner.learn(sequence, place)
         progress.advance(place)
@@ -176,21 +169,21 @@ class _Checkpoint:
 
     def __init__(
         self,
-        options: Options,
+        schedule: Schedule,
         learner: Learner,
         scored: bool,
         save: Callable[[Any, Path], None] | None,
         load: Callable[[Path], Any] | None,
     ):
-        assert options.checkpoint is not None
-        self.folder, self.learner, self.save, self.load = options.checkpoint, learner, save, load
+        assert schedule.checkpoint is not None
+        self.folder, self.learner, self.save, self.load = schedule.checkpoint, learner, save, load
         self.saved = ""
-        self.fingerprint = f"{options.seed} {options.shuffle} {scored} {learner.fingerprint()}"
+        self.fingerprint = f"{schedule.seed} {schedule.shuffle} {scored} {learner.fingerprint()}"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StructronError(f"{self.folder}: cannot make the checkpoint folder: {error.strerror}") from None
-        if (self.folder / STATE_FILE).exists() and not options.resume:
+        if (self.folder / STATE_FILE).exists() and not schedule.resume:
             raise StructronError(
                 f"{self.folder}: holds a checkpoint already; go on with --resume or name another folder"
             )

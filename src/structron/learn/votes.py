@@ -2,23 +2,23 @@
 
 import numpy as np
 
-from structron.model.chain import Votes
-from structron.weights.dense import Rows
+from structron.model.votes import Votes
+from structron.weights.dense import DenseStore
 
 
 class Ballots:
     """The voted perceptron's list of vectors: the difference that each update made, and how long each survived."""
 
-    def __init__(self, rows: Rows):
-        self.first = rows.w[: int(rows.size[0])].copy()
+    def __init__(self, store: DenseStore):
+        self.first = store.w[: int(store.size[0])].copy()
         self.before = self.first.copy()
         self.counts = [0]
         self.cells: list[np.ndarray] = []
         self.amounts: list[np.ndarray] = []
 
-    def cast(self, rows: Rows) -> None:
+    def cast(self, store: DenseStore) -> None:
         """After one example: one more vote for the present vector, a new one if it was updated."""
-        now = rows.w[: int(rows.size[0])]
+        now = store.w[: int(store.size[0])]
         before = np.zeros_like(now)
         before[: len(self.before)] = self.before
         change = now - before
@@ -49,9 +49,9 @@ class Ballots:
         state["vote_amounts"] = np.concatenate([np.empty(0, np.float32), *self.amounts])
         return state
 
-    def restore(self, state: dict[str, np.ndarray], rows: Rows) -> None:
+    def restore(self, state: dict[str, np.ndarray], store: DenseStore) -> None:
         ends = np.cumsum(state["vote_lengths"])
         self.first, self.counts = state["vote_first"], state["vote_counts"].tolist()
         self.cells = np.split(state["vote_cells"], ends[:-1]) if len(ends) else []
         self.amounts = np.split(state["vote_amounts"], ends[:-1]) if len(ends) else []
-        self.before = rows.w[: int(rows.size[0])].copy()
+        self.before = store.w[: int(store.size[0])].copy()

@@ -5,18 +5,20 @@ also have features that were hashed per token before the search (`anchored`); th
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from structron.features.index import look_up
+from structron.io.tensors import Tensor, Tensors
 from structron.kernels.table import build_table
-from structron.search.beam.engine import NO_ANCHORS, Engine, actions_of
+from structron.search.beam.engine import NO_ANCHORS, Engine, actions_of, is_cold
 from structron.search.beam.frontier import Anchored, Inputs
 from structron.search.beam.problem import SearchProblem
 from structron.search.beam.scores import CLOCK
+from structron.search.beam.states import TOP
 from structron.threads import for_each, stretches
 from structron.weights.sparse import Row, pack
+from structron.weights.store import declared_rows, row_tensors, rows_of
 
 
 class BeamModel:
@@ -30,6 +32,10 @@ class BeamModel:
         self.anchored_table = np.stack([self.anchored_keys, heads], axis=1) if first else NO_ANCHORS.table
         self.number_of = build_table(self.anchored_keys) if first else None
         self.engines: dict[tuple[int | None, bool], Engine] = {}
+
+    def is_cold(self) -> bool:
+        """Whether the first search has to wait for the compiler."""
+        return is_cold()
 
     def engine(self, beam: int | None, merge: bool = True) -> Engine:
         if (beam, merge) not in self.engines:
@@ -93,60 +99,35 @@ class BeamModel:
 
     # -- files ---------------------------------------------------------------------------------------------------
 
-    def tensors(self) -> dict[str, np.ndarray]:
-        count = np.bincount(self.rows.place, minlength=len(self.anchored_keys) + len(self.keys))
-        kind = np.uint8 if self.problem.columns <= 256 else np.uint16
-        return {
-            "keys": self.keys,
-            "anchored_keys": self.anchored_keys,
-            "weight_count": count.astype(np.uint16),
-            "weight_label": self.rows.column.astype(kind),
-            "weight": self.rows.weight,
-        }
+    def tensors(self) -> Tensors:
+        """The arrays of a model file."""
+        rows = row_tensors(self.rows, len(self.anchored_keys) + len(self.keys), self.problem.columns)
+        return {"keys": self.keys, "anchored_keys": self.anchored_keys} | rows
+
+    @staticmethod
+    def declared(problem: SearchProblem) -> dict[str, Tensor]:
+        """The arrays of a model of this problem."""
+        return declared_rows(problem.columns)
 
     @classmethod
-    def from_tensors(cls, problem: SearchProblem, tensors: dict[str, np.ndarray]) -> "BeamModel":
-        """Raises ValueError when the parts do not fit together."""
-        names = ("keys", "anchored_keys", "weight_count", "weight_label", "weight")
-        keys, anchored_keys, counts, column, weight = (tensors[name] for name in names)
-        kinds = [array.dtype.kind for array in (keys, anchored_keys, counts, column, weight)]
-        fits = (
-            kinds == ["u", "u", "u", "u", "f"]
-            and all(array.ndim == 1 for array in (keys, anchored_keys, counts, column, weight))
-            and len(counts) == len(keys) + len(anchored_keys)
-            and int(counts.sum()) == len(column) == len(weight)
-            and (not len(column) or int(column.max()) < problem.columns)
-            and np.isfinite(weight).all()
-            and (keys != 0).all()
-        )
-        if not fits:
-            raise ValueError("weights do not fit together")
-        place = np.repeat(np.arange(len(counts)), counts)
-        rows = Row(place, column.astype(np.int32), weight.astype(np.float32))
-        return cls(problem, keys.astype(np.uint64), rows, anchored_keys.astype(np.uint64))
+    def from_tensors(cls, problem: SearchProblem, tensors: Tensors) -> "BeamModel":
+        """The inverse of `tensors`, of arrays that were checked; ValueError: keys that no template makes."""
+        keys, anchored_keys = tensors["keys"], tensors["anchored_keys"]
+        template = (keys >> TOP).astype(np.int64)
+        if len(tensors["weight_count"]) != len(keys) + len(anchored_keys):
+            raise ValueError("weights do not fit the features")
+        if (template < 1).any() or (template > len(problem.composition.texts)).any():
+            raise ValueError("features do not fit the templates")
+        return cls(problem, keys, rows_of(tensors), anchored_keys)
 
     # -- looking in ----------------------------------------------------------------------------------------------
 
-    def heaviest(self, action: int, top: int, describe: Any) -> list[tuple[str, float]]:
-        """The features with the largest weights, of either sign, for one action. `describe(place)` names a feature."""
-        column = int(self.problem.parts[action].max())
-        cells = np.flatnonzero(self.rows.column == column)
-        size = np.abs(self.rows.weight[cells])
-        best = cells[np.lexsort((cells, -size))[:top]]
-        return [(describe(int(self.rows.place[k])), float(self.rows.weight[k])) for k in best if self.rows.weight[k]]
+    def template_numbers(self) -> np.ndarray:
+        """int64[keys]: the template of each feature that is made in states."""
+        return (self.keys >> TOP).astype(np.int64) - 1
 
-
-def mean_rows(parts: Sequence[tuple[np.ndarray, Row]], least: float = 0.0) -> tuple[np.ndarray, Row]:
-    """The mean of several sets of rows under keys, without weights of at most `least`, and without empty rows."""
-    keys, inverse = np.unique(np.concatenate([keys for keys, _ in parts]), return_inverse=True)
-    offsets = np.cumsum([0, *(len(keys) for keys, _ in parts)])
-    place = np.concatenate([inverse[rows.place + lo] for (_, rows), lo in zip(parts, offsets, strict=False)])
-    column = np.concatenate([rows.column for _, rows in parts])
-    weight = np.concatenate([rows.weight for _, rows in parts]).astype(np.float64)
-    width = int(column.max(initial=0)) + 1
-    cells, inverse = np.unique(place * width + column, return_inverse=True)
-    mean = (np.bincount(inverse, weight, minlength=len(cells)) / len(parts)).astype(np.float32)
-    kept = np.abs(mean) > least
-    cells, mean = cells[kept], mean[kept]
-    used, place = np.unique(cells // width, return_inverse=True)
-    return keys[used], Row(place, (cells % width).astype(np.int32), mean)
+    def weights_of(self, columns: Sequence[int]) -> np.ndarray:
+        """float64[features]: what each feature, numbered ones first, gives to the sum of some columns."""
+        own = np.isin(self.rows.column, columns)
+        count = len(self.anchored_keys) + len(self.keys)
+        return np.bincount(self.rows.place[own], self.rows.weight[own], count)

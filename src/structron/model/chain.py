@@ -1,106 +1,45 @@
 """A trained chain model: labels, rows of weights and the features they belong to. Decodes; learns nothing.
 
-rows 0 … fixed-1      label bigrams (and trigrams at order 2), see search/chain.py
+rows 0 … fixed-1      label bigrams (and trigrams at order 2), see search/chain/scores.py
 then                  the row of plain feature j is fixed + j
 then                  rows of paired features, found through block_rows
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
 from structron.errors import StructronError
-from structron.features.extract import Hashes
+from structron.features.extract import Prepared
 from structron.features.index import look_up
 from structron.features.names import Names
-from structron.kernels.table import aligned_zeros, build_table, hash_list
+from structron.io.tensors import Sizes, Tensor, Tensors, texts, under, whole
+from structron.kernels.jit import is_cold
+from structron.kernels.table import build_table
+from structron.model.dictionary import Dictionary, allowed_of
+from structron.model.votes import Votes
 from structron.search.chain.margins import decode_with_margins
-from structron.search.chain.scores import FORBIDDEN, FORCED_OUT, Chains, Weights, Work, in_double, make_work
+from structron.search.chain.scores import (
+    FORBIDDEN,
+    FORCED_OUT,
+    NO_INTS,
+    NO_NUMBERS,
+    Chains,
+    Weights,
+    Work,
+    in_double,
+    make_work,
+)
 from structron.search.chain.viterbi import decode
 from structron.threads import for_each, stretches
-from structron.weights.dense import dense_rows, row_stride, sparse_rows
-
-"""Tokens decoded in one compiled call: enough to forget the call, few enough to stay in cache and share out."""
-NO_INTS = np.empty(0, np.int64)
-NO_NUMBERS = np.empty(0, np.int32)
-NO_SUMS = np.empty((0, 0), np.float64)
-TENSORS = {
-    "keys": (np.uint64, 1),
-    "block_keys": (np.uint64, 1),
-    "block_rows": (np.int32, 2),
-    "allowed": (np.bool_, 2),
-    "words": (np.uint64, 1),
-    "word_mask": (np.int32, 1),
-    "masks": (np.bool_, 2),
-}
-VOTE_TENSORS = {
-    "vote_count": (np.int64, 1),
-    "vote_ptr": (np.int64, 1),
-    "vote_cell": (np.int64, 1),
-    "vote_amount": (np.float32, 1),
-    "vote_start": (np.float32, 1),
-}
-"""What a model file holds beside weights and names: kind and dimensions of each array."""
-
-
-class Prepared(Protocol):
-    """What an extractor makes of sentences (features/extract.py, features/attributes.py)."""
-
-    starts: np.ndarray
-    has_pairs: bool
-    word_types: list[str]
-    word_ids: np.ndarray
-
-    def hashes(self, lo: int, hi: int) -> Hashes: ...
-    def pair_hashes(self, lo: int, hi: int) -> Hashes: ...
-    def names(self, keys: np.ndarray, tokens: np.ndarray, paired: bool) -> Names: ...
-    def describe(self, s: int, token: int, paired: bool) -> Iterator[tuple[int, str, float]]: ...
+from structron.weights.dense import DECLARED, dense_rows, sparse_rows
 
 
 def fixed_rows(labels: int, order: int) -> int:
     """How many rows the label n-grams take."""
     return labels + 1 + ((labels + 1) ** 2 if order == 2 else 0)
-
-
-@dataclass(slots=True)
-class Dictionary:
-    """Which labels a known word may have: an optional constraint, and the words that training saw."""
-
-    words: np.ndarray  # uint64[words], sorted: hashes of the words of the training data
-    mask: np.ndarray  # int32[words]: row of `masks`; 0 = any label
-    masks: np.ndarray  # bool[masks, labels]; row 0 all true
-
-    def find(self, types: list[str]) -> np.ndarray:
-        """int64[types]: the place of each type among the words, -1 for unknown ones."""
-        hashes = hash_list(types)
-        place = np.minimum(np.searchsorted(self.words, hashes), max(len(self.words) - 1, 0))
-        if not len(self.words):
-            return np.full(len(types), -1)
-        return np.where(self.words[place] == hashes, place, -1)
-
-    def merged(self, other: "Dictionary", labels: int) -> "Dictionary":
-        """Both dictionaries' words, each with the labels that either allows it; labels are numbered as in `other`."""
-        words = np.union1d(self.words, other.words)
-        allowed = np.zeros((len(words), labels), bool)
-        for source in (self, other):
-            wide = np.zeros((len(source.masks), labels), bool)
-            wide[:, : source.masks.shape[1]] = source.masks
-            wide[source.masks.all(axis=1)] = True
-            allowed[np.searchsorted(words, source.words)] |= wide[source.mask]
-        return Dictionary.of(words, allowed)
-
-    @classmethod
-    def of(cls, words: np.ndarray, allowed: np.ndarray) -> "Dictionary":
-        """From sorted words and bool[words, labels]: equal rows are stored once, row 0 allows everything."""
-        everything = np.ones((1, allowed.shape[1]), bool)
-        masks, mask = np.unique(np.concatenate([everything, allowed]), axis=0, return_inverse=True)
-        mask = mask.reshape(-1)
-        swap = np.arange(len(masks))
-        swap[[0, mask[0]]] = swap[[mask[0], 0]]
-        return cls(words, swap[mask[1:]].astype(np.int32), masks[swap])
 
 
 @dataclass
@@ -117,8 +56,19 @@ class ChainModel:
     dictionary: Dictionary
     names: Names
     pair_names: Names
-    votes: "Votes | None" = None
-    meta: dict[str, Any] = field(default_factory=dict)
+    votes: Votes | None = None
+
+    kind: ClassVar[str] = "chain"
+    searches_exactly: ClassVar[bool] = True
+
+    @property
+    def size(self) -> int:
+        """How many features have weights."""
+        return len(self.keys) + len(self.block_keys)
+
+    def is_cold(self) -> bool:
+        """Whether the first search has to wait for the compiler."""
+        return is_cold(decode)
 
     @cached_property
     def table(self) -> np.ndarray:
@@ -144,7 +94,7 @@ class ChainModel:
         masks[len(self.dictionary.masks) :, :labels][forced] = FORCED_OUT
         return Weights(
             w=self.w,
-            u=NO_SUMS,
+            u=np.empty((0, 0), np.float64),
             row_of=np.arange(self.fixed, self.fixed + len(self.keys), dtype=np.int32),
             block_of=np.arange(len(self.block_keys), dtype=np.int32),
             block_rows=self.block_rows,
@@ -223,60 +173,59 @@ class ChainModel:
         else:
             decode(chains, weights, *args)
 
-    def non_local_start(self) -> dict[str, tuple[float, float]] | None:
-        """Weights of non-local features for training that goes on, with sums of 0; a chain model has none."""
+    def document_weights(self) -> dict[str, tuple[float, float]] | None:
+        """Weights of document features for training that goes on, with sums of 0; a chain model has none."""
         return None
+
+    def document_scores(self, prepared: Prepared, path: list[int]) -> dict[str, float]:
+        """What each document feature adds to a labelling of the only sentence; a chain model has none."""
+        return {}
 
     def work(self, chains: Chains, kind: type = np.float32) -> Work:
         longest = int(np.diff(chains.starts).max(initial=1))
         return make_work(longest, len(self.labels), self.w.shape[1], self.order, kind)
 
-    def tensors(self) -> dict[str, np.ndarray]:
-        tensors = sparse_rows(self.w, len(self.labels))
+    def tensors(self) -> Tensors:
+        """The arrays of a model file."""
+        tensors = sparse_rows(self.w, len(self.labels)) | self.dictionary.tensors() | self.names.tensors()
         tensors |= {"keys": self.keys, "block_keys": self.block_keys, "block_rows": self.block_rows}
-        tensors |= {"allowed": self.allowed, "words": self.dictionary.words}
-        tensors |= {"word_mask": self.dictionary.mask, "masks": self.dictionary.masks}
-        tensors |= self.names.tensors() | {f"pair_{k}": v for k, v in self.pair_names.tensors().items()}
+        tensors |= {"allowed": self.allowed} | under("pair_", self.pair_names.tensors())
         return tensors | (self.votes.tensors(len(self.labels)) if self.votes is not None else {})
 
     def header(self) -> dict[str, Any]:
+        """What a model file's header says of them."""
         return {
+            "kind": self.kind,
             "labels": self.labels,
             "order": self.order,
+            "rows": len(self.w),
+            "voted": self.votes is not None,
             "name_heads": self.names.heads,
             "pair_name_heads": self.pair_names.heads,
         }
 
     @classmethod
-    def from_file(cls, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> "ChainModel":
-        """Rebuild a model; raises KeyError or ValueError when the parts do not fit together.
+    def declared(cls, header: dict[str, Any]) -> tuple[dict[str, Tensor], Sizes]:
+        """The arrays that go with a header, and the sizes that it settles."""
+        labels, rows = len(texts(header["labels"], "labels", 2)), whole(header["rows"], "rows")
+        declared = DECLARED | Dictionary.declared() | (Votes.declared() if header["voted"] else {})
+        declared |= Names.declared("features", texts(header["name_heads"], "names"))
+        declared |= Names.declared("blocks", texts(header["pair_name_heads"], "names"), "pair_")
+        declared |= {
+            "keys": Tensor("uint64", "features", least=1),
+            "block_keys": Tensor("uint64", "blocks", least=1),
+            "block_rows": Tensor("int32", "blocks", "contexts", least=-1, below="rows"),
+            "allowed": Tensor("bool", "contexts", "labels"),
+        }
+        return declared, {"labels": labels, "contexts": labels + 1, "rows": rows, "row cells": rows * labels}
 
-        Kernels trust their arrays, so whatever indexes another is checked here, once.
-        """
-        labels, order = list(header["labels"]), header["order"]
-        if order not in (1, 2) or not labels or len(set(labels)) < len(labels):
-            raise ValueError("labels or order cannot be used")
-        check_kinds(tensors, TENSORS)
-        contexts, features, rows = len(labels) + 1, len(tensors["keys"]), len(tensors["weight_count"])
-        block_rows = tensors["block_rows"]
-        dictionary = Dictionary(tensors["words"], tensors["word_mask"], tensors["masks"])
-        fits = (
-            rows == fixed_rows(len(labels), order) + features + np.count_nonzero(block_rows >= 0)
-            and block_rows.shape == (len(tensors["block_keys"]), contexts)
-            and block_rows.max(initial=-1) < rows
-            and tensors["allowed"].shape == (contexts, len(labels))
-            and dictionary.masks.shape[1:] == (len(labels),)
-            and len(dictionary.masks) > 0
-            and len(dictionary.mask) == len(dictionary.words)
-            and 0 <= dictionary.mask.min(initial=0) <= dictionary.mask.max(initial=0) < len(dictionary.masks)
-        )
-        if not fits:
-            raise ValueError("parts do not fit together")
-        pair = {k.removeprefix("pair_"): v for k, v in tensors.items() if k.startswith("pair_name")}
-        names = Names.from_tensors(header["name_heads"], tensors)
-        pair_names = Names.from_tensors(header["pair_name_heads"], pair)
-        if len(names) != features or len(pair_names) != len(block_rows):
-            raise ValueError("names do not fit the features")
+    @classmethod
+    def from_file(cls, header: dict[str, Any], tensors: Tensors, **more: Any) -> "ChainModel":
+        """Rebuild a model from arrays that were checked; ValueError: the parts do not fit together."""
+        labels, order, block_rows = header["labels"], whole(header["order"], "order", 1, 2), tensors["block_rows"]
+        features, rows = len(tensors["keys"]), header["rows"]
+        if rows != fixed_rows(len(labels), order) + features + np.count_nonzero(block_rows >= 0):
+            raise ValueError("rows do not fit the features")
         return cls(
             labels,
             order,
@@ -284,96 +233,10 @@ class ChainModel:
             tensors["keys"],
             tensors["block_keys"],
             np.ascontiguousarray(block_rows),
-            tensors["allowed"],
-            dictionary,
-            names,
-            pair_names,
-            Votes.from_tensors(tensors, rows, len(labels)),
+            allowed_of(tensors),
+            Dictionary.from_tensors(tensors),
+            Names.from_tensors(header["name_heads"], tensors),
+            Names.from_tensors(header["pair_name_heads"], tensors, "pair_"),
+            Votes.from_tensors(tensors, rows, len(labels)) if header["voted"] else None,
+            **more,
         )
-
-
-@dataclass(slots=True)
-class Votes:
-    """Every intermediate weight vector of training, as the updates that lead from one to the next (Collins 3.2).
-
-    Vector k is the sum of updates 0 … k-1 (from zero) and votes `count[k]` times: once for each example it survived.
-    """
-
-    count: np.ndarray  # int64[vectors]
-    ptr: np.ndarray  # int64[vectors]: update k is cells ptr[k-1] … ptr[k]-1; ptr[0] = 0
-    cell: np.ndarray  # int64: row * stride + label
-    amount: np.ndarray  # float32
-    start: np.ndarray  # float32[rows * stride]: vector 0
-
-    def decode(
-        self,
-        chains: Chains,
-        weights: Weights,
-        order: int,
-        lo: int,
-        hi: int,
-        labels: int,
-        work: Work,
-        out: np.ndarray,
-        scores: np.ndarray,
-    ) -> None:
-        """The labelling of each sentence that most votes fall on; ties go to the one found first."""
-        weights = weights._replace(w=aligned_zeros(weights.w.shape, np.float32))
-        cells = weights.w.reshape(-1)
-        cells[:] = self.start
-        places = [slice(int(chains.starts[s]), int(chains.starts[s + 1])) for s in range(lo, hi)]
-        ballots: list[dict[bytes, int]] = [{} for _ in places]
-        for k in range(len(self.count)):
-            if k > 0:
-                change = slice(int(self.ptr[k - 1]), int(self.ptr[k]))
-                np.add.at(cells, self.cell[change], self.amount[change])
-            if self.count[k] == 0:
-                continue
-            decode(chains, weights, order, lo, hi, labels, work, out, scores)
-            for place, ballot in zip(places, ballots, strict=True):
-                vote = out[place].tobytes()
-                ballot[vote] = ballot.get(vote, 0) + int(self.count[k])
-        for place, ballot in zip(places, ballots, strict=True):
-            if ballot:
-                out[place] = np.frombuffer(max(ballot, key=ballot.__getitem__), np.int64)
-
-    def tensors(self, labels: int) -> dict[str, np.ndarray]:
-        """As a file holds them: cells of a matrix without padding, which is the affair of the machine."""
-        stride = row_stride(labels)
-        cell = self.cell // stride * labels + self.cell % stride
-        start = self.start.reshape(-1, stride)[:, :labels].reshape(-1)
-        votes = {"count": self.count, "ptr": self.ptr, "cell": cell, "amount": self.amount, "start": start}
-        return {f"vote_{name}": array for name, array in votes.items()}
-
-    @classmethod
-    def from_tensors(cls, tensors: dict[str, np.ndarray], rows: int, labels: int) -> "Votes | None":
-        if "vote_count" not in tensors:
-            return None
-        check_kinds(tensors, VOTE_TENSORS)
-        count, ptr, cell, amount, given = (tensors[name] for name in VOTE_TENSORS)
-        fits = (
-            len(given) == rows * labels
-            and 0 <= cell.min(initial=0) <= cell.max(initial=0) < rows * labels
-            and len(ptr) == len(count) > 0
-            and ptr[0] == 0
-            and ptr[-1] == len(cell) == len(amount)
-            and (np.diff(ptr) >= 0).all()
-            and np.isfinite(amount).all()
-            and np.isfinite(given).all()
-        )
-        if not fits:
-            raise ValueError("votes do not fit the weights")
-        start = np.zeros((rows, row_stride(labels)), np.float32)
-        start[:, :labels] = given.reshape(rows, labels)
-        cell = cell // labels * start.shape[1] + cell % labels
-        return cls(count, ptr, cell, amount, start.reshape(-1))
-
-
-def check_kinds(tensors: dict[str, np.ndarray], kinds: Mapping[str, tuple[type, int]]) -> None:
-    """Raise ValueError where an array is not of the kind that kernels are compiled for."""
-    for name, (kind, dimensions) in kinds.items():
-        if tensors[name].dtype != kind or tensors[name].ndim != dimensions:
-            raise ValueError(f"{name} is of the wrong kind")
-
-
-__all__ = ["ChainModel", "Dictionary", "Prepared", "Votes", "fixed_rows", "row_stride"]

@@ -2,28 +2,36 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from structron.errors import StructronError
 from structron.features.documents import NonLocal, NonLocalFeatures, Opened
-from structron.model.chain import ChainModel, Prepared
+from structron.features.extract import Prepared
+from structron.io.tensors import Sizes, Tensor, Tensors, texts, whole
+from structron.kernels.jit import is_cold
+from structron.model.chain import ChainModel
 from structron.search.chain.candidates import for_each_document
+from structron.search.chain.kbest import n_best_of
 
 
 @dataclass
-class NonLocalModel(ChainModel):
+class DocumentModel(ChainModel):
     """Weights of non-local features beside those of a chain labeller."""
 
     features: NonLocalFeatures = field(default_factory=lambda: NonLocalFeatures([], []))
     g: np.ndarray = field(default_factory=lambda: np.empty(0))
     candidates: int = 100
 
+    kind: ClassVar[str] = "documents"
+
+    def is_cold(self) -> bool:
+        return is_cold(n_best_of)
+
     @classmethod
     def of(
         cls, base: ChainModel, sources: Sequence[NonLocal], weights: Mapping[str, float], candidates: int
-    ) -> "NonLocalModel":
+    ) -> "DocumentModel":
         """A chain model with the weights of non-local features by their names."""
         given = {f.name: getattr(base, f.name) for f in fields(ChainModel)}
         features = NonLocalFeatures(base.labels, sources)
@@ -41,21 +49,28 @@ class NonLocalModel(ChainModel):
         forced: np.ndarray | None = None,
         margins: bool = False,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(label per token, score per document, no margins)."""
-        if margins:
-            raise StructronError("margins: a model with non-local features has none; compare its n-best instead")
+        """(label per token, score per document, margin per token if asked for).
+
+        A margin is that over the best candidate with another label there; where no candidate has one, the margin of
+        the local model.
+        """
         opened = Opened(prepared)
         out = np.zeros(int(prepared.starts[-1]), np.int64)
         scores = np.zeros(len(opened.units) - 1, np.float32)
+        sure = super().decode(prepared, jobs, forced, True)[2] if margins else np.empty(0, np.float32)
 
         def take(unit: int, rows: np.ndarray, local: np.ndarray) -> None:
             total = local + self.features.of(opened, unit, rows) @ self.g
             best, bounds = int(np.argmax(total)), opened.sentences(unit)
             out[bounds[0] : bounds[-1]] = rows[best]
             scores[unit] = total[best]
+            if margins:
+                others = np.where(rows != rows[best], total[:, None], -np.inf).max(axis=0)
+                found = np.flatnonzero(others > -np.inf)
+                sure[bounds[0] + found] = total[best] - others[found]
 
         for_each_document(self, prepared, self.candidates, jobs, take, forced)
-        return out, scores, np.empty(0, np.float32)
+        return out, scores, sure
 
     def nbest(self, prepared: Any, n: int, jobs: int = 1) -> list[tuple[np.ndarray, np.ndarray]]:
         """(labellings, scores) of each document, best first under all features: the first n of the candidates."""
@@ -70,15 +85,18 @@ class NonLocalModel(ChainModel):
         for_each_document(self, prepared, max(n, self.candidates), jobs, take)
         return found
 
-    def non_local_start(self) -> dict[str, tuple[float, float]]:
+    def document_weights(self) -> dict[str, tuple[float, float]]:
         return {name: (weight, 0.0) for name, weight in zip(self.features.names, self.g.tolist(), strict=True)}
 
-    def tensors(self) -> dict[str, np.ndarray]:
+    def document_scores(self, prepared: Prepared, path: list[int]) -> dict[str, float]:
+        values = self.features.of(Opened(prepared), 0, np.array([path], np.int16))[0] * self.g
+        return {name: value for name, value in zip(self.features.names, values.tolist(), strict=True) if value}
+
+    def tensors(self) -> Tensors:
         return super().tensors() | {"non_local": self.g}
 
     def header(self) -> dict[str, Any]:
         return super().header() | {
-            "search": "non-local",
             "non_local": self.features.inventory.families,
             "non_local_functions": list(self.features.functions),
             "non_local_names": list(self.features.number),
@@ -86,18 +104,20 @@ class NonLocalModel(ChainModel):
         }
 
     @classmethod
+    def declared(cls, header: dict[str, Any]) -> tuple[dict[str, Tensor], Sizes]:
+        declared, sizes = super().declared(header)
+        return declared | {"non_local": Tensor("float64", "document features")}, sizes
+
+    @classmethod
     def from_file(
-        cls, header: dict[str, Any], tensors: dict[str, np.ndarray], functions: Sequence[NonLocal] = ()
-    ) -> "NonLocalModel":
-        """Rebuild a model; functions: those that the header names. Raises as `ChainModel.from_file`."""
-        base = ChainModel.from_file(header, tensors)
-        sources = [*header["non_local"], *functions]
-        features = NonLocalFeatures(base.labels, sources, list(map(str, header["non_local_names"])))
-        g = tensors["non_local"]
-        if g.dtype != np.float64 or g.shape != (len(features),) or not np.isfinite(g).all():
-            raise ValueError("weights of non-local features do not fit")
-        candidates = header["candidates"]
-        if not isinstance(candidates, int) or candidates < 1:
-            raise ValueError("candidates cannot be used")
-        given = {f.name: getattr(base, f.name) for f in fields(ChainModel)}
-        return cls(**given, features=features, g=g, candidates=candidates)
+        cls, header: dict[str, Any], tensors: Tensors, functions: Sequence[NonLocal] = (), **more: Any
+    ) -> "DocumentModel":
+        """functions: those that the header names."""
+        names = texts(header["non_local_names"], "document features")
+        sources = [*texts(header["non_local"], "document features"), *functions]
+        features = NonLocalFeatures(header["labels"], sources, names)
+        if len(tensors["non_local"]) != len(features):
+            raise ValueError("weights of document features do not fit")
+        given = {"features": features, "g": tensors["non_local"]}
+        given["candidates"] = whole(header["candidates"], "candidates", 1)
+        return super().from_file(header, tensors, **given)  # type: ignore[return-value]

@@ -10,6 +10,8 @@ trace.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from structron.errors import unknown
+
 
 def standard(best, gold, alive, right, n):
     """The last step, violation or not (Collins 2002; valid only when the search is exact)."""
@@ -77,3 +79,12 @@ RULES = {
     "hybrid": Rule(hybrid),
     "laso": Rule(early, stop_at_fall=True, go_on=True, mean=True),
 }
+
+
+def rule_of(update: str | Rule) -> Rule:
+    """A rule by name, or a user's own."""
+    if isinstance(update, Rule):
+        return update
+    if update not in RULES:
+        raise unknown("update", update, RULES)
+    return RULES[update]

@@ -1,13 +1,22 @@
-"""Weights: a growing matrix of rows, one weight per label or action, with the sums for their exact mean.
+"""Dense rows: a growing matrix with one weight per label in each row, and the sums for their exact mean.
 
-float32 weights, float64 sums: perceptron updates are whole numbers, which both hold exactly.
+float32 weights, float64 sums: perceptron updates are whole numbers, which both hold exactly. The first rows are fixed
+(label n-grams). A feature gets a row when an update first touches it; a paired feature gets a block of rows, one for
+each previous label, filled one by one. Stores of the same data number their features alike, so stores are added row by
+row: that is how the mean of several runs and the start from one-pass runs are made.
 """
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from structron.errors import StructronError
+from structron.io.tensors import Tensor, Tensors
 from structron.kernels.table import aligned_zeros
 
 FIRST_ROWS = 4096
+FIRST_BLOCKS = 256
 
 
 def row_stride(columns: int) -> int:
@@ -15,34 +24,54 @@ def row_stride(columns: int) -> int:
     return 4 if columns <= 4 else -(-columns // 8) * 8
 
 
-class Rows:
-    """w and u for `size[0]` rows (`size[1]` counts blocks of paired features); capacity grows by doubling."""
+@dataclass(slots=True)
+class Packed:
+    """The rows of a finished model: features without weight are left out."""
 
-    def __init__(self, columns: int, fixed: int, expected: int = 0):
-        self.columns = columns
-        self.stride = row_stride(columns)
-        capacity = fixed + max(FIRST_ROWS, expected)
+    w: np.ndarray  # float32[rows, stride]: the fixed rows, a row for each feature, then those of paired features
+    numbers: np.ndarray  # of the features
+    pair_numbers: np.ndarray  # of the paired features
+    block_rows: np.ndarray  # int32[paired features, labels + 1]: rows of w, -1: none
+
+
+class DenseStore:
+    """Weights w and sums u of `size[0]` rows and `size[1]` blocks; capacity grows by doubling."""
+
+    def __init__(self, labels: int, fixed: int, features: int, pairs: int, paired: bool):
+        """paired: whether there are paired features at all."""
+        self.labels, self.fixed, self.features, self.pairs, self.paired = labels, fixed, features, pairs, paired
+        self.stride = row_stride(labels)
+        capacity = fixed + max(FIRST_ROWS, features // 2)
         self.w = aligned_zeros((capacity, self.stride), np.float32)
         self.u = aligned_zeros((capacity, self.stride), np.float64)
         self.size = np.array([fixed, 0], np.int64)
+        self.row_of = np.full(features, -1, np.int32)
+        self.block_of = np.full(pairs, -1, np.int32)
+        self.block_rows = np.full((FIRST_BLOCKS if paired else 0, labels + 1), -1, np.int32)
 
-    def reserve(self, more: int) -> None:
-        """Make room for that many further rows."""
+    def twin(self) -> "DenseStore":
+        """An empty store of the same features."""
+        return DenseStore(self.labels, self.fixed, self.features, self.pairs, self.paired)
+
+    def reserve(self, rows: int, blocks: int = 0) -> None:
+        """Make room for that many further rows and blocks."""
         used = int(self.size[0])
-        if used + more <= len(self.w):
-            return
-        capacity = max(used + more, 2 * len(self.w))
-        self.w = self._grown(self.w, capacity, used)
-        self.u = self._grown(self.u, capacity, used)
+        if used + rows > len(self.w):
+            capacity = max(used + rows, 2 * len(self.w))
+            self.w, self.u = _grown(self.w, capacity, used), _grown(self.u, capacity, used)
+        if int(self.size[1]) + blocks > len(self.block_rows):
+            more = np.full((max(blocks, len(self.block_rows)), self.labels + 1), -1, np.int32)
+            self.block_rows = np.concatenate([self.block_rows, more])
 
-    @staticmethod
-    def _grown(old: np.ndarray, capacity: int, used: int) -> np.ndarray:
-        new = aligned_zeros((capacity, old.shape[1]), old.dtype.type)
-        new[:used] = old[:used]
-        return new
+    def claim(self, count: int) -> np.ndarray:
+        """The numbers of fresh rows."""
+        self.reserve(count)
+        first = int(self.size[0])
+        self.size[0] += count
+        return np.arange(first, first + count, dtype=np.int32)
 
     def mean(self, time: int) -> np.ndarray:
-        """float32[rows, stride]: the mean of w over `time` examples (see update/perceptron.py)."""
+        """float32[rows, stride]: the mean of w over `time` examples (see update/perceptron.py); 0: w as it is."""
         used = int(self.size[0])
         if time == 0:
             return self.w[:used].copy()
@@ -53,8 +82,98 @@ class Rows:
             mean[part] = self.w[part] - self.u[part] / time
         return mean
 
+    def add(self, other: "DenseStore", share: float) -> None:
+        """w += share · w of another store of the same features."""
+        self.w[: self.fixed] += share * other.w[: self.fixed]
+        numbers = np.flatnonzero(other.row_of >= 0)
+        fresh = numbers[self.row_of[numbers] < 0]
+        self.row_of[fresh] = self.claim(len(fresh))
+        self.w[self.row_of[numbers]] += share * other.w[other.row_of[numbers]]
+        numbers = np.flatnonzero(other.block_of >= 0)
+        fresh = numbers[self.block_of[numbers] < 0]
+        self.reserve(0, len(fresh))
+        self.block_of[fresh] = np.arange(self.size[1], self.size[1] + len(fresh))
+        self.size[1] += len(fresh)
+        theirs = other.block_rows[other.block_of[numbers]]
+        block, context = np.nonzero(theirs >= 0)
+        ours = self.block_of[numbers][block]
+        missing = self.block_rows[ours, context] < 0
+        self.block_rows[ours[missing], context[missing]] = self.claim(int(missing.sum()))
+        self.w[self.block_rows[ours, context]] += share * other.w[theirs[block, context]]
 
-def sparse_rows(w: np.ndarray, columns: int) -> dict[str, np.ndarray]:
+    def state(self) -> Tensors:
+        """Everything that later passes depend on."""
+        used, blocks = self.size
+        rows = {"w": self.w[:used], "u": self.u[:used], "size": self.size, "row_of": self.row_of}
+        return rows | {"block_of": self.block_of, "block_rows": self.block_rows[:blocks]}
+
+    def restore(self, state: Tensors) -> None:
+        """Take up the state of a store of the same features."""
+        if len(state["row_of"]) != len(self.row_of) or state["w"].shape[1:] != (self.stride,):
+            raise StructronError(
+                "the checkpoint was made from other data or options; remove it or train without --resume"
+            )
+        used, blocks = (int(n) for n in state["size"])
+        self.reserve(max(0, used - int(self.size[0])))
+        self.w[:used], self.u[:used], self.size[:] = state["w"], state["u"], state["size"]
+        self.row_of[:], self.block_of[:] = state["row_of"], state["block_of"]
+        spare = max(FIRST_BLOCKS, blocks) if blocks else len(self.block_rows)
+        room = np.full((spare, self.labels + 1), -1, np.int32)
+        self.block_rows = np.concatenate([state["block_rows"], room])
+
+    def rows_of(self, packed: Packed) -> np.ndarray:
+        """For each row of a packed store this one's, -1 where it has none."""
+        used = packed.block_rows >= 0
+        block_of = self.block_of[packed.pair_numbers]
+        rows = np.where(block_of[:, None] >= 0, self.block_rows[block_of], -1) if len(block_of) else used
+        return np.concatenate([np.arange(self.fixed), self.row_of[packed.numbers], rows[used]]).astype(np.int64)
+
+
+def _grown(old: np.ndarray, capacity: int, used: int) -> np.ndarray:
+    new = aligned_zeros((capacity, old.shape[1]), old.dtype.type)
+    new[:used] = old[:used]
+    return new
+
+
+def pack_mean(stores: Sequence[DenseStore], weights: Sequence[np.ndarray], everything: bool = False) -> Packed:
+    """The mean of several stores' weights, packed. weights: of each, as they count; everything: zero rows too."""
+    first = stores[0]
+    features = np.zeros(len(first.row_of), bool)
+    blocks = np.zeros((len(first.block_of), first.labels + 1), bool)
+    for store, w in zip(stores, weights, strict=True):
+        counts = np.ones(len(w), bool) if everything else (w != 0).any(axis=1)
+        touched = np.flatnonzero(store.row_of >= 0)
+        features[touched] |= counts[store.row_of[touched]]
+        paired = np.flatnonzero(store.block_of >= 0)
+        rows = store.block_rows[store.block_of[paired]]
+        blocks[paired] |= (rows >= 0) & counts[rows]
+    numbers, pair_numbers = np.flatnonzero(features), np.flatnonzero(blocks.any(axis=1))
+    used = blocks[pair_numbers]
+    total = first.fixed + len(numbers) + int(used.sum())
+    block_rows = np.full(used.shape, -1, np.int32)
+    block_rows[used] = np.arange(first.fixed + len(numbers), total)
+    packed = Packed(aligned_zeros((total, first.stride), np.float32), numbers, pair_numbers, block_rows)
+    for store, w in zip(stores, weights, strict=True):
+        rows = store.rows_of(packed)
+        if len(stores) == 1:
+            np.take(w, rows, axis=0, out=packed.w)
+        else:
+            has = np.flatnonzero(rows >= 0)
+            packed.w[has] += w[rows[has]] / np.float32(len(stores))
+    return packed
+
+
+# -- files -----------------------------------------------------------------------------------------------------------
+
+DECLARED = {
+    "weight_count": Tensor("uint16", "rows", adds_up="cells"),
+    "weight_label": Tensor("uint8|uint16", "cells", below="labels"),
+    "weight": Tensor("float32", "cells"),
+}
+"""Rows as their non-zero weights."""
+
+
+def sparse_rows(w: np.ndarray, columns: int) -> Tensors:
     """A matrix as its non-zero weights: what a model file holds."""
     dense = w[:, :columns]
     row, column = np.nonzero(dense)
@@ -67,15 +186,9 @@ def sparse_rows(w: np.ndarray, columns: int) -> dict[str, np.ndarray]:
     }
 
 
-def dense_rows(tensors: dict[str, np.ndarray], columns: int) -> np.ndarray:
-    """The inverse of `sparse_rows`, padded and aligned. Raises ValueError when the parts do not fit together."""
-    counts, column, weight = (tensors[name] for name in ("weight_count", "weight_label", "weight"))
-    if [array.dtype.kind for array in (counts, column, weight)] != ["u", "u", "f"] or counts.ndim != 1:
-        raise ValueError("weights are of the wrong kind")
-    if not np.isfinite(weight).all():
-        raise ValueError("weights are not numbers")
-    if int(counts.sum()) != len(column) or len(column) != len(weight) or (len(column) and column.max() >= columns):
-        raise ValueError("weights do not fit together")
+def dense_rows(tensors: Tensors, columns: int) -> np.ndarray:
+    """The inverse of `sparse_rows`, padded and aligned, of arrays that were checked."""
+    counts, column, weight = (tensors[name] for name in DECLARED)
     w = aligned_zeros((len(counts), row_stride(columns)), np.float32)
     w[np.repeat(np.arange(len(counts)), counts), column] = weight
     return w

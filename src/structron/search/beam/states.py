@@ -124,6 +124,26 @@ class Composition:
                 packed |= value << shift
         return (packed & int(LOW)) | (number + 1) << VALUE_BITS
 
+    def rekey(self, keys: np.ndarray, new: "Composition") -> np.ndarray:
+        """Keys of features under new sizes of the atoms; templates are the same, sizes have not shrunk."""
+        out, number = keys.copy(), (keys >> TOP).astype(np.int64) - 1
+        for t in np.flatnonzero(self.features.hashed == 0).tolist():
+            own = np.flatnonzero(number == t)
+            values = np.zeros((len(own), new.features.atom.shape[1]), np.uint64)
+            atoms, shifts = self.features.atom[t].tolist(), self.features.shift[t].tolist()
+            for j in range(len(parts_of(self.texts[t]))):
+                mask = np.uint64((1 << _bits(self.sizes[atoms[j]])) - 1)
+                values[:, j] = (keys[own] >> np.uint64(shifts[j])) & mask
+            packed = np.full(len(own), SEED if new.features.hashed[t] else 0, np.uint64)
+            for j in range(values.shape[1]):
+                if new.features.hashed[t]:
+                    packed = (packed ^ values[:, j]) * MULTIPLIER
+                    packed ^= packed >> SHIFT
+                else:
+                    packed |= values[:, j] << np.uint64(new.features.shift[t, j])
+            out[own] = (packed & LOW) | (np.uint64(t + 1) << TOP)
+        return out
+
 
 def _bits(size: int) -> int:
     return max(1, int(size - 1).bit_length())

@@ -27,6 +27,10 @@ FORCED_OUT = np.float32(-1e18)
 """Every label but the one that the user forced."""
 
 
+NO_INTS = np.empty(0, np.int64)
+NO_NUMBERS = np.empty(0, np.int32)
+
+
 class Chains(NamedTuple):
     """Encoded sentences. A feature number indexes `Weights.row_of`, a paired one `Weights.block_of`."""
 

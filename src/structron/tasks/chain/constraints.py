@@ -10,8 +10,9 @@ import numpy as np
 
 from structron import schemes
 from structron.errors import StructronError, unknown
+from structron.features.extract import Prepared
 from structron.kernels.table import hash_list
-from structron.model.chain import Dictionary, Prepared
+from structron.model.dictionary import Dictionary
 
 
 class Neighbours:

@@ -6,45 +6,21 @@ between two labellings is explained exactly by the features whose weights differ
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from structron.errors import StructronError, unknown
-from structron.features.documents import Opened
+from structron.features.extract import Prepared
 from structron.kernels.table import table_find
-from structron.model.chain import ChainModel, Prepared
-from structron.model.documents import NonLocalModel
+from structron.model.chain import ChainModel
+from structron.model.heaviest import Heaviest, Weight, heaviest, largest
 from structron.search.chain.scores import FORBIDDEN, FORCED_OUT
 from structron.search.chain.viterbi import decode
-from structron.tasks.chain.beam import BeamChainModel
-from structron.tasks.chain.labeler import ChainLabeler
 
 START = "<s>"
 """What stands before the first label of a sentence."""
-
-
-@dataclass(frozen=True, slots=True)
-class Weight:
-    """A feature's weight under a label."""
-
-    feature: str
-    label: str
-    weight: float
-
-    def __str__(self) -> str:
-        return f"{self.feature} → {self.label}"
-
-
-@dataclass(frozen=True, slots=True)
-class Heaviest:
-    """The features with the largest weights, of either sign, the largest first."""
-
-    labels: dict[str, list[Weight]]
-    transitions: list[Weight]
-    trigrams: list[Weight]
-    pairs: list[Weight]
-    non_local: list[tuple[str, float]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,63 +47,55 @@ class Decision:
     because: list[Contribution]
 
 
-def heaviest(model: ChainModel | BeamChainModel, label: str | None = None, top: int = 20) -> Heaviest:
+def heaviest_features(model: Any, label: str | None, top: int) -> Heaviest:
     """The heaviest features of every label, and of label pairs and triples; only those for `label` if one is given."""
     if label is not None and label not in model.labels:
         raise unknown("label", label, model.labels)
     columns = [y for y, name in enumerate(model.labels) if label in (None, name)]
-    if isinstance(model, BeamChainModel):
+    if not model.searches_exactly:
         return _heaviest_beam(model, columns, top)
     context = [START, *model.labels]
     contexts, first = len(context), model.fixed + len(model.keys)
     plain = model.w[model.fixed : first]
-    labels = {}
-    for y in columns:
-        best = _largest(plain[:, y], top)
-        names = model.names.take(best).all()
-        labels[model.labels[y]] = [
-            Weight(name, model.labels[y], float(plain[k, y])) for name, k in zip(names, best, strict=True)
-        ]
+
+    def name(place: int) -> str:
+        return model.names.take(np.array([place])).all()[0]
+
+    labels = {model.labels[y]: heaviest(plain[:, y], model.labels[y], top, name) for y in columns}
     transitions = _ranked(model, columns, np.arange(contexts), [_before(p) for p in context], top)
     trigrams: list[Weight] = []
     if model.order == 2:
         names = [_before(p, q) for q in context for p in context]
         trigrams = _ranked(model, columns, np.arange(contexts, model.fixed), names, top)
     found: list[tuple[str, float]] = []
-    if isinstance(model, NonLocalModel) and label is None:
-        best = _largest(model.g, top)
-        found = [(model.features.names[k], float(model.g[k])) for k in best.tolist()]
+    documents = model.document_weights()
+    if documents is not None and label is None:
+        pairs = [(text, weight) for text, (weight, _) in documents.items()]
+        best = largest(np.array([weight for _, weight in pairs]), top)
+        found = [pairs[k] for k in best.tolist()]
     return Heaviest(labels, transitions, trigrams, _ranked_pairs(model, columns, top), found)
 
 
-def _heaviest_beam(model: BeamChainModel, columns: list[int], top: int) -> Heaviest:
+def _heaviest_beam(model: Any, columns: list[int], top: int) -> Heaviest:
     """The same for a model with a beam; templates over labels that Viterbi does not have stand with the pairs."""
-    labels: dict[str, list[Weight]] = {}
+    first, composition = len(model.base.anchored_keys), model.base.problem.composition
+    number = model.base.template_numbers()
     groups: dict[str, list[Weight]] = {"y[-1]": [], "y[-1]|y[-2]": [], "": []}
+    labels = {}
     for y in columns:
-        name = model.labels[y]
-        for template, features in model.heaviest(y, top).items():
-            weights = [Weight(feature, name, weight) for feature, weight in features]
-            if template:
-                groups[template if template in groups else ""] += weights
-            else:
-                labels[name] = weights
+        name, weights = model.labels[y], model.base.weights_of([y])
+        labels[name] = heaviest(weights[:first], name, top, model.name_of)
+        for t, template in enumerate(composition.texts):
+            places = (first + np.flatnonzero(number == t)).tolist()
+            groups[template if template in groups else ""] += heaviest(weights, name, top, model.name_of, places)
     pairs, triples, others = (sorted(found, key=lambda w: -abs(w.weight))[:top] for found in groups.values())
     return Heaviest(labels, pairs, triples, others)
-
-
-def _largest(weights: np.ndarray, top: int) -> np.ndarray:
-    """The places of the largest weights by size, without those that are zero."""
-    size = np.abs(weights)
-    best = np.argpartition(-size, top - 1)[:top] if top < len(size) else np.arange(len(size))
-    best = best[np.lexsort((best, -size[best]))]
-    return best[size[best] > 0]
 
 
 def _ranked(model: ChainModel, columns: list[int], rows: np.ndarray, names: Sequence[str], top: int) -> list[Weight]:
     """The heaviest cells of some rows, each row with its name."""
     cells = model.w[rows][:, columns]
-    best = _largest(cells.reshape(-1), top)
+    best = largest(cells.reshape(-1), top)
     row, column = np.unravel_index(best, cells.shape)
     places = zip(row.tolist(), column.tolist(), strict=True)
     return [Weight(names[r], model.labels[columns[c]], float(cells[r, c])) for r, c in places]
@@ -139,7 +107,7 @@ def _ranked_pairs(model: ChainModel, columns: list[int], top: int) -> list[Weigh
         return []
     rows = model.block_rows[blocks, contexts]
     cells = model.w[rows][:, columns]
-    best = _largest(cells.reshape(-1), top)
+    best = largest(cells.reshape(-1), top)
     row, column = np.unravel_index(best, cells.shape)
     names = model.pair_names.take(blocks[row]).all()
     found = zip(names, contexts[row].tolist(), cells[row, column].tolist(), column.tolist(), strict=True)
@@ -178,14 +146,13 @@ def contributions(model: ChainModel, prepared: Prepared, s: int, labels: Sequenc
                 yield Contribution(i, _paired(name, names[before]), float(model.w[row, y]))
 
 
-def explain(labeler: ChainLabeler, sentence: Sequence, top: int = 8) -> list[Decision]:
-    """For each token its label, the runner-up and the `top` features that decided, those that weighed most first."""
-    model, extractor = labeler.model_, labeler.extractor_
-    if isinstance(model, BeamChainModel):
-        raise StructronError("a sentence is explained by exact search only; expected a model without a beam")
+def explain(model: ChainModel, prepared: Prepared, top: int) -> list[Decision]:
+    """For each token its label, the runner-up and the `top` features that decided, those that weighed most first.
+
+    prepared: one sentence.
+    """
     if model.votes is not None:
         raise StructronError("a voted model's decisions have no single reason: many vectors vote; train with mean")
-    prepared = extractor.prepare([sentence])
     chosen, scores, _ = model.decode(prepared)
     path = chosen.tolist()
     reasons, whole = _weigh(model, prepared, path), _weigh_whole(model, prepared, path)
@@ -218,10 +185,7 @@ def _weigh(model: ChainModel, prepared: Prepared, path: list[int]) -> dict[tuple
 
 def _weigh_whole(model: ChainModel, prepared: Prepared, path: list[int]) -> dict[str, float]:
     """What the features of whole documents contribute to a labelling of the only sentence."""
-    if not isinstance(model, NonLocalModel):
-        return {}
-    values = model.features.of(Opened(prepared), 0, np.array([path], np.int16))[0] * model.g
-    return {name: value for name, value in zip(model.features.names, values.tolist(), strict=True) if value}
+    return model.document_scores(prepared, path)
 
 
 def _runners_up(model: ChainModel, prepared: Prepared, chosen: np.ndarray) -> Iterator[tuple[list[int], float]]:
@@ -238,6 +202,3 @@ def _runners_up(model: ChainModel, prepared: Prepared, chosen: np.ndarray) -> It
         mask_of[i] = len(weights.masks) - n + i
         decode(chains._replace(mask_of=mask_of), weights, model.order, 0, 1, len(model.labels), work, out, scores)
         yield out.tolist(), float(scores[0])
-
-
-__all__ = ["Contribution", "Decision", "Heaviest", "Weight", "contributions", "explain", "heaviest"]

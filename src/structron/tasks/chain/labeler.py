@@ -1,198 +1,74 @@
-"""The estimator behind every chain task: fit, predict, score, save, with scikit-learn's conventions.
+"""Taggers and chunkers: one label for each token (Collins 2002), with exact search or under a beam.
 
-Parameters stand in `__init__` under their own names; what was learned has a trailing underscore.
+    Chunker().fit(sentences):   rows ──tasks/tokens──▶ prepared ──learn/chain──▶ model/chain
+
+Beams, weighted violations and features of documents are imported when they are asked for.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
-from pathlib import Path
-from types import SimpleNamespace
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from structron.documents import Document, regroup, sentences_of
-from structron.errors import StructronError
-from structron.estimator import Estimator
-from structron.features.documents import NonLocal
-from structron.features.extract import ComputedAtom, TemplateExtractor
-from structron.learn.chain import Start
-from structron.model.chain import ChainModel, Prepared
-from structron.model.documents import NonLocalModel
+from structron.errors import StructronError, unknown
+from structron.estimator import Sentences
+from structron.evaluate import accuracy_scores, chunk_scores
+from structron.features.extract import PreparedTemplates
+from structron.features.templates import Template
+from structron.io.tensors import Tensors, check
+from structron.learn.bpm import bpm_start
+from structron.learn.chain import Chain, ChainLearner, Perceptron, Start
+from structron.model.chain import ChainModel
+from structron.model.heaviest import Heaviest
+from structron.options import DEFAULT, Chains, Documents, options
 from structron.progress import Progress
-from structron.tasks.chain import setup as chain_setup
-from structron.tasks.chain.beam import BeamChainModel
-from structron.tasks.chain.beam_learner import Search
-from structron.tasks.chain.setup import WORD_COLUMNS, default_columns
-from structron.update.swvp import Family
+from structron.tasks.chain.constraints import Neighbours, legal_transitions, make_dictionary
+from structron.tasks.chain.explain import explain, heaviest_features
+from structron.tasks.chain.templates import label_templates, looks_further
+from structron.tasks.tokens import TokenLabeler, _ask, _names
 
-PART = 1000
-"""Sentences that a thread labels at a time."""
-
-Model = ChainModel | BeamChainModel
-Sentences = Iterable[Sequence]
-"""Sentences, or Documents: sentences that are one sequence."""
+FURTHER = "templates look at labels as Viterbi cannot: exact search by dynamic programming; --beam N is faster"
 
 
-class ChainLabeler(Estimator):
+@options(beam=DEFAULT, update=DEFAULT, alma=None)
+class ChainLabeler(Chains, Documents, TokenLabeler):
     """Learns one label per token with the averaged structured perceptron and exact search (Collins 2002).
 
-    With a beam, or a rule other than the standard one, updates fix violations (Huang, Fayong & Guo 2012).
-
-    order: 1 or 2, how many labels before a label can count.   passes: over the training data.
-    runs: the model is the mean of so many runs that see the data in different orders (voted: one).
-    average: mean (of all weights after every example), none, or voted (exact, for small data).
-    templates: a preset's name, a file, or a list of texts.   columns, label: names of a token's columns.
-    cutoff: features seen less often are left out.   patience: stop after that many passes without gain on dev.
-    tag_dictionary: words seen that often only get labels they were seen with (0 = off).
-    constrain: never give chunk labels in an illegal order.   forbid: further (label, next label) pairs to rule out.
-    gazetteers: {TYPE: file, files or Gazetteer}.   atoms: {name: function(sentence, position) -> text}.
-    update: the rule: standard, early, max-violation, latest, hybrid or laso; None: standard, or max-violation if there
-    is a beam.   beam: labellings kept at each token, None: all of them; default: all with standard updates, else 8.
-    merge: labellings that look alike to the templates are one.   check: verify that updates are violations.
-    alma: α of approximate large margin updates (Daumé & Marcu 2005), for instance 0.9; with them the rule is laso.
-    margin: C of the margin perceptron (Kazama & Torisawa 2007): right labels must win by more than that.
-    swvp: a-wm, b-wm, a-wmr or b-wmr: weighted violations (Dror & Reichart 2016) with their beta; jj: errors, spans,
-    prefixes, whole or a function(y, z) that gives lists of positions; enforce their condition 2 (update/swvp.py).
-    bpm: start from the mean of so many one-pass runs.   stop_change: stop when the error changes by a smaller share.
-    non_local: features of whole documents, by name (phrase, phrase-majority, sub-phrase, sub-phrase-majority,
-    conjunction; for chunk labels) or functions of (document, labels); learned from n-best `candidates`, used on
-    `test_candidates`.   local_update: aggressive, conservative, none or sentences, and local_margin (default: the
-    margin): how the features of single words are learned beside them (update/nbest.py).
+    With a beam, or a rule other than the standard one, updates fix violations (Huang, Fayong & Guo 2012): the beam is
+    then 8, or the rule max-violation, unless it is given. Features of documents (`non_local`) are learned from n-best
+    candidates (Kazama & Torisawa 2007); they, votes and weighted violations of documents need exact search.
     """
 
     task: ClassVar[str] = "labeler"
     metric: ClassVar[str] = "accuracy"
-    default_templates: ClassVar[dict[str, str]] = {}
-    notes_: list[str]
-    scheme_: str | None
-    learner_: Any
-    source_: dict[str, str]  # what the command line knows of the training data: their format
-
-    def __init__(
-        self,
-        *,
-        order: int = 1,
-        passes: int = 10,
-        runs: int = 1,
-        average: str = "mean",
-        templates: Any = "default",
-        columns: Sequence[str] | None = None,
-        label: str | None = None,
-        cutoff: int = 0,
-        seed: int = 1,
-        shuffle: bool = True,
-        patience: int = 0,
-        tag_dictionary: int = 0,
-        constrain: bool = True,
-        forbid: Iterable[tuple[str, str]] = (),
-        gazetteers: Mapping[str, Any] | None = None,
-        atoms: Mapping[str, ComputedAtom] | None = None,
-        jobs: int = 1,
-        verbose: bool = False,
-        beam: int | str | None = "default",
-        update: str | None = None,
-        merge: bool = True,
-        check: bool | None = None,
-        alma: float | None = None,
-        margin: float | None = None,
-        bpm: int = 0,
-        stop_change: float | None = None,
-        non_local: Sequence[NonLocal] = (),
-        candidates: int = 20,
-        test_candidates: int = 100,
-        local_update: str = "aggressive",
-        local_margin: float | None = None,
-        swvp: str | None = None,
-        beta: float = 1.0,
-        jj: str | Family = "errors",
-        enforce: bool = False,
-    ):
-        self.order, self.passes, self.runs, self.average, self.templates = order, passes, runs, average, templates
-        self.columns, self.label, self.cutoff, self.seed, self.shuffle = columns, label, cutoff, seed, shuffle
-        self.patience, self.tag_dictionary, self.constrain, self.forbid = patience, tag_dictionary, constrain, forbid
-        self.gazetteers, self.atoms, self.jobs, self.verbose = gazetteers, atoms, jobs, verbose
-        self.beam, self.update, self.merge, self.check, self.alma = beam, update, merge, check, alma
-        self.margin, self.bpm, self.stop_change, self.non_local = margin, bpm, stop_change, non_local
-        self.candidates, self.test_candidates = candidates, test_candidates
-        self.local_update, self.local_margin = local_update, local_margin
-        self.swvp, self.beta, self.jj, self.enforce = swvp, beta, jj, enforce
 
     # -- training ------------------------------------------------------------------------------------------------
 
-    def partial_fit(
-        self,
-        sentences: Sentences,
-        dev: Sentences | None = None,
-        checkpoint: str | Path | None = None,
-        resume: bool = False,
-        progress: Progress | None = None,
-    ) -> "ChainLabeler":
-        """Go on learning with more sentences, which may bring new features and new labels."""
-        start: Start | BeamChainModel | None = None
-        if hasattr(self, "model_") and self.order != self.model_.order:
-            raise StructronError(f"order: {self.order}; expected {self.model_.order}, that of the model to go on from")
-        if hasattr(self, "model_") and isinstance(self.model_, BeamChainModel):
-            start = self.model_
-        elif hasattr(self, "learner_"):
-            start = self.learner_.as_start()
-        elif hasattr(self, "model_"):
-            start = Start.of_model(self.model_)
-        self._guarded(lambda: self._train(sentences, dev, checkpoint, resume, progress, start))
-        return self
+    def _check(self) -> None:
+        search = self.search()
+        if not self.non_local:
+            return
+        from structron.features.documents import check_sources, name_of
 
-    def _train(
-        self,
-        sentences: Sentences,
-        dev: Sentences | None,
-        checkpoint: str | Path | None,
-        resume: bool,
-        progress: Progress | None,
-        start: Start | BeamChainModel | None = None,
-    ) -> None:
-        chain_setup.check_parameters(self)
-        options = self._options(checkpoint, resume)
-        if start is None:
-            sentences, self.extractor_ = self._make_extractor(iter(sentences))
-        prepared = self._prepare(sentences, True, "training data")
-        if not len(prepared.label_ids):
-            raise StructronError("training data: no sentences; expected at least one with words")
-        progress = progress or Progress(show=self.verbose)
-        learner = chain_setup.make_learner(self, prepared, start)
-        chain_setup.start_weights(self, learner, progress, fresh=start is None and not resume)
-        score = None
-        if dev is not None:
-            ready = self._prepare(dev, True, "dev data")
-            gold = self._gold(ready)
+        sources = check_sources(self.non_local)
+        if search.swvp is not None:
+            names = " ".join(map(name_of, sources))
+            raise StructronError(f"swvp: {search.swvp.variant} with non_local {names}; expected non_local none")
 
-            def score(model: Model) -> float:
-                return self._metric(gold, self._labels(model, ready))
+    def _start(self) -> Any:
+        """An exact learner's state with its sums, where it is still there; otherwise the model's weights."""
+        if self.order != self._order():
+            raise StructronError(f"order: {self.order}; expected {self._order()}, that of the model to go on from")
+        if not self.model_.searches_exactly:
+            return self.model_
+        if isinstance(getattr(self, "learner_", None), ChainLearner):
+            return self.learner_.as_start()
+        return Start.of_model(self.model_)
 
-        self._learn(learner, options, score, progress, self.notes_)
-        self.learner_ = learner
+    def _order(self) -> int:
+        return self.model_.order if self.model_.searches_exactly else self.model_.encoder.order
 
-    def _make_extractor(self, sentences: Iterator[Sequence]) -> tuple[Iterator[Sequence], TemplateExtractor]:
-        """An extractor for tokens like the first one, and the sentences again from the first on."""
-        return chain_setup.make_extractor(self, sentences)
-
-    def _prepare(self, sentences: Sentences, labelled: bool = False, what: str = "data") -> Any:
-        """Look at the strings of sentences; a task may turn their labels into others that it learns better."""
-        return self.extractor_.prepare(sentences, labelled=labelled, what=what)
-
-    def _gold(self, prepared: Any) -> list[list[str]]:
-        """The labels that stand in prepared sentences, as the user writes them."""
-        return spell(prepared.label_ids, prepared.label_types, prepared.starts)
-
-    def _spell(self, out: np.ndarray, model: Model, prepared: Prepared) -> list[list[str]]:
-        """Label numbers as the user's labels, sentence by sentence."""
-        return spell(out, model.labels, prepared.starts)
-
-    def _search(self) -> Search:
-        """How to search, with what the defaults stand for."""
-        return chain_setup.settle_search(self.beam, self.update, self.merge, self.check, self.alma, self.margin)
-
-    def _runs(self) -> int:
+    def _members(self) -> int:
         """Votes are the vectors of one run."""
         return 1 if self.average == "voted" else self.runs
 
@@ -200,197 +76,227 @@ class ChainLabeler(Estimator):
         """Whether the labels are chunk labels, to be kept in a legal order."""
         return self.metric == "f1"
 
-    # -- columns, as the command line asks every task for them ---------------------------------------------------
+    def _make_learner(self, prepared: PreparedTemplates, start: Any) -> Any:
+        old = start.labels if start else []
+        labels = [*old, *sorted(set(prepared.label_types) - set(old))]
+        if len(labels) < 2:
+            raise StructronError(f"training data: one label only ({labels[0]}); expected two or more")
+        index = {label: y for y, label in enumerate(labels)}
+        gold = np.array([index[label] for label in prepared.label_types], np.int64)[prepared.label_ids]
+        neighbours = Neighbours(labels, gold, prepared.starts)
+        self.scheme_ = neighbours.scheme(self.scheme_ if start else None) if self._chunks() else None
+        allowed = legal_transitions(labels, self.scheme_ if self.constrain else None, self.forbid)
+        if illegal := neighbours.illegal(allowed):
+            self.notes_.append(f"{illegal} forbidden transitions in the training labels, learned from as they are")
+        dictionary = make_dictionary(prepared, gold, len(labels), self.tag_dictionary)
+        if start is not None:
+            dictionary = self._dictionary().merged(dictionary, len(labels))
+        learning = neighbours.seen(allowed)
+        chain = Chain(labels, self.order, allowed, learning, dictionary, self.cutoff, self.average)
+        search, templates = self.search(), getattr(self.extractor_, "templates", [])
+        exact = search.exact and not looks_further(templates, self.order)
+        if start is not None and exact != isinstance(start, Start):
+            has = "a beam" if exact else "no beam"
+            raise StructronError(f"the model to go on from was trained with {has}; expected the same beam and update")
+        if exact:
+            return self._exact_learner(prepared, gold, chain, start)
+        return self._beam_learner(prepared, gold, chain, templates, start)
 
-    @property
-    def columns_(self) -> list[str]:
-        return self.extractor_.columns
+    def _dictionary(self) -> Any:
+        return self.model_.dictionary if self.model_.searches_exactly else self.model_.encoder.dictionary
 
-    @property
-    def outputs_(self) -> list[str]:
-        return [self.extractor_.label]
+    def _exact_learner(self, prepared: Any, gold: np.ndarray, chain: Chain, start: Start | None) -> ChainLearner:
+        """Viterbi's learner: Collins' perceptron, with a margin or weighted violations, or with document features."""
+        swvp = self.search().swvp
+        if self.non_local:
+            return self._document_learner(prepared, gold, chain, start)
+        if swvp is None:
+            return ChainLearner(prepared, gold, chain, Perceptron(self.margin), start)
+        from structron.learn.weighted import WeightedViolations
 
-    @property
-    def word_(self) -> str:
-        return self.extractor_.word
+        longest = int(np.diff(prepared.starts).max(initial=1))
+        return ChainLearner(prepared, gold, chain, WeightedViolations(swvp, longest), start)
 
-    @property
-    def needed_(self) -> set[str]:
-        """Columns that it cannot do without."""
-        return self.extractor_.needed - self.extractor_.gazetteers.keys() - self.extractor_.atoms.keys()
+    def _document_learner(self, prepared: Any, gold: np.ndarray, chain: Chain, start: Start | None) -> ChainLearner:
+        from structron.features.documents import check_sources
+        from structron.learn.documents import DocumentLearner, NBest
 
-    def predict_columns(self, sentences: Sentences, jobs: int | None = None) -> list[list[list[str]]]:
-        """For each sentence the column that `predict` gives."""
-        return [[labels] for labels in self.predict(sentences, jobs=jobs)]
+        if self.average == "voted":
+            raise StructronError("average: voted: not with non-local features; expected mean or none")
+        if self.scheme_ is None and any(isinstance(source, str) for source in self.non_local):
+            raise StructronError(
+                "non_local: the built-in features are of entities; expected chunk labels such as B-PER, O"
+            )
+        sources, numbers = tuple(check_sources(self.non_local)), (self.candidates, self.test_candidates)
+        nbest = NBest(sources, *numbers, self.local_update, self.local_margin)
+        return DocumentLearner(prepared, gold, chain, self.margin, nbest, start)
+
+    def _beam_learner(
+        self, prepared: Any, gold: np.ndarray, chain: Chain, templates: Sequence[Template], start: Any
+    ) -> Any:
+        from structron.learn.encoded import EncodedLearner
+        from structron.tasks.chain.encoder import columns_of, encode_labels
+
+        if self.non_local:
+            raise StructronError("non_local: needs exact search; expected neither a beam, nor an update, nor alma")
+        if self.average == "voted":
+            raise StructronError("average: voted needs exact search; expected mean or none with a beam or an update")
+        search = self.search()
+        if search.beam is None and search.update == "standard":
+            self.notes_.append(FURTHER)
+        data = encode_labels(prepared, gold, chain, label_templates(templates, self.order), start)
+        columns = None if start is None else columns_of(start.labels, chain.labels)
+        return EncodedLearner(data, search, self.average, start, columns)
+
+    def _before(self, learner: Any, progress: Progress) -> None:
+        """BPM initialisation, if asked for, of a learner or of each in a committee."""
+        if not self.bpm:
+            return
+        if learner.is_cold():
+            progress.note("compiling (first run only) …")
+        progress.note(f"starting from the mean of {self.bpm} one-pass runs")
+        for number, member in enumerate(getattr(learner, "members", [learner])):
+            bpm_start(member, self.bpm, self.seed + number)
 
     # -- using ---------------------------------------------------------------------------------------------------
 
-    def is_cold(self) -> bool:
-        """Whether the first prediction has to compile."""
-        from structron.kernels.jit import is_cold
-        from structron.search.beam import engine
-        from structron.search.chain import kbest, viterbi
-
-        if isinstance(self.model_, BeamChainModel):
-            return engine.is_cold()
-        return is_cold(kbest.n_best_of if isinstance(self.model_, NonLocalModel) else viterbi.decode)
-
-    def _decode(
-        self, model: Model, prepared: Any, jobs: int, forced: np.ndarray | None = None, margins: bool = False
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Label numbers, scores and margins: a model says how, a labeller how wide to search."""
-        search = self._search()
-        if isinstance(model, BeamChainModel):
-            return model.decode(prepared, jobs, forced, margins, search.beam, search.merge)
+    def _search_tokens(self, model: Any, prepared: Any, jobs: int, forced: Any, margins: bool) -> tuple[Any, Any]:
+        search = self.search()
+        if not model.searches_exactly:
+            out, scores = model.decode(prepared, search.beam, search.merge, jobs, forced)
+            given = (prepared, out, scores, search.beam, search.merge, jobs, forced)
+            return out, model.margins(*given) if margins else np.empty(0, np.float32)
         if search.beam is not None:
             raise StructronError(f"beam: {search.beam}; expected none: the model was trained with exact search")
-        if isinstance(model, NonLocalModel):
+        if hasattr(model, "candidates"):
             model.candidates = self.test_candidates
-        return model.decode(prepared, jobs, forced, margins)
+        out, _, sure = model.decode(prepared, jobs, forced, margins)
+        return out, sure
 
-    def nbest(self, sentences: Sentences, n: int, jobs: int | None = None) -> list[list[tuple[list, float]]]:
-        """The n best labellings of each sentence or Document (all, if there are fewer): (labels, score), best first."""
-        model = self._check_fitted()
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-            raise StructronError(f"n-best: {n!r}; expected a whole number of at least 1")
-        if isinstance(model, BeamChainModel):
-            raise StructronError("n-best: the model was trained with a beam; expected one with exact search")
-        items = sentences if isinstance(sentences, list) else list(sentences)
-        prepared = self._prepare(items)
-        if isinstance(model, NonLocalModel):
-            model.candidates = self.test_candidates
-        found = model.nbest(prepared, int(n), self.jobs if jobs is None else jobs)
-        return [self._spelled(item, prepared, unit, *found[unit]) for unit, item in enumerate(items)]
-
-    def _spelled(self, item: Any, prepared: Any, unit: int, rows: np.ndarray, scores: np.ndarray) -> list:
-        """Labellings of a document as lists of labels, with their scores."""
-        bounds = prepared.starts[prepared.units[unit] : prepared.units[unit + 1] + 1]
-        part = SimpleNamespace(starts=bounds - bounds[0], batch=SimpleNamespace(starts=bounds - bounds[0]))
-        labels = [self._spell(row, self.model_, part) for row in rows]
-        shaped = [found if isinstance(item, Document) else found[0] for found in labels]
-        return list(zip(shaped, scores.tolist(), strict=True))
-
-    def _labels(self, model: Model, prepared: Prepared, jobs: int | None = None) -> list[list[str]]:
-        out, _, _ = self._decode(model, prepared, self.jobs if jobs is None else jobs)
-        return self._spell(out, model, prepared)
-
-    def predict(
-        self,
-        sentences: Sentences,
-        forced: Sequence[Sequence[str | None]] | None = None,
-        jobs: int | None = None,
-    ) -> list[list[str]]:
-        """The best labels. `forced` fixes the labels of given tokens (None = free)."""
-        return self.predict_with_margins(sentences, forced, jobs, margins=False)[0]
+    def predict(self, sentences: Sentences, *, forced: Any = None, jobs: int | None = None) -> list[list[str]]:
+        """The best labels of each sentence or Document. `forced` fixes the labels of given tokens (None = free)."""
+        return self._predict(sentences, forced, self._jobs(jobs), False)[0]
 
     def predict_with_margins(
-        self,
-        sentences: Sentences,
-        forced: Sequence[Sequence[str | None]] | None = None,
-        jobs: int | None = None,
-        margins: bool = True,
+        self, sentences: Sentences, *, forced: Any = None, jobs: int | None = None
     ) -> tuple[list[list[str]], list[list[float]]]:
         """Labels, and for each token by how much they beat the best labelling with another label there."""
-        model = self._check_fitted()
-        sentences = sentences if isinstance(sentences, list) else list(sentences)
-        jobs = self.jobs if jobs is None else jobs
-        if any(isinstance(item, Document) for item in sentences):
-            forced = None if forced is None else sentences_of(_as_documents(sentences, forced))
-            numbers = self._numbers(model, sentences_of(sentences), forced)
-            labels, sure = self._predict(model, sentences, numbers, jobs, margins)
-            return regroup(sentences, labels), regroup(sentences, sure) if margins else []
-        numbers = self._numbers(model, sentences, forced)
-        if jobs <= 1 or len(sentences) <= PART:
-            return self._predict(model, sentences, numbers, jobs, margins)
-        places = range(0, len(sentences), PART)
-        fixed = [None if numbers is None else numbers[lo : lo + PART] for lo in places]
-        parts = [sentences[lo : lo + PART] for lo in places]
+        return self._predict(sentences, forced, self._jobs(jobs), True)
+
+    def _numbers(self, model: Any, sentences: Sequence, forced: Iterable[Sequence[str | None]]) -> list[list[int]]:
+        forced = list(forced)
+        index: dict[str | None, int] = {label: y for y, label in enumerate(model.labels)} | {None: -1}
+        if [len(given) for given in forced] != [len(sentence) for sentence in sentences]:
+            raise StructronError("forced labels: lengths differ from the sentences'; expected one (or None) per token")
         try:
-            with ThreadPoolExecutor(jobs) as pool:
-                every = list(
-                    pool.map(lambda part, forced: self._predict(model, part, forced, 1, margins), parts, fixed)
-                )
-        except StructronError:
-            self.extractor_.prepare(sentences)  # the same error, with sentences counted from the first
-            raise
-        return [x for labels, _ in every for x in labels], [x for _, sure in every for x in sure]
+            return [[index[label] for label in given] for given in forced]
+        except KeyError as error:
+            raise unknown("forced label", error.args[0], model.labels) from None
 
-    def _numbers(self, model: Model, sentences: list[Sequence], forced: Any) -> list[list[int]] | None:
-        return None if forced is None else chain_setup.known_labels(model.labels, sentences, forced)
+    def _nbest(self, model: Any, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
+        if not model.searches_exactly:
+            return self._beam_nbest(model, ready, n, jobs)
+        if hasattr(model, "candidates"):
+            model.candidates = self.test_candidates
+        found = []
+        for unit, (rows, scores) in enumerate(model.nbest(ready, n, jobs)):
+            bounds = ready.starts[ready.units[unit] : ready.units[unit + 1] + 1]
+            labels = [self._spell(row, model, bounds - bounds[0]) for row in rows]
+            found.append(list(zip(labels, scores.tolist(), strict=True)))
+        return found
 
-    def _predict(
-        self, model: Model, sentences: list[Sequence], forced: list[list[int]] | None, jobs: int, margins: bool
-    ) -> tuple[list[list[str]], list[list[float]]]:
-        """From strings to labels: strings under Python's lock, kernels outside of it, so that threads take turns."""
-        prepared = self._prepare(sentences)
-        fixed = None if forced is None else np.array([y for labels in forced for y in labels], np.int64)
-        out, _, sure = self._decode(model, prepared, jobs, fixed, margins)
-        return self._spell(out, model, prepared), split(sure, prepared.starts) if margins else []
-
-    def evaluate(self, sentences: Sentences, jobs: int | None = None, guess: list | None = None) -> Any:
-        """All scores on labelled sentences, or of `guess` for them: `ChunkScores` or `AccuracyScores`."""
-        from structron.evaluate import accuracy_scores, chunk_scores
-
-        model = self._check_fitted()
-        sentences = sentences if isinstance(sentences, list) else list(sentences)
-        prepared = self._prepare(sentences, True)
-        gold = self._gold(prepared)
-        guess = sentences_of(_as_documents(sentences, guess)) if guess else self._labels(model, prepared, jobs)
+    def _scores(self, gold: list, guess: list, sentences: Any = None) -> Any:
+        """`ChunkScores` or `AccuracyScores`; with the sentences also for words that training has shown or not."""
         if self.metric == "f1":
             return chunk_scores(gold, guess)
-        known = dict(zip(prepared.word_types, (model.dictionary.find(prepared.word_types) >= 0).tolist(), strict=True))
-        words = spell(prepared.word_ids, prepared.word_types, prepared.starts)
-        return accuracy_scores(words, gold, guess, known.__getitem__)
+        if sentences is None:
+            return accuracy_scores(gold, gold, guess, lambda word: True)
+        prepared = self._prepare(sentences)
+        found = self._dictionary().find(prepared.word_types) >= 0
+        known = dict(zip(prepared.word_types, found.tolist(), strict=True))
+        return accuracy_scores(self._words(prepared), gold, guess, known.__getitem__)
 
-    def score(self, sentences: Sentences) -> float:
-        """The task's main score on labelled sentences, in per cent."""
-        return getattr(self.evaluate(sentences), self.metric)
+    def _words(self, prepared: Any) -> list[list[str]]:
+        from structron.tasks.spell import spell
 
-    def _metric(self, gold: list[list[str]], guess: list[list[str]]) -> float:
-        from structron.evaluate import chunk_scores
+        return spell(prepared.word_ids, prepared.word_types, prepared.starts)
 
-        if self.metric == "f1":
-            return chunk_scores(gold, guess).f1
-        right = sum(a == b for g, h in zip(gold, guess, strict=True) for a, b in zip(g, h, strict=True))
-        return 100 * right / max(1, sum(map(len, gold)))
+    def inspect(self, label: str | None = None, *, top: int = 20) -> Heaviest:
+        """The heaviest features of every label, and of label pairs and triples; only those for `label` if given."""
+        return heaviest_features(self._check_fitted(), label, top)
+
+    def explain(self, sentence: Sequence, *, top: int = 8) -> Any:
+        """For each token its label, the runner-up and the `top` features that decided, those that weighed most first.
+
+        Under a beam: for each step of the search.
+        """
+        model = self._check_fitted()
+        prepared = self._prepare([sentence])
+        if model.searches_exactly:
+            return explain(model, prepared, top)
+        search = self.search()
+        return model.explain(prepared, search.beam, search.merge, top)
 
     # -- files ---------------------------------------------------------------------------------------------------
 
-    def _signature(self) -> str:
-        """What a score needs to be reproduced."""
-        search = chain_setup.learning(self)
-        how = str(search) if isinstance(self.model_, BeamChainModel) else f"viterbi-{self.order}"
-        if isinstance(self.model_, NonLocalModel):
+    def _summary(self) -> dict[str, Any]:
+        model, search = self.model_, self.search()
+        how = f"viterbi-{self.order}" if model.searches_exactly else str(search)
+        if hasattr(model, "candidates"):
             how += f"-{self.candidates}-best-{self.local_update} test {self.test_candidates}"
-        features, labels = len(self.model_.keys) + len(self.model_.block_keys), f"labels {len(self.model_.labels)}"
-        return self._signed(search.rule, how, self._runs(), self.cutoff, features, labels)
+        size = f"labels {len(model.labels)}"
+        return {"update": search.rule, "search": how, "cutoff": self.cutoff, "features": model.size, "size": size}
 
-    def _save_model(self, model: Model, path: Path) -> None:
-        from structron.io import modelfile
-        from structron.tasks.storage import header_of, tensors_of
+    def _read_model(self, header: dict[str, Any], tensors: Tensors, **code: Any) -> Any:
+        if header["kind"] == "labels":
+            from structron.model.encoded import EncodedModel
+            from structron.tasks.chain.encoder import LabelEncoder
 
-        modelfile.save(path, header_of(self, model), tensors_of(self, model))
+            model = EncodedModel.read(LabelEncoder, header, tensors)
+            if len(model.encoder.extras.keys) != len(self.extractor_.paired.templates):
+                raise ValueError("features do not fit the templates")
+            return model
+        if header["kind"] == "documents":
+            from structron.features.documents import name_of
+            from structron.model.documents import DocumentModel
 
-    def _load_model(self, path: Path) -> Model:
-        from structron.tasks.storage import load
+            check(tensors, *DocumentModel.declared(header))
+            given = {name_of(function): function for function in code.get("non_local", ()) if callable(function)}
+            functions = [given[name] for name in header["non_local_functions"]]
+            self.non_local = [*header["non_local"], *functions]
+            return DocumentModel.from_file(header, tensors, functions)
+        if header["kind"] != ChainModel.kind:
+            raise ValueError(f"a model of kind {header['kind']!r}")
+        self.non_local = []
+        check(tensors, *ChainModel.declared(header))
+        return ChainModel.from_file(header, tensors)
 
-        return load(path, atoms=self.atoms, non_local=[f for f in self.non_local if callable(f)]).model_
+    @classmethod
+    def _ask_for(cls, path: Any, header: dict[str, Any], code: dict[str, Any]) -> None:
+        super()._ask_for(path, header, code)
+        learned = header.get("learned")
+        model = learned.get("model") if isinstance(learned, dict) else None
+        functions = _names({"learned": model}, "non_local_functions")
+        _ask(path, code, "non_local", functions, "non_local=[{}]")
+
+    def _code(self) -> dict[str, Any]:
+        return super()._code() | {"non_local": [f for f in self.non_local if callable(f)]}
 
 
-def _as_documents(items: Sequence, found: Sequence) -> list:
-    """What was found for documents, marked as such."""
-    return [Document(x) if isinstance(item, Document) else x for item, x in zip(items, found, strict=True)]
+@options(order=2, runs=4, cutoff=2)
+class Tagger(ChainLabeler):
+    """Part-of-speech (or any other) tagging: one label per word, scored by accuracy; defaults that tag best."""
+
+    task: ClassVar[str] = "tagger"
+    metric: ClassVar[str] = "accuracy"
+    default_templates: ClassVar[dict[str, str]] = {"": "tagger"}
 
 
-def spell(out: np.ndarray, labels: list[str], starts: np.ndarray) -> list[list[str]]:
-    """Label numbers as lists of labels."""
-    return split(np.array([*labels, None], dtype=object)[out], starts)
+@options(order=1, runs=4)
+class Chunker(ChainLabeler):
+    """Chunking: labels such as B-NP, I-NP, O, kept in a legal order and scored by conlleval's F1; defaults that chunk
+    best."""
 
-
-def split(flat: np.ndarray, starts: np.ndarray) -> list[list]:
-    """Cut what tokens have into a list per sentence."""
-    values = flat.tolist()
-    return [values[lo:hi] for lo, hi in pairwise(starts.tolist())]
-
-
-__all__ = ["WORD_COLUMNS", "ChainLabeler", "Model", "default_columns", "spell", "split"]
+    task: ClassVar[str] = "chunker"
+    metric: ClassVar[str] = "f1"
+    default_templates: ClassVar[dict[str, str]] = {"pos": "chunker", "": "chunker-words"}

@@ -19,9 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from structron.features.templates import Template
 from structron.search.beam.problem import SearchProblem
-from structron.search.beam.states import VALUE_BITS, Composition
 
 POSITION, LAST = 1, 2
 MASK, FORCED, FIRST_X = 0, 1, 2
@@ -66,29 +64,6 @@ def atoms(x, table, states, s, out):
         out[k] = states[s, LAST + k]
     for c in range(table[EXTRAS]):
         out[history + c] = x[i, FIRST_X + c] if i < x.shape[0] else -1
-
-
-def label_templates(templates: Sequence[Template], order: int) -> list[str]:
-    """The templates over labels before: those that are always there, then the user's, in terms of the atoms."""
-    texts = ["y[-1]", "y[-1]|y[-2]"][:order]
-    extras = 0
-    for template in templates:
-        names = [f"y[-{k}]" for k in template.labels]
-        if names and template.parts:
-            names.append(f"x[{extras}]")
-            extras += 1
-        texts += ["|".join(names)] if names else []
-    return list(dict.fromkeys(texts))
-
-
-def looks_further(templates: Sequence[Template], order: int) -> bool:
-    """Whether some template looks at labels in a way that Viterbi of this order cannot."""
-    return any("x[" not in text or text.count("y[") > 1 or "y[-1]" not in text for text in _own(templates, order))
-
-
-def _own(templates: Sequence[Template], order: int) -> list[str]:
-    """The user's templates over labels before."""
-    return [text for text in label_templates(templates, order) if text not in label_templates([], order)]
 
 
 def make_problem(
@@ -140,17 +115,3 @@ def look_ahead(
         open_to[tokens[some]] = left[some]
     packed, numbers = np.unique(np.packbits(open_to, axis=1), axis=0, return_inverse=True)
     return np.unpackbits(packed, axis=1, count=masks.shape[1]).astype(bool), numbers.reshape(-1)
-
-
-def rekeyed(keys: np.ndarray, old: Composition, new: Composition) -> np.ndarray:
-    """Keys of features under new sizes of the atoms; values and templates are the same, sizes have not shrunk."""
-    out = keys.copy()
-    place = {name: k for k, name in enumerate(new.atoms)}
-    for k, key in enumerate(keys.tolist()):
-        _, values = old.values_of(key)
-        if values is not None:
-            row = [0] * len(new.atoms)
-            for name, value in values.items():
-                row[place[name]] = value
-            out[k] = new.key((key >> VALUE_BITS) - 1, row)
-    return out

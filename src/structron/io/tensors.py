@@ -1,0 +1,162 @@
+"""What a model file must hold: every model declares its arrays, and one function checks a file against them.
+
+Kernels trust their arrays. So a model says of each array its kind, its dimensions and the range of its values before
+any kernel sees it; sizes have names, and a name stands for one number throughout a file:
+
+    {"keys": Tensor("uint64", "features"), "weight_row": Tensor("int32", "features", least=0, below="rows")}
+
+A file that was tampered with and given a valid checksum is either refused here, in one line, or it is a model.
+"""
+
+import json
+import zlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+Tensors = dict[str, np.ndarray]
+Sizes = dict[str, int]
+LARGEST_WEIGHT = 1e20
+"""Sums of weights this large are still finite numbers in single precision."""
+LARGEST_TEXT = 1 << 28
+"""Bytes that one compressed text may unpack to."""
+
+
+class Tensor:
+    """The kind, dimensions and values of an array.
+
+    kinds: NumPy types, several with |.   shape: sizes by name or number; "n+1" is one more than n.
+    least, below: least value, and the number (or size) that all values stay below.   rises: from 0, never falling, to
+    the named size.   adds_up: to the named size.   ascending: each value is larger than the one before.
+    """
+
+    def __init__(
+        self,
+        kinds: str,
+        *shape: str | int,
+        least: int | None = None,
+        below: int | str | None = None,
+        rises: str | None = None,
+        adds_up: str | None = None,
+        ascending: bool = False,
+    ):
+        self.kinds, self.shape, self.least, self.below = kinds.split("|"), shape, least, below
+        self.rises, self.adds_up, self.ascending = rises, adds_up, ascending
+
+    def bind(self, array: np.ndarray, sizes: Sizes) -> str | None:
+        """Check kind and shape; a size that has no number yet gets it. Returns what is wrong."""
+        if array.dtype.name not in self.kinds:
+            return f"is {array.dtype}, not {' or '.join(self.kinds)}"
+        if array.ndim != len(self.shape):
+            return f"has {array.ndim} dimensions, not {len(self.shape)}"
+        for found, wanted in zip(array.shape, self.shape, strict=True):
+            if isinstance(wanted, int):
+                expected = wanted
+            else:
+                name, _, more = wanted.partition("+")
+                expected = sizes.setdefault(name, found - int(more or 0)) + int(more or 0)
+            if found != expected or found < 0:
+                return f"has shape {array.shape}, not ({', '.join(map(str, self.shape))}) with {wanted} = {expected}"
+        return None
+
+    def values(self, array: np.ndarray, sizes: Sizes) -> str | None:
+        """Check the values, all sizes being known. Returns what is wrong."""
+        if array.dtype.kind == "f" and array.size and not float(np.abs(array).max()) <= LARGEST_WEIGHT:
+            return "has values that are not finite, or huge"
+        if not array.size and self.rises is None and self.adds_up is None:
+            return None
+        if self.least is not None and int(array.min()) < self.least:
+            return f"has values below {self.least}"
+        below = sizes[self.below] if isinstance(self.below, str) else self.below
+        if below is not None and int(array.max()) >= below:
+            return f"has values of {below} or more"
+        if self.ascending and (array[1:] <= array[:-1]).any():
+            return "does not ascend"
+        if self.adds_up is not None and int(array.sum(dtype=np.int64)) != sizes[self.adds_up]:
+            return f"does not add up to {self.adds_up}"
+        if self.rises is not None:
+            bounds = len(array) and array[0] == 0 and array[-1] == sizes[self.rises]
+            if not bounds or (array[1:] < array[:-1]).any():
+                return f"does not rise from 0 to {self.rises}"
+        return None
+
+
+def check(tensors: Mapping[str, np.ndarray], declared: Mapping[str, Tensor], sizes: Sizes) -> Sizes:
+    """Raise ValueError unless the arrays are those that are declared; returns all sizes by name."""
+    sizes = dict(sizes)
+    for name in tensors.keys() - declared.keys():
+        raise ValueError(f"{name}: an array that does not belong there")
+    for name, tensor in declared.items():
+        if name not in tensors:
+            raise ValueError(f"{name} is missing")
+        if problem := tensor.bind(tensors[name], sizes):
+            raise ValueError(f"{name} {problem}")
+    for name, tensor in declared.items():
+        if problem := tensor.values(tensors[name], sizes):
+            raise ValueError(f"{name} {problem}")
+    return sizes
+
+
+def texts(given: Any, what: str, least: int = 0) -> list[str]:
+    """A list of different texts from a header; ValueError: it is something else."""
+    fits = isinstance(given, list) and all(isinstance(text, str) for text in given)
+    if not fits or len(set(given)) < len(given) or len(given) < least:
+        raise ValueError(f"{what} do not fit")
+    return given
+
+
+def whole(given: Any, what: str, least: int = 0, most: int = 1 << 40) -> int:
+    """A whole number of a header within its range; ValueError: it is something else."""
+    if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= most:
+        raise ValueError(f"{what} is {given!r}, not a whole number from {least} to {most}")
+    return given
+
+
+def under(prefix: str, parts: Mapping[str, Any]) -> dict[str, Any]:
+    """The same under names that begin with a prefix."""
+    return {f"{prefix}{name}": part for name, part in parts.items()}
+
+
+def beginning(prefix: str, parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Those whose names begin with a prefix, without it."""
+    return {name.removeprefix(prefix): part for name, part in parts.items() if name.startswith(prefix)}
+
+
+# -- texts as arrays -------------------------------------------------------------------------------------------------
+
+TEXT = "uint8"
+
+
+def pack(text: str) -> np.ndarray:
+    """A compressed text as an array."""
+    return np.frombuffer(zlib.compress(text.encode("utf-8", "surrogatepass"), 6), np.uint8)
+
+
+def unpack(array: np.ndarray, most: int = LARGEST_TEXT) -> str:
+    """The text of an array that `pack` made, of at most so many bytes; ValueError: it is longer, or damaged."""
+    reader = zlib.decompressobj()
+    try:
+        data = reader.decompress(array.tobytes(), most + 1)
+    except zlib.error as error:
+        raise ValueError(f"a text is damaged ({error})") from None
+    if len(data) > most or not reader.eof:
+        raise ValueError("a text is cut off, or too long")
+    return data.decode("utf-8", "surrogatepass")
+
+
+def pack_json(value: Any) -> np.ndarray:
+    return pack(json.dumps(value))
+
+
+def unpack_json(array: np.ndarray) -> Any:
+    """ValueError: it is no JSON."""
+    try:
+        return json.loads(unpack(array))
+    except RecursionError:
+        raise ValueError("a text is nested too deep") from None
+
+
+def declared_texts(names: Iterable[str]) -> dict[str, Tensor]:
+    """Declarations of compressed texts."""
+    return {name: Tensor(TEXT, f"bytes of {name}") for name in names}

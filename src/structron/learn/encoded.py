@@ -1,0 +1,72 @@
+"""Learning sentences in the beam engine: the engine's own learner and an encoder (model/encoded.py)."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from structron.features.index import Numbered
+from structron.features.names import Names
+from structron.learn.beam import BeamTraining, Beginning
+from structron.model.encoded import EncodedModel
+from structron.options import Search
+from structron.search.beam.frontier import Anchored, Inputs
+from structron.search.beam.problem import SearchProblem
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Training data as an encoder gives them.
+
+    problem: as it is searched while learning: what the training data do is allowed.   names: writes those of features,
+    given their keys and tokens where they fire.
+    """
+
+    encoder: Any
+    problem: SearchProblem
+    inputs: Inputs
+    numbered: Numbered
+    names: Callable[[np.ndarray, np.ndarray], Names]
+
+
+class EncodedLearner(BeamTraining):
+    """The learner that `learn.loop` drives."""
+
+    def __init__(
+        self,
+        data: Encoded,
+        search: Search,
+        average: str = "mean",
+        start: EncodedModel | None = None,
+        columns: np.ndarray | None = None,
+    ):
+        """columns: where the columns of weights of a model to start from stand now; None: they are the same."""
+        self.data, self.known = data, start
+        keys = data.numbered.keys
+        table = np.stack([keys, np.zeros_like(keys)], axis=1)
+        anchored = Anchored(data.numbered.ptr, data.numbered.numbers, table, *data.problem.kinds)
+        beginning = None if start is None else Beginning(start.base, columns)
+        super().__init__(data.problem, data.inputs, search, average, anchored, start=beginning)
+
+    def fingerprint(self) -> str:
+        """Tells whether a checkpoint was made from the same data and options."""
+        return hashlib.sha256(f"{super().fingerprint()} {self.data.encoder.header()}".encode()).hexdigest()
+
+    @staticmethod
+    def assemble(members: Sequence[BeamTraining]) -> Any:
+        """The model that the mean of the members' weights makes; its names are left for `finish`."""
+        first: Any = members[0]
+        base = BeamTraining.assemble(members)
+        base.problem = first.data.encoder.problem
+        return EncodedModel(first.data.encoder, base)
+
+    def finish(self, model: Any) -> Any:
+        """Write the names that a snapshot left for later."""
+        keys = model.base.anchored_keys
+        if len(model.names) < len(keys):
+            numbered = self.data.numbered
+            known = None if self.known is None else self.known.names
+            model.names = numbered.names(numbered.numbers_of(keys), known, self.data.names)
+        return model

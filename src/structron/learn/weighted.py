@@ -1,0 +1,39 @@
+"""Weighted violations in exact search over chains (Dror & Reichart 2016): an update of learn/chain.py."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from structron.kernels.jit import is_cold
+from structron.update.perceptron import INVALID
+from structron.update.swvp import Mixed, Swvp, learn_swvp, learn_with_function, make_mixed
+
+
+@dataclass
+class WeightedViolations:
+    """Algorithm 2, sentence by sentence, also where sentences stand in documents."""
+
+    swvp: Swvp
+    longest: int  # tokens of a sentence
+    mixed: Mixed = field(init=False)
+    whole_documents = False
+    figures = {"invalid": INVALID}  # noqa: RUF012
+    """invalid: updates that were no violations."""
+
+    def __post_init__(self) -> None:
+        self.mixed = make_mixed(self.longest)
+
+    def __repr__(self) -> str:
+        return str(self.swvp)
+
+    def is_cold(self) -> bool:
+        return is_cold(learn_swvp)
+
+    def learn(self, learner: Any, sequence: np.ndarray, lo: int, hi: int) -> int:
+        """Learn from the examples sequence[lo:hi]; returns the place where it had to stop for want of rows."""
+        data = (learner.chains, learner.gold, learner.weights(), learner.order, sequence, lo, hi)
+        room = (learner.work, learner.stats, self.swvp.rule, self.mixed)
+        if callable(self.swvp.jj):
+            return learn_with_function(*data, learner.labels, *room, self.swvp.jj)
+        return learn_swvp(*data, len(learner.labels), *room)

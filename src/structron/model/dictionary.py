@@ -1,0 +1,82 @@
+"""Which labels a known word may have, and which labels may follow each other: constraints that a model keeps."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from structron.features.extract import Prepared
+from structron.io.tensors import Tensor, Tensors
+from structron.kernels.table import hash_list
+
+
+@dataclass(slots=True)
+class Dictionary:
+    """Which labels a known word may have: an optional constraint, and the words that training saw."""
+
+    words: np.ndarray  # uint64[words], sorted: hashes of the words of the training data
+    mask: np.ndarray  # int32[words]: row of `masks`; 0 = any label
+    masks: np.ndarray  # bool[masks, labels]; row 0 all true
+
+    def find(self, types: list[str]) -> np.ndarray:
+        """int64[types]: the place of each type among the words, -1 for unknown ones."""
+        hashes = hash_list(types)
+        place = np.minimum(np.searchsorted(self.words, hashes), max(len(self.words) - 1, 0))
+        if not len(self.words):
+            return np.full(len(types), -1)
+        return np.where(self.words[place] == hashes, place, -1)
+
+    def merged(self, other: "Dictionary", labels: int) -> "Dictionary":
+        """Both dictionaries' words, each with the labels that either allows it; labels are numbered as in `other`."""
+        words = np.union1d(self.words, other.words)
+        allowed = np.zeros((len(words), labels), bool)
+        for source in (self, other):
+            wide = np.zeros((len(source.masks), labels), bool)
+            wide[:, : source.masks.shape[1]] = source.masks
+            wide[source.masks.all(axis=1)] = True
+            allowed[np.searchsorted(words, source.words)] |= wide[source.mask]
+        return Dictionary.of(words, allowed)
+
+    @classmethod
+    def of(cls, words: np.ndarray, allowed: np.ndarray) -> "Dictionary":
+        """From sorted words and bool[words, labels]: equal rows are stored once, row 0 allows everything."""
+        everything = np.ones((1, allowed.shape[1]), bool)
+        masks, mask = np.unique(np.concatenate([everything, allowed]), axis=0, return_inverse=True)
+        mask = mask.reshape(-1)
+        swap = np.arange(len(masks))
+        swap[[0, mask[0]]] = swap[[mask[0], 0]]
+        return cls(words, swap[mask[1:]].astype(np.int32), masks[swap])
+
+    def masks_of(self, prepared: Prepared, tokens: slice) -> np.ndarray:
+        """int64[tokens]: the row of `masks` for each token; words that are not known may have any label."""
+        if not self.mask.any():
+            return np.zeros(tokens.stop - tokens.start, np.int64)
+        place = self.find(prepared.word_types)
+        return np.where(place < 0, 0, self.mask[place]).astype(np.int64)[prepared.word_ids[tokens]]
+
+    def tensors(self) -> Tensors:
+        """For a model file."""
+        return {"words": self.words, "word_mask": self.mask, "masks": self.masks}
+
+    @staticmethod
+    def declared(labels: str = "labels") -> dict[str, Tensor]:
+        """The arrays of a dictionary of so many labels."""
+        return {
+            "words": Tensor("uint64", "words"),
+            "word_mask": Tensor("int32", "words", least=0, below="masks"),
+            "masks": Tensor("bool", "masks", labels),
+        }
+
+    @classmethod
+    def from_tensors(cls, tensors: Tensors) -> "Dictionary":
+        """The inverse of `tensors`, of arrays that were checked; ValueError: a word has no label left."""
+        found = cls(tensors["words"], tensors["word_mask"], tensors["masks"])
+        if not len(found.masks) or not found.masks.any(axis=1).all():
+            raise ValueError("masks do not fit")
+        return found
+
+
+def allowed_of(tensors: Tensors) -> np.ndarray:
+    """bool[labels + 1, labels]: what may follow what; ValueError: nothing may follow some label."""
+    if not tensors["allowed"].any(axis=1).all():
+        raise ValueError("allowed transitions do not fit")
+    return tensors["allowed"]

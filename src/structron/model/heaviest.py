@@ -1,0 +1,51 @@
+"""What weighs most in a model: one way to find it, over what a model says of its rows."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """A feature's weight for a label or an action."""
+
+    feature: str
+    label: str
+    weight: float
+
+    def __str__(self) -> str:
+        return f"{self.feature} → {self.label}"
+
+
+@dataclass(frozen=True, slots=True)
+class Heaviest:
+    """The features with the largest weights, of either sign, the largest first.
+
+    labels: for each label or action.   The others are of chains: label pairs, triples, features paired with the label
+    before, and features of whole documents.
+    """
+
+    labels: dict[str, list[Weight]]
+    transitions: list[Weight] = field(default_factory=list)
+    trigrams: list[Weight] = field(default_factory=list)
+    pairs: list[Weight] = field(default_factory=list)
+    non_local: list[tuple[str, float]] = field(default_factory=list)
+
+
+def largest(weights: np.ndarray, top: int) -> np.ndarray:
+    """The places of the largest weights by size, equal ones in their order, without those that are zero."""
+    size = np.abs(weights)
+    best = np.argpartition(-size, top - 1)[:top] if top < len(size) else np.arange(len(size))
+    best = best[np.lexsort((best, -size[best]))]
+    return best[size[best] > 0]
+
+
+def heaviest(
+    weights: np.ndarray, label: str, top: int, name: Callable[[int], str], places: Sequence[int] | None = None
+) -> list[Weight]:
+    """The heaviest of some features for a label. name: of a feature by its place; places: of these alone."""
+    own = weights if places is None else weights[places]
+    best = largest(own, top).tolist()
+    found = best if places is None else [int(places[k]) for k in best]
+    return [Weight(name(place), label, float(own[k])) for place, k in zip(found, best, strict=True)]

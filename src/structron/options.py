@@ -1,0 +1,445 @@
+"""The options of every estimator, once: default, range, help and name on the command line stand in one field each.
+
+Groups of options are dataclasses, and an estimator is a dataclass that inherits the groups it takes:
+
+    @options(order=2, runs=4)                      a default of its own for an inherited option
+    class Tagger(ChainLabeler): …
+
+Constructor, `get_params`, `set_params`, `repr`, docstring, model header and command line all come from the fields. A
+new option is one more field. This module is imported for every help text, so it needs neither numpy nor numba.
+"""
+
+import dataclasses
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+
+from structron.errors import StructronError, unknown
+
+DEFAULT = "default"
+"""Stands for a value that depends on other options."""
+UPDATES = ("standard", "early", "max-violation", "latest", "hybrid", "laso")
+VARIANTS = ("a-wm", "b-wm", "a-wmr", "b-wmr")
+NON_LOCAL = ("phrase", "phrase-majority", "sub-phrase", "sub-phrase-majority", "conjunction")
+SCHEMES = ("iob1", "iob2", "iobes", "bilou")
+QUEUES = ("greedy", "beam", "best-first", "a-star", "exhaustive")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What is known of an option beside its default."""
+
+    help: str
+    kind: str = "free"  # free, whole, real, switch, choice
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+    none: str = ""  # the word for None on the command line; "": None is not allowed
+    metavar: str = ""
+    flag: str | None = ""  # on the command line; "": like the field; None: Python only
+    stored: bool = True  # whether a model file keeps it
+
+    @property
+    def expected(self) -> str:
+        """What a value has to be."""
+        text = {"whole": "a whole number", "switch": "True or False"}.get(self.kind, "a number")
+        if self.least is not None:
+            text += f" of at least {self.least:g}"
+        if self.above is not None:
+            text += f" above {self.above:g}"
+        if self.most is not None:
+            text += f" and at most {self.most:g}"
+        return text
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse a value that cannot be."""
+        if self.kind == "free" or (value is None and self.none):
+            return
+        if self.kind == "choice":
+            if value not in self.choices and not (self.none and value is None):
+                raise unknown(name, value, self.choices)
+            return
+        kinds = {"whole": Integral, "real": Real, "switch": (bool, Integral)}
+        fits = isinstance(value, kinds[self.kind]) and not (isinstance(value, bool) and self.kind != "switch")  # type: ignore[arg-type]
+        if self.kind == "switch":
+            fits = fits and value in (0, 1)
+        elif fits:
+            fits = math.isfinite(value)
+            fits = fits and (self.least is None or value >= self.least) and (self.above is None or value > self.above)
+            fits = fits and (self.most is None or value <= self.most)
+        if not fits:
+            raise StructronError(f"{name}: {value!r}; expected {self.expected}{', or None' if self.none else ''}")
+
+
+def _option(default: Any, help: str, **known: Any) -> Any:
+    return field(default=default, metadata={"option": Option(help, **known)})
+
+
+def whole(default: int | None, help: str, *, least: int = 1, metavar: str = "N", **known: Any) -> Any:
+    """A whole number."""
+    return _option(default, help, kind="whole", least=least, metavar=metavar, **known)
+
+
+def real(default: float | None, help: str, *, metavar: str, **known: Any) -> Any:
+    """A number; say its range by `least` or `above`, and `most`."""
+    return _option(default, help, kind="real", metavar=metavar, **known)
+
+
+def switch(default: bool | None, help: str, **known: Any) -> Any:
+    """On or off."""
+    return _option(default, help, kind="switch", **known)
+
+
+def choice(default: str | None, choices: Sequence[str], help: str, **known: Any) -> Any:
+    """One of several words."""
+    return _option(default, help, kind="choice", choices=tuple(choices), **known)
+
+
+def free(default: Any, help: str, **known: Any) -> Any:
+    """Anything; whoever uses it checks it."""
+    return _option(default, help, **known)
+
+
+class Options:
+    """An object whose parameters are dataclass fields, with scikit-learn's conventions."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The present value of every parameter."""
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+
+    def set_params(self, **given: Any) -> Self:
+        """Change parameters; they count from the next call of `fit`, and the beam from the next prediction."""
+        known = options_of(type(self))
+        for name, value in given.items():
+            if name not in known:
+                raise unknown(f"parameter of {type(self).__name__}", name, known)
+            setattr(self, name, value)
+        return self
+
+    def check_options(self) -> None:
+        """Refuse values that are out of range, before any data are looked at."""
+        for name, option in options_of(type(self)).items():
+            value = getattr(self, name)
+            if value != DEFAULT or not isinstance(value, str) or default_of(type(self), name) != DEFAULT:
+                option.check(name, value)
+
+    def __repr__(self) -> str:
+        """The parameters that differ from their defaults."""
+        values = self.get_params()
+        shown = [f"{k}={v!r}" for k, v in values.items() if not _same(v, default_of(type(self), k))]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is type(b) and not hasattr(a, "__array__") and bool(a == b))
+
+
+def options_of(kind: type) -> dict[str, Option]:
+    """The options of an estimator's class by name."""
+    return {f.name: f.metadata["option"] for f in dataclasses.fields(kind) if "option" in f.metadata}
+
+
+def default_of(kind: type, name: str) -> Any:
+    """The default of an option."""
+    return next(f.default for f in dataclasses.fields(kind) if f.name == name)
+
+
+_Kind = TypeVar("_Kind", bound=type)
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(whole, real, switch, choice, free))
+def options(**defaults: Any) -> Callable[[_Kind], _Kind]:
+    """Make a class a dataclass of its options; `defaults` replace those of options that it inherits."""
+
+    def decorate(kind: _Kind) -> _Kind:
+        own = inspect.get_annotations(kind)
+        for base in reversed(kind.__mro__[1:]):
+            inherited = {f.name: f for f in dataclasses.fields(base)} if dataclasses.is_dataclass(base) else {}
+            for name in defaults.keys() & inherited.keys():
+                f = inherited[name]
+                own[name] = f.type
+                setattr(kind, name, field(default=defaults[name], metadata=f.metadata))
+        kind.__annotations__ = own
+        made = dataclass(kw_only=True, eq=False, repr=False)(kind)
+        lines = [f"{name}: {option.help}" for name, option in options_of(made).items()]
+        made.__doc__ = "\n\n    ".join([(made.__doc__ or "").rstrip(), "Parameters", "\n    ".join(lines)])
+        return made
+
+    return decorate
+
+
+# -- groups ----------------------------------------------------------------------------------------------------------
+
+
+@options()
+class Passes(Options):
+    """How long to train, and what is kept of it."""
+
+    passes: int = whole(10, "Passes over the training data.")
+    runs: int = whole(1, "Mean of N runs that see the data in different orders.")
+    average: str = choice("mean", ("mean", "none"), "Averaged weights, or those of the last update.")
+    shuffle: bool = switch(True, "Shuffle the training data before every pass.", flag=None)
+    patience: int = whole(0, "Stop after N passes without a gain on dev data (0: never).", least=0)
+    stop_change: float | None = real(
+        None, "Stop when the training error changes by less than this share.", above=0, metavar="X", none="none"
+    )
+    verbose: bool = switch(False, "Show progress.", flag=None, stored=False)
+
+
+@options()
+class Training(Passes):
+    """The options of every estimator."""
+
+    seed: int = whole(1, "Random seed for shuffling.", least=0)
+    jobs: int = whole(1, "Threads for prediction and dev scores; results do not depend on it.", stored=False)
+
+
+@options()
+class Weighted(Options):
+    """Weighted violations (Dror & Reichart 2016)."""
+
+    swvp: str | None = choice(
+        None, VARIANTS, "Weight mistakes by margin (wm) or rank (wmr): violations only (a), or all (b).", none="none"
+    )
+    beta: float = real(1.0, "Exponent of the weights of --swvp.", above=0, metavar="B")
+    jj: Any = free("errors", "Sub-structures of --swvp: errors, spans, prefixes, whole, or a function.", flag=None)
+    enforce: bool = switch(False, "Make every update of --swvp a violation (their condition 2).", flag=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How an estimator searches and learns, all defaults settled."""
+
+    beam: int | None = None
+    update: Any = "standard"  # the name of a rule, or a user's own Rule
+    merge: bool = True
+    check: bool | None = None
+    alma: float | tuple[float, float, float] | None = None
+    margin: float | None = None
+    swvp: Any = None  # update.swvp.Swvp
+
+    @property
+    def exact(self) -> bool:
+        """Whether this is the perceptron with exact search, without need of a beam."""
+        return self.beam is None and self.update == "standard" and self.alma is None
+
+    @property
+    def update_name(self) -> str:
+        """The update rule by name; a user's own goes by its function's."""
+        return self.update if isinstance(self.update, str) else getattr(self.update.choose, "__name__", "own")
+
+    @property
+    def rule(self) -> str:
+        """The update with its step, as signatures name it."""
+        update = self.update_name
+        if self.swvp is not None:
+            return f"{self.swvp}" if update == "standard" else f"{update}-{self.swvp}"
+        if self.margin is not None:
+            return f"{update}-margin-{self.margin:g}"
+        alpha = self.alma[0] if isinstance(self.alma, tuple) else self.alma
+        return update if alpha is None else f"{update}-alma-{alpha:g}"
+
+    def __str__(self) -> str:
+        return f"beam-{'inf' if self.beam is None else self.beam}{'-dp' if self.merge else ''}"
+
+
+@options()
+class Stepping(Weighted):
+    """How far an update steps."""
+
+    alma: Any = real(
+        None,
+        "Large-margin updates that aim at ALPHA of the margin.",
+        above=0,
+        most=1,
+        metavar="ALPHA|none",
+        none="none",
+    )
+    margin: float | None = real(
+        None,
+        "Margin perceptron: learn until the correct output wins by more than C.",
+        least=0,
+        metavar="C|none",
+        none="none",
+    )
+
+    def weighted(self) -> Any:
+        """The weighted violations asked for, or None."""
+        if self.swvp is None:
+            return None
+        from structron.update.swvp import Swvp
+
+        return Swvp(self.swvp, self.beta, self.jj, self.enforce)
+
+
+@options()
+class Searching(Stepping):
+    """Inexact search and its updates (Huang, Fayong & Guo 2012; Daumé & Marcu 2005)."""
+
+    usual: ClassVar[Mapping[str, Any]] = {}
+    """What `default` stands for, where nothing else is said."""
+
+    beam: Any = whole(8, "Hypotheses that the search keeps; inf: all of them.", metavar="N|inf", none="inf")
+    update: Any = free("max-violation", "Update rule for inexact search.", metavar="|".join(UPDATES))
+    merge: bool = switch(True, "Merge equivalent hypotheses (dynamic programming).")
+    check: bool | None = switch(
+        None, "Check that every update fixes a violation (slow).", flag="--check-violations", stored=False, none="none"
+    )
+
+    def search(self) -> Search:
+        """The search that the options stand for: those left to their default follow from the others."""
+        swvp = self.weighted()
+        alma, update, beam, margin = self.alma, self.update, self.beam, self.margin
+        if alma == DEFAULT:
+            alma = self.usual.get("alma") if margin is None and swvp is None else None
+        if update in (None, DEFAULT):
+            update = self._usual_update(alma, swvp)
+        if isinstance(update, str) and update not in UPDATES:
+            raise unknown("update", update, UPDATES)
+        if isinstance(beam, str):
+            usual = self.usual.get("beam")
+            beam = 8 if usual is None and (update != "standard" or alma is not None) else usual
+        if beam is None and not self.merge:
+            raise StructronError("merge: off without a beam; expected a beam, or every hypothesis would be a state")
+        if margin is not None and alma is not None:
+            raise StructronError(f"margin {margin:g} and alma {alma}: expected one of the two (--alma none)")
+        found = Search(beam, update, self.merge, self.check, alma, margin, swvp)
+        if swvp is not None:
+            _check_weighted(found)
+        return found
+
+    def _usual_update(self, alma: Any, swvp: Any) -> str:
+        if alma is not None:
+            return "laso"
+        usual = self.usual.get("update", "standard")
+        if usual == "laso" and swvp is not None:
+            return "max-violation"
+        return "max-violation" if usual == "standard" and isinstance(self.beam, int) else usual
+
+
+def _check_weighted(search: Search) -> None:
+    """Refuse what weighted violations do not go with."""
+    means = search.update == "laso" or getattr(search.update, "mean", False) or getattr(search.update, "go_on", False)
+    given = {"update": search.update_name if means else None, "alma": search.alma, "margin": search.margin}
+    for what, value in given.items():
+        if value is not None:
+            expected = "expected any update but laso, and neither alma nor margin"
+            raise StructronError(f"swvp: {search.swvp.variant} with {what} {value}; {expected}")
+
+
+@options()
+class Tokens(Options):
+    """Features of tokens."""
+
+    templates: Any = free(
+        DEFAULT, "Feature templates, one a line, or the name of a preset.", metavar="FILE|PRESET", stored=False
+    )
+    columns: Sequence[str] | None = free(None, "Names of a token's columns.", flag=None)
+    label: str | None = free(None, "Column to learn: the last one; CoNLL-U: upos, xpos, feats …", metavar="COLUMN")
+    cutoff: int = whole(0, "Leave out features seen less than N times.", least=0)
+    gazetteers: Mapping[str, Any] | None = free(
+        None, "Phrases to mark, one a line (repeatable).", metavar="TYPE=FILE", flag="--gazetteer", stored=False
+    )
+
+
+@options()
+class OwnAtoms(Options):
+    """Features that the user computes."""
+
+    atoms: Mapping[str, Callable] | None = free(
+        None, "Functions of (sentence, position) that return a text, by name.", flag=None, stored=False
+    )
+
+
+@options()
+class TagDictionary(Options):
+    """Labels that words were seen with."""
+
+    tag_dictionary: int = whole(0, "Words seen N times get only labels they were seen with (0: off).", least=0)
+
+
+@options()
+class Chains(TagDictionary):
+    """Label sequences."""
+
+    average: str = choice(
+        "mean", ("mean", "none", "voted"), "Averaged weights, those of the last update, or a vote (for small data)."
+    )
+    order: int = whole(1, "Markov order of the labels; order of the parts for graph-parser.", most=2, metavar="1|2")
+    constrain: bool = switch(True, "Keep chunk labels in a legal order.")
+    forbid: Iterable[tuple[str, str]] = free((), "Never let label B follow label A (repeatable).", metavar='"A B"')
+    bpm: int = whole(0, "Start from the mean of N one-pass runs (0: from zero).", least=0)
+
+
+@options()
+class Documents(Options):
+    """Features of whole documents, learned from n-best candidates (Kazama & Torisawa 2007)."""
+
+    non_local: Any = free(
+        (), f"Features of whole documents: {', '.join(NON_LOCAL)}, or none (repeatable).", metavar="NAME", stored=False
+    )
+    candidates: int = whole(20, "n-best labellings to learn document features from.")
+    test_candidates: int = whole(100, "n-best labellings to choose from when predicting.")
+    local_update: str = choice(
+        "aggressive",
+        ("aggressive", "conservative", "none", "sentences"),
+        "When to update the local model that finds the candidates.",
+    )
+    local_margin: float | None = real(
+        None, "Margin of the local model; default: that of --margin.", least=0, metavar="C", none="none"
+    )
+
+
+@options()
+class Chunks(Options):
+    """Chunks as whole segments."""
+
+    longest: int | None = whole(
+        None, "Longest chunk, in words (segments); default: as in the training data.", none="none"
+    )
+
+
+@options()
+class Trees(Options):
+    """Dependency trees."""
+
+    columns: Sequence[str] | None = free(None, "Names of a token's columns.", flag=None)
+    pos: str | None = free(
+        None, "Column of the parts of speech: pos; CoNLL-U: upos (default) or xpos.", metavar="COLUMN"
+    )
+    labelled: bool = switch(True, "Parse without relations: heads only.", flag="--unlabelled")
+    nonprojective: str = choice(
+        "lift", ("lift", "skip"), "Trees with crossing arcs: lift the arcs, or skip the sentences."
+    )
+    cutoff: int = whole(1, "Leave out features seen less than N times; parsers: words.", least=0)
+    prune: float = real(0.0, "Leave weights of at most W out of the model (parsers).", least=0, metavar="W")
+
+
+@options()
+class Graphs(Options):
+    """Graph-based parsing."""
+
+    order: int = whole(2, "Markov order of the labels; order of the parts for graph-parser.", most=2, metavar="1|2")
+    grandparents: bool = switch(True, "At order 2: look at the head's head too.")
+    projective: bool = switch(True, "Search trees without crossing arcs only (graph-parser).")
+    single_root: bool = switch(True, "Let one word, or any number, have no head.", flag="--single-root/--many-roots")
+    keep_heads: int = whole(8, "Heads of each word that a fast first model keeps; 0: all.", least=0)
+    bits: int = whole(24, "The model has 2^N hashed weights (graph-parser).", least=10, most=30, flag=None)
+
+
+@options()
+class Queues(Options):
+    """Generic search."""
+
+    queue: str = choice("best-first", QUEUES, "Order of the search.", flag=None)
+    heuristic: Callable | None = free(
+        None,
+        "heuristic(x, table, states, s): the most that may still be gained from row s on.",
+        flag=None,
+        stored=False,
+    )
+    limit: int = whole(100_000, "Nodes that may be expanded for one example.", flag=None)

@@ -1,0 +1,174 @@
+"""Labels under a beam: an encoder (model/encoded.py). What tokens say is numbered before; labels before are atoms."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from structron.errors import StructronError
+from structron.features.extract import Hashes, PreparedTemplates
+from structron.features.index import number_features
+from structron.io.tensors import Sizes, Tensor, Tensors, texts, whole
+from structron.learn.chain import Chain
+from structron.learn.encoded import Encoded
+from structron.model.dictionary import Dictionary, allowed_of
+from structron.model.encoded import EncodedModel, expanded
+from structron.search.beam.engine import make_inputs
+from structron.search.beam.frontier import Anchored, Inputs
+from structron.search.beam.problem import SearchProblem
+from structron.tasks.chain.extras import Extras, number_extras
+from structron.tasks.chain.problem import FIRST_X, FORCED, MASK, look_ahead, make_problem, make_table
+
+START = "<s>"
+"""What stands before the first label of a sentence."""
+
+
+@dataclass
+class LabelEncoder:
+    """Labels, the templates over labels before, and constraints."""
+
+    labels: list[str]
+    order: int
+    templates: list[str]  # over labels before, see problem.label_templates
+    allowed: np.ndarray  # bool[P, labels]
+    dictionary: Dictionary
+    extras: Extras
+
+    kind: ClassVar[str] = "labels"
+
+    @cached_property
+    def problem(self) -> SearchProblem:
+        """The problem that predictions are searched in."""
+        return make_problem(self.labels, self.templates, self.extras.sizes, self.allowed)
+
+    def inputs(self, prepared: PreparedTemplates, lo: int, hi: int, forced: np.ndarray | None = None) -> Inputs:
+        """Sentences lo … hi - 1 for the engine. forced: int[tokens of all sentences], -1 = free."""
+        tokens = slice(int(prepared.starts[lo]), int(prepared.starts[hi]))
+        masks, mask_of = self.dictionary.masks, self.dictionary.masks_of(prepared, tokens)
+        here = None
+        if forced is not None:
+            here = forced[tokens]
+            mask_of = np.where(here < 0, mask_of, here + len(masks))
+            masks = np.concatenate([masks, np.eye(len(self.labels), dtype=bool)])
+        starts = prepared.starts[lo : hi + 1] - prepared.starts[lo]
+        extras = self.extras.columns(prepared, lo, hi)
+        return _inputs(self.problem, starts, (masks, mask_of), extras, self.allowed, here)
+
+    def hashes(self, prepared: PreparedTemplates, lo: int, hi: int) -> Hashes:
+        """The features of the tokens alone."""
+        return prepared.hashes(lo, hi)
+
+    def labels_of(self, actions: np.ndarray) -> np.ndarray:
+        """Actions are labels."""
+        return actions
+
+    def without(
+        self,
+        model: EncodedModel,
+        prepared: PreparedTemplates,
+        tokens: np.ndarray,
+        labels: np.ndarray,
+        forced: np.ndarray | None,
+    ) -> tuple[Inputs, Anchored, np.ndarray]:
+        """For each of these tokens a copy of its sentence that rules out its label there; False: no other is possible.
+
+        Tokens that can have no other label have no copy.
+        """
+        sentences = np.searchsorted(prepared.starts, tokens, "right") - 1
+        lo, hi = int(sentences[0]), int(sentences[-1]) + 1
+        inputs, anchored = model.look(prepared, lo, hi, forced)
+        count, masks_at = len(self.labels), int(inputs.table[3])
+        masks = inputs.table[masks_at:].reshape(-1, count)
+        first = int(prepared.starts[lo])
+        rest = masks[inputs.x[tokens - first, MASK]].copy()
+        rest[np.arange(len(tokens)), labels] = 0
+        possible = rest.any(axis=1)
+        copies, anchored = expanded(inputs, anchored, sentences[possible] - lo)
+        banned = copies.starts[:-1] + (tokens - prepared.starts[sentences])[possible]
+        copies.x[banned, MASK] = len(masks) + np.arange(len(banned))
+        table = np.concatenate([inputs.table, rest[possible].reshape(-1)])
+        return copies._replace(table=table), anchored, possible
+
+    def describe(self, key: int) -> str:
+        """The name of a feature of labels before: `w[0]=dog,y[-2]=DT,y[-1]=JJ`."""
+        template, values = self.problem.composition.values_of(key)
+        if values is None:
+            return f"{template}=#{key:x}"
+        before = [START, *self.labels]
+        named = [f"{atom}={before[value]}" for atom, value in values.items() if atom.startswith("y")]
+        extra = [self.extras.text(int(atom[2:-1]), value) for atom, value in values.items() if atom.startswith("x")]
+        return ",".join([*extra, *reversed(named)])
+
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    def header(self) -> dict[str, Any]:
+        """What a model file's header says."""
+        found = {"labels": self.labels, "order": self.order, "label_templates": self.templates}
+        return found | {"extra_name_heads": self.extras.heads()}
+
+    def tensors(self) -> Tensors:
+        """The arrays of a model file."""
+        return {"allowed": self.allowed} | self.dictionary.tensors() | self.extras.tensors()
+
+    @classmethod
+    def declared(cls, header: dict[str, Any]) -> tuple[dict[str, Tensor], Sizes]:
+        """The arrays that go with a header, and the sizes that it settles."""
+        labels = len(texts(header["labels"], "labels", 2))
+        declared = {"allowed": Tensor("bool", "contexts", "labels")} | Dictionary.declared()
+        return declared | Extras.declared(header["extra_name_heads"]), {"labels": labels, "contexts": labels + 1}
+
+    @classmethod
+    def from_file(cls, header: dict[str, Any], tensors: Tensors) -> "LabelEncoder":
+        """The inverse of `header` and `tensors`, of arrays that were checked."""
+        templates = texts(header["label_templates"], "templates over labels")
+        if "y[-1]" not in templates:
+            raise ValueError("templates over labels do not fit")
+        extras = Extras.from_file(header["extra_name_heads"], tensors)
+        order, dictionary = whole(header["order"], "order", 1, 2), Dictionary.from_tensors(tensors)
+        return cls(header["labels"], order, templates, allowed_of(tensors), dictionary, extras)
+
+
+def _inputs(
+    problem: SearchProblem,
+    starts: np.ndarray,
+    open_to: tuple[np.ndarray, np.ndarray],
+    extras: list[np.ndarray],
+    allowed: np.ndarray,
+    forced: np.ndarray | None = None,
+) -> Inputs:
+    """Sentences as the engine reads them; open_to: masks of labels, and which of them each token has."""
+    masks, mask_of = look_ahead(*open_to, allowed, starts)
+    x = np.zeros((len(mask_of), FIRST_X + len(extras)), np.int64)
+    x[:, MASK] = mask_of
+    if forced is not None:
+        x[:, FORCED] = forced >= 0
+    for c, column in enumerate(extras):
+        x[:, FIRST_X + c] = column
+    history = problem.width - FIRST_X
+    return make_inputs(problem, x, starts)._replace(table=make_table(history, len(extras), allowed, masks))
+
+
+def encode_labels(
+    prepared: PreparedTemplates, gold: np.ndarray, chain: Chain, templates: list[str], start: EncodedModel | None
+) -> Encoded:
+    """Training data for the engine. gold: the number of each token's label."""
+    known = None if start is None else start.encoder.extras
+    extras, columns = number_extras(prepared, chain.cutoff, known)
+    encoder = LabelEncoder(chain.labels, chain.order, templates, chain.allowed, chain.dictionary, extras)
+    keys = None if start is None else start.base.anchored_keys
+    numbered = number_features(prepared.hashes, prepared.starts, chain.cutoff, keys)
+    tokens = slice(0, int(prepared.starts[-1]))
+    open_to = (chain.dictionary.masks, chain.dictionary.masks_of(prepared, tokens))
+    problem = make_problem(chain.labels, templates, extras.sizes, chain.allowed_learning)
+    inputs = _inputs(problem, prepared.starts, open_to, columns, chain.allowed_learning)
+    inputs = inputs._replace(gold=gold, gold_ptr=prepared.starts)
+    return Encoded(encoder, problem, inputs, numbered, lambda keys, tokens: prepared.names(keys, tokens, False))
+
+
+def columns_of(old: list[str], new: list[str], what: str = "labels") -> np.ndarray:
+    """Where the columns of older labels stand among the present ones."""
+    missing = [label for label in old if label not in new]
+    if missing:
+        raise StructronError(f"{what}: {missing[0]!r} is missing; expected all that the model to go on from knows")
+    return np.array([new.index(label) for label in old], np.int64)

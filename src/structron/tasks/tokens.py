@@ -1,0 +1,278 @@
+"""What all tasks share that give every token of a sentence something: labels, chunks, or tags and chunks.
+
+    rows ──TemplateExtractor──▶ prepared features ──the task's model──▶ a number per token ──spell──▶ labels
+
+A task says how to make a learner of prepared sentences; columns, features, threads, documents and files are here.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from heapq import heappop, heappush
+from itertools import chain, pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from structron.documents import Document, regroup, sentences_of
+from structron.errors import StructronError
+from structron.estimator import Estimator, Sentences
+from structron.features.extract import TemplateExtractor, check_sentences, is_row
+from structron.features.gazetteer import gazetteer_tensors, make_gazetteers, take_gazetteers
+from structron.features.templates import load_templates, parse_templates
+from structron.io.columns import Columns, default_columns, label_columns
+from structron.io.tensors import Tensors, texts
+from structron.options import DEFAULT, OwnAtoms, Searching, Tokens, options
+from structron.tasks.spell import spell, split
+
+PART = 1000
+"""Sentences that a thread labels at a time."""
+
+Labels = list[list[Any]]
+
+
+class LearnedOfTokens:
+    """What `fit` leaves in every labeller."""
+
+    extractor_: TemplateExtractor
+    scheme_: str | None
+
+
+@options()
+class TokenLabeler(LearnedOfTokens, Tokens, OwnAtoms, Searching, Estimator):
+    """Learns something for every token from templates over its columns."""
+
+    default_templates: ClassVar[dict[str, str]] = {}
+    """The preset for files that have a column, the first that fits; "": any."""
+
+    @abstractmethod
+    def _make_learner(self, prepared: Any, start: Any) -> Any:
+        """Number the labels, settle the constraints, number the features."""
+
+    @abstractmethod
+    def _search_tokens(self, model: Any, prepared: Any, jobs: int, forced: Any, margins: bool) -> tuple[Any, Any]:
+        """The number of a label for each token, and the margins if they are asked for."""
+
+    @abstractmethod
+    def _read_model(self, header: dict[str, Any], tensors: Tensors, **code: Any) -> Any:
+        """A model from a file, checked."""
+
+    # -- training ------------------------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        self.search()
+
+    def _learner(self, sentences: Sentences, start: Any) -> Any:
+        if start is None:
+            sentences, first = _first_row(iter(sentences))
+            self.roles_ = self._settle_columns(list(self.columns) if self.columns else default_columns(len(first)))
+            self.extractor_ = self._make_extractor(self._templates())
+        prepared = self._prepare(sentences, True, "training data")
+        if not len(prepared.label_ids):
+            raise StructronError("training data: no sentences; expected at least one with words")
+        return self._make_learner(prepared, start)
+
+    def _settle_columns(self, names: list[str]) -> Columns:
+        return label_columns(names, self.label)
+
+    def _templates(self) -> list[Any]:
+        """The templates asked for; by default the preset for these columns: richer where the file has more."""
+        source = self.templates
+        if isinstance(source, str) and source == DEFAULT:
+            presets = self.default_templates.items()
+            source = next(preset for column, preset in presets if column in (*self.roles_.names, ""))
+        return load_templates(source)
+
+    def _make_extractor(self, templates: list[Any]) -> TemplateExtractor:
+        roles, gazetteers = self.roles_, make_gazetteers(self.gazetteers)
+        return TemplateExtractor(roles.names, roles.outputs[0], templates, roles.word, gazetteers, self.atoms)
+
+    def _prepare(self, sentences: Sentences, labelled: bool = False, what: str = "data") -> Any:
+        """Look at the strings of sentences; a task may turn their labels into others that it learns better."""
+        return self.extractor_.prepare(sentences, labelled=labelled, what=what)
+
+    # -- using ---------------------------------------------------------------------------------------------------
+
+    def _ready(self, sentences: Sentences, what: str = "data") -> Any:
+        return self._prepare(sentences, False, what)
+
+    def _gold(self, sentences: Sentences, what: str = "data") -> Labels:
+        """The labels that stand in sentences, as the user writes them; of documents sentence by sentence."""
+        prepared = self._prepare(sentences, True, what)
+        return spell(prepared.label_ids, prepared.label_types, prepared.starts)
+
+    def _spell(self, out: np.ndarray, model: Any, starts: np.ndarray) -> Labels:
+        """Label numbers as the user's labels, sentence by sentence."""
+        return spell(out, model.labels, starts)
+
+    def _decode(self, model: Any, ready: Any, jobs: int) -> Labels:
+        return self._spell(self._search_tokens(model, ready, jobs, None, False)[0], model, ready.starts)
+
+    def predict(self, sentences: Sentences, *, jobs: int | None = None) -> Labels:
+        """The best labels of each sentence or Document."""
+        return self._predict(sentences, None, self._jobs(jobs), False)[0]
+
+    def _predict(self, sentences: Sentences, forced: Any, jobs: int, margins: bool) -> tuple[Labels, Labels]:
+        """Labels, and margins if they are asked for, on several threads if wanted.
+
+        Strings are looked at under Python's lock, kernels run outside of it, so threads take turns.
+        """
+        model, items = self._check_fitted(), sentences if isinstance(sentences, list) else list(sentences)
+        if forced is not None:
+            forced = self._numbers(model, sentences_of(items), sentences_of(_as_documents(items, forced)))
+        if jobs > 1 and len(items) > PART and not any(isinstance(item, Document) for item in items):
+            labels, sure = self._predict_parts(model, items, forced, jobs, margins)
+        else:
+            labels, sure = self._predict_some(model, items, forced, jobs, margins)
+        return regroup(items, labels), regroup(items, sure) if margins else []
+
+    def _predict_parts(self, model: Any, items: list, forced: Any, jobs: int, margins: bool) -> tuple[Labels, Labels]:
+        places = range(0, len(items), PART)
+        fixed = [None if forced is None else forced[lo : lo + PART] for lo in places]
+        parts = [items[lo : lo + PART] for lo in places]
+        try:
+            with ThreadPoolExecutor(jobs) as pool:
+                work = pool.map(lambda part, own: self._predict_some(model, part, own, 1, margins), parts, fixed)
+                every = list(work)
+        except StructronError:
+            self._prepare(items)  # the same error, with sentences counted from the first
+            raise
+        return [x for labels, _ in every for x in labels], [x for _, sure in every for x in sure]
+
+    def _predict_some(self, model: Any, items: list, forced: Any, jobs: int, margins: bool) -> tuple[Labels, Labels]:
+        prepared = self._prepare(items)
+        fixed = None if forced is None else np.array([y for labels in forced for y in labels], np.int64)
+        out, sure = self._search_tokens(model, prepared, jobs, fixed, margins)
+        return self._spell(out, model, prepared.starts), split(sure, prepared.starts) if margins else []
+
+    def _numbers(self, model: Any, sentences: Sequence, forced: Any) -> list[list[int]]:
+        """The numbers of forced labels, -1 where a token is free."""
+        raise self._refusal("forced")
+
+    def nbest(self, sentences: Sentences, n: int, *, jobs: int | None = None) -> list[list[tuple[Any, float]]]:
+        """The n best labellings of each sentence or Document (all, if there are fewer): (labels, score), best first."""
+        items = sentences if isinstance(sentences, list) else list(sentences)
+        found = super().nbest(items, n, jobs=jobs)
+        pairs = zip(items, found, strict=True)
+        return [own if isinstance(item, Document) else [(x[0], s) for x, s in own] for item, own in pairs]
+
+    def _beam_nbest(self, model: Any, prepared: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
+        """What the beam holds at the end of each sentence; of a document's sentences the best combinations."""
+        search, units = self.search(), prepared.units
+        found = model.nbest(prepared, n, search.beam, search.merge, jobs)
+        lists = []
+        for labellings, scores in found:
+            spelled = [self._spell(row, model, np.array([0, len(row)]))[0] for row in labellings] or [[]]
+            lists.append(list(zip(spelled, scores or [0.0], strict=True)))
+        return [combine(lists[lo:hi], n) for lo, hi in pairwise(units.tolist())]
+
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    def _learned(self, model: Any) -> tuple[dict[str, Any], Tensors]:
+        extractor, roles = self.extractor_, self.roles_
+        gazetteers = list(extractor.gazetteers.values())
+        learned = {
+            "columns": roles.names,
+            "word": roles.word,
+            "outputs": roles.outputs,
+            "templates": self._template_texts(),
+            "gazetteers": [[gazetteer.name, gazetteer.lowercase] for gazetteer in gazetteers],
+            "atoms": sorted(self.atoms or {}),
+            "scheme": self.scheme_,
+            "model": model.header(),
+        }
+        return learned, model.tensors() | gazetteer_tensors(gazetteers)
+
+    def _template_texts(self) -> list[str]:
+        return [str(template) for template in self.extractor_.templates]
+
+    def _take(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
+        names, outputs = texts(learned["columns"], "columns"), texts(learned["outputs"], "outputs", 1)
+        self.roles_ = Columns(names, learned["word"], outputs)
+        if not {learned["word"], *outputs} <= set(names):
+            raise ValueError("columns do not fit together")
+        self.columns, self.scheme_ = names, learned["scheme"]
+        self.atoms = code.get("atoms")
+        gazetteers = take_gazetteers(learned["gazetteers"], tensors)
+        self.gazetteers = {gazetteer.name: gazetteer for gazetteer in gazetteers} or None
+        self.templates = texts(learned["templates"], "templates")
+        self._take_labels(outputs)
+        self._take_features(learned, tensors)
+        self.model_ = self._read_model(learned["model"], tensors, **code)
+
+    def _take_labels(self, outputs: list[str]) -> None:
+        self.label = outputs[0]
+
+    def _take_features(self, learned: dict[str, Any], tensors: Tensors) -> None:
+        self.extractor_ = self._make_extractor(parse_templates(self.templates))
+
+    @classmethod
+    def _ask_for(cls, path: Any, header: dict[str, Any], code: dict[str, Any]) -> None:
+        _ask(path, code, "atoms", _names(header, "atoms"), "atoms={{{}: …}}")
+
+    def _code(self) -> dict[str, Any]:
+        return {"atoms": self.atoms}
+
+    # -- columns, as the command line asks for them --------------------------------------------------------------
+
+    @property
+    def needed_(self) -> set[str]:
+        """Columns that it cannot do without."""
+        extractor = self.extractor_
+        return extractor.needed - extractor.gazetteers.keys() - extractor.atoms.keys()
+
+    def predict_columns(self, sentences: Sentences, *, jobs: int | None = None) -> list[list[list[str]]]:
+        """For each sentence or Document the columns that `predict` gives."""
+        return [[labels] for labels in self.predict(sentences, jobs=jobs)]
+
+
+def _names(header: dict[str, Any], what: str) -> list[str]:
+    """Names of functions in a header that may be damaged."""
+    learned = header.get("learned")
+    given = learned.get(what, []) if isinstance(learned, dict) else []
+    return [name for name in given if isinstance(name, str)] if isinstance(given, list) else []
+
+
+def _ask(path: Any, code: dict[str, Any], what: str, names: list[str], how: str) -> None:
+    given = code.get(what) or {}
+    if set(names) - set(given if isinstance(given, dict) else [getattr(f, "__name__", "") for f in given]):
+        wanted = how.format(", ".join(names))
+        raise StructronError(f"{path}: give the functions of its {what} again: load(path, {wanted})")
+
+
+def _first_row(sentences: Iterator[Any]) -> tuple[Iterator[Any], Sequence]:
+    """The sentences again from the first on, and the first token of all."""
+    head: list[Any] = []
+    for item in sentences:
+        head.append(item)
+        found = sentences_of([item])
+        check_sentences(found, "training data", len(head) - 1)
+        first = next((sentence[0] for sentence in found if len(sentence)), None)
+        if first is not None:
+            break
+    else:
+        raise StructronError("training data: no sentences; expected at least one with words")
+    if not is_row(type(first)):
+        raise StructronError(f"training data: a token is {first!r}; expected rows that end in the label")
+    return chain(head, sentences), first
+
+
+def _as_documents(items: Sequence, found: Iterable) -> list:
+    """What was found for documents, marked as such."""
+    return [Document(x) if isinstance(item, Document) else x for item, x in zip(items, found, strict=True)]
+
+
+def combine(lists: Sequence[list[tuple[Any, float]]], n: int) -> list[tuple[list[Any], float]]:
+    """The n best ways to take one of each list, all lists being sorted: sums of independent scores."""
+    start = (0,) * len(lists)
+    queue, seen, found = [(-sum(own[0][1] for own in lists), start)], {start}, []
+    while queue and len(found) < n:
+        loss, places = heappop(queue)
+        found.append(([own[k][0] for own, k in zip(lists, places, strict=True)], -loss))
+        for j, k in enumerate(places):
+            if k + 1 < len(lists[j]):
+                further = (*places[:j], k + 1, *places[j + 1 :])
+                if further not in seen:
+                    seen.add(further)
+                    heappush(queue, (loss + lists[j][k][1] - lists[j][k + 1][1], further))
+    return found

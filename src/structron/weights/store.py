@@ -1,0 +1,191 @@
+"""Stores of weights: what learners change and models are made of.
+
+Three kinds, for three shapes of problem: dense rows (dense.py: few labels, every feature has a row), sparse rows (here:
+many actions, most features count for one or two) and one hashed vector (hashed.py: too many features to tell apart).
+All can be told to add, to give their state and take it back, and stores of the same kind have a mean.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol, Self
+
+import numpy as np
+
+from structron.errors import StructronError
+from structron.io.tensors import Tensor, Tensors
+from structron.kernels.table import ABSENT
+from structron.weights.sparse import (
+    CELLS,
+    COUNT,
+    DENSE,
+    DENSE_ROWS,
+    FREE,
+    START,
+    Row,
+    Sparse,
+    cells_of,
+    dense_at,
+    grown,
+    make_sparse,
+    reinsert,
+)
+
+FIRST_CELLS, FIRST_DENSE = 1 << 22, 1 << 14
+
+
+class Store(Protocol):
+    """What every kind of store can do."""
+
+    def twin(self) -> Self: ...
+    def add(self, other: Self, share: float) -> None: ...
+    def state(self) -> Tensors: ...
+    def restore(self, state: Tensors) -> None: ...
+
+
+class SparseStore:
+    """Sparse rows of features that are made in states, and of features that were numbered before (`anchored`).
+
+    sparse: rows by key.   table: uint64[numbered features, 2], their keys and heads.
+    """
+
+    def __init__(self, columns: int, anchored_keys: np.ndarray):
+        self.columns = columns
+        self.table = np.stack([anchored_keys, np.zeros_like(anchored_keys)], axis=1)
+        self.sparse: Sparse = make_sparse(columns, FIRST_CELLS >> 4, FIRST_CELLS, FIRST_DENSE)
+
+    def twin(self) -> "SparseStore":
+        """An empty store of the same features."""
+        return SparseStore(self.columns, self.table[:, 0])
+
+    def grow(self, keys: int, cells: int, dense: int) -> None:
+        """Make room for that many further keys, cells and dense rows."""
+        self.sparse = grown(self.sparse, keys, cells, dense)
+
+    def state(self) -> Tensors:
+        """Everything that later passes depend on."""
+        sparse = self.sparse
+        cells, dense = int(sparse.used[CELLS]), int(sparse.used[DENSE_ROWS])
+        return {
+            "table": sparse.table[sparse.table[:, 0] != 0],
+            "column": sparse.column[:cells],
+            "u": sparse.u[:cells],
+            "dense": sparse.dense[:dense],
+            "dense_u": sparse.dense_u[:dense],
+            "used": sparse.used,
+            "anchored": np.ascontiguousarray(self.table[:, 1]),
+        }
+
+    def restore(self, state: Tensors) -> None:
+        """Take up the state of a store of the same features."""
+        if len(state["anchored"]) != len(self.table):
+            raise StructronError(
+                "the checkpoint was made from other data or options; remove it or train without --resume"
+            )
+        cells, dense = len(state["column"]), len(state["dense"])
+        sparse = self._make(len(state["table"]), cells, dense)
+        sparse.dense[:dense], sparse.dense_u[:dense] = state["dense"], state["dense_u"]
+        reinsert(np.ascontiguousarray(state["table"]), sparse.table)
+        sparse.column[:cells], sparse.u[:cells], sparse.used[:] = state["column"], state["u"], state["used"]
+        self.table[:, 1] = state["anchored"]
+
+    def _make(self, keys: int, cells: int, dense: int) -> Sparse:
+        sizes = (max(FIRST_CELLS >> 4, 2 * keys), max(FIRST_CELLS, 2 * cells), max(FIRST_DENSE, 2 * dense))
+        self.sparse = make_sparse(self.columns, *sizes)
+        return self.sparse
+
+    def present(self, time: int, scale: float) -> tuple[np.ndarray, Row]:
+        """Keys and rows, numbered features first: means over `time` examples, 0: as they are; times the scale."""
+        found = self.sparse.table[self.sparse.table[:, 0] != 0]
+        both = np.concatenate([self.table, found])
+        return both[:, 0].copy(), cells_of(self.sparse, both[:, 1], time, scale)
+
+    def load(self, keys: np.ndarray, rows: Row, first: int) -> None:
+        """Fill an empty store with rows, those of the first numbered features and of the keys, ready to grow."""
+        count = np.bincount(rows.place, minlength=first + len(keys))
+        dense = count >= dense_at(self.columns)
+        size = np.ceil(np.log2(np.maximum(count, 1))).astype(np.int64)
+        room = np.where(dense | (count == 0), 0, 1 << size)
+        begin, number = np.cumsum(room) - room, np.cumsum(dense) - dense
+        used = (len(keys), int(room.sum()), int(dense.sum()))
+        sparse = self._make(*used)
+        inner = np.arange(len(rows.place)) - np.repeat(np.cumsum(count) - count, count)
+        whole = dense[rows.place]
+        cell = (begin[rows.place] + inner)[~whole]
+        sparse.column[cell, 0], sparse.w[cell, 1] = rows.column[~whole], rows.weight[~whole]
+        sparse.dense[number[rows.place[whole]], rows.column[whole]] = rows.weight[whole]
+        kept = (begin.astype(np.uint64) << START) | (count.astype(np.uint64) << COUNT) | size.astype(np.uint64)
+        heads = np.where(dense, (number.astype(np.uint64) << START) | DENSE, np.where(count > 0, kept, ABSENT))
+        reinsert(np.stack([keys, heads[first:]], axis=1), sparse.table)
+        sparse.used[:FREE] = used
+        self.table[:first, 1] = heads[:first]
+
+    def add(self, other: "SparseStore", share: float) -> None:
+        """w += share · w of another store of the same features."""
+        ours, theirs = self.present(0, 1.0), other.present(0, share)
+        keys, rows = mean_rows([ours, theirs], self.table[:, 0], total=1)
+        count = int(np.isin(keys, self.table[:, 0]).sum()) if len(self.table) else 0
+        order = np.argsort(self.table[:, 0], kind="stable")
+        place = order[np.searchsorted(self.table[:, 0], keys[:count], sorter=order)] if count else order[:0]
+        rank = np.concatenate([place, len(self.table) + np.arange(len(keys) - count)])
+        sort = np.argsort(rank[rows.place], kind="stable")
+        moved = Row(rank[rows.place][sort], rows.column[sort], rows.weight[sort])
+        self.load(keys[count:], moved, len(self.table))
+
+
+def mean_rows(
+    parts: Sequence[tuple[np.ndarray, Row]],
+    least: float = 0.0,
+    total: int | None = None,
+    first: np.ndarray | None = None,
+) -> tuple[np.ndarray, Row]:
+    """The mean of several sets of rows by key, without weights of at most `least`, and without empty rows.
+
+    total: divide by this instead of their number.   first: keys that come before all others.
+    """
+    keys, inverse = np.unique(np.concatenate([keys for keys, _ in parts]), return_inverse=True)
+    offsets = np.cumsum([0, *(len(keys) for keys, _ in parts)])
+    place = np.concatenate([inverse[rows.place + lo] for (_, rows), lo in zip(parts, offsets, strict=False)])
+    column = np.concatenate([rows.column for _, rows in parts])
+    weight = np.concatenate([rows.weight for _, rows in parts]).astype(np.float64)
+    width = int(column.max(initial=0)) + 1
+    cells, inverse = np.unique(place * width + column, return_inverse=True)
+    mean = (np.bincount(inverse, weight, minlength=len(cells)) / (total or len(parts))).astype(np.float32)
+    kept = np.abs(mean) > least
+    cells, mean = cells[kept], mean[kept]
+    used, place = np.unique(cells // width, return_inverse=True)
+    keys, rows = keys[used], Row(place, (cells % width).astype(np.int32), mean)
+    if not len(first):
+        return keys, rows
+    early = np.isin(keys, first)
+    order = np.argsort(~early, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    sort = np.argsort(rank[rows.place], kind="stable")
+    return keys[order], Row(rank[rows.place][sort], rows.column[sort], rows.weight[sort])
+
+
+# -- files -----------------------------------------------------------------------------------------------------------
+
+
+def declared_rows(columns: int, keys: int = 1) -> dict[str, Tensor]:
+    """The arrays of sparse rows in a model file. keys: the least key."""
+    return {
+        "keys": Tensor("uint64", "keys", least=keys),
+        "anchored_keys": Tensor("uint64", "anchored", least=1),
+        "weight_count": Tensor("uint16", "all keys", adds_up="cells"),
+        "weight_label": Tensor("uint8|uint16", "cells", below=columns),
+        "weight": Tensor("float32", "cells"),
+    }
+
+
+def row_tensors(rows: Row, count: int, columns: int) -> Tensors:
+    """Rows as a model file holds them."""
+    kind = np.uint8 if columns <= 256 else np.uint16
+    counts = np.bincount(rows.place, minlength=count).astype(np.uint16)
+    return {"weight_count": counts, "weight_label": rows.column.astype(kind), "weight": rows.weight}
+
+
+def rows_of(tensors: Tensors) -> Row:
+    """The inverse of `row_tensors`, of arrays that were checked."""
+    counts = tensors["weight_count"]
+    place = np.repeat(np.arange(len(counts)), counts)
+    return Row(place, tensors["weight_label"].astype(np.int32), tensors["weight"])
