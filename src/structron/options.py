@@ -295,7 +295,9 @@ class Searching(Stepping):
         swvp = self.weighted()
         alma, update, beam, margin = self.alma, self.update, self.beam, self.margin
         if alma == DEFAULT:
-            alma = self.usual.get("alma") if margin is None and swvp is None else None
+            alma = self.usual.get("alma") if margin in (None, DEFAULT) and swvp is None else None
+        if margin == DEFAULT:
+            margin = self.usual.get("margin") if alma is None and swvp is None else None
         if update in (None, DEFAULT):
             update = self._usual_update(alma, swvp)
         if isinstance(update, str) and update not in UPDATES:
@@ -332,12 +334,18 @@ def _check_weighted(search: Search) -> None:
 
 
 @options()
-class Tokens(Options):
-    """Features of tokens."""
+class Templates(Options):
+    """Feature templates."""
 
     templates: Any = free(
         DEFAULT, "Feature templates, one a line, or the name of a preset.", metavar="FILE|PRESET", stored=False
     )
+
+
+@options()
+class Tokens(Templates):
+    """Features of tokens."""
+
     columns: Sequence[str] | None = free(None, "Names of a token's columns.", flag=None)
     label: str | None = free(None, "Column to learn: the last one; CoNLL-U: upos, xpos, feats …", metavar="COLUMN")
     cutoff: int = whole(0, "Leave out features seen less than N times.", least=0)
@@ -395,6 +403,13 @@ class Documents(Options):
 
 
 @options()
+class Entities(Options):
+    """Named entities."""
+
+    inner: str = choice("iob2", SCHEMES, "Chunk scheme of the model's own labels; the files keep theirs.")
+
+
+@options()
 class Chunks(Options):
     """Chunks as whole segments."""
 
@@ -404,19 +419,32 @@ class Chunks(Options):
 
 
 @options()
-class Trees(Options):
-    """Dependency trees."""
+class Tags(Options):
+    """Parts of speech."""
 
-    columns: Sequence[str] | None = free(None, "Names of a token's columns.", flag=None)
     pos: str | None = free(
         None, "Column of the parts of speech: pos; CoNLL-U: upos (default) or xpos.", metavar="COLUMN"
     )
+
+
+@options()
+class Trees(Tags):
+    """Dependency trees."""
+
+    columns: Sequence[str] | None = free(None, "Names of a token's columns.", flag=None)
     labelled: bool = switch(True, "Parse without relations: heads only.", flag="--unlabelled")
     nonprojective: str = choice(
         "lift", ("lift", "skip"), "Trees with crossing arcs: lift the arcs, or skip the sentences."
     )
     cutoff: int = whole(1, "Leave out features seen less than N times; parsers: words.", least=0)
     prune: float = real(0.0, "Leave weights of at most W out of the model (parsers).", least=0, metavar="W")
+
+
+@options()
+class Transitions(Options):
+    """Shift-reduce parsing."""
+
+    limit_relations: bool = switch(True, "Only relations that were seen with a pair of tags.", flag=None)
 
 
 @options()

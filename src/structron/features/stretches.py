@@ -157,14 +157,19 @@ def seen_chunks(prepared: PreparedTemplates, shape: Shape, lengths: np.ndarray) 
     return build_table(np.unique(np.concatenate(found)))
 
 
-def number_stretches(prepared: PreparedTemplates, shape: Shape, lengths: np.ndarray, cutoff: int) -> Numbered:
-    """Number the features of training data whose chunks have these lengths; `tokens` are numbers of lists here."""
+def number_stretches(
+    prepared: PreparedTemplates, shape: Shape, lengths: np.ndarray, cutoff: int, known: np.ndarray | None = None
+) -> Numbered:
+    """Number the features of training data whose chunks have these lengths; `tokens` are numbers of lists here.
+
+    known: keys that have their numbers already.
+    """
     chunks = seen_chunks(prepared, shape, lengths)
 
     def hashes(lo: int, hi: int) -> Hashes:
         return stretch_hashes(prepared, shape, lo, hi, chunks)
 
-    return number_features(hashes, prepared.starts * shape.kinds, cutoff)
+    return number_features(hashes, prepared.starts * shape.kinds, cutoff, known)
 
 
 # -- names -----------------------------------------------------------------------------------------------------------
