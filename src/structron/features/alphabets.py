@@ -13,10 +13,11 @@ import numpy as np
 
 from structron.errors import StructronError
 from structron.features.atoms import WHOLE, atom_text, parse_atom
+from structron.io.columns import EMPTY
+from structron.io.tensors import TEXT, Tensor, Tensors, check, pack_json, texts, unpack_json
 
 UNKNOWN = 1
 FIRST = 2
-EMPTY = "_"
 
 Sentence = Sequence[Sequence[str]]
 
@@ -34,6 +35,12 @@ class Alphabet:
         counts = Counter(values)
         kept = sorted((text for text, count in counts.items() if count >= cutoff), key=lambda t: (-counts[t], t))
         return cls(kept)
+
+    def extended(self, values: Iterable[str], cutoff: int = 1) -> "Alphabet":
+        """With further values after those that are known, which keep their numbers."""
+        return Alphabet(
+            [*self.texts, *(text for text in Alphabet.of(values, cutoff).texts if text not in self.numbers)]
+        )
 
     @property
     def size(self) -> int:
@@ -127,10 +134,15 @@ class ParserInput:
         return texts
 
     def learn(self, sentences: Sequence[Sentence], cutoff: int) -> np.ndarray:
-        """Settle the alphabets on training data and give their x; words seen less often than `cutoff` are unknown."""
-        texts = self._texts(sentences)
-        self.alphabets = [Alphabet.of(column, cutoff if k == 0 else 1) for k, column in enumerate(texts)]
-        return self._encode(texts)
+        """Settle the alphabets on training data and give their x; words seen less often than `cutoff` are unknown.
+
+        Where alphabets are known already, they are extended.
+        """
+        columns = self._texts(sentences)
+        known = self.alphabets or [Alphabet([]) for _ in columns]
+        pairs = enumerate(zip(known, columns, strict=True))
+        self.alphabets = [alphabet.extended(column, cutoff if k == 0 else 1) for k, (alphabet, column) in pairs]
+        return self._encode(columns)
 
     def encode(self, sentences: Sequence[Sentence]) -> np.ndarray:
         return self._encode(self._texts(sentences))
@@ -140,6 +152,18 @@ class ParserInput:
         for k, (alphabet, column) in enumerate(zip(self.alphabets, texts, strict=True)):
             x[:, k] = alphabet.encode(column)
         return x
+
+    def tensors(self) -> Tensors:
+        """The alphabets, for a model file."""
+        return {f"alphabet_{k}": pack_json(alphabet.texts) for k, alphabet in enumerate(self.alphabets)}
+
+    def take(self, tensors: Tensors) -> None:
+        """Take the alphabets of a model file out of its arrays; ValueError: they do not fit."""
+        self.alphabets = []
+        for k in range(len(self.names)):
+            packed = tensors.pop(f"alphabet_{k}")
+            check({"alphabet": packed}, {"alphabet": Tensor(TEXT, "bytes")}, {})
+            self.alphabets.append(Alphabet(texts(unpack_json(packed), "alphabets")))
 
     def sizes(self) -> dict[str, int]:
         return {name: alphabet.size for name, alphabet in zip(self.names, self.alphabets, strict=True)}
