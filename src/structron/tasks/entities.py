@@ -15,7 +15,8 @@ import numpy as np
 from structron import schemes
 from structron.errors import StructronError, unknown
 from structron.features.phrases import FAMILIES
-from structron.tasks.chain.labeler import ChainLabeler, Model, Sentences, spell
+from structron.sentences import spell
+from structron.tasks.chain.labeler import ChainLabeler, Model, Sentences
 from structron.update.nbest import SENTENCES
 
 

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from structron.errors import StructronError
-from structron.features.alphabets import EMPTY, ParserInput, Sentence, starts_of
+from structron.features.alphabets import EMPTY, ParserInput, Sentence
 from structron.features.atoms import parse_atom
 from structron.features.templates import presets, template_lines
 from structron.io import CONLLU_COLUMNS
+from structron.sentences import starts_of
 from structron.tasks.shift_reduce.system import RESERVED, atom_layout, read_templates, usable_templates
 from structron.trees import MARK, check_tree, is_projective, lift
 

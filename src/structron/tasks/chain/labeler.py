@@ -5,14 +5,12 @@ Parameters stand in `__init__` under their own names; what was learned has a tra
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from structron.documents import Document, regroup, sentences_of
 from structron.errors import StructronError
 from structron.estimator import Estimator
 from structron.features.documents import NonLocal
@@ -21,6 +19,7 @@ from structron.learn.chain import Start
 from structron.model.chain import ChainModel, Prepared
 from structron.model.documents import NonLocalModel
 from structron.progress import Progress
+from structron.sentences import Document, regroup, sentences_of, spell, split
 from structron.tasks.chain import setup as chain_setup
 from structron.tasks.chain.beam import BeamChainModel
 from structron.tasks.chain.beam_learner import Search
@@ -382,15 +381,4 @@ def _as_documents(items: Sequence, found: Sequence) -> list:
     return [Document(x) if isinstance(item, Document) else x for item, x in zip(items, found, strict=True)]
 
 
-def spell(out: np.ndarray, labels: list[str], starts: np.ndarray) -> list[list[str]]:
-    """Label numbers as lists of labels."""
-    return split(np.array([*labels, None], dtype=object)[out], starts)
-
-
-def split(flat: np.ndarray, starts: np.ndarray) -> list[list]:
-    """Cut what tokens have into a list per sentence."""
-    values = flat.tolist()
-    return [values[lo:hi] for lo, hi in pairwise(starts.tolist())]
-
-
-__all__ = ["WORD_COLUMNS", "ChainLabeler", "Model", "default_columns", "spell", "split"]
+__all__ = ["WORD_COLUMNS", "ChainLabeler", "Model", "default_columns"]

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from structron.documents import sentences_of
 from structron.errors import StructronError, unknown
 from structron.features.documents import check_sources, name_of
-from structron.features.extract import PreparedTemplates, TemplateExtractor, check_sentences, is_row
+from structron.features.extract import PreparedTemplates, TemplateExtractor
 from structron.features.gazetteer import Gazetteer
 from structron.features.templates import Template, load_templates
 from structron.learn import committee
@@ -21,6 +20,7 @@ from structron.learn.chain import ChainLearner, Start
 from structron.learn.chain_committee import Committee
 from structron.learn.documents import NBest, NonLocalLearner
 from structron.progress import Progress
+from structron.sentences import check_sentences, is_row, sentences_of
 from structron.tasks.chain.beam import BeamChainModel
 from structron.tasks.chain.beam_learner import BeamChainLearner, Search
 from structron.tasks.chain.constraints import Neighbours, legal_transitions, make_dictionary

@@ -17,8 +17,8 @@ import numpy as np
 
 from structron.errors import StructronError, unknown
 from structron.features.atoms import CLASS, Atom, atom_text
-from structron.features.extract import check_sentences, is_row
 from structron.features.templates import MAX_HISTORY, Template, parse_templates, template_lines
+from structron.sentences import check_sentences, is_row
 from structron.tasks.chain.setup import WORD_COLUMNS, default_columns
 
 KIND = "joint"

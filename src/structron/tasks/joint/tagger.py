@@ -17,10 +17,10 @@ from structron.features.extract import PreparedTemplates, TemplateExtractor
 from structron.learn.committee import Committee
 from structron.progress import Progress
 from structron.search.beam import engine
+from structron.sentences import split
 from structron.tasks.chain import setup as chain_setup
 from structron.tasks.chain.beam_learner import Search
 from structron.tasks.chain.constraints import Neighbours, legal_transitions, make_dictionary
-from structron.tasks.chain.labeler import split
 from structron.tasks.joint.inputs import RARE, SEPARATOR, Guesser, JointTemplates, Roles, Sentence, first_columns
 from structron.tasks.joint.model import JointLearner, JointModel, Pairs
 from structron.update.swvp import Family

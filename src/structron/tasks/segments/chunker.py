@@ -11,7 +11,8 @@ from structron.errors import StructronError, unknown
 from structron.features.extract import ComputedAtom, PreparedTemplates
 from structron.learn.committee import Committee
 from structron.search.beam import engine
-from structron.tasks.chain.labeler import ChainLabeler, Sentences, spell
+from structron.sentences import spell
+from structron.tasks.chain.labeler import ChainLabeler, Sentences
 from structron.tasks.segments.model import SegmentLearner, SegmentModel
 from structron.tasks.segments.problem import OUTSIDE, Segments, segments_of
 
