@@ -11,7 +11,7 @@ FIRST_ROWS = 4096
 
 
 def row_stride(columns: int) -> int:
-    """Rows are padded to whole vectors of eight: denser in cache than whole cache lines, and measured faster."""
+    """The length of a row, padded to a multiple of eight: measured faster than whole cache lines."""
     return 4 if columns <= 4 else -(-columns // 8) * 8
 
 
@@ -27,7 +27,7 @@ class Rows:
         self.size = np.array([fixed, 0], np.int64)
 
     def reserve(self, more: int) -> None:
-        """Make room for that many further rows."""
+        """Make room for so many more rows."""
         used = int(self.size[0])
         if used + more <= len(self.w):
             return
