@@ -125,8 +125,8 @@ def number_features(
     seen_at = np.where(first < 0, -1, np.searchsorted(ptr, first, "right") - 1)
     kept_ptr = np.zeros_like(ptr)
     for lo in range(0, total, PART):
-        part = slice(lo, min(lo + PART, total))
-        numbers[part] = rank[numbers[part]]
+        here = slice(lo, min(lo + PART, total))
+        numbers[here] = rank[numbers[here]]
     kept = keep_known(ptr, numbers, values, kept_ptr)
     return Numbered(kept_ptr, numbers[:kept], values[:kept], keys[order], seen_at)
 
