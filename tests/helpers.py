@@ -64,6 +64,7 @@ class PreparedExamples:
     def __init__(self, examples: Sequence[brute.Example], values: bool = False, pairs: bool = False):
         self.examples, self.values, self.has_pairs = list(examples), values, pairs
         self.starts = np.cumsum([0, *map(len, self.examples)]).astype(np.int64)
+        self.units = np.arange(len(self.starts))
         self.word_types, self.word_ids = ["word"], np.zeros(int(self.starts[-1]), np.int64)
 
     def _tokens(self, lo: int, hi: int, paired: bool) -> list[list[tuple[str, float]]]:

@@ -11,7 +11,6 @@ import pytest
 
 from structron.cli.experiment import papers
 from structron.data.toy_english import toy_english, write_conll
-from structron.documents import Document, sentences_of
 from structron.errors import StructronError
 from structron.experiments import kazama2007, kazama2007_lists
 from structron.experiments.kazama2007_crf import Crf, LocalFeatures
@@ -41,6 +40,7 @@ from structron.experiments.kazama2007_tables import ROWS, show_tables, targets, 
 from structron.experiments.kazama2007_trials import Scale, Trial, f1, tune
 from structron.experiments.runs import Report
 from structron.schemes import convert, detect
+from structron.sentences import Document, sentences_of
 
 SPLITS = ("train", "dev", "test")
 SIZES = (60, 30, 30)

@@ -102,9 +102,9 @@ def test_files_in_another_encoding(tmp_path):
         (b"", "utf-8", "list.txt: no phrases; expected one phrase a line"),
         (b"\n \n", "utf-8", "list.txt: no phrases; expected one phrase a line"),
         (b"Bath\nK\xf6ln\n", "utf-8", "list.txt:2: not valid utf-8"),
-        (b"Bath\n", "utf-88", "list.txt: unknown encoding 'utf-88'"),
-        (gzip.compress(b"Bath\n", mtime=0)[:-10], "utf-8", "list.txt: cannot be read"),
-        (b"\x1f\x8b not gzip", "utf-8", "list.txt: cannot be read"),
+        (b"Bath\n", "utf-88", "unknown encoding 'utf-88'"),
+        (gzip.compress(b"Bath\n", mtime=0)[:-10], "utf-8", "list.txt: damaged gzip file"),
+        (b"\x1f\x8b not gzip", "utf-8", "list.txt: damaged gzip file"),
     ],
 )
 def test_bad_files_are_named(tmp_path, content, encoding, message):
@@ -115,7 +115,7 @@ def test_bad_files_are_named(tmp_path, content, encoding, message):
 
 
 def test_files_that_cannot_be_opened_are_named(tmp_path):
-    with pytest.raises(StructronError, match=r"missing\.txt: no such file"):
+    with pytest.raises(StructronError, match=r"missing\.txt: cannot be read \(no such file"):
         Gazetteer.from_files("LOC", [tmp_path / "missing.txt"])
     with pytest.raises(StructronError, match="cannot be read"):
         Gazetteer.from_files("LOC", [tmp_path])

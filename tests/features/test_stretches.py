@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structron.features.extract import PreparedTemplates, TemplateExtractor
+from structron.features.places import AT
 from structron.features.stretches import Shape, number_stretches, seen_chunks, stretch_hashes, stretch_names
 from structron.features.templates import parse_template
-from structron.search.beam.frontier import AT
 
 Rows = list[list[str]]
 BASES: dict[str, Callable[[Rows, int], str | None]] = {

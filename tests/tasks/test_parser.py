@@ -153,7 +153,7 @@ def test_tokens_that_are_no_rows(parser, token):
 
 
 def test_texts_only(parser):
-    with pytest.raises(StructronError, match="column 'pos': 3 is no text"):
+    with pytest.raises(StructronError, match="column 'pos': expected strings, found 3"):
         parser.predict([[("dog", 3)]])
 
 

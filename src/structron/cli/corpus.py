@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from structron.cli.tasks import Estimator
-from structron.documents import Document
 from structron.errors import StructronError, unknown
 from structron.io import CONLLU_COLUMNS, Sentence, detect_format, read
 from structron.io.text import display_name, is_standard
+from structron.sentences import Document
 from structron.tasks.chain.labeler import WORD_COLUMNS, default_columns
 from structron.tasks.joint.inputs import Roles
 

@@ -18,12 +18,12 @@ from structron.cli.corpus import (
 )
 from structron.cli.tasks import MARGINS, Estimator, check_capability, set_beam, set_test_candidates
 from structron.cli.trees import check_tags
-from structron.documents import regroup
 from structron.errors import StructronError, unknown
 from structron.io import Sentence, check_writable, open_output, replace_fields
 from structron.io.conll import BOM, is_blank
 from structron.kernels.jit import is_cold
 from structron.search.chain.viterbi import decode
+from structron.sentences import regroup
 from structron.tasks.storage import load
 
 BATCH_TOKENS = 100_000

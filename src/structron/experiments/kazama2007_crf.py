@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.documents import Document, regroup, sentences_of
 from structron.experiments.common import need
 from structron.experiments.kazama2007_data import Corpus, gold_of, templates_of
 from structron.experiments.kazama2007_paper import CUTOFF
@@ -21,6 +20,7 @@ from structron.features.extract import TemplateExtractor
 from structron.features.index import look_up, number_features
 from structron.features.templates import load_templates
 from structron.kernels.table import build_table
+from structron.sentences import Document, regroup, sentences_of
 
 
 class Numbers(NamedTuple):

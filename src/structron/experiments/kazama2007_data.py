@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from structron.data.corpora import find
-from structron.documents import Document, sentences_of
 from structron.errors import StructronError
 from structron.experiments.common import Rows
 from structron.features.templates import template_lines
 from structron.io import read
 from structron.schemes import convert, detect
+from structron.sentences import Document, sentences_of
 
 CONLL2003 = "conll2003"
 CONLL2003_FILES = ("eng.train", "eng.testa", "eng.testb")

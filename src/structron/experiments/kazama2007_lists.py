@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
-from structron.documents import Document, regroup, sentences_of
 from structron.experiments.common import say
 from structron.experiments.kazama2007_crf import LocalFeatures, Numbers
 from structron.experiments.kazama2007_data import Corpus
@@ -21,6 +20,7 @@ from structron.experiments.kazama2007_rerank import (
     score_scale,
 )
 from structron.experiments.kazama2007_trials import Trial, f1
+from structron.sentences import Document, regroup, sentences_of
 
 
 class Reranking:

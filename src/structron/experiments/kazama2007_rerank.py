@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from structron.documents import Document
 from structron.experiments.kazama2007_crf import LocalFeatures, Numbers
 from structron.experiments.kazama2007_data import gold_of
 from structron.experiments.kazama2007_paper import STOP
+from structron.sentences import Document
 
 PATIENCE = 3
 """Passes in a row with hardly a change after which learning stops."""

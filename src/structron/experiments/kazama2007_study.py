@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from structron.documents import Document
 from structron.experiments.common import say, write_json
 from structron.experiments.kazama2007_crf import Crf
 from structron.experiments.kazama2007_data import Corpus
@@ -32,6 +31,7 @@ from structron.experiments.kazama2007_rerank import NonLocal
 from structron.experiments.kazama2007_trials import NON_LOCAL, Scale, Trial, attempt, best_c, f1_of, make_model, tune
 from structron.features.documents import NonLocalFeatures, Opened
 from structron.features.extract import TemplateExtractor
+from structron.sentences import Document
 
 WARM_UP = 3
 """Documents to learn from before anything is timed: enough to have every kernel compiled."""

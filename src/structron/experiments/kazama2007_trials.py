@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from structron.documents import Document
 from structron.evaluate import chunk_scores
 from structron.experiments.kazama2007_data import Corpus, gold_of, templates_of
 from structron.experiments.kazama2007_paper import (
@@ -24,6 +23,7 @@ from structron.experiments.kazama2007_paper import (
     N,
 )
 from structron.features.phrases import FAMILIES
+from structron.sentences import Document
 from structron.tasks.chain.chunker import Chunker
 
 NON_LOCAL = FAMILIES

@@ -18,8 +18,8 @@ from structron.features.names import Names
 from structron.kernels.table import aligned_zeros
 from structron.model.chain import ChainModel, fixed_rows
 from structron.search.chain.local import decode_local
+from structron.sentences import spell
 from structron.tasks.chain.constraints import make_dictionary
-from structron.tasks.chain.labeler import spell
 from structron.threads import stretches
 from structron.weights.dense import row_stride
 

@@ -11,7 +11,7 @@ from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 
 LEAVES = ("features/stretches.py", "search/queue/queue.py", "search/queue/nodes.py")
-"""Files with kernels that no kernel of another file calls: a change there is a change for themselves alone."""
+"""Files whose kernels no other file calls: a change there concerns no other kernel."""
 FOLDERS = ("features", "kernels", "search", "tasks/shift_reduce", "update", "weights")
 
 
@@ -31,7 +31,7 @@ SOURCES = _fingerprint()
 
 
 def _without_literals(get_call_template: Callable) -> Callable:
-    """Have a kernel compiled for int64 where another one calls it with 0: Numba would compile it for 0 as well."""
+    """Compile a kernel for int64 where another one calls it with 0: Numba would compile it for that literal as well."""
 
     def without(args: Any, kws: Any) -> Any:
         plain = {name: types.unliteral(kind) for name, kind in kws.items()}
@@ -83,6 +83,7 @@ class Pointed:
         return self.kernel(*arguments)
 
     def is_cold(self) -> bool:
+        """As the function `is_cold`."""
         return self.kernel is None and not DISABLE_JIT and is_cold(compiled(self.function))
 
 
@@ -113,7 +114,7 @@ def _prefetch(typingctx, array, i, j):
 
 
 def _stay(array, i, j):
-    """Uncompiled `prefetch`: there is nothing to hurry."""
+    """Uncompiled `prefetch`: does nothing."""
 
 
 prefetch: Any = _stay if DISABLE_JIT else _prefetch

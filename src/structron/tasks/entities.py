@@ -16,8 +16,8 @@ from structron.errors import StructronError
 from structron.estimator import Sentences
 from structron.io.tensors import Tensors
 from structron.options import DEFAULT, NON_LOCAL, Entities, options
+from structron.sentences import spell
 from structron.tasks.chain.labeler import ChainLabeler
-from structron.tasks.spell import spell
 
 
 @options(order=1, passes=15, cutoff=2, margin=DEFAULT, non_local=DEFAULT, local_update="sentences", test_candidates=400)

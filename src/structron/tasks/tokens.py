@@ -14,16 +14,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from structron.documents import Document, regroup, sentences_of
 from structron.errors import StructronError
 from structron.estimator import Estimator, Sentences
-from structron.features.extract import TemplateExtractor, check_sentences, is_row
+from structron.features.extract import TemplateExtractor
 from structron.features.gazetteer import gazetteer_tensors, make_gazetteers, take_gazetteers
 from structron.features.templates import load_templates, parse_templates
 from structron.io.columns import Columns, default_columns, label_columns
 from structron.io.tensors import Tensors, texts
 from structron.options import DEFAULT, OwnAtoms, Searching, Tokens, options
-from structron.tasks.spell import spell, split
+from structron.sentences import Document, check_sentences, is_row, regroup, sentences_of, spell, split
 
 PART = 1000
 """Sentences that a thread labels at a time."""

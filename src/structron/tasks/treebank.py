@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from structron.errors import StructronError
-from structron.features.alphabets import Sentence, starts_of
+from structron.features.alphabets import Sentence
 from structron.io import CONLLU_COLUMNS
 from structron.io.columns import EMPTY, TREE_COLUMNS, Columns, tree_columns
+from structron.sentences import starts_of
 from structron.trees import MARK, check_tree, is_projective, lift
 
 RARE, FEW = 5, 16

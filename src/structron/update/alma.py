@@ -47,7 +47,7 @@ def make_alma(alma: float | tuple[float, float, float] | None, margin: float | N
 
 
 def checked_margin(margin: float, name: str = "margin") -> float:
-    """The C of a margin perceptron, if it can be one."""
+    """The C of a margin perceptron, checked."""
     number = isinstance(margin, int | float | np.number) and not isinstance(margin, bool)
     if not number or not 0 <= margin < math.inf:
         raise StructronError(f"{name}: {margin!r}; expected a number of at least 0, for instance 500")
@@ -55,7 +55,7 @@ def checked_margin(margin: float, name: str = "margin") -> float:
 
 
 def named(update: str, alma: float | None, margin: float | None = None, weighted: object = None) -> str:
-    """An update rule with its step, as signatures name it; weighted: violations (update/swvp.py), if they are."""
+    """An update rule with its step, as signatures spell it; weighted: weighted violations (update/swvp.py), or None."""
     if weighted is not None:
         return f"{weighted}" if update == "standard" else f"{update}-{weighted}"
     if margin is not None:
@@ -89,5 +89,5 @@ def step(alma, length, dot):
 
 @compiled
 def end_example(alma):
-    """Let the weights after an example count for the mean."""
+    """Count the weights after an example for the mean."""
     alma[TOTAL] += alma[SCALE]

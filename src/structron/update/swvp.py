@@ -40,7 +40,7 @@ import numpy as np
 
 from structron.errors import StructronError, unknown
 from structron.kernels.jit import compiled
-from structron.search.chain.scores import score_difference, score_token
+from structron.search.chain.scores import load_all, score_difference, score_token
 from structron.search.chain.viterbi import search
 from structron.update.perceptron import (
     INVALID,
@@ -52,7 +52,6 @@ from structron.update.perceptron import (
     add_factor,
     count_wrong,
     has_room,
-    load_all,
     load_changed,
 )
 

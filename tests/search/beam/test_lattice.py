@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structron.errors import StructronError
+from structron.features.places import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE
 from structron.learn.beam import BeamTraining
 from structron.model.beam import BeamModel
 from structron.search.beam.engine import make_inputs
-from structron.search.beam.frontier import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE, Anchored
+from structron.search.beam.frontier import Anchored
 from structron.search.beam.problem import SearchProblem
 from structron.weights.sparse import Row
 

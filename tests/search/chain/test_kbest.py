@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import brute
 from helpers import random_chain
 from structron.search.chain.kbest import make_trellis, n_best_of, second_best
-from structron.search.chain.scores import load_limits, load_transitions, load_trigrams, make_work
+from structron.search.chain.scores import load_all, make_work
 from structron.search.chain.viterbi import search
 
 problems = st.fixed_dictionaries(
@@ -83,10 +83,7 @@ def test_second_best_agrees_with_enumeration(problem, wide):
     chains, weights = random_chain(np.random.default_rng(options.pop("seed")), **options)
     order, labels = problem["order"], problem["labels"]
     work = make_work(int(np.diff(chains.starts).max(initial=1)), labels, weights.w.shape[1], order)
-    load_limits(weights, labels, work)
-    load_transitions(weights, labels, work)
-    if order == 2:
-        load_trigrams(weights, labels, work)
+    load_all(weights, order, labels, work)
     for s, n in enumerate(problem["lengths"]):
         every = brute.chain_scores(chains, weights, order, s, labels)
         top = max(every.values())

@@ -28,8 +28,6 @@ INFINITE = 1 << 40
 """The beam of a search without one."""
 ROWS, PLACES, NOW, COUNT = range(4)
 """Places in `used`: rows and list places in use; which of the two beams is the last one, and how many states it has."""
-BEFORE, AFTER, LAST, PAIR, TRIPLE, AT = range(6)
-"""What a token can be to a stretch of tokens; see `Anchored`."""
 
 
 class Inputs(NamedTuple):

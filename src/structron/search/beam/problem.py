@@ -26,7 +26,8 @@ from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
 from numba.core.errors import NumbaError
 
 from structron.errors import StructronError
-from structron.search.beam.frontier import AT, TAIL
+from structron.features.places import AT
+from structron.search.beam.frontier import TAIL
 from structron.search.beam.states import Composition, compose, part_of
 
 _X, _TABLE, _INT = types.int64[:, ::1], types.int64[::1], types.int64

@@ -226,7 +226,7 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
         return accuracy_scores(self._words(prepared), gold, guess, known.__getitem__)
 
     def _words(self, prepared: Any) -> list[list[str]]:
-        from structron.tasks.spell import spell
+        from structron.sentences import spell
 
         return spell(prepared.word_ids, prepared.word_types, prepared.starts)
 

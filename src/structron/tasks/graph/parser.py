@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from structron.errors import StructronError
-from structron.features.alphabets import EMPTY, ParserInput, Sentence, starts_of
+from structron.features.alphabets import EMPTY, ParserInput, Sentence
 from structron.learn.committee import Committee
 from structron.learn.graph import GraphLearner, Trees
 from structron.model.graph import LEAST_BITS, MOST_BITS, GraphModel
@@ -21,6 +21,7 @@ from structron.progress import Progress
 from structron.search.graph.parse import Setting
 from structron.search.graph.relations import Relations
 from structron.search.graph.templates import EXTRA, FIRST_ORDER, RANKING, SECOND_ORDER, Codes, settle
+from structron.sentences import starts_of
 from structron.tasks.graph.inspect import heaviest
 from structron.tasks.tree_parser import TreeParser
 from structron.tasks.treebank import Arc, Projective, empty_columns

@@ -13,10 +13,10 @@ from typing import Any
 
 from structron.errors import StructronError
 from structron.features.atoms import CLASS, Atom, atom_text
-from structron.features.extract import check_sentences, is_row
 from structron.features.templates import MAX_HISTORY, Template, parse_templates, template_lines
 from structron.io.columns import Columns
 from structron.io.tensors import TEXT, Tensor, Tensors, check, pack_json, unpack_json
+from structron.sentences import check_sentences, is_row
 
 KIND = "joint"
 """Of template presets."""

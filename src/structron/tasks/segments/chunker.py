@@ -18,10 +18,10 @@ from structron.learn.encoded import EncodedLearner
 from structron.model.encoded import EncodedModel
 from structron.model.heaviest import Heaviest, heaviest
 from structron.options import DEFAULT, Chunks, options
+from structron.sentences import spell
 from structron.tasks.chain.encoder import columns_of
 from structron.tasks.segments.encoder import SegmentEncoder, encode_segments
 from structron.tasks.segments.problem import OUTSIDE, Segments, segments_of
-from structron.tasks.spell import spell
 from structron.tasks.tokens import TokenLabeler
 
 

@@ -12,13 +12,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from structron.errors import unknown
-from structron.features.alphabets import ParserInput, Sentence, starts_of
+from structron.features.alphabets import ParserInput, Sentence
 from structron.learn.beam import BeamTraining, check_swvp, rule_of
 from structron.model.beam import BeamModel
 from structron.progress import Progress
 from structron.search.beam import engine
 from structron.search.beam.frontier import Inputs
 from structron.search.beam.problem import SearchProblem
+from structron.sentences import starts_of
 from structron.tasks.shift_reduce import system as shift_reduce
 from structron.tasks.shift_reduce.explain import Step, explain
 from structron.tasks.shift_reduce.oracle import moves, oracle_all, seen_relations, trees_of
