@@ -40,7 +40,7 @@ from structron.update.fixing import (
     learn,
 )
 from structron.update.mixed import Weighing, ask, collect_weighted, make_weighing
-from structron.update.swvp import Swvp
+from structron.update.swvp import Swvp, refuse
 from structron.update.violation import RULES, Rule
 from structron.weights.sparse import CELLS, DENSE_ROWS, Row, cells_of, grown, make_sparse, reinsert
 
@@ -49,7 +49,6 @@ CALL_TOKENS = 20_000
 FIRST_CELLS, FIRST_DENSE = 1 << 22, 1 << 14
 CHOOSE = types.int64(types.float64[::1], types.float64[::1], types.int64[::1], types.int64[::1], types.int64)
 LEARN, LEARN_WEIGHTED = (Pointed(learn, *POINTERS.values(), CHOOSE) for _ in range(2))
-SWVP_WORKS = "works with exact search or a beam, any update but laso, and without alma, margin and non_local (none)"
 
 
 def rule_of(update: str | Rule) -> Rule:
@@ -66,9 +65,7 @@ def check_swvp(swvp: Swvp | None, update: str | Rule, **without: Any) -> None:
         return
     rule = rule_of(update)
     name = update if isinstance(update, str) else rule.choose.__name__
-    for what, value in {"update": name if rule.mean or rule.go_on else None, **without}.items():
-        if value is not None:
-            raise StructronError(f"swvp: {swvp.variant} with {what} {value}; {SWVP_WORKS}")
+    refuse(swvp, update=name if rule.mean or rule.go_on else None, **without)
 
 
 class BeamTraining:

@@ -8,6 +8,7 @@ import copy
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,8 +22,10 @@ from structron.model.chain import NO_INTS, NO_NUMBERS, ChainModel, Dictionary, P
 from structron.search.chain.scores import FORBIDDEN, Chains, Weights, make_work
 from structron.update.margin import learn_with_margin
 from structron.update.perceptron import INVALID, NEAR, STATS, TIME, TOKENS, UPDATES, WRONG_TOKENS, learn
-from structron.update.swvp import Swvp, learn_swvp, learn_with_function, make_mixed
 from structron.weights.dense import Rows
+
+if TYPE_CHECKING:
+    from structron.update.swvp import Swvp
 
 CALL_TOKENS = 50_000
 """Tokens learned from in one compiled call; between calls Python shows progress and hears Ctrl-C."""
@@ -68,7 +71,7 @@ class ChainLearner:
         average: str = "mean",
         start: Start | None = None,
         margin: float | None = None,
-        swvp: Swvp | None = None,
+        swvp: "Swvp | None" = None,
     ):
         """margin: C of Kazama & Torisawa's margin perceptron (update/margin.py); None: Collins' perceptron.
 
@@ -105,7 +108,6 @@ class ChainLearner:
         longest = int(np.diff(prepared.starts).max(initial=1))
         self.work = make_work(longest, count, stride, order)
         self.found = np.zeros(int(self.sizes.max(initial=1)), np.int64)
-        self.mixed = make_mixed(longest)
 
     def _start_weights(self) -> None:
         """Weights before the first example: none, or those that training goes on from."""
@@ -169,7 +171,11 @@ class ChainLearner:
         return Weights(rows.w, rows.u, self.row_of, self.block_of, self.block_rows, rows.size, self.penalty, self.masks)
 
     def is_cold(self) -> bool:
-        return is_cold(learn_swvp if self.swvp else learn if self.margin is None else learn_with_margin)
+        if self.swvp is not None:
+            from structron.update.swvp_chain import learn_swvp
+
+            return is_cold(learn_swvp)
+        return is_cold(learn if self.margin is None else learn_with_margin)
 
     def warm_up(self) -> None:
         """Load or compile the kernels, so that the time of a pass is that of a pass."""
@@ -183,9 +189,12 @@ class ChainLearner:
         room = (len(self.labels), self.work, self.found, self.stats)
         return learn(*data, *room) if self.margin is None else learn_with_margin(*data, *room, float(self.margin))
 
-    def _call_swvp(self, swvp: Swvp, sequence: np.ndarray, lo: int, hi: int) -> int:
+    def _call_swvp(self, swvp: "Swvp", sequence: np.ndarray, lo: int, hi: int) -> int:
+        from structron.update.swvp import make_mixed
+        from structron.update.swvp_chain import learn_swvp, learn_with_function
+
         data = (self.chains, self.gold, self.weights(), self.order, sequence, lo, hi)
-        room = (self.work, self.stats, swvp.rule, self.mixed)
+        room = (self.work, self.stats, swvp.rule, make_mixed(len(self.work.z)))
         if callable(swvp.jj):
             return learn_with_function(*data, self.labels, *room, swvp.jj)
         return learn_swvp(*data, len(self.labels), *room)
