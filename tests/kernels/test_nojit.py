@@ -167,7 +167,8 @@ def graphs() -> str:
     )
     for options in (
         {},
-        {"order": 1, "keep_heads": 0, "cost": 1.0},
+        {"order": 1, "keep_heads": 0, "margin": 1.0},
+        {"alma": 0.8},
         {"order": 1, "projective": False, "swvp": "b-wm"},
         {"projective": False, "labelled": False, "swvp": "a-wmr", "jj": "spans"},
         {"grandparents": False, "single_root": False, "average": "none"},

@@ -16,7 +16,8 @@ from structron.data.toy_english import toy_english, write_conllu
 from structron.errors import StructronError
 from structron.learn.graph import GraphLearner
 from structron.update.swvp import FAMILIES, VARIANTS, define_jj, make_mixed
-from structron.update.trees import Sums, decisions, difference, make_tree, mix_trees
+from structron.update.swvp_trees import decisions, mix_trees
+from structron.update.trees import Sums, difference, make_tree
 
 TOY = [list(zip(s.words, s.pos, map(str, s.heads), s.relations, strict=True)) for s in toy_english(60)]
 SMALL = {"bits": 16, "passes": 2, "runs": 1, "average": "none"}
@@ -198,10 +199,9 @@ def test_resuming(tmp_path):
         ({"swvp": "b-wm", "beta": 0}, "beta: 0; expected a number above 0"),
         ({"swvp": "b-wm", "beta": float("nan")}, "beta: nan; expected a number above 0"),
         ({"swvp": "b-wm", "jj": "pairs"}, "expected errors, spans, prefixes, whole, or a function"),
-        ({"swvp": "b-wm", "cost": 1.0}, "swvp: b-wm with cost 1; expected cost 0"),
         ({"swvp": "b-wm", "jj": lambda y, z: [[len(y)]]}, "jj: the function gave position"),
     ],
-    ids=["variant", "beta 0", "beta nan", "family", "cost", "outside"],
+    ids=["variant", "beta 0", "beta nan", "family", "outside"],
 )
 def test_bad_input(options, message):
     with pytest.raises(StructronError, match=message):

@@ -23,13 +23,13 @@ from structron.update.swvp import (
     Swvp,
     define_jj,
     enforce_condition,
-    factors_around,
     make_mixed,
-    mixed_delta,
     pack_substructures,
     set_gamma,
     substructures,
+    weigh,
 )
+from structron.update.swvp_chain import factors_around, mixed_delta
 
 LABELS = ["A", "B", "C"]
 BETAS = [0.5, 1.0, 2.0, 5.0]
@@ -96,8 +96,8 @@ def test_families_are_their_definitions(pairs):
     for number, family in enumerate(FAMILIES):
         jj = make_mixed(len(y))
         count = define_jj(number, y, z, len(y), jj)
-        found = [tuple(jj.places[jj.first[k] : jj.last[k]].tolist()) for k in range(count)]
-        assert found == naive_jj(family, y.tolist(), z.tolist())
+        found = [tuple(jj.places[jj.first[k] : jj.last[k]].tolist()) for k in range(count + 1)]
+        assert found == [*naive_jj(family, y.tolist(), z.tolist()), tuple(np.flatnonzero(y != z).tolist())]
 
 
 @pytest.mark.parametrize("pairs", [False, True])
@@ -111,7 +111,7 @@ def test_deltas_are_those_of_full_rescoring(order, pairs, seed):
     y, z = rng.integers(3, size=(2, 5))
     wrong = np.flatnonzero(y != z).tolist()
     lists = list(chain.from_iterable(combinations(wrong, size) for size in range(1, len(wrong) + 1)))
-    jj = pack_substructures(lists, make_mixed(5))
+    jj = pack_substructures(lists, wrong, make_mixed(5))
     jj.m[:] = y
     for k, places in enumerate(lists):
         mixed = y.copy()
@@ -213,6 +213,24 @@ def test_condition_2_by_hand():
     assert enforce_condition(np.array([4.0, -2.0]), 2, gamma, -3.0) == 0.25
     assert gamma.tolist() == [0.375, 0.375]
     assert enforce_condition(np.array([4.0, -2.0]), 2, gamma, 0.0) == 1
+
+
+@pytest.mark.parametrize(
+    ("variant", "enforce", "deltas", "gamma", "dot"),
+    [
+        ("b-wm", False, [4.0, -2.0, -3.0], [2 / 3, 1 / 3, 0.0], 2.0),
+        ("b-wm", True, [4.0, -2.0, -3.0], [0.4, 0.2, 0.4], 0.0),
+        ("a-wm", True, [4.0, -2.0, -3.0], [0.0, 1.0, 0.0], -2.0),
+        ("a-wm", False, [4.0, 2.0, -3.0], [0.0, 0.0, 1.0], -3.0),
+        ("b-wm", True, [4.0, -2.0, 1.0], [0.0, 0.0, 1.0], 1.0),
+    ],
+)
+def test_weighing_by_hand(variant, enforce, deltas, gamma, dot):
+    """Two mixtures and the whole output: γ of all three, and w·Δ."""
+    jj = make_mixed(2)
+    jj.delta[:] = deltas
+    assert weigh(jj, 2, Swvp(variant, enforce=enforce).rule) == pytest.approx(dot, abs=1e-12)
+    assert jj.gamma == pytest.approx(gamma)
 
 
 # -- learning ------------------------------------------------------------------------------------------------------

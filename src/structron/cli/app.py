@@ -26,7 +26,6 @@ from structron.cli.options import (
     Bpm,
     Candidates,
     Columns,
-    Cost,
     Encoding,
     Format,
     Grandparents,
@@ -195,7 +194,6 @@ def train(
     projective: Projective = None,
     single_root: SingleRoot = None,
     grandparents: Grandparents = None,
-    cost: Cost = None,
     keep_heads: KeepHeads = None,
     warm_start: Annotated[
         Path | None, typer.Option(metavar="MODEL", help="Go on from a model; new labels and features are welcome.")

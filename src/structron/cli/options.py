@@ -164,10 +164,6 @@ SingleRoot = Annotated[
 Grandparents = Annotated[
     bool | None, typer.Option("--grandparents/--no-grandparents", help="At order 2: also look at the head's head.")
 ]
-Cost = Annotated[
-    float | None,
-    typer.Option(metavar="C", parser=_number(True), help="Learn until each wrong arc loses by C (graph-parser)."),
-]
 KeepHeads = Annotated[
     int | None,
     typer.Option(metavar="N", min=0, help="Heads a word can choose from after a fast model; 0: all."),

@@ -13,18 +13,21 @@ from structron.search.graph.parse import PARSE, Setting
 from structron.search.graph.relations import Relations
 from structron.search.graph.templates import Codes
 from structron.search.trees.search import compiled_search
-from structron.update.swvp import Mixed, Swvp, make_mixed, pack_substructures, substructures
+from structron.update.alma import SCALE, TOTAL, lowering, make_alma
+from structron.update.delta import make_delta
+from structron.update.swvp import Mixed, Swvp, make_mixed, pack_substructures, refuse, substructures
+from structron.update.swvp_trees import OWN, correct_mixed
 from structron.update.trees import (
+    IN_PLACE,
     INVALID,
     LOST,
-    OWN,
+    NO_ROOM,
     STATS,
     TIME,
     TOKENS,
     UPDATES,
     WRONG_TOKENS,
     correct,
-    correct_mixed,
 )
 
 CALL_TOKENS = 5_000
@@ -54,16 +57,24 @@ class GraphLearner:
         bits: int,
         average: str,
         prune: float,
+        margin: float | None = None,
+        alma: float | None = None,
         swvp: Swvp | None = None,
         names: Sequence[str] = (),
     ):
-        """names: of relations, for a user's own function in swvp."""
+        """margin, alma: see update/trees.py.   swvp: see update/swvp_trees.py.
+
+        names: of relations, for a user's own function in swvp.
+        """
+        if swvp is not None:
+            refuse(swvp, alma=alma, margin=margin)
         self.templates, self.trees, self.relations, self.setting = templates, trees, relations, setting
-        self.swvp, self.names = swvp, names
+        self.margin, self.alma, self.swvp, self.names = margin, alma, swvp, names
         self.bits, self.average, self.prune = bits, average, prune
         self.w = make_vector(bits, relations.size, np.float32)
         self.u = make_vector(bits, relations.size, np.float64)
-        self.stats = np.zeros(STATS)
+        self.stats, self.pace = np.zeros(STATS), make_alma(alma, margin)
+        self.delta = IN_PLACE if alma is None else make_delta()
         self.found, self.named, self.ranked = (np.zeros(len(trees.x), np.int64) for _ in range(3))
         self.mixed = make_mixed(int(np.diff(trees.starts).max(initial=0)))
 
@@ -77,12 +88,12 @@ class GraphLearner:
 
     def warm_up(self) -> None:
         """Load or compile the kernels, so that the time of a pass is that of a pass."""
-        before = self.stats.copy()
+        before = self.stats.copy(), self.pace.copy()
         self._parse(np.zeros(1, np.int64), 0, 0)
-        self._correct(0, 0, 0.0)
+        self._correct(0, 0)
         if self.swvp is not None:
-            self._correct_mixed(0, 0, 0.0, self.mixed, 0)
-        self.stats[:] = before
+            self._correct_mixed(0, 0, self.mixed, OWN)
+        self.stats[:], self.pace[:] = before
 
     def begin_pass(self) -> None:
         self.stats[UPDATES:] = 0
@@ -99,12 +110,11 @@ class GraphLearner:
         """Learn from the example at place k of the sequence."""
         self._parse(sequence, k, k + 1)
         start, stop = self.trees.starts[sequence[k] : sequence[k] + 2]
-        wrong, ahead = self._correct(start, stop - start, 1.0 if self.swvp is None else 0.0)
-        if wrong and self.swvp is not None:
-            self._correct_mixed(start, stop - start, ahead, *self._substructures(start, stop - start))
+        if self._correct(start, stop - start) and self.swvp is not None:
+            self._correct_mixed(start, stop - start, *self._substructures(start, stop - start))
 
     def _parse(self, sequence: np.ndarray, lo: int, hi: int) -> None:
-        t, setting = self.trees, self.setting
+        t, setting = self.trees, self.setting._replace(margin=float(lowering(self.pace)))
         search = compiled_search(setting.order, setting.grandparents, setting.projective)
         model: Any = (self.w, shift_of(self.bits), setting, self.relations)
         found = (self.found, self.named, self.ranked)
@@ -116,12 +126,18 @@ class GraphLearner:
         model: Any = (self.w, self.u, shift_of(self.bits), self.setting, self.relations)
         return (self.templates, t.x, start, n, *model, t.heads, t.relations, self.found, self.named)
 
-    def _correct(self, start: int, n: int, amount: float) -> tuple[int, float]:
-        return correct(*self._example(start, n), self.ranked, amount, self.stats)
+    def _correct(self, start: int, n: int) -> int:
+        """How many words were wrong."""
+        amount = 1.0 if self.swvp is None else 0.0
+        while True:
+            wrong = correct(*self._example(start, n), self.ranked, amount, self.delta, self.pace, self.stats)
+            if wrong != NO_ROOM:
+                return wrong
+            self.delta = make_delta(4 * len(self.delta.feature))
 
-    def _correct_mixed(self, start: int, n: int, ahead: float, jj: Mixed, count: int) -> None:
+    def _correct_mixed(self, start: int, n: int, jj: Mixed, count: int) -> None:
         assert self.swvp is not None
-        correct_mixed(*self._example(start, n), jj, count, self.swvp.rule, ahead, self.stats)
+        correct_mixed(*self._example(start, n), self.delta, jj, count, self.swvp.rule, self.stats)
 
     def _substructures(self, start: int, n: int) -> tuple[Mixed, int]:
         """Those of a user's function; the kernel makes those of a family itself."""
@@ -129,8 +145,9 @@ class GraphLearner:
             return self.mixed, OWN
         y = self._decisions(start, n, self.trees.heads, self.trees.relations)
         z = self._decisions(start, n, self.found, self.named)
-        lists = substructures(self.swvp.jj(y, z), {j for j in range(n) if y[j] != z[j]}, n)
-        return pack_substructures(lists, self.mixed), len(lists)
+        wrong = {j for j in range(n) if y[j] != z[j]}
+        lists = substructures(self.swvp.jj(y, z), wrong, n)
+        return pack_substructures(lists, wrong, self.mixed), len(lists)
 
     def _decisions(self, start: int, n: int, heads: np.ndarray, relations: np.ndarray) -> list:
         """The heads of a sentence's words, with the names of their relations if there are any."""
@@ -148,7 +165,8 @@ class GraphLearner:
 
     def fingerprint(self) -> str:
         """Tells whether a checkpoint was made from the same data and options."""
-        digest = hashlib.sha256(f"{tuple(self.setting)} {self.bits} {self.average} {self.swvp}".encode())
+        how = (tuple(self.setting), self.bits, self.average, self.margin, self.alma, str(self.swvp))
+        digest = hashlib.sha256(f"{how}".encode())
         t = self.trees
         for array in (t.x, t.starts, t.heads, t.relations, self.templates.slots, self.templates.salt):
             digest.update(f"{array.shape}".encode())
@@ -158,23 +176,25 @@ class GraphLearner:
     def state(self) -> dict[str, np.ndarray]:
         """Everything that later passes depend on."""
         places = np.flatnonzero((self.w != 0) | (self.u != 0))
-        return {"place": places, "w": self.w[places], "u": self.u[places], "stats": self.stats}
+        return {"place": places, "w": self.w[places], "u": self.u[places], "stats": self.stats, "pace": self.pace}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take up a state that `state` gave for the same data and options."""
         self.w[:], self.u[:] = 0, 0
         self.w[state["place"]], self.u[state["place"]] = state["w"], state["u"]
-        self.stats[:] = state["stats"]
+        self.stats[:], self.pace[:] = state["stats"], state["pace"]
 
     def twin(self) -> "GraphLearner":
         """Another one at its start."""
-        how = (self.setting, self.bits, self.average, self.prune, self.swvp, self.names)
+        how = (self.setting, self.bits, self.average, self.prune, self.margin, self.alma, self.swvp, self.names)
         return GraphLearner(self.templates, self.trees, self.relations, *how)
 
     def present(self, part: slice) -> np.ndarray:
         """Some of the weights as they count now, averaged or not."""
         time = self.stats[TIME]
-        return self.w[part] - self.u[part] / time if self.average == "mean" and time else self.w[part]
+        if self.average == "mean" and time:
+            return self.w[part].astype(np.float64) * (self.pace[TOTAL] / time) - self.u[part] / time
+        return self.w[part] * float(self.pace[SCALE])
 
     def snapshot(self) -> GraphModel:
         """The model that the weights of this moment make."""

@@ -10,6 +10,8 @@ scale. The mean of w after every example stays exact: let S be the sum of the sc
 change δ of v during an example counts with the scale of that example and of all later ones, δ·(S_T - S_before), so with
 u = Σ δ·S_before the mean is (v·S_T - u) / T. The plain perceptron is the case scale = 1, S = number of examples.
 
+Trees of the graph-based parser have no y-good nodes: there every wrong word costs as much (update/trees.py).
+
 The margin perceptron (Kazama & Torisawa 2007, eq. (2)) lowers y-good nodes too, by a constant C, and takes the plain
 perceptron's step: what the search then finds above y is a violation w·Δ ≤ C.
 """

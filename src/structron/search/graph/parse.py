@@ -17,14 +17,17 @@ from structron.search.trees.search import SIGNATURE
 
 
 class Setting(NamedTuple):
-    """How to search. keep: how many heads of each word pruning leaves, 0: all."""
+    """How to search. keep: how many heads of each word pruning leaves, 0: all.
+
+    margin: what a word with a wrong head or relation is worth to the search while learning.
+    """
 
     order: int
     grandparents: bool
     projective: bool
     single_root: bool
     keep: int
-    cost: float
+    margin: float = 0.0
 
 
 @compiled
@@ -65,7 +68,7 @@ def prune(look, n, setting, gold_heads, heads):
             allowed[gold_heads[m], m] = True
             for h in range(n + 1):
                 if h != gold_heads[m]:
-                    scores[h, m] += np.float32(setting.cost)
+                    scores[h, m] += np.float32(setting.margin)
     keep_best(scores, n, setting.keep, allowed)
     eisner(scores, n, setting.single_root, make_chart(n), heads)
     for m in range(1, n + 1):
@@ -77,16 +80,16 @@ def prune(look, n, setting, gold_heads, heads):
 def parse(search, look, n, setting, relations, gold_heads, gold, heads, found, ranked):
     """Write the best heads and relations of n words (places 1 … n); the score.
 
-    search: see tree_search.py. gold_heads, gold: empty, or while learning the gold tree, whose rivals get a cost.
+    search: see tree_search.py. gold_heads, gold: empty, or while learning the gold tree, whose rivals get the margin.
     ranked: see `prune`.
     """
     arcs = index_arcs(prune(look, n, setting, gold_heads, ranked), n)
     scores = np.empty(arcs.head.shape[0] - 1, np.float32)
     score_arcs(look, arcs, n, relations.tags, scores)
-    score_relations(look, arcs, n, relations, gold_heads, gold, setting.cost, scores)
+    score_relations(look, arcs, n, relations, gold_heads, gold, setting.margin, scores)
     parts = score_parts(look, arcs, n, scores, setting)
     score = search(arcs, parts, n, setting.single_root, heads)
-    choose_relations(look, n, relations, gold_heads, gold, setting.cost, heads, found)
+    choose_relations(look, n, relations, gold_heads, gold, setting.margin, heads, found)
     return score
 
 

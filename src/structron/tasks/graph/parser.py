@@ -25,6 +25,7 @@ from structron.sentences import starts_of
 from structron.tasks.graph.inspect import heaviest
 from structron.tasks.tree_parser import TreeParser
 from structron.tasks.treebank import Arc, Projective, empty_columns
+from structron.update.alma import make_alma, named
 from structron.update.swvp import Family, make_swvp
 
 Encoded = tuple[np.ndarray, np.ndarray]
@@ -40,7 +41,9 @@ class GraphParser(TreeParser):
     nonprojective: what a projective parser does with trees that cross: lift (undone when parsing) or skip them.
     single_root: the root has one child.   labelled: learn relations too.
     columns: names of a token's columns; pos: the one with the part of speech.
-    cost: what a wrong arc is worth to the search while learning: 0 is the perceptron, more asks for a margin.
+    margin: C: every word with a wrong head or relation is worth C to the search while learning, so that the correct
+    tree has to win by C for each; None: the perceptron.   alma: ALMA, which aims at this share (0 to 1) of the largest
+    margin.
     keep_heads: heads of each word that a fast model leaves to be looked at closely, 0: all.
     cutoff: words seen less often are treated as unknown.   bits: 2^bits weights, shared by chance where they are few.
     prune: weights of at most this size are left out of the model.
@@ -66,7 +69,8 @@ class GraphParser(TreeParser):
         passes: int = 5,
         runs: int = 2,
         average: str = "mean",
-        cost: float = 0.0,
+        margin: float | None = None,
+        alma: float | None = None,
         keep_heads: int = 8,
         columns: Sequence[str] | None = None,
         pos: str | None = None,
@@ -86,7 +90,8 @@ class GraphParser(TreeParser):
         verbose: bool = False,
     ):
         self.order, self.grandparents, self.projective, self.single_root = order, grandparents, projective, single_root
-        self.labelled, self.passes, self.runs, self.average, self.cost = labelled, passes, runs, average, cost
+        self.labelled, self.passes, self.runs, self.average = labelled, passes, runs, average
+        self.margin, self.alma = margin, alma
         self.keep_heads, self.columns, self.pos, self.nonprojective = keep_heads, columns, pos, nonprojective
         self.cutoff, self.bits, self.prune = cutoff, bits, prune
         self.seed, self.shuffle, self.patience, self.stop_change = seed, shuffle, patience, stop_change
@@ -104,8 +109,6 @@ class GraphParser(TreeParser):
         progress: Progress | None,
     ) -> None:
         self._check_parameters()
-        if make_swvp(self) is not None and self.cost:
-            raise StructronError(f"swvp: {self.swvp} with cost {self.cost:g}; expected cost 0: its rivals have none")
         options = self._options(checkpoint, resume)
         learner = self._make_learner(self._treebank(sentences, crossing=not self.projective))
         several = Committee(learner, int(self.runs)) if self.runs > 1 else learner
@@ -120,10 +123,9 @@ class GraphParser(TreeParser):
             raise StructronError(f"order: {self.order}; expected 1 or 2")
         if self.bits > MOST_BITS:
             raise StructronError(f"bits: {self.bits}; expected at most {MOST_BITS}")
-        for name in ("cost", "prune"):
-            value = getattr(self, name)
-            if not (isinstance(value, int | float | np.number) and 0 <= value < math.inf):
-                raise StructronError(f"{name}: {value!r}; expected a number of at least 0")
+        make_alma(self.alma, self.margin)
+        if not (isinstance(self.prune, int | float | np.number) and 0 <= self.prune < math.inf):
+            raise StructronError(f"prune: {self.prune!r}; expected a number of at least 0")
 
     def _make_learner(self, data: Projective) -> GraphLearner:
         """Settle columns, alphabets and relations."""
@@ -140,7 +142,7 @@ class GraphParser(TreeParser):
         gold = np.array([number.get(relation or EMPTY, 0) for _, relation in flat], np.int64)
         trees = Trees(x, starts_of(data.sentences), heads, gold)
         relations = possible_relations(trees, self.input_.sizes()["t"], len(self.relations_))
-        how = (self._setting(), int(self.bits), self.average, float(self.prune))
+        how = (self._setting(), int(self.bits), self.average, float(self.prune), self.margin, self.alma)
         return GraphLearner(self.templates_, trees, relations, *how, make_swvp(self), self.relations_)
 
     def _settle_templates(self) -> None:
@@ -151,7 +153,7 @@ class GraphParser(TreeParser):
 
     def _setting(self) -> Setting:
         flags = (bool(self.grandparents), bool(self.projective), bool(self.single_root))
-        return Setting(int(self.order), *flags, int(self.keep_heads), float(self.cost))
+        return Setting(int(self.order), *flags, int(self.keep_heads))
 
     # -- using ---------------------------------------------------------------------------------------------------
 
@@ -177,7 +179,7 @@ class GraphParser(TreeParser):
         kind = ("siblings", "grandparents")[bool(self.grandparents)] if self.order == 2 else "arcs"
         search = f"{kind}{'' if self.projective else '-crossing'}"
         search += f"-keep-{self.keep_heads}" if self.keep_heads else ""
-        update = f"{make_swvp(self) or 'perceptron'}{f'-cost-{self.cost:g}' if self.cost else ''}"
+        update = f"{make_swvp(self) or named('perceptron', self.alma, self.margin)}"
         size = f"relations {len(self.relations_)}"
         return self._signed(update, search, self.runs, self.cutoff, self.model_.features, size)
 
