@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from structron.kernels.jit import compiled
-from structron.search.chain.scores import score_token
+from structron.search.chain.scores import load_all, score_token
 from structron.search.chain.viterbi import search
 from structron.update.perceptron import (
     INVALID,
