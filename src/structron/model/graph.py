@@ -7,13 +7,15 @@ import numpy as np
 from structron.kernels.jit import compiled, is_cold
 from structron.kernels.table import aligned_zeros
 from structron.search.graph.features import LOG_CELLS
-from structron.search.graph.parse import PARSE, Setting
+from structron.search.graph.parse import PARSE, PARSE_BEST, Setting
 from structron.search.graph.relations import Relations
 from structron.search.graph.templates import Codes
 from structron.search.trees.search import compiled_search, search_of
 from structron.threads import for_each, stretches
 
 LEAST_BITS, MOST_BITS = 10, 30
+Tree = tuple[np.ndarray, np.ndarray, float]
+"""Heads and relations of a sentence's words, and the score."""
 
 
 def room_for(bits: int, relations: int) -> int:
@@ -37,12 +39,16 @@ class GraphModel:
         self.templates, self.relations, self.bits, self.w = templates, relations, bits, w
 
     @staticmethod
-    def is_cold(setting: Setting | None = None) -> bool:
-        """Whether the compiler has to be waited for; with a setting for its search too, which is compiled by itself."""
+    def is_cold(setting: Setting | None = None, nbest: bool = False) -> bool:
+        """Whether the compiler has to be waited for; with a setting for its search too, which is compiled by itself.
+
+        nbest: for `nbest`, which has a kernel of its own, instead of `decode`.
+        """
+        kernel = PARSE_BEST if nbest else PARSE
         if setting is None:
-            return PARSE.is_cold()
+            return kernel.is_cold()
         search = search_of(setting.order, setting.grandparents, setting.projective)
-        return PARSE.is_cold() or is_cold(compiled(search))
+        return kernel.is_cold() or is_cold(compiled(search))
 
     def decode(self, x: np.ndarray, starts: np.ndarray, setting: Setting, jobs: int) -> tuple[np.ndarray, np.ndarray]:
         """Heads and relations of all words."""
@@ -56,6 +62,23 @@ class GraphModel:
 
         for_each(parse, stretches(starts), jobs)
         return heads, found
+
+    def nbest(self, x: np.ndarray, starts: np.ndarray, setting: Setting, n: int, jobs: int) -> list[list[Tree]]:
+        """The n best trees of each sentence (fewer where there are no more), best first, that of `decode` before all.
+
+        A score is that of the search: the sum over the parts, every arc with the relation that suits its words best.
+        """
+        found: list[list[Tree]] = [[] for _ in range(len(starts) - 1)]
+        search = compiled_search(setting.order, setting.grandparents, setting.projective)
+
+        def parse(one: tuple[int, int]) -> None:
+            start, words = int(starts[one[0]]), int(starts[one[1]] - starts[one[0]])
+            model: Any = (self.w, shift_of(self.bits), setting, self.relations)
+            heads, relations, scores = PARSE_BEST(search, self.templates, x, start, words, *model, n)
+            found[one[0]] = list(zip(heads[:, 1:], relations[:, 1:], scores.tolist(), strict=True))
+
+        for_each(parse, [(s, s + 1) for s in range(len(found))], jobs)
+        return found
 
     @property
     def features(self) -> int:
