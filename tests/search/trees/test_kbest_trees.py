@@ -28,7 +28,7 @@ def make_scores(kind, seed: int, n: int, whole: bool, triple: bool = True) -> Sc
 
 def find(kind, scores: Scores, allowed: np.ndarray, single_root: bool, k: int) -> list[tuple[tuple[int, ...], float]]:
     arcs = index_arcs(allowed, scores.n)
-    heads, found = K_BEST(compiled_search(*kind), arcs, scores.parts(arcs), scores.n, single_root, k)
+    heads, found = K_BEST(compiled_search(*kind), arcs, scores.parts(arcs), scores.n, kind[2], single_root, k)
     return list(zip(map(tuple, heads[:, 1:].tolist()), found.tolist(), strict=True))
 
 
@@ -135,6 +135,6 @@ def test_by_hand():
     parts = make_parts(arcs, lambda h, m: weights[h, m])
     for projective in (True, False):
         for single_root, expected in ((False, [5, 4, 3]), (True, [5, 4])):
-            heads, scores = K_BEST(compiled_search(1, False, projective), arcs, parts, 2, single_root, 9)
+            heads, scores = K_BEST(compiled_search(1, False, projective), arcs, parts, 2, projective, single_root, 9)
             assert heads[:, 1:].tolist() == [[0, 1], [2, 0], [0, 0]][: len(expected)]
             assert scores.tolist() == expected

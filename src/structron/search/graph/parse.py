@@ -139,7 +139,7 @@ def parse_best(search, templates, x, start, n, w, shift, setting, relations, k):
     (places 1 … n), and scores. A tree's relations are chosen as those of the best one are."""
     look, unknown = look_at(templates, x, start, n, w, shift), np.zeros(0, np.int64)
     arcs, parts = weigh(look, n, setting, relations, unknown, unknown, np.zeros(n + 1, np.int64))
-    heads, scores = k_best(search, arcs, parts, n, setting.single_root, k)
+    heads, scores = k_best(search, arcs, parts, n, setting.projective, setting.single_root, k)
     found = np.zeros_like(heads)
     for t in range(heads.shape[0]):
         choose_relations(look, n, relations, unknown, unknown, setting.cost, heads[t], found[t])

@@ -90,25 +90,29 @@ def find_limits(arcs, parts, n):
 
 
 @compiled
-def bar(arcs, parts, limits, m, barred, scores):
-    """Leave a word all heads but those barred, in `scores` of arcs; what it can add at most, -inf: none is left."""
+def bar(arcs, limits, m, barred, scores):
+    """Take the barred heads from a word in the scores of arcs; what it can add at most, -inf where no head is left."""
     best = -np.inf
     for k in range(arcs.into_first[m], arcs.into_first[m + 1]):
         b = arcs.into[k]
         if barred[arcs.head[b]]:
             scores[b] = -np.inf
-        else:
-            scores[b] = parts.arc[b]
+        elif scores[b] > -np.inf:
             best = max(best, limits.arc[b])
     return best
 
 
 @compiled
-def keep(arcs, parts, m, head, scores):
-    """Leave a word one head."""
-    for k in range(arcs.into_first[m], arcs.into_first[m + 1]):
-        b = arcs.into[k]
-        scores[b] = parts.arc[b] if arcs.head[b] == head else -np.inf
+def keep(arcs, parts, m, head, projective, single_root, scores):
+    """Leave a word one head, and take away the arcs that cannot be in a tree with it: the search is faster then."""
+    low, high = min(m, head), max(m, head)
+    for b in range(scores.shape[0]):
+        left, right = min(arcs.head[b], arcs.word[b]), max(arcs.head[b], arcs.word[b])
+        crossing = left < low < right < high or low < left < high < right
+        second_root = single_root and head == 0 and arcs.head[b] == 0
+        if arcs.word[b] == m or second_root or (projective and crossing):
+            scores[b] = -np.inf
+    scores[arcs.number[head, m]] = parts.arc[arcs.number[head, m]]
 
 
 @compiled
@@ -141,7 +145,7 @@ def put(pool, size, heads, score, fork, barred):
 
 
 @compiled
-def split(search, arcs, parts, limits, n, single_root, pool, size, t):
+def split(search, arcs, parts, limits, n, projective, single_root, pool, size, t):
     """Enter the best tree of each set that the set of tree t falls into without t; how many trees there are then."""
     heads, barred, fork, found = pool.heads[t].copy(), pool.barred[t].copy(), pool.fork[t], np.zeros(n + 1, np.int64)
     pool.fork[t] = n + 1
@@ -150,7 +154,7 @@ def split(search, arcs, parts, limits, n, single_root, pool, size, t):
     for m in range(1, n + 1):
         if m >= fork:
             barred[heads[m]] = True
-            most = kept + bar(arcs, parts, limits, m, barred, left.arc) + limits.rest[m + 1]
+            most = kept + bar(arcs, limits, m, barred, left.arc) + limits.rest[m + 1]
             full = size == pool.order.shape[0]
             least = pool.score[pool.order[size - 1]] if full else -np.inf
             if most > least:
@@ -158,7 +162,7 @@ def split(search, arcs, parts, limits, n, single_root, pool, size, t):
                 if score > least:
                     size = put(pool, size, found, score, m, barred)
             barred[:] = False
-        keep(arcs, parts, m, heads[m], left.arc)
+        keep(arcs, parts, m, heads[m], projective, single_root, left.arc)
         kept += limits.arc[arcs.number[heads[m], m]]
     return size
 
@@ -173,10 +177,11 @@ def next_to_split(pool, size):
 
 
 @compiled
-def k_best(search, arcs, parts, n, single_root, k):
+def k_best(search, arcs, parts, n, projective, single_root, k):
     """The k best trees, or all where there are fewer, best first: int64[trees, n + 1] and their scores.
 
-    search, arcs, parts: see search.py. There is no tree at all where arcs allow none.
+    search, arcs, parts: see search.py. projective: whether the search finds no other trees. Without any tree of
+    allowed arcs nothing is found.
     """
     pool = make_pool(most_trees(arcs, n, k), n)
     room = pool.order.shape[0]
@@ -193,6 +198,6 @@ def k_best(search, arcs, parts, n, single_root, k):
             place = next_to_split(pool, size)
             if place < 0:
                 break
-            size = split(search, arcs, parts, limits, n, single_root, pool, size, pool.order[place])
+            size = split(search, arcs, parts, limits, n, projective, single_root, pool, size, pool.order[place])
     chosen = pool.order[:size]
     return pool.heads[chosen], pool.score[chosen]
