@@ -243,6 +243,18 @@ class Search:
         alpha = self.alma[0] if isinstance(self.alma, tuple) else self.alma
         return update if alpha is None else f"{update}-alma-{alpha:g}"
 
+    def checked(self) -> Self:
+        """Itself; weighted violations do not go with everything."""
+        if self.swvp is None:
+            return self
+        means = self.update == "laso" or getattr(self.update, "mean", False) or getattr(self.update, "go_on", False)
+        given = {"update": self.update_name if means else None, "alma": self.alma, "margin": self.margin}
+        for what, value in given.items():
+            if value is not None:
+                expected = "expected any update but laso, and neither alma nor margin"
+                raise StructronError(f"swvp: {self.swvp.variant} with {what} {value}; {expected}")
+        return self
+
     def __str__(self) -> str:
         return f"beam-{'inf' if self.beam is None else self.beam}{'-dp' if self.merge else ''}"
 
@@ -250,6 +262,9 @@ class Search:
 @options()
 class Stepping(Weighted):
     """How far an update steps."""
+
+    usual: ClassVar[Mapping[str, Any]] = {}
+    """What `default` stands for, where nothing else is said."""
 
     alma: Any = real(
         None,
@@ -267,21 +282,25 @@ class Stepping(Weighted):
         none="none",
     )
 
-    def weighted(self) -> Any:
-        """The weighted violations asked for, or None."""
-        if self.swvp is None:
-            return None
-        from structron.update.swvp import Swvp
+    def steps(self) -> Search:
+        """The steps that the options stand for: those left to their default follow from the others."""
+        alma, margin, swvp = self.alma, self.margin, None
+        if self.swvp is not None:
+            from structron.update.swvp import Swvp
 
-        return Swvp(self.swvp, self.beta, self.jj, self.enforce)
+            swvp = Swvp(self.swvp, self.beta, self.jj, self.enforce)
+        if alma == DEFAULT:
+            alma = self.usual.get("alma") if margin in (None, DEFAULT) and swvp is None else None
+        if margin == DEFAULT:
+            margin = self.usual.get("margin") if alma is None and swvp is None else None
+        if margin is not None and alma is not None:
+            raise StructronError(f"margin {margin:g} and alma {alma}: expected one of the two (--alma none)")
+        return Search(alma=alma, margin=margin, swvp=swvp).checked()
 
 
 @options()
 class Searching(Stepping):
     """Inexact search and its updates (Huang, Fayong & Guo 2012; Daumé & Marcu 2005)."""
-
-    usual: ClassVar[Mapping[str, Any]] = {}
-    """What `default` stands for, where nothing else is said."""
 
     beam: Any = whole(8, "Hypotheses that the search keeps; inf: all of them.", metavar="N|inf", none="inf")
     update: Any = free("max-violation", "Update rule for inexact search.", metavar="|".join(UPDATES))
@@ -292,45 +311,26 @@ class Searching(Stepping):
 
     def search(self) -> Search:
         """The search that the options stand for: those left to their default follow from the others."""
-        swvp = self.weighted()
-        alma, update, beam, margin = self.alma, self.update, self.beam, self.margin
-        if alma == DEFAULT:
-            alma = self.usual.get("alma") if margin in (None, DEFAULT) and swvp is None else None
-        if margin == DEFAULT:
-            margin = self.usual.get("margin") if alma is None and swvp is None else None
+        steps, update, beam = self.steps(), self.update, self.beam
         if update in (None, DEFAULT):
-            update = self._usual_update(alma, swvp)
+            update = self._usual_update(steps)
         if isinstance(update, str) and update not in UPDATES:
             raise unknown("update", update, UPDATES)
         if isinstance(beam, str):
             usual = self.usual.get("beam")
-            beam = 8 if usual is None and (update != "standard" or alma is not None) else usual
+            beam = 8 if usual is None and (update != "standard" or steps.alma is not None) else usual
         if beam is None and not self.merge:
             raise StructronError("merge: off without a beam; expected a beam, or every hypothesis would be a state")
-        if margin is not None and alma is not None:
-            raise StructronError(f"margin {margin:g} and alma {alma}: expected one of the two (--alma none)")
-        found = Search(beam, update, self.merge, self.check, alma, margin, swvp)
-        if swvp is not None:
-            _check_weighted(found)
-        return found
+        found = dataclasses.replace(steps, beam=beam, update=update, merge=self.merge, check=self.check)
+        return found.checked()
 
-    def _usual_update(self, alma: Any, swvp: Any) -> str:
-        if alma is not None:
+    def _usual_update(self, steps: Search) -> str:
+        if steps.alma is not None:
             return "laso"
         usual = self.usual.get("update", "standard")
-        if usual == "laso" and swvp is not None:
+        if usual == "laso" and steps.swvp is not None:
             return "max-violation"
         return "max-violation" if usual == "standard" and isinstance(self.beam, int) else usual
-
-
-def _check_weighted(search: Search) -> None:
-    """Refuse what weighted violations do not go with."""
-    means = search.update == "laso" or getattr(search.update, "mean", False) or getattr(search.update, "go_on", False)
-    given = {"update": search.update_name if means else None, "alma": search.alma, "margin": search.margin}
-    for what, value in given.items():
-        if value is not None:
-            expected = "expected any update but laso, and neither alma nor margin"
-            raise StructronError(f"swvp: {search.swvp.variant} with {what} {value}; {expected}")
 
 
 @options()

@@ -5,54 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brute_trees import trees
+from brute_trees import Scores, some_arcs, trees
 from structron.search.trees.eisner import best_projective
 from structron.search.trees.eisner2 import grandparents, siblings
 from structron.search.trees.parts import climb, index_arcs, make_parts, tree_score
 from structron.search.trees.search import compiled_search
 from structron.trees import check_tree
-
-
-class Scores:
-    """Random scores of parts by words."""
-
-    def __init__(self, seed: int, n: int, whole: bool, grand: bool, triple: bool):
-        rng = np.random.default_rng(seed)
-        self.n = n
-
-        def table(rank: int) -> np.ndarray:
-            shape = (n + 2,) * rank
-            return (rng.integers(-3, 4, shape) if whole else rng.normal(size=shape)).astype(np.float32)
-
-        arc, sibling, above, third = table(2), table(3), table(3), table(4)
-        self.arc = lambda h, m: arc[h, m]
-        self.sibling = lambda h, s, m: sibling[h, s, m]
-        self.grand = (lambda g, h, m: above[g, h, m]) if grand else None
-        self.triple = (lambda g, h, s, m: third[g, h, s, m]) if triple else None
-
-    def of(self, heads) -> float:
-        """The sum over all parts of a tree, straight from their definition."""
-        above, total = [-1, *heads], 0.0
-        for m in range(1, self.n + 1):
-            h = above[m]
-            between = [s for s in range(min(h, m) + 1, max(h, m)) if above[s] == h]
-            s = (max(between) if h < m else min(between)) if between else -1
-            total += float(self.arc(h, m)) + float(self.sibling(h, s, m))
-            total += float(self.grand(above[h], h, m)) if self.grand else 0.0
-            total += float(self.triple(above[h], h, s, m)) if self.triple else 0.0
-        return total
-
-    def parts(self, arcs):
-        return make_parts(arcs, self.arc, self.sibling, self.grand, self.triple)
-
-
-def some_arcs(seed: int, n: int, share: float, projective: bool = True) -> np.ndarray:
-    """A mask that leaves a tree."""
-    rng = np.random.default_rng(seed)
-    allowed = rng.random((n + 1, n + 1)) < share
-    possible = trees(n, projective, True)
-    allowed[possible[rng.integers(len(possible))], np.arange(1, n + 1)] = True
-    return allowed
 
 
 def best_of(scores: Scores, allowed: np.ndarray, projective: bool, single_root: bool) -> float:

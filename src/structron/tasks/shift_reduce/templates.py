@@ -14,7 +14,7 @@ from structron.tasks.treebank import empty_columns
 
 
 @dataclass(frozen=True, slots=True)
-class Templates:
+class ParserTemplates:
     """Templates as they were given; those of a preset are left out where the data lack a column."""
 
     lines: list[str]
@@ -22,7 +22,7 @@ class Templates:
     preset: bool
 
     @classmethod
-    def of(cls, given: Any) -> "Templates":
+    def of(cls, given: Any) -> "ParserTemplates":
         """From a preset's name, a file, or a list of texts; looked at before any data are."""
         if not isinstance(given, str | Path):
             found = cls([str(line) for line in given], "templates", False)
