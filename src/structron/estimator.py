@@ -270,7 +270,7 @@ class Estimator(Learned, Training, ABC):
         """An estimator like the one that was saved; every defect of the file is one line."""
         cls._ask_for(path, header, code)
         try:
-            estimator = cls(**header["options"])
+            estimator = cls._make(header, code)
             estimator.check_options()
             estimator._check()
             estimator.notes_ = []
@@ -283,6 +283,11 @@ class Estimator(Learned, Training, ABC):
         except DAMAGE as error:
             raise StructronError(f"{path}: damaged model file ({error})") from None
         return estimator
+
+    @classmethod
+    def _make(cls, header: dict[str, Any], code: dict[str, Any]) -> Self:
+        """An estimator with the options of a file."""
+        return cls(**header["options"])
 
     @classmethod
     def _ask_for(cls, path: str | Path, header: dict[str, Any], code: dict[str, Any]) -> None:

@@ -260,8 +260,8 @@ class Search:
 
 
 @options()
-class Stepping(Weighted):
-    """How far an update steps."""
+class Margins(Options):
+    """How far an update steps, and what it asks for."""
 
     usual: ClassVar[Mapping[str, Any]] = {}
     """What `default` stands for, where nothing else is said."""
@@ -284,11 +284,7 @@ class Stepping(Weighted):
 
     def steps(self) -> Search:
         """The steps that the options stand for: those left to their default follow from the others."""
-        alma, margin, swvp = self.alma, self.margin, None
-        if self.swvp is not None:
-            from structron.update.swvp import Swvp
-
-            swvp = Swvp(self.swvp, self.beta, self.jj, self.enforce)
+        alma, margin, swvp = self.alma, self.margin, self.weighted()
         if alma == DEFAULT:
             alma = self.usual.get("alma") if margin in (None, DEFAULT) and swvp is None else None
         if margin == DEFAULT:
@@ -296,6 +292,22 @@ class Stepping(Weighted):
         if margin is not None and alma is not None:
             raise StructronError(f"margin {margin:g} and alma {alma}: expected one of the two (--alma none)")
         return Search(alma=alma, margin=margin, swvp=swvp).checked()
+
+    def weighted(self) -> Any:
+        """The weighted violations asked for, or None."""
+        return None
+
+
+@options()
+class Stepping(Weighted, Margins):
+    """The same, or weighted violations."""
+
+    def weighted(self) -> Any:
+        if self.swvp is None:
+            return None
+        from structron.update.swvp import Swvp
+
+        return Swvp(self.swvp, self.beta, self.jj, self.enforce)
 
 
 @options()
@@ -464,6 +476,8 @@ class Queues(Options):
     """Generic search."""
 
     queue: str = choice("best-first", QUEUES, "Order of the search.", flag=None)
+    beam: int | None = whole(8, "Nodes that are kept of each depth (queue beam).", none="inf", flag=None)
+    check: bool | None = switch(None, "Check every update (slow).", flag=None, stored=False, none="none")
     heuristic: Callable | None = free(
         None,
         "heuristic(x, table, states, s): the most that may still be gained from row s on.",

@@ -86,10 +86,6 @@ def weigh(look, n, setting, relations, gold_heads, gold, ranked):
     arcs = index_arcs(prune(look, n, setting, gold_heads, ranked), n)
     scores = np.empty(arcs.head.shape[0] - 1, np.float32)
     score_arcs(look, arcs, n, relations.tags, scores)
-<<<<<<< HEAD
-    score_relations(look, arcs, n, relations, gold_heads, gold, setting.margin, scores)
-    parts = score_parts(look, arcs, n, scores, setting)
-=======
     score_relations(look, arcs, n, relations, gold_heads, gold, setting.margin, scores)
     return arcs, score_parts(look, arcs, n, scores, setting)
 
@@ -101,7 +97,6 @@ def parse(search, look, n, setting, relations, gold_heads, gold, heads, found, r
     search: see trees/search.py. gold_heads, gold, ranked: see `weigh`.
     """
     arcs, parts = weigh(look, n, setting, relations, gold_heads, gold, ranked)
->>>>>>> 23f0e2c56096879dfa6af62f61337b500c7c57d8
     score = search(arcs, parts, n, setting.single_root, heads)
     choose_relations(look, n, relations, gold_heads, gold, setting.margin, heads, found)
     return score
