@@ -243,6 +243,10 @@ class Estimator(Learned, Training, ABC):
 
     # -- files ---------------------------------------------------------------------------------------------------
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickles hold the model, not the training data."""
+        return {name: value for name, value in vars(self).items() if name != "learner_"}
+
     def save(self, path: str | Path) -> None:
         """Write the model file, atomically. Functions are code and are not in it."""
         self._save_model(self._check_fitted(), Path(path))
