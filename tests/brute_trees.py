@@ -34,3 +34,19 @@ def trees(n: int, projective: bool, single_root: bool) -> np.ndarray:
     left, right = spans[:, :, :, None], spans[:, :, None, :]
     crossing = (left[0] < right[0]) & (right[0] < left[1]) & (left[1] < right[1])
     return kept[~crossing.any(axis=(1, 2))]
+
+
+def best_of(scores: np.ndarray, projective: bool, single_root: bool) -> float:
+    n = len(scores) - 1
+    candidates = trees(n, projective, single_root)
+    return float(scores.astype(np.float64)[candidates, np.arange(1, n + 1)].sum(axis=1).max())
+
+
+def score_of(scores: np.ndarray, heads: np.ndarray) -> float:
+    return float(scores.astype(np.float64)[heads, np.arange(1, len(scores))].sum())
+
+
+def random_scores(seed: int, n: int, whole: bool) -> np.ndarray:
+    """Whole numbers make ties."""
+    rng = np.random.default_rng(seed)
+    return (rng.integers(-3, 4, (n + 1, n + 1)) if whole else rng.normal(size=(n + 1, n + 1))).astype(np.float32)

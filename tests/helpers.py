@@ -20,6 +20,8 @@ from structron.tasks.chain.constraints import make_dictionary
 from structron.update.swvp import Swvp
 
 TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parent
+CORPORA = Path(os.environ.get("STRUCTRON_DATA") or ROOT.parent / "shared" / "data")
 SOURCE = str(Path(structron.__file__).parent.parent)
 
 
@@ -235,11 +237,11 @@ def random_chain(
 
 
 def run_python(code: str, *args: str, timeout: float = 300, **environment: str) -> subprocess.CompletedProcess:
-    """Run a program in a fresh process that can import the tests' modules and the package under test.
+    """Run a program in a fresh process that can import what the tests share and the package under test.
 
     STRUCTRON_SOURCE names the folder of another copy of the package.
     """
-    paths = [environment.pop("STRUCTRON_SOURCE", SOURCE), str(TESTS), *(str(p) for p in TESTS.rglob("*") if p.is_dir())]
+    paths = [environment.pop("STRUCTRON_SOURCE", SOURCE), str(TESTS)]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **environment}
     command = [sys.executable, "-c", code, *args]
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=timeout, check=False)

@@ -9,6 +9,7 @@ merged. On it stand a beam search over lists, the update rules from their table,
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -164,6 +165,25 @@ def figure1_problem() -> SearchProblem:
         max_steps=lambda n: n,
         name="figure 1",
     )
+
+
+PROBLEMS: dict[str, tuple[Callable[[], SearchProblem], list[int]]] = {
+    "chain1": (lambda: chain_problem(3, 4, CHAIN_1), [4]),
+    "chain2": (lambda: chain_problem(3, 4, CHAIN_2), [4]),
+    "exchanged1": (lambda: chain_problem(3, 4, CHAIN_1, exchangeable=True), [4]),
+    "exchanged2": (lambda: chain_problem(3, 4, CHAIN_2, exchangeable=True), [4]),
+    "parser": (parser_problem, [4, 4]),
+    "labelled": (lambda: parser_problem(labels=2), [4, 4]),
+    "poor": (lambda: parser_problem(POOR, words=2, tags=3), [2, 3]),
+}
+"""Problems by name, with the sizes of the columns of their inputs."""
+USUAL = ["chain1", "chain2", "parser", "labelled", "poor"]
+
+
+@cache
+def named(name: str) -> tuple[SearchProblem, list[int]]:
+    make, columns = PROBLEMS[name]
+    return make(), columns
 
 
 # -- every derivation, without sharing -----------------------------------------------------------------------------

@@ -5,19 +5,19 @@ import io
 import json
 import os
 import signal
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import structron
 from helpers import run_python, weights_of
-from structron.data.toy_english import toy_english
+from runs import Killed, Killer, fit
 from structron.errors import StructronError
 from structron.io import modelfile
 from structron.learn import chain as chain_learner
 from structron.learn.loop import STATE_FILE, Options, pass_order, train
 from structron.progress import Progress, pass_line
+from toy import chunk_rows
 
 TIMES = ("seconds", "tokens_per_second")
 
@@ -259,17 +259,6 @@ RUNS = {
 }
 
 
-def data(sentences: int = 120, seed: int = 3) -> list[list[tuple[str, str, str]]]:
-    return [list(zip(s.words, s.pos, s.chunks, strict=True)) for s in toy_english(sentences, seed)]
-
-
-def fit(checkpoint: Path | None = None, resume: bool = False, progress: Progress | None = None, **options):
-    options = {"passes": 5, "runs": 1, **options}
-    dev = data(20, 4) if options.pop("dev", True) else None
-    labeler = structron.Chunker(**options)
-    return labeler.fit(data(), dev, checkpoint, resume, progress)
-
-
 def history(labeler) -> list[dict]:
     """Without the times, which differ from run to run."""
     return [{k: v for k, v in record.items() if k not in TIMES} for record in labeler.history_]
@@ -287,7 +276,7 @@ def assert_identical(one, two) -> None:
     if a.votes is not None:
         for name in ("count", "ptr", "cell", "amount", "start"):
             assert np.array_equal(getattr(a.votes, name), getattr(b.votes, name)), name
-    test = [[row[:2] for row in sentence] for sentence in data(10, 9)]
+    test = [[row[:2] for row in sentence] for sentence in chunk_rows(10, 9)]
     assert one.predict(test) == two.predict(test)
 
 
@@ -313,7 +302,7 @@ def test_the_best_pass_is_the_model_of_that_pass():
     assert full.best_pass_ == max(range(1, len(full.history_) + 1), key=lambda k: full.history_[k - 1]["dev"])
     short = fit(passes=full.best_pass_)
     assert weights_of(short.model_) == weights_of(full.model_)
-    assert full.score(data(20, 4)) == pytest.approx(full.history_[full.best_pass_ - 1]["dev"], abs=1e-4)
+    assert full.score(chunk_rows(20, 4)) == pytest.approx(full.history_[full.best_pass_ - 1]["dev"], abs=1e-4)
 
 
 def test_a_real_run_converges():
@@ -322,33 +311,10 @@ def test_a_real_run_converges():
     assert labeler.stopped_ == "converged"
     assert labeler.history_[-1]["updates"] == 0
     assert all(record["updates"] > 0 for record in labeler.history_[:-1])
-    assert labeler.score(data()) == 100
+    assert labeler.score(chunk_rows(120, 3)) == 100
 
 
 # -- killed and resumed --------------------------------------------------------------------------------------------
-
-
-class Killed(BaseException):
-    """Ends a run on the spot, like a kill: nobody catches it."""
-
-
-class Killer(Progress):
-    """Kills the run at its `place`-th chance: between compiled calls or at the end of a pass."""
-
-    def __init__(self, place: int, error: type[BaseException] = Killed):
-        super().__init__()
-        self.left, self.error = place, error
-
-    def _chance(self) -> None:
-        self.left -= 1
-        if self.left < 0:
-            raise self.error
-
-    def advance(self, done: int) -> None:
-        self._chance()
-
-    def pass_done(self, *args) -> None:
-        self._chance()
 
 
 def chances_in_a_pass(**options) -> int:
@@ -408,7 +374,7 @@ def test_killed_while_the_checkpoint_is_written(number, tmp_path, monkeypatch):
 VICTIM = """
 import os, signal, sys
 from structron.learn import chain as chain_learner
-from test_loop import Killer, fit
+from runs import Killer, fit
 
 chain_learner.CALL_TOKENS = 200
 
@@ -481,12 +447,12 @@ def test_other_options_are_refused(other, tmp_path):
 
 
 def test_other_data_are_refused(tmp_path):
-    sentences = data()
+    sentences = chunk_rows(120, 3)
     labeler = structron.Chunker(passes=1, templates=["w[0]"])
     labeler.fit(sentences, None, tmp_path / "run")
     joined = [sentences[0] + sentences[1], *sentences[2:]]
     relabelled = [[*sentences[0][:-1], (*sentences[0][-1][:2], "I-NP")], *sentences[1:]]
-    for other in (sentences[:-1], sentences[::-1], joined, [*sentences, []], relabelled, data(120, 8)):
+    for other in (sentences[:-1], sentences[::-1], joined, [*sentences, []], relabelled, chunk_rows(120, 8)):
         with pytest.raises(StructronError, match="belongs to other data"):
             structron.Chunker(passes=2, templates=["w[0]"]).fit(other, None, tmp_path / "run", True)
 
@@ -543,7 +509,7 @@ def test_a_full_disk_keeps_the_last_checkpoint(tmp_path, monkeypatch):
 
 
 def test_further_training_can_be_checkpointed_too(tmp_path):
-    first, second = data(30, 1), data(30, 2)
+    first, second = chunk_rows(30, 1), chunk_rows(30, 2)
 
     def start():
         return structron.Chunker(passes=3).fit(first)
@@ -576,7 +542,7 @@ def test_ctrl_c_without_dev_data_keeps_what_was_learned():
     assert len(labeler.history_) == 1
     assert labeler.best_pass_ == 2
     assert weights_of(labeler.model_) != weights_of(fit(dev=False, passes=1).model_)
-    assert labeler.score(data()) > 50
+    assert labeler.score(chunk_rows(120, 3)) > 50
 
 
 @pytest.mark.usefixtures("short_calls")

@@ -5,9 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import test_lattice as lattice
-from test_beam_learner import EXAMPLES, NOISY, PROBLEM, weights_of
 
+import segmentations as lattice
 from problems import (
     CHAIN_1,
     CHAIN_2,
@@ -40,6 +39,7 @@ from structron.data.toy_english import toy_english
 from structron.learn.beam import BeamTraining
 from structron.update.alma import ALPHA, MARGIN, end_example, lowering, make_alma, named, step
 from structron.update.violation import RULES
+from thermostat import EXAMPLES, NOISY, PROBLEM, weights_of
 
 PROBLEMS = {
     "chain1": (lambda: chain_problem(3, 4, CHAIN_1), [4]),

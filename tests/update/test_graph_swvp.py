@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_graph_features import SETTINGS, Model
-from test_swvp import alternate, naive_gamma, naive_jj
 
 import structron
+from brute_swvp import alternate, naive_gamma, naive_jj
+from graphs import SETTINGS, Model
 from structron import GraphParser
 from structron.cli import main
 from structron.data.toy_english import toy_english, write_conllu

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import brute
 import structron
+from brute_swvp import BETAS, alternate, naive_gamma, naive_jj
 from helpers import assert_same_weights, learn_passes, make_learner, random_chain, random_examples, weights_of
 from structron import Chunker
 from structron.cli import main
@@ -32,7 +33,6 @@ from structron.update.swvp import (
 )
 
 LABELS = ["A", "B", "C"]
-BETAS = [0.5, 1.0, 2.0, 5.0]
 
 problems = st.fixed_dictionaries(
     {
@@ -43,47 +43,6 @@ problems = st.fixed_dictionaries(
         "shortest": st.sampled_from([0, 1]),
     }
 )
-
-
-def alternate(y: list, z: list) -> list[list[int]]:
-    """A user's JJ: the even positions, the odd ones, and the first two, wrong or not."""
-    return [list(range(0, len(y), 2)), range(1, len(y), 2), {0, min(1, len(y) - 1)}]
-
-
-def naive_jj(family, y, z) -> list[tuple[int, ...]]:
-    """The wrong positions of every J, straight from the definition of a family."""
-    wrong = [j for j in range(len(y)) if y[j] != z[j]]
-    if callable(family):
-        lists = [sorted(set(J) & set(wrong)) for J in family(list(y), list(z))]
-    elif family == "errors":
-        lists = [[j] for j in range(len(y))]
-    elif family == "spans":
-        runs = [range(a, b) for a in range(len(y)) for b in range(a + 1, len(y) + 1) if set(range(a, b)) <= set(wrong)]
-        lists = [r for r in runs if r.start - 1 not in wrong and r.stop not in wrong]
-    elif family == "prefixes":
-        lists = [range(j) for j in range(len(y) + 1)]
-    else:
-        lists = [range(len(y))]
-    return list(dict.fromkeys(found for J in lists if (found := tuple(j for j in J if j in wrong))))
-
-
-def naive_gamma(deltas: list[float], variant: str, beta: float) -> list[float] | None:
-    """The paper's formulas, normalised; None where no J qualifies."""
-    if variant.startswith("a"):
-        chosen = [k for k, d in enumerate(deltas) if d <= 0]
-    else:
-        chosen = list(range(len(deltas)))
-    if not chosen:
-        return None
-    sizes = {k: abs(deltas[k]) for k in chosen}
-    if variant.endswith("wmr"):
-        ranks = {k: sum(size > sizes[k] for size in sizes.values()) for k in chosen}
-        raw = {k: ((len(chosen) - ranks[k]) / len(chosen)) ** beta for k in chosen}
-    elif any(sizes.values()):
-        raw = {k: sizes[k] ** beta for k in chosen}
-    else:
-        raw = dict.fromkeys(chosen, 1.0)
-    return [raw.get(k, 0.0) / sum(raw.values()) for k in range(len(deltas))]
 
 
 # -- JJ and deltas -------------------------------------------------------------------------------------------------

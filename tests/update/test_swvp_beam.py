@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_swvp import BETAS, alternate, naive_gamma, naive_jj
 
 import structron
+from brute_swvp import BETAS, alternate, naive_gamma, naive_jj
 from problems import (
     CHAIN_1,
     CHAIN_2,

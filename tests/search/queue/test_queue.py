@@ -28,68 +28,15 @@ from problems import Space as Slow
 from structron import StructronError
 from structron.learn.beam import BeamTraining
 from structron.search.beam.engine import NO_ANCHORS
-from structron.search.beam.problem import SearchProblem
 from structron.search.queue.nodes import Node, Space
 from structron.search.queue.queue import queue_maker, search, wrong_nodes
 from structron.tasks.own.queue import QueueTraining
 from structron.update.alma import SCALE
+from walks import COSTS, CYCLE, HERE, road_weights, roads, walk_problem
 
 PROBLEMS = {"chain": (lambda: chain_problem(3, 4, CHAIN_2), [4]), "parser": (parser_problem, [4, 4])}
 
 # -- a walk: a graph with cycles -------------------------------------------------------------------------------------
-
-HERE = 1
-
-
-def walk_start(x, table, states, s):
-    states[s, HERE] = 0
-
-
-def walk_legal(x, table, states, s, out):
-    """x is a matrix of roads: x[a, b] > 0 if there is one from a to b; the last place is the goal."""
-    number = 0
-    if states[s, HERE] < x.shape[0] - 1:
-        for b in range(x.shape[0]):
-            if x[states[s, HERE], b] > 0:
-                out[number] = b
-                number += 1
-        if number == 0:
-            number = -1
-    return number
-
-
-def walk_advance(x, table, states, s, action, t):
-    states[t, HERE] = action
-
-
-def walk_atoms(x, table, states, s, out):
-    out[0] = states[s, HERE]
-
-
-def walk_problem(places: int = 4) -> SearchProblem:
-    """Every road has a weight of its own: the feature is the place, the action where to."""
-    return SearchProblem(
-        actions=[f"to {b}" for b in range(places)],
-        width=2,
-        start=walk_start,
-        legal=walk_legal,
-        advance=walk_advance,
-        atoms=walk_atoms,
-        atom_names={"at": places},
-        templates=["at"],
-        name="walk",
-    )
-
-
-def roads(places: int, *given: tuple[int, int]) -> np.ndarray:
-    found = np.zeros((places, places), np.int64)
-    for a, b in given:
-        found[a, b] = 1
-    return found
-
-
-def road_weights(weights: dict[tuple[int, int], float]) -> Weights:
-    return {("at", (a,), b): weight for (a, b), weight in weights.items()}
 
 
 # -- searching -------------------------------------------------------------------------------------------------------
@@ -216,10 +163,6 @@ def test_ties_go_to_the_node_made_first():
     problem, x = PROBLEMS["chain"][0](), np.array([[1], [2]])
     for queue in ("greedy", "beam", "best-first", "exhaustive"):
         assert run(problem, x, {("w", (0,), 0): 1.0}, queue)[0] == [0, 0]
-
-
-CYCLE = roads(4, (0, 1), (1, 0), (1, 2), (2, 1), (1, 3), (2, 3))
-COSTS = {(0, 1): -1.0, (1, 0): -1.0, (1, 2): -1.0, (2, 1): -1.0, (1, 3): -5.0, (2, 3): -2.0}
 
 
 @pytest.mark.parametrize("queue", ["best-first", "a-star", "exhaustive"])

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_eisner import best_of, random_scores, score_of
 
-from brute_trees import trees
+from brute_trees import best_of, random_scores, score_of, trees
 from structron.search.trees.arborescence import arborescence, best_tree, make_contraction
 from structron.trees import check_tree
 

@@ -5,25 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brute_trees import trees
+from brute_trees import best_of, random_scores, score_of, trees
 from structron.search.trees.eisner import best_projective, eisner, make_chart
 from structron.trees import is_projective
-
-
-def best_of(scores: np.ndarray, projective: bool, single_root: bool) -> float:
-    n = len(scores) - 1
-    candidates = trees(n, projective, single_root)
-    return float(scores.astype(np.float64)[candidates, np.arange(1, n + 1)].sum(axis=1).max())
-
-
-def score_of(scores: np.ndarray, heads: np.ndarray) -> float:
-    return float(scores.astype(np.float64)[heads, np.arange(1, len(scores))].sum())
-
-
-def random_scores(seed: int, n: int, whole: bool) -> np.ndarray:
-    """Whole numbers make ties."""
-    rng = np.random.default_rng(seed)
-    return (rng.integers(-3, 4, (n + 1, n + 1)) if whole else rng.normal(size=(n + 1, n + 1))).astype(np.float32)
 
 
 def test_the_number_of_trees():
