@@ -36,6 +36,11 @@ def trees(n: int, projective: bool, single_root: bool) -> np.ndarray:
     return kept[~crossing.any(axis=(1, 2))]
 
 
+def stands_in(heads: np.ndarray, candidates: np.ndarray) -> bool:
+    """Whether a tree is one of them."""
+    return bool((candidates == heads).all(axis=1).any())
+
+
 def best_of(scores: np.ndarray, projective: bool, single_root: bool) -> float:
     n = len(scores) - 1
     candidates = trees(n, projective, single_root)

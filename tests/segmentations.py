@@ -7,12 +7,12 @@ from collections import Counter
 
 import numpy as np
 
+from problems import begin_at
+from structron.learn.beam import BeamTraining
 from structron.model.beam import BeamModel
 from structron.search.beam.engine import make_inputs
 from structron.search.beam.frontier import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE, Anchored
 from structron.search.beam.problem import SearchProblem
-from structron.update.alma import NORM
-from structron.update.delta import apply, make_delta, measure, put
 from structron.weights.sparse import Row
 
 POSITION, BEFORE_LABEL, VIEW, NODE = 1, 2, 3, 4
@@ -95,15 +95,15 @@ def everything(n, before=()):
 class Corpus:
     """Sentences whose tokens have numbered features: every (token, kind) has one or two of its own or shared ones."""
 
-    def __init__(self, seed, lengths, features=40):
+    def __init__(self, seed, lengths, features=40, golds=None):
         rng = np.random.default_rng(seed)
         self.starts = np.cumsum([0, *lengths]).astype(np.int64)
         lists = [rng.integers(0, features, rng.integers(0, 3)).tolist() for _ in range(int(self.starts[-1]) * KINDS)]
         self.lists, self.features = lists, features
         self.ptr = np.cumsum([0, *map(len, lists)]).astype(np.int64)
         self.numbers = np.array([f for own in lists for f in own], np.int32)
-        self.golds = []
-        for n in lengths:
+        self.lengths, self.golds = lengths, golds or []
+        for n in lengths if golds is None else []:
             every = list(everything(n))
             self.golds.append(every[rng.integers(len(every))])
 
@@ -113,6 +113,16 @@ class Corpus:
 
     def anchored(self, table):
         return Anchored(self.ptr, self.numbers, table, *PROBLEM.kinds)
+
+    def learner(self, rule, **more):
+        """Exact search, no average, and all updates are checked."""
+        table = np.stack([np.arange(1, self.features + 1), np.zeros(self.features)], axis=1).astype(np.uint64)
+        return BeamTraining(PROBLEM, self.inputs(True), None, rule, True, "none", self.anchored(table), True, **more)
+
+    def best(self, weights, e, but=None):
+        """The best segmentation of sentence e, or the best but one."""
+        candidates = (actions for actions in everything(self.lengths[e]) if actions != but)
+        return max(candidates, key=lambda actions: self.score(weights, e, actions))
 
     def phi(self, e, actions):
         """Features (name, column) of a segmentation of sentence e, straight from the description of a stretch."""
@@ -159,20 +169,16 @@ def model_of(weights, features):
     return BeamModel(PROBLEM, keys, rows, np.arange(1, features + 1).astype(np.uint64))
 
 
-def random_weights(seed, features=40, whole=False):
+def random_weights(seed, features=40):
     rng = np.random.default_rng(seed)
     numbered, template = names_of(features)
-    draw = (lambda: float(rng.integers(-3, 4))) if whole else (lambda: float(np.float32(rng.normal())))
-    return {(name, column): draw() for name in [*numbered, *template] for column in range(LABELS)}
+    cells = [(name, column) for name in [*numbered, *template] for column in range(LABELS)]
+    return dict(zip(cells, rng.normal(size=len(cells)).astype(np.float32).astype(float).tolist(), strict=True))
 
 
 def begin_with(learner, weights):
-
-    delta = make_delta()
-    for (name, column), weight in weights.items():
-        put(delta, np.uint64(name[1] + 1 if name[0] == "n" else key_of(name)), column, weight)
-    learner.pace[NORM] = measure(delta, learner.sparse, learner.anchored)[0]
-    apply(delta, learner.sparse, learner.anchored, 1.0, 0.0)
+    keys = {name: name[1] + 1 if name[0] == "n" else key_of(name) for name, _ in weights}
+    begin_at(learner, ((keys[name], column, weight) for (name, column), weight in weights.items()))
 
 
 def learned(learner, features):

@@ -1,5 +1,7 @@
 """Walks along roads: a search problem whose states are places of a graph, which may have cycles."""
 
+from typing import Any
+
 import numpy as np
 
 from problems import Weights
@@ -33,7 +35,7 @@ def walk_atoms(x, table, states, s, out):
     out[0] = states[s, HERE]
 
 
-def walk_problem(places: int = 4) -> SearchProblem:
+def walk_problem(places: int = 4, **more: Any) -> SearchProblem:
     """Every road has a weight of its own: the feature is the place, the action where to."""
     return SearchProblem(
         actions=[f"to {b}" for b in range(places)],
@@ -45,6 +47,7 @@ def walk_problem(places: int = 4) -> SearchProblem:
         atom_names={"at": places},
         templates=["at"],
         name="walk",
+        **more,
     )
 
 
