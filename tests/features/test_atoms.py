@@ -35,6 +35,8 @@ def values(function: str, texts: list[str]) -> list[int]:
 @example("norm", ["a1", "A٣", "a0", "a²", "aⅧ"])
 @example("form", ["12", "1234", "123", "1a", "1-2", "1/2", "1,2", "1.2", "A", "A.", "Ab", "a", "aB", "", "٣٣"])
 @example("prefix2", ["a", "ab", "abc", "𝒳y", "𝒳"])
+@example("stem", ["Walking", "walked", "walk", "ring", "foundations", "found"])
+@example("ending", ["Walking", "talking", "walked", "ring", "", "nations"])
 def test_hashes_are_equal_exactly_where_texts_are(function, texts):
     atom = parse_atom(function, ["word"], "word")
     said = [atom_text(atom, text) for text in texts]
