@@ -79,3 +79,22 @@ def some_arcs(seed: int, n: int, share: float, projective: bool = True) -> np.nd
     possible = trees(n, projective, True)
     allowed[possible[rng.integers(len(possible))], np.arange(1, n + 1)] = True
     return allowed
+def stands_in(heads: np.ndarray, candidates: np.ndarray) -> bool:
+    """Whether a tree is one of them."""
+    return bool((candidates == heads).all(axis=1).any())
+
+
+def best_of(scores: np.ndarray, projective: bool, single_root: bool) -> float:
+    n = len(scores) - 1
+    candidates = trees(n, projective, single_root)
+    return float(scores.astype(np.float64)[candidates, np.arange(1, n + 1)].sum(axis=1).max())
+
+
+def score_of(scores: np.ndarray, heads: np.ndarray) -> float:
+    return float(scores.astype(np.float64)[heads, np.arange(1, len(scores))].sum())
+
+
+def random_scores(seed: int, n: int, whole: bool) -> np.ndarray:
+    """Whole numbers make ties."""
+    rng = np.random.default_rng(seed)
+    return (rng.integers(-3, 4, (n + 1, n + 1)) if whole else rng.normal(size=(n + 1, n + 1))).astype(np.float32)

@@ -30,16 +30,22 @@ def enumerate_paths(model: hmm.HMM, x: np.ndarray) -> dict[tuple[int, ...], floa
     return joint
 
 
-def test_unknown_setup_lists_the_known():
-    for call in (lambda: hmm.hmm_setup("easy", np.random.default_rng(0)), lambda: hmm.dataset("easy", 0)):
-        with pytest.raises(StructronError, match=r"unknown HMM set-up 'easy'.*simple\(\+\), learnable\(\+\)"):
-            call()
-
-
-@pytest.mark.parametrize("arguments", [(-1, 0), (0, -1)])
-def test_bad_numbers(arguments):
-    with pytest.raises(StructronError, match=">= 0"):
-        hmm.dataset(NAMES[0], *arguments)
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: hmm.hmm_setup("easy", np.random.default_rng(0)),
+            r"unknown HMM set-up 'easy'.*simple\(\+\), learnable",
+        ),
+        (lambda: hmm.dataset("easy", 0), r"unknown HMM set-up 'easy'.*simple\(\+\), learnable\(\+\)"),
+        (lambda: hmm.dataset(NAMES[0], -1, 0), ">= 0"),
+        (lambda: hmm.dataset(NAMES[0], 0, -1), ">= 0"),
+    ],
+    ids=["set-up", "data", "number", "seed"],
+)
+def test_bad_arguments(call, message):
+    with pytest.raises(StructronError, match=message):
+        call()
 
 
 @pytest.mark.parametrize(("name", "states", "symbols"), list(zip(NAMES, (3, 3, 7), (5, 5, 20), strict=True)))
@@ -105,13 +111,10 @@ def test_decoding_agrees_with_enumeration(seed):
         assert np.array_equal(marginals.argmax(axis=1), marginal_best)
 
 
-def test_decoding_respects_impossible_steps():
-    model = hmm.HMM(np.array([1.0, 0.0]), np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[0.5, 0.5], [0.5, 0.5]]))
-    x = np.zeros((2, 5), np.int32)
-    assert hmm.posterior_decode(model, x).tolist() == [[0, 1, 0, 1, 0]] * 2
-
-
-def test_impossible_item_is_named():
+def test_impossible_steps_and_items():
+    switching = hmm.HMM(np.array([1.0, 0.0]), np.array([[0.0, 1.0], [1.0, 0.0]]), np.full((2, 2), 0.5))
+    for decode in (hmm.posterior_decode, hmm.viterbi_decode):
+        assert decode(switching, np.zeros((2, 5), np.int32)).tolist() == [[0, 1, 0, 1, 0]] * 2
     model = hmm.HMM(np.array([1.0, 0.0]), np.eye(2), np.eye(2))
     with pytest.raises(StructronError, match="item 1 has probability zero"):
         hmm.posterior_decode(model, np.array([[0, 0], [0, 1]], np.int32))

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_modelfile import repack
 
 import structron
+from crafted import repack
 from structron import GraphParser
 from structron.cli import main
 from structron.data.toy_english import toy_english, write_conllu

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_stretches import BASES, WORDS, names
 
 import structron
+from brute_stretches import BASES, WORDS, names
 from structron import schemes
 from structron.cli import main
 from structron.data.toy_english import toy_english

@@ -1,5 +1,7 @@
 """Second-order searches against every tree there is, over all arcs and over some."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -19,26 +21,23 @@ def best_of(scores: Scores, allowed: np.ndarray, projective: bool, single_root: 
     return max(scores.of(heads) for heads in candidates[fits].tolist())
 
 
-cases = given(
-    st.integers(0, 2**32), st.integers(1, 4), st.booleans(), st.booleans(), st.booleans(), st.sampled_from([0.5, 1.0])
+SEARCHES = {"siblings": siblings, "grandparents": grandparents}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@given(
+    seed=st.integers(0, 2**32),
+    n=st.integers(1, 4),
+    whole=st.booleans(),
+    single_root=st.booleans(),
+    triple=st.booleans(),
+    share=st.sampled_from([0.5, 1.0]),
 )
-
-
-@cases
-def test_no_tree_is_better_with_grandparents(seed, n, whole, single_root, triple, share):
-    scores, allowed = Scores(seed, n, whole, True, triple), some_arcs(seed, n, share)
+def test_no_tree_is_better(name, seed, n, whole, single_root, triple, share):
+    grand = name == "grandparents"
+    scores, allowed = Scores(seed, n, whole, grand, grand and triple), some_arcs(seed, n, share)
     arcs, heads = index_arcs(allowed, n), np.full(n + 1, -9)
-    found = grandparents(arcs, scores.parts(arcs), n, single_root, heads)
-    assert heads[1:].tolist() in trees(n, True, single_root).tolist()
-    assert found == pytest.approx(scores.of(heads[1:].tolist()), abs=1e-4)
-    assert found == pytest.approx(best_of(scores, allowed, True, single_root), abs=1e-4)
-
-
-@cases
-def test_no_tree_is_better_with_siblings(seed, n, whole, single_root, again, share):
-    scores, allowed = Scores(seed, n, whole, False, False), some_arcs(seed + again, n, share)
-    arcs, heads = index_arcs(allowed, n), np.full(n + 1, -9)
-    found = siblings(arcs, scores.parts(arcs), n, single_root, heads)
+    found = SEARCHES[name](arcs, scores.parts(arcs), n, single_root, heads)
     assert heads[1:].tolist() in trees(n, True, single_root).tolist()
     assert found == pytest.approx(scores.of(heads[1:].tolist()), abs=1e-4)
     assert found == pytest.approx(best_of(scores, allowed, True, single_root), abs=1e-4)
@@ -48,14 +47,10 @@ def test_no_tree_is_better_with_siblings(seed, n, whole, single_root, again, sha
 def test_six_words(single_root):
     allowed = some_arcs(6, 6, 0.6)
     arcs, heads = index_arcs(allowed, 6), np.zeros(7, np.int64)
-    for seed in range(3):
-        scores = Scores(seed, 6, False, True, True)
+    for seed, (name, search) in product(range(3), SEARCHES.items()):
+        scores = Scores(seed, 6, False, *[name == "grandparents"] * 2)
         expected = best_of(scores, allowed, True, single_root)
-        assert grandparents(arcs, scores.parts(arcs), 6, single_root, heads) == pytest.approx(expected, abs=1e-4)
-        scores = Scores(seed, 6, False, False, False)
-        expected = best_of(scores, allowed, True, single_root)
-        found = siblings(arcs, scores.parts(arcs), 6, single_root, heads)
-        assert found == pytest.approx(expected, abs=1e-4)
+        assert search(arcs, scores.parts(arcs), 6, single_root, heads) == pytest.approx(expected, abs=1e-4)
 
 
 def test_without_second_order_parts_it_is_eisner():
@@ -66,10 +61,9 @@ def test_without_second_order_parts_it_is_eisner():
         nothing = [lambda *_: 0.0] * 2
         parts = make_parts(arcs, lambda h, m, scores=scores: scores[h, m], *nothing)
         expected = best_projective(scores, True)[0].tolist()
-        grandparents(arcs, parts, n, True, heads)
-        assert heads[1:].tolist() == expected
-        siblings(arcs, parts, n, True, heads)
-        assert heads[1:].tolist() == expected
+        for search in SEARCHES.values():
+            search(arcs, parts, n, True, heads)
+            assert heads[1:].tolist() == expected
 
 
 def test_no_tree_at_all():
@@ -77,8 +71,7 @@ def test_no_tree_at_all():
     allowed[0, 1] = allowed[1, 3] = True
     arcs, heads = index_arcs(allowed, 3), np.zeros(4, np.int64)
     parts = Scores(1, 3, False, True, True).parts(arcs)
-    assert grandparents(arcs, parts, 3, False, heads) == -np.inf
-    assert siblings(arcs, parts, 3, False, heads) == -np.inf
+    assert {search(arcs, parts, 3, False, heads) for search in SEARCHES.values()} == {-np.inf}
 
 
 @given(st.integers(0, 2**32), st.integers(1, 5), st.booleans(), st.booleans(), st.booleans())
