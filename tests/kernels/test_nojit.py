@@ -10,14 +10,19 @@ import pytest
 
 import problems
 import structron
+from brute_trees import Scores, some_arcs
 from helpers import random_chain, run_python
 from structron.data.toy_english import toy_english
 from structron.features.atoms import atom_values, pack_types, parse_atom
+from structron.kernels.jit import Pointed
 from structron.kernels.table import hash_list
 from structron.learn.beam import BeamTraining
 from structron.search.chain.kbest import make_trellis, n_best_of
 from structron.search.chain.margins import decode_with_margins
 from structron.search.chain.scores import make_work
+from structron.search.trees.kbest import k_best
+from structron.search.trees.parts import index_arcs
+from structron.search.trees.search import SIGNATURE, compiled_search
 from structron.update.swvp import FAMILIES, VARIANTS, Swvp
 from structron.update.violation import RULES
 
@@ -178,6 +183,18 @@ def graphs() -> str:
     return digest(*found)
 
 
+def tree_candidates() -> str:
+    """The twenty best trees of five words under every search."""
+    best, found = Pointed(getattr(k_best, "py_func", k_best), SIGNATURE), []
+    arcs = index_arcs(some_arcs(1, 5, 0.8), 5)
+    for k in range(8):
+        order, grand, projective = 1 + (k & 1), k & 2 > 0, k & 4 > 0
+        parts = Scores(k, 5, False, order == 2 and grand, order == 2 and grand, sibling=order == 2).parts(arcs)
+        heads, scores = best(compiled_search(order, grand, projective), arcs, parts, 5, projective, k % 3 > 0, 20)
+        found += [heads, np.round(scores, 3)]
+    return digest(*found)
+
+
 def weighted_beams() -> str:
     """The same under beams: actions exchanged in a chain, steps in a parser."""
     found = []
@@ -202,6 +219,7 @@ PARTS = {
     "weighted": weighted,
     "weighted_beams": weighted_beams,
     "candidates": candidates,
+    "tree_candidates": tree_candidates,
     "documents": documents,
     "hashes": hashes,
     "atoms": atoms,

@@ -8,7 +8,7 @@ import pytest
 from brute_trees import trees
 from structron.kernels.jit import Pointed
 from structron.learn.graph import Trees
-from structron.model.graph import make_vector, shift_of
+from structron.model.graph import GraphModel, make_vector, shift_of
 from structron.search.graph.features import look_at
 from structron.search.graph.parse import Setting, keep_best, parse
 from structron.search.graph.templates import FIRST_ORDER, MOST_ATOMS, RANKING, ROLES, SECOND_ORDER, TEMPLATES, settle
@@ -118,13 +118,34 @@ def test_no_tree_has_better_features(name):
         assert sums[tuple(heads)] == pytest.approx(score, abs=1e-3)
 
 
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_best_trees_have_the_best_features(name):
+    """The scores of the five best trees are the five best sums of features, each its own tree's."""
+    setting = SETTINGS[name]
+    for seed, n in enumerate((1, 2, 3, 4)):
+        model = Model(seed, n, setting)
+        (found,) = GraphModel(model.templates, model.relations, BITS, model.w).nbest(
+            model.x, np.array([0, n]), setting, 5, 1
+        )
+        sums = {tuple(tree): model.score(tree) for tree in trees(n, setting.projective, setting.single_root).tolist()}
+        assert [score for *_, score in found] == pytest.approx(sorted(sums.values(), reverse=True)[:5], abs=1e-3)
+        for heads, _, score in found:
+            assert sums[tuple(heads.tolist())] == pytest.approx(score, abs=1e-3)
+
+
 def test_relations_are_the_best_of_the_tree():
-    """Given the tree that was found, no other possible relations have a better sum of features."""
+    """Given a tree that was found, no other possible relations have a better sum of features."""
     for seed in range(4):
         model = Model(seed, 3, SETTINGS["grandparents"], labels=3)
         heads, found, _ = model.parse()
-        sums = {r: model.score(heads, r) for r in itertools.product(range(3), repeat=3) if allowed(model, heads, r)}
-        assert sums[tuple(found)] == pytest.approx(max(sums.values()), abs=1e-3)
+        several = GraphModel(model.templates, model.relations, BITS, model.w).nbest(
+            model.x, np.array([0, 3]), model.setting, 4, 1
+        )[0]
+        assert (several[0][0].tolist(), several[0][1].tolist()) == (heads, found)
+        for tree, chosen in ((tree.tolist(), chosen.tolist()) for tree, chosen, _ in several):
+            every = [r for r in itertools.product(range(3), repeat=3) if allowed(model, tree, r)]
+            sums = {r: model.score(tree, r) for r in every}
+            assert sums[tuple(chosen)] == pytest.approx(max(sums.values()), abs=1e-3)
 
 
 def allowed(model: Model, heads, relations) -> bool:
