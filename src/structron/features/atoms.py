@@ -1,9 +1,9 @@
 """Atoms: what a template can ask of one token, computed once per word *type* as 64-bit integers.
 
 An atom is a column ("w", "pos", any column of the file) or a function of a column's text ("suffix3",
-"lemma.lower"). `atom_text` says what an atom is; `put_atom` does the same in compiled code, and `atom_values` hashes
-that text for many types at once. Where an atom says nothing (a prefix longer than the word, a flag that is false) its
-text is None and its value 0, and a template that uses it does not fire.
+"lemma.lower"). `atom_text` says what an atom is; `atom_values` computes the hash of that text for many types at
+once in compiled code. Where an atom says nothing (a prefix longer than the word, a flag that is false) its text
+is None and its value 0, and a template that uses it does not fire.
 """
 
 import re
@@ -15,7 +15,7 @@ import numpy as np
 
 from structron.errors import StructronError
 from structron.kernels.jit import compiled
-from structron.kernels.table import hash_codes, pack_strings
+from structron.kernels.table import hash_codes, mix, pack_strings
 
 WHOLE, LOWER, NORM, SHAPE, CLASS, PREFIX, SUFFIX, LPREFIX, LSUFFIX, DIGIT, UPPER, HYPHEN, STEM, ENDING, FORM = range(15)
 KINDS = {
@@ -32,6 +32,7 @@ KINDS = {
 }
 AFFIXES = {"prefix": PREFIX, "suffix": SUFFIX, "lprefix": LPREFIX, "lsuffix": LSUFFIX}
 AFFIX = re.compile(r"(l?prefix|l?suffix)([1-9])$")
+FLAG = np.uint64(0x5BD1E995)
 ENDINGS = [
     *("nesses", "ations", "ation", "ments", "ingly", "ness", "ment", "edly", "ings", "ing"),
     *("ers", "est", "ies", "ied", "ed", "es", "ly", "er", "'s", "s"),
@@ -43,10 +44,8 @@ FORMS = ("2d", "4d", "d&a", "d&-", "d&/", "d&,", "d&.", "n", "ac", "cp", "ic", "
 """Word forms (Bikel, Schwartz & Weischedel 1999, Table 3.1; names of Kazama & Torisawa 2007), the first that fits."""
 FORM_CODES, FORM_OFFSETS = pack_strings(list(FORMS))
 DIGIT_MARKS = "-/,."
-BIG, SMALL, NUMBER = (ord(c) for c in "Xxd")
-"""The classes of upper case, lower case and digits; other characters are classes of their own."""
-HYPHEN_CODE, PERIOD_CODE, COMMA_CODE, SLASH_CODE, ZERO = (ord(c) for c in "-.,/0")
-YES_CODES, _ = pack_strings(["yes"])
+SHAPE_CODES = {"X": 1, "x": 2, "d": 3}
+SHAPE_OTHER = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +130,7 @@ class Packed(NamedTuple):
 
     codes: np.ndarray  # uint32: the code points of all texts, one after the other
     offsets: np.ndarray  # int64[types + 1]
-    classes: np.ndarray  # uint32: the class of every character
+    classes: np.ndarray  # uint32: see `class_codes`
     lower: np.ndarray  # the same three for the texts in lower case
     lower_offsets: np.ndarray
     lower_classes: np.ndarray
@@ -170,13 +169,13 @@ def form_number(codes, classes, start, stop):
     upper = lower = digits = 0
     dash = slash = comma = period = False
     for j in range(start, stop):
-        upper += classes[j] == BIG
-        lower += classes[j] == SMALL
-        digits += classes[j] == NUMBER
-        dash |= codes[j] == HYPHEN_CODE
-        slash |= codes[j] == SLASH_CODE
-        comma |= codes[j] == COMMA_CODE
-        period |= codes[j] == PERIOD_CODE
+        upper += classes[j] == 1
+        lower += classes[j] == 2
+        digits += classes[j] == 3
+        dash |= codes[j] == 45
+        slash |= codes[j] == 47
+        comma |= codes[j] == 44
+        period |= codes[j] == 46
     size = stop - start
     if digits > 0:
         if digits == size and (size == 2 or size == 4):
@@ -186,90 +185,72 @@ def form_number(codes, classes, start, stop):
         return 3 if dash else 4 if slash else 5 if comma else 6 if period else 7
     if upper > 0 and upper == size:
         return 8
-    if size == 2 and classes[start] == BIG and codes[start + 1] == PERIOD_CODE:
+    if size == 2 and classes[start] == 1 and codes[start + 1] == 46:
         return 9
-    if size > 0 and classes[start] == BIG:
+    if size > 0 and classes[start] == 1:
         return 10
     return 11 if lower > 0 and upper == 0 else 12
 
 
 @compiled
-def put(out, k, code):
-    """Write a character to out[k], if there is room; returns the next place."""
-    if k < out.shape[0]:
-        out[k] = code
-    return k + 1
-
-
-@compiled
-def put_run(out, k, codes, start, stop):
-    """Write the characters codes[start:stop] from out[k] on; returns the next place."""
-    for j in range(start, stop):
-        k = put(out, k, codes[j])
-    return k
-
-
-@compiled
-def put_atom(out, k, kind, length, packed, t):
-    """Write what an atom says of type t from out[k] on; returns the next place, -1 if it says nothing.
-
-    Mirrors `atom_text`.
-    """
-    lower = kind == LOWER or kind == NORM or kind == LPREFIX or kind == LSUFFIX or kind == STEM or kind == ENDING
-    codes = packed.lower if lower else packed.codes
-    classes = packed.lower_classes if lower else packed.classes
-    offsets = packed.lower_offsets if lower else packed.offsets
-    start, stop = offsets[t], offsets[t + 1]
-    if kind == SHAPE:
-        return put_run(out, k, classes, start, stop)
-    if kind == FORM:
-        form = form_number(codes, classes, start, stop)
-        return put_run(out, k, FORM_CODES, FORM_OFFSETS[form], FORM_OFFSETS[form + 1])
-    if kind == NORM or kind == CLASS:
-        for j in range(start, stop):
+def atom_values(kind, k, packed, out):
+    """The hash of an atom's text for every type; 0 where the atom says nothing. Mirrors `atom_text`."""
+    codes, offsets, classes = packed.codes, packed.offsets, packed.classes
+    lower, lower_offsets, lower_classes = packed.lower, packed.lower_offsets, packed.lower_classes
+    for t in range(out.shape[0]):
+        start, stop = offsets[t], offsets[t + 1]
+        h = np.uint64(0)
+        if kind == WHOLE:
+            h = hash_codes(codes, start, stop)
+        elif kind == LOWER:
+            h = hash_codes(lower, lower_offsets[t], lower_offsets[t + 1])
+        elif kind == PREFIX:
+            if stop - start >= k:
+                h = hash_codes(codes, start, start + k)
+        elif kind == SUFFIX:
+            if stop - start >= k:
+                h = hash_codes(codes, stop - k, stop)
+        elif kind == LPREFIX or kind == LSUFFIX:
+            start, stop = lower_offsets[t], lower_offsets[t + 1]
+            if stop - start >= k:
+                first = start if kind == LPREFIX else stop - k
+                h = hash_codes(lower, first, first + k)
+        elif kind == STEM or kind == ENDING:
+            start, stop = lower_offsets[t], lower_offsets[t + 1]
+            cut = ending_length(lower, start, stop)
+            if kind == STEM:
+                h = hash_codes(lower, start, stop - cut)
+            elif cut > 0:
+                h = hash_codes(lower, stop - cut, stop)
+        elif kind == FORM:
+            h = mix(np.uint64(kind), np.uint64(form_number(codes, classes, start, stop))) | np.uint64(1)
+        elif kind == SHAPE:
+            h = hash_codes(classes, start, stop)
+        elif kind == NORM or kind == CLASS:
+            h = np.uint64(kind)
             if kind == NORM:
-                k = put(out, k, np.uint32(ZERO) if classes[j] == NUMBER else codes[j])
-            elif j == start or classes[j] != classes[j - 1]:
-                k = put(out, k, classes[j])
-        return k
-    if kind == DIGIT or kind == UPPER or kind == HYPHEN:
-        for j in range(start, stop):
-            digit = kind == DIGIT and classes[j] == NUMBER
-            upper = kind == UPPER and classes[j] == BIG
-            if digit or upper or (kind == HYPHEN and codes[j] == HYPHEN_CODE):
-                return put_run(out, k, YES_CODES, 0, YES_CODES.shape[0])
-        return -1
-    if kind == STEM or kind == ENDING:
-        cut = stop - ending_length(codes, start, stop)
-        start, stop = (start, cut) if kind == STEM else (cut, stop)
-        if start == stop and kind == ENDING:
-            return -1
-    elif kind != WHOLE and kind != LOWER:
-        if stop - start < length:
-            return -1
-        first = start if kind == PREFIX or kind == LPREFIX else stop - length
-        start, stop = first, first + length
-    return put_run(out, k, codes, start, stop)
-
-
-@compiled
-def atom_values(kind, length, packed, out):
-    """The hash of an atom's text for every type; 0 where the atom says nothing."""
-    room = FORM_CODES.shape[0]
-    for t in range(out.shape[0]):
-        room = max(room, packed.offsets[t + 1] - packed.offsets[t])
-        if packed.lower_offsets.shape[0] > 0:
-            room = max(room, packed.lower_offsets[t + 1] - packed.lower_offsets[t])
-    text = np.empty(room, np.uint32)
-    for t in range(out.shape[0]):
-        size = put_atom(text, 0, kind, length, packed, t)
-        out[t] = hash_codes(text, 0, size) if size >= 0 else np.uint64(0)
+                for j in range(lower_offsets[t], lower_offsets[t + 1]):
+                    code = np.uint64(48) if lower_classes[j] == 3 else np.uint64(lower[j])
+                    h = mix(h, code)
+            else:
+                for j in range(start, stop):
+                    if j == start or classes[j] != classes[j - 1]:
+                        h = mix(h, np.uint64(classes[j]))
+            h |= np.uint64(1)
+        else:
+            for j in range(start, stop):
+                digit = kind == DIGIT and classes[j] == 3
+                upper = kind == UPPER and classes[j] == 1
+                if digit or upper or (kind == HYPHEN and codes[j] == 45):
+                    h = FLAG
+        out[t] = h
 
 
 def class_codes(text: str, codes: np.ndarray) -> np.ndarray:
-    """The class of every character (see `char_class`) as a code point."""
+    """The class of every character as an integer: 1 upper, 2 lower, 3 digit, else its code point + 16."""
     chars = list(set(text))
     points = np.fromiter(map(ord, chars), np.int64, len(chars))
+    found = [SHAPE_CODES.get(char_class(c), ord(c) + SHAPE_OTHER) for c in chars]
     lookup = np.zeros(int(points.max(initial=0)) + 1, np.uint32)
-    lookup[points] = [ord(char_class(c)) for c in chars]
+    lookup[points] = found
     return lookup[codes]

@@ -16,8 +16,6 @@ from structron.kernels.table import empty_table, table_find, table_insert, table
 
 STRETCH = 500
 """Sentences whose hashes are in memory at one time."""
-PART = 1 << 20
-"""Features whose numbers are replaced by ranks at one time."""
 NEW_SHARE = 8
 """About one feature in eight is new: the table starts with room for that many and grows if need be."""
 
@@ -53,22 +51,32 @@ class Numbered:
 
 
 @compiled
-def find_numbers(table, hashes, out):
-    """The number that a table has for every hash; -1 where it has none."""
-    for j in range(hashes.shape[0]):
-        out[j] = table_find(table, hashes[j])
-
-
-@compiled
-def keep_known(ptr, numbers, values, out_ptr):
-    """Leave out the features whose number is -1, in place; returns how many are left."""
+def renumber(ptr, numbers, values, rank, out_ptr):
+    """Replace numbers by ranks in place, leaving out those of rank -1; returns how many are left."""
     k = 0
     for i in range(ptr.shape[0] - 1):
         for j in range(ptr[i], ptr[i + 1]):
-            if numbers[j] >= 0:
-                numbers[k] = numbers[j]
+            number = rank[numbers[j]]
+            if number >= 0:
+                numbers[k] = number
                 if values.shape[0] > 0:
                     values[k] = values[j]
+                k += 1
+        out_ptr[i + 1] = k
+    return k
+
+
+@compiled
+def known_numbers(table, ptr, hashes, values, out_ptr, out, out_values):
+    """The features that a table knows, as numbers; returns how many."""
+    k = 0
+    for i in range(ptr.shape[0] - 1):
+        for j in range(ptr[i], ptr[i + 1]):
+            number = table_find(table, hashes[j])
+            if number >= 0:
+                out[k] = number
+                if values.shape[0] > 0:
+                    out_values[k] = values[j]
                 k += 1
         out_ptr[i + 1] = k
     return k
@@ -144,10 +152,7 @@ def number_features(
     first = counter.first[:size][order]
     seen_at = np.where(first < 0, -1, np.searchsorted(ptr, first, "right") - 1)
     kept_ptr = np.zeros_like(ptr)
-    for lo in range(0, total, PART):
-        here = slice(lo, min(lo + PART, total))
-        numbers[here] = rank[numbers[here]]
-    kept = keep_known(ptr, numbers, values, kept_ptr)
+    kept = renumber(ptr, numbers, values, rank, kept_ptr)
     return Numbered(kept_ptr, numbers[:kept], values[:kept], keys[order], seen_at)
 
 
@@ -162,7 +167,6 @@ def look_up(table: np.ndarray, hashes: Hashes) -> Hashes:
     ptr, keys, values = hashes
     out_ptr = np.zeros_like(ptr)
     numbers = np.empty(len(keys), np.int32)
-    find_numbers(table, keys, numbers)
-    values = values.copy()
-    count = keep_known(ptr, numbers, values, out_ptr)
-    return out_ptr, numbers[:count], values[:count]
+    out_values = np.empty_like(values)
+    count = known_numbers(table, ptr, keys, values, out_ptr, numbers, out_values)
+    return out_ptr, numbers[:count], out_values[:count]

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from structron.features.atoms import ZERO, pack_types, put, put_atom
+from structron.features import atoms as a
 from structron.features.encode import Arrays, Batch, TemplateSet, which_templates
 from structron.io.tensors import TEXT, Tensor, Tensors, pack, unpack
 from structron.kernels.jit import compiled
 
-BAR, LESS, SLASH, LETTER_S, GREATER = (ord(c) for c in "|</s>")
+BAR, ZERO, LESS, SLASH, LETTER_S, GREATER = (ord(c) for c in "|0</s>")
 
 
 @dataclass(slots=True)
@@ -81,6 +81,14 @@ class Names:
 
 
 @compiled
+def put(out, k, code):
+    """Write a character to out[k], if there is room; returns the next place."""
+    if k < out.shape[0]:
+        out[k] = code
+    return k + 1
+
+
+@compiled
 def put_edge(out, k, distance, end):
     """<s1>, <s2> … before the sentence, </s1>, </s2> … after it."""
     k = put(out, k, LESS)
@@ -90,6 +98,50 @@ def put_edge(out, k, distance, end):
     if distance > 9:
         k = put(out, k, ZERO + distance // 10 % 10)
     return put(out, put(out, k, ZERO + distance % 10), GREATER)
+
+
+@compiled
+def put_class(out, k, code):
+    """Write the letter of a class of characters (see `atoms.class_codes`)."""
+    if code >= a.SHAPE_OTHER:
+        return put(out, k, code - a.SHAPE_OTHER)
+    return put(out, k, (88, 120, 100)[code - 1])
+
+
+@compiled
+def put_atom(out, k, kind, length, packed, t):
+    """The text of an atom for type t: `atom_text` in compiled code."""
+    codes, classes = packed.codes, packed.classes
+    start, stop = packed.offsets[t], packed.offsets[t + 1]
+    if kind == a.WHOLE or kind == a.PREFIX or kind == a.SUFFIX:
+        lo = stop - length if kind == a.SUFFIX else start
+        hi = start + length if kind == a.PREFIX else stop
+        for j in range(lo, hi):
+            k = put(out, k, codes[j])
+    elif kind == a.LOWER or kind == a.NORM or kind == a.LPREFIX or kind == a.LSUFFIX:
+        start, stop = packed.lower_offsets[t], packed.lower_offsets[t + 1]
+        lo = stop - length if kind == a.LSUFFIX else start
+        hi = start + length if kind == a.LPREFIX else stop
+        for j in range(lo, hi):
+            digit = kind == a.NORM and packed.lower_classes[j] == 3
+            k = put(out, k, np.uint32(ZERO) if digit else packed.lower[j])
+    elif kind == a.STEM or kind == a.ENDING:
+        start, stop = packed.lower_offsets[t], packed.lower_offsets[t + 1]
+        cut = stop - a.ending_length(packed.lower, start, stop)
+        for j in range(start if kind == a.STEM else cut, cut if kind == a.STEM else stop):
+            k = put(out, k, packed.lower[j])
+    elif kind == a.FORM:
+        form = a.form_number(codes, classes, start, stop)
+        for j in range(a.FORM_OFFSETS[form], a.FORM_OFFSETS[form + 1]):
+            k = put(out, k, a.FORM_CODES[j])
+    elif kind == a.SHAPE or kind == a.CLASS:
+        for j in range(start, stop):
+            if kind == a.SHAPE or j == start or classes[j] != classes[j - 1]:
+                k = put_class(out, k, classes[j])
+    else:
+        for code in (121, 101, 115):
+            k = put(out, k, code)
+    return k
 
 
 @compiled
@@ -131,7 +183,7 @@ def template_names(templates: TemplateSet, arrays: Arrays, batch: Batch, keys: n
     lengths = np.array([atom.length for atom in templates.atoms], np.int64)
     types = [batch.types[c] for c in templates.columns]
     base = np.cumsum([0] + [len(t) for t in types]).astype(np.int64)
-    packed = pack_types([text for column in types for text in column])
+    packed = a.pack_types([text for column in types for text in column])
     length = np.zeros(len(keys), np.uint32)
     out = np.empty(max(1, 24 * len(keys)), np.uint32)
     args = (arrays, kinds, lengths, packed, base, batch.starts, tokens, which)

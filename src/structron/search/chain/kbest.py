@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structron.kernels.jit import compiled
-from structron.search.chain.scores import FORBIDDEN, Chains, Weights, edges_into, load_all
+from structron.search.chain.scores import FORBIDDEN, edges_into, load_all
 from structron.search.chain.viterbi import LOWEST, alpha_row, keep_all, search
 
 TOO_MUCH = -np.float64(FORBIDDEN) / 2
@@ -40,14 +40,14 @@ class Trellis(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """All that decides what another choice costs, with some scratch memory."""
+    """What decides, beside chains and weights, how much another choice costs; with some scratch memory."""
 
-    chains: Chains
-    weights: Weights
-    trellis: Trellis
+    alpha: np.ndarray  # alpha, keep and kept as in `Trellis`, t1 as in `Work`
+    keep: np.ndarray
+    kept: np.ndarray
+    t1: np.ndarray
     order: int
     origin: int  # the token in row 0
-    t1: np.ndarray  # as in `Work`
     column: np.ndarray  # float32[P]: the transitions into a label
     ways: np.ndarray  # float64[L]: see `ways_into`
 
@@ -84,10 +84,10 @@ def make_trellis(rows: int, labels: int, stride: int, order: int, kind: type = n
 
 
 @compiled
-def make_scene(chains, weights, trellis, order, origin, labels, t1):
+def make_scene(alpha, keep, kept, t1, order, origin, labels):
     """A scene with scratch memory of its own."""
     column, ways = np.empty(labels + 1, np.float32), np.empty(labels, np.float64)
-    return Scene(chains, weights, trellis, order, origin, t1, column, ways)
+    return Scene(alpha, keep, kept, t1, order, origin, column, ways)
 
 
 # -- choices ---------------------------------------------------------------------------------------------------------
@@ -119,32 +119,30 @@ def more_choices(old, used):
 
 
 @compiled
-def ways_into(scene, i, z):
+def ways_into(chains, weights, scene, i, z):
     """ways[q] = the best prefix over label q into the state at row i: (z[i]), or (z[i-1], z[i]) at order 2."""
-    trellis, weights, column, ways = scene.trellis, scene.weights, scene.column, scene.ways
-    alpha, labels = trellis.alpha, ways.shape[0]
+    alpha, column, ways, labels = scene.alpha, scene.column, scene.ways, scene.ways.shape[0]
     if scene.order == 1:
-        edges_into(scene.chains, weights, scene.origin + i, z[i], scene.t1, column)
+        edges_into(chains, weights, scene.origin + i, z[i], scene.t1, column)
         for q in range(labels):
             ways[q] = alpha[i - 1, q] + column[q + 1]
     else:
         contexts, p = labels + 1, z[i - 1]
         for q in range(labels):
             ways[q] = LOWEST
-        for k in range(trellis.kept[i - 2]):
-            q = trellis.keep[i - 2, k]
+        for k in range(scene.kept[i - 2]):
+            q = scene.keep[i - 2, k]
             ways[q] = alpha[alpha_row(i - 1, labels, q), p] + weights.w[contexts + (q + 1) * contexts + p + 1, z[i]]
 
 
 @compiled
 def end_choices(scene, base, n, z, choices, count):
     """The other ways to end a sentence of n tokens from row base on."""
-    trellis, labels, last = scene.trellis, scene.ways.shape[0], base + n - 1
-    alpha = trellis.alpha
+    alpha, labels, last = scene.alpha, scene.ways.shape[0], base + n - 1
     if scene.order == 2 and n > 1:
         best = np.float64(alpha[alpha_row(last, labels, z[last - 1]), z[last]])
-        for k in range(trellis.kept[last - 1]):
-            p = trellis.keep[last - 1, k]
+        for k in range(scene.kept[last - 1]):
+            p = scene.keep[last - 1, k]
             for y in range(labels):
                 if y != z[last] or p != z[last - 1]:
                     count = put_choice(choices, count, best - alpha[alpha_row(last, labels, p), y], last, y, p)
@@ -157,9 +155,9 @@ def end_choices(scene, base, n, z, choices, count):
 
 
 @compiled
-def choices_into(scene, i, z, choices, count):
+def choices_into(chains, weights, scene, i, z, choices, count):
     """The other labels before the state at row i."""
-    ways_into(scene, i, z)
+    ways_into(chains, weights, scene, i, z)
     ways, place = scene.ways, i - scene.order
     for q in range(ways.shape[0]):
         if q != z[place]:
@@ -168,12 +166,12 @@ def choices_into(scene, i, z, choices, count):
 
 
 @compiled
-def sentence_choices(scene, base, n, z, choices, count):
+def sentence_choices(chains, weights, scene, base, n, z, choices, count):
     """All choices that lead away from the best labels of the sentence of n tokens from row base on."""
     if n > 0:
         count = end_choices(scene, base, n, z, choices, count)
     for i in range(base + n - 1, base + scene.order - 1, -1):
-        count = choices_into(scene, i, z, choices, count)
+        count = choices_into(chains, weights, scene, i, z, choices, count)
     return count
 
 
@@ -188,7 +186,7 @@ def best_label(ways):
 
 
 @compiled
-def follow(scene, base, choices, c, z):
+def follow(chains, weights, scene, base, choices, c, z):
     """Make choice c in z and go the best way back from there; returns the row of the first state that it changed."""
     order, place, second = scene.order, choices.place[c], choices.second[c]
     z[place] = choices.label[c]
@@ -197,7 +195,7 @@ def follow(scene, base, choices, c, z):
         z[place - 1] = second
     first, same = i, 0
     while i >= base + order and same < order:
-        ways_into(scene, i, z)
+        ways_into(chains, weights, scene, i, z)
         best = best_label(scene.ways)
         same = same + 1 if z[i - order] == best else 0
         z[i - order] = best
@@ -212,17 +210,16 @@ def second_best(chains, weights, order, start, n, labels, work):
     The loss is inf when there is no other labelling. alpha must be right for what is within the loss of the best
     (see `viterbi.search`), else the labelling found may not be the second best: it is then no nearer than it should.
     """
-    trellis = Trellis(work.alpha, work.keep, work.kept, work.kept, work.z)
-    scene = make_scene(chains, weights, trellis, order, start, labels, work.t1)
+    scene = make_scene(work.alpha, work.keep, work.kept, work.t1, order, start, labels)
     choices = make_choices(n * labels + labels * labels)
-    count = sentence_choices(scene, 0, n, work.z, choices, 0)
+    count = sentence_choices(chains, weights, scene, 0, n, work.z, choices, 0)
     best = -1
     for k in range(count):
         if best < 0 or choices.loss[k] < choices.loss[best]:
             best = k
     if best < 0:
         return np.inf
-    follow(scene, 0, choices, best, work.z)
+    follow(chains, weights, scene, 0, choices, best, work.z)
     return choices.loss[best]
 
 
@@ -332,14 +329,14 @@ def fill_trellis(chains, weights, order, lo, hi, labels, work, trellis):
 
 
 @compiled
-def main_choices(scene, lo, hi, most):
-    """The `most` choices of least loss that lead away from the best labelling, in the order of their loss."""
-    starts, z, labels = scene.chains.starts, scene.trellis.z, scene.ways.shape[0]
+def main_choices(chains, weights, scene, lo, hi, z, most):
+    """The `most` choices of least loss that lead away from the best labelling z, in the order of their loss."""
+    starts, labels = chains.starts, scene.ways.shape[0]
     found = make_choices((starts[hi] - starts[lo]) * labels + (hi - lo) * labels * labels)
     count = base = 0
     for s in range(lo, hi):
         n = starts[s + 1] - starts[s]
-        count = sentence_choices(scene, base, n, z, found, count)
+        count = sentence_choices(chains, weights, scene, base, n, z, found, count)
         base += n
     heap = np.arange(count)
     for k in range(count // 2 - 1, -1, -1):
@@ -352,17 +349,17 @@ def main_choices(scene, lo, hi, most):
 
 
 @compiled
-def own_choices(scene, base, i, z, own, used):
-    """Add the choices of z from row i leftwards, up to where it meets the best labelling again.
+def own_choices(chains, weights, scene, base, i, z, best, own, used):
+    """Add the choices of z from row i leftwards, up to where it meets the best labelling again, which is `best`.
 
     Returns the choices, which may have been given more room, their number, and the row from which on to the left the
     choices are those of the best labelling.
     """
-    order, best, labels = scene.order, scene.trellis.z, scene.ways.shape[0]
+    order, labels = scene.order, scene.ways.shape[0]
     while i >= base + order and not (z[i] == best[i] and (order == 1 or z[i - 1] == best[i - 1])):
         if used + labels > own.loss.shape[0]:
             own = more_choices(own, used)
-        used = choices_into(scene, i, z, own, used)
+        used = choices_into(chains, weights, scene, i, z, own, used)
         i -= 1
     return own, used, max(i - order, base - 1)
 
@@ -376,8 +373,8 @@ def n_best_of(chains, weights, order, lo, hi, labels, n, work, trellis, rows, lo
     """
     load_all(weights, order, labels, work)
     total = fill_trellis(chains, weights, order, lo, hi, labels, work, trellis)
-    scene = make_scene(chains, weights, trellis, order, chains.starts[lo], labels, work.t1)
-    main = main_choices(scene, lo, hi, n - 1)
+    scene = make_scene(trellis.alpha, trellis.keep, trellis.kept, work.t1, order, chains.starts[lo], labels)
+    main = main_choices(chains, weights, scene, lo, hi, trellis.z, n - 1)
     tokens = chains.starts[hi] - chains.starts[lo]
     z, reach = np.empty(tokens, np.int64), np.empty(n, np.int64)
     for i in range(tokens):
@@ -395,14 +392,14 @@ def n_best_of(chains, weights, order, lo, hi, labels, n, work, trellis, rows, lo
             z[i] = rows[parent, i]
         if m >= 0:
             base = trellis.first[main.place[m]]
-            i = follow(scene, base, main, m, z)
+            i = follow(chains, weights, scene, base, main, m, z)
         else:
             base = trellis.first[own.place[-1 - m]]
-            i = follow(scene, base, own, -1 - m, z)
+            i = follow(chains, weights, scene, base, own, -1 - m, z)
         for k in range(tokens):
             rows[count, k] = z[k]
         losses[count], begin = loss, used
-        own, used, reach[count] = own_choices(scene, base, i, z, own, used)
+        own, used, reach[count] = own_choices(chains, weights, scene, base, i, z, trellis.z, own, used)
         queue = with_room(queue, used - begin + 2)
         for k in range(begin, used):
             enter(queue, loss + own.loss[k], count, -1 - k)
