@@ -137,7 +137,8 @@ def refuse(swvp: Swvp, **without: Any) -> None:
 
 def make_mixed(longest: int) -> Mixed:
     """Room for sentences of up to that many tokens."""
-    places, first, last, m, around = (np.zeros(longest + 1, np.int64) for _ in range(5))
+    places, m, around = (np.zeros(longest, np.int64) for _ in range(3))
+    first, last = (np.zeros(longest + 1, np.int64) for _ in range(2))
     return Mixed(places, first, last, np.zeros(longest + 1), np.zeros(longest + 1), m, around)
 
 
