@@ -9,6 +9,7 @@ merged. On it stand a beam search over lists, the update rules from their table,
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -163,6 +164,45 @@ def figure1_problem() -> SearchProblem:
         always=["y"],
         max_steps=lambda n: n,
         name="figure 1",
+    )
+
+
+# -- dead ends ------------------------------------------------------------------------------------------------------
+
+
+def road_start(x, table, states, s):
+    states[s, 1] = 0
+
+
+def road_legal(x, table, states, s, out):
+    """0 → 1, 2, 3; 1 is a dead end, 2 → 3, 3 is final."""
+    place = states[s, 1]
+    if place == 0:
+        out[0], out[1], out[2] = 1, 2, 3
+        return 3
+    out[0] = 3
+    return -1 if place == 1 else 1 if place == 2 else 0
+
+
+def road_advance(x, table, states, s, action, t):
+    states[t, 1] = action
+
+
+def road_atoms(x, table, states, s, out):
+    out[0] = states[s, 1]
+
+
+def road_problem() -> SearchProblem:
+    return SearchProblem(
+        actions=["0", "1", "2", "3"],
+        width=2,
+        start=road_start,
+        legal=road_legal,
+        advance=road_advance,
+        atoms=road_atoms,
+        atom_names={"at": 4},
+        templates=["at"],
+        max_steps=lambda n: 3,
     )
 
 
@@ -335,3 +375,27 @@ def random_corpus(
         xs.append(x)
         golds.append(actions if gold is None else gold(space))
     return xs, golds
+
+
+CASES = {
+    "chain1": (lambda: chain_problem(3, 4, CHAIN_1), [4]),
+    "chain2": (lambda: chain_problem(3, 4, CHAIN_2), [4]),
+    "parser": (parser_problem, [4, 4]),
+    "labelled": (lambda: parser_problem(labels=2), [4, 4]),
+    "poor": (lambda: parser_problem(POOR, words=2, tags=3), [2, 3]),
+}
+"""Problems, and the sizes of their columns."""
+
+
+@cache
+def problem_of(name: str) -> SearchProblem:
+    return CASES[name][0]()
+
+
+def random_case(
+    name: str, seed: int, longest: int = 5, examples: int = 2
+) -> tuple[SearchProblem, Weights, list[np.ndarray]]:
+    """A problem, whole-numbered weights, and inputs."""
+    rng, problem = np.random.default_rng(seed), problem_of(name)
+    weights = random_weights(problem, rng)
+    return problem, weights, random_corpus(rng, problem, examples, longest, CASES[name][1])[0]

@@ -1,7 +1,6 @@
 """The beam engine against enumeration, Viterbi, a parser's whole search space and a beam search over lists."""
 
 from contextlib import suppress
-from functools import cache
 
 import numpy as np
 import pytest
@@ -10,50 +9,30 @@ from hypothesis import strategies as st
 
 from helpers import random_chain
 from problems import (
-    CHAIN_1,
-    CHAIN_2,
-    POOR,
+    CASES,
     Space,
     chain_problem,
     inputs_of,
     model_of,
     parser_problem,
+    problem_of,
+    random_case,
     random_corpus,
     random_weights,
+    road_problem,
 )
 from slow import SlowSearch
 from structron.errors import StructronError
 from structron.model.beam import BeamModel
 from structron.model.chain import fixed_rows
 from structron.search.beam.engine import Engine
-from structron.search.beam.frontier import Anchored
-from structron.search.beam.problem import SearchProblem
+from structron.search.beam.frontier import PREFIX, Anchored
 from structron.search.beam.search import derive
 from structron.search.chain.scores import make_work
 from structron.search.chain.viterbi import decode as viterbi
 from structron.weights.sparse import Row
 
 seeds = st.integers(0, 2**32 - 1)
-PROBLEMS = {
-    "chain1": (lambda: chain_problem(3, 4, CHAIN_1), [4]),
-    "chain2": (lambda: chain_problem(3, 4, CHAIN_2), [4]),
-    "parser": (parser_problem, [4, 4]),
-    "labelled": (lambda: parser_problem(labels=2), [4, 4]),
-    "poor": (lambda: parser_problem(POOR, words=2, tags=3), [2, 3]),
-}
-
-
-@cache
-def problem_of(name: str):
-    return PROBLEMS[name][0]()
-
-
-def random_case(name: str, seed: int, longest: int = 5, examples: int = 2):
-    """A problem, whole-numbered weights, and inputs."""
-    rng, problem = np.random.default_rng(seed), problem_of(name)
-    weights = random_weights(problem, rng)
-    return problem, weights, random_corpus(rng, problem, examples, longest, PROBLEMS[name][1])[0]
-
 
 # -- exact search --------------------------------------------------------------------------------------------------
 
@@ -96,7 +75,7 @@ def test_an_infinite_beam_that_merges_is_viterbi(seed, labels, order, lengths):
     assert model.decode(inputs, labels**order, True, anchored)[1] == scores
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", CASES)
 @given(seed=seeds)
 @settings(max_examples=12)
 def test_an_infinite_beam_is_enumeration(name, seed):
@@ -156,14 +135,14 @@ def beams_of(engine: Engine, inputs, sparse, steps: int) -> list[list[tuple[floa
         for row in (row for row in f.beam[i % 2].tolist() if row >= 0):
             length = derive(engine.setting(), f, row)
             if length == i:  # what is left of two steps ago is shorter
-                beam.append((float(f.prefix[row]), tuple(f.path[1, :length].tolist())))
+                beam.append((float(f.score[row, PREFIX]), tuple(f.path[1, :length].tolist())))
         found.append(beam)
     return found
 
 
 @pytest.mark.parametrize("merge", [True, False], ids=["merging", "plain"])
 @pytest.mark.parametrize("k", [1, 2, 3, 8])
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", CASES)
 @given(seed=seeds)
 @settings(max_examples=5)
 def test_beams_hold_what_lists_hold(name, k, merge, seed):
@@ -179,7 +158,7 @@ def test_beams_hold_what_lists_hold(name, k, merge, seed):
             assert score == space.score(weights, actions)
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", CASES)
 @given(seed=seeds)
 @settings(max_examples=10)
 def test_a_beam_of_one_is_greedy(name, seed):
@@ -193,7 +172,7 @@ def test_a_beam_of_one_is_greedy(name, seed):
         assert score == space.score(weights, greedy)
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("k", [2, 4])
 def test_merging_pays_but_not_always(name, k):
     """Merged states leave room for others, so a beam finds better outputs: in sum and nearly always.
@@ -204,7 +183,7 @@ def test_merging_pays_but_not_always(name, k):
     better = worse = 0
     for _ in range(30):
         model = model_of(problem, random_weights(problem, rng))
-        xs, _ = random_corpus(rng, problem, 8, 6, PROBLEMS[name][1])
+        xs, _ = random_corpus(rng, problem, 8, 6, CASES[name][1])
         inputs = inputs_of(problem, xs)
         with_merging, without = model.decode(inputs, k, True)[1], model.decode(inputs, k, False)[1]
         exact = model.decode(inputs, None, True)[1]
@@ -227,7 +206,7 @@ def test_merging_can_lose():
 # -- what must not matter ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", CASES)
 def test_room_and_memory_do_not_matter(name):
     """Arrays that are too small at first grow; sums that are forgotten at once are made again."""
     problem, weights, xs = random_case(name, 5, longest=6, examples=6)
@@ -304,42 +283,10 @@ def test_a_score_is_that_of_its_actions_with_distances():
         assert score == Space(problem, x).score(weights, tuple(actions))
 
 
-def road_start(x, table, states, s):
-    states[s, 1] = 0
-
-
-def road_legal(x, table, states, s, out):
-    """0 → 1, 2, 3; 1 is a dead end, 2 → 3, 3 is final."""
-    place = states[s, 1]
-    if place == 0:
-        out[0], out[1], out[2] = 1, 2, 3
-        return 3
-    out[0] = 3
-    return -1 if place == 1 else 1 if place == 2 else 0
-
-
-def road_advance(x, table, states, s, action, t):
-    states[t, 1] = action
-
-
-def road_atoms(x, table, states, s, out):
-    out[0] = states[s, 1]
-
-
 @pytest.mark.parametrize("beam", [2, 8, None])
 @pytest.mark.parametrize(("direct", "expected", "score"), [(-1.0, [3], -1.0), (-9.0, [2, 3], -4.0)])
 def test_dead_ends_that_score_high_are_not_found(beam, direct, expected, score):
-    problem = SearchProblem(
-        actions=["0", "1", "2", "3"],
-        width=2,
-        start=road_start,
-        legal=road_legal,
-        advance=road_advance,
-        atoms=road_atoms,
-        atom_names={"at": 4},
-        templates=["at"],
-        max_steps=lambda n: 3,
-    )
+    problem = road_problem()
     weights = {("at", (0,), 1): 5.0, ("at", (0,), 3): direct, ("at", (0,), 2): -2.0, ("at", (2,), 3): -2.0}
     found = model_of(problem, weights).decode(inputs_of(problem, [np.ones((1, 1), np.int64)]), beam)
     assert found == ([expected], [score])

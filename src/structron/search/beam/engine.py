@@ -21,6 +21,7 @@ from structron.search.beam.frontier import (
     PER_ROW,
     Anchored,
     Frontier,
+    Given,
     Inputs,
     Memory,
     Setting,
@@ -144,6 +145,17 @@ class Engine:
         """Weights have changed: remembered sums no longer count."""
         self._rooms = threading.local()
 
+    def given(self, inputs: Inputs, sparse: Sparse, anchored: Anchored) -> Given:
+        """What the kernels take, with this thread's arrays as they are now."""
+        room = self.room(inputs)
+        return Given(inputs, anchored, sparse, self.setting(), room.memory, room.frontier, room.trace)
+
+    def _new_batch(self, inputs: Inputs, anchored: Anchored) -> Anchored:
+        """Features of the tokens, which are remembered by number: that of another batch now."""
+        if len(anchored.numbers):
+            self.room(inputs).memory.clock[CLOCK] += 1
+        return self.anchored(inputs, anchored)
+
     def decode(
         self, inputs: Inputs, sparse: Sparse, anchored: Anchored = NO_ANCHORS, lo: int = 0, hi: int | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -154,17 +166,12 @@ class Engine:
         out_ptr -= out_ptr[lo]
         out = np.zeros(int(out_ptr[hi]), np.int64)
         lengths, scores = np.zeros(len(inputs.limit), np.int64), np.zeros(len(inputs.limit))
-        trouble = np.zeros(2, np.int64)
-        room, setting = self.room(inputs), self.setting()
-        if len(anchored.numbers):
-            room.memory.clock[CLOCK] += 1  # tokens are remembered by number, which is that of another batch now
-        place, anchored = lo, self.anchored(inputs, anchored)
+        trouble, place, anchored = np.zeros(2, np.int64), lo, self._new_batch(inputs, anchored)
         while place < hi:
-            given = (inputs, anchored, sparse, setting, room.memory, room.frontier, room.trace)
-            done = self.call(DECODE, *given, place, hi, out, out_ptr, lengths, scores, trouble)
-            if done < hi:
-                self.settle(int(trouble[0]), int(trouble[1]), done, room)
-            place = done
+            given = self.given(inputs, sparse, anchored)
+            place = self.call(DECODE, given, place, hi, out, out_ptr, lengths, scores, trouble)
+            if place < hi:
+                self.settle(int(trouble[0]), int(trouble[1]), place, self.room(inputs))
         return out, out_ptr, lengths, scores
 
     def anchored(self, inputs: Inputs, anchored: Anchored) -> Anchored:
