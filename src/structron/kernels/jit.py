@@ -10,7 +10,7 @@ from numba.core import cgutils
 from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 
-LEAVES = ("features/stretches.py", "search/queue/queue.py", "search/queue/nodes.py")
+LEAVES = ("features/stretches.py", "search/beam/nbest.py", "search/queue/queue.py", "search/queue/nodes.py")
 """Files with kernels that no kernel of another file calls: a change there is a change for themselves alone."""
 FOLDERS = ("features", "kernels", "search", "tasks/shift_reduce", "update", "weights")
 

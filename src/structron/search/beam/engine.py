@@ -17,6 +17,7 @@ from structron.search.beam.frontier import (
     INFINITE,
     MORE_BEAM,
     MORE_LISTS,
+    MORE_OUT,
     MORE_ROWS,
     PER_ROW,
     Anchored,
@@ -30,11 +31,12 @@ from structron.search.beam.frontier import (
     make_memory,
     make_trace,
 )
+from structron.search.beam.nbest import Derivation, make_lists, nbest
 from structron.search.beam.problem import EXPECTED, POINTERS, SearchProblem
 from structron.search.beam.scores import CLOCK
 from structron.weights.sparse import Sparse
 
-DECODE = Pointed(decode, *POINTERS.values())
+DECODE, NBEST = Pointed(decode, *POINTERS.values()), Pointed(nbest, *POINTERS.values())
 NO_ANCHORS = Anchored(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros((0, 2), np.uint64))
 NO_GOLD = np.zeros(0, np.int64)
 
@@ -173,6 +175,29 @@ class Engine:
             if place < hi:
                 self.settle(int(trouble[0]), int(trouble[1]), place, self.room(inputs))
         return out, out_ptr, lengths, scores
+
+    def nbest(
+        self, inputs: Inputs, sparse: Sparse, anchored: Anchored, n: int, lo: int = 0, hi: int | None = None
+    ) -> list[list[Derivation]]:
+        """Up to n derivations of each of the examples lo … hi - 1, best first: the final states of the last beam.
+
+        A beam of fewer than n states is widened to n. Merged states stand for their best derivation; an exact search
+        of a lattice gives the best derivation into each final node.
+        """
+        if n < 1:
+            raise StructronError(f"n: {n}; expected at least 1")
+        if n > self.beam:
+            return Engine(self.problem, n, self.merge, self.memory_slots).nbest(inputs, sparse, anchored, n, lo, hi)
+        hi = len(inputs.starts) - 1 if hi is None else hi
+        trouble, place, lists = np.zeros(2, np.int64), lo, make_lists(len(inputs.limit))
+        anchored = self._new_batch(inputs, anchored)
+        while place < hi:
+            place = self.call(NBEST, self.given(inputs, sparse, anchored), place, hi, n, lists, trouble)
+            if place < hi and trouble[0] == MORE_OUT:
+                lists = lists.grown()
+            elif place < hi:
+                self.settle(int(trouble[0]), int(trouble[1]), place, self.room(inputs))
+        return lists.of(lo, hi)
 
     def anchored(self, inputs: Inputs, anchored: Anchored) -> Anchored:
         """Features numbered per token; a problem whose states look at tokens gets lists, if only empty ones."""
