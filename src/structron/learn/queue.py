@@ -6,7 +6,7 @@ search/queue/queue.py  Figures 1 and 2     search/queue/nodes.py  nodes, compile
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from structron.options import Search
 from structron.search.beam.frontier import Inputs
 from structron.search.beam.problem import POINTERS, SearchProblem
 from structron.search.beam.scores import CLOCK
-from structron.search.queue.nodes import EXPANDER, Node, Space
+from structron.search.queue.nodes import EXPANDER, Heuristic, Node, Space
 from structron.search.queue.queue import learn, queue_maker, wrong_nodes
 from structron.update.alma import ALPHA, SCALE, TOTAL, end_example, lowering, step
 from structron.update.collect import collect
@@ -36,7 +36,6 @@ from structron.update.fixing import (
     UPDATES,
 )
 
-Heuristic = Callable[..., float]
 Derivations = list[list[int]]
 """The correct derivations of an example: at least one."""
 Queue = tuple[str, int | None, Heuristic | None, int]

@@ -47,6 +47,26 @@ def test_exact_search_is_enumeration(seed, lengths):
         assert scores[e] == pytest.approx(corpus.score(weights, e, best), rel=1e-4, abs=1e-4)
 
 
+@settings(max_examples=20)
+@given(st.integers(0, 2**32 - 1), st.lists(st.integers(1, 6), min_size=1, max_size=3), st.integers(1, 4))
+def test_a_list_has_the_best_derivation_into_each_final_node(seed, lengths, n):
+    """Final nodes are the labels of the last segment."""
+    corpus, weights = Corpus(seed, lengths), random_weights(seed)
+    model = model_of(weights, corpus.features)
+    anchored = corpus.anchored(model.anchored_table)
+    lists = model.nbest(corpus.inputs(), n, None, True, anchored)
+    for e, length in enumerate(lengths):
+        best = {}
+        for actions in everything(length):
+            label, score = segments(actions)[-1][2], corpus.score(weights, e, actions)
+            best[label] = max(best.get(label, (-math.inf, ())), (score, actions))
+        expected = sorted(best.values(), reverse=True)[:n]
+        assert [tuple(actions) for actions, _ in lists[e]] == [actions for _, actions in expected]
+        assert [score for _, score in lists[e]] == pytest.approx([s for s, _ in expected], rel=1e-4, abs=1e-4)
+    found = model.decode(corpus.inputs(), None, True, anchored)
+    assert [own[0] for own in lists] == list(zip(*found, strict=True))
+
+
 @settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.lists(st.integers(1, 6), min_size=1, max_size=3), st.integers(1, 5))
 def test_beams_are_those_of_lists(seed, lengths, k):

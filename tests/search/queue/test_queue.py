@@ -27,10 +27,10 @@ from problems import (
 from problems import Space as Slow
 from structron import StructronError
 from structron.learn.beam import BeamTraining
+from structron.learn.queue import QueueTraining
 from structron.search.beam.engine import NO_ANCHORS
 from structron.search.queue.nodes import Node, Space
-from structron.search.queue.queue import queue_maker, search, wrong_nodes
-from structron.tasks.own.queue import QueueTraining
+from structron.search.queue.queue import queue_maker, search, search_n, wrong_nodes
 from structron.update.alma import SCALE
 from walks import COSTS, CYCLE, HERE, road_weights, roads, walk_problem
 
@@ -136,6 +136,53 @@ def test_a_star_is_optimal_and_expands_less(negative, seed):
         assert other == pytest.approx(best, abs=1e-5)
         assert (plain, expanded <= more) == (actions, True)
         assert run(problem, x, weights, "a-star", heuristic=lambda *_: 0)[2] == more
+
+
+def goals_of(problem, x, weights: Weights, n: int, queue: str, beam=8, heuristic=None, limit=100_000):
+    """Actions and score of n goals."""
+    model, inputs = model_of(problem, weights), inputs_of(problem, [x])
+    space = Space(model.engine(1, False), inputs, NO_ANCHORS, limit, heuristic)
+    space.begin(0, model.sparse)
+    return [(node.actions(), node.g) for node in search_n(space, queue_maker(queue, beam, n), n)]
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 12))
+@settings(max_examples=15)
+def test_n_goals_are_the_best_of_all(name, seed, n):
+    """Exhaustive search, and best-first search where no step gains anything; a beam gives what is left in it."""
+    problem, rng = PROBLEMS[name][0](), np.random.default_rng(seed)
+    (x,), _ = random_corpus(rng, problem, 1, 4, PROBLEMS[name][1])
+    weights = {key: -abs(weight) for key, weight in uneven_weights(problem, rng).items()}
+    slow = Slow(problem, x)
+    every = sorted(((slow.score(weights, actions), list(actions)) for actions in slow.all()), reverse=True)
+    best = [(actions, pytest.approx(score, abs=1e-5)) for score, actions in every[:n]]
+    assert goals_of(problem, x, weights, n, "exhaustive") == best
+    assert goals_of(problem, x, weights, n, "best-first") == best
+    if name == "chain":
+        assert goals_of(problem, x, weights, n, "a-star", heuristic=most_ahead(problem, x, weights)) == best
+    left = model_of(problem, weights).nbest(inputs_of(problem, [x]), min(n, 3), 3, False)[0]
+    expected = [(actions, pytest.approx(score, abs=1e-5)) for actions, score in left]
+    assert goals_of(problem, x, weights, min(n, 3), "beam", 3) == expected
+    assert goals_of(problem, x, weights, n, "greedy") == [run(problem, x, weights, "greedy")[:2]]
+
+
+def test_n_goals_in_a_space_with_cycles():
+    """0 ⇄ 1 and 2, from all of which 3 can be reached: four ways without a cycle, then there are no more."""
+    x = roads(4, (0, 1), (1, 0), (0, 2), (1, 2), (2, 1), (1, 3), (2, 3))
+    weights = road_weights({(0, 1): 1, (1, 0): 1, (0, 2): -1, (1, 2): 2, (2, 1): -1, (1, 3): 1, (2, 3): -2})
+    expected = [([1, 3], 2.0), ([1, 2, 3], 1.0), ([2, 1, 3], -1.0), ([2, 3], -3.0)]
+    assert goals_of(walk_problem(), x, weights, 9, "exhaustive") == expected
+    assert goals_of(walk_problem(), x, weights, 2, "exhaustive") == expected[:2]
+
+
+def test_the_limit_ends_the_list():
+    problem, x = walk_problem(), roads(4, (0, 3), (0, 1), (1, 2), (2, 3))
+    weights = road_weights({(0, 3): 5, (0, 1): 1, (1, 2): 1, (2, 3): 1})
+    assert goals_of(problem, x, weights, 2, "best-first", limit=1) == [([3], 5.0)]
+    assert goals_of(problem, x, weights, 2, "best-first", limit=3) == [([3], 5.0), ([1, 2, 3], 3.0)]
+    with pytest.raises(StructronError, match=r"1 nodes were expanded \(limit\)"):
+        goals_of(problem, x, road_weights({(0, 1): 9}), 2, "best-first", limit=1)
 
 
 def half_ahead(x, table, states, s):
