@@ -1,0 +1,145 @@
+"""Dror & Reichart (2016), dependency parsing: every training on the treebanks that stand in for those of CoNLL 2007.
+
+The paper trains TurboParser, whose search is not projective, with CSP and with B-WM. Here it is the graph-based parser,
+unlabelled, with projective search, which is exact at both orders; on treebanks with many crossing arcs there is a
+non-projective CSP too. Every training is scored twice, with its last weights and with the mean of all.
+
+The paper does not impose its condition 2, that what an update adds up is a violation: its models converge without it.
+At second order B-WM breaks it often: there is a B-WM with the condition enforced, too. (A word's features depend there
+on the heads of others, and single differences do not add up to the whole one.)
+"""
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+from typing import Any, NamedTuple
+
+from structron.experiments.dror2016.choice import CONTROL, CSP, MEAN, SEED, Scores, Trials
+from structron.experiments.dror2016.treebanks import Bank, Corpus, ParsingScale
+from structron.experiments.frame import invalid_share
+from structron.progress import Progress
+from structron.tasks.graph.parser import GraphParser
+
+B_WM, ENFORCED, CROSSING = "b-wm", "b-wm enforced", "CSP non-projective"
+BITS = 22
+"""2^22 weights: enough for what is learned here, and a thread of its own for every training needs little memory."""
+
+
+class Training(NamedTuple):
+    """A method at an order; value: its β, of CSP the seed."""
+
+    order: int
+    method: str
+    value: float
+
+    def options(self) -> dict[str, Any]:
+        """How it differs from other trainings on the same treebank."""
+        if self.method in (B_WM, ENFORCED):
+            weighted = {"swvp": B_WM, "beta": self.value, "enforce": self.method == ENFORCED}
+            return {"order": self.order, "seed": SEED, **weighted}
+        return {"order": self.order, "seed": int(self.value), "projective": self.method != CROSSING}
+
+
+def plan(bank: Bank, scale: ParsingScale) -> list[Training]:
+    """All trainings on a treebank, order by order. CSP is itself the control's first order if both learn from the same
+    sentences."""
+    found = []
+    for order, betas in scale.betas.items():
+        found.append(Training(order, CSP, SEED))
+        found += [Training(order, CONTROL, SEED + k) for k in range(bank.own_dev, len(betas))]
+        found += [Training(order, method, beta) for method in (B_WM, ENFORCED) for beta in betas]
+    return found
+
+
+class BothWeights(GraphParser):
+    """A parser with the last weights of a training as its model, and their mean at hand."""
+
+    mean_: Any
+
+    def _learn(self, learner: Any, *given: Any) -> None:
+        super()._learn(learner, *given)
+        learner.average = "mean"
+        self.mean_ = learner.finish(learner.snapshot())
+
+
+class Stoppable(Progress):
+    """Ends a training on a thread that does not hear Ctrl-C."""
+
+    def __init__(self, stop: Event):
+        super().__init__()
+        self.stop = stop
+
+    def advance(self, done: int) -> None:
+        if self.stop.is_set():
+            raise KeyboardInterrupt
+
+
+class Trained(NamedTuple):
+    """UAS with the last weights and with their mean."""
+
+    last: Scores
+    mean: Scores
+
+
+def train(bank: Bank, training: Training, passes: int, stop: Event) -> Trained:
+    """Train a parser and score it."""
+    shared: dict[str, Any] = {"labelled": False, "average": "none", "bits": BITS, "pos": bank.corpus.pos}
+    shared |= {"single_root": bank.corpus.single_root, "passes": passes, "runs": 1}
+    parser = BothWeights(**shared, **training.options())
+    on_whole = training.method in (CSP, CROSSING)
+    parser.fit(bank.whole if on_whole else bank.rest, progress=Stoppable(stop))
+    if parser.stopped_ == "interrupted":
+        raise KeyboardInterrupt
+
+    def scores(model: Any) -> Scores:
+        parser.model_ = model
+        dev = parser.score(bank.dev) if bank.own_dev or not on_whole else math.nan
+        return Scores(dev, parser.score(bank.test), invalid_share(parser.history_))
+
+    last = scores(parser.model_)
+    return Trained(last, last if training.method == CONTROL else scores(parser.mean_))
+
+
+def enter(trials: Trials, training: Training, found: Trained, own_dev: bool) -> None:
+    """Put a training's scores where they belong; own_dev: CSP learned from what the control learns from."""
+    _, method, value = training
+    trials.enter(method, value, found.last)
+    if method != CONTROL:
+        trials.enter(method + MEAN, value, found.mean)
+    if method == CSP and own_dev:
+        trials.enter(CONTROL, value, found.last)
+
+
+def try_bank(bank: Bank, scale: ParsingScale) -> Iterator[tuple[int, Trials]]:
+    """Train everything on a treebank, as many models at a time as there are cores; give every order when done."""
+    jobs = plan(bank, scale)
+    found = {order: Trials() for order in scale.betas}
+    left = [job.order for job in jobs]
+    for job, trained in train_all(bank, jobs, scale.passes):
+        enter(found[job.order], job, trained, bank.own_dev)
+        left.remove(job.order)
+        if job.order not in left:
+            yield job.order, found[job.order]
+
+
+def try_crossing(data: Path, corpus: Corpus, scale: ParsingScale) -> dict[int, tuple[float, float]]:
+    """By order, the test UAS of projective and of non-projective search, averaged weights."""
+    bank = Bank.load(data, corpus, replace(scale, train=scale.crossing_train, test=scale.crossing_test))
+    jobs = [Training(order, method, SEED) for order in scale.betas for method in (CSP, CROSSING)]
+    found = {job[:2]: trained.mean.test for job, trained in train_all(bank, jobs, scale.crossing_passes)}
+    return {order: (found[order, CSP], found[order, CROSSING]) for order in scale.betas}
+
+
+def train_all(bank: Bank, jobs: Sequence[Training], passes: int) -> Iterator[tuple[Training, Trained]]:
+    """As many at a time as there are cores, in the order of the jobs; when one fails, all others stop."""
+    stop = Event()
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        try:
+            yield from zip(jobs, pool.map(lambda job: train(bank, job, passes, stop), jobs), strict=True)
+        except BaseException:
+            stop.set()
+            raise

@@ -1,0 +1,92 @@
+"""What an experiment leaves behind: tables on standard output, files in a folder, targets with what was measured.
+
+Files are written anew with every table and every piece of news: an interrupt loses nothing that was done.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from structron.errors import StructronError
+from structron.experiments.frame.tables import Table
+from structron.experiments.frame.tools import say
+from structron.io import atomic_write_bytes
+
+
+def write_json(path: Path, results: Mapping[str, Any]) -> None:
+    atomic_write_bytes(path, (json.dumps(results, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def make_folder(path: Path) -> Path:
+    """The folder for results, made before hours of work and not after them."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StructronError(f"{path}: cannot make the folder for results: {error.strerror}") from None
+    return path
+
+
+@dataclass(slots=True)
+class Report:
+    """folder: where files go (None: nowhere).   content: what `results.json` holds."""
+
+    folder: Path | None = None
+    content: dict[str, Any] = field(default_factory=dict)
+    tables: list[Table] = field(default_factory=list)
+    targets: list[dict[str, Any]] = field(default_factory=list)
+    files: list[str] = field(default_factory=lambda: ["results.json", "tables.txt"])
+
+    def show(self, table: Table) -> None:
+        self.tables.append(table)
+        table.show()
+        self.write()
+
+    def target(self, what: str, measured: str, met: bool) -> None:
+        self.targets.append({"target": what, "measured": measured, "met": met})
+
+    def target_lines(self) -> list[str]:
+        return [
+            f"target {t['target']}: measured {t['measured']}: {'met' if t['met'] else 'not met'}" for t in self.targets
+        ]
+
+    def text(self) -> str:
+        return "\n\n".join([*(table.plain() for table in self.tables), "\n".join(self.target_lines())]) + "\n"
+
+    def write(self, finished: bool = False) -> None:
+        """Bring `results.json` and `tables.txt` up to date."""
+        self.content |= {"finished": finished, "targets": self.targets}
+        if self.folder is not None:
+            write_json(self.folder / "results.json", self.content)
+            atomic_write_bytes(self.folder / "tables.txt", self.text().encode())
+
+    def figure(self, name: str, draw: Callable[..., None], *given: Any) -> None:
+        """Draw into a file; where nothing can be drawn there are the tables, and a line that says why."""
+        assert self.folder is not None
+        try:
+            draw(self.folder / name, *given)
+            self.files.append(name)
+        except StructronError as error:
+            say(f"no figure {name}: {error}")
+
+
+@contextmanager
+def reporting(paper: str, folder: Path, quick: bool, less: str) -> Iterator[Report]:
+    """A report that is finished when the work is. less: what a quick run does less of."""
+    report = Report(make_folder(folder), {"paper": paper, "quick": quick})
+    if quick:
+        say(f"quick: {less}")
+    try:
+        yield report
+    except KeyboardInterrupt:
+        say(f"interrupted: what was done is in {folder}")
+        raise
+    report.write(finished=True)
+    say(f"written to {folder}: {', '.join(report.files)}")
+    if not report.targets:
+        return
+    if quick:
+        say("quick: the targets are meant for the whole run; less data and fewer passes change what is measured")
+    print("\n".join(report.target_lines()), flush=True)
