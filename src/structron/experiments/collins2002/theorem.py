@@ -8,7 +8,7 @@ import numpy as np
 from structron.data.toy_english import toy_english
 from structron.errors import StructronError
 from structron.experiments.collins2002.maxent import history_rows
-from structron.experiments.frame import Rows
+from structron.experiments.frame import Report, Rows, Table
 from structron.learn.chain import ChainLearner
 from structron.learn.loop import Options, train
 from structron.tasks.chain.labeler import ChainLabeler
@@ -16,6 +16,18 @@ from structron.tasks.chain.tagger import Tagger
 
 HANDICAP = 1000
 """Of right labels while a separator is sought: large beside the changes that single updates make."""
+
+
+def show_bound(report: Report) -> None:
+    found = check_bound()
+    report.content["bound"] = found
+    table = Table("Theorem 1 on separable toy English: mistakes k ≤ R²/δ²", ("", "value"))
+    table.add(f"mistakes k, in {found['passes']} passes", found["mistakes"])
+    table.add("R, an upper bound", found["R"])
+    table.add("δ, of the separator found", f"{found['delta']:.4f}")
+    table.add("R²/δ²", f"{found['bound']:.0f}")
+    table.add("k ≤ R²/δ²", "holds" if found["mistakes"] <= found["bound"] else "VIOLATED")
+    report.show(table)
 
 
 def check_bound(sentences: int = 100, longest: int = 8, seed: int = 2002) -> dict[str, float]:

@@ -25,7 +25,10 @@ def cross(found: Found, beams: Sequence[int], test: Rows, report: Report) -> Non
     table, grid = Table(title, columns, notes=[NOTE]), []
     for place, beam in enumerate(beams):
         model = found[LASO_A, beam].model
-        grid.append([model.set_params(beam=other).evaluate(test).f1 for other in beams])
+        grid.append([])
+        for other in beams:
+            model.beam = other
+            grid[-1].append(model.evaluate(test).f1)
         say(f"joint: trained with beam {beam}: {', '.join(f'{score:.2f}' for score in grid[-1])}")
         table.add(str(beam), *grid[-1], paper=PAPER[place] if whole else ())
     report.content["grid"] = grid

@@ -19,11 +19,9 @@ from typing import Any
 
 from structron.data.hmm import DATASETS, SETUPS, SPLIT
 from structron.experiments.dror2016.choice import CONTROL, CSP, POSTERIOR, Trials
-from structron.experiments.dror2016.parsing import B_WM, ENFORCED, try_bank, try_crossing
-from structron.experiments.dror2016.synthetic import try_all
-from structron.experiments.dror2016.table1 import summaries, table_of, target
-from structron.experiments.dror2016.table2 import Parsed, report_parsing, summary
-from structron.experiments.dror2016.treebanks import Bank, ParsingScale, usable
+from structron.experiments.dror2016.parsing import B_WM, ENFORCED, Bank, ParsingScale, try_bank, try_crossing, usable
+from structron.experiments.dror2016.synthetic import summaries, table_of, target, try_all
+from structron.experiments.dror2016.table2 import Parsed, report_parsing
 from structron.experiments.frame import Report, reporting, say
 
 RESULTS = Path("results/dror2016")
@@ -108,19 +106,14 @@ def parsing(data: Path | None, scale: ParsingScale, report: Report) -> None:
             parsed.trials.setdefault(order, {})[corpus.name] = trials
             broken = {f"{beta:g}": round(scores.broken or 0.0, 2) for beta, scores in trials.models[B_WM].items()}
             entry[f"order {order}"] = trials.as_dict() | {"broken": broken}
-            note(f"{corpus.name}, order {order}: {progress_of(trials)}")
+            shown = ", ".join(f"{name} {trials.scores_of(name).test:.2f}" for name in (CSP, B_WM, ENFORCED, CONTROL))
+            note(f"{corpus.name}, order {order}: {shown}")
     for corpus in filter(lambda corpus: corpus.crossing, corpora):
         parsed.crossing[corpus.name] = found = try_crossing(data, corpus, scale)
-        section["treebanks"][corpus.name]["crossing"] = {str(order): pair for order, pair in found.items()}
+        section["treebanks"][corpus.name]["crossing"] = found
         shown = ", ".join(f"order {order} {pair[1] - pair[0]:+.2f}" for order, pair in found.items())
         note(f"{corpus.name}, non-projective over projective: {shown}")
-    report_parsing(parsed, report)
-    section |= {"seconds": round(time.perf_counter() - begin, 1), **summary(parsed)}
-
-
-def progress_of(trials: Trials) -> str:
-    csp, found, held, control = (trials.scores_of(name).test for name in (CSP, B_WM, ENFORCED, CONTROL))
-    return f"CSP {csp:.2f}, B-WM {found:.2f}, enforced {held:.2f}, best order of CSP {control:.2f}"
+    section |= {"seconds": round(time.perf_counter() - begin, 1), **report_parsing(parsed, report)}
 
 
 def run(data: Path | None = None, quick: bool = False, out: Path | None = None) -> dict[str, Any]:

@@ -27,11 +27,6 @@ class Scores(NamedTuple):
         return [None if math.isnan(value) else round(value, 3) for value in (self.dev, self.test)]
 
 
-def base_of(method: str) -> str:
-    """The perceptron that a variant is compared with: last weights with last weights, means with means."""
-    return AVERAGED if method.endswith(MEAN) else CSP
-
-
 def spelled(method: str) -> str:
     """A method as the paper writes it."""
     return method.replace(method.removesuffix(MEAN), method.removesuffix(MEAN).upper()) if "wm" in method else method
@@ -60,15 +55,6 @@ class Trials:
         found = self.models[method].values()
         least = max(scores.dev for scores in found) - slack
         return max(scores.test for scores in found if scores.dev >= least - 1e-9)
-
-    def generalises(self, method: str, slack: float) -> bool:
-        """Whether no β is better on test data than the chosen one, or by that much at most."""
-        return self.scores_of(method).test >= self.best_on_test(method) - slack
-
-    def misleads(self, method: str) -> bool:
-        """Whether the variant is better than the perceptron on dev data, but not on test data."""
-        found, base = self.scores_of(method), self.scores_of(base_of(method))
-        return found.dev > base.dev and found.test <= base.test
 
     def as_dict(self) -> dict[str, Any]:
         """Pairs of dev and test, of variants under their β."""

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from structron.experiments.dror2016.choice import AVERAGED, CONTROL, CSP, MEAN, Trials, spelled
-from structron.experiments.dror2016.parsing import B_WM, ENFORCED
-from structron.experiments.dror2016.treebanks import HELD_OUT, Corpus, ParsingScale
-from structron.experiments.frame import Report, Table, comparison, mean
+from structron.experiments.dror2016.parsing import B_WM, ENFORCED, HELD_OUT, Corpus, ParsingScale
+from structron.experiments.frame import SPLITS, Report, Table, comparison, mean
 
 SLACK, ROUNDING = 0.1, 0.01
 SHOWN = spelled(B_WM)
@@ -75,13 +74,8 @@ class Parsed:
 def figures(trials: Trials) -> dict[str, float]:
     """The test UAS that stand in a row of Table 2."""
     names = (CSP, B_WM, ENFORCED, CONTROL, AVERAGED, B_WM + MEAN, ENFORCED + MEAN)
-    found = {spelled_here(name): trials.scores_of(name).test for name in names}
+    found = {name.replace(B_WM, SHOWN): trials.scores_of(name).test for name in names}
     return found | {TOP: trials.best_on_test(B_WM, SLACK), TEST: trials.best_on_test(B_WM)}
-
-
-def spelled_here(method: str) -> str:
-    """As the paper writes it; that condition 2 is enforced is no part of a variant's name."""
-    return method.replace(B_WM, SHOWN)
 
 
 def paper_figures(order: int) -> Figures:
@@ -109,8 +103,8 @@ def compare_orders(first: Figures, second: Figures, method: str) -> dict[str, An
     return {"method": method, **means, **compared([b - a for a, b in both])}
 
 
-def comparison_cells(found: Mapping[str, Any]) -> list[str]:
-    return [f"{found['gain']:+.2f}", f"{found['p']:.3f}", f"{found['wins']}/{found['of']}"]
+def cells_of(found: Mapping[str, Any] | None) -> list[str]:
+    return [f"{found['gain']:+.2f}", f"{found['p']:.3f}", f"{found['wins']}/{found['of']}"] if found else []
 
 
 # -- tables --------------------------------------------------------------------------------------------------------
@@ -124,30 +118,24 @@ def order_table(parsed: Parsed, order: int) -> Table:
         beta, known = parsed.trials[order][name].chosen(B_WM), PAPER.get(parsed.language(name))
         table.add(name, *(row[column] for column in PAPERS), f"{beta:g}", paper=known and known[order - 1])
     table.add("mean (the paper's: of nine)", *parsed.means(order, PAPERS), None, paper=paper_means(order))
-    table.notes = notes_of(parsed, order)
-    return table
-
-
-def notes_of(parsed: Parsed, order: int) -> list[str]:
-    scale = parsed.scale
+    scale, printed = parsed.scale, PRINTED_MEANS[order]
     betas = ", ".join(f"{beta:g}" for beta in scale.betas[order])
-    cut = [f"{size} of {part}" for part in ("train", "dev", "test") if (size := getattr(scale, part)) is not None]
-    found = [
+    cut = [f"{size} of {part}" for part in SPLITS if (size := getattr(scale, part)) is not None]
+    table.notes = [
         f"Unlabelled, all words count, gold tags, projective search, the weights after {scale.passes} passes, seed 1.",
         f"β: {betas} (the paper: 0.5, 1, … 5). Tokens at most: {', '.join(cut) or 'all'}, from the front.",
         f"{SHOWN}: β best on dev data. {TOP}: best on test data of those within {SLACK} of the best on dev data. "
         f"{TEST}: best on test data: no result but an upper bound.",
         "The paper has the treebanks of CoNLL 2007 and another parser: other data, so levels cannot be compared.",
     ]
-    printed = PRINTED_MEANS[order]
     if max(abs(a - b) for a, b in zip(printed, paper_means(order), strict=True)) > ROUNDING:
-        found.append(f"The paper prints other means than those of its nine rows: {', '.join(map(str, printed))}.")
+        table.notes.append(f"The paper prints other means than those of its nine rows: {', '.join(map(str, printed))}.")
     if parsed.drawn:
-        found.append(
+        table.notes.append(
             f"Without dev data: {', '.join(parsed.drawn)}. There up to {HELD_OUT} sentences drawn from train are dev "
             f"data, {SHOWN} and the control learn from the others, CSP from all, as in the paper."
         )
-    return found
+    return table
 
 
 def extra_table(parsed: Parsed, order: int) -> Table:
@@ -167,27 +155,26 @@ def extra_table(parsed: Parsed, order: int) -> Table:
     return table
 
 
-def comparison_table(parsed: Parsed) -> Table:
+def comparison_table(comparisons: Mapping[int, Sequence[Mapping[str, Any]]]) -> Table:
     """Differences over treebanks; the paper's are those of its table, tested in the same way."""
     columns = ("what", "order", "difference", "p", "wins", "paper's difference", "p", "wins")
     table = Table("Parsing: mean differences of UAS over treebanks", columns)
     table.notes = ["p: exact paired sign-flip test over treebanks; a win: ahead by anything."]
-    for order in parsed.trials:
-        for pair in COMPARED:
-            known = comparison_cells(compare(paper_figures(order), *pair)) if {*pair} <= {*PAPERS} else None
-            ours = comparison_cells(compare(parsed.figures(order), *pair))
-            table.add(" - ".join(pair), order, *ours, paper=known)
+    for order, compared in comparisons.items():
+        for found in compared:
+            pair = (found["method"], found["base"])
+            known = compare(paper_figures(order), *pair) if {*pair} <= {*PAPERS} else None
+            table.add(" - ".join(pair), order, *cells_of(found), paper=cells_of(known))
     return table
 
 
-def orders_table(parsed: Parsed) -> Table:
+def orders_table(orders: Sequence[Mapping[str, Any]]) -> Table:
     columns = ("method", "first order", "second order", "difference", "p", "wins", "paper's difference", "p", "wins")
     table = Table("Parsing: second order over first order, mean UAS over treebanks", columns)
-    for method in BOTH_ORDERS:
-        found = compare_orders(parsed.figures(1), parsed.figures(2), method)
+    for found in orders:
+        method = found["method"]
         known = compare_orders(paper_figures(1), paper_figures(2), method) if method in PAPERS else None
-        ours = (found["order 1"], found["order 2"], *comparison_cells(found))
-        table.add(method, *ours, paper=known and comparison_cells(known))
+        table.add(method, found["order 1"], found["order 2"], *cells_of(found), paper=cells_of(known))
     return table
 
 
@@ -207,38 +194,33 @@ def crossing_table(parsed: Parsed) -> Table:
     return table
 
 
-def summary(parsed: Parsed) -> dict[str, Any]:
-    """The tables as plain data."""
-    every = {str(order): parsed.figures(order) for order in parsed.trials}
-    return {
-        "table2": every,
-        "comparisons": {order: [compare(rows, *pair) for pair in COMPARED] for order, rows in every.items()},
-        "orders": [compare_orders(parsed.figures(1), parsed.figures(2), method) for method in BOTH_ORDERS],
-        "crossing": {name: {str(k): pair for k, pair in orders.items()} for name, orders in parsed.crossing.items()},
-    }
-
-
-def report_parsing(parsed: Parsed, report: Report) -> None:
-    """All tables, then the targets."""
+def report_parsing(parsed: Parsed, report: Report) -> dict[str, Any]:
+    """All tables, then the targets; returns the tables as plain data."""
     for order in parsed.trials:
         report.show(order_table(parsed, order))
         report.show(extra_table(parsed, order))
-    for table in (comparison_table(parsed), orders_table(parsed), crossing_table(parsed)):
+    comparisons = {order: [compare(parsed.figures(order), *pair) for pair in COMPARED] for order in parsed.trials}
+    orders = [compare_orders(parsed.figures(1), parsed.figures(2), method) for method in BOTH_ORDERS]
+    for table in (comparison_table(comparisons), orders_table(orders), crossing_table(parsed)):
         if table.rows:
             report.show(table)
-    targets(parsed, report)
+    targets(parsed, {found["method"]: found for found in orders}, report)
+    figures = {order: parsed.figures(order) for order in parsed.trials}
+    return {"table2": figures, "comparisons": comparisons, "orders": orders, "crossing": parsed.crossing}
 
 
-def targets(parsed: Parsed, report: Report) -> None:
+def targets(parsed: Parsed, orders: Mapping[str, Mapping[str, Any]], report: Report) -> None:
     """What is asked of the parser. B-WM and CSP are compared, but which is ahead is no target."""
     for method in (CSP, AVERAGED):
-        found = compare_orders(parsed.figures(1), parsed.figures(2), method)
-        gain, p, wins = comparison_cells(found)
+        gain, p, wins = cells_of(orders[method])
         what = f"parsing: second order over first, {method}, mean UAS over treebanks: ahead"
-        report.target(what, f"{gain} (p {p}, ahead on {wins})", found["gain"] > 0)
-    basque = {name: orders for name, orders in parsed.crossing.items() if parsed.language(name) == BASQUE}
+        report.target(what, f"{gain} (p {p}, ahead on {wins})", orders[method]["gain"] > 0)
     for order in parsed.trials:
-        gains = {name: orders[order][1] - orders[order][0] for name, orders in basque.items() if order in orders}
+        gains = {
+            name: pairs[order][1] - pairs[order][0]
+            for name, pairs in parsed.crossing.items()
+            if parsed.language(name) == BASQUE and order in pairs
+        }
         if gains:
             what = f"parsing: non-projective over projective on {BASQUE}, order {order}, mean UAS: ahead"
             said = ", ".join(f"{name} {gain:+.2f}" for name, gain in gains.items())

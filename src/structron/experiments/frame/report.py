@@ -1,19 +1,73 @@
-"""What an experiment leaves behind: tables on standard output, files in a folder, targets with what was measured.
+"""What an experiment leaves behind: tables with the paper's figures beside ours, and targets with what was measured.
 
-Files are written anew with every table and every piece of news: an interrupt loses nothing that was done.
+Tables are printed as they come, and files written anew each time: an interrupt loses nothing that was done.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from structron.errors import StructronError
-from structron.experiments.frame.tables import Table
 from structron.experiments.frame.tools import say
 from structron.io import atomic_write_bytes
+
+
+@dataclass(slots=True)
+class Table:
+    """Rows of cells, the first of each a name and the others figures; None is what the paper (or we) do not have."""
+
+    title: str
+    columns: Sequence[str]
+    rows: list[Sequence[Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, *cells: Any, paper: Sequence[Any] | None = None) -> None:
+        """A row of our figures and then the paper's; what is missing to its end, nobody has."""
+        row = (*cells, *(paper or ()))
+        self.rows.append(row + (None,) * (len(self.columns) - len(row)))
+
+    def cells(self) -> list[list[str]]:
+        return [[_cell(value) for value in row] for row in self.rows]
+
+    def plain(self) -> str:
+        """Aligned columns, for files and pipes."""
+        lines = [list(self.columns), *self.cells()]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        texts = []
+        for first, *others in lines:
+            figures = [text.rjust(width) for text, width in zip(others, widths[1:], strict=True)]
+            texts.append("  ".join([first.ljust(widths[0]), *figures]).rstrip())
+        return "\n".join([self.title, *(f"  {text}" for text in texts), *(f"  {note}" for note in self.notes)])
+
+    def show(self) -> None:
+        """Print on standard output, drawn if that is a terminal."""
+        if not sys.stdout.isatty():
+            print(self.plain(), end="\n\n", flush=True)
+            return
+        from rich.console import Console
+        from rich.table import Table as Drawn
+        from rich.text import Text
+
+        drawn = Drawn(title=self.title, title_justify="left", title_style="bold")
+        for place, column in enumerate(self.columns):
+            drawn.add_column(column, justify="right" if place else "left")
+        for cells in self.cells():
+            drawn.add_row(*map(Text, cells))
+        console = Console(highlight=False)
+        console.print(drawn)
+        for note in self.notes:
+            console.print(Text(note, "dim"))
+        console.print()
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
 def write_json(path: Path, results: Mapping[str, Any]) -> None:

@@ -53,18 +53,9 @@ class Trial:
         """Learning time of the first passes, or of all; scoring dev data is not in it."""
         return sum(record["seconds"] for record in self.history[:passes])
 
-    def seconds_to(self, level: float) -> float | None:
-        number = self.first_pass(level)
-        return None if number is None else self.seconds(number)
-
     @property
     def best_seconds(self) -> float:
         return self.seconds(self.best_pass)
-
-    @property
-    def progress(self) -> tuple[list[float], list[float]]:
-        """Learning time and dev score after every pass."""
-        return [self.seconds(number) for number in range(1, len(self.history) + 1)], [r["dev"] for r in self.history]
 
     @property
     def invalid(self) -> list[float]:

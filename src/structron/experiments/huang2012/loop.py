@@ -121,14 +121,11 @@ def show_loop(report: Report) -> None:
     for name, beam, update in SETTINGS:
         results[name] = iterate(beam, update)
         for number, record in enumerate(results[name], 1):
-            table.add(name if number == 1 else "", number, *cells(record))
+            change: tuple[Any, ...] = (None, None, None)
+            if record["updated"]:
+                delta = "({:+}, {:+})".format(*record["delta"])
+                change = (delta, record["product"], "yes" if record["valid"] else "no")
+            w = "({}, {})".format(*record["w"])
+            table.add(name if number == 1 else "", number, record["z"], *change, w)
     report.content["figure1"] = results
     report.show(table)
-
-
-def cells(record: dict[str, Any]) -> tuple[Any, ...]:
-    """An iteration as cells; one without an update is the end."""
-    z, w = record["z"], "({}, {})".format(*record["w"])
-    if not record["updated"]:
-        return z, None, None, None, w
-    return z, "({:+}, {:+})".format(*record["delta"]), record["product"], "yes" if record["valid"] else "no", w

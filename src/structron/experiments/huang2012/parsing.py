@@ -8,16 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from structron.experiments.frame import SPLITS, Line, Report, Rows, Table, Trial, draw_lines, learn, load_rows
-from structron.experiments.huang2012.methods import (
-    EARLY,
-    EWT,
-    MAX_VIOLATION,
-    METHODS,
-    STANDARD,
-    WSJ,
-    Scale,
-    show_invalid,
-)
+from structron.experiments.huang2012 import methods
+from structron.experiments.huang2012.methods import EARLY, EWT, MAX_VIOLATION, STANDARD, WSJ, Scale
 from structron.tasks.shift_reduce.parser import Parser
 
 CORPORA = {WSJ: ("word", "pos", "head"), EWT: ("form", "xpos", "head")}
@@ -74,7 +66,7 @@ class Parsing:
     def attempt_all(self, scale: Scale) -> None:
         """All methods at the paper's beam; two of them at every beam; max-violation without merging."""
         unmerged = scale.unmerged_beams[self.corpus]
-        for method in METHODS:
+        for method in methods.METHODS:
             self.attempt(method, BEAM, scale, tested=True)
         for beam in (beam for beam in scale.parsing_beams if beam != BEAM):
             for method in (STANDARD, MAX_VIOLATION):
@@ -101,8 +93,8 @@ class Parsing:
 
 def time_share(early: Trial, other: Trial) -> float | None:
     """The time in which `other` reaches early's best dev score, of the time that early needs; None: it does not."""
-    needed = other.seconds_to(early.best)
-    return None if needed is None else needed / max(early.best_seconds, 1e-9)
+    needed = other.first_pass(early.best)
+    return None if needed is None else other.seconds(needed) / max(early.best_seconds, 1e-9)
 
 
 def gains(merged: Trial, plain: Trial) -> tuple[float, float]:
@@ -114,57 +106,50 @@ def gains(merged: Trial, plain: Trial) -> tuple[float, float]:
 
 
 def show_parsing(parsing: Parsing, report: Report) -> None:
+    """Table 3 and how soon each method is where early update ends, every beam, merging, Figures 5 and 6, targets."""
     report.content["parsing"][parsing.corpus] = [trial.as_dict() for trial in parsing.trials]
-    report.show(methods_table(parsing))
-    report.show(beams_table(parsing))
-    if parsing.pairs():
-        report.show(merging_table(parsing))
-    show_invalid(f"Parsing {parsing.corpus}", parsing.corpus, parsing.standard(), report)
-    draw_progress(parsing, report)
-    targets(parsing, report)
-
-
-def methods_table(parsing: Parsing) -> Table:
-    """Table 3, and how soon each method is where early update ends."""
-    columns = ("method", "it", "time/s", "dev", "test", "as early, of its time", "paper's it", "time", "dev", "test")
-    table = Table(f"Parsing {parsing.corpus}, beam {BEAM}: unlabelled attachment/% (Table 3)", columns)
+    where = f"Parsing {parsing.corpus}"
+    ours, papers = ("it", "time/s", "dev", "test"), ("paper's it", "time", "dev", "test")
+    columns: tuple[str, ...] = ("method", *ours, "as early, of its time", *papers)
+    table = Table(f"{where}, beam {BEAM}: unlabelled attachment/% (Table 3)", columns)
     for trial in parsing.at_beam():
-        ours = (trial.best_pass, trial.best_seconds, trial.best, trial.test or 0.0)
-        table.add(trial.method, *ours, time_share(parsing.find(EARLY), trial), paper=PAPER.get(trial.method))
+        figures = (trial.best_pass, trial.best_seconds, trial.best, trial.test or 0.0)
+        table.add(trial.method, *figures, time_share(parsing.find(EARLY), trial), paper=PAPER.get(trial.method))
     table.notes = [
         NOTES[parsing.corpus],
         "time: learning up to the best pass, without scoring dev data. As early: the time to early's best dev UAS.",
         "Features of the paper, states merged, averaged, order shuffled (seed 1). LaSO is not in the paper's table.",
     ]
-    return table
-
-
-def beams_table(parsing: Parsing) -> Table:
+    report.show(table)
     columns = ("beam", "standard, paper", "standard", "its pass", "max-violation", "its pass", "difference")
-    table = Table(f"Parsing {parsing.corpus}: dev UAS/% at every beam", columns)
+    table = Table(f"{where}: dev UAS/% at every beam", columns)
     for old in parsing.standard():
         new = parsing.find(MAX_VIOLATION, old.beam)
-        figures = (old.best, old.best_pass, new.best, new.best_pass)
-        table.add(str(old.beam), PAPER_STANDARD.get(old.beam or 0), *figures, new.best - old.best)
+        pairs = (old.best, old.best_pass, new.best, new.best_pass)
+        table.add(str(old.beam), PAPER_STANDARD.get(old.beam or 0), *pairs, new.best - old.best)
     passes = {len(trial.history) for trial in parsing.trials if trial.method in (STANDARD, MAX_VIOLATION)}
     if len(passes) > 1:
         table.notes.append(f"beam {BEAM} had {max(passes)} passes, the others {min(passes)}")
-    return table
-
-
-def merging_table(parsing: Parsing) -> Table:
+    report.show(table)
     columns = ("beam", "merging: dev", "test", "without: dev", "test", "dev difference", "test difference")
-    table = Table(f"Parsing {parsing.corpus}: equivalent states merged or not, max-violation, UAS/%", columns)
+    table = Table(f"{where}: equivalent states merged or not, max-violation, UAS/%", columns)
     for merged, plain in parsing.pairs():
         scores = (score for trial in (merged, plain) for score in (trial.best, trial.test or 0.0))
         table.add(str(plain.beam), *scores, *gains(merged, plain))
-    return table
+    if table.rows:
+        report.show(table)
+    methods.show_invalid(where, parsing.corpus, parsing.standard(), report)
+    draw_progress(parsing, report)
+    targets(parsing, report)
 
 
 def draw_progress(parsing: Parsing, report: Report) -> None:
     """Figure 6: dev UAS against learning time."""
     trials = parsing.at_beam()
-    lines = [Line(trial.method, *trial.progress, best=max) for trial in trials]
+    lines = []
+    for trial in trials:
+        times = [trial.seconds(passes) for passes in range(1, len(trial.history) + 1)]
+        lines.append(Line(trial.method, times, [record["dev"] for record in trial.history], max))
     lowest, floor = min(min(line.y) for line in lines), max(trial.best for trial in trials) - SHOWN_POINTS
     title = f"Parsing {parsing.corpus}, beam {BEAM}: progress (Figure 6)"
     given = (title, "learning time/s", "dev UAS/%", lines, floor if lowest < floor else None)

@@ -6,22 +6,11 @@ unknown word; their spelling features stay.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from structron.experiments.frame import (
-    SPLITS,
-    Line,
-    Report,
-    Rows,
-    Table,
-    Trial,
-    draw_lines,
-    learn,
-    load_rows,
-    shown_beam,
-)
+from structron.experiments import frame
+from structron.experiments.frame import Report, Rows, Table, Trial
 from structron.experiments.huang2012.methods import EARLY, EWT, MAX_VIOLATION, METHODS, STANDARD, Scale, show_invalid
 from structron.features.templates import template_lines
 from structron.tasks.chain.tagger import Tagger
@@ -49,36 +38,12 @@ PAPER_TEST = {
 """Table 2: beam, passes, time, dev and test accuracy; standard updates with exact search are its baseline."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tagging:
+def load(data: Path, scale: Scale) -> list[Rows]:
     """The three parts, tokens with a column in which rare words are unknown."""
-
-    train: Rows
-    dev: Rows
-    test: Rows
-
-    @classmethod
-    def load(cls, data: Path, scale: Scale) -> "Tagging":
-        train, dev, test = (load_rows(data, EWT, split, (COLUMNS[0], COLUMNS[-1])) for split in SPLITS)
-        train = train[: scale.tagging_sentences]
-        counts = Counter(word for sentence in train for word, _ in sentence)
-        return cls(*(hide_rare(rows, counts) for rows in (train, dev[: scale.dev_sentences], test)))
-
-    def attempt(self, method: str, beam: int | None, passes: int) -> tuple[Trial, Tagger]:
-        options: dict[str, Any] = {"order": 2, "runs": 1, "cutoff": 0, "columns": COLUMNS, "label": COLUMNS[-1]}
-        tagger = Tagger(passes=passes, update=method, beam=beam, templates=templates(), **options)
-        return learn("tagging", tagger, self.train, self.dev), tagger
-
-    def attempt_all(self, scale: Scale) -> list[Trial]:
-        """Every method at every beam, and exact search; what a method does best on dev data is tested."""
-        early, other = scale.tagging_passes
-        found = []
-        for method, beams in [(STANDARD, (None,)), *((method, scale.tagging_beams) for method in TAGGING_METHODS)]:
-            tried = [self.attempt(method, beam, early if method == EARLY else other) for beam in beams]
-            best, tagger = max(tried, key=lambda pair: pair[0].best)
-            best.test = tagger.score(self.test)
-            found += [trial for trial, _ in tried]
-        return found
+    train, dev, test = (frame.load_rows(data, EWT, split, (COLUMNS[0], COLUMNS[-1])) for split in frame.SPLITS)
+    train = train[: scale.tagging_sentences]
+    counts = Counter(word for sentence in train for word, _ in sentence)
+    return [hide_rare(rows, counts) for rows in (train, dev[: scale.dev_sentences], test)]
 
 
 def hide_rare(rows: Rows, counts: Counter[str]) -> Rows:
@@ -92,29 +57,28 @@ def templates() -> list[str]:
     return [line.replace("w[", f"{COLUMNS[1]}[") if line.startswith("w[") else line for line in lines]
 
 
+def attempt_all(parts: Sequence[Rows], scale: Scale) -> list[Trial]:
+    """Every method at every beam, and exact search; what a method does best on dev data is tested."""
+    train, dev, test = parts
+    early, other = scale.tagging_passes
+    options: dict[str, Any] = {"order": 2, "runs": 1, "cutoff": 0, "columns": COLUMNS, "label": COLUMNS[-1]}
+    found = []
+    for method, beams in [(STANDARD, (None,)), *((method, scale.tagging_beams) for method in TAGGING_METHODS)]:
+        options |= {"update": method, "passes": early if method == EARLY else other, "templates": templates()}
+        taggers = [Tagger(beam=beam, **options) for beam in beams]
+        trials = [frame.learn("tagging", tagger, train, dev) for tagger in taggers]
+        best, tagger = max(zip(trials, taggers, strict=True), key=lambda pair: pair[0].best)
+        best.test = tagger.score(test)
+        found += trials
+    return found
+
+
 # -- tables --------------------------------------------------------------------------------------------------------
 
 
 def show_tagging(trials: Sequence[Trial], report: Report) -> None:
+    """Table 1 and Figure 4, Table 2, Figure 5."""
     report.content["tagging"] = [trial.as_dict() for trial in trials]
-    report.show(dev_table(trials))
-    report.show(test_table(trials))
-    lines = []
-    for method in TAGGING_METHODS:
-        own = {t.beam: t.best for t in trials if t.method == method and t.beam is not None}
-        lines += [Line(method, list(own), list(own.values()))] if own else []
-    title = "Tagging: beams and updates (Figure 4)"
-    report.figure("figure4-tagging.png", draw_lines, title, "beam", "best dev accuracy/%", lines)
-    show_invalid("Tagging", "tagging", trials, report)
-    wide = [t for t in trials if t.method == STANDARD and t.beam is not None and t.beam >= ENOUGH_BEAM]
-    if wide:
-        worst = max(wide, key=lambda trial: trial.late_invalid)
-        what = f"tagging, beam {ENOUGH_BEAM} and more: late standard updates that are invalid at most {NEAR_ZERO:.0f} %"
-        report.target(what, f"{worst.late_invalid:.1f} % (beam {worst.beam})", worst.late_invalid <= NEAR_ZERO)
-
-
-def dev_table(trials: Sequence[Trial]) -> Table:
-    """Table 1 and, as figures, Figure 4."""
     columns = ("beam, method", "paper's it", "paper's dev", "our it", "our dev", "time/s")
     table = Table("Tagging, development data: best accuracy/% and the pass that gave it (Table 1, Figure 4)", columns)
     for trial in sorted(trials, key=lambda trial: (trial.beam is None, trial.beam or 0)):
@@ -125,7 +89,20 @@ def dev_table(trials: Sequence[Trial]) -> Table:
         "EWT is web text, and less of it, not the Wall Street Journal: levels do not carry over, differences may.",
         "Order 2, Ratnaparkhi's features, no cut-off, words seen once unknown, averaged, order shuffled (seed 1).",
     ]
-    return table
+    report.show(table)
+    report.show(test_table(trials))
+    lines = []
+    for method in TAGGING_METHODS:
+        own = {t.beam: t.best for t in trials if t.method == method and t.beam is not None}
+        lines.append(frame.Line(method, list(own), list(own.values())))
+    title = "Tagging: beams and updates (Figure 4)"
+    report.figure("figure4-tagging.png", frame.draw_lines, title, "beam", "best dev accuracy/%", lines)
+    show_invalid("Tagging", "tagging", trials, report)
+    wide = [t for t in trials if t.method == STANDARD and t.beam is not None and t.beam >= ENOUGH_BEAM]
+    if wide:
+        worst = max(wide, key=lambda trial: trial.late_invalid)
+        what = f"tagging, beam {ENOUGH_BEAM} and more: late standard updates that are invalid at most {NEAR_ZERO:.0f} %"
+        report.target(what, f"{worst.late_invalid:.1f} % (beam {worst.beam})", worst.late_invalid <= NEAR_ZERO)
 
 
 def test_table(trials: Sequence[Trial]) -> Table:
@@ -135,7 +112,7 @@ def test_table(trials: Sequence[Trial]) -> Table:
     for trial in (trial for trial in trials if trial.test is not None):
         exact = trial.beam is None
         name = f"{trial.method}, exact search" if exact else trial.method
-        ours = (shown_beam(trial.beam), trial.best_pass, trial.best_seconds, trial.best, trial.test)
+        ours = (frame.shown_beam(trial.beam), trial.best_pass, trial.best_seconds, trial.best, trial.test)
         table.add(name, *ours, paper=PAPER_TEST.get("exact" if exact else trial.method))
     table.notes = ["time: learning up to the best pass, without scoring dev data. Exact search is Viterbi's algorithm."]
     return table

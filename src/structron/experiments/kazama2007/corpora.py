@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from structron.data.corpora import find
 from structron.documents import Document, sentences_of
 from structron.errors import StructronError
-from structron.experiments.frame import SPLITS
+from structron.experiments.frame import SPLITS, has
 from structron.features.templates import template_lines
 from structron.io import read
 from structron.schemes import convert, detect
@@ -78,26 +79,19 @@ def read_documents(path: Path, places: list[int]) -> list[Document]:
 
 
 def corpus_files(data: Path, name: str) -> list[Path]:
-    """The files for training, development and test."""
+    """The files for training, development and test; none if a part is not there."""
     if name != CONLL2003:
-        return [find(data, name, split) for split in SPLITS]
-    for folder in (data, data / CONLL2003):
-        for packed in ("", ".gz"):
-            files = [folder / (file + packed) for file in CONLL2003_FILES]
-            if all(file.is_file() for file in files):
-                return files
-    raise StructronError(f"no CoNLL-2003 data: looked for {', '.join(CONLL2003_FILES)} in {data} and its {CONLL2003}")
+        return [find(data, name, split) for split in SPLITS] if all(has(data, name, split) for split in SPLITS) else []
+    for folder, packed in product((data, data / CONLL2003), ("", ".gz")):
+        files = [folder / (file + packed) for file in CONLL2003_FILES]
+        if all(file.is_file() for file in files):
+            return files
+    return []
 
 
 def present(data: Path) -> list[str]:
     """The corpora that a folder holds."""
-    found = []
-    for name in PLACES:
-        try:
-            corpus_files(data, name)
-        except StructronError:
-            continue
-        found.append(name)
+    found = [name for name in PLACES if corpus_files(data, name)]
     if not found:
         raise StructronError(f"{data}: none of {', '.join(PLACES)} is there; expected at least one of them")
     return found

@@ -14,6 +14,7 @@ from structron.experiments.kazama2007 import paper
 from structron.experiments.kazama2007.corpora import Corpus, gold_of
 from structron.experiments.kazama2007.crf import LocalFeatures
 from structron.experiments.kazama2007.models import Trial, f1
+from structron.experiments.kazama2007.paper import N_LARGE
 from structron.experiments.kazama2007.rerank import Local, Reranker, Shortlist
 from structron.features.documents import NonLocalFeatures, Opened
 from structron.features.extract import TemplateExtractor
@@ -21,6 +22,8 @@ from structron.features.phrases import FAMILIES
 
 NonLocal = Callable[[Document, np.ndarray], np.ndarray]
 """The non-local features of labellings of a document, int16[labellings, tokens]: float64[labellings, features]."""
+
+MakeFirst = Callable[[Sequence[Document]], Any]
 
 
 def non_local_vectors(corpus: Corpus) -> NonLocal:
@@ -65,14 +68,7 @@ class Reranking:
     first: the model of the whole training part, for dev and test.   make_first: trains such a model of some documents.
     """
 
-    def __init__(
-        self,
-        corpus: Corpus,
-        first: Any,
-        make_first: Callable[[Sequence[Document]], Any],
-        non_local: NonLocal,
-        n_test: int = paper.N_LARGE,
-    ):
+    def __init__(self, corpus: Corpus, first: Any, make_first: MakeFirst, non_local: NonLocal, n_test: int = N_LARGE):
         self.corpus, self.first, self.non_local, self.n_test = corpus, first, non_local, n_test
         self.labels = corpus.labels()
         begin = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Kazama & Torisawa (2007): the methods as models, one trained model with its dev score, and the search for the best C."""
+"""Kazama & Torisawa (2007): the methods as models, a trained model with its dev score, the search for the best C."""
 
 import time
 from collections.abc import Callable, Sequence

@@ -1,8 +1,9 @@
 """Kazama & Torisawa (2007): all that is done with one corpus, written down as it goes."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from structron.experiments.kazama2007.corpora import Corpus
 from structron.experiments.kazama2007.crf import Crf
 from structron.experiments.kazama2007.lists import Reranking, non_local_vectors
 from structron.experiments.kazama2007.models import Trial, attempt, f1_of, make_model, tune
-from structron.experiments.kazama2007.paper import MARGIN, PROPOSED, RERANKING_1, RERANKING_2, same, without
+from structron.experiments.kazama2007.paper import MARGIN, NO_BPM, PROPOSED, RERANKING_1, RERANKING_2, SAME_C
 
 WARM_UP = 3
 """Documents to learn from before anything is timed: enough to have every kernel compiled."""
@@ -125,14 +126,14 @@ class Study:
         more = {*self.scale.candidate_margins, self.chosen[PROPOSED].c or 0}
         self.choose(self.tuned(paper.CANDIDATE, tuple(sorted(more)), refine=False))
         for method in (MARGIN, PROPOSED):
-            self.choose(self.at(method, self.chosen[method].c), without(method))
+            self.choose(self.at(method, self.chosen[method].c), NO_BPM(method))
 
     # -- Tables 6 and 7 ------------------------------------------------------------------------------------------
 
     def reranking(self) -> None:
         """Table 7 compares times at one C: that of the margin perceptron, whose models are the re-rankers' first."""
         c, (bpm, passes) = self.chosen[MARGIN].c, (self.scale.bpm, self.scale.passes)
-        self.choose(self.at(PROPOSED, c, bpm), same(PROPOSED))
+        self.choose(self.at(PROPOSED, c, bpm), SAME_C(PROPOSED))
 
         def make_first(documents: Sequence[Document]) -> Any:
             return make_model(self.corpus, MARGIN, c, bpm, passes).fit(documents)
@@ -142,15 +143,12 @@ class Study:
         oracle = {n: self.lists.oracle("dev", n) for n in (1, paper.N_TEST, paper.N_LARGE)}
         self.results["reranking"] = {"first_seconds": round(self.lists.seconds, 2), "oracle": oracle}
         for kind in (RERANKING_1, RERANKING_2):
-            self.choose(tune(self.scale.second_margins, self._second(kind), refine=False))
-        self.choose(self._second(RERANKING_2)(c or 0), same(RERANKING_2))
+            self.choose(tune(self.scale.second_margins, partial(self.second, kind), refine=False))
+        self.choose(self.second(RERANKING_2, c or 0), SAME_C(RERANKING_2))
 
-    def _second(self, kind: str) -> Callable[[float], Trial]:
-        def at(c: float) -> Trial:
-            found = self.trials.get((kind, c, 0))
-            return found or self.note(self.lists.second(kind, c, self.scale.second_passes, paper.N_TEST))
-
-        return at
+    def second(self, kind: str, c: float) -> Trial:
+        found = self.trials.get((kind, c, 0))
+        return found or self.note(self.lists.second(kind, c, self.scale.second_passes, paper.N_TEST))
 
     # -- test data -----------------------------------------------------------------------------------------------
 
@@ -165,8 +163,9 @@ class Study:
         best = self.chosen[RERANKING_2].model
         self.results["reranking"]["large"] = [self.lists.score(best, s, paper.N_LARGE) for s in ("dev", "test")]
         self.results["table3"] = {}
+        model = self.chosen[PROPOSED].model
         for n in self.scale.test_candidates:
-            model = self.chosen[PROPOSED].model.set_params(test_candidates=n)
+            model.test_candidates = n
             begin = time.perf_counter()
             dev, test = (f1_of(model, documents) for documents in (self.corpus.dev, self.corpus.test))
             seconds = round(time.perf_counter() - begin, 2)

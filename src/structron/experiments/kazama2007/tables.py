@@ -4,7 +4,7 @@ from typing import Any
 
 from structron.experiments.frame import Report, Table
 from structron.experiments.kazama2007 import paper
-from structron.experiments.kazama2007.paper import MARGIN, N_TEST, PROPOSED, RERANKING_1, RERANKING_2, same, without
+from structron.experiments.kazama2007.paper import MARGIN, N_TEST, NO_BPM, PROPOSED, RERANKING_1, RERANKING_2, SAME_C, N
 
 ROWS = (
     *(paper.CRF, paper.PERCEPTRON, paper.AVERAGED, MARGIN, paper.AVERAGED_MARGIN),
@@ -38,7 +38,7 @@ def table2(found: Results) -> Table:
     parts = ", ".join(f"{split} {sizes['documents']}" for split, sizes in found["sizes"].items())
     table.notes = [
         f"Documents: {parts}. The paper: CoNLL-2003 English, 964, 216 and 231 documents, gazetteers.",
-        f"n = {paper.N}, n' = {N_TEST}. C was chosen on dev data, of the CRF the variance of its prior (in place of C).",
+        f"n = {N}, n' = {N_TEST}. C was chosen on dev data, of the CRF the variance of its prior (in place of C).",
         "The CRF (python-crfsuite) has the node features and bare label bigrams, but no edge features.",
         "Averaged margin perceptron and averaged proposed are not in the paper; they have the C of the others.",
         "Sentence by sentence: averaged, local features learned as `train entities` does; not in the paper either.",
@@ -72,7 +72,7 @@ def table6(found: Results) -> Table:
     oracle = ", ".join(f"n' = {n} {score:.2f}" for n, score in found["reranking"]["oracle"].items())
     table.notes = [
         "The paper's figures are those with the tags of TagChunk.",
-        f"Second models learn from lists of {paper.N} candidates that models of the other four fifths made.",
+        f"Second models learn from lists of {N} candidates that models of the other four fifths made.",
         "Of a list the candidate with the fewest wrong words stands for y*: the gold labelling is seldom in it.",
         "Re-ranking 1 divides the first model's score, so that its C is of another kind than the others'.",
         f"The candidates with the fewest wrong words on dev data: {oracle}.",
@@ -85,8 +85,8 @@ def timed_trials(found: Results) -> dict[str, tuple[dict[str, Any], float]]:
     second."""
     chosen = found["chosen"]
     margin, lists = chosen[MARGIN]["seconds"], found["reranking"]["first_seconds"]
-    trials = {MARGIN: chosen[MARGIN], PROPOSED: chosen[same(PROPOSED)]}
-    again = {RERANKING_1: chosen[RERANKING_1], RERANKING_2: chosen[same(RERANKING_2)]}
+    trials = {MARGIN: chosen[MARGIN], PROPOSED: chosen[SAME_C(PROPOSED)]}
+    again = {RERANKING_1: chosen[RERANKING_1], RERANKING_2: chosen[SAME_C(RERANKING_2)]}
     times = {method: (trial, trial["seconds"]) for method, trial in trials.items()}
     return times | {method: (trial, margin + lists + trial["seconds"]) for method, trial in again.items()}
 
@@ -112,7 +112,7 @@ def bpm_table(found: Results) -> Table:
     pair = ("dev F", "test F", "no BPM: dev F", "test F")
     table = Table(f"{found['corpus']}: the BPM start (section 6.2)", ("method", *pair, "paper's dev F", *pair[1:]))
     for method, (with_it, without_it) in paper.BPM_EFFECT.items():
-        trials = [found["chosen"][name] for name in (method, without(method))]
+        trials = [found["chosen"][name] for name in (method, NO_BPM(method))]
         table.add(method, *(t[split] for t in trials for split in ("dev", "test")), *with_it, *without_it)
     table.notes = [f"The mean of {found['chosen'][MARGIN]['bpm']} passes in other orders, or nothing, to start from."]
     return table
