@@ -49,7 +49,7 @@ FEWER: dict[int, Sequence[float]] = {1: (1.0, 3.0), 2: (1.0, 3.0)}
 QUICK = Scale(2, (0.5, 2.0, 5.0), 4, SPLIT, ParsingScale(3_000, 2_000, 2_000, FEWER, 3, 3_000, 2_000, 3))
 
 
-def synthetic(scale: Scale, report: Report) -> None:
+def run_synthetic(scale: Scale, report: Report) -> None:
     """Table 1. Data sets are independent of each other: as many are worked on as there are cores."""
     begin, used = time.perf_counter(), time.process_time()
     section: dict[str, Any] = {"passes": scale.passes, "betas": list(scale.betas), "items": scale.items, "outcomes": []}
@@ -80,7 +80,7 @@ def synthetic(scale: Scale, report: Report) -> None:
     report.target(what, f"{seconds:.0f} s ({used:.0f} s of processors)", seconds < 60 * MINUTES)
 
 
-def parsing(data: Path | None, scale: ParsingScale, report: Report) -> None:
+def run_parsing(data: Path | None, scale: ParsingScale, report: Report) -> None:
     """Table 2, on the treebanks that are there."""
     corpora, absent = usable(data)
     section: dict[str, Any] = {"left_out": absent}
@@ -121,6 +121,6 @@ def run(data: Path | None = None, quick: bool = False, out: Path | None = None) 
     scale = QUICK if quick else FULL
     less = f"{scale.datasets} data sets of each set-up, {len(scale.betas)} β, {scale.passes} passes"
     with reporting("Dror & Reichart (2016)", out or RESULTS, quick, less) as report:
-        synthetic(scale, report)
-        parsing(data, scale.parsing, report)
+        run_synthetic(scale, report)
+        run_parsing(data, scale.parsing, report)
     return report.content

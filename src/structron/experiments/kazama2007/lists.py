@@ -103,6 +103,11 @@ class Reranking:
             pair = (before * len(self.labels) + y)[:, own]
             one.local = (Local(node[lo:hi], y[:, own]), Local(edge[lo:hi], pair), Local(ones[lo:hi], pair))
 
+    def shapes(self) -> list[tuple[int, int]]:
+        """Of the weights: node features with the label, edge features and bigrams with the label before as well."""
+        (node, edge), labels = map(len, self.used), len(self.labels)
+        return [(node, labels), (edge, (labels + 1) * labels), (1, (labels + 1) * labels)]
+
     def part(self, split: str) -> list[Shortlist]:
         """The lists of dev or test documents."""
         if split not in self.parts:
@@ -120,9 +125,7 @@ class Reranking:
         else:
             if not self.train[0].local:
                 self.add_local(self.train, [features.train for features in self.features])
-            count = len(self.labels)
-            columns = zip((*map(len, self.used), 1), (count, (count + 1) * count, (count + 1) * count), strict=True)
-            model = Reranker(c, shapes=list(columns))
+            model = Reranker(c, shapes=self.shapes())
         model.learn(self.train, passes)
         seconds = time.perf_counter() - begin
         return Trial(kind, c, self.score(model, "dev", n), seconds, model.passes, n=n, model=model)
