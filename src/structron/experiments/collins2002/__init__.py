@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from structron.experiments.collins2002.comparison import compare, load_tasks, outcomes
-from structron.experiments.collins2002.theorem import show_bound
+from structron.experiments.collins2002.theorem import check_bound
 from structron.experiments.frame import need, reporting
 
 RESULTS = Path("results/collins2002")
@@ -28,5 +28,5 @@ def run(data: Path, quick: bool = False, out: Path | None = None) -> dict[str, A
         }
         for task in tasks:
             compare(task, list(outcomes(task, passes, milestones)), report)
-        show_bound(report)
+        check_bound(report)
     return report.content

@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -27,24 +27,14 @@ PRIORS = {"ME": math.inf, "ME with prior": 1.0}
 """scikit-learn's C. The paper's ME has no prior, which leaves the number of iterations to guard against overfitting."""
 
 PAPER_DEV: dict[str, dict[str, tuple[float, int]]] = {
-    "np": {
-        "Perc, avg, cc=0": (93.53, 13),
-        "Perc, noavg, cc=0": (93.04, 35),
-        "Perc, avg, cc=5": (93.33, 9),
-        "Perc, noavg, cc=5": (91.88, 39),
-        "ME, cc=0": (92.34, 900),
-        "ME, cc=5": (92.65, 200),
-    },
-    "pos": {
-        "Perc, avg, cc=0": (2.93, 10),
-        "Perc, noavg, cc=0": (3.68, 20),
-        "Perc, avg, cc=5": (3.03, 6),
-        "Perc, noavg, cc=5": (4.04, 17),
-        "ME, cc=0": (3.4, 100),
-        "ME, cc=5": (3.28, 200),
-    },
+    "Perc, avg, cc=0": {"np": (93.53, 13), "pos": (2.93, 10)},
+    "Perc, noavg, cc=0": {"np": (93.04, 35), "pos": (3.68, 20)},
+    "Perc, avg, cc=5": {"np": (93.33, 9), "pos": (3.03, 6)},
+    "Perc, noavg, cc=5": {"np": (91.88, 39), "pos": (4.04, 17)},
+    "ME, cc=0": {"np": (92.34, 900), "pos": (3.4, 100)},
+    "ME, cc=5": {"np": (92.65, 200), "pos": (3.28, 200)},
 }
-"""Figure 4: the best figure and the number of iterations that gave it."""
+"""Figure 4, by method and task: the best figure and the number of iterations that gave it."""
 PAPER_TEST = {"np": {"Perc": 93.63, "ME": 93.29}, "pos": {"Perc": 2.89, "ME": 3.28}}
 PAPER_SAVED = {"np": 5.1, "pos": 11.9}
 """The errors of ME that the perceptron avoids on test data, in per cent (section 4.3)."""
@@ -115,10 +105,18 @@ class Outcome:
 
 def outcomes(task: Task, passes: int, milestones: Sequence[int]) -> Iterator[Outcome]:
     """Every method with every cut-off, in the order of Figure 4."""
+
+    def each() -> Iterator[Outcome]:
+        for cutoff, average in product(CUTOFFS, AVERAGES):
+            yield perceptron(task, average, cutoff, passes)
+        dev = task.prepare(task.dev)
+        for cutoff in CUTOFFS:
+            data = MaxEnt(task.prepare(task.train), cutoff)
+            for prior in PRIORS:
+                yield maximum_entropy(task, data, dev, prior, cutoff, milestones)
+
     begin = time.perf_counter()
-    settings = product(CUTOFFS, AVERAGES)
-    perceptrons = (perceptron(task, average, cutoff, passes) for cutoff, average in settings)
-    for outcome in chain(perceptrons, maximum_entropies(task, milestones)):
+    for outcome in each():
         figure = f"{task.shown(outcome.curve[outcome.best]):.2f} after {outcome.best}"
         say(f"{task.title}: {outcome.method}: dev {task.figure} {figure} ({time.perf_counter() - begin:.0f} s)")
         yield outcome
@@ -140,14 +138,6 @@ def perceptron(task: Task, average: str, cutoff: int, passes: int) -> Outcome:
     return Outcome(f"Perc, {average}, cc={cutoff}", {record["pass"]: record["dev"] for record in tuned.history_}, test)
 
 
-def maximum_entropies(task: Task, milestones: Sequence[int]) -> Iterator[Outcome]:
-    dev = task.prepare(task.dev)
-    for cutoff in CUTOFFS:
-        data = MaxEnt(task.prepare(task.train), cutoff)
-        for prior in PRIORS:
-            yield maximum_entropy(task, data, dev, prior, cutoff, milestones)
-
-
 def maximum_entropy(
     task: Task, data: MaxEnt, dev: PreparedTemplates, prior: str, cutoff: int, milestones: Sequence[int]
 ) -> Outcome:
@@ -166,16 +156,13 @@ def maximum_entropy(
     return outcome
 
 
-# -- tables and curves ---------------------------------------------------------------------------------------------
-
-
 def compare(task: Task, found: Sequence[Outcome], report: Report) -> None:
     """Figure 4, the best setting of each method applied to test data (section 4.3), and learning curves."""
     title = f"{task.title}, development data: {task.figure} (Figure 4)"
     table = Table(title, ("Method", "paper", "ours", "paper's Numits", "our Numits"))
     table.notes = [DEV_NOTES[task.key], *METHOD_NOTES]
     for outcome in found:
-        paper, numits = PAPER_DEV[task.key].get(outcome.method, (None, None))
+        paper, numits = PAPER_DEV.get(outcome.method, {}).get(task.key, (None, None))
         table.add(outcome.method, paper, task.shown(outcome.curve[outcome.best]), numits, outcome.best)
     names = ("paper", "ours", "paper_numits", "numits")
     report.content["dev"][task.key] = {row[0]: dict(zip(names, row[1:], strict=True)) for row in table.rows}
@@ -186,7 +173,7 @@ def compare(task: Task, found: Sequence[Outcome], report: Report) -> None:
     lines = []
     for name in (f"Perc, {average}, cc={cutoff}" for average in AVERAGES for cutoff in CUTOFFS):
         values = [figure for _, figure in curves[name]]
-        paper = PAPER_DEV["np"][name][0] if task.key == "np" else None
+        paper = PAPER_DEV[name]["np"][0] if task.key == "np" else None
         lines.append(Line(name, range(1, len(values) + 1), values, max if task.key == "np" else min, paper))
     title = f"{task.title}: the perceptron with and without averaging"
     axes = ("passes over the training data", f"dev {task.figure}")

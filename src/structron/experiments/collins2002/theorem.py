@@ -18,33 +18,28 @@ HANDICAP = 1000
 """Of right labels while a separator is sought: large beside the changes that single updates make."""
 
 
-def show_bound(report: Report) -> None:
-    found = check_bound()
-    report.content["bound"] = found
-    table = Table("Theorem 1 on separable toy English: mistakes k ≤ R²/δ²", ("", "value"))
-    table.add(f"mistakes k, in {found['passes']} passes", found["mistakes"])
-    table.add("R, an upper bound", found["R"])
-    table.add("δ, of the separator found", f"{found['delta']:.4f}")
-    table.add("R²/δ²", f"{found['bound']:.0f}")
-    table.add("k ≤ R²/δ²", "holds" if found["mistakes"] <= found["bound"] else "VIOLATED")
-    report.show(table)
-
-
-def check_bound(sentences: int = 100, longest: int = 8, seed: int = 2002) -> dict[str, float]:
-    """Theorem 1 on short sentences of toy English, each once: mistakes k ≤ R² / δ² for a separator that was found."""
+def check_bound(report: Report, sentences: int = 100, longest: int = 8, seed: int = 2002) -> None:
+    """Short sentences of toy English, each once: mistakes k ≤ R² / δ² for a separator that was found."""
     corpus = [s for s in toy_english(20 * sentences, seed) if len(s.words) <= longest]
     unique = list({tuple(s.words): s for s in corpus}.values())[:sentences]
     rows = [list(zip(s.words, s.pos, strict=True)) for s in unique]
-    labels = [s.pos for s in unique]
     options: dict[str, Any] = {"order": 2, "runs": 1, "cutoff": 0, "average": "none", "templates": "collins-pos"}
     tagger = Tagger(passes=1000, shuffle=False, **options).fit(rows)
     mistakes, passes = sum(record["updates"] for record in tagger.history_), len(tagger.history_)
     widen_margin(tagger)
-    radius, margin = max_difference(tagger, rows), separation(tagger, rows, labels)
+    radius, margin = max_difference(tagger, rows), separation(tagger, rows, [s.pos for s in unique])
     if tagger.stopped_ != "converged" or margin <= 0:
         raise StructronError("Theorem 1: found no separator of the toy corpus; expected data that can be separated")
     bound = (radius / margin) ** 2
-    return {"mistakes": mistakes, "passes": passes, "R": radius, "delta": margin, "bound": bound}
+    found = {"mistakes": mistakes, "passes": passes, "R": radius, "delta": margin, "bound": bound}
+    report.content["bound"] = found
+    table = Table("Theorem 1 on separable toy English: mistakes k ≤ R²/δ²", ("", "value"))
+    table.add(f"mistakes k, in {passes} passes", mistakes)
+    table.add("R, an upper bound", radius)
+    table.add("δ, of the separator found", f"{margin:.4f}")
+    table.add("R²/δ²", f"{bound:.0f}")
+    table.add("k ≤ R²/δ²", "holds" if mistakes <= bound else "VIOLATED")
+    report.show(table)
 
 
 def widen_margin(tagger: ChainLabeler) -> None:

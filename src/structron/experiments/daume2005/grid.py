@@ -22,7 +22,8 @@ def cross(found: Found, beams: Sequence[int], test: Rows, report: Report) -> Non
     columns = ("trained with", *(f"b {beam}" for beam in beams))
     columns += tuple(f"paper's {beam}" for beam in beams) if whole else ()
     title = "Chunk F by training beam (rows) and testing beam (columns), LaSO-A (Table 3)"
-    table, grid = Table(title, columns, notes=[NOTE]), []
+    table = Table(title, columns, notes=[NOTE])
+    grid: list[list[float]] = []
     for place, beam in enumerate(beams):
         model = found[LASO_A, beam].model
         grid.append([])

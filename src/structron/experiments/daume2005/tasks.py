@@ -153,15 +153,11 @@ def targets(task: Task, found: Found, report: Report) -> None:
     if (LASO_A, task.beam) in found:
         trial = found[LASO_A, task.beam]
         what = f"{task.name}, ALMA, beam {task.beam}: all {len(trial.history)} passes under {task.minutes} minutes"
-        report.target(what, clock(trial.seconds()), trial.seconds() < 60 * task.minutes)
+        minutes, seconds = divmod(int(trial.seconds()), 60)
+        report.target(what, f"{minutes}:{seconds:02d}", minutes < task.minutes)
     methods = (LASO_A, LASO_P, EARLY, STANDARD)
     if all((method, task.beam) in found for method in methods):
         ordered = {method: found[method, task.beam].scores.f1 for method in methods}
         shown = ", ".join(f"{method} {score:.2f}" for method, score in ordered.items())
         what = f"{task.name}, beam {task.beam}: F1 in the paper's order"
         report.target(what, shown, list(ordered.values()) == sorted(ordered.values(), reverse=True))
-
-
-def clock(seconds: float) -> str:
-    """Minutes and seconds."""
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"

@@ -23,9 +23,6 @@ class Scores(NamedTuple):
     test: float
     broken: float | None = None
 
-    def as_list(self) -> list[float | None]:
-        return [None if math.isnan(value) else round(value, 3) for value in (self.dev, self.test)]
-
 
 def spelled(method: str) -> str:
     """A method as the paper writes it."""
@@ -60,6 +57,9 @@ class Trials:
         """Pairs of dev and test, of variants under their β."""
         found: dict[str, Any] = {}
         for method, models in self.models.items():
-            pairs = {f"{value:g}": scores.as_list() for value, scores in models.items()}
+            pairs = {
+                f"{value:g}": [None if math.isnan(score) else round(score, 3) for score in scores[:2]]
+                for value, scores in models.items()
+            }
             found[method] = pairs[f"{SEED}"] if method in (CSP, AVERAGED, POSTERIOR) else pairs
         return found

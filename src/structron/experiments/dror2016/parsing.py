@@ -88,21 +88,13 @@ def usable(data: Path | None) -> tuple[list[Corpus], list[str]]:
 def front(sentences: Iterable[list[list[str]]], tokens: int | None) -> Rows:
     """Whole sentences from the front, as long as they have no more tokens than that."""
     found: Rows = []
-    count = 0
+    left = math.inf if tokens is None else tokens
     for sentence in sentences:
-        count += len(sentence)
-        if tokens is not None and count > tokens:
+        left -= len(sentence)
+        if left < 0:
             break
         found.append(sentence)
     return found
-
-
-def hold_out(sentences: Rows, seed: int = SEED) -> tuple[Rows, Rows]:
-    """Sentences drawn at random, and the others, both in their order."""
-    count = min(HELD_OUT, len(sentences) // (1 + LEAST_LEFT))
-    drawn = set(np.random.default_rng(seed).choice(len(sentences), count, replace=False).tolist())
-    held = [sentence for k, sentence in enumerate(sentences) if k in drawn]
-    return held, [sentence for k, sentence in enumerate(sentences) if k not in drawn]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +117,10 @@ class Bank:
             whole = front(rows("train"), scale.train)
             return cls(corpus, whole, whole, front(rows("dev"), scale.dev), test)
         everything = list(rows("train"))
-        dev, others = hold_out(everything)
-        return cls(corpus, front(everything, scale.train), front(others, scale.train), front(dev, scale.dev), test)
+        count = min(HELD_OUT, len(everything) // (1 + LEAST_LEFT))
+        drawn = set(np.random.default_rng(SEED).choice(len(everything), count, replace=False).tolist())
+        dev, rest = ([one for k, one in enumerate(everything) if (k in drawn) == held] for held in (True, False))
+        return cls(corpus, front(everything, scale.train), front(rest, scale.train), front(dev, scale.dev), test)
 
     @property
     def own_dev(self) -> bool:
@@ -135,9 +129,6 @@ class Bank:
     def sizes(self) -> dict[str, Any]:
         parts = {"train": self.whole, "train without dev": self.rest, "dev": self.dev, "test": self.test}
         return {name: {"sentences": len(part), "tokens": sum(map(len, part))} for name, part in parts.items()}
-
-
-# -- trainings -----------------------------------------------------------------------------------------------------
 
 
 class Training(NamedTuple):
@@ -189,15 +180,8 @@ class Stoppable(Progress):
             raise KeyboardInterrupt
 
 
-class Trained(NamedTuple):
-    """UAS with the last weights and with their mean."""
-
-    last: Scores
-    mean: Scores
-
-
-def train(bank: Bank, training: Training, passes: int, stop: Event) -> Trained:
-    """Train a parser and score it."""
+def train(bank: Bank, training: Training, passes: int, stop: Event) -> tuple[Scores, Scores]:
+    """UAS of a parser with its last weights and with their mean."""
     shared: dict[str, Any] = {"labelled": False, "average": "none", "bits": BITS, "pos": bank.corpus.pos}
     shared |= {"single_root": bank.corpus.single_root, "passes": passes, "runs": 1}
     parser = BothWeights(**shared, **training.options())
@@ -212,40 +196,33 @@ def train(bank: Bank, training: Training, passes: int, stop: Event) -> Trained:
         return Scores(dev, parser.score(bank.test), invalid_share(parser.history_))
 
     last = scores(parser.model_)
-    return Trained(last, last if training.method == CONTROL else scores(parser.mean_))
-
-
-def enter(trials: Trials, training: Training, found: Trained, own_dev: bool) -> None:
-    """Put a training's scores where they belong; own_dev: CSP learned from what the control learns from."""
-    _, method, value = training
-    trials.enter(method, value, found.last)
-    if method != CONTROL:
-        trials.enter(method + MEAN, value, found.mean)
-    if method == CSP and own_dev:
-        trials.enter(CONTROL, value, found.last)
+    return last, last if training.method == CONTROL else scores(parser.mean_)
 
 
 def try_bank(bank: Bank, scale: ParsingScale) -> Iterator[tuple[int, Trials]]:
     """Train everything on a treebank, as many models at a time as there are cores; give every order when done."""
     jobs = plan(bank, scale)
-    found = {order: Trials() for order in scale.betas}
-    left = [job.order for job in jobs]
-    for job, trained in train_all(bank, jobs, scale.passes):
-        enter(found[job.order], job, trained, bank.own_dev)
-        left.remove(job.order)
-        if job.order not in left:
-            yield job.order, found[job.order]
+    found, left = {order: Trials() for order in scale.betas}, [job.order for job in jobs]
+    for (order, method, value), (last, mean) in train_all(bank, jobs, scale.passes):
+        found[order].enter(method, value, last)
+        if method != CONTROL:
+            found[order].enter(method + MEAN, value, mean)
+        if method == CSP and bank.own_dev:
+            found[order].enter(CONTROL, value, last)
+        left.remove(order)
+        if order not in left:
+            yield order, found[order]
 
 
 def try_crossing(data: Path, corpus: Corpus, scale: ParsingScale) -> dict[int, tuple[float, float]]:
     """By order, the test UAS of projective and of non-projective search, averaged weights."""
     bank = Bank.load(data, corpus, replace(scale, train=scale.crossing_train, test=scale.crossing_test))
     jobs = [Training(order, method, SEED) for order in scale.betas for method in (CSP, CROSSING)]
-    found = {job[:2]: trained.mean.test for job, trained in train_all(bank, jobs, scale.crossing_passes)}
+    found = {job[:2]: mean.test for job, (_, mean) in train_all(bank, jobs, scale.crossing_passes)}
     return {order: (found[order, CSP], found[order, CROSSING]) for order in scale.betas}
 
 
-def train_all(bank: Bank, jobs: Sequence[Training], passes: int) -> Iterator[tuple[Training, Trained]]:
+def train_all(bank: Bank, jobs: Sequence[Training], passes: int) -> Iterator[tuple[Training, tuple[Scores, Scores]]]:
     """As many at a time as there are cores, in the order of the jobs; when one fails, all others stop."""
     stop = Event()
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:

@@ -118,9 +118,6 @@ def try_all(setup: str, number: int, passes: int, betas: Sequence[float], items:
     return trials
 
 
-# -- tables --------------------------------------------------------------------------------------------------------
-
-
 def summary(outcomes: Sequence[Trials], method: str) -> dict[str, Any]:
     """What a row of the table says of a method: means are compared with the averaged perceptron, others with CSP."""
     base = [outcome.scores_of(AVERAGED if method.endswith(MEAN) else CSP) for outcome in outcomes]

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from structron.experiments.dror2016.choice import AVERAGED, CONTROL, CSP, MEAN, Trials, spelled
 from structron.experiments.dror2016.parsing import B_WM, ENFORCED, HELD_OUT, Corpus, ParsingScale
 from structron.experiments.frame import SPLITS, Report, Table, comparison, mean
@@ -64,9 +62,6 @@ class Parsed:
     def figures(self, order: int) -> Figures:
         return {name: figures(trials) for name, trials in self.trials.get(order, {}).items()}
 
-    def means(self, order: int, columns: Sequence[str]) -> list[float]:
-        return [mean([row[column] for row in self.figures(order).values()]) for column in columns]
-
     def language(self, name: str) -> str:
         return next(corpus.language for corpus in self.corpora if corpus.name == name)
 
@@ -78,46 +73,39 @@ def figures(trials: Trials) -> dict[str, float]:
     return found | {TOP: trials.best_on_test(B_WM, SLACK), TEST: trials.best_on_test(B_WM)}
 
 
+def means(rows: Figures, columns: Sequence[str]) -> list[float]:
+    return [mean([row[column] for row in rows.values()]) for column in columns]
+
+
 def paper_figures(order: int) -> Figures:
     return {language: dict(zip(PAPERS, rows[order - 1], strict=True)) for language, rows in PAPER.items()}
 
 
-def paper_means(order: int) -> list[float]:
-    """Of the paper's nine rows."""
-    return np.mean([rows[order - 1] for rows in PAPER.values()], axis=0).tolist()
-
-
-def compared(gains: Sequence[float]) -> dict[str, Any]:
-    return {name: round(value, 4) for name, value in comparison(gains).items()}
-
-
 def compare(rows: Figures, one: str, other: str) -> dict[str, Any]:
     """A column with another, over treebanks."""
-    return {"method": one, "base": other, **compared([row[one] - row[other] for row in rows.values()])}
+    return {"method": one, "base": other, **comparison([row[one] - row[other] for row in rows.values()], 4)}
 
 
 def compare_orders(first: Figures, second: Figures, method: str) -> dict[str, Any]:
     """A column at second order with the same at first order, over the treebanks that have both."""
     both = [(first[name][method], second[name][method]) for name in first if name in second]
-    means = {f"order {k + 1}": mean([pair[k] for pair in both]) for k in range(2)}
-    return {"method": method, **means, **compared([b - a for a, b in both])}
+    found = {f"order {k + 1}": mean([pair[k] for pair in both]) for k in range(2)}
+    return {"method": method, **found, **comparison([b - a for a, b in both], 4)}
 
 
 def cells_of(found: Mapping[str, Any] | None) -> list[str]:
     return [f"{found['gain']:+.2f}", f"{found['p']:.3f}", f"{found['wins']}/{found['of']}"] if found else []
 
 
-# -- tables --------------------------------------------------------------------------------------------------------
-
-
 def order_table(parsed: Parsed, order: int) -> Table:
     """Half of Table 2."""
     columns = ("treebank", *PAPERS, "β", "paper's CSP", *PAPERS[1:])
     table = Table(f"Parsing, {NAMES[order]} order: unlabelled attachment/% (Table 2)", columns)
-    for name, row in parsed.figures(order).items():
+    rows, known_means = parsed.figures(order), means(paper_figures(order), PAPERS)
+    for name, row in rows.items():
         beta, known = parsed.trials[order][name].chosen(B_WM), PAPER.get(parsed.language(name))
         table.add(name, *(row[column] for column in PAPERS), f"{beta:g}", paper=known and known[order - 1])
-    table.add("mean (the paper's: of nine)", *parsed.means(order, PAPERS), None, paper=paper_means(order))
+    table.add("mean (the paper's: of nine)", *means(rows, PAPERS), None, paper=known_means)
     scale, printed = parsed.scale, PRINTED_MEANS[order]
     betas = ", ".join(f"{beta:g}" for beta in scale.betas[order])
     cut = [f"{size} of {part}" for part in SPLITS if (size := getattr(scale, part)) is not None]
@@ -128,7 +116,7 @@ def order_table(parsed: Parsed, order: int) -> Table:
         f"{TEST}: best on test data: no result but an upper bound.",
         "The paper has the treebanks of CoNLL 2007 and another parser: other data, so levels cannot be compared.",
     ]
-    if max(abs(a - b) for a, b in zip(printed, paper_means(order), strict=True)) > ROUNDING:
+    if max(abs(a - b) for a, b in zip(printed, known_means, strict=True)) > ROUNDING:
         table.notes.append(f"The paper prints other means than those of its nine rows: {', '.join(map(str, printed))}.")
     if parsed.drawn:
         table.notes.append(
@@ -142,11 +130,11 @@ def extra_table(parsed: Parsed, order: int) -> Table:
     """What the paper does not have."""
     columns = ("treebank", CSP, SHOWN, "broken/%", *OURS)
     table = Table(f"Parsing, {NAMES[order]} order: what is not in the paper, unlabelled attachment/%", columns)
-    broken = []
-    for name, row in parsed.figures(order).items():
+    rows, broken = parsed.figures(order), []
+    for name, row in rows.items():
         broken.append(parsed.trials[order][name].scores_of(B_WM).broken or 0.0)
         table.add(name, row[CSP], row[SHOWN], f"{broken[-1]:.1f}", *(row[column] for column in OURS))
-    table.add("mean", *parsed.means(order, (CSP, SHOWN)), f"{mean(broken):.1f}", *parsed.means(order, OURS))
+    table.add("mean", *means(rows, (CSP, SHOWN)), f"{mean(broken):.1f}", *means(rows, OURS))
     table.notes = [
         f"broken: updates of {SHOWN} that break condition 2; enforced: none may. β chosen on dev data in every column.",
         f"{CONTROL}: CSP, best on dev data of {len(parsed.scale.betas[order])} orders of the data. "

@@ -74,15 +74,6 @@ def write_json(path: Path, results: Mapping[str, Any]) -> None:
     atomic_write_bytes(path, (json.dumps(results, indent=2, ensure_ascii=False) + "\n").encode())
 
 
-def make_folder(path: Path) -> Path:
-    """The folder for results, made before hours of work and not after them."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StructronError(f"{path}: cannot make the folder for results: {error.strerror}") from None
-    return path
-
-
 @dataclass(slots=True)
 class Report:
     """folder: where files go (None: nowhere).   content: what `results.json` holds."""
@@ -129,7 +120,11 @@ class Report:
 @contextmanager
 def reporting(paper: str, folder: Path, quick: bool, less: str) -> Iterator[Report]:
     """A report that is finished when the work is. less: what a quick run does less of."""
-    report = Report(make_folder(folder), {"paper": paper, "quick": quick})
+    try:  # before hours of work and not after them
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StructronError(f"{folder}: cannot make the folder for results: {error.strerror}") from None
+    report = Report(folder, {"paper": paper, "quick": quick})
     if quick:
         say(f"quick: {less}")
     try:

@@ -33,7 +33,9 @@ def sign_flip_test(differences: Sequence[float], seed: int = 1) -> float:
     return float((sums >= abs(found.sum()) - 1e-9 * np.abs(found).sum()).mean())
 
 
-def comparison(gains: Sequence[float]) -> dict[str, Any]:
-    """A mean difference, whether it is more than chance, and how often it is one."""
-    wins = sum(gain > 0 for gain in gains)
-    return {"gain": mean(gains), "p": sign_flip_test(gains), "wins": wins, "of": len(gains)}
+def comparison(gains: Sequence[float], digits: int | None = None) -> dict[str, Any]:
+    """A mean difference, whether it is more than chance, and how often it is one; rounded if `digits` are given."""
+    gain, p = mean(gains), sign_flip_test(gains)
+    if digits is not None:
+        gain, p = round(gain, digits), round(p, digits)
+    return {"gain": gain, "p": p, "wins": sum(gain > 0 for gain in gains), "of": len(gains)}

@@ -102,9 +102,6 @@ def gains(merged: Trial, plain: Trial) -> tuple[float, float]:
     return merged.best - plain.best, (merged.test or 0.0) - (plain.test or 0.0)
 
 
-# -- tables --------------------------------------------------------------------------------------------------------
-
-
 def show_parsing(parsing: Parsing, report: Report) -> None:
     """Table 3 and how soon each method is where early update ends, every beam, merging, Figures 5 and 6, targets."""
     report.content["parsing"][parsing.corpus] = [trial.as_dict() for trial in parsing.trials]

@@ -73,9 +73,6 @@ def attempt_all(parts: Sequence[Rows], scale: Scale) -> list[Trial]:
     return found
 
 
-# -- tables --------------------------------------------------------------------------------------------------------
-
-
 def show_tagging(trials: Sequence[Trial], report: Report) -> None:
     """Table 1 and Figure 4, Table 2, Figure 5."""
     report.content["tagging"] = [trial.as_dict() for trial in trials]

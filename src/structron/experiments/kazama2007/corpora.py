@@ -37,6 +37,8 @@ class Corpus:
     def load(cls, data: Path, name: str, documents: int | None = None) -> "Corpus":
         """Read it; `documents`: so many of each part at most."""
         files = corpus_files(data, name)
+        if not files:
+            raise StructronError(f"{data}: no corpus {name}; expected files for {', '.join(SPLITS)}")
         parts = [read_documents(path, list(PLACES[name].values()))[:documents] for path in files]
         scheme = detect(gold_of(parts[0]))
         if scheme is None:

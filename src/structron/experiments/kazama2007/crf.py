@@ -7,6 +7,7 @@ features alone documents make no difference to the labels that are best (the sam
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -74,15 +75,17 @@ class Crf:
             return CrfModel(self, path.read_bytes(), len(self.trainer.logparser.iterations))
 
 
+@dataclass(frozen=True, slots=True)
 class CrfModel:
     """What python-crfsuite learned, with the same way in and out as our own models."""
 
-    def __init__(self, crf: Crf, content: bytes, iterations: int):
-        self.crf, self.content, self.iterations = crf, content, iterations
-        self.tagger = need("pycrfsuite", "bench").Tagger()
-        self.tagger.open_inmemory(content)
+    crf: Crf
+    content: bytes
+    iterations: int
 
     def predict(self, documents: Sequence[Document]) -> list[list[list[str]]]:
         """For each document the labels of its sentences."""
+        tagger = need("pycrfsuite", "bench").Tagger()
+        tagger.open_inmemory(self.content)
         tokens = self.crf.tokens(self.crf.features.of(documents), documents)
-        return regroup(documents, [self.tagger.tag(sentence) for sentence in tokens])
+        return regroup(documents, [tagger.tag(sentence) for sentence in tokens])

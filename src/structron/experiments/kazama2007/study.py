@@ -57,11 +57,8 @@ class Study:
         for method in (MARGIN, PROPOSED):  # kernels compile, or are read from the cache, before the clock counts
             part = self.corpus.train[:WARM_UP]
             make_model(self.corpus, method, 1.0, 1, 2).fit(part).predict(part)
-        self.local_models()
-        self.crf()
-        self.non_local_models()
-        self.reranking()
-        self.test()
+        for work in (self.local_models, self.crf, self.non_local_models, self.reranking, self.test):
+            work()
         self.results |= {"seconds": round(time.perf_counter() - self.begin), "done": True}
         return self.write()
 

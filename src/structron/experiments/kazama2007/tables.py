@@ -23,7 +23,7 @@ def number(c: float | None) -> str | None:
 
 def show_tables(found: Results, report: Report) -> None:
     """All tables of a corpus that has been worked through."""
-    for table in (table2(found), table3(found), table6(found), table7(found), bpm_table(found), margins_table(found)):
+    for table in (table2(found), table3(found), table6(found), table7(found), *other_tables(found)):
         report.show(table)
 
 
@@ -108,24 +108,21 @@ def table7(found: Results) -> Table:
     return table
 
 
-def bpm_table(found: Results) -> Table:
+def other_tables(found: Results) -> tuple[Table, Table]:
+    """The effect of the BPM start, and every C that was tried."""
+    chosen = found["chosen"]
     pair = ("dev F", "test F", "no BPM: dev F", "test F")
-    table = Table(f"{found['corpus']}: the BPM start (section 6.2)", ("method", *pair, "paper's dev F", *pair[1:]))
+    bpm = Table(f"{found['corpus']}: the BPM start (section 6.2)", ("method", *pair, "paper's dev F", *pair[1:]))
+    bpm.notes = [f"The mean of {chosen[MARGIN]['bpm']} passes in other orders, or nothing, to start from."]
     for method, (with_it, without_it) in paper.BPM_EFFECT.items():
-        trials = [found["chosen"][name] for name in (method, NO_BPM(method))]
-        table.add(method, *(t[split] for t in trials for split in ("dev", "test")), *with_it, *without_it)
-    table.notes = [f"The mean of {found['chosen'][MARGIN]['bpm']} passes in other orders, or nothing, to start from."]
-    return table
-
-
-def margins_table(found: Results) -> Table:
-    """Every C that was tried."""
-    table = Table(f"{found['corpus']}: dev F by C", ("method", "dev F at C"))
+        trials = (chosen[method], chosen[NO_BPM(method)])
+        bpm.add(method, *(t[split] for t in trials for split in ("dev", "test")), *with_it, *without_it)
+    margins = Table(f"{found['corpus']}: dev F by C", ("method", "dev F at C"))
     for method in TUNED:
-        bpm = found["chosen"][method]["bpm"]
-        tried = sorted((t["c"], t["dev"]) for t in found["trials"] if (t["method"], t["bpm"]) == (method, bpm))
-        table.add(method, "  ".join(f"{c:g}: {dev:.2f}" for c, dev in tried))
-    return table
+        own = [t for t in found["trials"] if (t["method"], t["bpm"]) == (method, chosen[method]["bpm"])]
+        tried = sorted((t["c"], t["dev"]) for t in own)
+        margins.add(method, "  ".join(f"{c:g}: {dev:.2f}" for c, dev in tried))
+    return bpm, margins
 
 
 def targets(every: list[Results], report: Report) -> None:
