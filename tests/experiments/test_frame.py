@@ -17,6 +17,7 @@ from structron.experiments.frame import (
     draw_grid,
     draw_lines,
     has,
+    invalid_share,
     last_tenth,
     load_rows,
     reporting,
@@ -160,14 +161,14 @@ def test_best_pass_time_and_invalid_shares():
     assert (trial.best, trial.best_pass, trial.best_seconds) == (82.5, 2, 3.0)
     assert (trial.seconds(1), trial.seconds()) == (1.0, 15.0)
     assert (trial.first_pass(80.0), trial.first_pass(82.6)) == (1, None)
-    assert trial.invalid == [10.0, 20.0, 30.0, 40.0]
+    assert invalid_share(trial.history) == 25.0
     assert trial.late_invalid == 40.0
     assert made([80.0] * 6, [1.0] * 6, [9, 9, 9, 9, 1, 3]).late_invalid == 20.0
 
 
 def test_exact_search_and_passes_without_updates_have_no_invalid_updates():
     trial = Trial("standard", None, [{"dev": 1.0, "seconds": 1.0, "updates": 5}])
-    assert trial.invalid == [0.0]
+    assert trial.late_invalid == 0.0
     assert trial.as_dict()["beam"] == "inf"
     converged = Trial("early", 1, [{"dev": 1.0, "seconds": 1.0, "updates": 0, "invalid": 0}])
     assert converged.late_invalid == 0.0

@@ -11,10 +11,10 @@ import pytest
 from structron.data.toy_english import toy_english, write_conll, write_conllu
 from structron.experiments import huang2012
 from structron.experiments.frame import Report, Trial
-from structron.experiments.huang2012 import tagging
+from structron.experiments.huang2012 import parsing, tagging
 from structron.experiments.huang2012.loop import iterate, show_loop
 from structron.experiments.huang2012.methods import EWT, METHODS, WSJ, Scale
-from structron.experiments.huang2012.parsing import Parsing, show_parsing, time_share
+from structron.experiments.huang2012.parsing import Found, show_parsing, time_share
 
 PNG = b"\x89PNG\r\n"
 TINY = Scale(
@@ -79,14 +79,14 @@ def test_time_to_where_early_ends():
     assert time_share(early, early) == 1.0
 
 
-def parsing_of(share: float, gap: float, invalid: int, merged: float) -> Parsing:
+def parsing_of(share: float, gap: float, invalid: int, merged: float) -> Found:
     """Trials with these figures: time share and gap of max-violation, invalid updates of 10, what merging gives."""
     others = [method for method in METHODS if method not in ("standard", "max-violation")]
     trials = [made_trial(method, [85.0], [10.0], [0]) for method in others]
     trials.append(made_trial("max-violation", [85.0], [10 * share], [0]))
     trials.append(made_trial("standard", [85.0 - gap], [1.0], [invalid]))
     trials.append(made_trial("max-violation", [85.0 - merged], [1.0], [0], merge=False))
-    return Parsing(WSJ, [], [], [], trials)
+    return {(trial.method, trial.beam, trial.merge): trial for trial in trials}
 
 
 def report_in(folder: Path) -> Report:
@@ -104,7 +104,7 @@ def report_in(folder: Path) -> Report:
 )
 def test_targets_of_parsing(figures, met, tmp_path, capsys):
     report = report_in(tmp_path)
-    show_parsing(parsing_of(*figures), report)
+    show_parsing(WSJ, parsing_of(*figures), report)
     assert [target["met"] for target in report.targets] == met
     lines = report.target_lines()
     assert all(line.startswith(f"target parsing {WSJ}, beam 8: ") for line in lines)
@@ -115,9 +115,9 @@ def test_targets_of_parsing(figures, met, tmp_path, capsys):
 
 
 def test_a_level_that_was_not_reached_is_said_so(tmp_path):
-    parsing, report = parsing_of(0.1, 5.0, 2, 0.0), report_in(tmp_path)
-    parsing.find("early").history[0]["dev"] = 85.5
-    show_parsing(parsing, report)
+    found, report = parsing_of(0.1, 5.0, 2, 0.0), report_in(tmp_path)
+    found["early", 8, True].history[0]["dev"] = 85.5
+    show_parsing(WSJ, found, report)
     assert report.target_lines()[0].endswith("measured not reached in 1 passes (85.00 against 85.50): not met")
 
 
@@ -169,10 +169,10 @@ def test_unknown_words_are_counted_in_the_sentences_that_are_learned_from(toy_da
 
 @pytest.mark.corpora
 def test_the_small_treebank_has_all_splits_and_heads(corpora):
-    found = Parsing.load(corpora, WSJ, huang2012.FULL)
-    assert (len(found.train), len(found.dev), len(found.test)) == (3396, 273, 245)
-    assert {len(row) for sentence in found.dev for row in sentence} == {3}
-    assert all(row[2].isdigit() for sentence in found.train for row in sentence)
+    train, dev, test = parsing.load(corpora, WSJ, huang2012.FULL)
+    assert (len(train), len(dev), len(test)) == (3396, 273, 245)
+    assert {len(row) for sentence in dev for row in sentence} == {3}
+    assert all(row[2].isdigit() for sentence in train for row in sentence)
 
 
 def test_every_beam_without_merging_is_also_searched_with_it():

@@ -106,11 +106,6 @@ def test_conll2003_is_found_and_made_iob2(conll2003, tmp_path, inside):
     assert corpus.columns == ("word", "pos", "chunk", "label")
 
 
-def test_folders_without_corpora_are_refused(tmp_path):
-    with pytest.raises(StructronError, match="none of conll2002-dutch, uner-english-ewt, conll2003"):
-        present(tmp_path)
-
-
 def test_labels_must_be_entities(tmp_path):
     (tmp_path / "conll2002-dutch").mkdir()
     for split in SPLITS:
@@ -240,8 +235,8 @@ def test_local_features_are_those_of_whole_labellings(corpus):
         rest = (np.zeros(4), np.zeros((4, 0)), np.zeros(4), first, place)
         reranking.train.append(Shortlist(rows.astype(np.int16), *rest))
         place += size
-    matrices = [features.train for features in reranking.features]
-    reranking.add_local(reranking.train, matrices)
+    matrices = [features.train for features, _ in reranking.features]
+    reranking.add_local(reranking.train)
     model = Reranker(0.0, shapes=reranking.shapes())
     weights: dict = {}
     for right, wrong in ((3, 0), (3, 1), (2, 3)):

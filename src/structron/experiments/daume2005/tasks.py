@@ -101,31 +101,25 @@ JOINT = Task(
 )
 
 
-def attempt(task: Task, method: str, beam: int | None, passes: tuple[int, int], parts: Sequence[Rows]) -> Trial:
-    """Train with a method and a beam, and test the best pass. passes: perceptron, ALMA.   parts: train, dev, test."""
-    train, dev, test = parts
-    update, alma = UPDATES[method]
-    options: dict[str, Any] = {"update": update, "alma": alma, "beam": beam, "passes": passes[alma is not None]}
-    model = task.estimator(columns=COLUMNS, **options)
-    trial = learn(task.name, model, train, dev, method)
-    begin = time.perf_counter()
-    guess = model.predict(test)
-    trial.test_seconds = time.perf_counter() - begin
-    trial.model, trial.scores = model, model.evaluate(test, guess=guess)
-    trial.test = trial.scores.f1
-    return trial
-
-
 def compare(
     task: Task, beams: Sequence[int | None], passes: tuple[int, int], parts: Sequence[Rows], report: Report
 ) -> Found:
-    """Every method at every beam, the table and the targets."""
+    """Every method at every beam, the best pass of each tested. passes: perceptron, ALMA.   parts: train, dev, test."""
+    train, dev, test = parts
     wanted: list[tuple[str, int | None]] = [(PERCEPTRON, None)] if (PERCEPTRON, None) in task.paper else []
     wanted += [(method, beam) for method in (LASO_P, LASO_A) for beam in beams]
     wanted += [(method, task.beam) for method in (EARLY, STANDARD)]
     found: Found = {}
-    for key in wanted:
-        found[key] = attempt(task, *key, passes, parts)
+    for method, beam in wanted:
+        update, alma = UPDATES[method]
+        options: dict[str, Any] = {"update": update, "alma": alma, "beam": beam, "passes": passes[alma is not None]}
+        model = task.estimator(columns=COLUMNS, **options)
+        trial = found[method, beam] = learn(task.name, model, train, dev, method)
+        begin = time.perf_counter()
+        guess = model.predict(test)
+        trial.test_seconds = time.perf_counter() - begin
+        trial.model, trial.scores = model, model.evaluate(test, guess=guess)
+        trial.test = trial.scores.f1
         report.content[task.name] = [trial.as_dict() for trial in found.values()]
         report.write()
     report.show(table_of(task, found))

@@ -91,7 +91,7 @@ def run_parsing(data: Path | None, scale: ParsingScale, report: Report) -> None:
         return
     if absent:
         say(f"parsing: left out, since {data} does not have them: {', '.join(absent)}")
-    begin, parsed = time.perf_counter(), Parsed(scale, corpora)
+    begin, parsed = time.perf_counter(), Parsed(scale)
     section |= {"scale": asdict(scale), "treebanks": {}}
 
     def note(what: str) -> None:

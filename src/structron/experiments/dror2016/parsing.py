@@ -62,6 +62,7 @@ CORPORA = (
     Corpus("ud-hungarian-szeged", "Hungarian", crossing=True),
     Corpus("conll2007-spanish", "Spanish", pos="xpos"),
 )
+LANGUAGES = {corpus.name: corpus.language for corpus in CORPORA}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +139,6 @@ class Training(NamedTuple):
     method: str
     value: float
 
-    def options(self) -> dict[str, Any]:
-        """How it differs from other trainings on the same treebank."""
-        if self.method in (B_WM, ENFORCED):
-            weighted = {"swvp": B_WM, "beta": self.value, "enforce": self.method == ENFORCED}
-            return {"order": self.order, "seed": SEED, **weighted}
-        return {"order": self.order, "seed": int(self.value), "projective": self.method != CROSSING}
-
 
 def plan(bank: Bank, scale: ParsingScale) -> list[Training]:
     """All trainings on a treebank, order by order. CSP is itself the control's first order if both learn from the same
@@ -182,10 +176,15 @@ class Stoppable(Progress):
 
 def train(bank: Bank, training: Training, passes: int, stop: Event) -> tuple[Scores, Scores]:
     """UAS of a parser with its last weights and with their mean."""
-    shared: dict[str, Any] = {"labelled": False, "average": "none", "bits": BITS, "pos": bank.corpus.pos}
-    shared |= {"single_root": bank.corpus.single_root, "passes": passes, "runs": 1}
-    parser = BothWeights(**shared, **training.options())
-    on_whole = training.method in (CSP, CROSSING)
+    order, method, value = training
+    options: dict[str, Any] = {"labelled": False, "average": "none", "bits": BITS, "pos": bank.corpus.pos}
+    options |= {"single_root": bank.corpus.single_root, "passes": passes, "runs": 1, "order": order}
+    if method in (B_WM, ENFORCED):
+        options |= {"seed": SEED, "swvp": B_WM, "beta": value, "enforce": method == ENFORCED}
+    else:
+        options |= {"seed": int(value), "projective": method != CROSSING}
+    parser = BothWeights(**options)
+    on_whole = method in (CSP, CROSSING)
     parser.fit(bank.whole if on_whole else bank.rest, progress=Stoppable(stop))
     if parser.stopped_ == "interrupted":
         raise KeyboardInterrupt
@@ -196,7 +195,7 @@ def train(bank: Bank, training: Training, passes: int, stop: Event) -> tuple[Sco
         return Scores(dev, parser.score(bank.test), invalid_share(parser.history_))
 
     last = scores(parser.model_)
-    return last, last if training.method == CONTROL else scores(parser.mean_)
+    return last, last if method == CONTROL else scores(parser.mean_)
 
 
 def try_bank(bank: Bank, scale: ParsingScale) -> Iterator[tuple[int, Trials]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from structron.experiments.dror2016.choice import AVERAGED, CONTROL, CSP, MEAN, Trials, spelled
-from structron.experiments.dror2016.parsing import B_WM, ENFORCED, HELD_OUT, Corpus, ParsingScale
+from structron.experiments.dror2016.parsing import B_WM, ENFORCED, HELD_OUT, LANGUAGES, ParsingScale
 from structron.experiments.frame import SPLITS, Report, Table, comparison, mean
 
 SLACK, ROUNDING = 0.1, 0.01
@@ -52,7 +52,6 @@ class Parsed:
     """What was found so far, by order and treebank."""
 
     scale: ParsingScale
-    corpora: list[Corpus]
     drawn: list[str] = field(default_factory=list)
     """Treebanks without dev data of their own."""
     trials: dict[int, dict[str, Trials]] = field(default_factory=dict)
@@ -61,9 +60,6 @@ class Parsed:
 
     def figures(self, order: int) -> Figures:
         return {name: figures(trials) for name, trials in self.trials.get(order, {}).items()}
-
-    def language(self, name: str) -> str:
-        return next(corpus.language for corpus in self.corpora if corpus.name == name)
 
 
 def figures(trials: Trials) -> dict[str, float]:
@@ -103,7 +99,7 @@ def order_table(parsed: Parsed, order: int) -> Table:
     table = Table(f"Parsing, {NAMES[order]} order: unlabelled attachment/% (Table 2)", columns)
     rows, known_means = parsed.figures(order), means(paper_figures(order), PAPERS)
     for name, row in rows.items():
-        beta, known = parsed.trials[order][name].chosen(B_WM), PAPER.get(parsed.language(name))
+        beta, known = parsed.trials[order][name].chosen(B_WM), PAPER.get(LANGUAGES[name])
         table.add(name, *(row[column] for column in PAPERS), f"{beta:g}", paper=known and known[order - 1])
     table.add("mean (the paper's: of nine)", *means(rows, PAPERS), None, paper=known_means)
     scale, printed = parsed.scale, PRINTED_MEANS[order]
@@ -143,29 +139,6 @@ def extra_table(parsed: Parsed, order: int) -> Table:
     return table
 
 
-def comparison_table(comparisons: Mapping[int, Sequence[Mapping[str, Any]]]) -> Table:
-    """Differences over treebanks; the paper's are those of its table, tested in the same way."""
-    columns = ("what", "order", "difference", "p", "wins", "paper's difference", "p", "wins")
-    table = Table("Parsing: mean differences of UAS over treebanks", columns)
-    table.notes = ["p: exact paired sign-flip test over treebanks; a win: ahead by anything."]
-    for order, compared in comparisons.items():
-        for found in compared:
-            pair = (found["method"], found["base"])
-            known = compare(paper_figures(order), *pair) if {*pair} <= {*PAPERS} else None
-            table.add(" - ".join(pair), order, *cells_of(found), paper=cells_of(known))
-    return table
-
-
-def orders_table(orders: Sequence[Mapping[str, Any]]) -> Table:
-    columns = ("method", "first order", "second order", "difference", "p", "wins", "paper's difference", "p", "wins")
-    table = Table("Parsing: second order over first order, mean UAS over treebanks", columns)
-    for found in orders:
-        method = found["method"]
-        known = compare_orders(paper_figures(1), paper_figures(2), method) if method in PAPERS else None
-        table.add(method, found["order 1"], found["order 2"], *cells_of(found), paper=cells_of(known))
-    return table
-
-
 def crossing_table(parsed: Parsed) -> Table:
     title = "Parsing: non-projective beside projective search, UAS, averaged weights"
     table = Table(title, ("treebank", "order", "projective", "non-projective", "difference"))
@@ -187,14 +160,27 @@ def report_parsing(parsed: Parsed, report: Report) -> dict[str, Any]:
     for order in parsed.trials:
         report.show(order_table(parsed, order))
         report.show(extra_table(parsed, order))
+    columns: tuple[str, ...] = ("what", "order", "difference", "p", "wins", "paper's difference", "p", "wins")
+    table = Table("Parsing: mean differences of UAS over treebanks", columns)
+    table.notes = ["p: exact paired sign-flip test over treebanks; a win: ahead by anything."]
     comparisons = {order: [compare(parsed.figures(order), *pair) for pair in COMPARED] for order in parsed.trials}
-    orders = [compare_orders(parsed.figures(1), parsed.figures(2), method) for method in BOTH_ORDERS]
-    for table in (comparison_table(comparisons), orders_table(orders), crossing_table(parsed)):
-        if table.rows:
-            report.show(table)
-    targets(parsed, {found["method"]: found for found in orders}, report)
+    for order, compared in comparisons.items():
+        for pair, found in zip(COMPARED, compared, strict=True):
+            known = compare(paper_figures(order), *pair) if {*pair} <= {*PAPERS} else None
+            table.add(" - ".join(pair), order, *cells_of(found), paper=cells_of(known))
+    report.show(table)
+    columns = ("method", "first order", "second order", "difference", "p", "wins", "paper's difference", "p", "wins")
+    table = Table("Parsing: second order over first order, mean UAS over treebanks", columns)
+    orders = {method: compare_orders(parsed.figures(1), parsed.figures(2), method) for method in BOTH_ORDERS}
+    for method, found in orders.items():
+        known = compare_orders(paper_figures(1), paper_figures(2), method) if method in PAPERS else None
+        table.add(method, found["order 1"], found["order 2"], *cells_of(found), paper=cells_of(known))
+    report.show(table)
+    if parsed.crossing:
+        report.show(crossing_table(parsed))
+    targets(parsed, orders, report)
     figures = {order: parsed.figures(order) for order in parsed.trials}
-    return {"table2": figures, "comparisons": comparisons, "orders": orders, "crossing": parsed.crossing}
+    return {"table2": figures, "comparisons": comparisons, "orders": list(orders.values()), "crossing": parsed.crossing}
 
 
 def targets(parsed: Parsed, orders: Mapping[str, Mapping[str, Any]], report: Report) -> None:
@@ -207,7 +193,7 @@ def targets(parsed: Parsed, orders: Mapping[str, Mapping[str, Any]], report: Rep
         gains = {
             name: pairs[order][1] - pairs[order][0]
             for name, pairs in parsed.crossing.items()
-            if parsed.language(name) == BASQUE and order in pairs
+            if LANGUAGES[name] == BASQUE and order in pairs
         }
         if gains:
             what = f"parsing: non-projective over projective on {BASQUE}, order {order}, mean UAS: ahead"

@@ -34,10 +34,6 @@ class Trial:
     model: Any = field(default=None, repr=False)
 
     @property
-    def key(self) -> tuple[str, int | None]:
-        return self.method, self.beam
-
-    @property
     def best(self) -> float:
         return max(record["dev"] for record in self.history)
 
@@ -56,11 +52,6 @@ class Trial:
     @property
     def best_seconds(self) -> float:
         return self.seconds(self.best_pass)
-
-    @property
-    def invalid(self) -> list[float]:
-        """The share of updates that were no violations, per pass, in per cent."""
-        return [invalid_share([record]) for record in self.history]
 
     @property
     def late_invalid(self) -> float:

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from structron.experiments.frame import reporting
-from structron.experiments.huang2012 import tagging
+from structron.experiments.huang2012 import parsing, tagging
 from structron.experiments.huang2012.loop import show_loop
 from structron.experiments.huang2012.methods import EWT, WSJ, Scale
-from structron.experiments.huang2012.parsing import Parsing, show_parsing
 
 RESULTS = Path("results/huang2012")
 FULL = Scale()
@@ -30,13 +29,12 @@ def run(data: Path, quick: bool = False, out: Path | None = None) -> dict[str, A
     """Print the tables; write them, `results.json` and the figures to `out`; return what the JSON file holds."""
     scale = QUICK if quick else FULL
     tagged = tagging.load(data, scale)
-    banks = [Parsing.load(data, corpus, scale) for corpus in scale.parsing_passes]
+    banks = {corpus: parsing.load(data, corpus, scale) for corpus in scale.parsing_passes}
     less = f"{scale.tagging_sentences} sentences for tagging, {scale.sentences} for parsing, fewer passes"
     with reporting("Huang, Fayong & Guo (2012)", out or RESULTS, quick, less) as report:
         report.content["parsing"] = {}
         show_loop(report)
         tagging.show_tagging(tagging.attempt_all(tagged, scale), report)
-        for bank in banks:
-            bank.attempt_all(scale)
-            show_parsing(bank, report)
+        for corpus, parts in banks.items():
+            parsing.show_parsing(corpus, parsing.attempt_all(corpus, parts, scale), report)
     return report.content

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from structron.experiments.frame import Line, Report, Table, Trial, draw_lines
+from structron.experiments.frame import Line, Report, Table, Trial, draw_lines, invalid_share
 
 STANDARD, EARLY, MAX_VIOLATION = "standard", "early", "max-violation"
 METHODS = (STANDARD, EARLY, "hybrid", "latest", MAX_VIOLATION, "laso")
@@ -34,11 +34,12 @@ def show_invalid(what: str, name: str, trials: Sequence[Trial], report: Report) 
     columns = ("beam", "pass 1", "pass 2", "middle", "last", "late passes")
     table = Table(f"{what}: invalid standard updates/% (Figure 5)", columns)
     table.notes = ["late passes: the last third. Paper: falls to 0 % in tagging, to about 50 % in parsing at beam 8."]
+    lines = []
     for trial in own:
-        shares = trial.invalid
+        shares = [invalid_share([record]) for record in trial.history]
+        lines.append(Line(f"beam {trial.beam}", range(1, len(shares) + 1), shares))
         places = (0, min(1, len(shares) - 1), len(shares) // 2, len(shares) - 1)
         table.add(str(trial.beam), *(shares[place] for place in places), trial.late_invalid)
     report.show(table)
-    lines = [Line(f"beam {trial.beam}", range(1, len(trial.history) + 1), trial.invalid) for trial in own]
     axes = ("pass", "invalid standard updates/%")
     report.figure(f"figure5-{name}.png", draw_lines, f"{what}: invalid updates (Figure 5)", *axes, lines, 0.0)

@@ -3,7 +3,7 @@
 Arc-standard with the paper's templates and the dynamic programming of Huang & Sagae (2010), unlabelled.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,58 +37,34 @@ NOTES = {
 }
 
 
-@dataclass(slots=True)
-class Parsing:
-    """A treebank and the trials on it."""
+Found = dict[tuple[str, int | None, bool], Trial]
+"""Trials by method, beam, and whether equivalent states are merged."""
 
-    corpus: str
-    train: Rows
-    dev: Rows
-    test: Rows
-    trials: list[Trial] = field(default_factory=list)
 
-    @classmethod
-    def load(cls, data: Path, corpus: str, scale: Scale) -> "Parsing":
-        train, dev, test = (load_rows(data, corpus, split, CORPORA[corpus]) for split in SPLITS)
-        return cls(corpus, train[: scale.sentences], dev[: scale.dev_sentences], test)
+def load(data: Path, corpus: str, scale: Scale) -> list[Rows]:
+    train, dev, test = (load_rows(data, corpus, split, CORPORA[corpus]) for split in SPLITS)
+    return [train[: scale.sentences], dev[: scale.dev_sentences], test]
 
-    def attempt(self, method: str, beam: int, scale: Scale, merge: bool = True, tested: bool = False) -> None:
-        columns = CORPORA[self.corpus]
-        options: dict[str, Any] = {"templates": "huang", "labelled": False, "columns": columns, "pos": columns[1]}
-        early, other, other_beams = scale.parsing_passes[self.corpus]
+
+def attempt_all(corpus: str, parts: Sequence[Rows], scale: Scale) -> Found:
+    """All methods at the paper's beam; two of them at every beam; max-violation without merging."""
+    train, dev, test = parts
+    unmerged = scale.unmerged_beams[corpus]
+    early, other, other_beams = scale.parsing_passes[corpus]
+    wanted = [(method, BEAM, True) for method in methods.METHODS]
+    beams = [beam for beam in scale.parsing_beams if beam != BEAM]
+    wanted += [(method, beam, True) for beam in beams for method in (STANDARD, MAX_VIOLATION)]
+    wanted += [(MAX_VIOLATION, beam, False) for beam in unmerged]
+    columns = CORPORA[corpus]
+    options: dict[str, Any] = {"templates": "huang", "labelled": False, "columns": columns, "pos": columns[1]}
+    found: Found = {}
+    for method, beam, merge in wanted:
         passes = other_beams if beam != BEAM else early if method == EARLY else other
         parser = Parser(passes=passes, update=method, beam=beam, merge=merge, **options)
-        trial = learn(f"parsing {self.corpus}", parser, self.train, self.dev)
-        if tested:
-            trial.test = parser.score(self.test)
-        self.trials.append(trial)
-
-    def attempt_all(self, scale: Scale) -> None:
-        """All methods at the paper's beam; two of them at every beam; max-violation without merging."""
-        unmerged = scale.unmerged_beams[self.corpus]
-        for method in methods.METHODS:
-            self.attempt(method, BEAM, scale, tested=True)
-        for beam in (beam for beam in scale.parsing_beams if beam != BEAM):
-            for method in (STANDARD, MAX_VIOLATION):
-                self.attempt(method, beam, scale, tested=method == MAX_VIOLATION and beam in unmerged)
-        for beam in unmerged:
-            self.attempt(MAX_VIOLATION, beam, scale, merge=False, tested=True)
-
-    def find(self, method: str, beam: int | None = BEAM) -> Trial:
-        """The trial that merges."""
-        return next(trial for trial in self.trials if (*trial.key, trial.merge) == (method, beam, True))
-
-    def at_beam(self) -> list[Trial]:
-        """The trials of Table 3."""
-        return [trial for trial in self.trials if trial.beam == BEAM and trial.merge]
-
-    def standard(self) -> list[Trial]:
-        """The trials of Figure 5, by beam."""
-        return sorted((t for t in self.trials if t.method == STANDARD), key=lambda trial: trial.beam or 0)
-
-    def pairs(self) -> list[tuple[Trial, Trial]]:
-        """Max-violation at the same beam, with merging and without."""
-        return [(self.find(*trial.key), trial) for trial in self.trials if not trial.merge]
+        trial = found[method, beam, merge] = learn(f"parsing {corpus}", parser, train, dev)
+        if beam == BEAM or (method == MAX_VIOLATION and beam in unmerged):
+            trial.test = parser.score(test)
+    return found
 
 
 def time_share(early: Trial, other: Trial) -> float | None:
@@ -97,66 +73,68 @@ def time_share(early: Trial, other: Trial) -> float | None:
     return None if needed is None else other.seconds(needed) / max(early.best_seconds, 1e-9)
 
 
-def gains(merged: Trial, plain: Trial) -> tuple[float, float]:
-    """What merging gives, in points of UAS on dev and test data."""
-    return merged.best - plain.best, (merged.test or 0.0) - (plain.test or 0.0)
-
-
-def show_parsing(parsing: Parsing, report: Report) -> None:
+def show_parsing(corpus: str, found: Found, report: Report) -> None:
     """Table 3 and how soon each method is where early update ends, every beam, merging, Figures 5 and 6, targets."""
-    report.content["parsing"][parsing.corpus] = [trial.as_dict() for trial in parsing.trials]
-    where = f"Parsing {parsing.corpus}"
+    report.content["parsing"][corpus] = [trial.as_dict() for trial in found.values()]
+    where = f"Parsing {corpus}"
     ours, papers = ("it", "time/s", "dev", "test"), ("paper's it", "time", "dev", "test")
     columns: tuple[str, ...] = ("method", *ours, "as early, of its time", *papers)
     table = Table(f"{where}, beam {BEAM}: unlabelled attachment/% (Table 3)", columns)
-    for trial in parsing.at_beam():
-        figures = (trial.best_pass, trial.best_seconds, trial.best, trial.test or 0.0)
-        table.add(trial.method, *figures, time_share(parsing.find(EARLY), trial), paper=PAPER.get(trial.method))
     table.notes = [
-        NOTES[parsing.corpus],
+        NOTES[corpus],
         "time: learning up to the best pass, without scoring dev data. As early: the time to early's best dev UAS.",
         "Features of the paper, states merged, averaged, order shuffled (seed 1). LaSO is not in the paper's table.",
     ]
+    at_beam = [trial for (_, beam, merge), trial in found.items() if beam == BEAM and merge]
+    for trial in at_beam:
+        figures = (trial.best_pass, trial.best_seconds, trial.best, trial.test or 0.0)
+        share = time_share(found[EARLY, BEAM, True], trial)
+        table.add(trial.method, *figures, share, paper=PAPER.get(trial.method))
     report.show(table)
     columns = ("beam", "standard, paper", "standard", "its pass", "max-violation", "its pass", "difference")
     table = Table(f"{where}: dev UAS/% at every beam", columns)
-    for old in parsing.standard():
-        new = parsing.find(MAX_VIOLATION, old.beam)
-        pairs = (old.best, old.best_pass, new.best, new.best_pass)
-        table.add(str(old.beam), PAPER_STANDARD.get(old.beam or 0), *pairs, new.best - old.best)
-    passes = {len(trial.history) for trial in parsing.trials if trial.method in (STANDARD, MAX_VIOLATION)}
+    standard = sorted((t for t in found.values() if t.method == STANDARD), key=lambda trial: trial.beam or 0)
+    for old in standard:
+        new = found[MAX_VIOLATION, old.beam, True]
+        pair = (old.best, old.best_pass, new.best, new.best_pass)
+        table.add(str(old.beam), PAPER_STANDARD.get(old.beam or 0), *pair, new.best - old.best)
+    passes = {len(trial.history) for trial in found.values() if trial.method in (STANDARD, MAX_VIOLATION)}
     if len(passes) > 1:
         table.notes.append(f"beam {BEAM} had {max(passes)} passes, the others {min(passes)}")
     report.show(table)
     columns = ("beam", "merging: dev", "test", "without: dev", "test", "dev difference", "test difference")
     table = Table(f"{where}: equivalent states merged or not, max-violation, UAS/%", columns)
-    for merged, plain in parsing.pairs():
-        scores = (score for trial in (merged, plain) for score in (trial.best, trial.test or 0.0))
-        table.add(str(plain.beam), *scores, *gains(merged, plain))
+    for (method, beam, merge), plain in found.items():
+        if not merge:
+            (dev, test), own = scores_of(found[method, beam, True]), scores_of(plain)
+            table.add(str(beam), dev, test, *own, dev - own[0], test - own[1])
     if table.rows:
         report.show(table)
-    methods.show_invalid(where, parsing.corpus, parsing.standard(), report)
-    draw_progress(parsing, report)
-    targets(parsing, report)
+    methods.show_invalid(where, corpus, standard, report)
+    draw_progress(corpus, at_beam, report)
+    targets(corpus, found, report)
 
 
-def draw_progress(parsing: Parsing, report: Report) -> None:
+def scores_of(trial: Trial) -> tuple[float, float]:
+    return trial.best, trial.test or 0.0
+
+
+def draw_progress(corpus: str, trials: Sequence[Trial], report: Report) -> None:
     """Figure 6: dev UAS against learning time."""
-    trials = parsing.at_beam()
     lines = []
     for trial in trials:
         times = [trial.seconds(passes) for passes in range(1, len(trial.history) + 1)]
         lines.append(Line(trial.method, times, [record["dev"] for record in trial.history], max))
     lowest, floor = min(min(line.y) for line in lines), max(trial.best for trial in trials) - SHOWN_POINTS
-    title = f"Parsing {parsing.corpus}, beam {BEAM}: progress (Figure 6)"
+    title = f"Parsing {corpus}, beam {BEAM}: progress (Figure 6)"
     given = (title, "learning time/s", "dev UAS/%", lines, floor if lowest < floor else None)
-    report.figure(f"figure6-{parsing.corpus}.png", draw_lines, *given)
+    report.figure(f"figure6-{corpus}.png", draw_lines, *given)
 
 
-def targets(parsing: Parsing, report: Report) -> None:
+def targets(corpus: str, found: Found, report: Report) -> None:
     """What the paper leads us to expect, with what was measured."""
-    early, new, old = (parsing.find(method) for method in (EARLY, MAX_VIOLATION, STANDARD))
-    where = f"parsing {parsing.corpus}, beam {BEAM}"
+    early, new, old = (found[method, BEAM, True] for method in (EARLY, MAX_VIOLATION, STANDARD))
+    where = f"parsing {corpus}, beam {BEAM}"
     ratio = time_share(early, new)
     what = f"{where}: max-violation reaches early's best dev UAS in at most 1/2 of its time (paper {PAPER_RATIO})"
     missed = f"not reached in {len(new.history)} passes ({new.best:.2f} against {early.best:.2f})"
@@ -167,7 +145,9 @@ def targets(parsing: Parsing, report: Report) -> None:
     low, high = INVALID
     what = f"{where}: late standard updates that are invalid {low:.0f} to {high:.0f} % (paper about 50)"
     report.target(what, f"{old.late_invalid:.1f} %", low <= old.late_invalid <= high)
-    for merged, plain in (pair for pair in parsing.pairs() if pair[1].beam == BEAM):
-        dev, test = gains(merged, plain)
-        what = f"{where}: dev UAS with merging at least that without"
-        report.target(what, f"{dev:+.2f} (test {test:+.2f})", dev >= 0)
+    plain = found.get((MAX_VIOLATION, BEAM, False))
+    if plain is not None:
+        dev, test = (a - b for a, b in zip(scores_of(new), scores_of(plain), strict=True))
+        report.target(
+            f"{where}: dev UAS with merging at least that without", f"{dev:+.2f} (test {test:+.2f})", dev >= 0
+        )

@@ -76,7 +76,7 @@ def attempt_all(parts: Sequence[Rows], scale: Scale) -> list[Trial]:
 def show_tagging(trials: Sequence[Trial], report: Report) -> None:
     """Table 1 and Figure 4, Table 2, Figure 5."""
     report.content["tagging"] = [trial.as_dict() for trial in trials]
-    columns = ("beam, method", "paper's it", "paper's dev", "our it", "our dev", "time/s")
+    columns: tuple[str, ...] = ("beam, method", "paper's it", "paper's dev", "our it", "our dev", "time/s")
     table = Table("Tagging, development data: best accuracy/% and the pass that gave it (Table 1, Figure 4)", columns)
     for trial in sorted(trials, key=lambda trial: (trial.beam is None, trial.beam or 0)):
         paper = PAPER_DEV.get(trial.beam or 0, {}).get(trial.method, (None, None))
@@ -87,7 +87,14 @@ def show_tagging(trials: Sequence[Trial], report: Report) -> None:
         "Order 2, Ratnaparkhi's features, no cut-off, words seen once unknown, averaged, order shuffled (seed 1).",
     ]
     report.show(table)
-    report.show(test_table(trials))
+    columns = ("method", "b", "it", "time/s", "dev", "test", "paper's b", "it", "time", "dev", "test")
+    table = Table("Tagging, test data: accuracy/% (Table 2)", columns)
+    table.notes = ["time: learning up to the best pass, without scoring dev data. Exact search is Viterbi's algorithm."]
+    for trial in (trial for trial in trials if trial.test is not None):
+        name, key = (f"{trial.method}, exact search", "exact") if trial.beam is None else (trial.method, trial.method)
+        ours = (frame.shown_beam(trial.beam), trial.best_pass, trial.best_seconds, trial.best, trial.test)
+        table.add(name, *ours, paper=PAPER_TEST.get(key))
+    report.show(table)
     lines = []
     for method in TAGGING_METHODS:
         own = {t.beam: t.best for t in trials if t.method == method and t.beam is not None}
@@ -100,16 +107,3 @@ def show_tagging(trials: Sequence[Trial], report: Report) -> None:
         worst = max(wide, key=lambda trial: trial.late_invalid)
         what = f"tagging, beam {ENOUGH_BEAM} and more: late standard updates that are invalid at most {NEAR_ZERO:.0f} %"
         report.target(what, f"{worst.late_invalid:.1f} % (beam {worst.beam})", worst.late_invalid <= NEAR_ZERO)
-
-
-def test_table(trials: Sequence[Trial]) -> Table:
-    """Table 2: each method at the beam that was best on dev data."""
-    columns = ("method", "b", "it", "time/s", "dev", "test", "paper's b", "it", "time", "dev", "test")
-    table = Table("Tagging, test data: accuracy/% (Table 2)", columns)
-    for trial in (trial for trial in trials if trial.test is not None):
-        exact = trial.beam is None
-        name = f"{trial.method}, exact search" if exact else trial.method
-        ours = (frame.shown_beam(trial.beam), trial.best_pass, trial.best_seconds, trial.best, trial.test)
-        table.add(name, *ours, paper=PAPER_TEST.get("exact" if exact else trial.method))
-    table.notes = ["time: learning up to the best pass, without scoring dev data. Exact search is Viterbi's algorithm."]
-    return table

@@ -81,20 +81,19 @@ class Reranking:
         self.parts: dict[str, list[Shortlist]] = {}
 
     @cached_property
-    def features(self) -> tuple[LocalFeatures, LocalFeatures]:
-        return LocalFeatures(self.corpus), LocalFeatures(self.corpus, edge=True)
-
-    @cached_property
-    def used(self) -> list[np.ndarray]:
-        """The node and edge features at active tokens of the training lists; others are never learned."""
+    def features(self) -> list[tuple[LocalFeatures, np.ndarray]]:
+        """Node and edge features, and those of them at active tokens of the training lists: no others are learned."""
         tokens = np.concatenate([one.place + one.active() for one in self.train])
-        return [np.unique(features.train[tokens].indices) for features in self.features]
+        every = (LocalFeatures(self.corpus), LocalFeatures(self.corpus, edge=True))
+        return [(features, np.unique(features.train[tokens].indices)) for features in every]
 
-    def add_local(self, lists: Sequence[Shortlist], matrices: Sequence[Any]) -> None:
-        """Give lists their node and edge features, and label bigrams: an edge feature that every token has."""
+    def add_local(self, lists: Sequence[Shortlist], documents: Sequence[Document] | None = None) -> None:
+        """Give the lists of documents (None: the training lists) their node and edge features, and label bigrams: an
+        edge feature that every token has."""
         active = [one.active() for one in lists]
         tokens = np.concatenate([one.place + own for one, own in zip(lists, active, strict=True)])
-        node, edge = (matrix[tokens][:, used] for matrix, used in zip(matrices, self.used, strict=True))
+        matrices = ((f.train if documents is None else f.of(documents), used) for f, used in self.features)
+        node, edge = (matrix[tokens][:, used] for matrix, used in matrices)
         ones, hi = need("scipy.sparse", "bench").csr_matrix(np.ones((len(tokens), 1), np.float32)), 0
         for one, own in zip(lists, active, strict=True):
             lo, hi = hi, hi + len(own)
@@ -105,7 +104,7 @@ class Reranking:
 
     def shapes(self) -> list[tuple[int, int]]:
         """Of the weights: node features with the label, edge features and bigrams with the label before as well."""
-        (node, edge), labels = map(len, self.used), len(self.labels)
+        (node, edge), labels = (len(used) for _, used in self.features), len(self.labels)
         return [(node, labels), (edge, (labels + 1) * labels), (1, (labels + 1) * labels)]
 
     def part(self, split: str) -> list[Shortlist]:
@@ -113,7 +112,7 @@ class Reranking:
         if split not in self.parts:
             documents = getattr(self.corpus, split)
             lists = make_shortlists(self.first, documents, self.n_test, self.labels, self.non_local)
-            self.add_local(lists, [features.of(documents) for features in self.features])
+            self.add_local(lists, documents)
             self.parts[split] = lists
         return self.parts[split]
 
@@ -124,7 +123,7 @@ class Reranking:
             model = Reranker(c, score_scale(self.train))
         else:
             if not self.train[0].local:
-                self.add_local(self.train, [features.train for features in self.features])
+                self.add_local(self.train)
             model = Reranker(c, shapes=self.shapes())
         model.learn(self.train, passes)
         seconds = time.perf_counter() - begin
