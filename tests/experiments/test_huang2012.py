@@ -234,8 +234,8 @@ def test_one_beam_of_each_method_is_tested(tiny_run):
         assert all((run["test"] is None) == (run["beam"] == 1) for run in results["parsing"][corpus])
 
 
-def test_prints_tables_beside_the_papers_and_ends_with_the_targets(tiny_run):
-    _, printed, out = tiny_run
+def test_prints_tables_and_targets_and_writes_json_and_figures(tiny_run):
+    results, printed, out = tiny_run
     for text in (
         "Figure 1",
         "(Table 1, Figure 4)",
@@ -250,10 +250,6 @@ def test_prints_tables_beside_the_papers_and_ends_with_the_targets(tiny_run):
     lines = printed.strip().splitlines()[-8:]
     assert all(line.startswith("target ") and line.endswith(("met", "not met")) for line in lines)
     assert (out / "tables.txt").read_text().split() == printed.split()
-
-
-def test_writes_json_and_figures(tiny_run):
-    results, _, out = tiny_run
     assert json.loads((out / "results.json").read_text()) == json.loads(json.dumps(results))
     names = {"figure4-tagging", "figure5-tagging", *(f"figure{k}-{corpus}" for k in (5, 6) for corpus in (WSJ, EWT))}
     assert {path.name for path in out.iterdir()} == {"results.json", "tables.txt", *(f"{name}.png" for name in names)}

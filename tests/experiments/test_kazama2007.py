@@ -388,12 +388,10 @@ def test_tables_name_the_papers_figures(capsys):
     assert "1000" in report.tables[0].plain()
 
 
-def test_times_of_reranking_count_all_its_models():
+def test_targets_tell_what_was_measured():
+    """The times of re-ranking count all its models."""
     found = {method: seconds for method, (_, seconds) in tables.timed_trials(made_results()).items()}
     assert found == {MARGIN: 10.0, RERANKING_1: 53.0, RERANKING_2: 55.0, PROPOSED: 25.0}
-
-
-def test_targets_tell_what_was_measured():
     report = Report()
     tables.targets([made_results("a"), made_results("b", 72.0)], report)
     met = {target["target"]: target["met"] for target in report.targets}
