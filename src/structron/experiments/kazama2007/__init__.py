@@ -53,13 +53,13 @@ def studies(data: Path, names: list[str], scale: Scale, folder: Path) -> Iterato
     """What is found with each corpus, as it is finished: a process each, as many at a time as there are cores."""
     workers = min(scale.processes, len(names), os.cpu_count() or 1)
     if workers == 1:
-        yield from (study(data, name, scale, folder) for name in names)
+        yield from (work_through(data, name, scale, folder) for name in names)
         return
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        for future in as_completed([pool.submit(study, data, name, scale, folder) for name in names]):
+        for future in as_completed([pool.submit(work_through, data, name, scale, folder) for name in names]):
             yield future.result()
 
 
-def study(data: Path, name: str, scale: Scale, folder: Path) -> dict[str, Any]:
+def work_through(data: Path, name: str, scale: Scale, folder: Path) -> dict[str, Any]:
     """Work through one corpus."""
     return Study(Corpus.load(data, name, scale.documents), scale, folder).run()
