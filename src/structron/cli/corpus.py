@@ -7,17 +7,17 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from structron.cli.tasks import Estimator
+from structron.cli.options import flag_of
 from structron.documents import Document
-from structron.errors import StructronError, unknown
+from structron.errors import StructronError
+from structron.estimator import Estimator
 from structron.io import CONLLU_COLUMNS, Sentence, detect_format, read
+from structron.io.columns import EMPTY, TREE_COLUMNS, WORDS, Columns, default_columns
 from structron.io.text import display_name, is_standard
-from structron.tasks.chain.labeler import WORD_COLUMNS, default_columns
-from structron.tasks.joint.inputs import Roles
+from structron.options import Trees, options_of
 
-CONLLU_LABELS = {"tagger": "upos"}
+CONLLU_LABELS = {"tagger": {"label": "upos"}}
 """The CoNLL-U column that a task learns when nobody names one."""
-EMPTY = "_"
 DOCUMENT_TOKENS = 1_000_000
 """A document that is longer is cut, so that a file without end fits in memory."""
 
@@ -60,102 +60,60 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The columns that a model knows, those that it predicts, and those that it cannot do without."""
+    """What a model reads and predicts, as far as files are concerned."""
 
-    columns: list[str]
-    outputs: list[str]
-    word: str
+    roles: Columns
     needed: set[str]
-    pos: str | None = None
-    """A parser's parts of speech; other tasks have none."""
+    """Columns that it cannot do without."""
     documents: bool = False
     """Whether the sentences of a document are labelled together."""
     many_roots: bool = False
     """Whether the trees of a parser may have several roots."""
 
     @classmethod
-    def of(cls, estimator: Estimator) -> "View":
-        columns = list(estimator.columns_)
-        pos = pos_column(columns, getattr(estimator, "pos", None)) if parses(type(estimator)) else None
-        needed, documents = set(estimator.needed_), reads_documents(type(estimator))
-        many_roots = not getattr(estimator, "single_root", True)
-        return cls(columns, list(estimator.outputs_), estimator.word_, needed, pos, documents, many_roots)
-
-    @property
-    def inputs(self) -> list[str]:
-        return [name for name in self.columns if name not in self.outputs]
+    def of(cls, estimator: Any, roles: Columns | None = None) -> "View":
+        """That of a model; with `roles` of one that is still to be trained, which may read every column."""
+        known, needed = (roles, set(roles.names)) if roles else (estimator.roles_, set(estimator.needed_))
+        many_roots = known.pos is not None and not estimator.single_root
+        return cls(known, needed, estimator.documents, many_roots)
 
     @property
     def orders(self) -> list[list[str]]:
         """What the columns of a file may be when nobody names them, the likeliest first."""
-        if self.pos is None:
-            begun = [name for name in self.columns if name not in self.outputs[1:]]
-            return [self.columns, self.inputs, begun, [self.word]]
-        short = [[self.word, self.pos, *self.outputs[:k]] for k in range(len(self.outputs), -1, -1)]
-        return [self.columns, *short, self.inputs, [self.word]]
+        roles = self.roles
+        if roles.pos is None:
+            begun = [name for name in roles.names if name not in roles.outputs[1:]]
+            return [roles.names, roles.inputs, begun, [roles.word]]
+        short = [[roles.word, roles.pos, *roles.outputs[:k]] for k in range(len(roles.outputs), -1, -1)]
+        return [roles.names, *short, roles.inputs, [roles.word]]
 
 
-def parses(kind: type) -> bool:
-    """Whether a task's sentences are trees."""
-    return bool(getattr(kind, "checks_trees", False))
-
-
-def predicts_tags(kind: type) -> bool:
-    """Whether a task learns tags and chunk labels together."""
-    return bool(getattr(kind, "predicts_tags", False))
-
-
-def reads_documents(kind: type) -> bool:
-    """Whether a task labels the sentences of a document together."""
-    return bool(getattr(kind, "documents", False))
-
-
-def pos_column(columns: list[str], given: str | None = None) -> str:
-    """The column of a parser's parts of speech: CoNLL-U calls them upos."""
-    return given or ("upos" if "upos" in columns else "pos")
-
-
-def training_view(source: Source, label: str | None, task: str, documents: bool = False) -> View:
-    """Names for the columns of training data, and which of them is to be learned."""
-    names = source.columns or default_columns(source.width)
-    if len(names) < 2:
-        raise StructronError(f"{source.place}: 1 column; expected the word and its label at least")
-    if label is None and source.format == "conllu":
-        label = CONLLU_LABELS.get(task)
-        if label is None:
-            raise StructronError(
-                f"{source.name}: CoNLL-U has no column of its own for the {task}; "
-                f"name the one that holds the labels with --label ({', '.join(names[2:])})"
-            )
-    label = label or names[-1]
-    if label not in names:
-        raise StructronError(f"{source.name}: {unknown('label column', label, names)}")
-    word = word_column(names)
-    if label == word:
-        raise StructronError(f"{source.name}: {label!r} is the word and cannot be the label too")
-    return View(names, [label], word, set(names), documents=documents)
-
-
-def joint_view(source: Source, pos: str | None, label: str | None) -> View:
-    """The same where two columns are learned: the tag and the chunk label."""
-    if source.format == "conllu":
+def column_names(source: Source, kind: type) -> list[str]:
+    """The names of the columns of training data."""
+    if source.columns is not None:
+        return source.columns
+    if not issubclass(kind, Trees):
+        return default_columns(source.width)
+    if not 3 <= source.width <= len(TREE_COLUMNS):
         raise StructronError(
-            f"{source.name}: CoNLL-U has no column of chunk labels; expected CoNLL columns, for instance word,pos,chunk"
+            f"{source.place}: {source.width} columns; expected {', '.join(TREE_COLUMNS[:3])} and perhaps "
+            f"{TREE_COLUMNS[3]}; name others with --columns, or give --format conllu"
         )
-    names = source.columns or default_columns(source.width)
-    if len(names) < 3:
-        found = f"{len(names)} column{'s' if len(names) > 1 else ''}"
-        raise StructronError(f"{source.place}: {found}; expected the word, its tag and its chunk label at least")
-    try:
-        roles = Roles.settle(names, pos, label)
-    except StructronError as error:
-        raise StructronError(f"{source.name}: {error}") from None
-    return View(names, roles.outputs, roles.word, set(names))
+    return TREE_COLUMNS[: source.width]
 
 
-def word_column(names: list[str]) -> str:
-    """The column of the words: the one that is called so, or the first."""
-    return next((name for name in WORD_COLUMNS if name in names), names[0])
+def conllu_labels(source: Source, kind: type[Estimator], settings: dict[str, Any]) -> dict[str, str]:
+    """The settings that name what is to be learned from CoNLL-U, which has no columns for most tasks' labels."""
+    if source.format != "conllu" or issubclass(kind, Trees):
+        return {}
+    usual = CONLLU_LABELS.get(kind.task, {})
+    missing = [name for name in ("pos", "label") if name in options_of(kind) and name not in {*settings, *usual}]
+    if missing:
+        raise StructronError(
+            f"{source.name}: CoNLL-U has no column of its own for the {kind.task}; "
+            f"name the one to learn with {' and '.join(map(flag_of, missing))} ({', '.join(CONLLU_COLUMNS[2:])})"
+        )
+    return {name: column for name, column in usual.items() if name not in settings}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,42 +142,37 @@ class Layout:
 def layout(source: Source, view: View, label: str | None = None, labelled: bool = False) -> Layout:
     """Find the model's columns in a file, by name or, in a file that nobody named the columns of, by number.
 
-    The predicted columns may be missing unless the file has to be `labelled`; `label` names the only one.
+    The predicted columns may be missing unless the file has to be `labelled`; `label` is another name for the last.
     """
-    names = source.columns or _names_by_width(source, view)
-    wanted = [label] if label and len(view.outputs) == 1 else view.outputs
+    roles, names = view.roles, source.columns or _names_by_width(source, view)
+    wanted = [*roles.outputs[:-1], label or roles.outputs[-1]]
     for name in wanted:
         if name not in names and (label or labelled or source.format == "conllu"):
-            raise _no_output(source, view, name, names, bool(label))
-    found: dict[str, int | None] = {name: names.index(name) if name in names else None for name in view.inputs}
-    if found[view.word] is None:
-        found[view.word] = next((names.index(name) for name in WORD_COLUMNS if name in names), None)
-    for name in view.inputs:
+            hint = "--columns" if label or roles.pos or len(wanted) > 1 else "--label or --columns"
+            raise StructronError(f"{source.name}: no column {name!r} among {', '.join(names)}; name it with {hint}")
+    found: dict[str, int | None] = {name: names.index(name) if name in names else None for name in roles.inputs}
+    if found[roles.word] is None:
+        found[roles.word] = next((names.index(name) for name in WORDS if name in names), None)
+    for name in roles.inputs:
         if name in view.needed and found[name] is None:
             raise StructronError(
-                f"{source.name}: no column {name!r} among {', '.join(names)}; the model reads it (name it by --columns)"
+                f"{source.name}: no column {name!r} among {', '.join(names)}; the model reads it "
+                "(name it with --columns)"
             )
     outputs = [names.index(name) if name in names else None for name in wanted]
-    if wanted == view.outputs and (names == view.columns or (names == view.inputs and view.pos is None)):
+    if wanted == roles.outputs and (names == roles.names or (names == roles.inputs and roles.pos is None)):
         return Layout(outputs, None)
-    found |= zip(view.outputs, outputs, strict=True)
-    return Layout(outputs, [found[name] for name in view.columns])
-
-
-def _no_output(source: Source, view: View, name: str, names: list[str], by_option: bool) -> StructronError:
-    if len(view.outputs) > 1 or view.pos is not None:
-        return StructronError(f"{source.name}: no column {name!r} among {', '.join(names)}; name it by --columns")
-    hint = "" if by_option else "; name it with --label"
-    return StructronError(f"{source.name}: no label column {name!r} among {', '.join(names)}{hint}")
+    found |= zip(roles.outputs, outputs, strict=True)
+    return Layout(outputs, [found[name] for name in roles.names])
 
 
 def _names_by_width(source: Source, view: View) -> list[str]:
     for names in view.orders:
         if len(names) == source.width:
             return names
-    outputs = " and ".join(repr(name) for name in view.outputs)
+    names, outputs = view.roles.names, " and ".join(map(repr, view.roles.outputs))
     raise StructronError(
-        f"{source.place}: {source.width} columns; the model reads {len(view.columns)} ({', '.join(view.columns)}), "
+        f"{source.place}: {source.width} columns; the model reads {len(names)} ({', '.join(names)}), "
         f"{outputs} may be missing; name other columns with --columns"
     )
 
@@ -229,8 +182,8 @@ def labelled_rows(source: Source, view: View, fits: Layout, at_least: int = 1, q
 
     Columns that are all empty, or labels too few to learn, are refused at the end of the file: before they are learned.
     """
-    expected = expectations(view)
-    places = {name: view.columns.index(name) for name in expected}
+    roles, expected = view.roles, expectations(view)
+    places = {name: roles.names.index(name) for name in expected}
     texts: dict[str, set[str]] = {name: set() for name in expected}
     for group in groups(source, view, quiet):
         item = fits.item(group, view)
@@ -240,26 +193,25 @@ def labelled_rows(source: Source, view: View, fits: Layout, at_least: int = 1, q
         yield item
     for name, what in expected.items():
         if texts[name] == {EMPTY}:
-            raise StructronError(f"{source.name}: the {what}")
-    if view.pos is None:
-        for name in view.outputs:
-            if len(texts[name]) < at_least:
-                where = "" if len(view.outputs) == 1 else f"column {name!r}: "
-                only = texts[name].pop()
-                raise StructronError(f"{source.name}: {where}one label only ({only}); expected two or more to learn")
+            raise empty_column(source, name, what)
+        if roles.pos is None and len(texts[name]) < at_least:
+            only = texts[name].pop()
+            raise StructronError(f"{source.name}: column {name!r}: one label only ({only}); expected two or more")
 
 
 def expectations(view: View) -> dict[str, str]:
-    """The columns that labelled data must fill, and what is wrong when one is empty. Trees are looked at elsewhere."""
-    if view.pos is None and len(view.outputs) == 1:
-        return {view.outputs[0]: f"label column is empty ({EMPTY} everywhere); expected labels"}
-    if view.pos is None:
-        return {name: f"column {name!r} is empty ({EMPTY} everywhere); expected labels" for name in view.outputs}
-    wrong = {}
-    if view.pos in view.needed:
-        wrong[view.pos] = "expected parts of speech (train takes them from the column that --pos names)"
-    wrong |= dict.fromkeys(view.outputs[1:], "expected relations (train --unlabelled does without)")
-    return {name: f"column {name!r} is empty ({EMPTY} everywhere); {text}" for name, text in wrong.items()}
+    """The columns that labelled data must fill, and with what. Heads are looked at elsewhere."""
+    roles = view.roles
+    if roles.pos is None:
+        return dict.fromkeys(roles.outputs, "labels")
+    wanted = {roles.pos: "parts of speech (train takes them from the column that --pos names)"}
+    wanted |= dict.fromkeys(roles.outputs[1:], "relations (train --unlabelled does without)")
+    return {name: what for name, what in wanted.items() if name != roles.pos or name in view.needed}
+
+
+def empty_column(source: Source, name: str, expected: str) -> StructronError:
+    """A column that should say something."""
+    return StructronError(f"{source.name}: column {name!r} is empty ({EMPTY} everywhere); expected {expected}")
 
 
 def groups(source: Source, view: View, quiet: bool = False) -> Iterator[list[Sentence]]:

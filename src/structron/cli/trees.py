@@ -1,47 +1,22 @@
-"""Trees in files: the columns that a parser learns from, and a look at every gold tree while its line is known."""
+"""Trees in files: a look at every gold tree while its line is known."""
 
 import re
 from collections.abc import Iterable, Iterator
 
-from structron.cli.corpus import EMPTY, Layout, Rows, Source, View, pos_column, say, word_column
+from structron.cli.corpus import Layout, Rows, Source, View, empty_column, say
 from structron.errors import StructronError
 from structron.io import Sentence
+from structron.io.columns import EMPTY
 from structron.trees import check_tree
-
-HEAD, RELATION = "head", "deprel"
-PLAIN_COLUMNS = ["word", "pos", HEAD, RELATION]
-"""The columns of a file that is not CoNLL-U and that nobody named the columns of."""
 
 _NUMBER = re.compile("-?[0-9]{1,18}")
 
 
-def parser_view(source: Source, pos: str | None = None, labelled: bool = True, many_roots: bool = False) -> View:
-    """Names for the columns of a treebank; heads are learned, and relations where the file has them."""
-    names = source.columns
-    if names is None:
-        if source.width not in (3, 4):
-            raise StructronError(
-                f"{source.place}: {source.width} columns; expected {', '.join(PLAIN_COLUMNS[:3])} and perhaps "
-                f"{RELATION}; name others with --columns, or give --format conllu"
-            )
-        names = PLAIN_COLUMNS[: source.width]
-    if len(set(names)) < len(names):
-        raise StructronError(f"--columns {','.join(names)}: a name stands twice; expected different ones")
-    outputs = [HEAD, RELATION] if labelled and RELATION in names else [HEAD]
-    tags = pos_column(names, pos)
-    for name, option in ((HEAD, "--columns"), (tags, "--pos")):
-        if name not in names:
-            raise StructronError(f"{source.name}: no column {name!r} among {', '.join(names)}; name it with {option}")
-    word = word_column(names)
-    if tags in (word, HEAD, RELATION):
-        raise StructronError(f"--pos {tags}: not a column of parts of speech; expected for instance upos or xpos")
-    return View(names, outputs, word, set(names), tags, many_roots=many_roots)
-
-
 def check_trees(source: Source, view: View, fits: Layout, skip: bool = False, quiet: bool = False) -> None:
-    """Let the source give sentences whose heads make one tree only: others are an error, or left out and counted."""
-    head, word = (_place(view, fits, name) for name in (HEAD, view.word))
-    source.sentences = _valid(source, source.sentences, head, word, view.many_roots, skip, quiet)
+    """Let a parser's source give only sentences whose heads form a tree: others are an error, or skipped and counted."""
+    if view.roles.pos is not None:
+        head, word = (_place(view, fits, name) for name in (view.roles.outputs[0], view.roles.word))
+        source.sentences = _valid(source, source.sentences, head, word, view.many_roots, skip, quiet)
 
 
 def _valid(
@@ -67,7 +42,7 @@ def _valid(
 
 def _place(view: View, fits: Layout, name: str) -> int:
     """The file's column of a model's column that it is known to have."""
-    place = view.columns.index(name)
+    place = view.roles.names.index(name)
     found = place if fits.places is None else fits.places[place]
     assert found is not None
     return found
@@ -84,9 +59,8 @@ def tree_problem(heads: list[str], words: list[str], many_roots: bool = False) -
 
 def check_tags(source: Source, view: View, sentences: Iterable[Rows]) -> None:
     """Refuse to parse sentences without parts of speech: a model that reads them would give nonsense."""
-    if view.pos in view.needed:
-        place = view.columns.index(view.pos)
+    tags = view.roles.pos
+    if tags is not None and tags in view.needed:
+        place = view.roles.names.index(tags)
         if all(row[place] == EMPTY for rows in sentences for row in rows):
-            raise StructronError(
-                f"{source.name}: column {view.pos!r} is empty ({EMPTY} everywhere); expected parts of speech"
-            )
+            raise empty_column(source, tags, "parts of speech")

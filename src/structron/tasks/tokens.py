@@ -221,10 +221,6 @@ class TokenLabeler(LearnedOfTokens, Tokens, OwnAtoms, Searching, Estimator):
         extractor = self.extractor_
         return extractor.needed - extractor.gazetteers.keys() - extractor.atoms.keys()
 
-    def predict_columns(self, sentences: Sentences, *, jobs: int | None = None) -> list[list[list[str]]]:
-        """For each sentence or Document the columns that `predict` gives."""
-        return [[labels] for labels in self.predict(sentences, jobs=jobs)]
-
 
 def _names(header: dict[str, Any], what: str) -> list[str]:
     """Names of functions in a header that may be damaged."""
