@@ -69,10 +69,12 @@ class Option:
             return isinstance(value, bool | Integral) and value in (0, 1)
         if self.kind not in ("whole", "real"):
             return True
-        if isinstance(value, bool) or not isinstance(value, Integral if self.kind == "whole" else Real):
+        known: tuple[type, ...] = (Integral,) if self.kind == "whole" else (Real,)
+        if isinstance(value, bool) or not isinstance(value, known):
             return False
-        fits = math.isfinite(value) and (self.least is None or value >= self.least)
-        return fits and (self.above is None or value > self.above) and (self.most is None or value <= self.most)
+        x = float(value)
+        fits = math.isfinite(x) and (self.least is None or x >= self.least)
+        return fits and (self.above is None or x > self.above) and (self.most is None or x <= self.most)
 
     def check(self, name: str, value: Any) -> None:
         """Refuse a value that cannot be."""

@@ -14,7 +14,8 @@ from rich.text import Text
 
 from structron import schemes
 from structron.cli import train
-from structron.cli.corpus import Source, View, labelled_rows, layout
+from structron.cli.corpus import Corpus, View
+from structron.cli.files import Source
 from structron.data.toy_english import ToySentence, toy_english, write_conll, write_conllu
 from structron.documents import sentences_of
 from structron.errors import StructronError, unknown
@@ -191,9 +192,9 @@ def _show(task: str, demo: Demo, corpus: Sequence[ToySentence], folder: Path, co
     status = train.run(task, files["train"], model, dev=files["dev"], settings=demo.options)
     if status:
         return status
-    estimator, source = load(model), Source(files["test"])
+    estimator = load(model)
     view = View.of(estimator)
-    items = list(labelled_rows(source, view, layout(source, view, labelled=True)))
+    items = list(Corpus(Source(files["test"]), view, labelled=True).labelled())
     found = estimator.predict(items)
     scores = estimator.evaluate(items, guess=found).as_dict()
     told = [f"{name.replace('_', ' ')} [bold]{scores[name]:.2f}[/bold]" for name in SCORES if scores.get(name)]

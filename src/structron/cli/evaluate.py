@@ -5,10 +5,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from structron.cli.corpus import Source, View, labelled_rows, layout
+from structron.cli.corpus import Corpus, View
+from structron.cli.files import Source
 from structron.cli.predict import announce_compiling
 from structron.cli.tasks import apply, check_able
-from structron.cli.trees import check_trees
 from structron.documents import sentences_of
 from structron.tasks.registry import load
 
@@ -31,10 +31,8 @@ def run(
         check_able(type(estimator), "--label", "label")
     if skip_invalid:
         check_able(type(estimator), "--skip-invalid", "nonprojective")
-    source, view = Source(file, format, encoding, columns, estimator), View.of(estimator)
-    fits = layout(source, view, label, labelled=True)
-    check_trees(source, view, fits, skip_invalid)
-    items = list(labelled_rows(source, view, fits))
+    source = Source(file, format, encoding, columns, estimator)
+    items = list(Corpus(source, View.of(estimator), label, labelled=True).labelled(skip_invalid=skip_invalid))
     sentences = len(sentences_of(items))
     announce_compiling(estimator)
     estimator.predict(items[:1])

@@ -99,14 +99,14 @@ def _reader(read: Callable[[str], Any]) -> Callable[[str], Read]:
 
 def _parameter(name: str, option: Option) -> inspect.Parameter:
     """An option as typer knows it; None: not given."""
-    flag, kind = option.flag or "--" + name.replace("_", "-"), Any
+    flag = option.flag or "--" + name.replace("_", "-")
+    kind: Any = list[str] | None if option.kind in REPEATABLE else str | None
     if option.kind == "switch":
-        kind, flags = bool | None, flag if option.flag else f"{flag}/--no-{flag.removeprefix('--')}"
-        info = typer.Option(flags, help=option.help)
+        flags = flag if option.flag else f"{flag}/--no-{flag.removeprefix('--')}"
+        kind, info = bool | None, typer.Option(flags, help=option.help)
     else:
         words = [option.none] * bool(option.none) + list(option.choices)
         read = REPEATABLE[option.kind][0] if option.kind in REPEATABLE else option.read
-        kind = list[str] | None if option.kind in REPEATABLE else str | None
         info = typer.Option(flag, metavar=option.metavar or "|".join(words), parser=_reader(read), help=option.help)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, info])
 

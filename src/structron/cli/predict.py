@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from structron.cli.corpus import Item, Layout, Source, View, batches, groups, layout, say
+from structron.cli.corpus import Corpus, Item, View
+from structron.cli.files import Source, batches, groups, say
 from structron.cli.tasks import apply, check_able
-from structron.cli.trees import check_tags
 from structron.documents import regroup
 from structron.errors import StructronError
 from structron.estimator import Estimator
@@ -44,62 +44,50 @@ def run(
     if nbest is not None and (confidence or forced):
         raise StructronError("--nbest: expected neither --confidence nor --forced with it")
     check_writable(output)
-    source, view = Source(file, format, encoding, columns, estimator), View.of(estimator)
-    fits = layout(source, view, label, labelled=forced)
+    corpus = Corpus(Source(file, format, encoding, columns, estimator), View.of(estimator), label, labelled=forced)
     announce_compiling(estimator)
     with open_output(output, encoding) as out:
-        for number, batch in enumerate(batches(groups(source, view), BATCH_TOKENS)):
-            items = [fits.item(group, view) for group in batch]
+        for number, batch in enumerate(batches(groups(corpus.source, corpus.view.documents), BATCH_TOKENS)):
+            items = [corpus.item(group) for group in batch]
             if number == 0:
-                check_tags(source, view, items)
+                corpus.check_tags(items)
             if nbest is not None:
                 for group, best in zip(batch, estimator.nbest(items, nbest), strict=True):
-                    found = [(by_sentence(view, estimator._columns_of(guess)), score) for guess, score in best]
-                    out.write("".join(_candidates(source, fits, group, found)))
+                    out.write("".join(_candidates(estimator, corpus, group, best)))
                 continue
             sentences = [sentence for group in batch for sentence in group]
-            if confidence or forced:
-                texts, margins = _labelled(estimator, source, view, fits, sentences, items, confidence, forced)
-            else:
-                texts, margins = estimator.predict_columns(items), []
-            texts = [columns for item in texts for columns in by_sentence(view, item)]
-            out.write("".join(_texts(source, fits, sentences, texts, margins)))
+            given = regroup(items, _given_labels(corpus, sentences)) if forced else None
+            try:
+                found, margins = _predict(estimator, items, given, confidence)
+            except StructronError as error:
+                raise _placed(error, estimator, corpus, sentences) if forced else error from None
+            texts = [columns for guess in found for columns in _columns(estimator, corpus, guess)]
+            sure = [own for group in margins for own in group] if corpus.view.documents else margins
+            out.write("".join(_texts(corpus, sentences, texts, sure)))
 
 
-def by_sentence(view: View, columns: list[list]) -> Found:
-    """The columns of an item, sentence by sentence: those of a document have a list for each."""
-    return [list(own) for own in zip(*columns, strict=True)] if view.documents else [columns]
+def _predict(estimator: Any, items: list[Item], given: list | None, confidence: bool) -> tuple[list, list]:
+    """A prediction for each item, around labels that are given, and margins if they are asked for."""
+    if confidence:
+        return estimator.predict_with_margins(items, forced=given)
+    return estimator.predict(items) if given is None else estimator.predict(items, forced=given), []
 
 
-def _labelled(
-    estimator: Any,
-    source: Source,
-    view: View,
-    fits: Layout,
-    sentences: list[Sentence],
-    items: list[Item],
-    confidence: bool,
-    forced: bool,
-) -> tuple[Found, list[list[float]]]:
-    """The columns of each item, around the labels that stand in the file if they are forced, and the margins."""
-    given = regroup(items, _given_labels(sentences, fits)) if forced else None
-    try:
-        if not confidence:
-            return [estimator._columns_of(guess) for guess in estimator.predict(items, forced=given)], []
-        labels, margins = estimator.predict_with_margins(items, forced=given)
-    except StructronError as error:
-        raise _placed(error, estimator, source, sentences, fits) if forced else error
-    sure = [own for group in margins for own in group] if view.documents else margins
-    return [estimator._columns_of(guess) for guess in labels], sure
+def _columns(estimator: Estimator, corpus: Corpus, guess: Any) -> Found:
+    """The columns of a prediction, sentence by sentence: those of a document have a list for each."""
+    columns = estimator._columns_of(guess)
+    return [list(own) for own in zip(*columns, strict=True)] if corpus.view.documents else [columns]
 
 
-def _candidates(source: Source, fits: Layout, group: list[Sentence], best: list[tuple[Found, float]]) -> Iterator[str]:
+def _candidates(
+    estimator: Estimator, corpus: Corpus, group: list[Sentence], best: list[tuple[Any, float]]
+) -> Iterator[str]:
     """The text of a sentence or document once for each of its best analyses, with comments that tell them apart."""
     first, last = group[0].lines[0], group[-1].lines[-1]
     end = "\r\n" if first.endswith("\r\n") else "\n"
     gap = "" if is_blank(last) and last.endswith("\n") else end if last.endswith("\n") else 2 * end
-    for rank, (found, score) in enumerate(best, 1):
-        text = "".join(_texts(source, fits, group, found, []))
+    for rank, (guess, score) in enumerate(best, 1):
+        text = "".join(_texts(corpus, group, _columns(estimator, corpus, guess), []))
         mark = BOM if group[0].line_number == 1 and text.startswith(BOM) else ""
         head = f"# nbest = {rank}{end}# score = {score:.3f}{end}"
         yield (mark if rank == 1 else "") + head + text.removeprefix(mark) + gap
@@ -111,19 +99,17 @@ def announce_compiling(estimator: Estimator) -> None:
         say("compiling (first run only) …")
 
 
-def _texts(
-    source: Source, fits: Layout, batch: list[Sentence], found: Found, margins: list[list[float]]
-) -> Iterator[str]:
+def _texts(corpus: Corpus, sentences: list[Sentence], found: Found, margins: list[list[float]]) -> Iterator[str]:
     """The text of each sentence with the predicted columns in it, and the margins if there are any."""
-    places = fits.targets(source.width)
-    for number, sentence in enumerate(batch):
+    places = corpus.targets()
+    for number, sentence in enumerate(sentences):
         changes = dict(zip(places, found[number], strict=True))
         if margins:
             sure = [f"{margin:.4g}" for margin in margins[number]]
-            if source.format == "conllu":
+            if corpus.source.format == "conllu":
                 changes[MISC] = [_in_misc(row[MISC], text) for row, text in zip(sentence.rows, sure, strict=True)]
             else:
-                changes[max(source.width, *(place + 1 for place in places))] = sure
+                changes[max(corpus.source.width, *(place + 1 for place in places))] = sure
         yield replace_fields(sentence, changes)
 
 
@@ -133,21 +119,18 @@ def _in_misc(misc: str, margin: str) -> str:
     return "|".join([*kept, f"Margin={margin}"])
 
 
-def _given_labels(sentences: list[Sentence], fits: Layout) -> list[list[str | None]]:
+def _given_labels(corpus: Corpus, sentences: list[Sentence]) -> list[list[str | None]]:
     """The labels that stand in the file, None where there is none yet."""
-    place = fits.outputs[-1]
+    place = corpus.outputs[-1]
     assert place is not None
     return [[None if row[place] == EMPTY else row[place] for row in sentence.rows] for sentence in sentences]
 
 
-def _placed(
-    error: StructronError, estimator: Any, source: Source, sentences: list[Sentence], fits: Layout
-) -> StructronError:
+def _placed(error: StructronError, estimator: Any, corpus: Corpus, sentences: list[Sentence]) -> StructronError:
     """What is wrong with forced labels, at the line of the first that the model does not know, if there is one."""
     known = {*estimator.model_.labels, None}
-    for sentence, given in zip(sentences, _given_labels(sentences, fits), strict=True):
+    for sentence, given in zip(sentences, _given_labels(corpus, sentences), strict=True):
         for token, label in enumerate(given):
             if label not in known:
-                line = sentence.line_number + sentence.token_lines[token]
-                return StructronError(f"{source.name}:{line}: {error}")
-    return StructronError(f"{source.name}: {error}")
+                return StructronError(f"{corpus.source.line(sentence, token)}: {error}")
+    return StructronError(f"{corpus.source.name}: {error}")

@@ -2,19 +2,20 @@
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from structron.cli.corpus import Item, Source, View, column_names, conllu_labels, labelled_rows, layout, say
+from structron.cli.corpus import Corpus, View, column_names, conllu_labels
+from structron.cli.files import Source, say
 from structron.cli.options import OPTIONS, flag_of
 from structron.cli.tasks import check_able, check_settings, kind_of
-from structron.cli.trees import check_trees
 from structron.errors import StructronError
 from structron.estimator import Estimator
 from structron.features.gazetteer import Gazetteer
 from structron.io import check_writable
 from structron.learn.loop import STATE_FILE, Schedule
+from structron.options import options_of
 from structron.progress import Progress
 from structron.tasks.registry import load
 
@@ -50,19 +51,18 @@ def run(
         estimator, view = _loaded(warm_start, kind, given)
     else:
         estimator, view = _fresh(sources[0], kind, given, encoding)
-    layouts = [layout(source, view, given.get("label"), labelled=True) for source in sources]
+    corpora = [Corpus(source, view, given.get("label"), labelled=True) for source in sources]
     if given.get("jobs", 1) > 1 and not quiet:
         say(f"training on several cores is not available yet: training on one, scoring dev data on {given['jobs']}")
-    sentences: list[Iterator[Item]] = []
-    for source, fits in zip(sources, layouts, strict=True):
-        check_trees(source, view, fits, skip_invalid, quiet)
-        at_least = 1 if sentences or warm_start else 2
-        sentences.append(labelled_rows(source, view, fits, at_least, quiet))
+    least = [1 if warm_start else 2, 1]
+    sentences, *devs = (
+        corpus.labelled(at_least=at_least, skip_invalid=skip_invalid, quiet=quiet)
+        for corpus, at_least in zip(corpora, least, strict=False)
+    )
     estimator.source_ = {"format": sources[0].format}
     progress = Progress(show=not quiet, log=log, append=resume)
     fit = estimator.partial_fit if warm_start else estimator.fit
-    dev_sentences = sentences[1] if dev else None
-    fit(sentences[0], dev=dev_sentences, checkpoint=checkpoint, resume=resume, progress=progress)
+    fit(sentences, dev=devs[0] if devs else None, checkpoint=checkpoint, resume=resume, progress=progress)
     estimator.save(model)
     interrupted = estimator.stopped_ == "interrupted"
     if interrupted:
@@ -84,8 +84,8 @@ def _fresh(source: Source, kind: Any, settings: dict[str, Any], encoding: str) -
         roles = estimator._settle_columns(names)
     except StructronError as error:
         where = source.place if source.columns is None else source.name
-        hint = " or ".join(["--columns", *(flag_of(name) for name in ("label", "pos") if name in OPTIONS)])
-        raise StructronError(f"{where}: {error} ({hint})") from None
+        hint = ", ".join(["--columns", *(flag_of(name) for name in ("label", "pos") if name in options_of(kind))])
+        raise StructronError(f"{where}: {error}; see {hint}") from None
     return estimator, View.of(estimator, roles)
 
 
