@@ -79,6 +79,8 @@ def some_arcs(seed: int, n: int, share: float, projective: bool = True) -> np.nd
     possible = trees(n, projective, True)
     allowed[possible[rng.integers(len(possible))], np.arange(1, n + 1)] = True
     return allowed
+
+
 def stands_in(heads: np.ndarray, candidates: np.ndarray) -> bool:
     """Whether a tree is one of them."""
     return bool((candidates == heads).all(axis=1).any())

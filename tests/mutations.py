@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from structron.tasks.registry import TASKS, load
 
 from structron.data.toy_english import toy_english
 from structron.errors import StructronError
 from structron.io import modelfile
-from structron.tasks.registry import TASKS, load
 
 TASK_NAMES = ("tagger", "chunker", "segments", "joint", "entities", "parser", "graph-parser")
 HUGE = (2**31 - 1, 2**31, 2**40, 2**62, -1, -2, -(2**31), -(2**62))
@@ -68,7 +68,18 @@ def mutate(header: dict, tensors: dict[str, np.ndarray], random: np.random.Gener
         tensors[name], tensors[other] = tensors[other], tensors[name]
         name += f" and {other}"
     elif kind == "dtype":
-        kinds = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float32, np.float64]
+        kinds = [
+            np.int8,
+            np.int16,
+            np.int32,
+            np.int64,
+            np.uint8,
+            np.uint16,
+            np.uint32,
+            np.uint64,
+            np.float32,
+            np.float64,
+        ]
         with np.errstate(all="ignore"):
             tensors[name] = tensors[name].astype(kinds[random.integers(len(kinds))])
     elif kind == "shape":

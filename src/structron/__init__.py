@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from structron.tasks.own.queue import QueueLearner
     from structron.tasks.segments.chunker import SegmentChunker
     from structron.tasks.shift_reduce.parser import Parser
-    from structron.tasks.storage import load
+    from structron.tasks.registry import load
 
 _WHERE = {
     "Alphabet": "structron.features.alphabets",
@@ -38,7 +38,7 @@ _WHERE = {
     "JointTagger": "structron.tasks.joint.tagger",
     "Parser": "structron.tasks.shift_reduce.parser",
     "SegmentChunker": "structron.tasks.segments.chunker",
-    "load": "structron.tasks.storage",
+    "load": "structron.tasks.registry",
 }
 
 __all__ = [

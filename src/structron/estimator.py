@@ -54,6 +54,8 @@ class Estimator(Learned, Training, ABC):
     metric: ClassVar[str]
     lacks: ClassVar[Mapping[str, str]] = {}
     """What the task cannot do, and why: the empty cells of the capability table (tasks/capabilities.py)."""
+    documents: ClassVar[bool] = False
+    """Whether files are read as documents, whose sentences are labelled together."""
 
     # -- what a task says ----------------------------------------------------------------------------------------
 
@@ -195,6 +197,14 @@ class Estimator(Learned, Training, ABC):
         """What the model makes of each sentence."""
         model = self._check_fitted()
         return self._decode(model, self._ready(sentences), self._jobs(jobs))
+
+    def predict_columns(self, sentences: Sentences, *, jobs: int | None = None) -> list[list[list]]:
+        """For each sentence the columns that it predicts; of a Document each column is a list per sentence."""
+        return [self._columns_of(found) for found in self.predict(sentences, jobs=jobs)]
+
+    def _columns_of(self, prediction: Any) -> list[list]:
+        """A prediction as columns of a file."""
+        return [prediction]
 
     def nbest(self, sentences: Sentences, n: int, *, jobs: int | None = None) -> list[list[tuple[Any, float]]]:
         """The n best predictions for each sentence (all, if there are fewer): pairs with the score, best first."""

@@ -12,6 +12,7 @@ new option is one more field. This module is imported for every help text, so it
 import dataclasses
 import inspect
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
@@ -33,8 +34,8 @@ class Option:
     """What is known of an option beside its default."""
 
     help: str
-    kind: str = "free"  # free, whole, real, switch, choice
-    choices: tuple[str, ...] = ()
+    kind: str = "free"  # free, whole, real, switch, choice; repeatable: names, pairs, files
+    choices: tuple[str, ...] = ()  # of a free option: the words that the command line takes
     least: float | None = None
     above: float | None = None
     most: float | None = None
@@ -42,10 +43,13 @@ class Option:
     metavar: str = ""
     flag: str | None = ""  # on the command line; "": like the field; None: Python only
     stored: bool = True  # whether a model file keeps it
+    fixed: bool = False  # whether training that goes on from a model has to keep it
 
     @property
     def expected(self) -> str:
         """What a value has to be."""
+        if self.choices:
+            return f"one of: {', '.join(self.choices)}"
         text = {"whole": "a whole number", "switch": "True or False"}.get(self.kind, "a number")
         if self.least is not None:
             text += f" of at least {self.least:g}"
@@ -55,24 +59,48 @@ class Option:
             text += f" and at most {self.most:g}"
         return text
 
+    def fits(self, value: Any) -> bool:
+        """Whether a value is of the kind, and within the range."""
+        if value is None and self.none:
+            return True
+        if self.kind == "choice":
+            return value in self.choices
+        if self.kind == "switch":
+            return isinstance(value, bool | Integral) and value in (0, 1)
+        if self.kind not in ("whole", "real"):
+            return True
+        known: tuple[type, ...] = (Integral,) if self.kind == "whole" else (Real,)
+        if isinstance(value, bool) or not isinstance(value, known):
+            return False
+        x = float(value)
+        fits = math.isfinite(x) and (self.least is None or x >= self.least)
+        return fits and (self.above is None or x > self.above) and (self.most is None or x <= self.most)
+
     def check(self, name: str, value: Any) -> None:
         """Refuse a value that cannot be."""
-        if self.kind == "free" or (value is None and self.none):
+        if self.fits(value):
             return
         if self.kind == "choice":
-            if value not in self.choices and not (self.none and value is None):
-                raise unknown(name, value, self.choices)
-            return
-        kinds = {"whole": Integral, "real": Real, "switch": (bool, Integral)}
-        fits = isinstance(value, kinds[self.kind]) and not (isinstance(value, bool) and self.kind != "switch")  # type: ignore[arg-type]
-        if self.kind == "switch":
-            fits = fits and value in (0, 1)
-        elif fits:
-            fits = math.isfinite(value)
-            fits = fits and (self.least is None or value >= self.least) and (self.above is None or value > self.above)
-            fits = fits and (self.most is None or value <= self.most)
-        if not fits:
-            raise StructronError(f"{name}: {value!r}; expected {self.expected}{', or None' if self.none else ''}")
+            raise unknown(name, value, self.choices)
+        raise StructronError(f"{name}: {value!r}; expected {self.expected}{', or None' if self.none else ''}")
+
+    def read(self, text: str) -> Any:
+        """The value that a text on the command line stands for."""
+        if self.none and text == self.none:
+            return None
+        value = _number(text, self.kind == "whole") if self.kind in ("whole", "real") else text
+        if not self.fits(value) or value is None or (self.choices and value not in self.choices):
+            raise StructronError(f"{text}: expected {self.expected}{f', or {self.none}' if self.none else ''}")
+        return value
+
+
+def _number(text: str, whole: bool) -> float | None:
+    if whole:
+        return int(text) if re.fullmatch("-?[0-9]{1,18}", text) else None
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def _option(default: Any, help: str, **known: Any) -> Any:
@@ -315,7 +343,7 @@ class Searching(Stepping):
     """Inexact search and its updates (Huang, Fayong & Guo 2012; Daumé & Marcu 2005)."""
 
     beam: Any = whole(8, "Hypotheses that the search keeps; inf: all of them.", metavar="N|inf", none="inf")
-    update: Any = free("max-violation", "Update rule for inexact search.", metavar="|".join(UPDATES))
+    update: Any = free("max-violation", "Update rule for inexact search.", choices=UPDATES)
     merge: bool = switch(True, "Merge equivalent hypotheses (dynamic programming).")
     check: bool | None = switch(
         None, "Check that every update fixes a violation (slow).", flag="--check-violations", stored=False, none="none"
@@ -350,7 +378,11 @@ class Templates(Options):
     """Feature templates."""
 
     templates: Any = free(
-        DEFAULT, "Feature templates, one a line, or the name of a preset.", metavar="FILE|PRESET", stored=False
+        DEFAULT,
+        "Feature templates, one a line, or the name of a preset.",
+        metavar="FILE|PRESET",
+        stored=False,
+        fixed=True,
     )
 
 
@@ -362,7 +394,13 @@ class Tokens(Templates):
     label: str | None = free(None, "Column to learn: the last one; CoNLL-U: upos, xpos, feats …", metavar="COLUMN")
     cutoff: int = whole(0, "Leave out features seen less than N times.", least=0)
     gazetteers: Mapping[str, Any] | None = free(
-        None, "Phrases to mark, one a line (repeatable).", metavar="TYPE=FILE", flag="--gazetteer", stored=False
+        None,
+        "Phrases to mark, one a line (repeatable).",
+        kind="files",
+        metavar="TYPE=FILE",
+        flag="--gazetteer",
+        stored=False,
+        fixed=True,
     )
 
 
@@ -389,9 +427,13 @@ class Chains(TagDictionary):
     average: str = choice(
         "mean", ("mean", "none", "voted"), "Averaged weights, those of the last update, or a vote (for small data)."
     )
-    order: int = whole(1, "Markov order of the labels; order of the parts for graph-parser.", most=2, metavar="1|2")
+    order: int = whole(
+        1, "Markov order of the labels; order of the parts for graph-parser.", most=2, metavar="1|2", fixed=True
+    )
     constrain: bool = switch(True, "Keep chunk labels in a legal order.")
-    forbid: Iterable[tuple[str, str]] = free((), "Never let label B follow label A (repeatable).", metavar='"A B"')
+    forbid: Iterable[tuple[str, str]] = free(
+        (), "Never let label B follow label A (repeatable).", kind="pairs", metavar='"A B"'
+    )
     bpm: int = whole(0, "Start from the mean of N one-pass runs (0: from zero).", least=0)
 
 
@@ -400,7 +442,11 @@ class Documents(Options):
     """Features of whole documents, learned from n-best candidates (Kazama & Torisawa 2007)."""
 
     non_local: Any = free(
-        (), f"Features of whole documents: {', '.join(NON_LOCAL)}, or none (repeatable).", metavar="NAME", stored=False
+        (),
+        f"Features of whole documents: {', '.join(NON_LOCAL)} (repeatable, or with commas), or none.",
+        kind="names",
+        metavar="NAME",
+        stored=False,
     )
     candidates: int = whole(20, "n-best labellings to learn document features from.")
     test_candidates: int = whole(100, "n-best labellings to choose from when predicting.")
@@ -418,7 +464,7 @@ class Documents(Options):
 class Entities(Options):
     """Named entities."""
 
-    inner: str = choice("iob2", SCHEMES, "Chunk scheme of the model's own labels; the files keep theirs.")
+    inner: str = choice("iob2", SCHEMES, "Chunk scheme that entities are learned in; files keep their own.", fixed=True)
 
 
 @options()
@@ -435,7 +481,7 @@ class Tags(Options):
     """Parts of speech."""
 
     pos: str | None = free(
-        None, "Column of the parts of speech: pos; CoNLL-U: upos (default) or xpos.", metavar="COLUMN"
+        None, "Column of the parts of speech: pos; CoNLL-U: upos (default) or xpos.", metavar="COLUMN", fixed=True
     )
 
 
@@ -444,7 +490,7 @@ class Trees(Tags):
     """Dependency trees."""
 
     columns: Sequence[str] | None = free(None, "Names of a token's columns.", flag=None)
-    labelled: bool = switch(True, "Parse without relations: heads only.", flag="--unlabelled")
+    labelled: bool = switch(True, "Parse without relations: heads only.", flag="--unlabelled", fixed=True)
     nonprojective: str = choice(
         "lift", ("lift", "skip"), "Trees with crossing arcs: lift the arcs, or skip the sentences."
     )
@@ -463,7 +509,9 @@ class Transitions(Options):
 class Graphs(Options):
     """Graph-based parsing."""
 
-    order: int = whole(2, "Markov order of the labels; order of the parts for graph-parser.", most=2, metavar="1|2")
+    order: int = whole(
+        2, "Markov order of the labels; order of the parts for graph-parser.", most=2, metavar="1|2", fixed=True
+    )
     grandparents: bool = switch(True, "At order 2: look at the head's head too.")
     projective: bool = switch(True, "Search trees without crossing arcs only (graph-parser).")
     single_root: bool = switch(True, "Let one word, or any number, have no head.", flag="--single-root/--many-roots")

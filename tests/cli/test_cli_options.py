@@ -1,11 +1,28 @@
-"""Options of margins, stopping, n-best and non-local features: what commands get, and what is refused in one line."""
+"""Options of commands come from the fields of the estimators: what commands get, and what is refused in one line."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+from cli_helpers import Toy
 
-from structron.cli import evaluate, main, predict, train
+from structron.cli import capabilities, evaluate, main, predict, train
+from structron.cli.options import OPTIONS, flag_of
 from structron.data.toy_english import toy_english, write_conll
+from structron.options import options_of
+from structron.tasks.capabilities import ABILITIES, ROWS, able, able_tasks, reason, table
+from structron.tasks.registry import OWN, TASKS, TRAINABLE
 
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide.md"
 TRAIN = ["train", "tagger", "--train", "t", "--model", "m"]
+FLAGS = """--train --model --dev --format --columns --label --encoding --pos --unlabelled --nonprojective --skip-invalid
+--order --beam --update --alma --margin --swvp --beta --merge --no-merge --check-violations --passes --runs --average
+--cutoff --seed --templates --patience --stop-change --bpm --prune --tag-dictionary --longest --forbid --constrain
+--no-constrain --gazetteer --inner --non-local --candidates --test-candidates --local-update --local-margin
+--projective --no-projective --single-root --many-roots --grandparents --no-grandparents --keep-heads --warm-start
+--checkpoint --resume --log --jobs --quiet --verbose"""
 
 
 @pytest.fixture
@@ -22,91 +39,172 @@ def given(monkeypatch):
     return command
 
 
-def test_what_train_gets(given):
-    options = ["--margin", "500", "--bpm", "3", "--stop-change", "1e-4", "--candidates", "20", "--inner", "bilou"]
-    options += ["--test-candidates", "100", "--local-update", "conservative", "--local-margin", "0"]
-    found = given(*TRAIN, *options, "--non-local", "phrase,conjunction", "--non-local", "sub-phrase, phrase")
-    expected = {"margin": 500.0, "bpm": 3, "stop_change": 1e-4, "candidates": 20, "test_candidates": 100}
-    expected |= {"local_update": "conservative", "local_margin": 0.0, "inner": "bilou"}
-    expected |= {"non_local": ["phrase", "conjunction", "sub-phrase"]}
-    assert {name: found[name] for name in expected} == expected
+@pytest.mark.parametrize("argv", [["--help"], ["train", "--help"], ["predict", "--help"], []])
+def test_help_needs_neither_numpy_nor_numba(argv):
+    code = (
+        "import sys; from structron.cli.app import main; status = main(sys.argv[1:]); "
+        "sys.exit(status or int(bool({'numpy', 'numba', 'sklearn'} & set(sys.modules))))"
+    )
+    found = subprocess.run([sys.executable, "-c", code, *argv], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+    assert "Usage: structron" in found.stdout
 
 
-def test_what_is_not_given_is_left_to_the_task(given):
-    names = ("margin", "bpm", "stop_change", "non_local", "candidates", "test_candidates", "local_update", "inner")
-    found = given(*TRAIN)
-    assert not set(names) & found.keys()
+def test_help_of_train_names_every_option(run):
+    shown = set(re.findall(r"--[a-z-]+[a-z]", run("train", "--help").out))
+    assert set(FLAGS.split()) <= shown
+    assert {flag_of(name) for name in OPTIONS} <= shown
+    assert not {"--shuffle", "--jj", "--bits", "--atoms", "--cost"} & shown
+
+
+def test_every_option_of_a_task_is_one_of_the_command_line():
+    for task in TRAINABLE:
+        own = {name for name, option in options_of(TASKS[task]).items() if option.flag is not None}
+        assert own <= OPTIONS.keys(), task
+    assert OPTIONS.keys() == {name for task in TRAINABLE for name in options_of(TASKS[task])} & OPTIONS.keys()
+
+
+@pytest.mark.parametrize(
+    ("argv", "expected"),
+    [
+        ("", {}),
+        ("--margin 500 --bpm 3 --stop-change 1e-4", {"margin": 500.0, "bpm": 3, "stop_change": 1e-4}),
+        ("--margin none --alma none --swvp none --beam inf", dict.fromkeys(["margin", "alma", "swvp", "beam"])),
+        ("--beam 007 --alma 0.9 --swvp b-wmr", {"beam": 7, "alma": 0.9, "swvp": "b-wmr"}),
+        ("--update laso --average voted", {"update": "laso", "average": "voted"}),
+        ("--local-update none --local-margin 0", {"local_update": "none", "local_margin": 0.0}),
+        ("--unlabelled --check-violations", {"labelled": False, "check": True}),
+        ("--merge --no-constrain --many-roots", {"merge": True, "constrain": False, "single_root": False}),
+        ("--no-merge --single-root", {"merge": False, "single_root": True}),
+        ("--non-local phrase,conjunction --non-local phrase", {"non_local": ["phrase", "conjunction"]}),
+        ("--non-local none", {"non_local": []}),
+        ("--gazetteer A=x --gazetteer B=y=z --gazetteer A=w", {"gazetteers": {"A": ["x", "w"], "B": ["y=z"]}}),
+        ("--templates w[0] --inner bilou --label x", {"templates": "w[0]", "inner": "bilou", "label": "x"}),
+    ],
+)
+def test_what_train_gets(given, argv, expected):
+    """What is not given is left to the task."""
+    found = given(*TRAIN, *argv.split())
+    assert found["settings"] == expected
     assert (found["task"], found["quiet"]) == ("tagger", False)
 
 
-def test_none_switches_non_local_features_off(given):
-    assert given(*TRAIN, "--non-local", "none")["non_local"] == []
+def test_labels_in_pairs(given):
+    argv = ["--forbid", "A B", "--forbid", " O  I-NP "]
+    assert given(*TRAIN, *argv)["settings"] == {"forbid": [("A", "B"), ("O", "I-NP")]}
 
 
 def test_what_predict_and_evaluate_get(given):
-    assert given("predict", "m", "f", "--nbest", "5", "--test-candidates", "400") == {
-        "model": given("predict", "m")["model"],
-        "file": "f",
-        "nbest": 5,
-        "test_candidates": 400,
-        "encoding": "utf-8",
-        "confidence": False,
-        "forced": False,
-        "jobs": 1,
-    }
-    assert given("evaluate", "m", "f", "--test-candidates", "7")["test_candidates"] == 7
-    assert "test_candidates" not in given("evaluate", "m", "f")
-
-
-def refusal(capfd, *argv: str) -> str:
-    assert main(list(argv)) == 2
-    out, err = capfd.readouterr()
-    assert out == ""
-    assert err.startswith("structron: error: ")
-    assert err.count("\n") == 1
-    return err
+    found = given("predict", "m", "f", "--nbest", "5", "--test-candidates", "400", "--beam", "inf", "--jobs", "2")
+    assert (found["model"], found["file"], found["nbest"]) == (Path("m"), "f", 5)
+    assert found["settings"] == {"test_candidates": 400, "beam": None, "jobs": 2}
+    assert (given("predict", "m")["file"], given("predict", "m")["settings"]) == ("-", {})
+    assert given("evaluate", "m", "f", "--test-candidates", "7")["settings"] == {"test_candidates": 7}
 
 
 @pytest.mark.parametrize("value", ["-1", "nan", "inf", "-inf", "much", ""])
 @pytest.mark.parametrize("option", ["--margin", "--local-margin", "--stop-change"])
-def test_numbers_that_cannot_be(capfd, option, value):
+def test_numbers_that_cannot_be(refuses, option, value):
     least = "above 0" if option == "--stop-change" else "of at least 0"
-    assert f"'{option}': {value}: expected a number {least}" in refusal(capfd, *TRAIN, option, value)
+    refuses(*TRAIN, option, value, says=f"'{option}': {value}: expected a number {least}, or none; see")
 
 
 @pytest.mark.parametrize(
-    ("option", "value"),
+    ("argv", "says"),
     [
-        ("--stop-change", "0"),
-        ("--bpm", "-1"),
-        ("--candidates", "0"),
-        ("--test-candidates", "0"),
-        ("--local-update", "bold"),
-        ("--inner", "iob"),
-        ("--non-local", "none,phrase"),
-        ("--non-local", "phrase,"),
+        ("dance", "dance"),
+        ("train", "TASK"),
+        ("train tagger --model m", "--train"),
+        *((f"{' '.join(TRAIN)} {option}", says) for option, says in {
+            "--average median": "expected one of: mean, none, voted",
+            "--update late": "expected one of: standard, early, max-violation",
+            "--nonprojective drop": "expected one of: lift, skip",
+            "--local-update bold": "aggressive",
+            "--swvp c-wm": "a-wmr, b-wmr, or none",
+            "--inner iob": "iob1, iob2",
+            "--order 3": "expected a whole number of at least 1 and at most 2",
+            "--passes 0": "expected a whole number of at least 1",
+            "--passes 1.5": "expected a whole number of at least 1",
+            "--bpm -1": "of at least 0",
+            "--stop-change 0": "above 0",
+            "--candidates 0": "of at least 1",
+            "--beam 0": "expected a whole number of at least 1, or inf",
+            "--beam many": "expected a whole number of at least 1, or inf",
+            "--beam 1_0": "expected a whole number",
+            "--beam ²": "expected a whole number",
+            "--alma 0": "expected a number above 0 and at most 1, or none",
+            "--alma 1.5": "above 0 and at most 1, or none",
+            "--alma nan": "above 0 and at most 1, or none",
+            "--non-local none,phrase": "expected names",
+            "--non-local phrase,": "expected names",
+            "--gazetteer LOC": "TYPE=FILE",
+            "--gazetteer =x": "TYPE=FILE",
+            "--forbid A": "expected a label and a next label",
+        }.items()),
+        ("predict m --jobs 0", "of at least 1"),
+        ("predict m --nbest 0", "--nbest"),
+        ("predict m --beam none", "or inf"),
+        ("evaluate m f --test-candidates 0", "of at least 1"),
+        ("inspect m --top many", "--top"),
     ],
-)
-def test_values_that_cannot_be(capfd, option, value):
-    assert f"'{option}'" in refusal(capfd, *TRAIN, option, value)
+)  # fmt: skip
+def test_usage_errors(refuses, argv, says):
+    refuses(*argv.split(), says=[says, "--help"])
 
 
-@pytest.mark.parametrize("argv", [["predict", "m", "--nbest", "0"], ["evaluate", "m", "f", "--test-candidates", "0"]])
-def test_other_commands_refuse_too(capfd, argv):
-    assert f"'{argv[-2]}'" in refusal(capfd, *argv)
+# -- what a task can do --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("task", ["parser", "joint", "segments"])
-def test_tasks_that_have_no_such_thing(capfd, task):
-    said = refusal(capfd, "train", task, "--train", "t", "--model", "m", "--candidates", "5")
-    assert f"--candidates: not an option of the {task}" in said
+@pytest.mark.parametrize("task", TRAINABLE)
+def test_options_that_a_task_does_not_take(refuses, task):
+    """The line says why, if the task does, and names the tasks that take it."""
+    for name in (name for name in OPTIONS if not able(TASKS[task], name) and OPTIONS[name][0].kind == "whole"):
+        others = f"works with {', '.join(able_tasks(name))}"
+        says = [f"{flag_of(name)}: not available for the {task}", reason(TASKS[task], name), others]
+        refuses("train", task, "--train", "t", "--model", "m", flag_of(name), "2", says=says)
 
 
-def test_a_margin_and_its_signature(capfd, tmp_path):
-    """The joint tagger's own default is ALMA, so both options are needed; one of them alone says so."""
-    file, model = str(tmp_path / "t.conll"), str(tmp_path / "m")
-    write_conll(file, toy_english(60, seed=3))
-    argv = ["train", "joint", "--train", file, "--model", model, "--passes", "2", "--margin", "10"]
-    assert "margin 10 and alma 0.9: expected one of the two (alma None; --alma none)" in refusal(capfd, *argv, "-q")
-    assert main([*argv, "--alma", "none", "--stop-change", "0.5"]) == 0
-    assert "| joint | update laso-margin-10 | search beam-10-dp |" in capfd.readouterr().err
+@pytest.mark.parametrize("task", TRAINABLE)
+def test_every_cell_of_the_table_is_yes_or_has_its_reason(task):
+    kind = TASKS[task]
+    assert [what for what in ROWS.values() if not able(kind, what) and not reason(kind, what)] == []
+    known = {*ABILITIES, *ROWS.values(), *OPTIONS, *(what.split()[0] for what in ROWS.values())}
+    assert set(kind.lacks) <= known
+
+
+def test_table_of_capabilities(run, refuses, tmp_path):
+    lines = table().splitlines()
+    assert lines[0] == f"| | {' | '.join(TRAINABLE)} |"
+    assert [line.split("`")[1] for line in lines if line.startswith("| `")] == list(ROWS)
+    assert run("capabilities").out == f"{table()}\n"
+    file = tmp_path / "a.md"
+    refuses("capabilities", "--write", file, says=[file, "cannot be read"])
+    file.write_text("before\n")
+    refuses("capabilities", "--write", file, says=[file, "no place for the table"])
+    file.write_text("before\n<!-- capabilities: begin -->\nold\n<!-- capabilities: end -->\nafter\n")
+    assert run("capabilities", "--write", file).status == 0
+    assert file.read_text() == capabilities.renewed(file.read_text(), "")
+    assert "old" not in file.read_text()
+    assert file.read_text().startswith("before\n<!--")
+
+
+def test_table_in_the_guide_is_up_to_date():
+    """`structron capabilities --write docs/guide.md` brings it up to date."""
+    assert GUIDE.read_text() == capabilities.renewed(GUIDE.read_text(), GUIDE.name)
+
+
+def test_tasks_by_name(refuses):
+    assert all(TASKS[task].task == task for task in TASKS)
+    for task in (*OWN, "graph-parsers", "poet"):
+        refuses("train", task, "--train", "t", "--model", "m", says=[repr(task), "tagger, chunker"])
+
+
+@pytest.mark.parametrize("task", ["joint", "segments"])
+def test_a_margin_and_its_signature(run, tmp_path, task):
+    """A margin takes the place of ALMA, the default of these two."""
+    toy = Toy(tmp_path)
+    write_conll(toy / "t.conll", toy_english(60, seed=3))
+    argv = ["train", task, "--train", toy / "t.conll", "--model", toy / "m", "--passes", "2", "--margin", "10"]
+    found = run(*argv, "--stop-change", "0.5")
+    assert found.status == 0, found.err
+    assert f"| {task} | update laso-margin-10 | search beam-10-dp |" in found.err

@@ -9,7 +9,7 @@ import pytest
 from structron.cli import demo, main, precompile
 from structron.model.graph import GraphModel
 from structron.search.beam import engine
-from structron.tasks.storage import TASKS
+from structron.tasks.registry import TRAINABLE
 
 
 @pytest.fixture
@@ -18,14 +18,14 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_task_has_a_demonstration():
-    assert demo.DEMOS.keys() == TASKS.keys()
+    assert tuple(demo.DEMOS) == TRAINABLE
 
 
 @pytest.mark.usefixtures("small")
 def test_demo(capsys):
     assert main(["demo"]) == 0
     found = capsys.readouterr()
-    for task in TASKS:
+    for task in TRAINABLE:
         assert f"\n{task}: " in f"\n{found.out}"
         assert f"{task}.structron" in found.err
     assert "test: accuracy " in found.out
@@ -37,7 +37,7 @@ def test_demo(capsys):
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", TRAINABLE)
 def test_printed_commands_work(task, tmp_path, capsys, monkeypatch):
     assert main(["demo", "--task", task, "--out", str(tmp_path / "toy")]) == 0
     commands = [
@@ -52,7 +52,7 @@ def test_printed_commands_work(task, tmp_path, capsys, monkeypatch):
 
 def test_unknown_task(capsys):
     assert main(["demo", "--task", "poet"]) == 2
-    known = ", ".join(TASKS)
+    known = ", ".join(TRAINABLE)
     assert capsys.readouterr().err == f"structron: error: unknown task 'poet'; expected one of: {known}\n"
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from structron.tasks.chain.tagger import Tagger
 
 import brute
 from helpers import random_chain
@@ -22,7 +23,6 @@ from structron.features.extract import PreparedTemplates, TemplateExtractor
 from structron.features.templates import load_templates
 from structron.search.chain.local import decode_local
 from structron.search.chain.scores import make_work
-from structron.tasks.chain.tagger import Tagger
 
 METHODS = ("Perc, avg", "Perc, noavg", "ME", "ME with prior")
 PNG = b"\x89PNG\r\n"

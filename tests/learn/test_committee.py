@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from structron.learn.chain_committee import Committee
 
 import brute
 import structron
 from helpers import assert_same_weights, learn_passes, learned, make_learner, random_examples, weights_of
 from structron.errors import StructronError
-from structron.learn.chain_committee import Committee
 from structron.learn.loop import Options, pass_order
 
 LABELS = ["A", "B", "C"]

@@ -2,6 +2,8 @@
 
     structron train TASK …  ──typer──▶  Job(module, options)  ──▶  structron.cli.train.run(**options)
 
+Options of estimators come from their fields (`takes`), as `settings`; the others are those of the commands themselves.
+
 A job runs outside of the parser: what becomes of mistakes, Ctrl-C and closed pipes is decided in one place, `main`.
 """
 
@@ -20,38 +22,7 @@ from typing import Annotated, Any
 import typer
 
 from structron._version import __version__
-from structron.cli.options import (
-    Average,
-    Beta,
-    Bpm,
-    Candidates,
-    Columns,
-    Encoding,
-    Format,
-    Grandparents,
-    InnerScheme,
-    Jobs,
-    Json,
-    KeepHeads,
-    LabelColumn,
-    LocalMargin,
-    LocalUpdates,
-    Margin,
-    Model,
-    ModelBeam,
-    NBest,
-    NonLocal,
-    NonProjective,
-    Projective,
-    SingleRoot,
-    SkipInvalid,
-    StopChange,
-    Swvp,
-    TestCandidates,
-    Update,
-    Verbose,
-    names,
-)
+from structron.cli.options import OPTIONS, takes
 from structron.errors import StructronError
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
@@ -89,6 +60,24 @@ def root(
     pass
 
 
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the traceback of an error.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
+Format = Annotated[
+    str | None, typer.Option(metavar="conll|conllu", help="Format of the files; by default their names tell.")
+]
+Columns = Annotated[
+    str | None, typer.Option(metavar="A,B,…", help="Names of the files' columns, for instance word,pos,chunk.")
+]
+Encoding = Annotated[str, typer.Option(metavar="NAME", help="Encoding of the files.")]
+LabelColumn = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Column of the labels, if not named as in training.")
+]
+SkipInvalid = Annotated[
+    bool, typer.Option("--skip-invalid", help="Skip and count sentences whose heads do not form a tree.")
+]
+
+
 @app.command()
 def demo(
     task: Annotated[str | None, typer.Option(metavar="TASK", help="One task only, for instance tagger.")] = None,
@@ -102,7 +91,9 @@ def demo(
 
 
 @app.command()
+@takes(*OPTIONS)
 def train(
+    *,
     task: Annotated[str, typer.Argument(metavar="TASK", help="What to learn, for instance tagger, chunker or parser.")],
     train: Annotated[str, typer.Option(metavar="FILE", help="Labelled sentences to learn from.", show_default=False)],
     model: Annotated[Path, typer.Option(metavar="OUT", help="The model file to write.", show_default=False)],
@@ -111,90 +102,9 @@ def train(
     ] = None,
     format: Format = None,
     columns: Columns = None,
-    label: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="The column to learn: the last one; CoNLL-U: upos, xpos, feats …"),
-    ] = None,
     encoding: Encoding = "utf-8",
-    pos: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Parts of speech (parser, joint): pos; CoNLL-U: upos (default) or xpos."),
-    ] = None,
-    unlabelled: Annotated[bool, typer.Option("--unlabelled", help="Parse without relations: heads only.")] = False,
-    nonprojective: Annotated[
-        NonProjective | None, typer.Option(help="Trees with crossing arcs: lift the arcs, or skip the sentences.")
-    ] = None,
     skip_invalid: SkipInvalid = False,
-    order: Annotated[
-        int | None,
-        typer.Option(metavar="1|2", min=1, max=2, help="How many labels, or arcs, one looks at."),
-    ] = None,
-    beam: Annotated[
-        str | None, typer.Option(metavar="N|inf", help="How many hypotheses the search keeps; inf: all of them.")
-    ] = None,
-    update: Annotated[
-        Update | None, typer.Option(help="Which violation of a search with errors to learn from.")
-    ] = None,
-    alma: Annotated[
-        str | None,
-        typer.Option(metavar="ALPHA|none", help="Large margin updates that aim at ALPHA of the margin."),
-    ] = None,
-    margin: Margin = None,
-    swvp: Swvp = None,
-    beta: Beta = None,
-    merge: Annotated[
-        bool | None, typer.Option("--merge/--no-merge", help="Let equal hypotheses of the beam share one place.")
-    ] = None,
-    check_violations: Annotated[
-        bool, typer.Option("--check-violations", help="Check that every update fixes a violation (slow).")
-    ] = False,
-    passes: Annotated[int | None, typer.Option(metavar="N", min=1, help="Passes over the training data.")] = None,
-    runs: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Mean of N runs that see the data in different orders.")
-    ] = None,
-    average: Annotated[
-        Average | None, typer.Option(help="Average the weights, or let all of them vote (exact, for small data).")
-    ] = None,
-    cutoff: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Leave out features seen less than N times.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", min=0, help="Of the order of the sentences.")] = None,
-    templates: Annotated[
-        str | None, typer.Option(metavar="FILE|PRESET", help="Feature templates, one a line, or a preset's name.")
-    ] = None,
-    patience: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Stop after N passes without gain on dev (0: never).")
-    ] = None,
-    stop_change: StopChange = None,
-    bpm: Bpm = None,
-    prune: Annotated[
-        float | None, typer.Option(metavar="W", min=0, help="Leave weights of at most W out of the model (parser).")
-    ] = None,
-    tag_dictionary: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Words seen N times get labels seen with them only.")
-    ] = None,
-    longest: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Longest chunk, in words (segments); otherwise learned.")
-    ] = None,
-    forbid: Annotated[
-        list[str] | None, typer.Option(metavar='"A B"', help="Never let label B follow label A (repeatable).")
-    ] = None,
-    constrain: Annotated[
-        bool | None, typer.Option("--constrain/--no-constrain", help="Keep chunk labels in a legal order.")
-    ] = None,
-    gazetteer: Annotated[
-        list[str] | None, typer.Option(metavar="TYPE=FILE", help="Phrases to mark, one a line (repeatable).")
-    ] = None,
-    inner: InnerScheme = None,
-    non_local: NonLocal = None,
-    candidates: Candidates = None,
-    test_candidates: TestCandidates = None,
-    local_update: LocalUpdates = None,
-    local_margin: LocalMargin = None,
-    projective: Projective = None,
-    single_root: SingleRoot = None,
-    grandparents: Grandparents = None,
-    keep_heads: KeepHeads = None,
+    settings: dict[str, Any],
     warm_start: Annotated[
         Path | None, typer.Option(metavar="MODEL", help="Go on from a model; new labels and features are welcome.")
     ] = None,
@@ -203,16 +113,17 @@ def train(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")] = False,
     log: Annotated[Path | None, typer.Option(metavar="FILE", help="Write every pass as a line of JSON.")] = None,
-    jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Score dev data on N threads.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     verbose: Verbose = False,
 ) -> Job:
     """Learn a model from labelled sentences."""
-    return Job("structron.cli.train", locals() | {"non_local": names(non_local)})
+    return Job("structron.cli.train", locals())
 
 
 @app.command()
+@takes("beam", "test_candidates", "jobs")
 def predict(
+    *,
     model: Model,
     file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="Sentences; standard input by default.")] = "-",
     output: Annotated[
@@ -222,16 +133,16 @@ def predict(
     columns: Columns = None,
     label: LabelColumn = None,
     encoding: Encoding = "utf-8",
-    beam: ModelBeam = None,
-    test_candidates: TestCandidates = None,
-    nbest: NBest = None,
+    nbest: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Write the N best analyses of each sentence, best first.")
+    ] = None,
     confidence: Annotated[
         bool, typer.Option("--confidence", help="Add each label's margin: a last column; CoNLL-U: in MISC.")
     ] = False,
     forced: Annotated[
         bool, typer.Option("--forced", help="Keep the labels in the file; predict only where it has _.")
     ] = False,
-    jobs: Jobs = 1,
+    settings: dict[str, Any],
     verbose: Verbose = False,
 ) -> Job:
     """Label sentences; every other byte of the input is kept."""
@@ -239,17 +150,17 @@ def predict(
 
 
 @app.command()
+@takes("beam", "test_candidates", "jobs")
 def evaluate(
+    *,
     model: Model,
     file: Annotated[str, typer.Argument(metavar="FILE", help="Labelled sentences.", show_default=False)],
     format: Format = None,
     columns: Columns = None,
     label: LabelColumn = None,
     encoding: Encoding = "utf-8",
-    beam: ModelBeam = None,
-    test_candidates: TestCandidates = None,
     skip_invalid: SkipInvalid = False,
-    jobs: Jobs = 1,
+    settings: dict[str, Any],
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> Job:
@@ -260,31 +171,41 @@ def evaluate(
 @app.command()
 def inspect(
     model: Model,
-    label: Annotated[str | None, typer.Option(metavar="L", help="What speaks for and against this label only.")] = None,
-    top: Annotated[int | None, typer.Option(metavar="N", min=1, help="How many features to show of each kind.")] = None,
+    label: Annotated[str | None, typer.Option(metavar="L", help="Features for and against this label only.")] = None,
+    top: Annotated[int | None, typer.Option(metavar="N", min=1, help="Features to show of each kind.")] = None,
     sentence: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help='Explain the labels of a sentence: "The dog", or "The/DT dog/NN".'),
+        typer.Option(metavar="TEXT", help='Explain the analysis of a sentence: "The dog", or "The/DT dog/NN".'),
     ] = None,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> Job:
-    """Show what a model has learned, or why it labels so."""
+    """Show what a model has learned, or why it decides as it does."""
     return Job("structron.cli.inspect", locals())
+
+
+@app.command()
+def capabilities(
+    write: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Put the table between the marks in this Markdown file.")
+    ] = None,
+    verbose: Verbose = False,
+) -> Job:
+    """Show which task takes which option, and why not."""
+    return Job("structron.cli.capabilities", locals())
 
 
 @app.command()
 def experiment(
     paper: Annotated[str, typer.Argument(metavar="PAPER", help="Author and year, for instance collins2002.")],
     data: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="The folder of the corpora; without it, STRUCTRON_DATA names it."),
+        Path | None, typer.Option(metavar="DIR", help="Folder of the corpora; STRUCTRON_DATA by default.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Less data, fewer passes.")] = False,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where to put tables and figures.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for tables and figures.")] = None,
     verbose: Verbose = False,
 ) -> Job:
-    """Run a paper's experiment; figures beside the paper's."""
+    """Run the experiments of a paper and compare with its figures."""
     return Job("structron.cli.experiment", locals())
 
 

@@ -14,10 +14,12 @@ from rich.text import Text
 
 from structron import schemes
 from structron.cli import train
-from structron.cli.corpus import Rows, Source, View, labelled_rows, layout, parses, per_sentence
+from structron.cli.corpus import Corpus, View
+from structron.cli.files import Source
 from structron.data.toy_english import ToySentence, toy_english, write_conll, write_conllu
+from structron.sentences import sentences_of
 from structron.errors import StructronError, unknown
-from structron.tasks.storage import TASKS, load
+from structron.tasks.registry import TRAINABLE, load
 
 SPLITS = {"train": (0, 1500), "dev": (1500, 1800), "test": (1800, 2300)}
 LENGTHS = range(7, 15)
@@ -147,7 +149,7 @@ def run(task: str | None = None, out: Path | None = None) -> int:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StructronError(f"{folder}: cannot be made ({error.strerror}); expected a folder") from None
-        names = [task] if task else sorted(TASKS, key=lambda name: ("", "beam", "graph").index(NEEDS.get(name, "")))
+        names = [task] if task else sorted(TRAINABLE, key=lambda name: ("", "beam", "graph").index(NEEDS.get(name, "")))
         meanwhile = Meanwhile() if len(names) > 1 else None
         for name in names:
             if name in NEEDS and meanwhile is not None:
@@ -187,25 +189,19 @@ def _show(task: str, demo: Demo, corpus: Sequence[ToySentence], folder: Path, co
         demo.write(files[split], corpus[lo:hi])
     model = folder / f"{task}.structron"
     console.print(f"[bold]{task}[/bold]: {len(corpus)} sentences of toy English in {files['train'].name} and others")
-    status = train.run(task, files["train"], model, dev=files["dev"], **demo.options)
+    status = train.run(task, files["train"], model, dev=files["dev"], settings=demo.options)
     if status:
         return status
-    labeler = load(model)
-    source = Source(files["test"])
-    view = View.of(labeler)
-    items = list(labelled_rows(source, view, layout(source, view, labelled=True)))
-    found = labeler.predict(items)
-    scores = labeler.evaluate(items, guess=found).as_dict()
-    sentences, guess = per_sentence(view, items), per_sentence(view, found)
+    estimator = load(model)
+    view = View.of(estimator)
+    items = list(Corpus(Source(files["test"]), view, labelled=True).labelled())
+    found = estimator.predict(items)
+    scores = estimator.evaluate(items, guess=found).as_dict()
     told = [f"{name.replace('_', ' ')} [bold]{scores[name]:.2f}[/bold]" for name in SCORES if scores.get(name)]
     console.print("test:", ", ".join(told))
-    words, *labels = (_column(sentences, view.columns.index(name)) for name in (view.word, *view.outputs))
-    if parses(type(labeler)):
-        gold = labeler.arcs(sentences)
-    elif len(labels) == 1:
-        gold = labels[0]
-    else:
-        gold = [list(zip(*columns, strict=True)) for columns in zip(*labels, strict=True)]
+    place = view.roles.names.index(view.roles.word)
+    words = [[row[place] for row in rows] for rows in sentences_of(items)]
+    gold, guess = estimator._gold(items), [x for group in found for x in group] if view.documents else found
     for k in _worth_showing(gold, guess):
         console.print("  ", demo.show(words[k], gold[k], guess[k]))
     console.print("the same by hand:", style="dim")
@@ -219,10 +215,6 @@ def _show(task: str, demo: Demo, corpus: Sequence[ToySentence], folder: Path, co
         console.print(f"   structron {command}", style="cyan", markup=False)
     console.print()
     return 0
-
-
-def _column(sentences: Sequence[Rows], place: int) -> list[list[str]]:
-    return [[row[place] for row in rows] for rows in sentences]
 
 
 def _worth_showing(gold: Sequence[Sequence], guess: Sequence[Sequence]) -> list[int]:

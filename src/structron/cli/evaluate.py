@@ -3,12 +3,14 @@
 import json
 import time
 from pathlib import Path
+from typing import Any
 
-from structron.cli.corpus import Source, View, labelled_rows, layout, per_sentence
+from structron.cli.corpus import Corpus, View
+from structron.cli.files import Source
 from structron.cli.predict import announce_compiling
-from structron.cli.tasks import MARGINS, check_capability, set_beam, set_test_candidates
-from structron.cli.trees import check_trees
-from structron.tasks.storage import load
+from structron.cli.tasks import apply, check_able
+from structron.sentences import sentences_of
+from structron.tasks.registry import load
 
 
 def run(
@@ -18,31 +20,24 @@ def run(
     columns: str | None = None,
     label: str | None = None,
     encoding: str = "utf-8",
-    beam: str | None = None,
-    test_candidates: int | None = None,
     skip_invalid: bool = False,
-    jobs: int = 1,
     as_json: bool = False,
+    settings: dict[str, Any] | None = None,
 ) -> None:
     """Print the scores. The seconds are those from tokens to labels; reading the file and scoring do not count."""
     estimator = load(model)
-    set_beam(estimator, beam)
-    set_test_candidates(estimator, test_candidates)
+    apply(estimator, settings or {})
     if label is not None:
-        check_capability("--label", estimator.task, MARGINS)
+        check_able(type(estimator), "--label", "label")
     if skip_invalid:
-        check_capability("--skip-invalid", estimator.task, "checks_trees")
+        check_able(type(estimator), "--skip-invalid", "nonprojective")
     source = Source(file, format, encoding, columns, estimator)
-    view = View.of(estimator)
-    fits = layout(source, view, label, labelled=True)
-    if view.pos is not None:
-        check_trees(source, view, fits, skip_invalid)
-    items = list(labelled_rows(source, view, fits))
-    sentences = len(per_sentence(view, items))
+    items = list(Corpus(source, View.of(estimator), label, labelled=True).labelled(skip_invalid=skip_invalid))
+    sentences = len(sentences_of(items))
     announce_compiling(estimator)
     estimator.predict(items[:1])
     begin = time.perf_counter()
-    guess = estimator.predict(items, jobs=jobs)
+    guess = estimator.predict(items)
     seconds = time.perf_counter() - begin
     scores = estimator.evaluate(items, guess=guess)
     speed = round(scores.tokens / max(seconds, 1e-9))

@@ -1,15 +1,17 @@
 """`structron inspect`: what a model has learned, or what decided on the labels of one sentence."""
 
 import json
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from structron.cli.corpus import EMPTY, View
-from structron.cli.tasks import MARGINS, check_capability
+from structron.cli.tasks import check_able
 from structron.errors import StructronError
-from structron.tasks.chain.explain import Decision, Heaviest, Weight, explain, heaviest
-from structron.tasks.storage import load
+from structron.io.columns import EMPTY
+from structron.model.heaviest import Heaviest, Weight
+from structron.tasks.chain.explain import Decision
+from structron.tasks.registry import load
 
 
 def run(
@@ -19,34 +21,34 @@ def run(
     sentence: str | None = None,
     as_json: bool = False,
 ) -> None:
-    estimator: Any = load(model)
+    """Print the heaviest features of a model, or what decided on each word or step of a sentence."""
+    estimator = load(model)
     result = {"task": estimator.task, "signature": estimator.signature_}
-    if sentence is not None:
-        if label is not None:
-            raise StructronError("--label and --sentence do not go together: a sentence has the labels it has")
-        check_capability("--sentence", estimator.task, MARGINS, "explain")
-        if hasattr(estimator, "explain"):
-            steps = estimator.explain(parse_sentence(sentence, View.of(estimator)), top or 8)
-            print(json.dumps(result | {"actions": [*map(asdict, steps)]}) if as_json else "\n".join(map(str, steps)))
-            return
-        decisions = explain(estimator, parse_sentence(sentence, View.of(estimator)), top or 8)
-        result["tokens"] = [asdict(decision) for decision in decisions]
-        text = "\n".join(_decision(i, decisions) for i in range(len(decisions)))
-    else:
-        found = _heaviest(estimator, label, top or 10)
+    if sentence is None:
+        check_able(type(estimator), "inspect", "inspect")
+        found = estimator.inspect(label, top=top or 10)
         result |= asdict(found)
         text = f"{estimator.signature_}\n{_listing(found)}"
-    print(json.dumps(_finite(result), ensure_ascii=False) if as_json else text)
+    elif label is not None:
+        raise StructronError("--label and --sentence do not go together: a sentence has the labels it has")
+    else:
+        check_able(type(estimator), "--sentence", "explain")
+        steps = estimator.explain(parse_sentence(sentence, estimator), top=top or 8)
+        by_token = isinstance(steps[0], Decision)
+        result["tokens" if by_token else "actions"] = [_finite(asdict(step)) for step in steps]
+        text = "\n".join(_decision(i, steps) if by_token else str(step) for i, step in enumerate(steps))
+    print(json.dumps(result, ensure_ascii=False) if as_json else text)
 
 
-def parse_sentence(text: str, view: View) -> list[list[str]]:
+def parse_sentence(text: str, estimator: Any) -> list[list[str]]:
     """Tokens between spaces; with further columns that the model reads, between slashes, counted from the right.
 
     `The/DT dog/NN` for word and pos; the word itself may have slashes: `1/2/CD`. A parser that reads more makes do with
     these two.
     """
-    needed = [name for name in view.inputs if name in view.needed]
-    orders = [needed] if view.pos is None else [needed, [view.word, view.pos]]
+    roles = estimator.roles_
+    needed = [name for name in roles.inputs if name in estimator.needed_]
+    orders = [needed] if roles.pos is None else [needed, [roles.word, roles.pos]]
     rows = []
     for token in text.split():
         for names in orders:
@@ -56,19 +58,10 @@ def parse_sentence(text: str, view: View) -> list[list[str]]:
         else:
             raise StructronError(f"--sentence: token {token!r}; the model reads {'/'.join(needed)}")
         given = dict(zip(names, fields, strict=True))
-        rows.append([given.get(name, EMPTY) for name in view.inputs])
+        rows.append([given.get(name, EMPTY) for name in roles.inputs])
     if not rows:
         raise StructronError("--sentence: no words; expected some between spaces")
     return rows
-
-
-def _heaviest(estimator: Any, label: str | None, top: int) -> Heaviest:
-    """What weighs most; a task whose model is no chain says it itself, as features and weights for each action."""
-    if not hasattr(estimator, "inspect_weights"):
-        return heaviest(estimator.model_, label, top)
-    weights = estimator.inspect_weights(label, top)
-    labels = {name: [Weight(text, name, float(w)) for text, w in found] for name, found in weights.items()}
-    return Heaviest(labels, [], [], [])
 
 
 def _listing(found: Heaviest) -> str:
@@ -102,9 +95,6 @@ def _decision(i: int, decisions: list[Decision]) -> str:
     return "\n".join(lines)
 
 
-def _finite(result: dict) -> dict:
+def _finite(step: dict[str, Any]) -> dict[str, Any]:
     """JSON has no infinity: the margin over nothing is null."""
-    for token in result.get("tokens", []):
-        if token["runner_up"] is None:
-            token["margin"] = None
-    return result
+    return {name: None if value == math.inf else value for name, value in step.items()}

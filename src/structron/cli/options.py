@@ -1,173 +1,144 @@
-"""The types of the command line's options: what several commands share, and what their values can be.
+"""Options of commands, derived from the dataclass fields in `structron/options.py`: a new field is a new option.
 
-Like cli.py this is loaded for every help text, so it needs neither numpy nor numba.
+Like app.py this is loaded for every help text, so it needs neither numpy nor numba.
 """
 
-import math
-from collections.abc import Callable, Sequence
-from enum import StrEnum
-from pathlib import Path
-from typing import Annotated
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from itertools import chain
+from typing import Annotated, Any
 
 import typer
 
+from structron import options as groups
+from structron.errors import StructronError
+from structron.options import Option, default_of, options_of
 
-class Average(StrEnum):
-    none = "none"
-    mean = "mean"
-    voted = "voted"
-
-
-class Update(StrEnum):
-    standard = "standard"
-    early = "early"
-    max_violation = "max-violation"
-    latest = "latest"
-    hybrid = "hybrid"
-    laso = "laso"
+Read = tuple[Any]
+"""A value that was given: one can be None, and what was not given is None too."""
 
 
-class LocalUpdate(StrEnum):
-    aggressive = "aggressive"
-    conservative = "conservative"
-    none = "none"
-    sentences = "sentences"
+def _known() -> dict[str, tuple[Option, Any]]:
+    """Every option of the command line and its default; where several groups have it, the last help stands."""
+    found: dict[str, tuple[Option, Any]] = {}
+    for kind in vars(groups).values():
+        if not (isinstance(kind, type) and issubclass(kind, groups.Options)) or kind is groups.Options:
+            continue
+        for name, option in options_of(kind).items():
+            if option.flag is not None:
+                before = found[name][0].choices if name in found else ()
+                choices = tuple(dict.fromkeys([*before, *option.choices]))
+                found[name] = replace(option, choices=choices), default_of(kind, name)
+    return found
 
 
-class Inner(StrEnum):
-    iob1 = "iob1"
-    iob2 = "iob2"
-    iobes = "iobes"
-    bilou = "bilou"
+def flag_of(name: str) -> str:
+    """The option that sets a parameter, as messages call it."""
+    option = OPTIONS[name][0]
+    return (option.flag or "").split("/")[0] or "--" + name.replace("_", "-")
 
 
-class SwvpVariant(StrEnum):
-    none = "none"
-    a_wm = "a-wm"
-    b_wm = "b-wm"
-    a_wmr = "a-wmr"
-    b_wmr = "b-wmr"
+# -- reading ---------------------------------------------------------------------------------------------------------
 
 
-class NonProjective(StrEnum):
-    lift = "lift"
-    skip = "skip"
+def _pair(text: str) -> tuple[str, str]:
+    labels = text.split()
+    if len(labels) != 2:
+        raise StructronError(f"{text!r}: expected a label and a next label, for instance 'O I-NP'")
+    return labels[0], labels[1]
 
 
-def _number(zero: bool, none: bool = False) -> Callable[[str], float | str]:
-    """Reads a number above 0, or from 0 on, or `none`: no default. The parser would take `nan` and `inf` too."""
-
-    def read(text: str) -> float | str:
-        if none and text == "none":
-            return text
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not (0 < value < math.inf or (zero and value == 0)):
-            more = ", or none" if none else ""
-            raise typer.BadParameter(f"{text}: expected a number {'of at least' if zero else 'above'} 0{more}")
-        return value
-
-    return read
+def _file(text: str) -> tuple[str, str]:
+    name, _, path = text.partition("=")
+    if not (name and path):
+        raise StructronError(f"{text!r}: expected TYPE=FILE, for instance LOC=places.txt")
+    return name, path
 
 
-def names(given: Sequence[str] | None) -> list[str] | None:
-    """The names of a repeatable option, each of which may be several with commas; `none` alone stands for no name."""
-    if not given:
-        return None
-    found = [name.strip() for text in given for name in text.split(",")]
+def _names(text: str) -> list[str]:
+    found = [name.strip() for name in text.split(",")]
     if found == ["none"]:
         return []
     if "" in found or "none" in found:
-        wrong = ",".join(given)
-        raise typer.BadParameter(f"{wrong!r}: expected names, for instance phrase,conjunction; or none")
-    return list(dict.fromkeys(found))
+        raise StructronError(f"{text!r}: expected names, for instance phrase,conjunction; or none")
+    return found
 
 
-def _checked(given: list[str] | None) -> list[str] | None:
-    """What `names` can read; typer would make None of an empty list, so reading is left to the command."""
-    names(given)
-    return given
+def _by_name(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, path in pairs:
+        found.setdefault(name, []).append(path)
+    return found
 
 
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the traceback of an error.")]
-Jobs = Annotated[int, typer.Option(metavar="N", min=1, help="Predict on N threads; the output is that of one.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
-Format = Annotated[
-    str | None, typer.Option(metavar="conll|conllu", help="The files' format; otherwise their names tell.")
-]
-Columns = Annotated[
-    str | None, typer.Option(metavar="A,B,…", help="Names of the files' columns, for instance word,pos,chunk.")
-]
-Encoding = Annotated[str, typer.Option(metavar="NAME", help="The files' encoding.")]
-LabelColumn = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="The column that holds the labels, if not named as in training.")
-]
-ModelBeam = Annotated[
-    str | None, typer.Option(metavar="N|inf", help="Search with another beam than the model was trained with.")
-]
-SkipInvalid = Annotated[
-    bool, typer.Option("--skip-invalid", help="Leave out and count sentences whose heads are no tree.")
-]
-Margin = Annotated[
-    float | None,
-    typer.Option(metavar="C|none", parser=_number(True, True), help="Learn until what is correct wins by more than C."),
-]
-Swvp = Annotated[
-    SwvpVariant | None,
-    typer.Option(help="Weigh mistakes one by one, by margin (wm) or rank (wmr): violations only (a), or all (b)."),
-]
-Beta = Annotated[
-    float | None, typer.Option(metavar="B", parser=_number(False), help="How steep the weights of --swvp are: 1.")
-]
-LocalMargin = Annotated[
-    float | None,
-    typer.Option(metavar="C", parser=_number(True), help="The margin of the local model: that of --margin."),
-]
-StopChange = Annotated[
-    float | None,
-    typer.Option(metavar="X", parser=_number(False), help="Stop when the error changes by less than this share."),
-]
-Bpm = Annotated[
-    int | None, typer.Option(metavar="N", min=0, help="Start from the mean of N runs of one pass (0: from nothing).")
-]
-NonLocal = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME",
-        callback=_checked,
-        help="Features of whole documents: phrase, phrase-majority, sub-phrase, sub-phrase-majority, conjunction "
-        "(repeatable, or with commas), or none.",
-    ),
-]
-Candidates = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Best labellings that features of documents choose from.")
-]
-TestCandidates = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="The same when predicting: more cost time and find more.")
-]
-LocalUpdates = Annotated[
-    LocalUpdate | None, typer.Option(help="When to update the local model that finds the candidates.")
-]
-InnerScheme = Annotated[
-    Inner | None, typer.Option(help="How chunks are written while learning; the files' scheme is kept outside.")
-]
-Projective = Annotated[
-    bool | None,
-    typer.Option("--projective/--no-projective", help="Search trees without crossing arcs only (graph-parser)."),
-]
-SingleRoot = Annotated[
-    bool | None, typer.Option("--single-root/--many-roots", help="Let one word, or any number, have no head.")
-]
-Grandparents = Annotated[
-    bool | None, typer.Option("--grandparents/--no-grandparents", help="At order 2: also look at the head's head.")
-]
-KeepHeads = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=0, help="Heads a word can choose from after a fast model; 0: all."),
-]
-NBest = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Write the N best labellings of each sentence, best first.")
-]
+def _distinct(lists: Iterable[list[str]]) -> list[str]:
+    return list(dict.fromkeys(chain.from_iterable(lists)))
+
+
+REPEATABLE: dict[str, tuple[Callable[[str], Any], Callable[[list], Any]]] = {
+    "pairs": (_pair, list),
+    "files": (_file, _by_name),
+    "names": (_names, _distinct),
+}
+"""By kind: how one text is read, and what becomes of all of them."""
+
+
+def _reader(read: Callable[[str], Any]) -> Callable[[str], Read]:
+    def reader(text: str) -> Read:
+        try:
+            return (read(text),)
+        except StructronError as error:
+            raise typer.BadParameter(str(error)) from None
+
+    return reader
+
+
+# -- commands --------------------------------------------------------------------------------------------------------
+
+
+def _parameter(name: str, option: Option) -> inspect.Parameter:
+    """An option as typer knows it; None: not given."""
+    flag = option.flag or "--" + name.replace("_", "-")
+    kind: Any = list[str] | None if option.kind in REPEATABLE else str | None
+    if option.kind == "switch":
+        flags = flag if option.flag else f"{flag}/--no-{flag.removeprefix('--')}"
+        kind, info = bool | None, typer.Option(flags, help=option.help)
+    else:
+        words = [option.none] * bool(option.none) + list(option.choices)
+        read = REPEATABLE[option.kind][0] if option.kind in REPEATABLE else option.read
+        info = typer.Option(flag, metavar=option.metavar or "|".join(words), parser=_reader(read), help=option.help)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, info])
+
+
+def _value(name: str, given: Any) -> Any:
+    """The value of an option that was given; a switch with one flag is the opposite of its default."""
+    option, default = OPTIONS[name]
+    if option.kind == "switch":
+        return given if "/" in (option.flag or "/") else not default
+    if option.kind in REPEATABLE:
+        return REPEATABLE[option.kind][1]([value for (value,) in given])
+    return given[0]
+
+
+OPTIONS = _known()
+
+
+def takes(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let a command take options of the estimators; it gets those that were given, by name, as `settings`."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        def command(**given: Any) -> Any:
+            found = {name: given.pop(name) for name in names}
+            settings = {name: _value(name, value) for name, value in found.items() if value not in (None, [])}
+            return function(**given, settings=settings)
+
+        signature = inspect.signature(function)
+        own = list(signature.parameters.values())
+        place = next(k for k, parameter in enumerate(own) if parameter.name == "settings")
+        own[place : place + 1] = [_parameter(name, OPTIONS[name][0]) for name in names]
+        command.__name__, command.__doc__ = function.__name__, function.__doc__
+        command.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
+        return command
+
+    return decorate

@@ -2,41 +2,22 @@
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from structron.cli.corpus import (
-    Item,
-    Layout,
-    Source,
-    View,
-    joint_view,
-    labelled_rows,
-    layout,
-    parses,
-    predicts_tags,
-    reads_documents,
-    say,
-    training_view,
-)
-from structron.cli.tasks import (
-    MARGINS,
-    Estimator,
-    beam_width,
-    check_capability,
-    check_settings,
-    margin_share,
-    option_of,
-)
-from structron.cli.trees import RELATION, check_trees, parser_view
-from structron.errors import StructronError, unknown
+from structron.cli.corpus import Corpus, View, column_names, conllu_labels
+from structron.cli.files import Source, say
+from structron.cli.options import OPTIONS, flag_of
+from structron.cli.tasks import check_able, check_settings, kind_of
+from structron.errors import StructronError
+from structron.estimator import Estimator
 from structron.features.gazetteer import Gazetteer
-from structron.features.templates import load_templates
 from structron.io import check_writable
-from structron.learn.loop import STATE_FILE, Options
+from structron.learn.loop import STATE_FILE, Schedule
+from structron.options import options_of
 from structron.progress import Progress
-from structron.tasks.storage import TASKS, load
+from structron.tasks.registry import load
 
 INTERRUPTED = 130
 
@@ -48,60 +29,40 @@ def run(
     dev: str | Path | None = None,
     format: str | None = None,
     columns: str | None = None,
-    label: str | None = None,
     encoding: str = "utf-8",
-    templates: str | None = None,
-    gazetteer: Sequence[str] | None = None,
-    forbid: Sequence[str] | None = None,
-    beam: str | None = None,
-    alma: str | None = None,
-    unlabelled: bool = False,
-    check_violations: bool = False,
     skip_invalid: bool = False,
     warm_start: Path | None = None,
     checkpoint: Path | None = None,
     resume: bool = False,
     log: Path | None = None,
-    jobs: int | None = None,
     quiet: bool = False,
-    **settings: Any,
+    settings: Mapping[str, Any] | None = None,
 ) -> int:
-    """Train a model and save it. `settings` are parameters of the task's class; None leaves its default."""
-    begin = time.perf_counter()
-    if task not in TASKS:
-        raise unknown("task", task, TASKS)
+    """Train a model and save it. `settings` are parameters of the task's class; the others keep their defaults."""
+    begin, kind, given = time.perf_counter(), kind_of(task), dict(settings or {})
     _check_outputs(Path(model), log, checkpoint, resume)
-    settings |= {"label": label, "templates": templates, "gazetteers": gazetteer or None, "jobs": jobs}
-    settings |= {"forbid": [_pair(text) for text in forbid] if forbid else None}
-    settings |= {"labelled": False if unlabelled else None, "check": check_violations or None}
-    settings = {name: value for name, value in settings.items() if value is not None}
-    settings |= {name: None for name in ("margin", "swvp") if settings.get(name) == "none"}
-    if beam is not None:
-        settings["beam"] = beam_width(beam)
-    if alma is not None:
-        settings["alma"] = margin_share(alma)
-    check_settings(task, settings)
-    if "beta" in settings and settings.get("swvp") is None and warm_start is None:
-        raise StructronError(f"--beta {settings['beta']:g}: expected --swvp a-wm, b-wm, a-wmr or b-wmr beside it")
+    check_settings(kind, given)
+    if "beta" in given and given.get("swvp") is None and warm_start is None:
+        raise StructronError(f"--beta {given['beta']:g}: expected --swvp a-wm, b-wm, a-wmr or b-wmr beside it")
     if skip_invalid:
-        check_capability("--skip-invalid", task, "checks_trees")
-    source = Source(train, format, encoding, columns)
-    dev_source = Source(dev, format, encoding, columns) if dev else None
+        check_able(kind, "--skip-invalid", "nonprojective")
+    sources = [Source(path, format, encoding, columns) for path in (train, dev) if path]
     if warm_start is not None:
-        estimator, view = _loaded(warm_start, task, settings)
+        estimator, view = _loaded(warm_start, kind, given)
     else:
-        estimator, view = _fresh(source, task, settings, encoding)
-    at_least = 1 if warm_start else 2
-    fits = layout(source, view, label, labelled=True)
-    dev_fits = layout(dev_source, view, label, labelled=True) if dev_source else None
-    if jobs and jobs > 1 and not quiet:
-        say(f"training on several cores is not available yet: training on one, scoring dev data on {jobs}")
-    sentences = _sentences(source, view, fits, skip_invalid, quiet, at_least)
-    dev_sentences = _sentences(dev_source, view, dev_fits, skip_invalid, quiet) if dev_source and dev_fits else None
-    estimator.source_ = {"format": source.format}
+        estimator, view = _fresh(sources[0], kind, given, encoding)
+    corpora = [Corpus(source, view, given.get("label"), labelled=True) for source in sources]
+    if given.get("jobs", 1) > 1 and not quiet:
+        say(f"training on several cores is not available yet: training on one, scoring dev data on {given['jobs']}")
+    least = [1 if warm_start else 2, 1]
+    sentences, *devs = (
+        corpus.labelled(at_least=at_least, skip_invalid=skip_invalid, quiet=quiet)
+        for corpus, at_least in zip(corpora, least, strict=False)
+    )
+    estimator.source_ = {"format": sources[0].format}
     progress = Progress(show=not quiet, log=log, append=resume)
     fit = estimator.partial_fit if warm_start else estimator.fit
-    fit(sentences, dev_sentences, checkpoint=checkpoint, resume=resume, progress=progress)
+    fit(sentences, dev=devs[0] if devs else None, checkpoint=checkpoint, resume=resume, progress=progress)
     estimator.save(model)
     interrupted = estimator.stopped_ == "interrupted"
     if interrupted:
@@ -111,57 +72,39 @@ def run(
     return INTERRUPTED if interrupted else 0
 
 
-def _fresh(source: Source, task: str, settings: dict[str, Any], encoding: str) -> tuple[Any, View]:
+def _fresh(source: Source, kind: Any, settings: dict[str, Any], encoding: str) -> tuple[Estimator, View]:
     """An estimator to be trained on data like the source, and the columns that it is going to know."""
-    kind: Any = TASKS[task]
-    settings = dict(settings)
-    if settings.get("templates") == "default":
-        del settings["templates"]
-    if "templates" in settings and hasattr(kind, MARGINS):
-        load_templates(settings["templates"])
+    settings = settings | conllu_labels(source, kind, settings)
     if "gazetteers" in settings:
-        settings["gazetteers"] = _gazetteers(settings["gazetteers"], encoding)
-    if parses(kind):
-        view = parser_view(
-            source, settings.get("pos"), settings.get("labelled", True), settings.get("single_root") is False
-        )
-        settings |= {"pos": view.pos} | ({} if RELATION in view.outputs else {"labelled": False})
-    elif predicts_tags(kind):
-        view = joint_view(source, settings.get("pos"), settings.get("label"))
-        settings |= dict(zip(("pos", "label"), view.outputs, strict=True))
-    else:
-        view = training_view(source, settings.get("label"), task, reads_documents(kind))
-        settings["label"] = view.outputs[0]
-    return kind(columns=view.columns, **settings), view
+        files = settings["gazetteers"].items()
+        settings["gazetteers"] = {name: Gazetteer.from_files(name, paths, encoding) for name, paths in files}
+    names = column_names(source, kind)
+    estimator = kind(columns=names, **settings)
+    try:
+        roles = estimator._settle_columns(names)
+    except StructronError as error:
+        where = source.place if source.columns is None else source.name
+        hint = ", ".join(["--columns", *(flag_of(name) for name in ("label", "pos") if name in options_of(kind))])
+        raise StructronError(f"{where}: {error}; see {hint}") from None
+    return estimator, View.of(estimator, roles)
 
 
-def _loaded(path: Path, task: str, settings: dict[str, Any]) -> tuple[Any, View]:
+def _loaded(path: Path, kind: type[Estimator], settings: dict[str, Any]) -> tuple[Estimator, View]:
     """The estimator to go on from, with what was given anew, and the columns that it knows."""
-    check_capability("--warm-start", task, "partial_fit")
-    for name in ("order", "templates", "gazetteers", "pos", "labelled", "inner"):
-        if name in settings:
-            raise StructronError(f"{option_of(name)} cannot be given with --warm-start: the model has its own")
-    estimator = load(path, task=task)
-    for name, value in settings.items():
-        if name != "label":
-            setattr(estimator, name, value)
+    check_able(kind, "--warm-start", "partial_fit")
+    for name in settings:
+        if OPTIONS[name][0].fixed:
+            raise StructronError(f"{flag_of(name)} cannot be given with --warm-start: the model has its own")
+    estimator = load(path, task=kind.task)
+    estimator.set_params(**{name: value for name, value in settings.items() if name != "label"})
     return estimator, View.of(estimator)
-
-
-def _sentences(
-    source: Source, view: View, fits: Layout, skip_invalid: bool, quiet: bool, at_least: int = 1
-) -> Iterator[Item]:
-    """Gold sentences in the model's columns, checked as they are read."""
-    if view.pos is not None:
-        check_trees(source, view, fits, skip_invalid, quiet)
-    return labelled_rows(source, view, fits, at_least, quiet)
 
 
 def _check_outputs(model: Path, log: Path | None, checkpoint: Path | None, resume: bool) -> None:
     """Refuse what training would stumble over at its end, or after hours of reading."""
     check_writable(model)
     check_writable(log)
-    Options(checkpoint=checkpoint, resume=resume)
+    Schedule(checkpoint=checkpoint, resume=resume)
     if checkpoint is None:
         return
     if (checkpoint / STATE_FILE).exists() and not resume:
@@ -172,23 +115,6 @@ def _check_outputs(model: Path, log: Path | None, checkpoint: Path | None, resum
         raise StructronError(f"{checkpoint}: cannot make the checkpoint folder: {error.strerror}") from None
     if not os.access(checkpoint, os.W_OK):
         raise StructronError(f"{checkpoint}: no permission to write; expected a writable checkpoint folder")
-
-
-def _pair(text: str) -> tuple[str, str]:
-    labels = text.split()
-    if len(labels) != 2:
-        raise StructronError(f"--forbid {text!r}: expected a label and a next label, for instance 'O I-NP'")
-    return labels[0], labels[1]
-
-
-def _gazetteers(given: Sequence[str], encoding: str) -> dict[str, Gazetteer]:
-    files: dict[str, list[str]] = {}
-    for text in given:
-        name, equals, path = text.partition("=")
-        if not (name and equals and path):
-            raise StructronError(f"--gazetteer {text!r}: expected TYPE=FILE, for instance LOC=places.txt")
-        files.setdefault(name, []).append(path)
-    return {name: Gazetteer.from_files(name, paths, encoding) for name, paths in files.items()}
 
 
 def _summary(estimator: Estimator, model: Path, seconds: float) -> str:

@@ -22,7 +22,6 @@ from segmentations import (
 )
 from slow import assert_close
 from structron.errors import StructronError
-from structron.features.places import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE
 from structron.learn.beam import BeamTraining
 from structron.search.beam.engine import make_inputs
 from structron.search.beam.frontier import Anchored

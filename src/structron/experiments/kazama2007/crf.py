@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from structron.sentences import Document, regroup, sentences_of
 from structron.experiments.frame import need
 from structron.experiments.kazama2007 import paper
 from structron.experiments.kazama2007.corpora import Corpus, gold_of, templates_of
@@ -22,6 +21,7 @@ from structron.features.extract import TemplateExtractor
 from structron.features.index import look_up, number_features
 from structron.features.templates import load_templates
 from structron.kernels.table import build_table
+from structron.sentences import Document, regroup, sentences_of
 
 
 class LocalFeatures:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from structron.sentences import Document, regroup, sentences_of
 from structron.experiments.frame import need, say
 from structron.experiments.kazama2007 import paper
 from structron.experiments.kazama2007.corpora import Corpus, gold_of
@@ -19,6 +18,7 @@ from structron.experiments.kazama2007.rerank import Local, Reranker, Shortlist
 from structron.features.documents import NonLocalFeatures, Opened
 from structron.features.extract import TemplateExtractor
 from structron.features.phrases import FAMILIES
+from structron.sentences import Document, regroup, sentences_of
 
 NonLocal = Callable[[Document, np.ndarray], np.ndarray]
 """The non-local features of labellings of a document, int16[labellings, tokens]: float64[labellings, features]."""

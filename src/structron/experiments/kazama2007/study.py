@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from structron.sentences import Document
 from structron.experiments.frame import say, write_json
 from structron.experiments.kazama2007 import paper
 from structron.experiments.kazama2007.corpora import Corpus
@@ -15,6 +14,7 @@ from structron.experiments.kazama2007.crf import Crf
 from structron.experiments.kazama2007.lists import Reranking, non_local_vectors
 from structron.experiments.kazama2007.models import Trial, attempt, f1_of, make_model, tune
 from structron.experiments.kazama2007.paper import MARGIN, NO_BPM, PROPOSED, RERANKING_1, RERANKING_2, SAME_C
+from structron.sentences import Document
 
 WARM_UP = 3
 """Documents to learn from before anything is timed: enough to have every kernel compiled."""

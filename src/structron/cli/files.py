@@ -1,0 +1,100 @@
+"""Files of sentences as commands open them, in groups that are labelled as one."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from structron.errors import StructronError
+from structron.io import CONLLU_COLUMNS, Sentence, detect_format, read
+from structron.io.text import display_name, is_standard
+
+DOCUMENT_TOKENS = 1_000_000
+"""A document that is longer is cut, so that a file without end fits in memory."""
+
+
+def say(text: str) -> None:
+    """A line for the user, out of the way of results."""
+    print(text, file=sys.stderr, flush=True)
+
+
+class Source:
+    """An open file of sentences. The first is read at once, so that a bad name or width is known before all else."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        format: str | None = None,
+        encoding: str = "utf-8",
+        columns: str | None = None,
+        model: Any = None,
+    ):
+        """`model`: the one to be used; standard input, which has no name to tell, is taken to be like its data."""
+        if model is not None and is_standard(path):
+            format = format or model.source_.get("format")
+        self.name, self.format = display_name(path), detect_format(path, format)
+        sentences = read(path, self.format, encoding)
+        first = next(sentences)
+        self.sentences: Iterator[Sentence] = chain([first], sentences)
+        self.width, self.place = len(first.rows[0]), self.line(first, 0)
+        self.columns: list[str] | None = list(CONLLU_COLUMNS) if self.format == "conllu" else None
+        if columns is not None:
+            self.columns = [name.strip() for name in columns.split(",")]
+            if len(self.columns) != self.width:
+                raise StructronError(f"{self.place}: {self.width} columns; --columns names {len(self.columns)}")
+
+    def line(self, sentence: Sentence, token: int) -> str:
+        """Where a token stands, for messages."""
+        return f"{self.name}:{sentence.line_number + sentence.token_lines[token]}"
+
+
+def groups(source: Source, documents: bool, quiet: bool = False) -> Iterator[list[Sentence]]:
+    """The sentences of a file in groups that are labelled as one: each alone, or those of a document.
+
+    A file that has no document boundaries, or none for very long, is a file of sentences.
+    """
+    if not documents:
+        yield from ([sentence] for sentence in source.sentences)
+        return
+    head: list[Sentence] = []
+    size, marked = 0, False
+    for sentence in source.sentences:
+        head.append(sentence)
+        size += len(sentence.rows)
+        marked = sentence.new_document
+        if marked or size >= DOCUMENT_TOKENS:
+            break
+    sentences = chain(head, source.sentences)
+    if marked:
+        yield from _documents(sentences)
+        return
+    if not quiet:
+        say(f"{source.name}: no document boundaries (-DOCSTART- or # newdoc lines): each sentence is a document")
+    yield from ([sentence] for sentence in sentences)
+
+
+def _documents(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
+    group: list[Sentence] = []
+    size = 0
+    for sentence in sentences:
+        if group and (sentence.new_document or size >= DOCUMENT_TOKENS):
+            yield group
+            group, size = [], 0
+        group.append(sentence)
+        size += len(sentence.rows)
+    yield group
+
+
+def batches(groups: Iterable[list[Sentence]], tokens: int) -> Iterator[list[list[Sentence]]]:
+    """Groups in lists of about so many tokens, so that a file of any size fits in memory."""
+    batch: list[list[Sentence]] = []
+    size = 0
+    for group in groups:
+        batch.append(group)
+        size += sum(len(sentence.rows) for sentence in group)
+        if size >= tokens:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

@@ -1,0 +1,77 @@
+"""What each task can do: a table of tasks and options, from the fields of the estimators and what they say they lack.
+
+    able(kind, "nbest"), able(kind, "beam"), able(kind, "average voted")
+
+The table is in the guide; `structron capabilities --write docs/guide.md` brings it up to date.
+"""
+
+from typing import Any
+
+from structron.options import options_of
+from structron.tasks.registry import TASKS, TRAINABLE
+
+ABILITIES = ("nbest", "confidence", "forced", "inspect", "explain", "partial_fit")
+"""Methods that are not behind an option of the estimator; all tasks have them but for what `lacks` names."""
+ROWS = {
+    "--beam": "beam",
+    "--update": "update",
+    "--merge": "merge",
+    "--alma": "alma",
+    "--margin": "margin",
+    "--swvp": "swvp",
+    "--runs": "runs",
+    "--average voted": "average voted",
+    "--bpm": "bpm",
+    "--warm-start": "partial_fit",
+    "--templates": "templates",
+    "--gazetteer": "gazetteers",
+    "--tag-dictionary": "tag_dictionary",
+    "--non-local": "non_local",
+    "predict --nbest": "nbest",
+    "predict --confidence": "confidence",
+    "predict --forced": "forced",
+    "predict --jobs": "jobs",
+    "inspect": "inspect",
+    "inspect --sentence": "explain",
+}
+BEGIN, END = "<!-- capabilities: begin -->", "<!-- capabilities: end -->"
+
+
+def able(kind: Any, what: str) -> bool:
+    """Whether a task's class can do something: an ability, an option, or a value of an option."""
+    name, _, value = what.partition(" ")
+    if what in kind.lacks or name in kind.lacks:
+        return False
+    options = options_of(kind)
+    return what in ABILITIES or (name in options and (not value or value in options[name].choices))
+
+
+def reason(kind: Any, what: str) -> str:
+    """Why not."""
+    return kind.lacks.get(what) or kind.lacks.get(what.partition(" ")[0]) or ""
+
+
+def able_tasks(what: str) -> list[str]:
+    """The tasks of the command line that can do something."""
+    return [task for task in TRAINABLE if able(TASKS[task], what)]
+
+
+def table() -> str:
+    """The table in Markdown: `yes`, or the number of the note that says why not."""
+    notes: list[str] = []
+    lines = [f"| | {' | '.join(TRAINABLE)} |", "| --- |" + " --- |" * len(TRAINABLE)]
+    for title, what in ROWS.items():
+        cells = [_cell(TASKS[task], what, notes) for task in TRAINABLE]
+        lines.append(f"| `{title}` | {' | '.join(cells)} |")
+    return "\n".join([*lines, "", *(f"{number}. {note}" for number, note in enumerate(notes, 1))]).rstrip("\n")
+
+
+def _cell(kind: Any, what: str, notes: list[str]) -> str:
+    if able(kind, what):
+        return "yes"
+    why = reason(kind, what)
+    if not why:
+        return "–"
+    if why not in notes:
+        notes.append(why)
+    return f"no ({notes.index(why) + 1})"
