@@ -232,14 +232,6 @@ class Estimator(Learned, Training, ABC):
         """For each decision the runner-up, and the features that decided."""
         raise self._refusal("explain")
 
-    def _columns_of(self, prediction: Any) -> list[list[str]]:
-        """A prediction as a list for each output column."""
-        return [prediction]
-
-    def predict_columns(self, sentences: Sentences, *, jobs: int | None = None) -> list[list[list[str]]]:
-        """For each sentence what `predict` gives, as a list for each output column."""
-        return [self._columns_of(prediction) for prediction in self.predict(sentences, jobs=jobs)]
-
     def _jobs(self, jobs: int | None) -> int:
         return self.jobs if jobs is None else jobs
 

@@ -31,7 +31,10 @@ class LearnedOfTrees:
 class TreeParser(LearnedOfTrees, Trees, Stepping, Estimator):
     """An estimator whose sentences are rows with a head and, unless it is unlabelled, a relation for every word."""
 
-    single_root: bool
+    @property
+    def _many_roots(self) -> bool:
+        """Whether a tree may have several roots."""
+        return False
 
     @abstractmethod
     def _parse(self, model: Any, x: np.ndarray, starts: np.ndarray, jobs: int) -> list[list[Arc]]:
@@ -65,7 +68,7 @@ class TreeParser(LearnedOfTrees, Trees, Stepping, Estimator):
 
     def arcs(self, sentences: Sequence[Sentence], what: str = "data") -> list[list[Arc]]:
         """The trees that rows hold, checked."""
-        return read_arcs(sentences, self.roles_, what, not self.single_root)
+        return read_arcs(sentences, self.roles_, what, self._many_roots)
 
     def _judge(self, dev: Sentences) -> Callable[[Any], float]:
         sentences = [sentence for sentence in dev if len(sentence)]
@@ -100,7 +103,7 @@ class TreeParser(LearnedOfTrees, Trees, Stepping, Estimator):
         if not self.labelled_:
             relations = [None] * len(heads)
         elif self.lifted_:
-            heads, relations = unlift(heads, relations)
+            heads, relations = unlift(heads, relations)  # type: ignore[assignment]
         return list(zip(heads, relations, strict=True))
 
     def _trees(self, starts: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> list[list[Arc]]:

@@ -30,7 +30,7 @@ from structron.tasks.tokens import TokenLabeler, ask_for, names_in
 FURTHER = "templates look at labels as Viterbi cannot: exact search by dynamic programming; --beam N is faster"
 
 
-@options(beam=DEFAULT, update=DEFAULT, alma=None)
+@options({"beam": DEFAULT, "update": DEFAULT, "alma": None})
 class ChainLabeler(Chains, Documents, TokenLabeler):
     """Learns one label per token with the averaged structured perceptron and exact search (Collins 2002).
 
@@ -292,7 +292,7 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
         return super()._code() | {"non_local": [f for f in self._sources() if callable(f)]}
 
 
-@options(order=2, runs=4, cutoff=2)
+@options({"order": 2, "runs": 4, "cutoff": 2})
 class Tagger(ChainLabeler):
     """Part-of-speech (or any other) tagging: one label per word, scored by accuracy; defaults that tag best."""
 
@@ -301,7 +301,7 @@ class Tagger(ChainLabeler):
     default_templates: ClassVar[dict[str, str]] = {"": "tagger"}
 
 
-@options(order=1, runs=4)
+@options({"order": 1, "runs": 4})
 class Chunker(ChainLabeler):
     """Chunking: labels such as B-NP, I-NP, O, kept in a legal order and scored by conlleval's F1; defaults that chunk
     best."""

@@ -35,7 +35,7 @@ class LearnedOfPairs:
     guesser_: Guesser
 
 
-@options(beam=DEFAULT, update=DEFAULT, alma=DEFAULT, cutoff=2, tag_dictionary=5)
+@options({"beam": DEFAULT, "update": DEFAULT, "alma": DEFAULT, "cutoff": 2, "tag_dictionary": 5})
 class JointTagger(LearnedOfPairs, Tags, TagDictionary, TokenLabeler):
     """Learns the tag and the chunk label of every word together (Daumé & Marcu 2005, section 4.2).
 

@@ -25,7 +25,7 @@ from structron.tasks.segments.problem import OUTSIDE, Segments, segments_of
 from structron.tasks.tokens import TokenLabeler
 
 
-@options(beam=DEFAULT, update=DEFAULT, alma=DEFAULT, cutoff=2)
+@options({"beam": DEFAULT, "update": DEFAULT, "alma": DEFAULT, "cutoff": 2})
 class SegmentChunker(Chunks, TokenLabeler):
     """Learns to cut sentences into labelled chunks, a whole chunk at each step of the search.
 

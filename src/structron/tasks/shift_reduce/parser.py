@@ -47,7 +47,6 @@ class Parser(LearnedOfParser, Templates, Transitions, Searching, TreeParser):
     """
 
     task: ClassVar[str] = "parser"
-    single_root: ClassVar[bool] = True
     lacks: ClassVar[Mapping[str, str]] = {
         "confidence": "arcs are built by actions; compare the n best trees instead",
         "forced": "heads cannot be given",
