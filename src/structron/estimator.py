@@ -57,6 +57,11 @@ class Estimator(Learned, Training, ABC):
     documents: ClassVar[bool] = False
     """Whether files are read as documents, whose sentences are labelled together."""
 
+    @property
+    def many_roots(self) -> bool:
+        """Whether the trees of a parser may have several roots."""
+        return False
+
     # -- what a task says ----------------------------------------------------------------------------------------
 
     @abstractmethod

@@ -39,8 +39,7 @@ class View:
     def of(cls, estimator: Any, roles: Columns | None = None) -> "View":
         """That of a model; with `roles` of one that is still to be trained, which may read every column."""
         known, needed = (roles, set(roles.names)) if roles else (estimator.roles_, set(estimator.needed_))
-        many_roots = known.pos is not None and not estimator.single_root
-        return cls(known, needed, estimator.documents, many_roots)
+        return cls(known, needed, estimator.documents, estimator.many_roots)
 
     @property
     def orders(self) -> list[list[str]]:

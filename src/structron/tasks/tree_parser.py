@@ -31,11 +31,6 @@ class LearnedOfTrees:
 class TreeParser(LearnedOfTrees, Trees, Stepping, Estimator):
     """An estimator whose sentences are rows with a head and, unless it is unlabelled, a relation for every word."""
 
-    @property
-    def _many_roots(self) -> bool:
-        """Whether a tree may have several roots."""
-        return False
-
     @abstractmethod
     def _parse(self, model: Any, x: np.ndarray, starts: np.ndarray, jobs: int) -> list[list[Arc]]:
         """The trees that a model finds for encoded sentences."""
@@ -68,7 +63,7 @@ class TreeParser(LearnedOfTrees, Trees, Stepping, Estimator):
 
     def arcs(self, sentences: Sequence[Sentence], what: str = "data") -> list[list[Arc]]:
         """The trees that rows hold, checked."""
-        return read_arcs(sentences, self.roles_, what, self._many_roots)
+        return read_arcs(sentences, self.roles_, what, self.many_roots)
 
     def _judge(self, dev: Sentences) -> Callable[[Any], float]:
         sentences = [sentence for sentence in dev if len(sentence)]

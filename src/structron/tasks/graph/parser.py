@@ -92,7 +92,7 @@ class GraphParser(LearnedOfGraphs, Graphs, TreeParser):
         return GraphLearner(self.templates_, trees, relations, *how, self.relations_, start)
 
     @property
-    def _many_roots(self) -> bool:
+    def many_roots(self) -> bool:
         return not self.single_root
 
     def _settle_templates(self) -> None:
