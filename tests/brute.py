@@ -6,6 +6,7 @@ weights, search is a list of all labellings, an average is a sum over stored vec
     weight keys:   ("label", p, y)   ("labels", p2, p, y) at order 2   (feature, y)   (paired feature, p, y)
 """
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -172,6 +173,17 @@ def phi(x: Example, y: Sequence[str], order: int) -> Counter:
     return found
 
 
+def difference(x: Example, z: Sequence[str], order: int) -> Counter:
+    """Φ(x, y) - Φ(x, z)."""
+    change = phi(x, x.y, order)
+    change.subtract(phi(x, z, order))
+    return change
+
+
+def norm(vector: Vector | Counter) -> float:
+    return math.sqrt(sum(value * value for value in vector.values()))
+
+
 def dot(w: Vector, counts: Counter) -> float:
     return sum(w.get(key, 0.0) * count for key, count in counts.items())
 
@@ -258,9 +270,7 @@ def perceptron(
             z = best(x, w, labels, order, legal)
             if z != x.y:
                 run.mistakes[-1] += 1
-                change = phi(x, x.y, order)
-                change.subtract(phi(x, z, order))
-                for key, amount in change.items():
+                for key, amount in difference(x, z, order).items():
                     w[key] = w.get(key, 0.0) + amount
             run.vectors.append(clean(w))
     return run

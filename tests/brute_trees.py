@@ -1,9 +1,11 @@
-"""Every dependency tree over a few words: what searches for trees are compared with."""
+"""Every dependency tree over a few words, and its score under random parts: what searches are compared with."""
 
 import itertools
 from functools import cache
 
 import numpy as np
+
+from structron.search.trees.parts import make_parts
 
 
 @cache
@@ -34,3 +36,67 @@ def trees(n: int, projective: bool, single_root: bool) -> np.ndarray:
     left, right = spans[:, :, :, None], spans[:, :, None, :]
     crossing = (left[0] < right[0]) & (right[0] < left[1]) & (left[1] < right[1])
     return kept[~crossing.any(axis=(1, 2))]
+
+
+class Scores:
+    """Random scores of parts by words; whole numbers make ties."""
+
+    def __init__(self, seed: int, n: int, whole: bool, grand: bool, triple: bool, sibling: bool = True):
+        rng = np.random.default_rng(seed)
+        self.n = n
+
+        def table(rank: int) -> np.ndarray:
+            shape = (n + 2,) * rank
+            return (rng.integers(-3, 4, shape) if whole else rng.normal(size=shape)).astype(np.float32)
+
+        arc, beside, above, third = table(2), table(3), table(3), table(4)
+        self.arc = lambda h, m: arc[h, m]
+        self.sibling = (lambda h, s, m: beside[h, s, m]) if sibling else None
+        self.grand = (lambda g, h, m: above[g, h, m]) if grand else None
+        self.triple = (lambda g, h, s, m: third[g, h, s, m]) if triple else None
+
+    def of(self, heads) -> float:
+        """The sum over all parts of a tree, straight from their definition."""
+        above, total = [-1, *heads], 0.0
+        for m in range(1, self.n + 1):
+            h = above[m]
+            between = [s for s in range(min(h, m) + 1, max(h, m)) if above[s] == h]
+            s = (max(between) if h < m else min(between)) if between else -1
+            total += float(self.arc(h, m))
+            total += float(self.sibling(h, s, m)) if self.sibling else 0.0
+            total += float(self.grand(above[h], h, m)) if self.grand else 0.0
+            total += float(self.triple(above[h], h, s, m)) if self.triple else 0.0
+        return total
+
+    def parts(self, arcs):
+        return make_parts(arcs, self.arc, self.sibling, self.grand, self.triple)
+
+
+def some_arcs(seed: int, n: int, share: float, projective: bool = True) -> np.ndarray:
+    """A mask that leaves a tree."""
+    rng = np.random.default_rng(seed)
+    allowed = rng.random((n + 1, n + 1)) < share
+    possible = trees(n, projective, True)
+    allowed[possible[rng.integers(len(possible))], np.arange(1, n + 1)] = True
+    return allowed
+
+
+def stands_in(heads: np.ndarray, candidates: np.ndarray) -> bool:
+    """Whether a tree is one of them."""
+    return bool((candidates == heads).all(axis=1).any())
+
+
+def best_of(scores: np.ndarray, projective: bool, single_root: bool) -> float:
+    n = len(scores) - 1
+    candidates = trees(n, projective, single_root)
+    return float(scores.astype(np.float64)[candidates, np.arange(1, n + 1)].sum(axis=1).max())
+
+
+def score_of(scores: np.ndarray, heads: np.ndarray) -> float:
+    return float(scores.astype(np.float64)[heads, np.arange(1, len(scores))].sum())
+
+
+def random_scores(seed: int, n: int, whole: bool) -> np.ndarray:
+    """Whole numbers make ties."""
+    rng = np.random.default_rng(seed)
+    return (rng.integers(-3, 4, (n + 1, n + 1)) if whole else rng.normal(size=(n + 1, n + 1))).astype(np.float32)

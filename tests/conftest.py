@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-ROOT = Path(__file__).resolve().parent.parent
+from helpers import CORPORA
+
 os.environ["STRUCTRON_CHECK"] = "1"
-CORPORA = Path(os.environ.get("STRUCTRON_DATA") or ROOT.parent / "shared" / "data")
 
 settings.register_profile("structron", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("structron")

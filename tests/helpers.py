@@ -5,8 +5,10 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from hypothesis import strategies as st
 
 import brute
 import structron
@@ -15,11 +17,22 @@ from structron.features.names import Names
 from structron.kernels.table import hash_list
 from structron.learn.chain import ChainLearner, Start
 from structron.model.chain import ChainModel, fixed_rows
-from structron.search.chain.scores import FORBIDDEN, FORCED_OUT, Chains, Weights
+from structron.search.chain.scores import (
+    FORBIDDEN,
+    FORCED_OUT,
+    Chains,
+    Weights,
+    load_limits,
+    load_transitions,
+    load_trigrams,
+    make_work,
+)
 from structron.tasks.chain.constraints import make_dictionary
 from structron.update.swvp import Swvp
 
 TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parent
+CORPORA = Path(os.environ.get("STRUCTRON_DATA") or ROOT.parent / "shared" / "data")
 SOURCE = str(Path(structron.__file__).parent.parent)
 
 
@@ -46,6 +59,11 @@ def weights_of(model: ChainModel, w: np.ndarray | None = None) -> brute.Vector:
     return brute.clean(found)
 
 
+def learned(learner: ChainLearner) -> brute.Vector:
+    """The weights that a learner would end with now."""
+    return weights_of(learner.finish(learner.snapshot()))
+
+
 def assert_same_weights(found: brute.Vector, expected: brute.Vector, tolerance: float = 0.0) -> None:
     wrong = {
         key: (found.get(key, 0.0), expected.get(key, 0.0))
@@ -64,6 +82,7 @@ class PreparedExamples:
     def __init__(self, examples: Sequence[brute.Example], values: bool = False, pairs: bool = False):
         self.examples, self.values, self.has_pairs = list(examples), values, pairs
         self.starts = np.cumsum([0, *map(len, self.examples)]).astype(np.int64)
+        self.units = np.arange(len(self.starts))
         self.word_types, self.word_ids = ["word"], np.zeros(int(self.starts[-1]), np.int64)
 
     def _tokens(self, lo: int, hi: int, paired: bool) -> list[list[tuple[str, float]]]:
@@ -161,6 +180,18 @@ def random_examples(
     return found
 
 
+def learning_problems(**more: st.SearchStrategy) -> st.SearchStrategy[dict]:
+    """Kinds of `random_examples`, an order and a seed."""
+    given = {
+        "seed": st.integers(0, 2**32 - 1),
+        "order": st.sampled_from([1, 2]),
+        "values": st.booleans(),
+        "pairs": st.booleans(),
+        "shortest": st.sampled_from([0, 1]),
+    }
+    return st.fixed_dictionaries(given | more)
+
+
 # -- random arrays for the kernels ---------------------------------------------------------------------------------
 
 
@@ -231,15 +262,45 @@ def random_chain(
     return chains, weights
 
 
+def chain_problems(labels: tuple[int, int], longest: int, **more: st.SearchStrategy) -> st.SearchStrategy[dict]:
+    """Options of `random_chain`, and a seed: both orders, and every kind of feature and constraint."""
+    given = {
+        "seed": st.integers(0, 2**32 - 1),
+        "labels": st.integers(*labels),
+        "order": st.sampled_from([1, 2]),
+        "lengths": st.lists(st.integers(0, longest), min_size=1, max_size=3),
+        "pairs": st.booleans(),
+        "values": st.booleans(),
+        "forbid": st.sampled_from([0.0, 0.2, 0.6]),
+        "masks": st.booleans(),
+    }
+    return st.fixed_dictionaries(given | more)
+
+
+def build_chain(problem: dict, **more: Any) -> tuple[Chains, Weights]:
+    options = problem | more
+    return random_chain(np.random.default_rng(options.pop("seed")), **options)
+
+
+def loaded_work(weights: Weights, labels: int, order: int, longest: int) -> Any:
+    """Room for a search, with what it needs to know of the weights."""
+    work = make_work(longest, labels, weights.w.shape[1], order)
+    load_limits(weights, labels, work)
+    load_transitions(weights, labels, work)
+    if order == 2:
+        load_trigrams(weights, labels, work)
+    return work
+
+
 # -- other processes -----------------------------------------------------------------------------------------------
 
 
 def run_python(code: str, *args: str, timeout: float = 300, **environment: str) -> subprocess.CompletedProcess:
-    """Run a program in a fresh process that can import the tests' modules and the package under test.
+    """Run a program in a fresh process that can import what the tests share and the package under test.
 
     STRUCTRON_SOURCE names the folder of another copy of the package.
     """
-    paths = [environment.pop("STRUCTRON_SOURCE", SOURCE), str(TESTS), *(str(p) for p in TESTS.rglob("*") if p.is_dir())]
+    paths = [environment.pop("STRUCTRON_SOURCE", SOURCE), str(TESTS)]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **environment}
     command = [sys.executable, "-c", code, *args]
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=timeout, check=False)

@@ -8,7 +8,8 @@ merged. On it stand a beam search over lists, the update rules from their table,
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -23,6 +24,7 @@ from structron.tasks.shift_reduce import system as shift_reduce
 from structron.tasks.shift_reduce.oracle import moves
 from structron.update.alma import NORM
 from structron.update.delta import apply, make_delta, measure, put
+from structron.update.violation import Rule
 from structron.weights.sparse import Row
 
 Weights = dict[tuple[str, tuple[int, ...], int], float]
@@ -166,6 +168,25 @@ def figure1_problem() -> SearchProblem:
     )
 
 
+PROBLEMS: dict[str, tuple[Callable[[], SearchProblem], list[int]]] = {
+    "chain1": (lambda: chain_problem(3, 4, CHAIN_1), [4]),
+    "chain2": (lambda: chain_problem(3, 4, CHAIN_2), [4]),
+    "exchanged1": (lambda: chain_problem(3, 4, CHAIN_1, exchangeable=True), [4]),
+    "exchanged2": (lambda: chain_problem(3, 4, CHAIN_2, exchangeable=True), [4]),
+    "parser": (parser_problem, [4, 4]),
+    "labelled": (lambda: parser_problem(labels=2), [4, 4]),
+    "poor": (lambda: parser_problem(POOR, words=2, tags=3), [2, 3]),
+}
+"""Problems by name, with the sizes of the columns of their inputs."""
+USUAL = ["chain1", "chain2", "parser", "labelled", "poor"]
+
+
+@cache
+def named(name: str) -> tuple[SearchProblem, list[int]]:
+    make, columns = PROBLEMS[name]
+    return make(), columns
+
+
 # -- every derivation, without sharing -----------------------------------------------------------------------------
 
 
@@ -222,6 +243,12 @@ class Space:
     def phi(self, actions: Actions) -> Counter:
         """Φ of a whole derivation."""
         return Counter(f for i, action in enumerate(actions) for f in self.features(actions[:i], action))
+
+    def difference(self, y: Actions, z: Actions) -> Counter:
+        """ΔΦ(x, y, z): Φ of one derivation minus that of another, without what is 0."""
+        change = self.phi(y)
+        change.subtract(self.phi(z))
+        return Counter({feature: count for feature, count in change.items() if count})
 
     def score(self, weights: Weights, actions: Actions) -> float:
         return sum(self.gain(weights, actions[:i], action) for i, action in enumerate(actions))
@@ -298,13 +325,19 @@ def uneven_weights(problem: SearchProblem, rng: np.random.Generator) -> Weights:
     return dict(zip(keys, values.astype(float).tolist(), strict=True))
 
 
-def begin_with(learner: BeamTraining, weights: Weights) -> None:
-    """Give a learner that has not begun weights to start from."""
+def begin_at(learner: BeamTraining, cells: Iterable[tuple[int, int, float]]) -> None:
+    """Give a learner that has not begun weights to start from: keys, columns and weights."""
     delta = make_delta(1 << 16)
-    for (text, values, column), weight in weights.items():
-        put(delta, np.uint64(key_of(learner.problem, text, values)), column, weight)
+    for key, column, weight in cells:
+        put(delta, np.uint64(key), column, weight)
     learner.pace[NORM] = measure(delta, learner.sparse, learner.anchored)[0]
     apply(delta, learner.sparse, learner.anchored, 1.0, 0.0)
+
+
+def begin_with(learner: BeamTraining, weights: Weights) -> None:
+    """The same with weights by name."""
+    cells = ((key_of(learner.problem, text, values), c, weight) for (text, values, c), weight in weights.items())
+    begin_at(learner, cells)
 
 
 def learn_pass(learner: BeamTraining, sequence: Sequence[int]) -> dict[str, Any]:
@@ -335,3 +368,19 @@ def random_corpus(
         xs.append(x)
         golds.append(actions if gold is None else gold(space))
     return xs, golds
+
+
+@cache
+def corpus_of(
+    name: str, seed: int = 1, examples: int = 5, longest: int = 5
+) -> tuple[SearchProblem, list[np.ndarray], list[Actions]]:
+    """A problem, inputs and random correct derivations: hard to learn, so that every kind of update happens."""
+    problem, columns = named(name)
+    return problem, *random_corpus(np.random.default_rng(seed), problem, examples, longest, columns)
+
+
+def learner_of(name: str, beam: int | None, rule: str | Rule, merge: bool = True, **more: Any) -> BeamTraining:
+    """A learner of `corpus_of`, not averaged."""
+    problem, xs, golds = corpus_of(name)
+    more.setdefault("average", "none")
+    return BeamTraining(problem, inputs_of(problem, xs, golds), beam, rule, merge, **more)

@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pytest
 
-from problems import Actions, Space, Weights
+from problems import Actions, Space, Weights, begin_with, learn_pass, weights_in
+from structron.learn.beam import BeamTraining
 from structron.search.beam.problem import SearchProblem
+from structron.update.violation import RULES
 
 # -- beam search over lists ----------------------------------------------------------------------------------------
 
@@ -255,3 +258,29 @@ class SlowLearner:
     def mean(self) -> Weights:
         keys = {key for vector in self.vectors for key in vector}
         return {key: sum(v.get(key, 0.0) for v in self.vectors) / len(self.vectors) for key in keys}
+
+
+def assert_learns_alike(
+    fast: BeamTraining, slow: SlowLearner, rng: np.random.Generator, start: Weights | None, tolerance: float
+) -> None:
+    """Three passes from given weights: all counts and weights after each, and the mean in the end.
+
+    Updates of valid rules are violations.
+    """
+    begin_with(fast, start or {})
+    slow.weights = dict(start or {})
+    for _ in range(3):
+        order = rng.permutation(len(slow.xs)).tolist()
+        counts = learn_pass(fast, order)
+        slow.run(order)
+        assert counts == slow.counts | {"tokens": sum(map(len, slow.xs))}
+        assert not (RULES[slow.rule].valid and counts["invalid"])
+        assert_close(weights_in(fast.problem, *fast.rows()), slow.weights, tolerance if start else 0.0)
+    fast.average = "mean"
+    assert_close(weights_in(fast.problem, *fast.rows()), slow.mean(), tolerance)
+
+
+def assert_close(found: dict, expected: dict, tolerance: float) -> None:
+    """The same weights, those that are 0 left out or not."""
+    for key in found.keys() | expected.keys():
+        assert found.get(key, 0.0) == pytest.approx(expected.get(key, 0.0), abs=tolerance, rel=0.0), key

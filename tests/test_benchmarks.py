@@ -18,6 +18,8 @@ from benchmarks.measure import BEYOND, LESS, MORE, SHARE, Failed, Row, run, tabl
 from benchmarks.peers import features, first_sentences, read_columns, read_tags
 
 from structron.data.toy_english import toy_english, write_conll, write_conllu
+from structron.features.templates import load_templates
+from structron.io import read
 
 TRAIN, TEST = 300, 60
 SPLITS = ("train", "dev", "test")
@@ -43,93 +45,83 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_driver_measures_both_sides(data, tmp_path, capsys):
-    out = tmp_path / "results" / "bench.json"
-    parts = [word for part in ("chunks", "tags", "start", "jobs") for word in ("--only", part)]
-    assert driver.main(["--data", str(data), "--quick", *parts, "--out", str(out)]) == 0
-    result = json.loads(out.read_text(encoding="utf-8"))
-    rows = {row["key"]: row for row in result["rows"]}
+@pytest.fixture
+def measure(data, tmp_path, capsys):
+    """Runs parts of the driver: what it wrote, and its rows by key. Both sides were measured, and all rows printed."""
+
+    def measure(*parts: str) -> tuple[dict, dict]:
+        out = tmp_path / "results" / "bench.json"
+        only = [word for part in parts for word in ("--only", part)]
+        assert driver.main(["--data", str(data), "--quick", *only, "--out", str(out)]) == 0
+        result = json.loads(out.read_text(encoding="utf-8"))
+        rows = {row["key"]: row for row in result["rows"]}
+        assert all(row["theirs"] > 0 and row["ours"] > 0 for row in rows.values())
+        printed = capsys.readouterr().out
+        assert all(row["title"] in printed for row in rows.values())
+        return result, rows
+
+    return measure
+
+
+def chunk_tokens(data: Path) -> int:
+    return sum(map(len, read_columns(data / driver.CHUNKS / "test.conll")))
+
+
+def tag_tokens(data: Path, split: str) -> int:
+    return sum(map(len, read_tags(data / driver.TAGS / f"{split}.conllu")))
+
+
+def test_driver_measures_both_sides(data, measure):
+    result, rows = measure("chunks", "tags", "start", "jobs")
     expected = {"pass", "pass_log", "file_to_model", "file_to_model_cpu", "predict", "predict_file", "peak", "size"}
     expected |= {"f1", "tag_fit", "tag_accuracy", "tag_predict", "help", "predict_one", "default_runs"}
     assert expected <= rows.keys()
-    assert all(row["theirs"] > 0 and row["ours"] > 0 and row["ratio"] > 0 for row in rows.values())
-    assert {key for key, row in rows.items() if row["required"] is None} == {
-        key for key, row in rows.items() if row["met"] is None
-    }
-    assert result["details"]["chunk_prediction"][driver.OURS]["tokens"] == sum(
-        map(len, read_columns(data / driver.CHUNKS / "test.conll"))
-    )
+    assert all(row["ratio"] > 0 for row in rows.values())
+    assert all((row["required"] is None) == (row["met"] is None) for row in rows.values())
+    assert result["details"]["chunk_prediction"][driver.OURS]["tokens"] == chunk_tokens(data)
     assert {"environment", "quick", "repeat", "seconds", "skipped", "details"} <= result.keys()
-    printed = capsys.readouterr().out
-    assert all(row["title"] in printed for row in rows.values())
 
 
-def test_beam_parts_measure_both_sides(data, tmp_path, monkeypatch, capsys):
+def test_beam_parts_measure_both_sides(data, measure, monkeypatch):
     """With a cache that is warm: the compiler's minutes are for the real run."""
     pytest.importorskip("ufal.udpipe")
     monkeypatch.setattr(beam, "cold", lambda _, *command: beam.structron(*command))
-    out = tmp_path / "bench.json"
-    parts = [word for part in beam.BEAM_PARTS for word in ("--only", part)]
-    assert driver.main(["--data", str(data), "--quick", *parts, "--out", str(out)]) == 0
-    result = json.loads(out.read_text(encoding="utf-8"))
-    rows = {row["key"]: row for row in result["rows"]}
+    result, rows = measure(*beam.BEAM_PARTS)
     assert rows.keys() == {
         *("parser_training", "parse_beam8", "parse_beam8_udpipe", "parse_beam1", "parse_beam1_udpipe"),
         *("parser_pass", "parser_pass_search", "parser_start", "parser_cold_predict", "parser_cold_train"),
         *("history_search", "history_tokens", "history_accuracy", "history_training"),
     }
     assert not result["skipped"]
-    assert all(row["theirs"] > 0 and row["ours"] > 0 for row in rows.values())
     asked = {key: row["theirs"] for key, row in rows.items() if row["peer"] == beam.ASKED}
     assert asked == {"parser_training": 300, "parse_beam8": 15_000, "parse_beam1": 60_000}
     details = result["details"]
-    tokens = {split: sum(map(len, read_tags(data / driver.TAGS / f"{split}.conllu"))) for split in SPLITS}
-    assert set(details["parsing"]["tokens"].values()) == {tokens["dev"] + tokens["test"]}
-    assert details["parser_pass"]["tokens"] == tokens["train"]
-    assert details["history"]["tokens"] == tokens["dev"]
+    assert set(details["parsing"]["tokens"].values()) == {tag_tokens(data, "dev") + tag_tokens(data, "test")}
+    assert details["parser_pass"]["tokens"] == tag_tokens(data, "train")
+    assert details["history"]["tokens"] == tag_tokens(data, "dev")
     assert len(details["parser_training"]["passes"]) == driver.Settings.quick().parser_passes
     assert min(details["parsing"]["dev_las"].values()) > 50
-    printed = capsys.readouterr().out
-    assert all(row["title"] in printed for row in rows.values())
 
 
-def test_graph_parts_measure_both_sides(data, tmp_path, capsys):
+def test_graph_parts_measure_both_sides(data, measure):
     pytest.importorskip("ufal.udpipe")
-    out = tmp_path / "bench.json"
-    assert driver.main(["--data", str(data), "--quick", "--only", "graph", "--out", str(out)]) == 0
-    result = json.loads(out.read_text(encoding="utf-8"))
-    rows = {row["key"]: row for row in result["rows"]}
+    result, rows = measure("graph")
     assert rows.keys() == {f"graph{order}{part}" for order in (1, 2) for part in ("", "_udpipe", "_pass")}
-    assert {key: row["theirs"] for key, row in rows.items() if row["peer"] == beam.ASKED} == graph_asked()
-    tokens = sum(map(len, read_tags(data / driver.TAGS / "dev.conllu")))
+    asked = {key: row["theirs"] for key, row in rows.items() if row["peer"] == beam.ASKED}
+    assert asked == {"graph1": 20_000, "graph2": 5_000}
     for order in (1, 2):
         found = result["details"][f"graph_order{order}"]
-        assert set(found["tokens"].values()) == {tokens}
+        assert set(found["tokens"].values()) == {tag_tokens(data, "dev")}
         assert found["dev_las"] > 50
-    printed = capsys.readouterr().out
-    assert all(row["title"] in printed for row in rows.values())
 
 
-def graph_asked() -> dict[str, int]:
-    return {"graph1": 20_000, "graph2": 5_000}
-
-
-def test_entity_parts_measure_both_sides(data, tmp_path, capsys):
-    out = tmp_path / "bench.json"
-    parts = [word for part in entities.ENTITY_PARTS for word in ("--only", part)]
-    assert driver.main(["--data", str(data), "--quick", *parts, "--out", str(out)]) == 0
-    result = json.loads(out.read_text(encoding="utf-8"))
-    rows = {row["key"]: row for row in result["rows"]}
+def test_entity_parts_measure_both_sides(data, measure):
+    result, rows = measure(*entities.ENTITY_PARTS)
     entity = {"entities_training", "entities_learning", "entities_f1", "recogniser_training", "recogniser_f1"}
     assert rows.keys() == {"nbest", *entity, "non_local"}
     assert not result["skipped"]
-    assert all(row["theirs"] > 0 and row["ours"] > 0 for row in rows.values())
     assert rows["nbest"]["theirs"] == entities.MILLISECONDS
-    assert result["details"]["nbest"]["tokens"] == min(
-        entities.TOKENS, sum(map(len, read_columns(data / driver.CHUNKS / "test.conll")))
-    )
-    printed = capsys.readouterr().out
-    assert all(row["title"] in printed for row in rows.values())
+    assert result["details"]["nbest"]["tokens"] == min(entities.TOKENS, chunk_tokens(data))
 
 
 def test_parser_without_its_peer_stands_beside_itself(tmp_path, monkeypatch):
@@ -173,12 +165,9 @@ def test_absent_corpora_are_skipped_and_said(tmp_path, capsys):
         assert f"skipped: {corpus}" in printed
 
 
-def test_sides_that_saw_different_data_are_refused():
+def test_what_fails_is_told():
     with pytest.raises(Failed, match="the peer saw 3 tokens, ours 4"):
         driver.same_tokens("training", 3, 4)
-
-
-def test_failed_process_is_told_with_its_message():
     with pytest.raises(Failed, match="no such thing"):
         run([sys.executable, "-c", "raise SystemExit('no such thing')"])
 
@@ -202,8 +191,6 @@ def test_ratios_and_what_is_required_of_them(ratio_is, required, ratio, met):
 
 
 def test_peer_features_are_the_templates_of_the_preset():
-    from structron.features.templates import load_templates
-
     names = [str(template) for template in load_templates("chunk19")]
     found = features([["The", "DT"], ["dog", "NN"]])
     assert [[text.split("=")[0] for text in token] for token in found] == [names, names]
@@ -211,8 +198,6 @@ def test_peer_features_are_the_templates_of_the_preset():
 
 
 def test_readers_agree_with_ours(data):
-    from structron.io import read
-
     chunks, tags = data / driver.CHUNKS / "train.conll.gz", data / driver.TAGS / "test.conllu"
     assert read_columns(chunks) == [sentence.rows for sentence in read(chunks)]
     assert read_tags(tags) == [[(row[1], row[4]) for row in sentence.rows] for sentence in read(tags)]

@@ -64,7 +64,12 @@ CONLLEVAL = [
 ]
 
 label = st.sampled_from(["O", "O", *(f"{letter}-{kind}" for letter in "BIES" for kind in "XY"), "B", "I"])
-pairs = st.lists(st.lists(st.tuples(label, label), max_size=8), max_size=4)
+pairs = st.lists(st.lists(st.tuples(label, label), max_size=8), max_size=4).map(lambda rows: unzipped(rows))
+"""Gold labels and guesses."""
+
+
+def unzipped(rows) -> tuple[list[list], list[list]]:
+    return [[a for a, _ in row] for row in rows], [[b for _, b in row] for row in rows]
 
 
 def sentences(text: str) -> list[list[str]]:
@@ -127,8 +132,9 @@ def test_agrees_with_stored_conlleval_output():
 
 
 @given(pairs)
-def test_counts_equal_the_chunks_that_both_have(rows):
-    gold, guess = [[a for a, _ in row] for row in rows], [[b for _, b in row] for row in rows]
+def test_counts_equal_the_chunks_that_both_have(both):
+    """In every scheme; a perfect guess scores 100."""
+    gold, guess = both
     scores = chunk_scores(gold, guess)
     expected = [set(schemes.spans(labels)) for labels in gold]
     found = [set(schemes.spans(labels)) for labels in guess]
@@ -138,26 +144,17 @@ def test_counts_equal_the_chunks_that_both_have(rows):
     for count in ("gold", "found", "correct"):
         assert getattr(scores, count) == sum(getattr(score, count) for score in scores.per_type.values())
     assert scores.tokens == sum(map(len, gold))
-    assert scores.correct_tokens == sum(a == b for row in rows for a, b in row)
-
-
-@given(pairs)
-def test_a_perfect_guess_scores_100(rows):
-    gold = [[a for a, _ in row] for row in rows]
-    scores = chunk_scores(gold, gold)
-    assert scores.gold == scores.found == scores.correct
-    assert scores.accuracy == (100 if scores.tokens else 0)
-    assert scores.precision == scores.recall == scores.f1 == (100 if scores.gold else 0)
-    assert all(score.f1 == 100 for score in scores.per_type.values())
-
-
-@pytest.mark.parametrize("scheme", ["iob1", "iobes", "bilou"])
-@given(rows=pairs)
-def test_chunk_counts_do_not_depend_on_the_scheme(scheme, rows):
-    gold, guess = [[a for a, _ in row] for row in rows], [[b for _, b in row] for row in rows]
-    scores = chunk_scores(gold, guess)
-    rewritten = chunk_scores([schemes.convert(labels, "iob2", scheme) for labels in gold], guess)
-    assert rewritten.per_type == scores.per_type
+    assert scores.correct_tokens == sum(
+        a == b for row, other in zip(gold, guess, strict=True) for a, b in zip(row, other, strict=True)
+    )
+    for scheme in ("iob1", "iobes", "bilou"):
+        rewritten = chunk_scores([schemes.convert(labels, "iob2", scheme) for labels in gold], guess)
+        assert rewritten.per_type == scores.per_type
+    perfect = chunk_scores(gold, gold)
+    assert perfect.gold == perfect.found == perfect.correct
+    assert perfect.accuracy == (100 if perfect.tokens else 0)
+    assert perfect.precision == perfect.recall == perfect.f1 == (100 if perfect.gold else 0)
+    assert all(score.f1 == 100 for score in perfect.per_type.values())
 
 
 def test_scoring_is_fast_enough_to_follow_every_training_pass():
@@ -187,18 +184,8 @@ def test_accuracy_by_hand():
     assert list(scores.per_label) == ["D", "N", "V"]
     assert scores.per_label["D"] == TypeScore(100.0, 100.0, 100.0, 2, 2, 2)
     assert scores.per_label["V"] == TypeScore(0.0, 0.0, 0.0, 1, 0, 0)
-    assert (scores.per_label["N"].gold, scores.per_label["N"].found, scores.per_label["N"].correct) == (
-        2,
-        3,
-        2,
-    )
-    assert scores.per_label["N"].precision == pytest.approx(66.67, abs=0.01)
-    assert scores.per_label["N"].f1 == pytest.approx(80.0)
-
-
-def test_known_words_may_be_told_by_a_function():
-    by_set = accuracy_scores(WORDS, TAGS, GUESSED, known={"the", "dog"})
-    assert accuracy_scores(WORDS, TAGS, GUESSED, known=lambda word: word in ("the", "dog")) == by_set
+    assert scores.per_label["N"] == TypeScore(pytest.approx(200 / 3), 100.0, pytest.approx(80.0), 2, 3, 2)
+    assert accuracy_scores(WORDS, TAGS, GUESSED, known=lambda word: word in ("the", "dog")) == scores
 
 
 def test_accuracies_without_tokens_are_none():
@@ -212,10 +199,10 @@ def test_accuracies_without_tokens_are_none():
 
 
 @given(pairs)
-def test_accuracy_counts_are_consistent(rows):
-    gold, guess = [[a for a, _ in row] for row in rows], [[b for _, b in row] for row in rows]
+def test_accuracy_counts_are_consistent(both):
+    gold, guess = both
     scores = accuracy_scores(gold, gold, guess, known={"O"})
-    assert scores.known_tokens + scores.unknown_tokens == scores.tokens == sum(map(len, rows))
+    assert scores.known_tokens + scores.unknown_tokens == scores.tokens == sum(map(len, gold))
     assert scores.tokens == sum(score.gold for score in scores.per_label.values())
     assert scores.tokens == sum(score.found for score in scores.per_label.values())
     assert scores.correct == sum(score.correct for score in scores.per_label.values())
@@ -223,36 +210,30 @@ def test_accuracy_counts_are_consistent(rows):
     assert {perfect.known_accuracy, perfect.unknown_accuracy, perfect.sentence_accuracy} <= {100.0, None}
 
 
+TWO = [["O", "O"]]
+
+
 @pytest.mark.parametrize(
-    ("guess", "message"),
+    ("score", "message"),
     [
-        ([["O"], ["O"]], "guessed labels for 2 sentences; expected 1"),
-        ([["O"]], "sentence 1: 1 guessed labels; expected 2"),
+        (lambda: chunk_scores(TWO, [["O"], ["O"]]), "guessed labels for 2 sentences; expected 1"),
+        (lambda: chunk_scores(TWO, [["O"]]), "sentence 1: 1 guessed labels; expected 2"),
+        (lambda: accuracy_scores(TWO, TWO, [["O"], ["O"]]), "guessed labels for 2 sentences; expected 1"),
+        (lambda: accuracy_scores(TWO, TWO, [["O"]]), "sentence 1: 1 guessed labels; expected 2"),
+        (lambda: accuracy_scores([WORDS[0], ["the"]], TAGS, GUESSED), "sentence 2: 1 words; expected 2"),
+        (lambda: attachment_scores(TREES, TREES[:1]), "guessed heads for 1 sentences; expected 2, as in the gold data"),
+        (
+            lambda: attachment_scores(TREES, [TREES[0], [(0, "root")]]),
+            "sentence 2: 1 guessed heads; expected 2, as many",
+        ),
     ],
 )
-def test_guesses_of_other_lengths_are_refused(guess, message):
-    gold = [["O", "O"]]
+def test_guesses_of_other_lengths_are_refused(score, message):
     with pytest.raises(StructronError, match=message):
-        chunk_scores(gold, guess)
-    with pytest.raises(StructronError, match=message):
-        accuracy_scores(gold, gold, guess)
+        score()
 
 
-def test_words_of_other_lengths_are_refused():
-    with pytest.raises(StructronError, match="sentence 2: 1 words; expected 2"):
-        accuracy_scores([["the", "dog", "barks"], ["the"]], TAGS, GUESSED)
-
-
-def test_scores_as_json():
-    chunks = chunk_scores([["B-NP", "O"]], [["B-NP", "B-NP"]]).as_dict()
-    assert json.loads(json.dumps(chunks)) == chunks
-    assert chunks["per_type"]["NP"]["precision"] == 50.0
-    tags = accuracy_scores(WORDS, TAGS, GUESSED).as_dict()
-    assert json.loads(json.dumps(tags)) == tags
-    assert tags["per_label"]["D"]["f1"] == 100.0
-
-
-def test_chunk_report():
+def test_chunk_report_and_json():
     scores = chunk_scores([["B-NP", "O", "B-VP", "B"]], [["B-NP", "B-NP", "B-VP", "O"]])
     assert scores.report().splitlines() == [
         "4 tokens, accuracy 50.00%, 3 chunks",
@@ -262,10 +243,17 @@ def test_chunk_report():
         "NP           50.00   100.00    66.67        1        2        1",
         "VP          100.00   100.00   100.00        1        1        1",
     ]
+    plain = scores.as_dict()
+    assert json.loads(json.dumps(plain)) == plain
+    assert plain["per_type"]["NP"]["precision"] == 50.0
 
 
-def test_accuracy_report():
-    assert accuracy_scores(WORDS, TAGS, GUESSED, known={"the", "dog"}).report().splitlines() == [
+def test_accuracy_report_and_json():
+    scores = accuracy_scores(WORDS, TAGS, GUESSED, known={"the", "dog"})
+    plain = scores.as_dict()
+    assert json.loads(json.dumps(plain)) == plain
+    assert plain["per_label"]["D"]["f1"] == 100.0
+    assert scores.report().splitlines() == [
         "5 tokens, accuracy 80.00%",
         "3 known, accuracy 100.00%",
         "2 unknown, accuracy 50.00%",
@@ -319,13 +307,11 @@ def test_unlabelled_trees_have_no_scores_of_relations(nothing, guessed):
     ]
 
 
-def test_guessed_trees_without_relations_have_none_right():
+def test_relations_that_are_not_there():
+    """Guessed trees without them have none right; an underscore among relations is one."""
     scores = attachment_scores(TREES, [[(head, None) for head, _ in sentence] for sentence in TREES])
     assert (scores.uas, scores.las, scores.sentence_uas) == (100.0, 0.0, 100.0)
     assert scores.per_relation["_"] == TypeScore(0.0, 0.0, 0.0, 0, 7, 0)
-
-
-def test_an_underscore_among_relations_is_a_relation():
     scores = attachment_scores([[(2, "_"), (0, "ROOT")]], [[(2, None), (0, "ROOT")]])
     assert (scores.las, scores.per_relation["_"].correct) == (100.0, 1)
 
@@ -341,7 +327,7 @@ arc = st.tuples(st.integers(0, 3), st.sampled_from(["a", "a:x", "b", "_", None])
 
 @given(st.lists(st.lists(st.tuples(arc, arc), max_size=6), max_size=4))
 def test_attachment_counts_are_consistent(rows):
-    gold, guess = [[a for a, _ in row] for row in rows], [[b for _, b in row] for row in rows]
+    gold, guess = unzipped(rows)
     scores = attachment_scores(gold, guess)
     words = [((i, a or "_"), (j, b or "_")) for row in rows for (i, a), (j, b) in row]
     assert scores.tokens == len(words)
@@ -356,19 +342,6 @@ def test_attachment_counts_are_consistent(rows):
         assert sum(getattr(score, count) for score in scores.per_relation.values()) == expected
     perfect = attachment_scores(gold, gold)
     assert (perfect.uas, perfect.las, perfect.las_universal, perfect.sentence_uas) == (100.0,) * 4
-
-
-@pytest.mark.parametrize(
-    ("guess", "message"),
-    [
-        (GUESSED_TREES[:1], "guessed heads for 1 sentences; expected 2, as in the gold data"),
-        ([GUESSED_TREES[0], [(0, "root")]], "sentence 2: 1 guessed heads; expected 2, as many as gold heads"),
-    ],
-    ids=["sentences", "words"],
-)
-def test_trees_of_other_lengths_are_refused(guess, message):
-    with pytest.raises(StructronError, match=message):
-        attachment_scores(TREES, guess)
 
 
 def test_attachment_as_json_and_report():

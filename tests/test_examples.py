@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import structron.data.toy_english
-from conftest import ROOT
+from helpers import ROOT
 from structron import BeamLearner
 
 EXAMPLES = ROOT / "examples"

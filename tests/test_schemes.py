@@ -96,88 +96,54 @@ def test_the_same_chunks_in_every_scheme(scheme):
         assert schemes.convert(labels, scheme, target) == SAME[target].split()
 
 
-@given(pieces)
-def test_spans_of_legal_labels_equal_a_simple_implementation(chunks):
-    assert schemes.spans(as_iob2(chunks)) == simple_spans(chunks)
-
-
 @given(pieces, st.sampled_from(SCHEMES), st.sampled_from(SCHEMES))
 def test_conversions_round_trip_and_are_legal(chunks, source, target):
     labels = schemes.convert(as_iob2(chunks), "iob2", source)
     converted = schemes.convert(labels, source, target)
     assert schemes.count_illegal([converted], target) == 0
-    assert schemes.spans(converted) == schemes.spans(labels)
+    assert schemes.spans(converted) == schemes.spans(labels) == simple_spans(chunks)
     assert schemes.convert(converted, target, source) == labels
 
 
 @given(any_labels, st.sampled_from(SCHEMES), st.sampled_from(SCHEMES))
 def test_illegal_labels_are_converted_as_they_are_scored(labels, source, target):
-    converted = schemes.convert(labels, source, target)
+    """And legal ones are those that conversion keeps."""
+    converted, kept = (schemes.convert(labels, source, scheme) for scheme in (target, source))
     assert schemes.count_illegal([converted], target) == 0
     assert schemes.spans(converted) == schemes.spans(labels)
+    assert (schemes.count_illegal([labels], source) == 0) == (kept == labels)
+    bounds = [place for _, start, end in schemes.spans(labels) for place in (start, end)]
+    assert bounds == sorted(bounds)
+    assert not bounds or 0 <= bounds[0] < bounds[-1] <= len(labels)
 
 
-@given(any_labels, st.sampled_from(SCHEMES))
-def test_legal_labels_are_those_that_conversion_keeps(labels, scheme):
-    kept = schemes.convert(labels, scheme, scheme) == labels
-    assert (schemes.count_illegal([labels], scheme) == 0) == kept
+# Label before (^ at the start) and label, by scheme.
+LEGAL = {
+    "iob1": "^>I-NP I-NP>B-NP I-VP>I-NP",
+    "iob2": "^>B-NP B-NP>I-NP I-NP>I-NP",
+    "iobes": "^>O S-NP>B-NP B-NP>E-NP B-NP>I-NP",
+    "bilou": "B-NP>L-NP L-NP>U-NP",
+}
+ILLEGAL = {
+    "iob1": "^>B-NP O>B-NP I-VP>B-NP",
+    "iob2": "^>I-NP O>I-NP B-VP>I-NP B-NP>E-NP O>NN O>O-NP O>",
+    "iobes": "B-NP>I-VP B-NP>O I-NP>S-NP E-NP>E-NP O>I-NP B-NP>L-NP",
+    "bilou": "B-NP>U-NP",
+}
 
 
-@given(any_labels)
-def test_spans_are_in_order_and_within_the_sentence(labels):
-    position = 0
-    for _, start, end in schemes.spans(labels):
-        assert position <= start < end
-        position = end
-    assert position <= len(labels)
-
-
-@pytest.mark.parametrize(
-    ("scheme", "previous", "current", "legal"),
-    [
-        ("iob1", None, "I-NP", True),
-        ("iob1", None, "B-NP", False),
-        ("iob1", "O", "B-NP", False),
-        ("iob1", "I-NP", "B-NP", True),
-        ("iob1", "I-VP", "B-NP", False),
-        ("iob1", "I-VP", "I-NP", True),
-        ("iob2", None, "B-NP", True),
-        ("iob2", None, "I-NP", False),
-        ("iob2", "O", "I-NP", False),
-        ("iob2", "B-NP", "I-NP", True),
-        ("iob2", "I-NP", "I-NP", True),
-        ("iob2", "B-VP", "I-NP", False),
-        ("iob2", "B-NP", "E-NP", False),
-        ("iob2", "O", "NN", False),
-        ("iob2", "O", "O-NP", False),
-        ("iob2", "O", "", False),
-        ("iobes", None, "O", True),
-        ("iobes", "S-NP", "B-NP", True),
-        ("iobes", "B-NP", "E-NP", True),
-        ("iobes", "B-NP", "I-NP", True),
-        ("iobes", "B-NP", "I-VP", False),
-        ("iobes", "B-NP", "O", False),
-        ("iobes", "I-NP", "S-NP", False),
-        ("iobes", "E-NP", "E-NP", False),
-        ("iobes", "O", "I-NP", False),
-        ("iobes", "B-NP", "L-NP", False),
-        ("bilou", "B-NP", "L-NP", True),
-        ("bilou", "L-NP", "U-NP", True),
-        ("bilou", "B-NP", "U-NP", False),
-    ],
-)
-def test_allowed(scheme, previous, current, legal):
-    assert schemes.allowed(previous, current, scheme) is legal
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_allowed(scheme):
+    for table, legal in ((LEGAL, True), (ILLEGAL, False)):
+        for pair in table[scheme].split():
+            previous, current = pair.split(">")
+            assert schemes.allowed(None if previous == "^" else previous, current, scheme) is legal, pair
 
 
 def test_only_iobes_and_bilou_restrict_the_end():
-    assert not schemes.allowed_end("B-NP", "iobes")
-    assert not schemes.allowed_end("I-NP", "bilou")
-    assert schemes.allowed_end("E-NP", "iobes")
-    assert schemes.allowed_end("O", "bilou")
-    assert schemes.allowed_end(None, "iobes")
-    assert schemes.allowed_end("B-NP", "iob2")
-    assert schemes.allowed_end("I-NP", "iob1")
+    ends = [("B-NP", "iobes"), ("I-NP", "bilou"), ("E-NP", "iobes"), ("O", "bilou"), (None, "iobes")]
+    ends += [("B-NP", "iob2"), ("I-NP", "iob1")]
+    assert [schemes.allowed_end(*end) for end in ends] == [False] * 2 + [True] * 5
 
 
 def test_count_illegal_counts_labels_and_ends():
@@ -188,11 +154,16 @@ def test_count_illegal_counts_labels_and_ends():
 
 
 @pytest.mark.parametrize(
-    "labels",
-    ["DT NN VBZ", "O O O", "", "B-NP NN", "NN-HL NP", "O-NP B-NP"],
+    ("labels", "scheme"),
+    [
+        *[(text, None) for text in ("DT NN VBZ", "O O O", "", "B-NP NN", "NN-HL NP", "O-NP B-NP")],
+        ("I I O I B", "iob1"),
+        ("B I O B B", "iob2"),
+    ],
 )
-def test_labels_that_are_no_chunk_labels_have_no_scheme(labels):
-    assert schemes.detect([labels.split()]) is None
+def test_detect(labels, scheme):
+    """Labels that are no chunk labels have no scheme; chunks without types have one."""
+    assert schemes.detect([labels.split()]) == scheme
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -200,11 +171,6 @@ def test_a_few_annotation_errors_do_not_change_the_detected_scheme(scheme):
     right = [SAME[scheme].split()] * 20
     errors = ["O", "I-NP", "B-NP", "E-NP", "S-NP", "L-NP", "U-NP", "O"]
     assert schemes.detect([*right, errors]) == scheme
-
-
-def test_chunks_without_types_have_a_scheme():
-    assert schemes.detect([["I", "I", "O", "I", "B"]]) == "iob1"
-    assert schemes.detect([["B", "I", "O", "B", "B"]]) == "iob2"
 
 
 def test_an_unknown_scheme_is_named():

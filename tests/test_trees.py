@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import brute_trees
 from structron.errors import StructronError
 from structron.io import read
 from structron.trees import MARK, check_tree, is_projective, lift, unlift
@@ -52,10 +53,6 @@ def is_tree(heads):
     return not any(at)
 
 
-def all_trees(size):
-    return [heads for heads in map(list, product(range(size + 1), repeat=size)) if is_tree(heads)]
-
-
 @st.composite
 def trees(draw, relations=("a", "b", "c")):
     order = draw(st.permutations(range(1, draw(st.integers(1, 14)) + 1)))
@@ -63,6 +60,9 @@ def trees(draw, relations=("a", "b", "c")):
     for place, word in enumerate(order[1:], 1):
         heads[word - 1] = order[draw(st.integers(0, place - 1))]
     return heads, draw(st.lists(st.sampled_from(relations), min_size=len(heads), max_size=len(heads)))
+
+
+LONG = "2 → 3 → 4 → 5 → 6 → 7 → 8 → 9"
 
 
 @pytest.mark.parametrize(
@@ -77,31 +77,24 @@ def trees(draw, relations=("a", "b", "c")):
         ([2, 3, 1], 0, "no root; expected one word with head 0"),
         ([2, 0, 5, 3, 3], 2, "is in a cycle: 3 → 5 → 3; expected heads that lead to the root"),
         ([4, 0, 4, 5, 3], 2, "is in a cycle: 3 → 4 → 5 → 3; expected heads that lead to the root"),
+        ([0, *range(3, 31), 2], 1, f"is in a cycle: {LONG} → … → 2; expected heads that lead to the root"),
     ],
 )
 def test_what_is_wrong_with_heads(heads, index, message):
     assert check_tree(heads) == (index, message)
 
 
-def test_a_long_cycle_is_shown_in_part():
-    heads = [0, *range(3, 31), 2]
-    assert check_tree(heads) == (
-        1,
-        "is in a cycle: 2 → 3 → 4 → 5 → 6 → 7 → 8 → 9 → … → 2; expected heads that lead to the root",
-    )
-
-
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_check_accepts_trees_and_nothing_else(size):
     accepted = [list(heads) for heads in product(range(-1, size + 2), repeat=size) if check_tree(heads) is None]
-    assert accepted == all_trees(size)
+    assert accepted == brute_trees.trees(size, False, True).tolist()
     assert len(accepted) == size ** (size - 1)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5])
 def test_projectivity_and_lifting_by_enumeration(size):
     projective = 0
-    for heads in all_trees(size):
+    for heads in brute_trees.trees(size, False, True).tolist():
         assert is_projective(heads) == (not crossed_arcs(heads))
         assert lift(heads, None)[0] == slowly_lifted(heads)
         projective += is_projective(heads)
@@ -162,32 +155,27 @@ def test_unlabelled_trees_change_heads_only(relations):
     assert unlift(lifted, marked) == (lifted, relations)
 
 
-def test_the_example_of_the_paper():
-    assert not is_projective(CZECH)
-    lifted = ([3, *CZECH[1:]], ["AuxP↑Sb", *CZECH_RELATIONS[1:]])
-    assert lift(CZECH, CZECH_RELATIONS) == (*lifted, 1)
-    assert unlift(*lifted) == (CZECH, CZECH_RELATIONS)
+HEARING = ["det", "nsubj:pass", "aux:pass", "root", "prep", "det", "pobj", "advmod"]
 
 
-def test_a_hearing_is_scheduled_on_the_issue_today():
-    heads = [2, 4, 4, 0, 2, 7, 5, 4]
-    relations = ["det", "nsubj:pass", "aux:pass", "root", "prep", "det", "pobj", "advmod"]
-    lifted = ([2, 4, 4, 0, 4, 7, 5, 4], [*relations[:4], "prep↑nsubj:pass", *relations[5:]])
-    assert lift(heads, relations) == (*lifted, 1)
-    assert unlift(*lifted) == (heads, relations)
-
-
-def test_a_word_lifted_twice_notes_its_first_head():
-    heads, relations = [6, 3, 0, 3, 3, 5], ["x", "p", "root", "q", "a", "b"]
-    lifted = ([3, 3, 0, 3, 3, 5], ["x↑b", "p", "root", "q", "a", "b"])
-    assert lift(heads, relations) == (*lifted, 1)
-    assert unlift(*lifted) == (heads, relations)
-
-
-def test_a_head_that_explains_the_lifting_comes_first():
-    heads, relations = [5, 3, 0, 3, 3], ["x", "a", "root", "p", "a"]
-    assert lift(heads, relations)[1] == ["x↑a", "a", "root", "p", "a"]
-    assert unlift([3, 3, 0, 3, 3], ["x↑a", "a", "root", "p", "a"]) == (heads, relations)
+@pytest.mark.parametrize(
+    ("heads", "relations", "word", "head", "marked"),
+    [
+        (CZECH, CZECH_RELATIONS, 1, 3, "AuxP↑Sb"),
+        ([2, 4, 4, 0, 2, 7, 5, 4], HEARING, 5, 4, "prep↑nsubj:pass"),
+        ([6, 3, 0, 3, 3, 5], ["x", "p", "root", "q", "a", "b"], 1, 3, "x↑b"),
+        ([5, 3, 0, 3, 3], ["x", "a", "root", "p", "a"], 1, 3, "x↑a"),
+    ],
+    ids=["the paper's", "a hearing is scheduled on the issue today", "lifted twice", "the head that explains it"],
+)
+def test_one_word_is_lifted_and_comes_back(heads, relations, word, head, marked):
+    """Lifted twice, a word notes its first head; of two heads with the relation, the one that explains the lifting
+    comes first."""
+    assert not is_projective(heads)
+    lifted, names = list(heads), list(relations)
+    lifted[word - 1], names[word - 1] = head, marked
+    assert lift(heads, relations) == (lifted, names, 1)
+    assert unlift(lifted, names) == (heads, relations)
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from structron._version import __version__
 from structron.errors import StructronError
 
 if TYPE_CHECKING:
-    from structron.documents import Document
     from structron.features.alphabets import Alphabet
     from structron.search.beam.frontier import TAIL
     from structron.search.beam.problem import SearchProblem
+    from structron.sentences import Document
     from structron.tasks.chain.labeler import Chunker, Tagger
     from structron.tasks.entities import EntityRecognizer
     from structron.tasks.graph.parser import GraphParser
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "Alphabet": "structron.features.alphabets",
     "BeamLearner": "structron.tasks.own.beam",
-    "Document": "structron.documents",
+    "Document": "structron.sentences",
     "QueueLearner": "structron.tasks.own.queue",
     "SearchProblem": "structron.search.beam.problem",
     "TAIL": "structron.search.beam.frontier",

@@ -232,6 +232,14 @@ class Estimator(Learned, Training, ABC):
         """For each decision the runner-up, and the features that decided."""
         raise self._refusal("explain")
 
+    def _columns_of(self, prediction: Any) -> list[list[str]]:
+        """A prediction as a list for each output column."""
+        return [prediction]
+
+    def predict_columns(self, sentences: Sentences, *, jobs: int | None = None) -> list[list[list[str]]]:
+        """For each sentence what `predict` gives, as a list for each output column."""
+        return [self._columns_of(prediction) for prediction in self.predict(sentences, jobs=jobs)]
+
     def _jobs(self, jobs: int | None) -> int:
         return self.jobs if jobs is None else jobs
 
@@ -244,6 +252,10 @@ class Estimator(Learned, Training, ABC):
         return StructronError(f"{self.task}: no {what}: {self.lacks.get(what, 'not available')}")
 
     # -- files ---------------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickles hold the model, not the training data."""
+        return {name: value for name, value in vars(self).items() if name != "learner_"}
 
     def save(self, path: str | Path) -> None:
         """Write the model file, atomically. Functions are code and are not in it."""
@@ -272,7 +284,7 @@ class Estimator(Learned, Training, ABC):
         """An estimator like the one that was saved; every defect of the file is one line."""
         cls._ask_for(path, header, code)
         try:
-            estimator = cls(**header["options"])
+            estimator = cls._make(header, code)
             estimator.check_options()
             estimator._check()
             estimator.notes_ = []
@@ -285,6 +297,11 @@ class Estimator(Learned, Training, ABC):
         except DAMAGE as error:
             raise StructronError(f"{path}: damaged model file ({error})") from None
         return estimator
+
+    @classmethod
+    def _make(cls, header: dict[str, Any], code: dict[str, Any]) -> Self:
+        """An estimator with the options of a file."""
+        return cls(**header["options"])
 
     @classmethod
     def _ask_for(cls, path: str | Path, header: dict[str, Any], code: dict[str, Any]) -> None:

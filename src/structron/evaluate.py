@@ -6,7 +6,8 @@ so that results can be set beside published ones. All scores are percentages.
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from itertools import repeat
 from operator import eq
 from typing import Any
 
@@ -32,7 +33,7 @@ class TypeScore:
 
     @classmethod
     def of(cls, gold: int, found: int, correct: int) -> "TypeScore":
-        """The score that the counts give; like conlleval's, 0 where nothing can be divided."""
+        """The score for these counts; like conlleval's, 0 where the divisor is."""
         precision, recall = _percent(correct, found), _percent(correct, gold)
         f1 = 2 * precision * recall / (precision + recall) if correct else 0.0
         return cls(precision, recall, f1, gold, found, correct)
@@ -47,12 +48,10 @@ class Scores:
 
 
 @dataclass(frozen=True)
-class ChunkScores(Scores):
-    """What conlleval reports: `gold`, `found` and `correct` count chunks; `accuracy` is of single labels."""
+class _Chunks(Scores):
+    """What scores of chunks have in common: `gold`, `found` and `correct` count chunks."""
 
     tokens: int
-    correct_tokens: int
-    accuracy: float
     gold: int
     found: int
     correct: int
@@ -61,16 +60,26 @@ class ChunkScores(Scores):
     f1: float
     per_type: dict[str, TypeScore]
 
-    def report(self) -> str:
-        """A table for the terminal: the overall line, then a line a type."""
+    def _report(self, *titles: str) -> str:
         overall = TypeScore.of(self.gold, self.found, self.correct)
-        title = f"{self.tokens} tokens, accuracy {self.accuracy:.2f}%, {self.gold} chunks"
-        return "\n".join([title, *_table("type", [("overall", overall), *self.per_type.items()])])
+        return "\n".join([*titles, *_table("type", [("overall", overall), *self.per_type.items()])])
+
+
+@dataclass(frozen=True)
+class ChunkScores(_Chunks):
+    """What conlleval reports: `gold`, `found` and `correct` count chunks; `accuracy` is of single labels."""
+
+    correct_tokens: int
+    accuracy: float
+
+    def report(self) -> str:
+        """A table for the terminal: the overall line, then a line per type."""
+        return self._report(f"{self.tokens} tokens, accuracy {self.accuracy:.2f}%, {self.gold} chunks")
 
 
 @dataclass(frozen=True)
 class AccuracyScores(Scores):
-    """The accuracy of tags; one that there are no tokens (or sentences) to measure on is None."""
+    """The accuracy of tags; None where there are no tokens (or sentences) to measure it on."""
 
     tokens: int
     correct: int
@@ -83,7 +92,7 @@ class AccuracyScores(Scores):
     per_label: dict[str, TypeScore]
 
     def report(self) -> str:
-        """A table for the terminal: the overall lines, then a line a label."""
+        """A table for the terminal: the overall lines, then a line per label."""
         lines = [f"{self.tokens} tokens, accuracy {self.accuracy:.2f}%"]
         if self.known_accuracy is not None:
             lines.append(f"{self.known_tokens} known, accuracy {self.known_accuracy:.2f}%")
@@ -95,34 +104,24 @@ class AccuracyScores(Scores):
 
 
 @dataclass(frozen=True)
-class JointScores(Scores):
+class JointScores(_Chunks):
     """Tags and chunk labels given together: conlleval's chunk scores, and how many words have what right.
 
     `accuracy` is of tags, `chunk_accuracy` of chunk labels, `joint_accuracy` of both; `gold`, `found` and `correct`
     count chunks.
     """
 
-    tokens: int
     accuracy: float
     chunk_accuracy: float
     joint_accuracy: float
-    gold: int
-    found: int
-    correct: int
-    precision: float
-    recall: float
-    f1: float
-    per_type: dict[str, TypeScore]
 
     def report(self) -> str:
-        """A table for the terminal: the accuracies, then the chunks, a line a type."""
-        overall = TypeScore.of(self.gold, self.found, self.correct)
-        lines = [f"{self.tokens} tokens, {self.gold} chunks"]
-        lines.append(
+        """A table for the terminal: the accuracies, then the chunks, a line per type."""
+        return self._report(
+            f"{self.tokens} tokens, {self.gold} chunks",
             f"accuracy of tags {self.accuracy:.2f}%, of chunk labels {self.chunk_accuracy:.2f}%, "
-            f"of both {self.joint_accuracy:.2f}%"
+            f"of both {self.joint_accuracy:.2f}%",
         )
-        return "\n".join([*lines, *_table("type", [("overall", overall), *self.per_type.items()])])
 
 
 @dataclass(frozen=True)
@@ -131,8 +130,8 @@ class AttachmentScores(Scores):
 
     All words count, punctuation too, and relations are compared whole; `las_universal` leaves their subtypes out, as
     the scorer of CoNLL 2018 does. `label_accuracy` is of relations whatever the heads, `root_accuracy` of gold roots,
-    `sentence_uas` of whole trees. In `per_relation` a word is correct when both head and relation are. What there is
-    nothing to measure on is None: the scores of relations in unlabelled data, those of roots and sentences without any.
+    `sentence_uas` of whole trees. In `per_relation` a word is correct when both head and relation are. Scores
+    without anything to measure are None: those of relations in unlabelled data, of roots and of sentences.
     """
 
     tokens: int
@@ -145,7 +144,7 @@ class AttachmentScores(Scores):
     per_relation: dict[str, TypeScore]
 
     def report(self) -> str:
-        """A table for the terminal: the overall lines, then a line a relation."""
+        """A table for the terminal: the overall lines, then a line per relation."""
         lines = [f"{self.tokens} tokens, UAS {self.uas:.2f}%"]
         if self.las is not None:
             lines[0] += f", LAS {self.las:.2f}%"
@@ -200,20 +199,13 @@ def accuracy_scores(
     guess: Labels,
     known: Container[str] | Callable[[str], bool] | None = None,
 ) -> AccuracyScores:
-    """Score guessed tags, one a word; `known` tells the words seen in training from the others."""
+    """Score guessed tags, one per word; `known` tells the words seen in training from the others."""
     _check(gold, guess, "guessed labels")
     _check(gold, words, "words")
-    pairs: Counter[tuple[str, str]] = Counter()
+    pairs: Counter[tuple[str, str, bool]] = Counter()
     for labels, guessed in zip(gold, guess, strict=True):
-        pairs.update(zip(labels, guessed, strict=True))
-    expected: Counter[str] = Counter()
-    found: Counter[str] = Counter()
-    right: Counter[str] = Counter()
-    for (label, guessed_label), count in pairs.items():
-        expected[label] += count
-        found[guessed_label] += count
-        if label == guessed_label:
-            right[label] += count
+        pairs.update(zip(labels, guessed, repeat(True)))
+    tokens, correct = pairs.total(), sum(count for (label, found, _), count in pairs.items() if label == found)
     seen: Counter[tuple[bool, bool]] = Counter()
     if known is not None:
         is_known = known.__contains__ if isinstance(known, Container) else known
@@ -223,42 +215,35 @@ def accuracy_scores(
     unknown_tokens = seen[False, True] + seen[False, False]
     whole = sum(list(a) == list(b) for a, b in zip(gold, guess, strict=True))
     return AccuracyScores(
-        tokens=expected.total(),
-        correct=right.total(),
-        accuracy=_percent(right.total(), expected.total()),
+        tokens=tokens,
+        correct=correct,
+        accuracy=_percent(correct, tokens),
         known_tokens=known_tokens,
         known_accuracy=_percent(seen[True, True], known_tokens) if known_tokens else None,
         unknown_tokens=unknown_tokens,
         unknown_accuracy=_percent(seen[False, True], unknown_tokens) if unknown_tokens else None,
         sentence_accuracy=_percent(whole, len(gold)) if gold else None,
-        per_label=_by_name(expected, found, right),
+        per_label=_label_scores(pairs),
     )
 
 
 def joint_scores(gold: Pairs, guess: Pairs) -> JointScores:
-    """Score guessed (tag, chunk label) pairs, one a word."""
+    """Score guessed (tag, chunk label) pairs, one per word."""
     _check(gold, guess, "guessed pairs", "gold pairs")
     tags, guessed_tags = ([[tag for tag, _ in pairs] for pairs in given] for given in (gold, guess))
     chunks, guessed_chunks = ([[chunk for _, chunk in pairs] for pairs in given] for given in (gold, guess))
     scores = chunk_scores(chunks, guessed_chunks)
     both = sum(tuple(a) == tuple(b) for x, y in zip(gold, guess, strict=True) for a, b in zip(x, y, strict=True))
     return JointScores(
-        tokens=scores.tokens,
+        **{field.name: getattr(scores, field.name) for field in fields(_Chunks)},
         accuracy=_percent(_agreeing(tags, guessed_tags), scores.tokens),
         chunk_accuracy=scores.accuracy,
         joint_accuracy=_percent(both, scores.tokens),
-        gold=scores.gold,
-        found=scores.found,
-        correct=scores.correct,
-        precision=scores.precision,
-        recall=scores.recall,
-        f1=scores.f1,
-        per_type=scores.per_type,
     )
 
 
 def attachment_scores(gold: Arcs, guess: Arcs) -> AttachmentScores:
-    """Score guessed dependency trees, a (head, relation) pair a word; a relation None or "_" means that it has none."""
+    """Score guessed dependency trees, a (head, relation) pair per word; the relation None or "_" stands for none."""
     _check(gold, guess, "guessed heads", "gold heads")
     words: Counter[tuple[str, str, bool]] = Counter()
     roots = roots_found = whole = 0
@@ -285,19 +270,20 @@ def attachment_scores(gold: Arcs, guess: Arcs) -> AttachmentScores:
         label_accuracy=relation_score(lambda a, b, _: a == b),
         root_accuracy=_percent(roots_found, roots) if roots else None,
         sentence_uas=_percent(whole, len(gold)) if gold else None,
-        per_relation=_relation_scores(words) if labelled else {},
+        per_relation=_label_scores(words) if labelled else {},
     )
 
 
-def _relation_scores(words: Mapping[tuple[str, str, bool], int]) -> dict[str, TypeScore]:
+def _label_scores(words: Mapping[tuple[str, str, bool], int]) -> dict[str, TypeScore]:
+    """The scores of single labels, from the counts of (gold label, guessed label, whether it may be correct)."""
     expected: Counter[str] = Counter()
     found: Counter[str] = Counter()
     correct: Counter[str] = Counter()
-    for (relation, guessed, attached), count in words.items():
-        expected[relation] += count
+    for (label, guessed, attached), count in words.items():
+        expected[label] += count
         found[guessed] += count
-        if attached and relation == guessed:
-            correct[relation] += count
+        if attached and label == guessed:
+            correct[label] += count
     return _by_name(expected, found, correct)
 
 
@@ -317,7 +303,7 @@ def _by_name(gold: Mapping[str, int], found: Mapping[str, int], correct: Mapping
 def _check(
     gold: Sequence[Sequence[object]], other: Sequence[Sequence[object]], what: str, than: str = "gold labels"
 ) -> None:
-    """Scores of sequences that do not line up would be meaningless, so say which sentence it is."""
+    """Refuse sequences that do not line up, naming the sentence: their scores would be meaningless."""
     if len(gold) != len(other):
         raise StructronError(f"{what} for {len(other)} sentences; expected {len(gold)}, as in the gold data")
     for number, (labels, others) in enumerate(zip(gold, other, strict=True), 1):

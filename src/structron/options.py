@@ -271,13 +271,28 @@ class Search:
         alpha = self.alma[0] if isinstance(self.alma, tuple) else self.alma
         return update if alpha is None else f"{update}-alma-{alpha:g}"
 
+    def checked(self) -> Self:
+        """Itself; weighted violations do not go with everything."""
+        if self.swvp is None:
+            return self
+        means = self.update == "laso" or getattr(self.update, "mean", False) or getattr(self.update, "go_on", False)
+        given = {"update": self.update_name if means else None, "alma": self.alma, "margin": self.margin}
+        for what, value in given.items():
+            if value is not None:
+                expected = "expected any update but laso, and neither alma nor margin"
+                raise StructronError(f"swvp: {self.swvp.variant} with {what} {value}; {expected}")
+        return self
+
     def __str__(self) -> str:
         return f"beam-{'inf' if self.beam is None else self.beam}{'-dp' if self.merge else ''}"
 
 
 @options()
-class Stepping(Weighted):
-    """How far an update steps."""
+class Margins(Options):
+    """How far an update steps, and what it asks for."""
+
+    usual: ClassVar[Mapping[str, Any]] = {}
+    """What `default` stands for, where nothing else is said."""
 
     alma: Any = real(
         None,
@@ -295,8 +310,27 @@ class Stepping(Weighted):
         none="none",
     )
 
+    def steps(self) -> Search:
+        """The steps that the options stand for: those left to their default follow from the others."""
+        alma, margin, swvp = self.alma, self.margin, self.weighted()
+        if alma == DEFAULT:
+            alma = self.usual.get("alma") if margin in (None, DEFAULT) and swvp is None else None
+        if margin == DEFAULT:
+            margin = self.usual.get("margin") if alma is None and swvp is None else None
+        if margin is not None and alma is not None:
+            raise StructronError(f"margin {margin:g} and alma {alma}: expected one of the two (--alma none)")
+        return Search(alma=alma, margin=margin, swvp=swvp).checked()
+
     def weighted(self) -> Any:
         """The weighted violations asked for, or None."""
+        return None
+
+
+@options()
+class Stepping(Weighted, Margins):
+    """The same, or weighted violations."""
+
+    def weighted(self) -> Any:
         if self.swvp is None:
             return None
         from structron.update.swvp import Swvp
@@ -308,9 +342,6 @@ class Stepping(Weighted):
 class Searching(Stepping):
     """Inexact search and its updates (Huang, Fayong & Guo 2012; Daumé & Marcu 2005)."""
 
-    usual: ClassVar[Mapping[str, Any]] = {}
-    """What `default` stands for, where nothing else is said."""
-
     beam: Any = whole(8, "Hypotheses that the search keeps; inf: all of them.", metavar="N|inf", none="inf")
     update: Any = free("max-violation", "Update rule for inexact search.", choices=UPDATES)
     merge: bool = switch(True, "Merge equivalent hypotheses (dynamic programming).")
@@ -320,48 +351,31 @@ class Searching(Stepping):
 
     def search(self) -> Search:
         """The search that the options stand for: those left to their default follow from the others."""
-        swvp = self.weighted()
-        alma, update, beam, margin = self.alma, self.update, self.beam, self.margin
-        if alma == DEFAULT:
-            alma = self.usual.get("alma") if margin is None and swvp is None else None
+        steps, update, beam = self.steps(), self.update, self.beam
         if update in (None, DEFAULT):
-            update = self._usual_update(alma, swvp)
+            update = self._usual_update(steps)
         if isinstance(update, str) and update not in UPDATES:
             raise unknown("update", update, UPDATES)
         if isinstance(beam, str):
             usual = self.usual.get("beam")
-            beam = 8 if usual is None and (update != "standard" or alma is not None) else usual
+            beam = 8 if usual is None and (update != "standard" or steps.alma is not None) else usual
         if beam is None and not self.merge:
             raise StructronError("merge: off without a beam; expected a beam, or every hypothesis would be a state")
-        if margin is not None and alma is not None:
-            raise StructronError(f"margin {margin:g} and alma {alma}: expected one of the two (--alma none)")
-        found = Search(beam, update, self.merge, self.check, alma, margin, swvp)
-        if swvp is not None:
-            _check_weighted(found)
-        return found
+        found = dataclasses.replace(steps, beam=beam, update=update, merge=self.merge, check=self.check)
+        return found.checked()
 
-    def _usual_update(self, alma: Any, swvp: Any) -> str:
-        if alma is not None:
+    def _usual_update(self, steps: Search) -> str:
+        if steps.alma is not None:
             return "laso"
         usual = self.usual.get("update", "standard")
-        if usual == "laso" and swvp is not None:
+        if usual == "laso" and steps.swvp is not None:
             return "max-violation"
         return "max-violation" if usual == "standard" and isinstance(self.beam, int) else usual
 
 
-def _check_weighted(search: Search) -> None:
-    """Refuse what weighted violations do not go with."""
-    means = search.update == "laso" or getattr(search.update, "mean", False) or getattr(search.update, "go_on", False)
-    given = {"update": search.update_name if means else None, "alma": search.alma, "margin": search.margin}
-    for what, value in given.items():
-        if value is not None:
-            expected = "expected any update but laso, and neither alma nor margin"
-            raise StructronError(f"swvp: {search.swvp.variant} with {what} {value}; {expected}")
-
-
 @options()
-class Tokens(Options):
-    """Features of tokens."""
+class Templates(Options):
+    """Feature templates."""
 
     templates: Any = free(
         DEFAULT,
@@ -370,6 +384,12 @@ class Tokens(Options):
         stored=False,
         fixed=True,
     )
+
+
+@options()
+class Tokens(Templates):
+    """Features of tokens."""
+
     columns: Sequence[str] | None = free(None, "Names of a token's columns.", flag=None)
     label: str | None = free(None, "Column to learn: the last one; CoNLL-U: upos, xpos, feats …", metavar="COLUMN")
     cutoff: int = whole(0, "Leave out features seen less than N times.", least=0)
@@ -457,19 +477,32 @@ class Chunks(Options):
 
 
 @options()
-class Trees(Options):
-    """Dependency trees."""
+class Tags(Options):
+    """Parts of speech."""
 
-    columns: Sequence[str] | None = free(None, "Names of a token's columns.", flag=None)
     pos: str | None = free(
         None, "Column of the parts of speech: pos; CoNLL-U: upos (default) or xpos.", metavar="COLUMN", fixed=True
     )
+
+
+@options()
+class Trees(Tags):
+    """Dependency trees."""
+
+    columns: Sequence[str] | None = free(None, "Names of a token's columns.", flag=None)
     labelled: bool = switch(True, "Parse without relations: heads only.", flag="--unlabelled", fixed=True)
     nonprojective: str = choice(
         "lift", ("lift", "skip"), "Trees with crossing arcs: lift the arcs, or skip the sentences."
     )
     cutoff: int = whole(1, "Leave out features seen less than N times; parsers: words.", least=0)
     prune: float = real(0.0, "Leave weights of at most W out of the model (parsers).", least=0, metavar="W")
+
+
+@options()
+class Transitions(Options):
+    """Shift-reduce parsing."""
+
+    limit_relations: bool = switch(True, "Only relations that were seen with a pair of tags.", flag=None)
 
 
 @options()
@@ -491,6 +524,8 @@ class Queues(Options):
     """Generic search."""
 
     queue: str = choice("best-first", QUEUES, "Order of the search.", flag=None)
+    beam: int | None = whole(8, "Nodes that are kept of each depth (queue beam).", none="inf", flag=None)
+    check: bool | None = switch(None, "Check every update (slow).", flag=None, stored=False, none="none")
     heuristic: Callable | None = free(
         None,
         "heuristic(x, table, states, s): the most that may still be gained from row s on.",

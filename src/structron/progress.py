@@ -22,7 +22,7 @@ def pass_line(record: dict[str, Any], passes: int, best: bool) -> str:
 
 
 def _search_parts(record: dict[str, Any]) -> list[str]:
-    """What an inexact search did: updates that were no violations, gold lost from the beam and where, search errors."""
+    """What an inexact search did: updates that were no violations, where gold fell off the beam, search errors."""
     parts = []
     if "invalid" in record:
         parts.append(f"invalid {100 * record['invalid'] / max(record['updates'], 1):3.0f} %")
@@ -36,7 +36,7 @@ def _search_parts(record: dict[str, Any]) -> list[str]:
 
 
 class Progress:
-    """Shows nothing unless told to; `log` gets every pass as a line of JSON as soon as it is done."""
+    """Shows nothing unless told to; `log` gets a line of JSON as soon as a pass is done."""
 
     def __init__(
         self, show: bool = False, log: str | Path | None = None, stream: IO[str] | None = None, append: bool = False
@@ -53,7 +53,7 @@ class Progress:
         self.task: Any = None
 
     def note(self, text: str) -> None:
-        """A line of its own."""
+        """Print a line, above the bar if there is one."""
         if self.show:
             if self.bar is not None:
                 self.bar.console.print(text, markup=False, highlight=False)
@@ -61,6 +61,7 @@ class Progress:
                 print(text, file=self.stream, flush=True)
 
     def begin_pass(self, number: int, passes: int, examples: int) -> None:
+        """Show an empty bar for a pass."""
         if not (self.show and self.stream.isatty()):
             return
         if self.bar is None:
@@ -75,15 +76,18 @@ class Progress:
         self.bar.reset(self.task, total=examples, description=f"pass {number}/{passes}")
 
     def advance(self, done: int) -> None:
+        """Move the bar to so many examples."""
         if self.bar is not None:
             self.bar.update(self.task, completed=done)
 
     def pass_done(self, record: dict[str, Any], passes: int, best: bool) -> None:
+        """Show and log what a pass did."""
         self.note(pass_line(record, passes, best))
         if self.log is not None:
             print(json.dumps(record), file=self.log, flush=True)
 
     def close(self) -> None:
+        """Remove the bar and close the log."""
         if self.bar is not None:
             self.bar.stop()
             self.bar = None

@@ -96,10 +96,7 @@ def detect(label_sequences: Iterable[Sequence[str]]) -> str | None:
     type, so the majority of those decides; E, S, L and U count only when they are common. A few annotation
     errors thus cannot change the answer.
     """
-    pairs: Counter[tuple[str | None, str]] = Counter()
-    for labels in label_sequences:
-        pairs.update(zip((None, *labels), labels, strict=False))
-    return detect_pairs(pairs)
+    return detect_pairs(_neighbours(label_sequences))
 
 
 def detect_pairs(pairs: Mapping[tuple[str | None, str], int]) -> str | None:
@@ -146,13 +143,18 @@ def allowed_end(last: str | None, scheme: str) -> bool:
 def count_illegal(label_sequences: Iterable[Sequence[str]], scheme: str) -> int:
     """How many labels may not stand where they do, plus how many sentences may not end as they do."""
     _check(scheme)
-    pairs: Counter[tuple[str | None, str]] = Counter()
-    lasts: Counter[str] = Counter()
-    for labels in label_sequences:
-        pairs.update(zip((None, *labels), labels, strict=False))
-        lasts.update(labels[-1:])
+    sequences = list(label_sequences)
+    pairs, lasts = _neighbours(sequences), Counter(labels[-1] for labels in sequences if labels)
     steps = sum(n for (previous, current), n in pairs.items() if not allowed(previous, current, scheme))
     return steps + sum(n for last, n in lasts.items() if not allowed_end(last, scheme))
+
+
+def _neighbours(label_sequences: Iterable[Sequence[str]]) -> Counter[tuple[str | None, str]]:
+    """How often each label follows each; None stands before the first label of a sentence."""
+    pairs: Counter[tuple[str | None, str]] = Counter()
+    for labels in label_sequences:
+        pairs.update(zip((None, *labels), labels, strict=False))
+    return pairs
 
 
 def _check(scheme: str) -> None:

@@ -4,7 +4,7 @@ It stands on the same `ChainLabeler` as the tagger and the chunker, with the use
 and adds what scikit-learn expects: X and y apart, parameters it can read and set, pickles, its own exceptions.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from numbers import Integral
 from operator import eq
@@ -15,6 +15,7 @@ import numpy as np
 from structron.errors import StructronError
 from structron.features.attributes import AttributeExtractor, short
 from structron.model.chain import ChainModel
+from structron.options import Passes, Weighted, choice, free, options, options_of, real, switch, whole
 from structron.tasks.chain.labeler import ChainLabeler
 
 try:
@@ -41,16 +42,15 @@ class Labellings(list):
         return np.fromiter(self, object, len(self))
 
 
+@options()
 class _AttributeLabeler(ChainLabeler):
     """The chain labeller on a user's attributes; labelled sentences are pairs of tokens and labels."""
 
     task: ClassVar[str] = "sequence-labeler"
     extractor_: AttributeExtractor  # type: ignore[assignment]
 
-    def _make_extractor(  # type: ignore[override]
-        self, sentences: Iterator[Sequence]
-    ) -> tuple[Iterator[Sequence], AttributeExtractor]:
-        return sentences, self.extractor_
+    def _settle(self, sentences: Any) -> Any:
+        return sentences
 
     def _chunks(self) -> bool:
         return self.constrain
@@ -67,57 +67,30 @@ class _AttributeLabeler(ChainLabeler):
         vars(self).update(state | {"model_": model})
 
 
-class SequenceLabeler(BaseEstimator):
+@options()
+class SequenceLabeler(BaseEstimator, Passes, Weighted):
     """Labels the tokens of sequences with the averaged structured perceptron and exact search (Collins 2002).
 
     X is a list of sequences; a token is a dict, a list or set of strings, or a string, as in python-crfsuite (see
     `structron.features.attributes`). y is a list of lists of labels, all strings or all integers.
 
-    order: 1 or 2, how many labels before a label can count.   passes: over the training data.
-    runs: the model is the mean of so many runs that see the data in different orders.
-    average: mean (of all weights after every example), none, or voted (exact, for small data).
-    cutoff: attributes seen less often are left out.   shuffle: take the sequences in another order in every pass.
-    random_state: seeds that order; None stands for a fixed seed too, so that every result can be had again.
-    constrain: if the labels are chunk labels (IOB1, IOB2, IOBES, BILOU), never give them in an illegal order.
-    forbid: further (label, next label) pairs to rule out.
-    patience: stop after that many passes without gain on dev data.   n_jobs: threads that predict.
-    margin: learn until the right labels win by more than this (Kazama & Torisawa 2007), None: until they win.
-    bpm: start from the mean of so many one-pass runs.
-    stop_change: stop when the share of wrong labels hardly changes any more, for instance 1e-4.
-    swvp: a-wm, b-wm, a-wmr or b-wmr: weighted violations (Dror & Reichart 2016) with their beta; jj: errors, spans,
-    prefixes, whole or a function(y, z) that gives lists of positions; enforce: their condition 2.
-
     classes_: the labels, sorted.   n_iter_: passes made.   history_: the figures of each pass.
     labeler_: the labeller beneath; its `model_` has the weights.
     """
 
-    def __init__(
-        self,
-        order: int = 1,
-        passes: int = 10,
-        runs: int = 1,
-        average: str = "mean",
-        cutoff: int = 0,
-        shuffle: bool = True,
-        random_state: Any = None,
-        constrain: bool = False,
-        forbid: Iterable[tuple[Any, Any]] = (),
-        patience: int = 0,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-        margin: float | None = None,
-        bpm: int = 0,
-        stop_change: float | None = None,
-        swvp: str | None = None,
-        beta: float = 1.0,
-        jj: Any = "errors",
-        enforce: bool = False,
-    ):
-        self.order, self.passes, self.runs, self.average, self.cutoff = order, passes, runs, average, cutoff
-        self.shuffle, self.random_state, self.constrain, self.forbid = shuffle, random_state, constrain, forbid
-        self.patience, self.n_jobs, self.verbose = patience, n_jobs, verbose
-        self.margin, self.bpm, self.stop_change = margin, bpm, stop_change
-        self.swvp, self.beta, self.jj, self.enforce = swvp, beta, jj, enforce
+    cutoff: int = whole(0, "Leave out attributes seen less than N times.", least=0)
+    random_state: Any = free(None, "Seed for shuffling; None is a fixed seed too, so that results can be had again.")
+    n_jobs: int | None = free(None, "Threads that predict.")
+    margin: float | None = real(
+        None, "Learn until the right labels win by more than this.", least=0, metavar="C", none="none"
+    )
+    order: int = whole(1, "Markov order of the labels: 1 or 2.", most=2)
+    average: str = choice("mean", ("mean", "none", "voted"), "Averaged weights, the last ones, or a vote.")
+    constrain: bool = switch(False, "Keep chunk labels (IOB1, IOB2, IOBES, BILOU) in a legal order.")
+    forbid: Iterable[tuple[Any, Any]] = free((), "Further (label, next label) pairs to rule out.")
+    bpm: int = whole(0, "Start from the mean of so many one-pass runs.", least=0)
+
+    get_params, set_params, __repr__ = BaseEstimator.get_params, BaseEstimator.set_params, BaseEstimator.__repr__
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -136,7 +109,7 @@ class SequenceLabeler(BaseEstimator):
         data = self._pairs(X, y, "training data")
         dev = None if X_dev is None else self._pairs(X_dev, y_dev, "dev data")
         labeler = self._make_labeler(_kind(data))
-        labeler.fit(data, dev)
+        labeler.fit(data, dev=dev)
         return self._keep(labeler)
 
     def partial_fit(self, X: Any, y: Any, classes: Sequence | None = None) -> "SequenceLabeler":
@@ -154,26 +127,9 @@ class SequenceLabeler(BaseEstimator):
 
     def _make_labeler(self, kind: type, known: Sequence = ()) -> _AttributeLabeler:
         """A labeller with the present parameters, which it checks."""
-        labeler = _AttributeLabeler(
-            order=self.order,
-            passes=self.passes,
-            runs=self.runs,
-            average=self.average,
-            cutoff=self.cutoff,
-            shuffle=self.shuffle,
-            seed=self._seed(),
-            constrain=self.constrain and kind is str,
-            forbid=self.forbid,
-            patience=self.patience,
-            verbose=self.verbose,
-            margin=self.margin,
-            bpm=self.bpm,
-            stop_change=self.stop_change,
-            swvp=self.swvp,
-            beta=self.beta,
-            jj=self.jj,
-            enforce=self.enforce,
-        )
+        shared = options_of(_AttributeLabeler).keys() & options_of(type(self)).keys()
+        given = {name: getattr(self, name) for name in shared} | {"constrain": self.constrain and kind is str}
+        labeler = _AttributeLabeler(**given, seed=self._seed())
         labeler.extractor_ = AttributeExtractor(known)
         return labeler
 

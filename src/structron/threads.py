@@ -11,7 +11,7 @@ BATCH_TOKENS = 20_000
 
 
 def stretches(starts: np.ndarray) -> list[tuple[int, int]]:
-    """Cut sentences into stretches of about BATCH_TOKENS tokens."""
+    """Cut sentences into stretches (lo, hi) of about BATCH_TOKENS tokens."""
     found, lo = [], 0
     while lo < len(starts) - 1:
         hi = int(np.searchsorted(starts, starts[lo] + BATCH_TOKENS, "right")) - 1
@@ -22,7 +22,7 @@ def stretches(starts: np.ndarray) -> list[tuple[int, int]]:
 
 
 def for_each(run: Callable[[tuple[int, int]], None], work: Sequence[tuple[int, int]], jobs: int) -> None:
-    """Run on one thread or several; kernels release the lock. The first error is raised."""
+    """Run `run` on every stretch, on one thread or several: kernels release the lock. The first error is raised."""
     if jobs < 1:
         raise StructronError(f"jobs: {jobs}; expected at least 1")
     if jobs == 1 or len(work) < 2:

@@ -208,6 +208,7 @@ def _crossed(above: list[int], head: int, dependents: list[int]) -> Iterator[int
 
 
 def _descends(above: list[int], word: int, ancestor: int) -> bool:
+    """Whether a word is the ancestor or below it."""
     while word and word != ancestor:
         word = above[word]
     return word == ancestor

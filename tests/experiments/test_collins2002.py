@@ -9,19 +9,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from structron.tasks.chain.tagger import Tagger
 
 import brute
 from helpers import random_chain
 from structron.data.toy_english import toy_english, write_conll, write_conllu
 from structron.errors import StructronError
 from structron.experiments import collins2002
-from structron.experiments.common import Curve, Table, load_rows, make_folder, plot_curves
-from structron.experiments.maxent import MaxEnt, decode
+from structron.experiments.collins2002 import comparison, theorem
+from structron.experiments.collins2002.maxent import MaxEnt, decode
+from structron.experiments.frame import Report
 from structron.features.extract import PreparedTemplates, TemplateExtractor
 from structron.features.templates import load_templates
 from structron.search.chain.local import decode_local
 from structron.search.chain.scores import make_work
-from structron.tasks.chain.tagger import Tagger
 
 METHODS = ("Perc, avg", "Perc, noavg", "ME", "ME with prior")
 PNG = b"\x89PNG\r\n"
@@ -58,7 +59,7 @@ def test_results_hold_every_method_beside_the_papers_figures(quick_run):
     names = {f"{method}, cc={cutoff}" for method in METHODS for cutoff in (0, 5)}
     for task in ("np", "pos"):
         assert set(results["dev"][task]) == set(results["curves"][task]) == names
-        assert results["dev"][task].keys() > collins2002.PAPER_DEV[task].keys()
+        assert results["dev"][task].keys() > comparison.PAPER_DEV.keys()
         assert set(results["test"][task]) == {"Perc", "ME", "ME with prior", "errors_avoided"}
         for name, curve in results["curves"][task].items():
             best = (max if task == "np" else min)(figure for _, figure in curve)
@@ -68,28 +69,24 @@ def test_results_hold_every_method_beside_the_papers_figures(quick_run):
     assert results["dev"]["np"]["Perc, avg, cc=0"]["paper"] == 93.53
     assert results["test"]["pos"]["Perc"]["paper"] == 2.89
     assert results["sentences"]["np"] == {"train": 270, "dev": 30, "test": 100}
-
-
-def test_toy_figures_are_plausible(quick_run):
-    results, _, _ = quick_run
     assert results["test"]["np"]["Perc"]["ours"] > 85
     assert results["test"]["np"]["ME with prior"]["ours"] > 80
     assert results["test"]["pos"]["Perc"]["ours"] < 15
     assert results["test"]["pos"]["ME with prior"]["ours"] < 20
 
 
-def test_prints_every_table(quick_run):
-    _, printed, _ = quick_run
+def test_prints_tables_and_writes_json_and_figures(quick_run):
+    results, printed, out = quick_run
     for title in ("NP chunking, development", "NP chunking, test", "POS tagging, development", "POS tagging, test"):
         assert title in printed
     for text in ("93.53", "93.63", "93.29", "2.89", "3.28", "11.9 %", "Theorem 1", "holds", "not the Wall Street"):
         assert text in printed
 
-
-def test_writes_json_and_figures(quick_run):
-    results, _, out = quick_run
     assert json.loads((out / "results.json").read_text()) == results
-    assert sorted(path.name for path in out.iterdir()) == ["np-curves.png", "pos-curves.png", "results.json"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        *("np-curves.png", "pos-curves.png"),
+        *("results.json", "tables.txt"),
+    ]
     for name in ("np", "pos"):
         assert (out / f"{name}-curves.png").read_bytes().startswith(PNG)
 
@@ -100,52 +97,6 @@ def test_missing_extra_is_named_before_any_work(module, extra, tmp_path, monkeyp
     with pytest.raises(StructronError, match=rf"{module}.*structron\[{extra}\]"):
         collins2002.run(tmp_path / "no-data", out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-def test_missing_corpus_is_named(tmp_path):
-    with pytest.raises(StructronError, match="ramshaw-marcus-np"):
-        collins2002.run(tmp_path, out=tmp_path / "out")
-
-
-# -- the shared parts ----------------------------------------------------------------------------------------------
-
-
-def test_table_lines_up(capsys):
-    Table("Title", ("Method", "paper", "ours"), [("a", 93.5, None), ("longer", 3, 100.0)], ["a note"]).show()
-    expected = [
-        "Title",
-        "  Method  paper    ours",
-        "  a       93.50       –",
-        "  longer      3  100.00",
-        "  a note",
-        "",
-    ]
-    assert capsys.readouterr().out.splitlines() == expected
-
-
-def test_table_is_drawn_on_a_terminal(capsys, monkeypatch):
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    Table("Title", ("Method", "ours"), [("[a]", 93.5)], ["a note"]).show()
-    printed = capsys.readouterr().out
-    assert all(text in printed for text in ("Title", "[a]", "93.50", "a note", "│"))
-
-
-def test_load_rows_takes_named_columns_of_conllu(toy_data):
-    rows = load_rows(toy_data, "ud-english-ewt", "dev", ("form", "xpos"))
-    sentence = toy_english(241, seed=5)[-1]
-    assert rows[0] == [list(pair) for pair in zip(sentence.words, sentence.pos, strict=True)]
-
-
-def test_folder_that_cannot_be_made(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StructronError, match="cannot make the folder"):
-        make_folder(tmp_path / "file" / "out")
-
-
-def test_plot_curves_with_and_without_the_papers_line(tmp_path):
-    for paper in (None, 2.0):
-        plot_curves(tmp_path / "curves.png", "Title", "x", "y", [Curve("a", [3.0, 1.0, 2.0], paper)], True)
-        assert (tmp_path / "curves.png").read_bytes().startswith(PNG)
 
 
 # -- maximum entropy -----------------------------------------------------------------------------------------------
@@ -225,7 +176,9 @@ def test_maximum_likelihood_learns_a_deterministic_chain():
 
 
 def test_mistakes_stay_within_the_bound():
-    found = collins2002.check_bound(40)
+    report = Report()
+    theorem.check_bound(report, 40)
+    found = report.content["bound"]
     assert 0 < found["mistakes"] <= found["bound"]
     assert found["bound"] == pytest.approx(found["R"] ** 2 / found["delta"] ** 2)
 
@@ -235,7 +188,7 @@ def test_margin_and_radius_against_enumeration():
     rows = [[(word, tag) for word, tag in zip("abab", "XYYX", strict=True)], [("a", "X"), ("c", "Y"), ("c", "Y")]]
     tagger = Tagger(order=2, passes=100, runs=1, cutoff=0, average="none", templates=templates, shuffle=False).fit(rows)
     assert tagger.stopped_ == "converged"
-    collins2002.widen_margin(tagger)
+    theorem.widen_margin(tagger)
     labels = [[tag for _, tag in row] for row in rows]
     examples = [brute.make_example(templates, ["word", "label"], row) for row in rows]
     chains = tagger.model_.chains(tagger.extractor_.prepare(rows), 0, len(rows))
@@ -249,6 +202,6 @@ def test_margin_and_radius_against_enumeration():
             difference.subtract(brute.phi(x, z, 2))
             radii.append(sum(count**2 for count in difference.values()) ** 0.5)
     norm = np.linalg.norm(tagger.model_.w)
-    assert collins2002.separation(tagger, rows, labels) == pytest.approx(min(margins) / norm)
-    assert min(margins) >= collins2002.HANDICAP
-    assert max(radii) <= collins2002.max_difference(tagger, rows) <= 2 * max(radii)
+    assert theorem.separation(tagger, rows, labels) == pytest.approx(min(margins) / norm)
+    assert min(margins) >= theorem.HANDICAP
+    assert max(radii) <= theorem.max_difference(tagger, rows) <= 2 * max(radii)

@@ -3,22 +3,18 @@
 import contextlib
 import io
 import json
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from structron.cli.experiment import papers
 from structron.data.toy_english import toy_english, write_conll, write_conllu
-from structron.errors import StructronError
 from structron.experiments import huang2012
-from structron.experiments.huang2012_figures import Line, draw
-from structron.experiments.huang2012_loop import iterate, loop_table
-from structron.experiments.huang2012_parsing import EWT, WSJ, Parsing, parsing_tables, time_share
-from structron.experiments.huang2012_scale import METHODS, Scale
-from structron.experiments.huang2012_tagging import Tagging, hide_rare, tagging_tables, templates
-from structron.experiments.runs import Report, Run
+from structron.experiments.frame import Report, Trial
+from structron.experiments.huang2012 import parsing, tagging
+from structron.experiments.huang2012.loop import iterate, show_loop
+from structron.experiments.huang2012.methods import EWT, METHODS, WSJ, Scale
+from structron.experiments.huang2012.parsing import Found, show_parsing, time_share
 
 PNG = b"\x89PNG\r\n"
 TINY = Scale(
@@ -28,14 +24,8 @@ TINY = Scale(
     tagging_passes=(2, 2),
     parsing_beams=(1, 8),
     parsing_passes={WSJ: (3, 2, 1), EWT: (3, 2, 1)},
-    unmerged_beams={WSJ: (8,), EWT: ()},
     tagging_sentences=60,
 )
-
-
-def test_is_a_paper_and_its_helpers_are_none():
-    assert "huang2012" in papers()
-    assert not any("_" in name for name in papers())
 
 
 # -- Figure 1 ------------------------------------------------------------------------------------------------------
@@ -63,59 +53,44 @@ def test_figure_1_ends_where_the_search_is_exact_or_updates_are_valid(beam, upda
 
 
 def test_figure_1_validity_is_the_sign_of_the_product():
-    table, results = loop_table()
+    report = Report()
+    show_loop(report)
+    (table,), results = report.tables, report.content["figure1"]
     for records in results.values():
         assert all(record["valid"] == (record["product"] <= 0) for record in records)
     assert [row[0] for row in table.rows if row[0]] == list(results)
     assert "(-1, +1)" in table.plain()
 
 
-# -- what is read off a run ----------------------------------------------------------------------------------------
+# -- what is read off trials ---------------------------------------------------------------------------------------
 
 
-def made_run(method: str, dev: list[float], seconds: list[float], invalid: list[int], **more) -> Run:
+def made_trial(method: str, dev: list[float], seconds: list[float], invalid: list[int], **more) -> Trial:
     """Ten updates a pass."""
-    history = [
-        {"dev": d, "seconds": s, "updates": 10, "invalid": k} for d, s, k in zip(dev, seconds, invalid, strict=True)
-    ]
-    given = {"beam": 8, "merge": True, "test": 80.0} | more
-    return Run(method, given["beam"], given["merge"], history, given["test"])
-
-
-def test_best_pass_time_and_invalid_shares():
-    run = made_run("standard", [80.0, 82.5, 82.5, 81.0], [1.0, 2.0, 4.0, 8.0], [1, 2, 3, 4])
-    assert (run.best, run.best_pass, run.best_seconds) == (82.5, 2, 3.0)
-    assert (run.first_pass(80.0), run.seconds_to(80.0)) == (1, 1.0)
-    assert (run.first_pass(82.6), run.seconds_to(82.6)) == (None, None)
-    assert run.progress == ([1.0, 3.0, 7.0, 15.0], [80.0, 82.5, 82.5, 81.0])
-    assert run.invalid == [10.0, 20.0, 30.0, 40.0]
-    assert run.late_invalid == 40.0
-    longer = made_run("standard", [80.0] * 6, [1.0] * 6, [9, 9, 9, 9, 1, 3])
-    assert longer.late_invalid == 20.0
-
-
-def test_exact_search_and_passes_without_updates_have_no_invalid_updates():
-    run = Run("standard", None, True, [{"dev": 1.0, "seconds": 1.0, "updates": 5}])
-    assert run.invalid == [0.0]
-    assert run.as_dict()["beam"] == "inf"
-    converged = Run("early", 1, True, [{"dev": 1.0, "seconds": 1.0, "updates": 0, "invalid": 0}])
-    assert converged.late_invalid == 0.0
+    figures = zip(dev, seconds, invalid, strict=True)
+    history = [{"dev": d, "seconds": s, "updates": 10, "invalid": k} for d, s, k in figures]
+    return Trial(method, more.get("beam", 8), history, merge=more.get("merge", True), test=80.0)
 
 
 def test_time_to_where_early_ends():
-    early = made_run("early", [70.0, 80.0, 85.0], [2.0, 3.0, 5.0], [0, 0, 0])
-    assert time_share(early, made_run("max-violation", [84.0, 86.0], [2.0, 2.5], [0, 0])) == 0.45
-    assert time_share(early, made_run("max-violation", [84.0, 84.9], [2.0, 2.5], [0, 0])) is None
+    early = made_trial("early", [70.0, 80.0, 85.0], [2.0, 3.0, 5.0], [0, 0, 0])
+    assert time_share(early, made_trial("max-violation", [84.0, 86.0], [2.0, 2.5], [0, 0])) == 0.45
+    assert time_share(early, made_trial("max-violation", [84.0, 84.9], [2.0, 2.5], [0, 0])) is None
     assert time_share(early, early) == 1.0
 
 
-def parsing_of(share: float, gap: float, invalid: int, merged: float) -> Parsing:
-    """Runs with these figures: time share and gap of max-violation, invalid updates of 10, what merging gives."""
-    runs = [made_run(method, [85.0], [10.0], [0]) for method in METHODS if method not in ("standard", "max-violation")]
-    runs.append(made_run("max-violation", [85.0], [10 * share], [0]))
-    runs.append(made_run("standard", [85.0 - gap], [1.0], [invalid]))
-    runs.append(made_run("max-violation", [85.0 - merged], [1.0], [0], merge=False))
-    return Parsing(WSJ, [], [], [], runs)
+def parsing_of(share: float, gap: float, invalid: int, merged: float) -> Found:
+    """Trials with these figures: time share and gap of max-violation, invalid updates of 10, what merging gives."""
+    others = [method for method in METHODS if method not in ("standard", "max-violation")]
+    trials = [made_trial(method, [85.0], [10.0], [0]) for method in others]
+    trials.append(made_trial("max-violation", [85.0], [10 * share], [0]))
+    trials.append(made_trial("standard", [85.0 - gap], [1.0], [invalid]))
+    trials.append(made_trial("max-violation", [85.0 - merged], [1.0], [0], merge=False))
+    return {(trial.method, trial.beam, trial.merge): trial for trial in trials}
+
+
+def report_in(folder: Path) -> Report:
+    return Report(folder, {"parsing": {}})
 
 
 @pytest.mark.parametrize(
@@ -127,9 +102,9 @@ def parsing_of(share: float, gap: float, invalid: int, merged: float) -> Parsing
     ],
     ids=["met", "missed", "too-many-invalid"],
 )
-def test_targets_of_parsing(figures, met, capsys):
-    report = Report()
-    parsing_tables(parsing_of(*figures), report)
+def test_targets_of_parsing(figures, met, tmp_path, capsys):
+    report = report_in(tmp_path)
+    show_parsing(WSJ, parsing_of(*figures), report)
     assert [target["met"] for target in report.targets] == met
     lines = report.target_lines()
     assert all(line.startswith(f"target parsing {WSJ}, beam 8: ") for line in lines)
@@ -139,20 +114,21 @@ def test_targets_of_parsing(figures, met, capsys):
     assert capsys.readouterr().out.count("Parsing wsj-sample-dep") == 4
 
 
-def test_a_level_that_was_not_reached_is_said_so():
-    parsing, report = parsing_of(0.1, 5.0, 2, 0.0), Report()
-    parsing.find("early").history[0]["dev"] = 85.5
-    with contextlib.redirect_stdout(io.StringIO()):
-        parsing_tables(parsing, report)
+def test_a_level_that_was_not_reached_is_said_so(tmp_path):
+    found, report = parsing_of(0.1, 5.0, 2, 0.0), report_in(tmp_path)
+    found["early", 8, True].history[0]["dev"] = 85.5
+    show_parsing(WSJ, found, report)
     assert report.target_lines()[0].endswith("measured not reached in 1 passes (85.00 against 85.50): not met")
 
 
 @pytest.mark.parametrize(("invalid", "met"), [(0, True), (1, False)])
-def test_target_of_tagging_looks_at_beams_from_4_on(invalid, met):
-    report = Report()
-    runs = [made_run("standard", [90.0], [1.0], [9], beam=1), made_run("standard", [91.0], [1.0], [invalid], beam=4)]
-    with contextlib.redirect_stdout(io.StringIO()):
-        tagging_tables(runs, report)
+def test_target_of_tagging_looks_at_beams_from_4_on(invalid, met, tmp_path):
+    report = report_in(tmp_path)
+    trials = [
+        made_trial("standard", [90.0], [1.0], [9], beam=1),
+        made_trial("standard", [91.0], [1.0], [invalid], beam=4),
+    ]
+    tagging.show_tagging(trials, report)
     assert [target["met"] for target in report.targets] == [met]
 
 
@@ -162,9 +138,9 @@ def test_target_of_tagging_looks_at_beams_from_4_on(invalid, met):
 def test_words_seen_once_are_unknown_but_keep_their_spelling():
     train = [[["a", "X"], ["b", "Y"]], [["a", "X"]]]
     counts = Counter(word for sentence in train for word, _ in sentence)
-    assert hide_rare(train, counts) == [[["a", "a", "X"], ["b", "<unk>", "Y"]], [["a", "a", "X"]]]
-    assert hide_rare([[["c", "X"], ["b", "X"]]], counts) == [[["c", "<unk>", "X"], ["b", "<unk>", "X"]]]
-    texts = templates()
+    assert tagging.hide_rare(train, counts) == [[["a", "a", "X"], ["b", "<unk>", "Y"]], [["a", "a", "X"]]]
+    assert tagging.hide_rare([[["c", "X"], ["b", "X"]]], counts) == [[["c", "<unk>", "X"], ["b", "<unk>", "X"]]]
+    texts = tagging.templates()
     assert {text for text in texts if text.startswith("known")} == {f"known[{k}]" for k in range(-2, 3)}
     assert {"prefix4[0]", "suffix4[0]", "hyphen[0]"} < set(texts)
     assert not any(text.startswith("w[") for text in texts)
@@ -184,31 +160,25 @@ def toy_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_unknown_words_are_counted_in_the_sentences_that_are_learned_from(toy_data):
-    tagging = Tagging.load(toy_data, TINY)
-    assert (len(tagging.train), len(tagging.dev), len(tagging.test)) == (60, 20, 50)
-    counts = Counter(token[0] for sentence in tagging.train for token in sentence)
-    for word, known, _ in (token for sentence in [*tagging.train, *tagging.test] for token in sentence):
+    train, dev, test = tagging.load(toy_data, TINY)
+    assert (len(train), len(dev), len(test)) == (60, 20, 50)
+    counts = Counter(token[0] for sentence in train for token in sentence)
+    for word, known, _ in (token for sentence in [*train, *test] for token in sentence):
         assert known == (word if counts[word] > 1 else "<unk>")
 
 
 @pytest.mark.corpora
 def test_the_small_treebank_has_all_splits_and_heads(corpora):
-    found = Parsing.load(corpora, WSJ, huang2012.FULL)
-    assert (len(found.train), len(found.dev), len(found.test)) == (3396, 273, 245)
-    assert {len(row) for sentence in found.dev for row in sentence} == {3}
-    assert all(row[2].isdigit() for sentence in found.train for row in sentence)
+    train, dev, test = parsing.load(corpora, WSJ, huang2012.FULL)
+    assert (len(train), len(dev), len(test)) == (3396, 273, 245)
+    assert {len(row) for sentence in dev for row in sentence} == {3}
+    assert all(row[2].isdigit() for sentence in train for row in sentence)
 
 
 def test_every_beam_without_merging_is_also_searched_with_it():
     for scale in (huang2012.FULL, huang2012.QUICK, TINY):
         assert all(set(beams) <= set(scale.parsing_beams) for beams in scale.unmerged_beams.values())
         assert scale.unmerged_beams.keys() == scale.parsing_passes.keys() == {WSJ, EWT}
-
-
-def test_missing_corpus_is_named_before_any_work(tmp_path):
-    with pytest.raises(StructronError, match=EWT):
-        huang2012.run(tmp_path, out=tmp_path / "out")
-    assert not (tmp_path / "out").exists()
 
 
 # -- the whole -----------------------------------------------------------------------------------------------------
@@ -264,8 +234,8 @@ def test_one_beam_of_each_method_is_tested(tiny_run):
         assert all((run["test"] is None) == (run["beam"] == 1) for run in results["parsing"][corpus])
 
 
-def test_prints_tables_beside_the_papers_and_ends_with_the_targets(tiny_run):
-    _, printed, out = tiny_run
+def test_prints_tables_and_targets_and_writes_json_and_figures(tiny_run):
+    results, printed, out = tiny_run
     for text in (
         "Figure 1",
         "(Table 1, Figure 4)",
@@ -280,20 +250,7 @@ def test_prints_tables_beside_the_papers_and_ends_with_the_targets(tiny_run):
     lines = printed.strip().splitlines()[-8:]
     assert all(line.startswith("target ") and line.endswith(("met", "not met")) for line in lines)
     assert (out / "tables.txt").read_text().split() == printed.split()
-
-
-def test_writes_json_and_figures(tiny_run):
-    results, _, out = tiny_run
     assert json.loads((out / "results.json").read_text()) == json.loads(json.dumps(results))
     names = {"figure4-tagging", "figure5-tagging", *(f"figure{k}-{corpus}" for k in (5, 6) for corpus in (WSJ, EWT))}
     assert {path.name for path in out.iterdir()} == {"results.json", "tables.txt", *(f"{name}.png" for name in names)}
     assert all((out / f"{name}.png").read_bytes().startswith(PNG) for name in names)
-
-
-def test_without_matplotlib_there_are_tables_and_a_line_that_says_so(tmp_path, monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    huang2012.figures(tmp_path, [], [])
-    assert "no figures: this needs matplotlib" in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
-    with pytest.raises(StructronError, match=r"structron\[plot\]"):
-        draw(tmp_path / "a.png", "", "", "", [Line("a", [1], [2])])

@@ -17,7 +17,7 @@ from structron.features.extract import TemplateExtractor
 from structron.features.gazetteer import Gazetteer
 from structron.features.index import look_up, number_features
 from structron.features.names import Names
-from structron.features.templates import parse_template, parse_templates
+from structron.features.templates import parse_templates
 from structron.io import read
 from structron.kernels.table import build_table, hash_list
 
@@ -50,20 +50,32 @@ def per_token(ptr: np.ndarray, flat: list) -> list[list]:
     return [flat[lo:hi] for lo, hi in itertools.pairwise(ptr)]
 
 
-@given(corpora)
-@settings(max_examples=150)
-def test_hashes_stand_for_the_features_of_the_definition(sentences):
-    """Token by token as many hashes as features, the same hash exactly where the string is the same."""
-    prepared = extractor(TEMPLATES + PAIRED).prepare(sentences)
-    for templates, paired in ((TEMPLATES, False), (PAIRED, True)):
+def assert_features(sentences, templates: list[str], **more) -> None:
+    """Hashes and names are those of the definition: token by token, the same hash exactly where the string is the same;
+    names written by compiled code, described one by one, made by the slow way: three times the same."""
+    prepared = extractor(templates, **more).prepare(sentences)
+    token_of = [(s, i) for s, sentence in enumerate(sentences) for i in range(len(sentence))]
+    for paired in (False, True):
         ptr, hashes, values = (prepared.pair_hashes if paired else prepared.hashes)(0, len(sentences))
-        strings = expected(sentences, templates)
-        assert list(map(len, per_token(ptr, hashes.tolist()))) == list(map(len, strings))
+        strings = expected(sentences, [text for text in templates if text.endswith("&y") == paired])
         flat = [name for token in strings for name in token]
+        assert np.diff(ptr).tolist() == list(map(len, strings))
         meaning = dict(zip(hashes.tolist(), flat, strict=True))
         assert [meaning[key] for key in hashes.tolist()] == flat
         assert len(meaning) == len(set(flat))
         assert len(values) == 0
+        tokens = np.repeat(np.arange(len(token_of)), np.diff(ptr))
+        assert prepared.names(hashes, tokens, paired).all() == flat
+        for token, (s, _) in enumerate(token_of):
+            described = list(prepared.describe(s, token, paired))
+            assert [name for _, name, _ in described] == strings[token]
+            assert [key for key, _, _ in described] == hashes[ptr[token] : ptr[token + 1]].tolist()
+
+
+@given(corpora)
+@settings(max_examples=200)
+def test_features_are_those_of_the_definition(sentences):
+    assert_features(sentences, TEMPLATES + PAIRED)
 
 
 @given(corpora, st.data())
@@ -79,86 +91,40 @@ def test_a_stretch_has_the_hashes_it_has_in_the_whole(sentences, data):
     assert part_ptr.tolist() == (ptr[first : last + 1] - ptr[first]).tolist()
 
 
-@given(corpora)
-@settings(max_examples=150)
-def test_names_are_the_strings_of_the_definition(sentences):
-    """Written by compiled code, described one by one, made by the slow way: three times the same."""
-    prepared = extractor(TEMPLATES + PAIRED).prepare(sentences)
-    token_of = [(s, i) for s, sentence in enumerate(sentences) for i in range(len(sentence))]
-    for templates, paired in ((TEMPLATES, False), (PAIRED, True)):
-        ptr, hashes, _ = (prepared.pair_hashes if paired else prepared.hashes)(0, len(sentences))
-        strings = expected(sentences, templates)
-        tokens = np.repeat(np.arange(len(token_of)), np.diff(ptr))
-        assert prepared.names(hashes, tokens, paired).all() == [name for token in strings for name in token]
-        for token, (s, _) in enumerate(token_of):
-            described = list(prepared.describe(s, token, paired))
-            assert [name for _, name, _ in described] == strings[token]
-            assert [key for key, _, _ in described] == hashes[ptr[token] : ptr[token + 1]].tolist()
+FUNCTIONS = ["w", "lower", "norm", "shape", "class", "digit", "upper", "hyphen", "stem", "ending"]
+AFFIXES = [f"{side}{k}" for side in ("prefix", "suffix", "lprefix", "lsuffix") for k in (1, 2, 3, 9)]
 
 
 def test_all_kinds_of_atoms_have_names():
-    functions = [
-        "w",
-        "lower",
-        "norm",
-        "shape",
-        "class",
-        "digit",
-        "upper",
-        "hyphen",
-        "prefix1",
-        "suffix9",
-        "lsuffix2",
-        "pos.lprefix1",
-    ]
-    templates = [f"{name}[{k}]" for name in functions for k in (-1, 0, 1)]
-    sentences = [[("İstanbul-34", "N", "X"), ("ßharp²", "Vb", "Y")], [("𝒳", "d", "X")]]
-    prepared = extractor(templates).prepare(sentences)
-    ptr, hashes, _ = prepared.hashes(0, 2)
-    names = prepared.names(hashes, np.repeat(np.arange(3), np.diff(ptr)), False).all()
-    assert names == [name for token in expected(sentences, templates) for name in token]
+    templates = [f"{name}[{k}]" for name in [*FUNCTIONS, *AFFIXES, "pos.lprefix1"] for k in (-1, 0, 1)]
+    assert_features([[("İstanbul-34", "N", "X"), ("ßharp²", "Vb", "Y")], [("𝒳", "d", "X")]], templates)
 
 
-def test_names_far_outside_the_sentence():
-    templates = ["w[-99]|w[0]|w[99]", "w[-10]|w[9]"]
-    prepared = extractor(templates).prepare([[("a", "N", "X")]])
-    _, hashes, _ = prepared.hashes(0, 1)
-    names = prepared.names(hashes, np.zeros(2, np.int64), False).all()
-    assert names == ["w[-99]|w[0]|w[99]=<s99>|a|</s99>", "w[-10]|w[9]=<s10>|</s9>"]
+@pytest.mark.parametrize(
+    ("templates", "word"),
+    [(["w[-99]|w[0]|w[99]", "w[-10]|w[9]"], "a"), (["w[0]|w[0]", "lower[0]"], "long" * 100)],
+    ids=["far outside", "more than the first guess has room for"],
+)
+def test_long_names_are_written_whole(templates, word):
+    assert_features([[(word, "N", "X")]], templates)
 
 
-def test_long_names_are_written_whole():
-    """More text than the first guess has room for."""
-    word = "long" * 100
-    prepared = extractor(["w[0]|w[0]", "lower[0]"]).prepare([[(word, "N", "X")]])
-    _, hashes, _ = prepared.hashes(0, 1)
-    assert prepared.names(hashes, np.zeros(2, np.int64), False).all() == [
-        f"w[0]|w[0]={word}|{word}",
-        f"lower[0]={word}",
-    ]
-
-
-def test_the_same_text_in_two_templates_is_two_features():
+def test_features_that_look_alike():
+    """The same text in two templates is two features; a word like the name of a place outside is still a word."""
     prepared = extractor(["w[0]", "w[1]", "pos[0]", "pos[0]&y"]).prepare([[("N", "N", "X"), ("N", "N", "X")]])
-    _, hashes, _ = prepared.hashes(0, 1)
-    _, pairs, _ = prepared.pair_hashes(0, 1)
-    assert len({*hashes.tolist(), *pairs.tolist()}) == 5
-
-
-def test_edges_are_no_words():
-    """A word that looks like the name of a place outside the sentence is still a word."""
+    assert len({*prepared.hashes(0, 1)[1].tolist(), *prepared.pair_hashes(0, 1)[1].tolist()}) == 5
     prepared = extractor(["w[-1]", "w[1]"]).prepare([[("<s1>", "N", "X"), ("</s1>", "N", "X"), ("<s1>", "N", "X")]])
-    _, hashes, _ = prepared.hashes(0, 1)
-    before, after = hashes[0::2].tolist(), hashes[1::2].tolist()
-    assert len(set(before)) == 3
-    assert len(set(after)) == 3
+    hashes = prepared.hashes(0, 1)[1].tolist()
+    assert len(set(hashes[0::2])) == len(set(hashes[1::2])) == 3
 
 
 # -- numbers -------------------------------------------------------------------------------------------------------
 
 
 def examples_of(tokens: list[list[list[str]]]) -> list[brute.Example]:
-    return [brute.Example([[(name, 1.0) for name in token] for token in s], y=("X",) * len(s)) for s in tokens]
+    """Features have the values 1, 2, 3 … in a token."""
+    plain = [[[(name, float(k)) for k, name in enumerate(token, 1)] for token in s] for s in tokens]
+    return [brute.Example(found, y=("X",) * len(found)) for found in plain]
 
 
 feature_lists = st.lists(st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=4), max_size=4), max_size=8)
@@ -189,22 +155,8 @@ def test_numbers_count_cut_off_and_rank(tokens, cutoff, known, values):
     for name, token in zip(names[len(known) :], numbered.tokens[len(known) :].tolist(), strict=True):
         assert name in flat[token]
         assert all(name not in earlier for earlier in flat[:token])
-    assert len(numbered.values) == (len(numbered.numbers) if values else 0)
-
-
-def test_values_stay_with_their_features():
-    rng = np.random.default_rng(2)
-    plain = [[(f"f{k}", float(v)) for k, v in zip(rng.integers(9, size=5), rng.normal(size=5), strict=True)]]
-    examples = [
-        brute.Example(plain * 3, y=("X",) * 3),
-        brute.Example([[("rare", 9.0), (plain[0][0][0], 0.5)]], y=("X",)),
-    ]
-    prepared = PreparedExamples(examples, values=True)
-    numbered = number_features(prepared.hashes, prepared.starts, 2)
-    names = {key: name for name in [f"f{k}" for k in range(9)] for key in hash_list([name]).tolist()}
-    flat = [(names[numbered.keys[k]], v) for k, v in zip(numbered.numbers, numbered.values.tolist(), strict=True)]
-    kept = [(name, pytest.approx(v)) for x in examples for token in x.plain for name, v in token if name != "rare"]
-    assert flat == kept
+    kept_values = [value for x in examples for token in x.plain for name, value in token if name in {*kept, *known}]
+    assert numbered.values.tolist() == (kept_values if values else [])
 
 
 @pytest.mark.parametrize("stretch", [1, 3, 10_000])
@@ -278,7 +230,9 @@ def test_what_no_template_mentions_gets_templates_of_its_own():
     assert len(used.templates) == 1
 
 
-def test_atoms_of_ones_own_see_the_sentence_and_the_place():
+def test_atoms_of_ones_own():
+    """They see the sentence and the place, may return anything that can be written, and are named when they fail."""
+
     def neighbour(sentence, i):
         return sentence[i - 1][1] if i else None
 
@@ -287,17 +241,10 @@ def test_atoms_of_ones_own_see_the_sentence_and_the_place():
     assert features_at(prepared, 0, 0) == ["before[0]=none", "before[1]=N", "before.lower[0]=none"]
     assert features_at(prepared, 0, 1) == ["before[0]=N", "before[1]=</s1>", "before.lower[0]=n"]
     assert features_at(prepared, 2, 2) == ["before[0]=none", "before[1]=</s1>", "before.lower[0]=none"]
-
-
-def test_atoms_may_return_anything_that_can_be_written():
     answers = iter(["", None, 7, True, "x"])
-    sentence = [("w", "N", "X")] * 5
-    prepared = extractor(["own[0]"], atoms={"own": lambda s, i: next(answers)}).prepare([sentence])
+    prepared = extractor(["own[0]"], atoms={"own": lambda s, i: next(answers)}).prepare([[("w", "N", "X")] * 5])
     found = [features_at(prepared, 0, i)[0] for i in range(5)]
     assert found == ["own[0]=none", "own[0]=none", "own[0]=7", "own[0]=True", "own[0]=x"]
-
-
-def test_an_atom_that_fails_is_named():
     with pytest.raises(StructronError, match=r"atom 'own' failed at token 2 of .*ZeroDivisionError"):
         extractor(["w[0]"], atoms={"own": lambda s, i: str(1 / (1 - i))}).prepare([[("a", "N", "X")] * 2])
 
@@ -370,27 +317,31 @@ def test_bad_words_meet_a_gazetteer():
         extractor(["w[0]"], gazetteers=[places]).prepare([[("a", "N"), (None, "N")]])
 
 
-def test_labels_must_be_there_and_be_strings():
-    own = extractor(["w[0]"])
-    with pytest.raises(StructronError, match="dev data: no column 'label'; the tokens have: word, pos"):
-        own.prepare([[("a", "N")]], labelled=True, what="dev data")
-    with pytest.raises(StructronError, match="no column 'label'; the tokens have: word"):
-        own.prepare([["a"]], labelled=True)
-    with pytest.raises(StructronError, match="column 'label': expected strings, found 3"):
-        own.prepare([[("a", "N", 3)]], labelled=True)
+@pytest.mark.parametrize(
+    ("token", "message"),
+    [
+        (("a", "N"), "dev data: no column 'label'; the tokens have: word, pos"),
+        ("a", "no column 'label'; the tokens have: word"),
+        (("a", "N", 3), "column 'label': expected strings, found 3"),
+    ],
+)
+def test_labels_must_be_there_and_be_strings(token, message):
+    with pytest.raises(StructronError, match=message):
+        extractor(["w[0]"]).prepare([[token]], labelled=True, what="dev data")
 
 
-def test_templates_must_not_look_at_the_label():
-    for template in ("label[0]", "w[0]|label[-1]"):
-        with pytest.raises(StructronError, match="'label' is the label column and cannot be an input"):
-            extractor([template])
-    with pytest.raises(StructronError, match=r"unknown atom 'label\.lower'; columns: word, pos"):
-        extractor(["label.lower[0]"])
-
-
-def test_unknown_columns_in_templates():
-    with pytest.raises(StructronError, match="unknown atom 'lemma'; columns: word, pos; built in"):
-        TemplateExtractor(COLUMNS, "label", [parse_template("lemma[0]")])
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("label[0]", "'label' is the label column and cannot be an input"),
+        ("w[0]|label[-1]", "'label' is the label column and cannot be an input"),
+        ("label.lower[0]", r"unknown atom 'label\.lower'; columns: word, pos"),
+        ("lemma[0]", "unknown atom 'lemma'; columns: word, pos; built in"),
+    ],
+)
+def test_columns_that_templates_cannot_use(template, message):
+    with pytest.raises(StructronError, match=message):
+        extractor([template])
 
 
 @pytest.mark.corpora
@@ -401,14 +352,5 @@ def test_real_text_of_many_scripts(corpus, corpora):
     """Hashes and names of the words of real corpora, against the slow definition."""
     path = corpora / corpus / "test.conllu.gz"
     sentences = [[(row[1], row[3], "X") for row in s.rows] for s in islice(read(path), 60)]
-    functions = ["w", "lower", "norm", "shape", "class", "digit", "upper", "hyphen", "stem", "ending"]
-    functions += [f"{side}{k}" for side in ("prefix", "suffix", "lprefix", "lsuffix") for k in (1, 3)]
-    templates = [f"{name}[0]" for name in functions] + ["w[-1]|shape[0]|pos[1]", "norm[-2]|lsuffix2[2]"]
-    prepared = extractor(templates).prepare(sentences)
-    ptr, hashes, _ = prepared.hashes(0, len(sentences))
-    flat = [name for token in expected(sentences, templates) for name in token]
-    meaning = dict(zip(hashes.tolist(), flat, strict=True))
-    assert [meaning[key] for key in hashes.tolist()] == flat
-    assert len(meaning) == len(set(flat))
-    tokens = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
-    assert prepared.names(hashes, tokens, False).all() == flat
+    templates = [f"{name}[0]" for name in FUNCTIONS + AFFIXES] + ["w[-1]|shape[0]|pos[1]", "norm[-2]|lsuffix2[2]"]
+    assert_features(sentences, templates)

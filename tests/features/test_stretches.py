@@ -1,42 +1,24 @@
 """Features of stretches of tokens: numbers and names against a slow enumeration of the strings they stand for."""
 
 from collections import Counter
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brute_stretches import BASES, WORDS, Rows, names
 from structron.features.extract import PreparedTemplates, TemplateExtractor
+from structron.features.places import AT
 from structron.features.stretches import Shape, number_stretches, seen_chunks, stretch_hashes, stretch_names
 from structron.features.templates import parse_template
-from structron.search.beam.frontier import AT
 
-Rows = list[list[str]]
-BASES: dict[str, Callable[[Rows, int], str | None]] = {
-    "w[0]": lambda s, i: at(s, i, 0),
-    "pos[0]": lambda s, i: at(s, i, 1),
-    "upper[0]": lambda s, i: "yes" if 0 <= i < len(s) and s[i][0] != s[i][0].lower() else edge(s, i),
-    "suffix2[0]": lambda s, i: edge(s, i) or (s[i][0][-2:] if len(s[i][0]) > 1 else None),
-    "w[-1]|pos[1]": lambda s, i: f"{at(s, i - 1, 0)}|{at(s, i + 1, 1)}",
-}
-"""Templates, and what each says of a token; None: nothing."""
-WORDS = ["a", "b", "Ab", "bab", "B", "ä|b"]
 SENTENCES = [
     [["a", "D"], ["Ab", "N"], ["bab", "V"], ["a", "D"], ["Ab", "N"]],
     [["B", "N"]],
     [],
     [["bab", "V"], ["ä|b", "N"], ["a", "D"], ["Ab", "N"], ["b", "N"], ["b", "N"], ["b", "N"], ["B", "V"]],
 ]
-
-
-def edge(sentence: Rows, i: int) -> str | None:
-    return f"<s{-i}>" if i < 0 else f"</s{i - len(sentence) + 1}>" if i >= len(sentence) else None
-
-
-def at(sentence: Rows, i: int, column: int) -> str:
-    return edge(sentence, i) or sentence[i][column]
 
 
 def slow(sentence: Rows, shape: Shape) -> list[list[list[str]]]:
@@ -53,13 +35,6 @@ def slow(sentence: Rows, shape: Shape) -> list[list[list[str]]]:
             spans.append((f"whole{length}", range(t, t + length) if t + length <= n else range(0)))
         found.append([list(names(sentence, kind, span)) for kind, span in spans])
     return found
-
-
-def names(sentence: Rows, kind: str, span: range):
-    for base, text in BASES.items():
-        texts = [text(sentence, i) for i in span]
-        if texts and None not in texts:
-            yield f"{kind} {base}={'|'.join(map(str, texts))}"
 
 
 def prepare(sentences: list[Rows]) -> PreparedTemplates:

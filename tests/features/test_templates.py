@@ -45,28 +45,23 @@ def test_white_space_does_not_matter(text, expected):
     ["w", "w[]", "w[x]", "w[0", "w0]", "[0]", "w[0]|", "|w[0]", "w[0]||w[1]", "w[0] w[1]", "w[1.5]", "a b[0]", "w[0]]"],
 )
 def test_what_is_not_an_atom_is_named(text):
-    with pytest.raises(
-        StructronError, match=r"templates:3: .* is not an atom; expected name\[offset\] joined by"
-    ) as error:
+    message = r"templates:3: .* is not an atom; expected name\[offset\] joined by"
+    with pytest.raises(StructronError, match=message) as error:
         parse_templates(["w[0]", "", text])
     assert repr(text) in str(error.value)
 
 
-@pytest.mark.parametrize("text", ["w[0]&", "w[0]&x", "w[0]&yy", "w[0]&y&y", "w[0]&y|w[1]"])
-def test_only_y_may_follow(text):
-    with pytest.raises(StructronError, match="only '&y' may follow the atoms"):
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        *[(f"w[0]&{rest}", "only '&y' may follow the atoms") for rest in ("", "x", "yy", "y&y", "y|w[1]")],
+        *[(f"w[{far}]", f"offset {far}; at most 99 is possible") for far in (100, -100, 10**30)],
+        ("|".join(["w[0]"] * 9), f"9 atoms; at most {MAX_ATOMS} are possible"),
+    ],
+)
+def test_what_cannot_be_a_template(text, message):
+    with pytest.raises(StructronError, match=message):
         parse_template(text)
-
-
-def test_too_many_atoms():
-    with pytest.raises(StructronError, match=f"9 atoms; at most {MAX_ATOMS} are possible"):
-        parse_template("|".join(["w[0]"] * 9))
-
-
-@pytest.mark.parametrize("offset", [100, -100, 10**30])
-def test_offsets_that_are_too_far(offset):
-    with pytest.raises(StructronError, match=f"offset {offset}; at most 99 is possible"):
-        parse_template(f"w[{offset}]")
 
 
 def test_comments_blank_lines_and_doubles():
@@ -99,14 +94,11 @@ def test_the_presets_of_the_paper():
 
 
 def test_a_file_of_templates(tmp_path):
+    """A mistake in it is told by its line."""
     path = tmp_path / "own.txt"
     path.write_bytes("\ufeffw[0]\r\npos[0]&y # paired\r\n".encode())
     assert [str(t) for t in load_templates(path)] == ["w[0]", "pos[0]&y"]
     assert load_templates(str(path)) == load_templates(path)
-
-
-def test_a_mistake_in_a_file_is_told_by_its_line(tmp_path):
-    path = tmp_path / "own.txt"
     path.write_text("w[0]\n\nw[x]\n")
     with pytest.raises(StructronError, match=r"own\.txt:3: 'w\[x\]'"):
         load_templates(path)

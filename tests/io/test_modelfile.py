@@ -11,20 +11,13 @@ import pytest
 import safetensors.numpy
 
 import structron
+from crafted import SENTENCES, TEST, places, repack
 from helpers import run_python, weights_of
 from structron.errors import StructronError
 from structron.features.gazetteer import Gazetteer
 from structron.io import modelfile
 from structron.model.chain import ChainModel
 
-SENTENCES = [
-    [("The", "D", "B-NP"), ("dog", "N", "I-NP"), ("barks", "V", "O"), (".", ".", "O")],
-    [("New", "N", "B-NP"), ("York", "N", "I-NP"), ("sleeps", "V", "O")],
-    [("The", "D", "B-NP"), ("İzmir-3", "N", "I-NP"), ("dog", "N", "I-NP"), ("saw", "V", "O"), ("York", "N", "B-NP")],
-    [],
-    [("saw", "N", "B-NP"), ("barks", "N", "I-NP")],
-]
-TEST = [[(word, pos) for word, pos, _ in sentence] for sentence in SENTENCES] + [[("Unseen", "N"), ("saw", "V")]]
 PAIRED = ["w[0]", "pos[0]|pos[1]", "pos[0]&y", "suffix2[0]&y"]
 OPTIONS = {
     "plain": {},
@@ -155,17 +148,6 @@ def test_files_that_are_no_models(tmp_path):
             structron.load(path)
 
 
-def places(data: bytes) -> list[int]:
-    """Where to cut: every kind of place, from the length to the last byte."""
-    (length,) = struct.unpack("<Q", data[:8])
-    found = {0, 1, 7, 8, 9, 8 + length // 2, 8 + length - 1, 8 + length, 9 + length, len(data) - 1}
-    tensors = json.loads(data[8 : 8 + length])
-    for name, entry in tensors.items():
-        if name != "__metadata__":
-            found |= {8 + length + offset for offset in entry["data_offsets"]}
-    return sorted(place for place in found if place < len(data))
-
-
 def test_cut_off_files(model_path, tmp_path):
     data = model_path.read_bytes()
     cuts = places(data)
@@ -188,7 +170,7 @@ FUZZ = """
 import random, sys
 from pathlib import Path
 import structron
-from test_modelfile import TEST
+from crafted import TEST
 
 data = Path(sys.argv[1]).read_bytes()
 target = Path(sys.argv[2])
@@ -222,16 +204,6 @@ def test_flipped_bits_never_crash(model_path, tmp_path):
     refused, same = map(int, done.stdout.split())
     assert refused + same == 600
     assert refused > 500
-
-
-def repack(source: Path, target: Path, header: dict | None = None, tensors: dict | None = None) -> None:
-    """The file with some entries of header and tensors replaced (None: left out) and a right checksum."""
-    old_header, old_tensors = modelfile.load(source)
-    new_header = {k: v for k, v in (old_header | (header or {})).items() if v is not None}
-    new_tensors = {k: v for k, v in (old_tensors | (tensors or {})).items() if v is not None}
-    new_tensors = {k: np.ascontiguousarray(v) for k, v in new_tensors.items()}
-    new_header["checksum"] = modelfile._digest(new_header, new_tensors)
-    target.write_bytes(safetensors.numpy.save(new_tensors, {modelfile.KEY: json.dumps(new_header)}))
 
 
 def test_repacking_itself_harms_nothing(model_path, tmp_path):
@@ -314,7 +286,7 @@ from pathlib import Path
 import numpy as np
 import structron
 from structron.io import modelfile
-from test_modelfile import TEST, repack
+from crafted import TEST, repack
 
 source, target = Path(sys.argv[1]), Path(sys.argv[2])
 _, tensors = modelfile.load(source)

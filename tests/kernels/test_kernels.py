@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from structron.features.index import _Counter
@@ -39,11 +39,6 @@ def slow_hash(text: str) -> int:
     return fold(h, len(text)) | 1
 
 
-@given(st.lists(st.text()))
-def test_hashes_are_those_of_the_definition(texts):
-    assert hash_list(texts).tolist() == [slow_hash(text) for text in texts]
-
-
 def test_hashes_never_change():
     """A model file holds hashes: other values would make every model on disk useless."""
     assert [hex(h) for h in hash_list(["", "a", "the", "Straße", "𝒳"]).tolist()] == [
@@ -55,31 +50,22 @@ def test_hashes_never_change():
     ]
 
 
-def test_hashes_of_many_strings_differ():
+def test_different_hashes():
+    """Of many strings, of the same values in another order; and none is 0, which marks an empty place."""
     texts = [f"{a}{b}{c}" for a in "abcdefghij" for b in range(100) for c in range(100)]
     assert len(set(hash_list(texts).tolist())) == len(set(texts))
     assert 0 not in hash_list(["", *texts])
-
-
-def test_the_order_of_values_counts():
     a, b, h = np.uint64(3), np.uint64(5), np.uint64(7)
     assert mix(mix(h, a), b) != mix(mix(h, b), a)
 
 
-@given(st.lists(st.text()))
+@given(st.lists(st.text() | st.text(st.characters(categories=["Cs"]), max_size=2)))
+@example(["a\udc80", "\ud83d", "\ude00"])
 def test_packed_strings_can_be_read_back(texts):
+    """Lone surrogates, too: they stand in broken input that was read with `surrogateescape`."""
     codes, offsets = pack_strings(texts)
-    read = ["".join(map(chr, codes[lo:hi])) for lo, hi in itertools.pairwise(offsets)]
-    assert read == texts
-
-
-def test_lone_surrogates_are_packed_too():
-    """They stand in broken input that was read with `surrogateescape`."""
-    texts = ["a\udc80", "\ud83d", "\ude00"]
-    codes, offsets = pack_strings(texts)
-    assert [chr(c) for c in codes] == list("".join(texts))
-    assert offsets.tolist() == [0, 2, 3, 4]
-    assert len(set(hash_list(texts).tolist())) == 3
+    assert ["".join(map(chr, codes[lo:hi])) for lo, hi in itertools.pairwise(offsets)] == texts
+    assert hash_list(texts).tolist() == [slow_hash(text) for text in texts]
 
 
 @given(keys | crowded, keys)
@@ -99,11 +85,11 @@ def test_keys_are_inserted_after_those_that_are_there(first, more):
     assert [table_find(table, np.uint64(key)) for key in first + more] == list(range(len(first) + len(more)))
 
 
-@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 1000])
-def test_a_table_is_at_most_half_full(count):
-    capacity = len(empty_table(count))
-    assert capacity >= 2 * count
-    assert capacity & (capacity - 1) == 0
+def test_a_table_is_at_most_half_full():
+    for count in (0, 1, 7, 8, 9, 1000):
+        capacity = len(empty_table(count))
+        assert capacity >= 2 * count
+        assert capacity.bit_count() == 1
 
 
 @given(st.lists(st.integers(1, 30), max_size=300), st.lists(st.integers(1, 30), unique=True, max_size=10))

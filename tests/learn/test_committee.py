@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from structron.learn.chain_committee import Committee
 
 import brute
 import structron
-from helpers import assert_same_weights, learn_passes, make_learner, random_examples, weights_of
+from helpers import assert_same_weights, learn_passes, learned, make_learner, random_examples, weights_of
 from structron.errors import StructronError
-from structron.learn.chain_committee import Committee
 from structron.learn.loop import Options, pass_order
 
 LABELS = ["A", "B", "C"]
@@ -46,7 +46,7 @@ def test_the_model_is_the_mean_of_naive_perceptrons(seed, runs, order, pairs, av
     ]
     assert updates == np.sum([run.mistakes for run in naive], axis=0).tolist()
     expected = mean_of([run.mean() if average == "mean" else run.last for run in naive])
-    assert_same_weights(weights_of(committee.finish(committee.snapshot())), expected, tolerance=1e-6)
+    assert_same_weights(learned(committee), expected, tolerance=1e-6)
 
 
 def test_members_see_the_data_in_different_orders():
@@ -68,7 +68,7 @@ def test_one_run_is_a_committee_of_one():
     committee = Committee(one.learner_.twin(), 1)
     for k in range(3):
         learn_passes(committee, [pass_order(Options(), k + 1, 3).tolist()])
-    assert weights_of(committee.finish(committee.snapshot())) == weights_of(one.model_)
+    assert learned(committee) == weights_of(one.model_)
 
 
 @pytest.mark.parametrize("order", [1, 2])

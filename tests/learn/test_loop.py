@@ -12,12 +12,13 @@ import pytest
 
 import structron
 from helpers import run_python, weights_of
-from structron.data.toy_english import toy_english
+from runs import Killed, Killer, fit
 from structron.errors import StructronError
 from structron.io import modelfile
 from structron.learn import chain as chain_learner
 from structron.learn.loop import STATE_FILE, Options, pass_order, train
 from structron.progress import Progress, pass_line
+from toy import chunk_rows
 
 TIMES = ("seconds", "tokens_per_second")
 
@@ -71,43 +72,34 @@ def play(updates: list[int], scores: list[float] | None = None, **options):
     return learner, train(learner, Options(passes=len(updates), **options), score)
 
 
-def test_all_passes_are_made_and_the_last_is_kept():
-    _learner, result = play([5, 4, 3])
-    assert (result.model, result.best_pass, result.stopped) == ("pass 3", 3, "passes")
-    assert [record["updates"] for record in result.history] == [5, 4, 3]
-    assert [record["pass"] for record in result.history] == [1, 2, 3]
-    assert "dev" not in result.history[0]
+UP_AND_DOWN = [1.0, 5.0, 4.0, 6.0, 3.0, 2.0]
 
 
-def test_the_best_pass_on_dev_is_kept_the_first_of_equals():
-    _, result = play([9, 9, 9, 9, 9], [10.0, 30.0, 20.0, 30.0, 29.99999])
-    assert (result.model, result.best_pass, result.stopped) == ("pass 2", 2, "passes")
-    assert [record["dev"] for record in result.history] == [10.0, 30.0, 20.0, 30.0, 30.0]
-
-
-def test_a_dev_score_of_zero_is_a_score():
-    _, result = play([9, 9], [0.0, 0.0])
-    assert (result.model, result.best_pass) == ("pass 1", 1)
-
-
-def test_a_pass_without_updates_is_the_last():
-    learner, result = play([5, 0, 0, 0])
-    assert (result.model, result.best_pass, result.stopped) == ("pass 2", 2, "converged")
-    assert len(learner.seen) == 2
-
-
-@pytest.mark.parametrize(("patience", "passes"), [(0, 6), (1, 3), (2, 6), (3, 6)])
-def test_patience(patience, passes):
-    scores = [1.0, 5.0, 4.0, 6.0, 3.0, 2.0]
-    _, result = play([9] * 6, scores, patience=patience)
-    assert len(result.history) == passes
-    assert result.stopped == ("patience" if patience in (1, 2) else "passes")
-    assert result.best_pass == (2 if patience == 1 else 4)
-
-
-def test_patience_without_dev_data_never_stops():
-    _, result = play([9] * 5, patience=1)
-    assert result.stopped == "passes"
+@pytest.mark.parametrize(
+    ("updates", "scores", "patience", "best", "stopped", "passes"),
+    [
+        ([5, 4, 3], None, 0, 3, "passes", 3),
+        ([9] * 5, [10.0, 30.0, 20.0, 30.0, 29.99999], 0, 2, "passes", 5),
+        ([9, 9], [0.0, 0.0], 0, 1, "passes", 2),
+        ([5, 0, 0, 0], None, 0, 2, "converged", 2),
+        ([9] * 6, UP_AND_DOWN, 0, 4, "passes", 6),
+        ([9] * 6, UP_AND_DOWN, 1, 2, "patience", 3),
+        ([9] * 6, UP_AND_DOWN, 2, 4, "patience", 6),
+        ([9] * 6, UP_AND_DOWN, 3, 4, "passes", 6),
+        ([9] * 5, None, 1, 5, "passes", 5),
+    ],
+    ids=["last", "first of equals", "zero", "no updates", "never", "at once", "second", "third", "no dev"],
+)
+def test_which_pass_is_kept_and_which_is_the_last(updates, scores, patience, best, stopped, passes):
+    learner, result = play(updates, scores, patience=patience)
+    assert (result.model, result.best_pass, result.stopped) == (f"pass {best}", best, stopped)
+    assert [record["pass"] for record in result.history] == list(range(1, passes + 1))
+    assert [record["updates"] for record in result.history] == updates[:passes]
+    assert [record.get("dev") for record in result.history] == [
+        None if scores is None else round(score, 4) for score in (scores or updates)[:passes]
+    ]
+    assert [sorted(seen) for seen in learner.seen] == [[0, 1, 2, 3]] * passes
+    assert learner.seen[0] == pass_order(Options(), 1, 4).tolist()
 
 
 class Erring(Scripted):
@@ -145,22 +137,19 @@ def test_a_steady_error_stops(wrong, passes, words):
     assert len(train(Erring(wrong, words), Options(passes=len(wrong))).history) == len(wrong)
 
 
-def test_a_change_is_one_of_the_error_not_of_the_updates():
-    """Half the mistakes with every example still wrong is a change."""
-    learner = Erring([64, 32, 16, 8, 4])
-    assert train(learner, Options(passes=5, stop_change=0.1)).stopped == "passes"
-
-
-def test_no_errors_at_all_are_no_change():
-    """With a margin updates go on after the last mistake."""
-    assert len(train(Erring([5, 0, 0, 0, 0, 0]), Options(passes=6, stop_change=1e-4)).history) == 5
-
-
-def test_a_steady_error_keeps_the_best_pass():
-    scores = [50.0, 60.0, 40.0, 30.0, 70.0]
-    learner = Erring([100] * 5)
-    result = train(learner, Options(passes=5, stop_change=0.1), lambda model: scores[model - 1])
-    assert (result.stopped, result.best_pass, len(result.history)) == ("change", 2, 4)
+@pytest.mark.parametrize(
+    ("wrong", "stop_change", "scores", "stopped", "best", "passes"),
+    [
+        ([64, 32, 16, 8, 4], 0.1, None, "passes", 5, 5),  # half the mistakes with every example still wrong is a change
+        ([5, 0, 0, 0, 0, 0], 1e-4, None, "change", 5, 5),  # with a margin updates go on after the last mistake
+        ([100] * 5, 0.1, [50.0, 60.0, 40.0, 30.0, 70.0], "change", 2, 4),  # the best pass is kept
+    ],
+    ids=["halved", "none left", "best"],
+)
+def test_what_a_steady_error_is(wrong, stop_change, scores, stopped, best, passes):
+    score = None if scores is None else lambda model: scores[model - 1]
+    result = train(Erring(wrong), Options(passes=len(wrong), stop_change=stop_change), score)
+    assert (result.stopped, result.best_pass, len(result.history)) == (stopped, best, passes)
 
 
 @pytest.mark.parametrize("kill", [1, 2, 3, 4])
@@ -181,12 +170,6 @@ def test_the_order_of_a_pass_depends_on_seed_and_number_alone():
         assert sorted(order) == list(range(50))
         assert pass_order(Options(seed=seed, passes=99), number, 50).tolist() == order
     assert pass_order(Options(shuffle=False), 7, 5).tolist() == [0, 1, 2, 3, 4]
-
-
-def test_every_example_is_seen_once_a_pass():
-    learner, _ = play([9] * 3, seed=7)
-    assert [sorted(seen) for seen in learner.seen] == [[0, 1, 2, 3]] * 3
-    assert learner.seen[0] == pass_order(Options(seed=7), 1, 4).tolist()
 
 
 @pytest.mark.parametrize(
@@ -229,12 +212,10 @@ def test_a_log_that_cannot_be_written(tmp_path):
         Progress(log=tmp_path / "no" / "log")
 
 
-def test_a_line_for_a_pass_without_tokens():
+def test_lines_for_passes():
+    """Without tokens, and of an inexact search."""
     record = {"pass": 1, "updates": 0, "wrong_tokens": 0, "tokens": 0, "tokens_per_second": 0}
     assert pass_line(record, 10, False).startswith("pass  1/10")
-
-
-def test_a_line_for_a_pass_of_an_inexact_search():
     record = {"pass": 1, "updates": 40, "tokens": 500, "tokens_per_second": 2000, "dev": 81.5}
     record |= {"invalid": 5, "examples": 80, "fell_off": 20, "fell_at": 0.25, "search_errors": 3}
     line = pass_line(record, 9, True)
@@ -259,17 +240,6 @@ RUNS = {
 }
 
 
-def data(sentences: int = 120, seed: int = 3) -> list[list[tuple[str, str, str]]]:
-    return [list(zip(s.words, s.pos, s.chunks, strict=True)) for s in toy_english(sentences, seed)]
-
-
-def fit(checkpoint: Path | None = None, resume: bool = False, progress: Progress | None = None, **options):
-    options = {"passes": 5, "runs": 1, **options}
-    dev = data(20, 4) if options.pop("dev", True) else None
-    labeler = structron.Chunker(**options)
-    return labeler.fit(data(), dev, checkpoint, resume, progress)
-
-
 def history(labeler) -> list[dict]:
     """Without the times, which differ from run to run."""
     return [{k: v for k, v in record.items() if k not in TIMES} for record in labeler.history_]
@@ -287,13 +257,8 @@ def assert_identical(one, two) -> None:
     if a.votes is not None:
         for name in ("count", "ptr", "cell", "amount", "start"):
             assert np.array_equal(getattr(a.votes, name), getattr(b.votes, name)), name
-    test = [[row[:2] for row in sentence] for sentence in data(10, 9)]
+    test = [[row[:2] for row in sentence] for sentence in chunk_rows(10, 9)]
     assert one.predict(test) == two.predict(test)
-
-
-@pytest.mark.parametrize("options", RUNS.values(), ids=RUNS)
-def test_equal_seeds_give_equal_bits(options):
-    assert_identical(fit(**options), fit(**options))
 
 
 def test_other_seeds_give_other_weights():
@@ -302,18 +267,12 @@ def test_other_seeds_give_other_weights():
     assert weights_of(fit(shuffle=False, seed=1).model_) == weights_of(fit(shuffle=False, seed=2).model_)
 
 
-def test_the_size_of_compiled_calls_does_not_matter(monkeypatch):
-    whole = fit()
-    monkeypatch.setattr(chain_learner, "CALL_TOKENS", 40)
-    assert_identical(whole, fit())
-
-
 def test_the_best_pass_is_the_model_of_that_pass():
     full = fit(passes=6)
     assert full.best_pass_ == max(range(1, len(full.history_) + 1), key=lambda k: full.history_[k - 1]["dev"])
     short = fit(passes=full.best_pass_)
     assert weights_of(short.model_) == weights_of(full.model_)
-    assert full.score(data(20, 4)) == pytest.approx(full.history_[full.best_pass_ - 1]["dev"], abs=1e-4)
+    assert full.score(chunk_rows(20, 4)) == pytest.approx(full.history_[full.best_pass_ - 1]["dev"], abs=1e-4)
 
 
 def test_a_real_run_converges():
@@ -322,33 +281,10 @@ def test_a_real_run_converges():
     assert labeler.stopped_ == "converged"
     assert labeler.history_[-1]["updates"] == 0
     assert all(record["updates"] > 0 for record in labeler.history_[:-1])
-    assert labeler.score(data()) == 100
+    assert labeler.score(chunk_rows(120, 3)) == 100
 
 
 # -- killed and resumed --------------------------------------------------------------------------------------------
-
-
-class Killed(BaseException):
-    """Ends a run on the spot, like a kill: nobody catches it."""
-
-
-class Killer(Progress):
-    """Kills the run at its `place`-th chance: between compiled calls or at the end of a pass."""
-
-    def __init__(self, place: int, error: type[BaseException] = Killed):
-        super().__init__()
-        self.left, self.error = place, error
-
-    def _chance(self) -> None:
-        self.left -= 1
-        if self.left < 0:
-            raise self.error
-
-    def advance(self, done: int) -> None:
-        self._chance()
-
-    def pass_done(self, *args) -> None:
-        self._chance()
 
 
 def chances_in_a_pass(**options) -> int:
@@ -366,11 +302,12 @@ def short_calls(monkeypatch):
     monkeypatch.setattr(chain_learner, "CALL_TOKENS", 200)
 
 
-@pytest.mark.usefixtures("short_calls")
 @pytest.mark.parametrize("options", RUNS.values(), ids=RUNS)
-def test_a_killed_run_goes_on_to_the_same_bits(options, tmp_path):
-    """Killed again and again, in the middle of passes and between them, resumed each time."""
+def test_a_killed_run_goes_on_to_the_same_bits(options, tmp_path, monkeypatch):
+    """Killed again and again, in the middle of passes and between them, resumed each time; and however many tokens a
+    compiled call gets."""
     whole = fit(**options)
+    monkeypatch.setattr(chain_learner, "CALL_TOKENS", 200)
     chances = chances_in_a_pass(**options)
     kills = 0
     while True:
@@ -408,7 +345,7 @@ def test_killed_while_the_checkpoint_is_written(number, tmp_path, monkeypatch):
 VICTIM = """
 import os, signal, sys
 from structron.learn import chain as chain_learner
-from test_loop import Killer, fit
+from runs import Killer, fit
 
 chain_learner.CALL_TOKENS = 200
 
@@ -442,51 +379,47 @@ def test_a_finished_run_is_not_run_again(tmp_path):
     assert {path.name: path.stat().st_mtime_ns for path in (tmp_path / "run").iterdir()} == files
 
 
-def test_more_passes_can_be_asked_of_a_finished_run(tmp_path):
+def test_resuming_from_nothing_or_for_more_passes(tmp_path):
+    whole = fit()
+    assert_identical(whole, fit(tmp_path / "new" / "run", True))
     fit(tmp_path / "run", passes=2)
-    assert_identical(fit(passes=5), fit(tmp_path / "run", True, passes=5))
+    assert_identical(whole, fit(tmp_path / "run", True, passes=5))
 
 
-def test_resume_without_a_checkpoint_starts_from_the_start(tmp_path):
-    assert_identical(fit(), fit(tmp_path / "new" / "run", True))
+@pytest.fixture(scope="module")
+def one_pass(tmp_path_factory) -> Path:
+    """A checkpoint, to be read only."""
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    fit(folder, passes=1)
+    return folder
 
 
-def test_a_checkpoint_is_not_overwritten_by_chance(tmp_path):
-    fit(tmp_path / "run", passes=1)
+def test_a_checkpoint_is_not_overwritten_by_chance(one_pass):
     with pytest.raises(StructronError, match="holds a checkpoint already; go on with --resume or name another folder"):
-        fit(tmp_path / "run")
+        fit(one_pass)
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        {"seed": 2},
-        {"order": 2},
-        {"average": "none"},
-        {"runs": 2},
-        {"cutoff": 2},
-        {"shuffle": False},
-        {"constrain": False},
-        {"forbid": [("O", "B-NP")]},
-        {"tag_dictionary": 1},
-        {"templates": ["w[0]"]},
+        *({"seed": 2}, {"order": 2}, {"average": "none"}, {"runs": 2}, {"cutoff": 2}, {"shuffle": False}),
+        *({"constrain": False}, {"forbid": [("O", "B-NP")]}, {"tag_dictionary": 1}, {"templates": ["w[0]"]}),
         {"dev": False},
     ],
     ids=str,
 )
-def test_other_options_are_refused(other, tmp_path):
-    fit(tmp_path / "run", passes=1)
+def test_other_options_are_refused(other, one_pass):
     with pytest.raises(StructronError, match="the checkpoint belongs to other data or options; name another folder"):
-        fit(tmp_path / "run", True, **other)
+        fit(one_pass, True, **other)
 
 
 def test_other_data_are_refused(tmp_path):
-    sentences = data()
+    sentences = chunk_rows(120, 3)
     labeler = structron.Chunker(passes=1, templates=["w[0]"])
     labeler.fit(sentences, None, tmp_path / "run")
     joined = [sentences[0] + sentences[1], *sentences[2:]]
     relabelled = [[*sentences[0][:-1], (*sentences[0][-1][:2], "I-NP")], *sentences[1:]]
-    for other in (sentences[:-1], sentences[::-1], joined, [*sentences, []], relabelled, data(120, 8)):
+    for other in (sentences[:-1], sentences[::-1], joined, [*sentences, []], relabelled, chunk_rows(120, 8)):
         with pytest.raises(StructronError, match="belongs to other data"):
             structron.Chunker(passes=2, templates=["w[0]"]).fit(other, None, tmp_path / "run", True)
 
@@ -543,7 +476,7 @@ def test_a_full_disk_keeps_the_last_checkpoint(tmp_path, monkeypatch):
 
 
 def test_further_training_can_be_checkpointed_too(tmp_path):
-    first, second = data(30, 1), data(30, 2)
+    first, second = chunk_rows(30, 1), chunk_rows(30, 2)
 
     def start():
         return structron.Chunker(passes=3).fit(first)
@@ -562,8 +495,7 @@ def test_further_training_can_be_checkpointed_too(tmp_path):
 @pytest.mark.usefixtures("short_calls")
 def test_ctrl_c_keeps_the_best_model():
     labeler = fit(progress=Killer(3 * chances_in_a_pass() + 1, KeyboardInterrupt))
-    assert labeler.stopped_ == "interrupted"
-    assert len(labeler.history_) == 3
+    assert (labeler.stopped_, len(labeler.history_)) == ("interrupted", 3)
     best = fit(passes=3)
     assert labeler.best_pass_ == best.best_pass_
     assert weights_of(labeler.model_) == weights_of(best.model_)
@@ -572,11 +504,9 @@ def test_ctrl_c_keeps_the_best_model():
 @pytest.mark.usefixtures("short_calls")
 def test_ctrl_c_without_dev_data_keeps_what_was_learned():
     labeler = fit(dev=False, progress=Killer(chances_in_a_pass() + 2, KeyboardInterrupt))
-    assert labeler.stopped_ == "interrupted"
-    assert len(labeler.history_) == 1
-    assert labeler.best_pass_ == 2
+    assert (labeler.stopped_, len(labeler.history_), labeler.best_pass_) == ("interrupted", 1, 2)
     assert weights_of(labeler.model_) != weights_of(fit(dev=False, passes=1).model_)
-    assert labeler.score(data()) > 50
+    assert labeler.score(chunk_rows(120, 3)) > 50
 
 
 @pytest.mark.usefixtures("short_calls")
@@ -591,6 +521,5 @@ def test_ctrl_c_in_the_first_pass_keeps_what_was_learned(tmp_path):
 @pytest.mark.usefixtures("short_calls")
 def test_after_ctrl_c_a_run_can_be_resumed(tmp_path):
     whole = fit()
-    labeler = fit(tmp_path / "run", progress=Killer(9, KeyboardInterrupt))
-    assert labeler.stopped_ == "interrupted"
+    assert fit(tmp_path / "run", progress=Killer(9, KeyboardInterrupt)).stopped_ == "interrupted"
     assert_identical(whole, fit(tmp_path / "run", True))

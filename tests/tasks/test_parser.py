@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_modelfile import places, repack
 
 import structron
+from crafted import places, repack
 from structron.cli import demo, main
 from structron.data.toy_english import toy_english, write_conllu
 from structron.errors import StructronError
@@ -153,7 +153,7 @@ def test_tokens_that_are_no_rows(parser, token):
 
 
 def test_texts_only(parser):
-    with pytest.raises(StructronError, match="column 'pos': 3 is no text"):
+    with pytest.raises(StructronError, match="column 'pos': expected strings, found 3"):
         parser.predict([[("dog", 3)]])
 
 

@@ -1,17 +1,14 @@
 """The public learner with queues: learning, alternatives, files, checkpoints, and what it says about bad input."""
 
-import json
 import math
 
 import numpy as np
 import pytest
-from test_beam_learner import EXAMPLES, NOISY, PROBLEM, make_examples, make_problem, weights_of
-from test_queue import CYCLE, roads, walk_problem
 
 import structron
-from helpers import run_python
-from problems import chain_problem, random_corpus
 from structron import BeamLearner, QueueLearner, StructronError
+from thermostat import EXAMPLES, NOISY, PROBLEM, make_examples, make_problem, weights_of
+from walks import CYCLE, roads, walk_problem
 
 WALKS = [(CYCLE, ["to 1", "to 2", "to 3"]), (roads(4, (0, 1), (1, 0), (1, 3), (0, 2), (2, 3)), ["to 2", "to 3"])]
 QUEUES = ("greedy", "beam", "best-first", "a-star", "exhaustive")
@@ -208,32 +205,3 @@ def test_problems_without_goals_and_wrong_gold():
         QueueLearner(problem).fit(late)
     with pytest.raises(StructronError, match="training data: no examples"):
         QueueLearner(problem).fit([])
-
-
-# -- plain Python ----------------------------------------------------------------------------------------------------
-
-
-def small_case() -> dict:
-    """Two passes in two queues: weights and what they predict."""
-    problem = chain_problem()
-    xs, golds = random_corpus(np.random.default_rng(2), problem, 4, 4, [4])
-    found = {}
-    for queue in ("beam", "best-first"):
-        learner = QueueLearner(problem, queue=queue, beam=2, passes=2).fit(list(zip(xs, golds, strict=True)))
-        weights = {f"{key} {column}": round(w, 5) for (key, column), w in weights_of(learner.model_).items()}
-        found[queue] = [weights, learner.predict(xs)]
-    return found
-
-
-def test_plain_python_agrees():
-    code = """
-import json
-import numpy as np
-import test_queue_learner
-
-with np.errstate(over="ignore"):
-    print(json.dumps(test_queue_learner.small_case()))
-"""
-    done = run_python(code, NUMBA_DISABLE_JIT="1", PYTHONWARNINGS="ignore")
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert json.loads(done.stdout) == small_case()

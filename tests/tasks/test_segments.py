@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_stretches import BASES, WORDS, names
+from structron.tasks.segments.model import SHAPE, SegmentModel
 
 import structron
+from brute_stretches import BASES, WORDS, names
 from structron import schemes
 from structron.cli import main
 from structron.data.toy_english import toy_english
 from structron.errors import StructronError
 from structron.model.beam import BeamModel
 from structron.tasks.segments.chunker import SegmentChunker
-from structron.tasks.segments.model import SHAPE, SegmentModel
 from structron.tasks.segments.problem import Segments, make_problem, segments_of
 from structron.update.violation import RULES
 from structron.weights.sparse import Row

@@ -1,4 +1,4 @@
-"""ALMA against eq. (3) of Daumé & Marcu (2005), computed on whole vectors, and against numbers worked out by hand."""
+"""ALMA against eq. (3) of Daumé & Marcu (2005), computed on whole vectors, and numbers by hand; margins beside it."""
 
 import math
 
@@ -7,64 +7,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems import (
-    CHAIN_1,
-    CHAIN_2,
-    begin_with,
-    chain_problem,
-    inputs_of,
-    learn_pass,
-    parser_problem,
-    random_corpus,
-    uneven_weights,
-    weights_in,
-)
-from slow import SlowLearner
-from structron import Chunker, Parser, Tagger, load
-from structron.data.toy_english import toy_english
+from problems import CHAIN_1, chain_problem, corpus_of, inputs_of, learn_pass, learner_of, random_corpus, uneven_weights
+from slow import SlowLearner, assert_learns_alike
 from structron.errors import StructronError
 from structron.learn.beam import BeamTraining
 from structron.update.alma import GENERATION, NORM, SCALE, TOTAL, end_example, lowering, make_alma, named, step
 from structron.update.violation import RULES
 
-PROBLEMS = {
-    "chain1": (lambda: chain_problem(3, 4, CHAIN_1), [4]),
-    "chain2": (lambda: chain_problem(3, 4, CHAIN_2), [4]),
-    "parser": (parser_problem, [4, 4]),
-    "labelled": (lambda: parser_problem(labels=2), [4, 4]),
-}
-
-
-def alma_of(alpha: float) -> tuple[float, float, float]:
-    return alpha, 1 / alpha, math.sqrt(2)
-
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", ["chain1", "chain2", "parser", "labelled"])
 def test_weights_are_those_of_the_whole_vector(name, rule):
     """Step by step for several α and beams: lowered nodes, both projections, the scale, and the mean."""
-    make, columns = PROBLEMS[name]
-    problem, rng = make(), np.random.default_rng(17)
-    xs, golds = random_corpus(rng, problem, 5, 5, columns)
+    rng, (problem, xs, golds) = np.random.default_rng(17), corpus_of(name)
     for alpha, beam, merge in ((0.9, 1, True), (0.5, 3, True), (1.0, 2, False), (0.8, None, True)):
-        start = uneven_weights(problem, rng)
-        fast = BeamTraining(problem, inputs_of(problem, xs, golds), beam, rule, merge, "none", alma=alpha)
-        begin_with(fast, start)
-        slow = SlowLearner(problem, xs, golds, rule, beam or math.inf, merge, dict(start), alma=alma_of(alpha))
-        for _ in range(3):
-            order = rng.permutation(len(xs)).tolist()
-            counts = learn_pass(fast, order)
-            slow.run(order)
-            assert counts == slow.counts | {"tokens": sum(map(len, xs))}
-            found = weights_in(problem, *fast.rows())
-            assert found == pytest.approx({key: slow.weights[key] for key in found}, abs=2e-6)
+        fast = learner_of(name, beam, rule, merge, alma=alpha)
+        slow = SlowLearner(problem, xs, golds, rule, beam or math.inf, merge, alma=(alpha, 1 / alpha, math.sqrt(2)))
+        assert_learns_alike(fast, slow, rng, uneven_weights(problem, rng), 2e-6)
         assert fast.pace[GENERATION] == slow.generation
         length = math.sqrt(sum(w * w for w in slow.weights.values()))
         assert fast.pace[SCALE] * math.sqrt(fast.pace[NORM]) == pytest.approx(length, rel=1e-5) or length < 1
-        fast.average = "mean"
-        mean, expected = weights_in(problem, *fast.rows()), slow.mean()
-        assert mean == pytest.approx({key: expected[key] for key in mean}, abs=2e-6)
-        assert all(abs(w) < 2e-6 for key, w in expected.items() if key not in mean)
 
 
 def test_a_step_by_hand():
@@ -106,22 +68,39 @@ def test_the_scale_and_the_mean_are_exact(alpha, seed):
         assert (v * alma[TOTAL] - u) / len(seen) == pytest.approx(np.mean(seen, axis=0), abs=1e-9)
 
 
-@pytest.mark.parametrize("alpha", [0, -0.1, 1.5, math.nan, True, "much"])
-def test_a_share_that_cannot_be(alpha):
-    with pytest.raises(StructronError, match=r"alma: .*; expected a number above 0 and up to 1"):
-        make_alma(alpha)
-    for estimator in (Tagger(alma=alpha), Parser(alma=alpha)):
-        with pytest.raises(StructronError, match="alma: "):
-            estimator.fit([[["a", "b", "0", "x"]]])
+ALPHAS = [0, -0.1, 1.5, math.nan, True, "much"]
+MARGINS = [-1, -1e-9, math.nan, math.inf, True, "much"]
 
 
-def test_a_perceptron_is_the_case_without():
-    alma = make_alma(None)
-    assert lowering(alma) == 0
-    assert step(alma, 9.0, 1.0) == 1
-    end_example(alma)
-    assert (alma[SCALE], alma[TOTAL]) == (1, 1)
+@pytest.mark.parametrize(
+    ("given_options", "message"),
+    [
+        *[((alpha,), r"alma: .*; expected a number above 0 and up to 1") for alpha in ALPHAS],
+        *[((None, margin), r"margin: .*; expected a number of at least 0, for instance 500") for margin in MARGINS],
+        ((0.9, 500), r"margin 500 and alma 0\.9: expected one of the two \(alma None; --alma no"),
+    ],
+    ids=str,
+)
+def test_options_that_cannot_be(given_options, message):
+    with pytest.raises(StructronError, match=message):
+        make_alma(*given_options)
+
+
+@pytest.mark.parametrize("margin", [None, 0, 500])
+def test_without_alma(margin):
+    """A perceptron; with a margin it lowers, always by as much."""
+    state = make_alma(None, margin)
+    assert lowering(state) == (margin or 0)
+    assert step(state, 9.0, 1.0) == 1
+    end_example(state)
+    assert (state[SCALE], state[TOTAL], lowering(state)) == (1, 1, margin or 0)
+
+
+def test_names():
     assert (named("laso", None), named("laso", 0.9)) == ("laso", "laso-alma-0.9")
+    assert named("max-violation", None, 500.0) == "max-violation-margin-500"
+    assert named("early", None, 0.5) == "early-margin-0.5"
+    assert named("early", None, 0.0) == "early-margin-0"
 
 
 def test_margins_are_larger():
@@ -135,14 +114,3 @@ def test_margins_are_larger():
                 break
         assert learner.counts()["updates"] == 0
         assert learner.pace[GENERATION] > 1
-
-
-@pytest.mark.parametrize("kind", [Tagger, Chunker])
-def test_chains_learn_with_it(kind, tmp_path):
-    sentences = [list(zip(s.words, s.pos, s.chunks, strict=True)) for s in toy_english(150, 3)]
-    model = kind(alma=0.9, passes=3, runs=1, label="pos" if kind is Tagger else None, columns=["word", "pos", "chunk"])
-    model.fit(sentences[:120])
-    assert "update laso-alma-0.9 | search beam-8" in model.signature_
-    assert model.score(sentences[120:]) > 80
-    model.save(tmp_path / "m")
-    assert load(tmp_path / "m").predict(sentences[120:]) == model.predict(sentences[120:])

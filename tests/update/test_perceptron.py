@@ -1,31 +1,19 @@
 """The perceptron against a naive one on a dictionary of weights, the paper's own example, and its two theorems."""
 
-from collections import Counter
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brute
-from helpers import assert_same_weights, learn_passes, make_learner, random_examples, weights_of
+from helpers import assert_same_weights, learn_passes, learned, learning_problems, make_learner, random_examples
 from structron.model.chain import fixed_rows
 from structron.search.chain.scores import make_work
 from structron.update.perceptron import add_difference
 
 LABELS = ["A", "B", "C"]
 
-problems = st.fixed_dictionaries(
-    {
-        "seed": st.integers(0, 2**32 - 1),
-        "order": st.sampled_from([1, 2]),
-        "labels": st.integers(2, 3),
-        "values": st.booleans(),
-        "pairs": st.booleans(),
-        "cutoff": st.sampled_from([0, 1, 3]),
-        "shortest": st.sampled_from([0, 1]),
-    }
-)
+problems = learning_problems(labels=st.integers(2, 3), cutoff=st.sampled_from([0, 1, 3]))
 
 
 def build(problem: dict) -> tuple[list[brute.Example], list[str], list[list[int]]]:
@@ -41,40 +29,26 @@ def learner_of(problem: dict, examples: list[brute.Example], labels: list[str], 
     return make_learner(examples, labels, average=average, **options)
 
 
-@given(problems)
-@settings(max_examples=60)
-def test_a_run_gives_the_weights_of_the_naive_perceptron(problem):
-    """Weight by weight, by name; values are multiples of 1/4, so that every sum is exact."""
+@pytest.mark.parametrize("average", ["none", "mean", "voted"])
+@given(problem=problems)
+@settings(max_examples=40)
+def test_a_run_is_that_of_the_naive_perceptron(average, problem):
+    """Weight by weight, by name; values are multiples of 1/4, so that every sum is exact. The mean is that over every
+    example of every pass; votes are those of a stored list of vectors."""
     examples, labels, passes = build(problem)
-    learner = learner_of(problem, examples, labels, "none")
+    learner = learner_of(problem, examples, labels, average)
     updates = learn_passes(learner, passes)
-    run = brute.perceptron(brute.cut_off(examples, problem["cutoff"]), labels, problem["order"], passes)
+    kept = brute.cut_off(examples, problem["cutoff"])
+    run = brute.perceptron(kept, labels, problem["order"], passes)
     assert updates == run.mistakes
-    assert_same_weights(weights_of(learner.finish(learner.snapshot())), run.last)
-
-
-@given(problems)
-@settings(max_examples=60)
-def test_the_average_is_the_mean_over_every_example_of_every_pass(problem):
-    examples, labels, passes = build(problem)
-    learner = learner_of(problem, examples, labels, "mean")
-    learn_passes(learner, passes)
-    run = brute.perceptron(brute.cut_off(examples, problem["cutoff"]), labels, problem["order"], passes)
     assert len(run.vectors) == 3 * len(examples)
-    assert_same_weights(weights_of(learner.finish(learner.snapshot())), run.mean(), tolerance=1e-6)
-
-
-@given(problems)
-@settings(max_examples=25)
-def test_voting_equals_voting_with_a_stored_list_of_vectors(problem):
-    examples, labels, passes = build(problem)
-    learner = learner_of(problem, examples, labels, "voted")
-    learn_passes(learner, passes)
-    model = learner.finish(learner.snapshot())
-    run = brute.perceptron(brute.cut_off(examples, problem["cutoff"]), labels, problem["order"], passes)
-    out, _, _ = model.decode(learner.prepared)
+    if average != "voted":
+        expected, tolerance = (run.last, 0.0) if average == "none" else (run.mean(), 1e-6)
+        assert_same_weights(learned(learner), expected, tolerance)
+        return
+    out, _, _ = learner.finish(learner.snapshot()).decode(learner.prepared)
     starts = learner.prepared.starts
-    for s, x in enumerate(brute.cut_off(examples, problem["cutoff"])):
+    for s, x in enumerate(kept):
         found = tuple(labels[y] for y in out[starts[s] : starts[s + 1]])
         assert found == run.vote(x, labels, problem["order"])
 
@@ -98,7 +72,7 @@ def test_the_example_of_section_2_1():
     y, z = (np.array([labels.index(label) for label in text]) for text in (gold, guess))
     work = make_work(5, 3, learner.rows.stride, 2)
     add_difference(learner.chains, learner.weights(), 2, 0, 5, y, z, 1.0, 1, 3, work)
-    found = weights_of(learner.finish(learner.snapshot()))
+    found = learned(learner)
     paper = {
         ("labels", "D", "N", "V"): 1,
         ("labels", "N", "V", "D"): 1,
@@ -118,7 +92,7 @@ def test_counts_not_indicators():
     x = brute.Example([[("f", 1.0)], [("f", 1.0), ("f", 1.0)]], [[], []], ("B", "B"))
     learner = make_learner([x], ["A", "B"], 1, average="none")
     learn_passes(learner, [[0]])
-    found = weights_of(learner.finish(learner.snapshot()))
+    found = learned(learner)
     assert found["f", "B"] == 3
     assert found["f", "A"] == -3
 
@@ -132,7 +106,7 @@ def test_a_hand_worked_average():
     two = brute.Example([[("f", 1.0)]], [[]], ("A",))
     learner = make_learner([one, two, two], ["A", "B"], 1)
     assert learn_passes(learner, [[0, 1, 2]]) == [2]
-    found = weights_of(learner.finish(learner.snapshot()))
+    found = learned(learner)
     expected = {("f", "A"): -1 / 3, ("f", "B"): 1 / 3}
     expected |= {("label", brute.START, "A"): -1 / 3, ("label", brute.START, "B"): 1 / 3}
     assert_same_weights(found, expected, tolerance=1e-7)
@@ -150,7 +124,7 @@ def test_constraints_hold_while_learning():
     learn_passes(learner, [order, order])
     legal = lambda x, y: "AB" not in "".join(y)  # noqa: E731
     run = brute.perceptron(examples, labels, 1, [order, order], legal=legal)
-    found = weights_of(learner.finish(learner.snapshot()))
+    found = learned(learner)
     assert_same_weights(found, run.last)
     assert ("label", "A", "B") not in found
     free = brute.perceptron(examples, labels, 1, [order, order])
@@ -189,7 +163,7 @@ def test_rows_and_blocks_grow_beyond_their_first_room(order, pairs, monkeypatch)
     assert len(tight.rows.w) > fixed + 1
     assert (len(tight.block_rows) > blocks) == pairs
     assert tight.stats.tolist() == roomy.stats.tolist()
-    here, there = (weights_of(learner.finish(learner.snapshot())) for learner in (tight, roomy))
+    here, there = (learned(learner) for learner in (tight, roomy))
     assert here == there
     assert len(here) > 10_000
 
@@ -197,26 +171,17 @@ def test_rows_and_blocks_grow_beyond_their_first_room(order, pairs, monkeypatch)
 # -- theorems ------------------------------------------------------------------------------------------------------
 
 
-def norm(vector: dict) -> float:
-    return float(np.sqrt(sum(value * value for value in vector.values())))
-
-
-def difference(x: brute.Example, y: tuple[str, ...], order: int) -> Counter:
-    change = brute.phi(x, x.y, order)
-    change.subtract(brute.phi(x, y, order))
-    return change
-
-
 def radius(examples: list[brute.Example], labels: list[str], order: int) -> float:
     """R: the longest difference of feature vectors between a right and a wrong output."""
     wrong = [(x, y) for x in examples for y in brute.labellings(labels, len(x)) if y != x.y]
-    return max(norm(difference(x, y, order)) for x, y in wrong)
+    return max(brute.norm(brute.difference(x, y, order)) for x, y in wrong)
 
 
 def margin(examples: list[brute.Example], labels: list[str], order: int, u: dict) -> list[float]:
     """Per example, how far u puts the right output before the best wrong one (u scaled to length 1)."""
     return [
-        min(brute.dot(u, difference(x, y, order)) for y in brute.labellings(labels, len(x)) if y != x.y) / norm(u)
+        min(brute.dot(u, brute.difference(x, y, order)) for y in brute.labellings(labels, len(x)) if y != x.y)
+        / brute.norm(u)
         for x in examples
     ]
 
@@ -228,16 +193,15 @@ def test_theorem_1_bounds_the_mistakes_on_separable_data(order, seed):
     rng = np.random.default_rng(seed)
     truth = {(f"f{k}", label): float(rng.normal()) for k in range(6) for label in LABELS}
     truth |= {("label", p, y): float(rng.normal()) for p in [brute.START, *LABELS] for y in LABELS}
-    examples = []
-    for x in random_examples(rng, LABELS, sentences=8, vocabulary=6):
+    examples = random_examples(rng, LABELS, sentences=8, vocabulary=6)
+    for x in examples:
         x.y = brute.best(x, truth, LABELS, order)
-        examples.append(x)
     learner = make_learner(examples, LABELS, order)
     mistakes = []
     while not mistakes or mistakes[-1]:
         mistakes += learn_passes(learner, [rng.permutation(len(examples)).tolist()])
         assert len(mistakes) < 1000
-    separators = [truth, weights_of(learner.finish(learner.snapshot()))]
+    separators = [truth, learned(learner)]
     delta = max(min(margin(examples, LABELS, order, u)) for u in separators)
     assert delta > 0
     assert 3 < sum(mistakes) <= radius(examples, LABELS, order) ** 2 / delta**2
@@ -249,12 +213,11 @@ def test_theorem_2_bounds_the_mistakes_of_the_first_pass(order, seed):
     """(R + D)² / δ² for any U and δ, on data that nothing separates."""
     rng = np.random.default_rng(seed)
     truth = {(f"f{k}", label): float(rng.normal()) for k in range(4) for label in LABELS}
-    examples = []
-    for x in random_examples(rng, LABELS, sentences=30, vocabulary=4, longest=3):
+    examples = random_examples(rng, LABELS, sentences=30, vocabulary=4, longest=3)
+    for x in examples:
         noise = rng.random(len(x)) < 0.2
         best = brute.best(x, truth, LABELS, order)
         x.y = tuple(LABELS[int(rng.integers(3))] if odd else label for odd, label in zip(noise, best, strict=True))
-        examples.append(x)
     learner = make_learner(examples, LABELS, order, average="none")
     (mistakes,) = learn_passes(learner, [rng.permutation(len(examples)).tolist()])
     r = radius(examples, LABELS, order)

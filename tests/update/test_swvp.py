@@ -9,11 +9,16 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import brute
-import structron
-from helpers import assert_same_weights, learn_passes, make_learner, random_chain, random_examples, weights_of
-from structron import Chunker
-from structron.cli import main
-from structron.data.toy_english import toy_english, write_conll
+from brute_swvp import BETAS, alternate, naive_gamma, naive_jj, naive_step, variants
+from helpers import (
+    assert_same_weights,
+    learn_passes,
+    learned,
+    learning_problems,
+    make_learner,
+    random_chain,
+    random_examples,
+)
 from structron.errors import StructronError
 from structron.search.chain.scores import make_work
 from structron.search.chain.viterbi import decode
@@ -23,67 +28,17 @@ from structron.update.swvp import (
     Swvp,
     define_jj,
     enforce_condition,
-    factors_around,
     make_mixed,
-    mixed_delta,
     pack_substructures,
     set_gamma,
     substructures,
+    weigh,
 )
+from structron.update.swvp_chain import factors_around, mixed_delta
 
 LABELS = ["A", "B", "C"]
-BETAS = [0.5, 1.0, 2.0, 5.0]
 
-problems = st.fixed_dictionaries(
-    {
-        "seed": st.integers(0, 2**32 - 1),
-        "order": st.sampled_from([1, 2]),
-        "values": st.booleans(),
-        "pairs": st.booleans(),
-        "shortest": st.sampled_from([0, 1]),
-    }
-)
-
-
-def alternate(y: list, z: list) -> list[list[int]]:
-    """A user's JJ: the even positions, the odd ones, and the first two, wrong or not."""
-    return [list(range(0, len(y), 2)), range(1, len(y), 2), {0, min(1, len(y) - 1)}]
-
-
-def naive_jj(family, y, z) -> list[tuple[int, ...]]:
-    """The wrong positions of every J, straight from the definition of a family."""
-    wrong = [j for j in range(len(y)) if y[j] != z[j]]
-    if callable(family):
-        lists = [sorted(set(J) & set(wrong)) for J in family(list(y), list(z))]
-    elif family == "errors":
-        lists = [[j] for j in range(len(y))]
-    elif family == "spans":
-        runs = [range(a, b) for a in range(len(y)) for b in range(a + 1, len(y) + 1) if set(range(a, b)) <= set(wrong)]
-        lists = [r for r in runs if r.start - 1 not in wrong and r.stop not in wrong]
-    elif family == "prefixes":
-        lists = [range(j) for j in range(len(y) + 1)]
-    else:
-        lists = [range(len(y))]
-    return list(dict.fromkeys(found for J in lists if (found := tuple(j for j in J if j in wrong))))
-
-
-def naive_gamma(deltas: list[float], variant: str, beta: float) -> list[float] | None:
-    """The paper's formulas, normalised; None where no J qualifies."""
-    if variant.startswith("a"):
-        chosen = [k for k, d in enumerate(deltas) if d <= 0]
-    else:
-        chosen = list(range(len(deltas)))
-    if not chosen:
-        return None
-    sizes = {k: abs(deltas[k]) for k in chosen}
-    if variant.endswith("wmr"):
-        ranks = {k: sum(size > sizes[k] for size in sizes.values()) for k in chosen}
-        raw = {k: ((len(chosen) - ranks[k]) / len(chosen)) ** beta for k in chosen}
-    elif any(sizes.values()):
-        raw = {k: sizes[k] ** beta for k in chosen}
-    else:
-        raw = dict.fromkeys(chosen, 1.0)
-    return [raw.get(k, 0.0) / sum(raw.values()) for k in range(len(deltas))]
+problems = learning_problems()
 
 
 # -- JJ and deltas -------------------------------------------------------------------------------------------------
@@ -96,8 +51,8 @@ def test_families_are_their_definitions(pairs):
     for number, family in enumerate(FAMILIES):
         jj = make_mixed(len(y))
         count = define_jj(number, y, z, len(y), jj)
-        found = [tuple(jj.places[jj.first[k] : jj.last[k]].tolist()) for k in range(count)]
-        assert found == naive_jj(family, y.tolist(), z.tolist())
+        found = [tuple(jj.places[jj.first[k] : jj.last[k]].tolist()) for k in range(count + 1)]
+        assert found == [*naive_jj(family, y.tolist(), z.tolist()), tuple(np.flatnonzero(y != z).tolist())]
 
 
 @pytest.mark.parametrize("pairs", [False, True])
@@ -111,7 +66,7 @@ def test_deltas_are_those_of_full_rescoring(order, pairs, seed):
     y, z = rng.integers(3, size=(2, 5))
     wrong = np.flatnonzero(y != z).tolist()
     lists = list(chain.from_iterable(combinations(wrong, size) for size in range(1, len(wrong) + 1)))
-    jj = pack_substructures(lists, make_mixed(5))
+    jj = pack_substructures(lists, wrong, make_mixed(5))
     jj.m[:] = y
     for k, places in enumerate(lists):
         mixed = y.copy()
@@ -144,28 +99,17 @@ def gamma_of(given_deltas, variant: str, beta: float) -> tuple[np.ndarray, float
     return gamma, left
 
 
-@given(deltas, st.sampled_from(VARIANTS), st.floats(0.01, 20))
-def test_gamma_selection_condition_1(found, variant, beta):
-    """γ ≥ 0 and Σγ = 1, the whole output's share counted; γ is 0 on what is no violation in aggressive variants."""
+@given(deltas, st.sampled_from(VARIANTS), st.sampled_from(BETAS) | st.floats(0.01, 20))
+def test_gamma_is_the_papers_formula(found, variant, beta):
+    """Condition 1: γ ≥ 0 and Σγ = 1, the whole output's share counted. Aggressive variants keep to violations."""
     gamma, left = gamma_of(found, variant, beta)
     assert (gamma >= 0).all()
     assert gamma.sum() + left == pytest.approx(1)
-    assert left in (0, 1)
-    if variant.startswith("a"):
-        assert all(g == 0 for g, d in zip(gamma, found, strict=True) if d > 0)
-        assert float(gamma @ np.array(found)) <= 0 or not found
-        assert (left == 1) == all(d > 0 for d in found)
-    else:
-        assert (left == 1) == (not found)
-
-
-@given(deltas, st.sampled_from(VARIANTS), st.sampled_from(BETAS))
-def test_gamma_is_the_papers_formula(found, variant, beta):
-    assume(all(abs(d) > 1e-9 or d == 0 for d in found))
-    gamma, left = gamma_of(found, variant, beta)
+    assert variant.startswith("b") or all(g == 0 for g, d in zip(gamma, found, strict=True) if d > 0)
     expected = naive_gamma(found, variant, beta)
-    assert (left == 1) == (expected is None)
-    assert gamma.tolist() == pytest.approx(expected or [0.0] * len(found), abs=1e-9)
+    assert left == (expected is None)
+    if all(abs(d) > 1e-9 or d == 0 for d in found):
+        assert gamma.tolist() == pytest.approx(expected or [0.0] * len(found), abs=1e-9)
 
 
 @given(deltas, st.sampled_from(["b-wm", "b-wmr"]), st.sampled_from(BETAS), st.floats(-1e4, 0))
@@ -186,25 +130,21 @@ def test_condition_2_can_be_enforced(found, variant, beta, whole):
         assert gamma @ delta + share * whole == pytest.approx(0, abs=1e-12 * size)
 
 
-def test_weighted_margin_by_hand():
-    """d = -3, 1, -1, β = 1: balanced 3/5, 1/5, 1/5; aggressive 3/4, 0, 1/4; β = 2: 9/11, 1/11, 1/11."""
-    assert gamma_of([-3, 1, -1], "b-wm", 1)[0].tolist() == pytest.approx([0.6, 0.2, 0.2])
-    assert gamma_of([-3, 1, -1], "a-wm", 1)[0].tolist() == pytest.approx([0.75, 0, 0.25])
-    assert gamma_of([-3, 1, -1], "b-wm", 2)[0].tolist() == pytest.approx([9 / 11, 1 / 11, 1 / 11])
-
-
-def test_weighted_margin_rank_by_hand():
-    """d = -3, 2, -1, β = 1. Balanced: 3/3, 2/3, 1/3, divided by 2. Aggressive: 2/2, 1/2, divided by 3/2. β = 2: 9, 4, 1
-    of 14. Equal ones share a rank: -3, 3, 1 have 3/3, 3/3, 1/3, divided by 7/3."""
-    assert gamma_of([-3, 2, -1], "b-wmr", 1)[0].tolist() == pytest.approx([1 / 2, 1 / 3, 1 / 6])
-    assert gamma_of([-3, 2, -1], "a-wmr", 1)[0].tolist() == pytest.approx([2 / 3, 0, 1 / 3])
-    assert gamma_of([-3, 2, -1], "b-wmr", 2)[0].tolist() == pytest.approx([9 / 14, 4 / 14, 1 / 14])
-    assert gamma_of([-3, 3, 1], "b-wmr", 1)[0].tolist() == pytest.approx([3 / 7, 3 / 7, 1 / 7])
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_gamma_is_uniform_before_the_first_update(variant):
-    assert gamma_of([0.0] * 4, variant, 3)[0].tolist() == [0.25] * 4
+@pytest.mark.parametrize(
+    ("found", "variant", "beta", "expected"),
+    [
+        ([-3, 1, -1], "b-wm", 1, [3 / 5, 1 / 5, 1 / 5]),
+        ([-3, 1, -1], "a-wm", 1, [3 / 4, 0, 1 / 4]),
+        ([-3, 1, -1], "b-wm", 2, [9 / 11, 1 / 11, 1 / 11]),
+        ([-3, 2, -1], "b-wmr", 1, [1 / 2, 1 / 3, 1 / 6]),  # 3/3, 2/3, 1/3, divided by 2
+        ([-3, 2, -1], "a-wmr", 1, [2 / 3, 0, 1 / 3]),  # 2/2 and 1/2, divided by 3/2
+        ([-3, 2, -1], "b-wmr", 2, [9 / 14, 4 / 14, 1 / 14]),
+        ([-3, 3, 1], "b-wmr", 1, [3 / 7, 3 / 7, 1 / 7]),  # equal ones share a rank: 3/3, 3/3, 1/3
+        *[([0.0] * 4, variant, 3, [1 / 4] * 4) for variant in VARIANTS],  # before the first update
+    ],
+)
+def test_gamma_by_hand(found, variant, beta, expected):
+    assert gamma_of(found, variant, beta)[0].tolist() == pytest.approx(expected)
 
 
 def test_condition_2_by_hand():
@@ -215,11 +155,30 @@ def test_condition_2_by_hand():
     assert enforce_condition(np.array([4.0, -2.0]), 2, gamma, 0.0) == 1
 
 
+@pytest.mark.parametrize(
+    ("variant", "enforce", "deltas", "gamma", "dot"),
+    [
+        ("b-wm", False, [4.0, -2.0, -3.0], [2 / 3, 1 / 3, 0.0], 2.0),
+        ("b-wm", True, [4.0, -2.0, -3.0], [0.4, 0.2, 0.4], 0.0),
+        ("a-wm", True, [4.0, -2.0, -3.0], [0.0, 1.0, 0.0], -2.0),
+        ("a-wm", False, [4.0, 2.0, -3.0], [0.0, 0.0, 1.0], -3.0),
+        ("b-wm", True, [4.0, -2.0, 1.0], [0.0, 0.0, 1.0], 1.0),
+    ],
+)
+def test_weighing_by_hand(variant, enforce, deltas, gamma, dot):
+    """Two mixtures and the whole output: γ of all three, and w·Δ."""
+    jj = make_mixed(2)
+    jj.delta[:] = deltas
+    assert weigh(jj, 2, Swvp(variant, enforce=enforce).rule) == pytest.approx(dot, abs=1e-12)
+    assert jj.gamma == pytest.approx(gamma)
+
+
 # -- learning ------------------------------------------------------------------------------------------------------
 
 
-def now(learner) -> brute.Vector:
-    return weights_of(learner.finish(learner.snapshot()))
+def mixed_difference(x: brute.Example, z, places, order: int) -> Counter:
+    """ΔΦ(x, y, m^J), the mixed assignment scored as a whole."""
+    return brute.difference(x, [z[j] if j in places else label for j, label in enumerate(x.y)], order)
 
 
 def predicted(learner, s: int) -> list[int]:
@@ -231,39 +190,6 @@ def predicted(learner, s: int) -> list[int]:
     return out[starts[s] : starts[s + 1]].tolist()
 
 
-def difference(x: brute.Example, z, order: int) -> Counter:
-    """Φ(x, y) - Φ(x, z)."""
-    change = Counter(brute.phi(x, x.y, order))
-    change.subtract(brute.phi(x, z, order))
-    return change
-
-
-def naive_step(x: brute.Example, z, w: brute.Vector, order: int, swvp: Swvp) -> brute.Vector:
-    """Lines 6 to 11 of Algorithm 2, with every mixed assignment rescored as a whole."""
-    changes = []
-    for places in naive_jj(swvp.jj, x.y, z):
-        mixed = [z[j] if j in places else label for j, label in enumerate(x.y)]
-        changes.append(difference(x, mixed, order))
-    found = [brute.dot(w, change) for change in changes]
-    gamma, whole = naive_gamma(found, swvp.variant, swvp.beta), difference(x, z, order)
-    share = 1.0
-    if gamma is not None:
-        total, worst = float(np.dot(gamma, found)), brute.dot(w, whole)
-        share = 0.0
-        if swvp.enforce and total > 0:
-            share = total / (total - worst) if worst < 0 else 1.0
-    step: brute.Vector = {}
-    for amount, change in [(share, whole), *(((1 - share) * g, c) for g, c in zip(gamma or [], changes, strict=False))]:
-        for name, value in change.items():
-            step[name] = step.get(name, 0.0) + amount * value
-    return step
-
-
-variants = st.builds(
-    Swvp, st.sampled_from(VARIANTS), st.sampled_from(BETAS), st.sampled_from([*FAMILIES, alternate]), st.booleans()
-)
-
-
 @given(problems, variants)
 @settings(max_examples=120)
 def test_every_step_is_that_of_algorithm_2(problem, swvp):
@@ -272,14 +198,16 @@ def test_every_step_is_that_of_algorithm_2(problem, swvp):
     examples = random_examples(rng, LABELS, sentences=4, longest=5, shortest=problem["shortest"], **options)
     learner = make_learner(examples, LABELS, problem["order"], average="none", swvp=swvp, **options)
     for s in rng.integers(len(examples), size=8).tolist():
-        before, z = now(learner), [LABELS[y] for y in predicted(learner, s)]
+        before, z = learned(learner), [LABELS[y] for y in predicted(learner, s)]
         (updates,) = learn_passes(learner, [[s]])
         x = examples[s]
         assert updates == (tuple(z) != x.y)
         expected = dict(before)
-        for name, amount in naive_step(x, z, before, problem["order"], swvp).items() if updates else ():
+        lists = [*naive_jj(swvp.jj, x.y, z), range(len(z))]
+        changes = [mixed_difference(x, z, places, problem["order"]) for places in lists]
+        for name, amount in naive_step(changes, before, swvp).items() if updates else ():
             expected[name] = expected.get(name, 0.0) + amount
-        assert_same_weights(now(learner), expected, tolerance=2e-5)
+        assert_same_weights(learned(learner), expected, tolerance=2e-5)
 
 
 @given(problems, st.sampled_from(VARIANTS), st.sampled_from(BETAS), st.booleans(), st.sampled_from(["mean", "none"]))
@@ -309,8 +237,8 @@ def test_the_average_is_the_mean_over_every_example(family):
     for s in [0, 3, 1, 5, 2, 4, 4, 0, 5, 1]:
         learn_passes(one, [[s]])
         learn_passes(mean, [[s]])
-        total.update(now(one))
-    assert_same_weights(now(mean), {name: value / 10 for name, value in total.items()}, tolerance=1e-5)
+        total.update(learned(one))
+    assert_same_weights(learned(mean), {name: value / 10 for name, value in total.items()}, tolerance=1e-5)
 
 
 def test_two_errors_by_hand():
@@ -319,7 +247,7 @@ def test_two_errors_by_hand():
     x = brute.Example([[("f", 1.0)], [("g", 1.0)]], [[], []], ("B", "B"))
     learner = make_learner([x], ["A", "B"], 1, average="none", swvp=Swvp("a-wm"))
     learn_passes(learner, [[0]])
-    found = now(learner)
+    found = learned(learner)
     halves = {("f", "B"): 0.5, ("f", "A"): -0.5, ("g", "B"): 0.5, ("g", "A"): -0.5}
     halves |= {("label", brute.START, "B"): 0.5, ("label", brute.START, "A"): -0.5}
     halves |= {("label", "B", "B"): 1.0, ("label", "A", "B"): -0.5, ("label", "B", "A"): -0.5}
@@ -351,10 +279,6 @@ def test_updates_that_are_no_violations_are_counted():
 # -- Theorem 1 -----------------------------------------------------------------------------------------------------
 
 
-def norm(vector) -> float:
-    return float(np.sqrt(sum(value * value for value in vector.values())))
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("variant", ["a-wm", "a-wmr", "b-wm", "b-wmr"])
 @pytest.mark.parametrize("order", [1, 2])
@@ -370,10 +294,9 @@ def test_theorem_1_bounds_the_updates_on_separable_data(order, variant, family):
     for x in examples:
         for z in brute.labellings(LABELS, len(x)):
             for places in {*naive_jj(family, x.y, z), *naive_jj("whole", x.y, z)}:
-                mixed = [z[j] if j in places else label for j, label in enumerate(x.y)]
-                changes.append(difference(x, mixed, order))
-    margin = min(brute.dot(truth, change) for change in changes) / norm(truth)
-    radius = max(norm(change) for change in changes)
+                changes.append(mixed_difference(x, z, places, order))
+    margin = min(brute.dot(truth, change) for change in changes) / brute.norm(truth)
+    radius = max(brute.norm(change) for change in changes)
     learner = make_learner(examples, LABELS, order, average="none", swvp=Swvp(variant, 1.0, family, enforce=True))
     updates = 0
     for _ in range(2000):
@@ -388,32 +311,33 @@ def test_theorem_1_bounds_the_updates_on_separable_data(order, variant, family):
 
 # -- what cannot be ------------------------------------------------------------------------------------------------
 
-
-@pytest.mark.parametrize("beta", [0, -1.0, float("nan"), float("inf"), "1", None, True])
-def test_bad_beta(beta):
-    with pytest.raises(StructronError, match=r"beta: .*; expected a number above 0"):
-        Swvp("a-wm", beta)
+BAD_BETAS = [0, -1.0, float("nan"), float("inf"), "1", None, True]
+NO_POSITIONS = [None, 5, [1, 2], [[0.5]], ["ab"]]
 
 
-def test_bad_variant_and_bad_family():
-    with pytest.raises(StructronError, match="unknown swvp 'c-wm'; expected one of: a-wm, b-wm, a-wmr, b-wmr"):
-        Swvp("c-wm")
-    with pytest.raises(StructronError, match="jj: 'words'; expected errors, spans, prefixes, whole, or a function"):
-        Swvp("a-wm", jj="words")
+@pytest.mark.parametrize(
+    ("given_options", "message"),
+    [
+        *[({"beta": beta}, "beta: .*; expected a number above 0") for beta in BAD_BETAS],
+        ({"variant": "c-wm"}, "unknown swvp 'c-wm'; expected one of: a-wm, b-wm, a-wmr, b-wmr"),
+        ({"jj": "words"}, "jj: 'words'; expected errors, spans, prefixes, whole, or a function"),
+    ],
+)
+def test_bad_options(given_options, message):
+    with pytest.raises(StructronError, match=message):
+        Swvp(**{"variant": "a-wm"} | given_options)
 
 
-@pytest.mark.parametrize("outside", [3, -1])
-def test_positions_outside_are_named(outside):
-    x = brute.Example([[("f", 1.0)]] * 3, [[]] * 3, ("B", "B", "A"))
-    learner = make_learner([x], ["A", "B"], 1, swvp=Swvp("a-wm", jj=lambda y, z: [[0], [1, outside]]))
-    with pytest.raises(StructronError, match=rf"jj: the function gave position {outside}; expected 0 to 2"):
-        learn_passes(learner, [[0]])
-
-
-@pytest.mark.parametrize("given_lists", [None, 5, [1, 2], [[0.5]], ["ab"]])
-def test_what_is_no_list_of_positions(given_lists):
-    with pytest.raises(StructronError, match=r"jj: the function gave .*; expected lists of positions"):
-        substructures(given_lists, {0}, 3)
+@pytest.mark.parametrize(
+    ("lists", "message"),
+    [
+        *[([[0], [1, place]], f"jj: the function gave position {place}; expected 0 to 2") for place in (3, -1)],
+        *[(lists, r"jj: the function gave .*; expected lists of positions") for lists in NO_POSITIONS],
+    ],
+)
+def test_what_is_no_list_of_positions(lists, message):
+    with pytest.raises(StructronError, match=message):
+        substructures(lists, {0}, 3)
 
 
 def test_a_users_lists_are_cut_to_what_is_wrong():
@@ -427,120 +351,9 @@ def test_a_users_function_sees_labels():
     learner = make_learner([x], ["A", "B"], 1, swvp=Swvp("a-wm", jj=lambda y, z: seen.append((y, z)) or []))
     learn_passes(learner, [[0]])
     assert seen == [(["B", "A"], ["A", "A"])]
-    assert now(learner)["f", "B"] == 1
+    assert learned(learner)["f", "B"] == 1
 
 
 def test_names():
     assert str(Swvp("a-wm")) == "swvp-a-wm-1-errors"
     assert str(Swvp("b-wmr", 2.5, alternate, True)) == "swvp-b-wmr-2.5-alternate-enforced"
-
-
-# -- labellers -----------------------------------------------------------------------------------------------------
-
-ROWS = [list(zip(s.words, s.pos, s.chunks, strict=True)) for s in toy_english(60, 3)]
-
-
-def test_a_labeller_with_weighted_violations(tmp_path):
-    """Another model than the plain one, with its rule in the signature, and kept by its file."""
-    plain, weighted = (Chunker(passes=4, swvp=swvp, beta=2.0).fit(ROWS) for swvp in (None, "b-wmr"))
-    assert weighted.model_.w.tobytes() != plain.model_.w.tobytes()
-    assert "update swvp-b-wmr-2-errors" in weighted.signature_
-    assert all("invalid" in record for record in weighted.history_)
-    assert weighted.score(ROWS) > 90
-    weighted.save(tmp_path / "m")
-    again = structron.load(tmp_path / "m")
-    assert (again.swvp, again.beta, again.jj, again.enforce) == ("b-wmr", 2.0, "errors", False)
-    assert again.predict(ROWS) == weighted.predict(ROWS)
-
-
-def test_the_whole_output_is_the_plain_labeller():
-    plain, whole = (Chunker(passes=3, runs=2, swvp=swvp, jj="whole").fit(ROWS) for swvp in (None, "a-wm"))
-    assert whole.model_.w.tobytes() == plain.model_.w.tobytes()
-
-
-def test_a_users_function_is_not_in_the_file_but_its_name(tmp_path):
-    labeler = Chunker(passes=2, swvp="b-wm", jj=alternate).fit(ROWS)
-    assert "swvp-b-wm-1-alternate" in labeler.signature_
-    labeler.save(tmp_path / "m")
-    again = structron.load(tmp_path / "m")
-    assert again.predict(ROWS[:5]) == labeler.predict(ROWS[:5])
-    with pytest.raises(StructronError, match="jj: 'alternate'; expected errors, spans, prefixes, whole, or a function"):
-        again.partial_fit(ROWS)
-    again.jj = alternate
-    again.partial_fit(ROWS)
-
-
-def test_a_checkpoint_goes_on_bit_for_bit(tmp_path):
-    whole, first, rest = (Chunker(passes=passes, swvp="b-wm") for passes in (4, 2, 4))
-    whole.fit(ROWS)
-    first.fit(ROWS, checkpoint=tmp_path / "c")
-    rest.fit(ROWS, checkpoint=tmp_path / "c", resume=True)
-    assert rest.model_.w.tobytes() == whole.model_.w.tobytes()
-    with pytest.raises(StructronError, match="belongs to other data or options"):
-        Chunker(passes=4, swvp="b-wm", beta=2).fit(ROWS, checkpoint=tmp_path / "c", resume=True)
-
-
-def test_documents_and_bpm():
-    documents = [structron.Document(ROWS[lo : lo + 4]) for lo in range(0, 20, 4)]
-    rows = [[(word, pos, chunk) for word, pos, chunk in sentence] for sentence in ROWS[:20]]
-    entities = structron.EntityRecognizer(margin=None, non_local=(), passes=3, swvp="b-wm", bpm=2)
-    apart = entities.fit(rows).model_.w
-    assert entities.fit(documents).model_.w.tobytes() == apart.tobytes()
-
-
-@pytest.mark.parametrize(
-    ("options", "shown"),
-    [
-        ({"update": "laso", "beam": 4}, "a-wm with update laso"),
-        ({"alma": 0.9, "beam": None}, "a-wm with update laso"),
-        ({"alma": 0.9, "beam": None, "update": "standard"}, r"a-wm with alma 0\.9"),
-        ({"margin": 5}, "a-wm with margin 5"),
-        ({"non_local": ["phrase", "conjunction"]}, "a-wm with non_local phrase conjunction"),
-    ],
-)
-def test_what_weighted_violations_do_not_go_with(options, shown):
-    with pytest.raises(StructronError, match=f"^swvp: {shown}; works with exact search"):
-        Chunker(swvp="a-wm", **options).fit(ROWS)
-
-
-@pytest.mark.parametrize(("name", "value"), [("swvp", "wm"), ("beta", float("nan")), ("beta", 0), ("jj", "all")])
-def test_bad_parameters_of_a_labeller(name, value):
-    with pytest.raises(StructronError, match=name):
-        Chunker(**{"swvp": "a-wm", name: value}).fit(ROWS)
-
-
-def test_the_scikit_learn_estimator():
-    sklearn = pytest.importorskip("structron.sklearn")
-    X, Y = [[row[0] for row in s] for s in ROWS], [[row[2] for row in s] for s in ROWS]
-    labeler = sklearn.SequenceLabeler(passes=2, swvp="a-wmr", beta=0.5, jj="spans", enforce=True).fit(X, Y)
-    assert "swvp-a-wmr-0.5-spans-enforced" in labeler.labeler_.signature_
-    with pytest.raises(ValueError, match="beta: -1"):
-        sklearn.SequenceLabeler(swvp="a-wmr", beta=-1).fit(X, Y)
-
-
-def test_the_command_line(tmp_path, capfd):
-    file, argv = str(tmp_path / "t.conll"), ["train", "chunker", "--model", str(tmp_path / "m"), "--passes", "2"]
-    write_conll(file, toy_english(40, 3))
-    argv += ["--train", file]
-    assert main([*argv, "--swvp", "b-wm", "--beta", "1.5"]) == 0
-    assert "update swvp-b-wm-1.5-errors" in capfd.readouterr().err
-    assert main([*argv, "--swvp", "none"]) == 0
-    assert "update standard" in capfd.readouterr().err
-    for more, says in (
-        (["--swvp", "c-wm"], "'--swvp'"),
-        (["--swvp", "a-wm", "--beta", "nan"], "'--beta': nan: expected a number above 0"),
-        (["--swvp", "a-wm", "--beta", "0"], "'--beta': 0: expected a number above 0"),
-        (["--beta", "2"], "--beta 2: expected --swvp a-wm, b-wm, a-wmr or b-wmr beside it"),
-        (["--swvp", "a-wm", "--alma", "0.9"], "swvp: a-wm with update laso; works with exact search or a beam"),
-        (["--swvp", "a-wm", "--margin", "4"], "swvp: a-wm with margin 4"),
-    ):
-        assert main([*argv, *more]) == 2
-        said = capfd.readouterr().err
-        assert said.count("\n") == 1
-        assert says in said
-
-
-def test_a_task_it_cannot_serve(capfd):
-    assert main(["train", "segments", "--train", "t", "--model", "m", "--swvp", "a-wm"]) == 2
-    said = capfd.readouterr().err
-    assert "--swvp: not an option of the segments; works with tagger, chunker, joint, entities, parser" in said

@@ -1,19 +1,22 @@
 """Rows of weights: room, the exact mean, and their form in a file."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from structron.kernels.table import hash_list
 from structron.model.chain import Dictionary
 from structron.update.perceptron import add
 from structron.weights.dense import FIRST_ROWS, Rows, dense_rows, row_stride, sparse_rows
 
 
-@pytest.mark.parametrize("columns", [1, 2, 4, 5, 8, 9, 16, 17, 50, 300])
-def test_rows_have_room_for_all_columns_and_are_whole_vectors(columns):
-    assert columns <= row_stride(columns) < columns + 16
-    assert row_stride(columns) % 4 == 0
+def test_rows_have_room_for_all_columns_and_are_whole_vectors():
+    for columns in (1, 2, 4, 5, 8, 9, 16, 17, 50, 300):
+        assert columns <= row_stride(columns) < columns + 16
+        assert row_stride(columns) % 4 == 0
 
 
 def test_rows_grow_and_keep_what_they_hold():
@@ -43,7 +46,7 @@ updates = st.lists(
 def test_the_mean_is_that_of_all_vectors(history, idle):
     """history[t] holds the updates at example t; some examples at the end change nothing."""
     rows = Rows(3, 5)
-    weights = FakeWeights(rows.w, rows.u)
+    weights = SimpleNamespace(w=rows.w, u=rows.u)
     vectors = []
     for time, changes in enumerate([*history, *[[]] * idle], 1):
         for row, y, amount in changes:
@@ -53,11 +56,6 @@ def test_the_mean_is_that_of_all_vectors(history, idle):
     expected = np.mean(vectors, axis=0) if vectors else np.zeros((5, rows.stride))
     assert mean.dtype == np.float32
     assert np.allclose(mean, expected, atol=1e-6)
-
-
-class FakeWeights:
-    def __init__(self, w, u):
-        self.w, self.u = w, u
 
 
 def test_the_mean_of_many_rows():
@@ -80,7 +78,7 @@ def test_the_mean_before_the_first_example_is_where_learning_starts():
 def test_large_counts_stay_exact():
     """Sums of (t-1) * update run into billions; float64 holds them."""
     rows = Rows(2, 1)
-    weights = FakeWeights(rows.w, rows.u)
+    weights = SimpleNamespace(w=rows.w, u=rows.u)
     time = 1_000_000_007
     add.py_func(weights, 0, 0, 1.0, time)
     add.py_func(weights, 0, 1, 1.0, time - 1)
@@ -98,18 +96,15 @@ def test_a_matrix_survives_its_sparse_form(shape):
     rows, columns, seed = shape
     rng = np.random.default_rng(seed)
     w = np.zeros((rows, row_stride(columns)), np.float32)
+    padded = w.copy()
     w[:, :columns] = rng.normal(size=(rows, columns)) * (rng.random((rows, columns)) < 0.3)
-    sparse = sparse_rows(w, columns)
+    padded[:, columns:] = 1  # is not stored
+    sparse = sparse_rows(w + padded, columns)
     assert len(sparse["weight"]) == np.count_nonzero(w)
     again = dense_rows(sparse, columns)
     assert again.dtype == np.float32
     assert again.shape == w.shape
     assert (again == w).all()
-
-
-def test_padding_is_not_stored():
-    w = np.ones((2, 8), np.float32)
-    assert len(sparse_rows(w, 5)["weight"]) == 10
 
 
 @pytest.mark.parametrize(
@@ -170,8 +165,6 @@ def test_merged_dictionaries_allow_what_either_allows(old, new):
 
 
 def test_words_are_found_by_their_hash():
-    from structron.kernels.table import hash_list
-
     texts = ["a", "b", "c"]
     hashes = hash_list(texts)
     order = np.argsort(hashes)

@@ -128,19 +128,16 @@ def test_every_cell_belongs_to_one_row(sequence):
     assert sorted(dense) == list(range(int(sparse.used[DENSE_ROWS])))
 
 
-def test_rows_with_many_columns_become_dense():
-    sparse, _, _ = fill(MANY, make_sparse(COLUMNS))
-    assert sparse.used[DENSE_ROWS] == 2
-    sparse, _, _ = fill(MANY[: 2 * dense_at(COLUMNS) - 2], make_sparse(COLUMNS))
-    assert sparse.used[DENSE_ROWS] == 0
+@pytest.mark.parametrize(("cells", "dense"), [(2 * COLUMNS, 2), (2 * dense_at(COLUMNS) - 2, 0)])
+def test_rows_with_many_columns_become_dense(cells, dense):
+    assert fill(MANY[:cells], make_sparse(COLUMNS))[0].used[DENSE_ROWS] == dense
 
 
 def test_a_row_that_was_left_is_used_again():
-    sparse = make_sparse(COLUMNS)
-    sparse, _, _ = fill([(1, c, 1) for c in range(3)], sparse)  # rows of 1 and 2 cells are left behind
+    sparse = fill([(1, c, 1) for c in range(3)], make_sparse(COLUMNS))[0]  # rows of 1 and 2 cells are left behind
     assert sorted(size for _, size in free_rows(sparse)) == [1, 2]
     used = int(sparse.used[CELLS])
-    sparse, _, _ = fill([(2, 0, 1), (2, 1, 1)], sparse)
+    sparse = fill([(2, 0, 1), (2, 1, 1)], sparse)[0]
     assert sparse.used[CELLS] == used
     assert [size for _, size in free_rows(sparse)] == [1]
 

@@ -11,7 +11,7 @@ from typing import Any
 from structron.cli.files import Source, groups
 from structron.cli.options import flag_of
 from structron.cli.trees import valid_trees
-from structron.documents import Document
+from structron.sentences import Document
 from structron.errors import StructronError
 from structron.estimator import Estimator
 from structron.io import CONLLU_COLUMNS, Sentence

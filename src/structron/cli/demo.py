@@ -17,7 +17,7 @@ from structron.cli import train
 from structron.cli.corpus import Corpus, View
 from structron.cli.files import Source
 from structron.data.toy_english import ToySentence, toy_english, write_conll, write_conllu
-from structron.documents import sentences_of
+from structron.sentences import sentences_of
 from structron.errors import StructronError, unknown
 from structron.tasks.registry import TRAINABLE, load
 

@@ -9,7 +9,7 @@ from structron.cli.corpus import Corpus, View
 from structron.cli.files import Source
 from structron.cli.predict import announce_compiling
 from structron.cli.tasks import apply, check_able
-from structron.documents import sentences_of
+from structron.sentences import sentences_of
 from structron.tasks.registry import load
 
 

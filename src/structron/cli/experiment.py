@@ -1,4 +1,4 @@
-"""`structron experiment`: a paper's tables again. A paper is a module of `structron.experiments`, found by its name."""
+"""`structron experiment`: a paper's tables again. A paper is a package of `structron.experiments`, found by name."""
 
 import re
 from importlib import import_module
@@ -13,7 +13,7 @@ PAPER = re.compile("[a-z]+[0-9]{4}")
 
 
 def papers() -> list[str]:
-    """The papers there are, author and year; other modules of the package help them."""
+    """The papers there are, author and year; `frame`, which they all stand on, is none."""
     return sorted(found.name for found in iter_modules(experiments.__path__) if PAPER.fullmatch(found.name))
 
 

@@ -31,8 +31,7 @@ class Clauses(Phrases):
             gap = self.single("NP", pronoun, tag) if dice.chance(0.8) else 0
             subject, person, _ = self.subject(0)
             verb = self.verb_group(self.verb("transitive"), person, "finite")
-            if gap:
-                self.attach(gap, verb, "obj")
+            self.attach(gap, verb, "obj")
             self.attach(self.attach(subject, verb, "nsubj"), head, "acl:relcl")
         elif roll < 0.8 or kind not in ("event", "idea"):
             verb = self.single("VP", self.verb("transitive").participle, "VBN")
@@ -42,6 +41,7 @@ class Clauses(Phrases):
             self.attach(self.attach(mark, self.clause(depth), "mark"), head, "acl")
 
     def attach_subject(self, subject: int, head: int) -> int:
+        """Attach a subject to its verb, as a passive one if the verb is passive."""
         between = zip(self.heads[subject:head], self.relations[subject:head], strict=True)
         return self.attach(subject, head, "nsubj:pass" if (head, "aux:pass") in between else "nsubj")
 
@@ -92,26 +92,28 @@ class Clauses(Phrases):
             self.prepositional(dice.often(("in", "at", "near", "outside")), head, "obl", "place", 0)
         else:
             self.begin("ADVP")
-            degree = self.add(dice.often(lexicon.DEGREES), "RB") if dice.chance(0.2) else 0
-            adverb = self.add(self.adverb(), "RB")
-            if degree:
-                self.attach(degree, adverb, "advmod")
+            degree = self.degree(0.2)
+            adverb = self.attach(degree, self.add(self.adverb(), "RB"), "advmod")
             self.attach(adverb, head, "advmod")
 
     # Frames of verbs: each picks a verb and writes what goes with it
 
     def intransitive(self, number: int, mood: str, depth: int) -> int:
+        """`sleeps`."""
         return self.verb_group(self.verb("intransitive"), number, mood)
 
     def transitive(self, number: int, mood: str, depth: int) -> int:
+        """`reads the book`."""
         head = self.verb_group(self.verb("transitive"), number, mood)
         return self.attach(self.object(depth), head, "obj")
 
     def motion(self, number: int, mood: str, depth: int) -> int:
+        """`walks over the hill`."""
         head = self.verb_group(self.verb("motion"), number, mood)
         return self.prepositional(self.dice.often(PATHS), head, "obl", "place", 0)
 
     def oblique(self, number: int, mood: str, depth: int) -> int:
+        """`waits for the result`."""
         verb, preposition = self.dice.often(OBLIQUE)
         head = self.verb_group(verb, number, mood)
         kind = self.dice.pick(("event", "idea", "person", "thing"))
@@ -131,12 +133,14 @@ class Clauses(Phrases):
         return head
 
     def placing(self, number: int, mood: str, depth: int) -> int:
+        """`puts the lamp on the table`."""
         head = self.verb_group(self.verb("locative"), number, mood)
         self.attach(self.object(0, ("thing", "thing", "mass")), head, "obj")
         where = self.dice.often(("in", "on", "under", "behind", "at"))
         return self.prepositional(where, head, "obl", "place", 0)
 
     def handling(self, number: int, mood: str, depth: int) -> int:
+        """`cuts the rope with a knife`."""
         head = self.verb_group(self.verb("instrument"), number, mood)
         self.attach(self.object(0, ("thing", "thing", "person")), head, "obj")
         if self.dice.chance(0.8):
@@ -153,16 +157,16 @@ class Clauses(Phrases):
         return self.prepositional("to", head, "obl", "person", 0)
 
     def speech(self, number: int, mood: str, depth: int) -> int:
+        """`says that …`, or `reports the accident` where no further clause may follow."""
         head = self.verb_group(self.verb("speech"), number, mood)
         if depth <= 0:
             return self.attach(self.object(0, ("idea", "event")), head, "obj")
         mark = self.single("SBAR", "that", "IN") if self.dice.chance(0.6) else 0
-        content = self.clause(depth - 1)
-        if mark:
-            self.attach(mark, content, "mark")
+        content = self.attach(mark, self.clause(depth - 1), "mark")
         return self.attach(content, head, "ccomp")
 
     def control(self, number: int, mood: str, depth: int) -> int:
+        """`wants to …`."""
         head = self.verb_group(self.verb("control"), number, mood)
         if self.dice.chance(0.2):
             self.begin("VP")
@@ -170,6 +174,7 @@ class Clauses(Phrases):
         return self.attach(action, head, "xcomp")
 
     def causative(self, number: int, mood: str, depth: int) -> int:
+        """`asks the crew to …`."""
         head = self.verb_group(self.verb("causative"), number, mood)
         self.attach(self.object(0, ("person", "group")), head, "obj")
         self.begin("VP")
@@ -177,10 +182,10 @@ class Clauses(Phrases):
         return self.attach(action, head, "xcomp")
 
     def passive(self, number: int, mood: str, depth: int) -> int:
+        """`was praised by the critic`."""
         left = self.be_group(number, mood)
         head = self.add(self.verb("transitive").participle, "VBN")
-        for child, relation in left:
-            self.attach(child, head, "aux:pass" if relation == "cop" else relation)
+        self.attach_all([(child, "aux:pass" if relation == "cop" else relation) for child, relation in left], head)
         if self.dice.chance(0.4):
             self.prepositional("by", head, "obl", "person", depth - 1)
         return head
@@ -195,18 +200,14 @@ class Clauses(Phrases):
             head = self.common(dice.pick(("person", "idea", "event")), number == PLURAL, depth)[0]
         else:
             self.begin("ADJP")
-            degree = self.add(dice.often(lexicon.DEGREES), "RB") if dice.chance(0.3) else 0
+            degree = self.degree(0.3)
             coined = dice.chance(0.1)
             word = lexicon.coin(dice, "adjective") if coined else dice.often(lexicon.PREDICATIVE)
-            head = self.add(word, "JJ")
-            if degree:
-                self.attach(degree, head, "advmod")
+            head = self.attach(degree, self.add(word, "JJ"), "advmod")
             if dice.chance(0.15):
                 self.begin("VP")
                 action = self.predicate(dice.pick(AGENT_FRAMES), SINGULAR, "infinitive", 0)
                 self.attach(action, head, "xcomp")
         if not copula:
             return self.attach(head, left[0][0], "xcomp")
-        for child, relation in left:
-            self.attach(child, head, relation)
-        return head
+        return self.attach_all(left, head)

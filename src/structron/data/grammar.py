@@ -86,18 +86,27 @@ class Phrases(ABC):
         return self.add(word, pos)
 
     def attach(self, child: int, head: int, relation: str) -> int:
-        """Give a token its head; the head is returned."""
-        self.heads[child - 1] = head
-        self.relations[child - 1] = relation
+        """Give a token its head, which is returned; child 0 stands for none."""
+        if child:
+            self.heads[child - 1] = head
+            self.relations[child - 1] = relation
+        return head
+
+    def attach_all(self, children: Sequence[tuple[int, str]], head: int) -> int:
+        """Give tokens their common head, each with its relation; the head is returned."""
+        for child, relation in children:
+            self.attach(child, head, relation)
         return head
 
     def noun(self, kind: str) -> str:
+        """A common noun of a kind: any, one of the topic's, or a coined one."""
         roll = self.dice.roll()
         if roll < 0.07:
             return lexicon.coin(self.dice, "noun")
         return self.dice.pick(self.topic[kind]) if roll < 0.35 else self.dice.often(NOUNS[kind])
 
     def verb(self, frame: str) -> Verb:
+        """A verb with a frame, sometimes a coined one."""
         if frame in ("transitive", "intransitive") and self.dice.chance(0.1):
             return lexicon.conjugate(lexicon.coin(self.dice, "verb"))
         return self.dice.often(VERBS[frame])
@@ -113,7 +122,12 @@ class Phrases(ABC):
             return self.add(self.verb("intransitive").gerund, "VBG")
         return self.add(self.dice.often(lexicon.ADJECTIVES), "JJ")
 
+    def degree(self, probability: float) -> int:
+        """A word such as `very` before the adjective or adverb to come, or none."""
+        return self.add(self.dice.often(lexicon.DEGREES), "RB") if self.dice.chance(probability) else 0
+
     def adverb(self) -> str:
+        """An adverb of manner, sometimes a coined one."""
         if self.dice.chance(0.15):
             return lexicon.coin(self.dice, "adjective").removesuffix("ly") + "ly"
         return self.dice.often(lexicon.MANNER)
@@ -157,9 +171,7 @@ class Phrases(ABC):
         if plural and roll < 0.75:
             about = self.add("about", "RB") if roll < 0.6 else 0
             number = self.add(dice.often(lexicon.NUMBERS), "CD")
-            if about:
-                self.attach(about, number, "advmod")
-            return number, "nummod"
+            return self.attach(about, number, "advmod"), "nummod"
         if plural or mass:
             word = dice.pick(("the", "the", "some", "that" if mass else "these"))
         elif roll < 0.85:
@@ -177,7 +189,7 @@ class Phrases(ABC):
         left = [opening] if opening else []
         after = len(self.words)
         if dice.chance(0.3):
-            degree = self.add(dice.often(lexicon.DEGREES), "RB") if dice.chance(0.1) else 0
+            degree = self.degree(0.1)
             left.append((self.adjective(), "amod"))
             if degree:
                 self.attach(degree, left[-1][0], "advmod")
@@ -193,9 +205,7 @@ class Phrases(ABC):
         head = self.add(lexicon.plural(noun), "NNS") if plural else self.add(noun, "NN")
         if after and self.words[after - 1] == "a":
             self.words[after - 1] = lexicon.article(self.words[after])
-        for child, relation in left:
-            self.attach(child, head, relation)
-        return head
+        return self.attach_all(left, head)
 
     def second_adjective(self, left: list[tuple[int, str]]) -> None:
         """`old young` or `old and young`: then the second hangs on the first."""
@@ -264,6 +274,7 @@ class Phrases(ABC):
         return head, number, FRAMES[kind]
 
     def object(self, depth: int, kinds: Sequence[str] = THINGS) -> int:
+        """A pronoun, a name or a noun phrase in object position."""
         roll = self.dice.roll()
         if roll < 0.12:
             return self.single("NP", self.dice.often(OBJECTS), "PRP")
@@ -321,9 +332,7 @@ class Phrases(ABC):
         """Auxiliaries and main verb, one chunk; the verb is its head."""
         left, tag = self.auxiliaries(number, mood)
         head = self.add(verb[FORMS.index(tag)] if tag != "VBP" else verb.base, tag)
-        for child, relation in left:
-            self.attach(child, head, relation)
-        return head
+        return self.attach_all(left, head)
 
     def be_group(self, number: int, mood: str) -> list[tuple[int, str]]:
         """A verb group that ends in a form of `be`, to be attached to what follows it."""
@@ -336,6 +345,7 @@ class Phrases(ABC):
         return left
 
     def be_present(self, number: int) -> tuple[str, str]:
+        """A present form of `be` and its tag."""
         if number == SINGULAR:
             return ("'s" if self.dice.chance(0.3) else "is"), "VBZ"
         return ("are" if number == PLURAL else "am"), "VBP"

@@ -130,24 +130,6 @@ def _scaled(weights: Floats) -> Floats:
     return weights / total
 
 
-def viterbi_decode(hmm: HMM, x: Ints) -> Ints:
-    """The most probable sequence of states of each item."""
-    with np.errstate(divide="ignore"):
-        initial, transition, emission = np.log(hmm.initial), np.log(hmm.transition), np.log(hmm.emission)
-    count, length = x.shape
-    back = np.zeros((length, count, len(initial)), np.int32)
-    score = initial + emission.T[x[:, 0]]
-    for i in range(1, length):
-        paths = score[:, :, None] + transition  # [items, y, y']
-        back[i] = paths.argmax(axis=1)
-        score = paths.max(axis=1) + emission.T[x[:, i]]
-    y = np.empty((count, length), np.int32)
-    y[:, -1] = score.argmax(axis=1)
-    for i in range(length - 1, 0, -1):
-        y[:, i - 1] = back[i, np.arange(count), y[:, i]]
-    return y
-
-
 def write_conll(path: str | PathLike[str], x: Ints, y: Ints) -> None:
     """Write `word label` columns, an observation as `x3`, a state as `y1`, and a blank line after each item."""
     with Path(path).open("w", encoding="utf-8", newline="\n") as file:

@@ -22,6 +22,7 @@ class Dice:
         self.roll = random.Random(seed).random
 
     def chance(self, probability: float) -> bool:
+        """True with this probability."""
         return self.roll() < probability
 
     def pick(self, items: Sequence[Item]) -> Item:
@@ -46,6 +47,11 @@ class Verb(NamedTuple):
 
 def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
+
+
+def _pairs(text: str) -> dict[str, str]:
+    """`a:b c:d` as a dictionary."""
+    return dict(pair.split(":") for pair in text.split())
 
 
 def shares(text: str) -> tuple[str, ...]:
@@ -89,18 +95,13 @@ NOUNS: dict[str, tuple[str, ...]] = {
     "time": _words("week month year day evening morning night season summer winter decade hour"),
 }
 
-IRREGULAR_PLURALS = dict(
-    pair.split(":") for pair in _words("man:men woman:women child:children thief:thieves knife:knives crisis:crises")
-)
+IRREGULAR_PLURALS = _pairs("man:men woman:women child:children thief:thieves knife:knives crisis:crises")
 
-NOUN_COMPLEMENTS: dict[str, str] = dict(
-    pair.split(":")
-    for pair in _words("""report:on plan:for attack:on increase:in rise:in interest:in deal:with war:against
+NOUN_COMPLEMENTS = _pairs("""report:on plan:for attack:on increase:in rise:in interest:in deal:with war:against
         visit:to key:to ban:on tax:on debate:over demand:for search:for threat:to change:in cut:in
         support:for reason:for answer:to research:on fear:of fight:against protest:against law:on
         talk:about drop:in right:to doubt:about hope:for contract:with treaty:with crisis:in
         strike:over speech:to fall:in need:for trade:with""")
-)
 
 INFINITIVE_NOUNS = _words("plan offer vote move order call claim demand promise decision right chance idea need aim")
 
@@ -215,9 +216,7 @@ _SUFFIXES = {
 
 def plural(noun: str) -> str:
     """The plural of a noun, by the spelling rules of English and a few exceptions."""
-    if noun in IRREGULAR_PLURALS:
-        return IRREGULAR_PLURALS[noun]
-    return _with_s(noun)
+    return IRREGULAR_PLURALS.get(noun) or _with_s(noun)
 
 
 def _with_s(word: str) -> str:
@@ -257,18 +256,8 @@ def article(word: str) -> str:
     return "an" if word[0] in "aeiouAEIO" else "a"
 
 
-def _pairs(text: str) -> tuple[tuple[Verb, str], ...]:
-    return tuple((conjugate(verb), word) for verb, word in (pair.split(":") for pair in text.split()))
-
-
 VERBS: dict[str, tuple[Verb, ...]] = {frame: tuple(map(conjugate, verbs)) for frame, verbs in _FRAMES.items()}
-PHRASAL = _pairs(_PHRASAL)
-OBLIQUE = _pairs(_OBLIQUE)
-
-
-def hand_written() -> frozenset[str]:
-    """Every base form and name listed in this file, coined words apart."""
-    groups = [*NOUNS.values(), *_FRAMES.values(), *FIRST_NAMES.values(), *TITLES.values()]
-    groups += [ADJECTIVES, PREDICATIVE, MANNER, SENTENCE_ADVERBS, DEGREES, SURNAMES, LOCATIONS, ORGANISATIONS]
-    groups += [tuple(AMBIGUOUS_NAMES), DAYS, MONTHS, NUMBERS]
-    return frozenset(word for group in groups for word in group)
+PHRASAL, OBLIQUE = (
+    tuple((conjugate(verb), word) for verb, word in (pair.split(":") for pair in _words(text)))
+    for text in (_PHRASAL, _OBLIQUE)
+)

@@ -62,27 +62,25 @@ class Sentences(Clauses):
             self.pos[slip] = SLIPS.get(self.pos[slip], self.pos[slip])
 
     def drop_last(self) -> None:
+        """Take the last token back."""
         for layer in (self.words, self.pos, self.chunks, self.entities, self.heads, self.relations):
             layer.pop()
 
     def comma(self) -> int:
-        """A comma, unless an apposition has just ended in one."""
+        """A comma, unless an apposition has just ended in one: then 0."""
         return 0 if self.words[-1] == "," else self.single("", ",", ",")
 
     def statement(self) -> int:
+        """A main clause, perhaps with something before it and another clause after it."""
         dice = self.dice
         opening = self.opening() if dice.chance(0.2) else []
-        root = self.clause(2)
-        for child, relation in opening:
-            self.attach(child, root, relation)
+        root = self.attach_all(opening, self.clause(2))
         roll = dice.roll()
         if roll < 0.1:
             comma = self.comma()
             conjunction = self.single("", dice.pick(("but", "and", "but")), "CC")
             second = self.attach(conjunction, self.clause(0), "cc")
-            if comma:
-                self.attach(comma, second, "punct")
-            self.attach(second, root, "conj")
+            self.attach(self.attach(comma, second, "punct"), root, "conj")
         elif roll < 0.2:
             self.attach(self.subordinate(), root, "advcl")
         return root
@@ -101,8 +99,7 @@ class Sentences(Clauses):
             case = self.single("PP", dice.pick(("in", "in", "after", "at")), "IN")
             noun = self.name("LOC", plain=True) if self.words[0] == "in" else self.core("event", False)
             first = self.attach(case, noun, "case"), "obl"
-        comma = self.comma()
-        return [first, (comma, "punct")] if comma else [first]
+        return [first, (self.comma(), "punct")]
 
     def subordinate(self) -> int:
         """An adverbial clause; most of the words that open it are prepositions elsewhere."""
@@ -113,16 +110,17 @@ class Sentences(Clauses):
         return self.attach(mark, self.clause(0), relation)
 
     def quotation(self) -> int:
+        """`The plan failed, said the minister`."""
         content = self.clause(1)
         comma = self.comma()
         speaker = self.subject(0)[0]
         verb = self.dice.often(lexicon.VERBS["speech"][:6])
         root = self.attach(speaker, self.single("VP", verb.past, "VBD"), "nsubj")
-        if comma:
-            self.attach(comma, root, "punct")
+        self.attach(comma, root, "punct")
         return self.attach(content, root, "ccomp")
 
     def question(self) -> int:
+        """`Who saw it` or `did the team win`."""
         dice = self.dice
         if dice.chance(0.3):
             who = self.single("NP", "who", "WP")
@@ -136,22 +134,18 @@ class Sentences(Clauses):
         return self.attach_subject(subject, root)
 
     def command(self) -> int:
+        """`Call the guard` or `do n't wait`."""
         self.begin("VP")
         negated = self.dice.chance(0.4)
-        if negated:
-            auxiliary, negation = self.add("do", "VB"), self.add("n't", "RB")
-        root = self.predicate(self.dice.pick(PERSON_FRAMES), SINGULAR, "base", 1)
-        if negated:
-            self.attach(auxiliary, root, "aux")
-            self.attach(negation, root, "advmod")
-        return root
+        left = [(self.add("do", "VB"), "aux"), (self.add("n't", "RB"), "advmod")] if negated else []
+        return self.attach_all(left, self.predicate(self.dice.pick(PERSON_FRAMES), SINGULAR, "base", 1))
 
     def existence(self) -> int:
+        """`There was a fight in the city`."""
         number = PLURAL if self.dice.chance(0.4) else SINGULAR
         there = self.single("NP", "there", "EX")
         *left, (root, _) = self.be_group(number, "finite")
-        for child, relation in left:
-            self.attach(child, root, relation)
+        self.attach_all(left, root)
         self.attach(there, root, "expl")
         what = self.common(self.dice.pick(("event", "person", "thing")), number == PLURAL, 1)[0]
         self.attach(what, root, "nsubj")

@@ -13,10 +13,13 @@ import numpy as np
 
 from structron.errors import StructronError
 from structron.features.atoms import WHOLE, atom_text, parse_atom
+from structron.features.encode import check_strings
+from structron.io.columns import EMPTY
+from structron.io.tensors import TEXT, Tensor, Tensors, check, pack_json, texts, unpack_json
+from structron.sentences import is_row
 
 UNKNOWN = 1
 FIRST = 2
-EMPTY = "_"
 
 Sentence = Sequence[Sequence[str]]
 
@@ -30,20 +33,28 @@ class Alphabet:
 
     @classmethod
     def of(cls, values: Iterable[str], cutoff: int = 1) -> "Alphabet":
-        """All values seen at least `cutoff` times, in a fixed order: the frequent ones first."""
+        """All values seen at least `cutoff` times, by falling frequency, then alphabetically."""
         counts = Counter(values)
         kept = sorted((text for text, count in counts.items() if count >= cutoff), key=lambda t: (-counts[t], t))
         return cls(kept)
 
+    def extended(self, values: Iterable[str], cutoff: int = 1) -> "Alphabet":
+        """With further values after those that are known, which keep their numbers."""
+        return Alphabet(
+            [*self.texts, *(text for text in Alphabet.of(values, cutoff).texts if text not in self.numbers)]
+        )
+
     @property
     def size(self) -> int:
+        """How many numbers there are, those for "no such word" and "unknown" included."""
         return FIRST + len(self.texts)
 
     def encode(self, values: Sequence[str]) -> np.ndarray:
+        """int64[values]: the number of each value."""
         return np.fromiter(map(self.numbers.get, values, repeat(UNKNOWN)), np.int64, len(values))
 
     def names(self) -> list[str]:
-        """What stands for each number."""
+        """The text that each number stands for."""
         return ["<none>", "<unknown>", *self.texts]
 
 
@@ -68,7 +79,7 @@ class ParserInput:
 
     @staticmethod
     def possible(columns: Sequence[str], word: str, names: Iterable[str]) -> list[str]:
-        """Those of the names that are one of the columns or a function of one."""
+        """The names that are one of the columns or a function of one."""
         found = []
         for name in names:
             try:
@@ -89,7 +100,7 @@ class ParserInput:
     def columns_of(self, sentences: Sequence[Sentence]) -> dict[str, list[str]]:
         """The texts of all words in the columns that are looked at."""
         flat = list(chain.from_iterable(sentences))
-        if not all(map(_is_row, set(map(type, flat)))):
+        if not all(map(is_row, set(map(type, flat)))):
             raise self._refusal(sentences)
         orders = {width: self._order(width) for width in set(map(len, flat))}
         if any(order is None for order in orders.values()):
@@ -97,18 +108,15 @@ class ParserInput:
         found = {}
         for name in self.read:
             places = {width: order.index(name) for width, order in orders.items() if order}
-            column = [row[places[len(row)]] for row in flat]
-            if not all(issubclass(kind, str) for kind in set(map(type, column))):
-                odd = next(text for text in column if not isinstance(text, str))
-                raise StructronError(f"column {name!r}: {odd!r} is no text; expected strings")
-            found[name] = column
+            found[name] = [row[places[len(row)]] for row in flat]
+            check_strings(found[name], name)
         return found
 
     def _refusal(self, sentences: Sequence[Sentence]) -> StructronError:
         """Say which token is no row, or one without a column that is needed."""
         for number, sentence in enumerate(sentences, 1):
             for k, row in enumerate(sentence, 1):
-                if not _is_row(type(row)) or self._order(len(row)) is None:
+                if not is_row(type(row)) or self._order(len(row)) is None:
                     may = f" ({' and '.join(self.outputs)} may be missing)" if self.outputs else ""
                     expected = f"expected a row of {', '.join(self.columns)}{may}"
                     return StructronError(f"sentence {number}: word {k} is {row!r}; {expected}")
@@ -127,12 +135,18 @@ class ParserInput:
         return texts
 
     def learn(self, sentences: Sequence[Sentence], cutoff: int) -> np.ndarray:
-        """Settle the alphabets on training data and give their x; words seen less often than `cutoff` are unknown."""
-        texts = self._texts(sentences)
-        self.alphabets = [Alphabet.of(column, cutoff if k == 0 else 1) for k, column in enumerate(texts)]
-        return self._encode(texts)
+        """Settle the alphabets on training data and give their x; words seen less often than `cutoff` are unknown.
+
+        Where alphabets are known already, they are extended.
+        """
+        columns = self._texts(sentences)
+        known = self.alphabets or [Alphabet([]) for _ in columns]
+        pairs = enumerate(zip(known, columns, strict=True))
+        self.alphabets = [alphabet.extended(column, cutoff if k == 0 else 1) for k, (alphabet, column) in pairs]
+        return self._encode(columns)
 
     def encode(self, sentences: Sequence[Sentence]) -> np.ndarray:
+        """int64[words, columns of x], by the alphabets that training settled."""
         return self._encode(self._texts(sentences))
 
     def _encode(self, texts: list[list[str]]) -> np.ndarray:
@@ -141,7 +155,20 @@ class ParserInput:
             x[:, k] = alphabet.encode(column)
         return x
 
+    def tensors(self) -> Tensors:
+        """The alphabets, for a model file."""
+        return {f"alphabet_{k}": pack_json(alphabet.texts) for k, alphabet in enumerate(self.alphabets)}
+
+    def take(self, tensors: Tensors) -> None:
+        """Take the alphabets of a model file out of its arrays; ValueError: they do not fit."""
+        self.alphabets = []
+        for k in range(len(self.names)):
+            packed = tensors.pop(f"alphabet_{k}")
+            check({"alphabet": packed}, {"alphabet": Tensor(TEXT, "bytes")}, {})
+            self.alphabets.append(Alphabet(texts(unpack_json(packed), "alphabets")))
+
     def sizes(self) -> dict[str, int]:
+        """The size of every column's alphabet."""
         return {name: alphabet.size for name, alphabet in zip(self.names, self.alphabets, strict=True)}
 
     def spell(self, atoms: Iterable[str], relations: Sequence[str]) -> Mapping[str, Sequence[str]]:
@@ -149,13 +176,3 @@ class ParserInput:
         columns = {name: alphabet.names() for name, alphabet in zip(self.names, self.alphabets, strict=True)}
         columns["l"] = ["<none>", "<none>", *relations]
         return {atom: columns[kind] for atom in atoms if (kind := atom.partition(".")[2]) in columns}
-
-
-def _is_row(kind: type) -> bool:
-    return issubclass(kind, Sequence | np.ndarray) and not issubclass(kind, str | bytes)
-
-
-def starts_of(sentences: Sequence[Sequence]) -> np.ndarray:
-    starts = np.zeros(len(sentences) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, sentences), np.int64, len(sentences)), out=starts[1:])
-    return starts

@@ -149,7 +149,7 @@ def pack_types(types: list[str], spelled: bool = True) -> Packed:
 
 @compiled
 def ending_length(codes, start, stop):
-    """How many characters of a text in lower case are an ending."""
+    """The length of a lower-case text's ending, 0 if it has none."""
     for e in range(ENDING_OFFSETS.shape[0] - 1):
         first, last = ENDING_OFFSETS[e], ENDING_OFFSETS[e + 1]
         size = last - first

@@ -1,4 +1,4 @@
-"""The other extractor: tokens whose features the user has worked out already, as dicts or lists of strings.
+"""The other extractor: tokens with features that the user has worked out already, as dicts or lists of strings.
 
 The forms are those of python-crfsuite's `ItemSequence`, so that its users can bring their feature functions along:
 
@@ -25,7 +25,7 @@ from structron.features.names import Names
 from structron.kernels.table import hash_list
 
 LARGEST = 1e15
-"""Values beyond this could overflow the scores, which are sums of values times sums of values."""
+"""Larger values could overflow the scores, which are sums of values times sums of values."""
 
 
 def _text(given: Any) -> str:
@@ -70,6 +70,7 @@ class _Reader:
         self.places, self.values = array("q"), array("f")
 
     def token(self, token: Any) -> None:
+        """Add the attributes of the next token."""
         kind = type(token)
         if kind is dict or isinstance(token, Mapping):
             self._mapping(token, "")
@@ -134,6 +135,7 @@ class PreparedAttributes:
 
     def __init__(self, lengths: list[int], reader: _Reader, label_types: list, label_ids: array):
         self.starts = np.cumsum([0, *lengths], dtype=np.int64)
+        self.units = np.arange(len(self.starts))
         self.ptr = np.array(reader.ptr, np.int64)
         self.numbers = np.array(reader.numbers, np.int32)
         self.values = NO_VALUES
@@ -175,7 +177,7 @@ class PreparedAttributes:
 
 
 class AttributeExtractor:
-    """A user's own attributes, as they are. labels: those to reckon with though no sentence may show them."""
+    """A user's own attributes, as they are. labels: those to expect even if no sentence shows them."""
 
     def __init__(self, labels: Sequence = ()):
         self.labels = list(labels)
@@ -198,6 +200,6 @@ class AttributeExtractor:
 
 
 def short(value: Any) -> str:
-    """A value in an error message."""
+    """A value as an error message shows it."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

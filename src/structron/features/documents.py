@@ -1,4 +1,4 @@
-"""Non-local features of documents: the built-in ones (features/non_local.py) and a user's own functions.
+"""Non-local features of documents: the built-in ones (features/phrases.py) and a user's own functions.
 
 A user's feature is a function f(document, labels): the words and the labels of a document, each a list of lists, one
 per sentence. It returns names of features, or a mapping from names to numbers.
@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from structron.documents import Document
 from structron.errors import StructronError, unknown
 from structron.features.phrases import CONJUNCTIONS, FAMILIES, Inventory, Phrases, find_phrases, non_local_features
+from structron.sentences import Document
 
 NonLocal = str | Callable[[Document, list[list[str]]], Any]
 
@@ -34,19 +34,19 @@ def check_sources(sources: Any) -> list[NonLocal]:
 
 
 def name_of(source: NonLocal) -> str:
+    """The name of a built-in feature, or of a user's function."""
     return source if isinstance(source, str) else getattr(source, "__name__", type(source).__name__)
 
 
 class Opened:
-    """Prepared documents with what non-local features need to know of each, found when it is first asked for."""
+    """Prepared documents, with what non-local features need to know of each, worked out on first use."""
 
     def __init__(self, prepared: Any):
         types = prepared.word_types
         self.prepared, self.words = prepared, np.asarray(prepared.word_ids, np.int64)
         self.proper = np.array([not w.islower() and any(map(str.isalpha, w)) for w in types] or [False])
         self.joins = np.array([w.lower() in CONJUNCTIONS for w in types] or [False])
-        self.starts = prepared.starts
-        self.units = getattr(prepared, "units", np.arange(len(self.starts)))
+        self.starts, self.units = prepared.starts, prepared.units
         self._phrases: dict[int, Phrases] = {}
 
     def sentences(self, unit: int) -> np.ndarray:
@@ -54,6 +54,7 @@ class Opened:
         return self.starts[self.units[unit] : self.units[unit + 1] + 1]
 
     def phrases(self, unit: int) -> Phrases:
+        """The repeated phrases of a document."""
         if unit not in self._phrases:
             bounds = self.sentences(unit)
             words = self.words[bounds[0] : bounds[-1]]
@@ -67,10 +68,10 @@ class Opened:
 
 
 class NonLocalFeatures:
-    """Numbers the features and counts them in labellings."""
+    """Numbers non-local features and counts them in labellings."""
 
     def __init__(self, labels: Sequence[str], sources: Sequence[NonLocal], names: Sequence[str] = ()):
-        """names: of the features that functions gave, when a model has learned their weights."""
+        """names: of the features from users' functions whose weights a model has learned."""
         self.labels, self.sources = list(labels), check_sources(sources)
         self.inventory = Inventory.of(labels, [s for s in self.sources if isinstance(s, str)])
         self.functions = {name_of(s): s for s in self.sources if not isinstance(s, str)}
@@ -108,7 +109,7 @@ class NonLocalFeatures:
         return out
 
     def _computed(self, opened: Opened, unit: int, row: np.ndarray) -> dict[str, float]:
-        """What the user's functions say of a labelling."""
+        """The features that the user's functions give a labelling."""
         document = opened.document(unit)
         bounds = (opened.sentences(unit) - opened.sentences(unit)[0]).tolist()
         labels = [[self.labels[y] for y in row[lo:hi].tolist()] for lo, hi in pairwise(bounds)]

@@ -39,7 +39,7 @@ def check_strings(texts: Sequence, name: str) -> None:
 
 
 class Numbering:
-    """Gives the distinct texts of a column numbers, in order of appearance, stretch by stretch."""
+    """Numbers the distinct texts of a column in order of appearance, stretch by stretch."""
 
     def __init__(self, name: str):
         self.name = name
@@ -47,6 +47,7 @@ class Numbering:
         self.parts: list[np.ndarray] = []
 
     def add(self, texts: Sequence[str]) -> None:
+        """Number the texts of the next stretch."""
         index = self.index
         try:
             new = [text for text in dict.fromkeys(texts) if text not in index]
@@ -57,6 +58,7 @@ class Numbering:
         self.parts.append(np.fromiter(map(index.__getitem__, texts), np.int32, len(texts)))
 
     def ids(self) -> np.ndarray:
+        """int32[tokens]: the numbers of all stretches."""
         return np.concatenate(self.parts) if self.parts else np.empty(0, np.int32)
 
 
@@ -162,7 +164,7 @@ class TemplateSet:
         self.column = np.array([self.columns.index(a.column) for a in self.atoms], np.int64)
 
     def arrays(self, batch: Batch, packed: Mapping[str, Packed]) -> Arrays:
-        """Everything about a batch that the templates need."""
+        """What the kernels need to apply the templates to a batch."""
         tokens = int(batch.starts[-1])
         ids = np.stack([batch.ids[c] for c in self.columns]) if self.columns else np.empty((0, tokens), np.int32)
         values = []

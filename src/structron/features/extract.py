@@ -4,14 +4,13 @@
 large corpus never has all its hashes in memory at the same time.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, pairwise
 from operator import itemgetter
 from typing import Any, Protocol
 
 import numpy as np
 
-from structron.documents import Document, sentences_of
 from structron.errors import StructronError
 from structron.features.atoms import pack_types
 from structron.features.encode import (
@@ -26,6 +25,7 @@ from structron.features.encode import (
 from structron.features.gazetteer import Gazetteer
 from structron.features.names import Names, template_names
 from structron.features.templates import LABEL, Template, parse_template
+from structron.sentences import Document, check_sentences, is_row, sentences_of
 
 Hashes = tuple[np.ndarray, np.ndarray, np.ndarray]
 """(ptr int64[tokens + 1], hashes uint64, values float32: empty when all are 1)"""
@@ -50,49 +50,6 @@ class Prepared(Protocol):
     def pair_hashes(self, lo: int, hi: int) -> Hashes: ...
     def names(self, keys: np.ndarray, tokens: np.ndarray, paired: bool) -> Names: ...
     def describe(self, s: int, token: int, paired: bool) -> Iterator[tuple[int, str, float]]: ...
-
-
-def check_sentences(sentences: Sequence[Sequence], what: str, before: int = 0) -> None:
-    """Refuse what is no list of tokens; a string would be taken apart into letters."""
-    for s, sentence in enumerate(sentences):
-        if isinstance(sentence, str) or not hasattr(sentence, "__len__"):
-            raise StructronError(f"{what}: sentence {before + s + 1} is {sentence!r}; expected a list of tokens")
-
-
-def is_row(kind: type) -> bool:
-    """Whether tokens of a type have columns that can be counted."""
-    return hasattr(kind, "__len__") and not issubclass(kind, str | bytes | Mapping | Set)
-
-
-def flatten(
-    sentences: Sequence[Sequence], names: Sequence[str], label: str, word: str, what: str = "data", before: int = 0
-) -> tuple[list, list[str]]:
-    """All tokens of all sentences and the names of their columns.
-
-    A token is a string (the word alone) or a row; rows may leave out the label column. In errors sentences are
-    counted after the `before` ones that came earlier.
-    """
-    check_sentences(sentences, what, before)
-    tokens = list(chain.from_iterable(sentences))
-    kinds = set(map(type, tokens))
-    if all(issubclass(kind, str) for kind in kinds):
-        return tokens, [word]
-    unlabelled = [name for name in names if name != label]
-    rows = all(map(is_row, kinds))
-    widths = set(map(len, tokens)) if rows else set()
-    for found in (list(names), unlabelled):
-        if widths == {len(found)}:
-            return tokens, found
-    expected = f"expected rows of {len(names)} columns ({', '.join(names)}; {label!r} may be left out in all rows)"
-    sizes = (f"{len(names)} columns", f"{len(unlabelled)} columns")
-    first = None
-    for s, sentence in enumerate(sentences):
-        for i, row in enumerate(sentence):
-            size = f"{len(row)} columns" if is_row(type(row)) else repr(row)
-            first = first or size
-            if size != first or size not in sizes:
-                raise StructronError(f"{what}: sentence {before + s + 1}, token {i + 1}: {size}; {expected}")
-    raise StructronError(f"{what}: {expected}")
 
 
 class PreparedTemplates:
@@ -120,6 +77,9 @@ class PreparedTemplates:
         self.word_types, self.word_ids = batch.types[word], batch.ids[word]
         self.has_pairs = bool(paired.templates)
 
+    def _templates(self, paired: bool) -> tuple[TemplateSet, Arrays]:
+        return (self.paired, self.paired_arrays) if paired else (self.plain, self.plain_arrays)
+
     def _hashes(self, arrays: Arrays, lo: int, hi: int) -> Hashes:
         tokens = int(self.starts[hi] - self.starts[lo])
         ptr = np.zeros(tokens + 1, np.int64)
@@ -136,19 +96,17 @@ class PreparedTemplates:
         return self._hashes(self.paired_arrays, lo, hi)
 
     def pair_column(self, t: int, lo: int, hi: int) -> Hashes:
-        """The same for one of the paired templates: at most one feature per token."""
+        """Those of paired template t alone: at most one feature per token."""
         arrays = self.paired_arrays
         return self._hashes(arrays._replace(seeds=arrays.seeds[t : t + 1], first=arrays.first[t : t + 2]), lo, hi)
 
     def names(self, keys: np.ndarray, tokens: np.ndarray, paired: bool) -> Names:
         """Readable names of features, each given with a token where it fires."""
-        if paired:
-            return template_names(self.paired, self.paired_arrays, self.batch, keys, tokens)
-        return template_names(self.plain, self.plain_arrays, self.batch, keys, tokens)
+        return template_names(*self._templates(paired), self.batch, keys, tokens)
 
     def describe(self, s: int, token: int, paired: bool) -> Iterator[tuple[int, str, float]]:
         """(hash, name, value) of every feature at one token of sentence s."""
-        templates, arrays = (self.paired, self.paired_arrays) if paired else (self.plain, self.plain_arrays)
+        templates, arrays = self._templates(paired)
         lo, hi = int(self.starts[s]), int(self.starts[s + 1])
         for t in range(len(templates.templates)):
             key = int(template_hash(arrays, t, token, lo, hi))
@@ -191,14 +149,14 @@ class TemplateExtractor:
         return [parse_template(text) for text in texts]
 
     def prepare(self, sentences: Iterable[Sequence], labelled: bool = False, what: str = "data") -> PreparedTemplates:
-        """Look at the strings of the sentences, a stretch at a time; with `labelled` also at their label column.
+        """Number the strings of the sentences, a stretch at a time; with `labelled` those of the label column too.
 
         The sentences of a `Document` stay together: they are one unit.
         """
         wanted = self.needed | ({self.label} if labelled else set())
         numbering = {name: Numbering(name) for name in wanted}
         lengths: list[int] = []
-        sizes: list[int] = []
+        sizes: list[int] = []  # of the units, in sentences
         size = max(1, len(sentences)) if isinstance(sentences, Sequence) else STRETCH
         source = iter(sentences)
         while items := list(islice(source, size)):
@@ -207,30 +165,55 @@ class TemplateExtractor:
             for name, texts in self._texts(stretch, wanted, what, len(lengths)).items():
                 numbering[name].add(texts)
             lengths.extend(map(len, stretch))
-        starts = np.zeros(len(lengths) + 1, np.int64)
-        np.cumsum(lengths, out=starts[1:])
+        starts = np.cumsum([0, *lengths], dtype=np.int64)
         ids = {name: column.ids() for name, column in numbering.items()}
         types = {name: list(column.index) for name, column in numbering.items()}
         label = self.label if labelled else None
         units = np.cumsum([0, *sizes], dtype=np.int64)
         return PreparedTemplates(Batch(starts, ids, types), self.plain, self.paired, self.word, label, units)
 
+    def _flat(self, sentences: list[Sequence], what: str, before: int) -> tuple[list, list[str]]:
+        """All tokens of all sentences and the names of their columns.
+
+        A token is a string (the word alone) or a row; rows may leave out the label column.
+        """
+        check_sentences(sentences, what, before)
+        tokens = list(chain.from_iterable(sentences))
+        kinds = set(map(type, tokens))
+        if all(issubclass(kind, str) for kind in kinds):
+            return tokens, [self.word]
+        widths = set(map(len, tokens)) if all(map(is_row, kinds)) else set()
+        for names in (self.columns, self.inputs):
+            if widths == {len(names)}:
+                return tokens, names
+        raise self._refusal(sentences, what, before)
+
+    def _refusal(self, sentences: list[Sequence], what: str, before: int) -> StructronError:
+        """Name the first token that is no row, or not as wide as it should be or as the others are."""
+        names = f"{', '.join(self.columns)}; {self.label!r} may be left out in all rows"
+        expected = f"expected rows of {len(self.columns)} columns ({names})"
+        known = (f"{len(self.columns)} columns", f"{len(self.inputs)} columns")
+        first = None
+        for s, sentence in enumerate(sentences, before + 1):
+            for i, row in enumerate(sentence, 1):
+                size = f"{len(row)} columns" if is_row(type(row)) else repr(row)
+                first = first or size
+                if size != first or size not in known:
+                    return StructronError(f"{what}: sentence {s}, token {i}: {size}; {expected}")
+        raise AssertionError("all rows are as they should be")
+
     def _texts(self, sentences: list[Sequence], wanted: set[str], what: str, before: int) -> dict[str, Sequence[str]]:
         """The wanted columns of some sentences, flat."""
-        tokens, names = flatten(sentences, self.columns, self.label, self.word, what, before)
+        tokens, names = self._flat(sentences, what, before)
         if not tokens:
             return {name: [] for name in wanted}
         single = isinstance(tokens[0], str)
         columns: dict[str, Sequence[str]] = {}
         for name in wanted - self.gazetteers.keys() - self.atoms.keys():
-            if name in names:
-                columns[name] = tokens if single else list(map(itemgetter(names.index(name)), tokens))
-            elif name == self.label:
-                raise StructronError(f"{what}: no column {name!r}; the tokens have: {', '.join(names)}")
-            else:
-                raise StructronError(
-                    f"{what}: no column {name!r}, which a template uses; the tokens have: {', '.join(names)}"
-                )
+            if name not in names:
+                use = "" if name == self.label else ", which a template uses"
+                raise StructronError(f"{what}: no column {name!r}{use}; the tokens have: {', '.join(names)}")
+            columns[name] = tokens if single else list(map(itemgetter(names.index(name)), tokens))
         ends = np.cumsum([len(sentence) for sentence in sentences]).tolist()
         words = columns[self.word]
         if self.gazetteers:

@@ -1,10 +1,8 @@
-"""Gazetteers: lists of names (places, people, firms) that mark the phrases of a sentence they have.
+"""Gazetteers: lists of names (places, people, firms) that mark where a sentence mentions one of them.
 
 A list is a column like any other: each word gets `B-TYPE`, `I-TYPE` or `O`, and feature templates may use it.
 """
 
-import gzip
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -12,18 +10,17 @@ from typing import Any
 
 from structron.errors import StructronError
 from structron.io.tensors import TEXT, Tensor, Tensors, check, pack, unpack
-
-_GZIP_MAGIC = b"\x1f\x8b"
+from structron.io.text import read_lines
 
 
 class Gazetteer:
     """Phrases of one type, matched against a sentence leftmost first and longest first."""
 
     def __init__(self, name: str, phrases: Iterable[Sequence[str]], lowercase: bool = False):
-        """Take phrases as sequences of words; with `lowercase`, they and the text are compared in lower case.
+        """Take phrases as sequences of words; with `lowercase`, case does not matter.
 
-        Phrases are kept by their first word, as most words of a text begin none; under it the rests of the
-        phrases are kept by length, the longest first, so that the first that fits is the longest.
+        Phrases are filed under their first word, since most words of a text begin none. What follows that word is
+        filed by length, the longest first, so that the first that fits is the longest.
         """
         if not name or name.split() != [name]:
             raise StructronError(f"gazetteer name {name!r}; expected one word, as it becomes part of labels")
@@ -51,7 +48,8 @@ class Gazetteer:
         """A gazetteer read from files with one phrase a line, plain or compressed by gzip."""
         phrases: list[str] = []
         for path in paths:
-            lines = [line for line in _read(Path(path), encoding).split("\n") if line.strip()]
+            text = "".join(read_lines(str(path), encoding)).removeprefix("\ufeff")
+            lines = [line for line in text.split("\n") if line.strip()]
             if not lines:
                 raise StructronError(f"{path}: no phrases; expected one phrase a line")
             phrases += lines
@@ -108,22 +106,3 @@ def take_gazetteers(header: Any, tensors: Tensors) -> list[Gazetteer]:
         check({"phrases": array}, {"phrases": Tensor(TEXT, "bytes")}, {})
         found.append(Gazetteer.from_phrases(name, unpack(array).split("\n"), bool(lowercase)))
     return found
-
-
-def _read(path: Path, encoding: str) -> str:
-    """The text of a file; it is read whole so that a decoding error can be told by its line."""
-    try:
-        data = path.read_bytes()
-        if data.startswith(_GZIP_MAGIC):
-            data = gzip.decompress(data)
-    except FileNotFoundError:
-        raise StructronError(f"{path}: no such file; expected one phrase a line") from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise StructronError(f"{path}: cannot be read ({error}); expected one phrase a line") from error
-    try:
-        return data.decode(encoding).removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise StructronError(f"{path}:{line}: not valid {encoding}; expected text in that encoding") from error
-    except LookupError:
-        raise StructronError(f"{path}: unknown encoding {encoding!r}; expected a name such as utf-8") from None

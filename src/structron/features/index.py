@@ -17,7 +17,7 @@ from structron.kernels.table import empty_table, table_find, table_insert, table
 STRETCH = 500
 """Sentences whose hashes are in memory at one time."""
 NEW_SHARE = 8
-"""About one feature in so many is new; memory for the table is set aside by it, and grows if need be."""
+"""About one feature in eight is new: the table starts with room for that many and grows if need be."""
 
 
 @dataclass(slots=True)
@@ -83,7 +83,7 @@ def known_numbers(table, ptr, hashes, values, out_ptr, out, out_values):
 
 
 class _Counter:
-    """The growing table behind `number_features`."""
+    """The growing table behind `number_features`: numbers, counts and first places of features."""
 
     def __init__(self, known: np.ndarray, expected: int):
         self.size = np.array([len(known)], np.int64)
@@ -93,12 +93,14 @@ class _Counter:
         table_insert(self.table, known, 0)
 
     def keys(self) -> np.ndarray:
+        """The hash of every feature, by its number."""
         used = self.table[self.table[:, 0] != 0]
         keys = np.empty(int(self.size[0]), np.uint64)
         keys[used[:, 1].astype(np.int64)] = used[:, 0]
         return keys
 
     def grow(self) -> None:
+        """Double the room."""
         keys = self.keys()
         more = np.zeros(len(self.counts), np.int64)
         self.counts = np.concatenate([self.counts, more])
@@ -107,6 +109,7 @@ class _Counter:
         table_insert(self.table, keys, 0)
 
     def number(self, hashes: np.ndarray, offset: int, out: np.ndarray) -> None:
+        """out[j] = the number of hashes[j]; offset: how many features came before these."""
         done = 0
         while True:
             args = (hashes[done:], self.size, self.counts, self.first, offset + done, out[done:])

@@ -29,6 +29,7 @@ class Names:
         return len(self.head)
 
     def all(self) -> list[str]:
+        """Every name, spelled out."""
         ends = np.cumsum(self.length, dtype=np.int64)
         starts = ends - self.length
         heads, text = self.heads, self.text
@@ -81,6 +82,7 @@ class Names:
 
 @compiled
 def put(out, k, code):
+    """Write a character to out[k], if there is room; returns the next place."""
     if k < out.shape[0]:
         out[k] = code
     return k + 1
@@ -100,6 +102,7 @@ def put_edge(out, k, distance, end):
 
 @compiled
 def put_class(out, k, code):
+    """Write the letter of a class of characters (see `atoms.class_codes`)."""
     if code >= a.SHAPE_OTHER:
         return put(out, k, code - a.SHAPE_OTHER)
     return put(out, k, (88, 120, 100)[code - 1])

@@ -26,9 +26,9 @@ from structron.kernels.jit import compiled
 FAMILIES = ("phrase", "phrase-majority", "sub-phrase", "sub-phrase-majority", "conjunction")
 PHRASE, PHRASE_MAJORITY, SUB_PHRASE, SUB_PHRASE_MAJORITY, CONJUNCTION = range(5)
 CONJUNCTIONS = frozenset([",", "and", "or", "&", "/", "en", "of", "und", "oder", "y", "e", "o", "et", "ou"])
-"""Commas, and "and" and "or" in some languages."""
+"""Commas, and the words for "and" and "or" in some languages."""
 LONGEST = 6
-"""Of the phrases that are compared, in words."""
+"""Longest phrase that is compared, in words."""
 OTHER = -1
 
 
@@ -81,7 +81,7 @@ class Inventory:
 
     @property
     def wanted(self) -> np.ndarray:
-        """bool[features]: those of the families that are asked for."""
+        """bool[features]: whether a feature's family is asked for."""
         block = (len(self.classes) + 1) ** 2
         return np.repeat([family in self.families for family in FAMILIES], block)
 
@@ -202,7 +202,7 @@ def add_phrase(scheme, row, phrases, q, kinds, own, longer, amount, out):
 
 @compiled
 def majority(counts, kinds):
-    """The class with most occurrences; of equals the first, but a class before none."""
+    """The class with the most occurrences; of equals the first, but any class rather than none."""
     most = 1
     for a in range(2, kinds):
         if counts[a] > counts[most]:

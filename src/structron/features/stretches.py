@@ -9,7 +9,7 @@ Base features b are templates over tokens. A stretch from token s to token e has
     whole1, whole2 …  b of all tokens of a stretch of so many
 
 Each looks at one place of the sentence, so all are hashed and numbered once, per token and kind, before any search:
-list t * kinds + q has the features of kind q at token t, and a stretch is the sum of its lists (search/scores.py).
+list t * kinds + q has the features of kind q at token t, and a stretch is the sum of its lists (search/beam/scores.py).
 Sequences are many and mostly no chunk, so of the whole ones only those are learned that are a chunk somewhere.
 """
 
@@ -21,9 +21,9 @@ from structron.features.encode import template_hash
 from structron.features.extract import NO_VALUES, Hashes, PreparedTemplates
 from structron.features.index import STRETCH, Numbered, number_features
 from structron.features.names import BAR, Names, template_names
+from structron.features.places import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE
 from structron.kernels.jit import compiled
 from structron.kernels.table import SEED, build_table, mix, table_find
-from structron.search.beam.frontier import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE
 
 NO_TABLE = np.zeros((0, 2), np.uint64)
 NAMES = {BEFORE: "before", AFTER: "after", LAST: "last", PAIR: "pair", TRIPLE: "triple"}
@@ -31,17 +31,18 @@ NAMES = {BEFORE: "before", AFTER: "after", LAST: "last", PAIR: "pair", TRIPLE: "
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How many places of a stretch are told apart, and up to which length it is a feature as a whole."""
+    """How many places of a stretch are told apart, and up to which length a whole stretch is a feature."""
 
     positions: int
     whole: int
 
     @property
     def kinds(self) -> int:
+        """How many kinds of features a token has."""
         return AT + self.positions + self.whole
 
     def names(self) -> list[str]:
-        """What the kinds are called, in the order of their numbers."""
+        """The names of the kinds, in the order of their numbers."""
         places = [f"at{k + 1}" for k in range(self.positions)]
         return [*(NAMES[q] for q in range(AT)), *places, *(f"whole{k + 1}" for k in range(self.whole))]
 
@@ -157,14 +158,19 @@ def seen_chunks(prepared: PreparedTemplates, shape: Shape, lengths: np.ndarray) 
     return build_table(np.unique(np.concatenate(found)))
 
 
-def number_stretches(prepared: PreparedTemplates, shape: Shape, lengths: np.ndarray, cutoff: int) -> Numbered:
-    """Number the features of training data whose chunks have these lengths; `tokens` are numbers of lists here."""
+def number_stretches(
+    prepared: PreparedTemplates, shape: Shape, lengths: np.ndarray, cutoff: int, known: np.ndarray | None = None
+) -> Numbered:
+    """Number the features of training data whose chunks have these lengths; `tokens` are numbers of lists here.
+
+    known: keys that have their numbers already.
+    """
     chunks = seen_chunks(prepared, shape, lengths)
 
     def hashes(lo: int, hi: int) -> Hashes:
         return stretch_hashes(prepared, shape, lo, hi, chunks)
 
-    return number_features(hashes, prepared.starts * shape.kinds, cutoff)
+    return number_features(hashes, prepared.starts * shape.kinds, cutoff, known)
 
 
 # -- names -----------------------------------------------------------------------------------------------------------

@@ -25,14 +25,14 @@ LABEL = "y"
 MAX_HISTORY = 8
 """How far back a template can look at labels."""
 KINDS = ("parser-", "joint-")
-"""Presets whose templates are of another kind than those of chains."""
+"""Prefixes of presets that are not for chains."""
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
     """Atoms by name and offset; `pair` says that the previous label is part of the feature.
 
-    history: the labels before that are part of it (1: the previous one), where they are others than `pair` says.
+    history: how far back the labels are that are part of it (1: the previous one), if not just that of `pair`.
     """
 
     parts: tuple[tuple[str, int], ...]
@@ -41,7 +41,7 @@ class Template:
 
     @property
     def labels(self) -> tuple[int, ...]:
-        """How far back each label before is that the feature looks at."""
+        """How far back the labels are that the feature looks at."""
         return (1,) if self.pair else self.history
 
     def __str__(self) -> str:
@@ -78,7 +78,7 @@ def parse_template(text: str, where: str = "template") -> Template:
 
 
 def parse_templates(lines: Iterable[str], where: str = "templates") -> list[Template]:
-    """Read a template file's lines; a template that stands twice counts once."""
+    """Read a template file's lines; duplicates count once."""
     found: dict[Template, None] = {}
     for number, line in enumerate(lines, 1):
         text = line.split("#", 1)[0].strip()

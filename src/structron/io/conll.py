@@ -40,7 +40,7 @@ class Sentence:
 
 
 class Line(Enum):
-    """What a line that is no token is."""
+    """What a line is that holds no token."""
 
     BLANK = "ends the sentence"
     OTHER = "belongs to the sentence it stands in or before"
@@ -203,7 +203,7 @@ def replace_fields(sentence: Sentence, changes: dict[int, list[str]]) -> str:
 
 
 def _check_shape(sentence: Sentence, edits: list[tuple[int, list[str]]]) -> None:
-    """Refuse changes that do not fit the sentence, or that would break a line or a column in two."""
+    """Refuse changes that do not fit the sentence, or that would split a line or a column."""
     width = len(sentence.rows[0])
     for column, values in edits:
         if not 0 <= column <= width:

@@ -21,6 +21,7 @@ def read_conllu(lines: Iterable[str], name: str) -> Iterator[Sentence]:
 
 
 def _line_parser() -> Callable[[str], list[str] | Line]:
+    """A parser of the lines of one file, which counts the words of each sentence."""
     expected = 1
 
     def parse(text: str) -> list[str] | Line:

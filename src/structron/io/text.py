@@ -27,7 +27,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 
 def check_encoding(encoding: str) -> None:
-    """Refuse a name that is no text encoding, before any file is opened."""
+    """Refuse an unknown text encoding before any file is opened."""
     try:
         "".encode(encoding)
     except (LookupError, ValueError):
@@ -64,6 +64,7 @@ def read_lines(path: str | Path, encoding: str = "utf-8") -> Generator[str, None
 def _decoded_lines(
     source: contextlib.AbstractContextManager[io.BufferedReader], name: str, encoding: str
 ) -> Generator[str, None, None]:
+    """Decode piece by piece; the error names the line of the first byte that is wrong."""
     decoder = codecs.getincrementaldecoder(encoding)()
     done = 0
     partial: list[str] = []
@@ -142,7 +143,7 @@ def _reason(error: OSError) -> str:
 
 
 def check_writable(path: str | Path | None) -> None:
-    """Refuse an output path that cannot work, so that hours of training do not end in a typing mistake."""
+    """Refuse an output path that cannot work, so that hours of training are not lost to a typo."""
     if path is None or is_standard(path):
         return
     target = os.path.realpath(path)

@@ -10,8 +10,8 @@ from numba.core import cgutils
 from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 
-LEAVES = ("features/stretches.py", "search/queue/queue.py", "search/queue/nodes.py")
-"""Files with kernels that no kernel of another file calls: a change there is a change for themselves alone."""
+LEAVES = ("features/stretches.py", "search/beam/nbest.py", "search/queue/queue.py", "search/queue/nodes.py")
+"""Files whose kernels no other file calls: a change there concerns no other kernel."""
 FOLDERS = ("features", "kernels", "search", "tasks/shift_reduce", "update", "weights")
 
 
@@ -31,7 +31,7 @@ SOURCES = _fingerprint()
 
 
 def _without_literals(get_call_template: Callable) -> Callable:
-    """Have a kernel compiled for int64 where another one calls it with 0: Numba would compile it for 0 as well."""
+    """Compile a kernel for int64 where another one calls it with 0: Numba would compile it for that literal as well."""
 
     def without(args: Any, kws: Any) -> Any:
         plain = {name: types.unliteral(kind) for name, kind in kws.items()}
@@ -40,13 +40,13 @@ def _without_literals(get_call_template: Callable) -> Callable:
     return without
 
 
-def compiled(function: Callable, forceinline: bool = False, signature: Any = None) -> Any:
+def compiled(function: Callable, forceinline: bool = False, signature: Any = None, **options: Any) -> Any:
     """`numba.njit` with a disk cache that is fresh only while *no* kernel file has changed.
 
     Numba looks at the one file in which a kernel stands; ours call each other across files, and a stale kernel
     would keep an old helper inlined after an upgrade or an edit.
     """
-    kernel: Any = njit(cache=True, nogil=True, forceinline=forceinline)(function)
+    kernel: Any = njit(cache=True, nogil=True, forceinline=forceinline, **options)(function)
     if not DISABLE_JIT:
         kernel.get_call_template = _without_literals(kernel.get_call_template)
     cache_file: Any = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
@@ -61,6 +61,18 @@ def compiled(function: Callable, forceinline: bool = False, signature: Any = Non
 def inlined(function: Callable) -> Any:
     """`compiled` for a few lines inside a hot loop: LLVM leaves them as calls, which costs more than they do."""
     return compiled(function, forceinline=True)
+
+
+def borrowing(function: Callable) -> Any:
+    """`compiled` for a kernel that neither makes nor returns arrays: its caller holds all of them. So no references are
+    counted, and taking an array out of a tuple costs nothing, even inside a loop."""
+    return compiled(function, _nrt=False)
+
+
+def pasted(function: Callable) -> Any:
+    """A piece of one long kernel: Numba puts its body into the caller's before it compiles that, so that it costs
+    neither a call nor a compilation of its own."""
+    return njit(nogil=True, inline="always")(function)
 
 
 class Pointed:
@@ -83,6 +95,7 @@ class Pointed:
         return self.kernel(*arguments)
 
     def is_cold(self) -> bool:
+        """As the function `is_cold`."""
         return self.kernel is None and not DISABLE_JIT and is_cold(compiled(self.function))
 
 
@@ -113,7 +126,7 @@ def _prefetch(typingctx, array, i, j):
 
 
 def _stay(array, i, j):
-    """Uncompiled `prefetch`: there is nothing to hurry."""
+    """Uncompiled `prefetch`: does nothing."""
 
 
 prefetch: Any = _stay if DISABLE_JIT else _prefetch

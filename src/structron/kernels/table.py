@@ -93,7 +93,7 @@ def table_number(table, hashes, size, counts, first, offset, out):
 
 
 def empty_table(keys: int) -> np.ndarray:
-    """A table with room for that many keys at most half full."""
+    """A table that so many keys fill at most half."""
     capacity = 1 << max(4, int(2 * max(keys, 1) - 1).bit_length())
     return np.zeros((capacity, 2), np.uint64)
 

@@ -41,6 +41,7 @@ from structron.update.fixing import (
     TOKENS,
     TROUBLE,
     UPDATES,
+    How,
     learn,
 )
 from structron.update.mixed import Weighing, ask, collect_weighted, make_weighing
@@ -133,12 +134,11 @@ class BeamTraining:
         self.stats[UPDATES:] = 0
 
     def _call(self, sequence: np.ndarray, lo: int, hi: int) -> int:
-        room, rule = self.engine.room(self.inputs), self.rule
-        given = (self.inputs, self.anchored, self.sparse, self.engine.setting(), room.memory, room.frontier, room.trace)
+        rule, given = self.rule, self.engine.given(self.inputs, self.sparse, self.anchored)
         check = (1 + (rule.valid and (self.swvp is None or self.swvp.valid))) * self.check
-        how = (int(rule.stop_at_fall), int(rule.go_on), int(rule.mean), int(check))
-        stretch = (self.delta, self.pace, sequence, lo, hi, *how, self.stats, self.weighing)
-        return self.engine.call(LEARN_WEIGHTED if self.weighing else LEARN, self.choose, *given, *stretch)
+        how = How(int(rule.stop_at_fall), int(rule.go_on), int(rule.mean), int(check))
+        stretch = (self.delta, self.pace, sequence, lo, hi, how, self.stats, self.weighing)
+        return self.engine.call(LEARN_WEIGHTED if self.weighing else LEARN, self.choose, given, *stretch)
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
         """Learn from some examples of the sequence from place lo on; returns the place to go on from."""

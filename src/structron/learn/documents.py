@@ -12,10 +12,10 @@ from structron.learn.chain import Chain, ChainLearner, Perceptron, Start
 from structron.model.documents import DocumentModel
 from structron.search.chain.candidates import Candidates
 from structron.search.chain.kbest import n_best_of
-from structron.search.chain.scores import score_difference
+from structron.search.chain.scores import load_all, score_difference
 from structron.update.margin import learn_with_margin
 from structron.update.nbest import SENTENCES, find_update
-from structron.update.perceptron import NEAR, TIME, TOKENS, UPDATES, WRONG_TOKENS, correct, has_room, load_all
+from structron.update.perceptron import NEAR, TIME, TOKENS, UPDATES, WRONG_TOKENS, correct, has_room
 
 
 @dataclass(frozen=True, slots=True)

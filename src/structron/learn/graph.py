@@ -1,5 +1,6 @@
 """The learner of the graph-based parser that the training loop drives (see train.py)."""
 
+import copy
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,29 +8,34 @@ from typing import Any
 
 import numpy as np
 
+from structron.io.tensors import Tensors
 from structron.kernels.jit import is_cold
-from structron.model.graph import GraphModel, make_vector, shift_of
+from structron.model.graph import GraphModel
+from structron.options import Search
 from structron.search.graph.parse import PARSE, Setting
 from structron.search.graph.relations import Relations
 from structron.search.graph.templates import Codes
 from structron.search.trees.search import compiled_search
-from structron.update.swvp import Mixed, Swvp, make_mixed, pack_substructures, substructures
+from structron.update.alma import NORM, SCALE, TOTAL, lowering, make_alma
+from structron.update.delta import make_delta
+from structron.update.swvp import Mixed, make_mixed, pack_substructures, substructures
+from structron.update.swvp_trees import OWN, correct_mixed
 from structron.update.trees import (
+    IN_PLACE,
     INVALID,
     LOST,
-    OWN,
+    NO_ROOM,
     STATS,
     TIME,
     TOKENS,
     UPDATES,
     WRONG_TOKENS,
     correct,
-    correct_mixed,
 )
+from structron.weights.hashed import HashedStore, mean_vector, shift_of
 
 CALL_TOKENS = 5_000
 """Tokens learned from before progress is shown."""
-_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +57,39 @@ class GraphLearner:
         trees: Trees,
         relations: Relations,
         setting: Setting,
-        bits: int,
-        average: str,
-        prune: float,
-        swvp: Swvp | None = None,
+        steps: Search,
+        bits: int = 24,
+        average: str = "mean",
+        prune: float = 0.0,
         names: Sequence[str] = (),
+        start: GraphModel | None = None,
     ):
-        """names: of relations, for a user's own function in swvp."""
+        """steps: margin and alma, see update/trees.py; swvp, see update/swvp_trees.py.
+
+        names: of relations, for a user's own function in swvp.   start: a model that training goes on from.
+        """
         self.templates, self.trees, self.relations, self.setting = templates, trees, relations, setting
-        self.swvp, self.names = swvp, names
+        self.steps, self.swvp, self.names, self.start = steps, steps.swvp, names, start
         self.bits, self.average, self.prune = bits, average, prune
-        self.w = make_vector(bits, relations.size, np.float32)
-        self.u = make_vector(bits, relations.size, np.float64)
-        self.stats = np.zeros(STATS)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Weights before the first example: none, or those that training goes on from."""
+        alma, trees = self.steps.alma, self.trees
+        self.store = HashedStore(self.bits, self.relations.size)
+        self.stats, self.pace = np.zeros(STATS), make_alma(alma, self.steps.margin)
+        if self.start is not None:
+            self.store.load(self.start.w)
+            self.pace[NORM] = float(np.square(self.start.w, dtype=np.float64).sum())
+        self.delta = IN_PLACE if alma is None else make_delta()
         self.found, self.named, self.ranked = (np.zeros(len(trees.x), np.int64) for _ in range(3))
         self.mixed = make_mixed(int(np.diff(trees.starts).max(initial=0)))
+
+    def twin(self) -> "GraphLearner":
+        """Another one at its start."""
+        other = copy.copy(self)
+        other._begin()
+        return other
 
     @property
     def examples(self) -> int:
@@ -76,13 +100,13 @@ class GraphLearner:
         return GraphModel.is_cold(self.setting) or any(map(is_cold, updates))
 
     def warm_up(self) -> None:
-        """Load or compile the kernels, so that the time of a pass is that of a pass."""
-        before = self.stats.copy()
+        """Compile now, so that pass times exclude it."""
+        before = self.stats.copy(), self.pace.copy()
         self._parse(np.zeros(1, np.int64), 0, 0)
-        self._correct(0, 0, 0.0)
+        self._correct(0, 0)
         if self.swvp is not None:
-            self._correct_mixed(0, 0, 0.0, self.mixed, 0)
-        self.stats[:] = before
+            self._correct_mixed(0, 0, self.mixed, OWN)
+        self.stats[:], self.pace[:] = before
 
     def begin_pass(self) -> None:
         self.stats[UPDATES:] = 0
@@ -99,29 +123,34 @@ class GraphLearner:
         """Learn from the example at place k of the sequence."""
         self._parse(sequence, k, k + 1)
         start, stop = self.trees.starts[sequence[k] : sequence[k] + 2]
-        wrong, ahead = self._correct(start, stop - start, 1.0 if self.swvp is None else 0.0)
-        if wrong and self.swvp is not None:
-            self._correct_mixed(start, stop - start, ahead, *self._substructures(start, stop - start))
+        if self._correct(start, stop - start) and self.swvp is not None:
+            self._correct_mixed(start, stop - start, *self._substructures(start, stop - start))
 
     def _parse(self, sequence: np.ndarray, lo: int, hi: int) -> None:
-        t, setting = self.trees, self.setting
+        t, setting = self.trees, self.setting._replace(margin=float(lowering(self.pace)))
         search = compiled_search(setting.order, setting.grandparents, setting.projective)
-        model: Any = (self.w, shift_of(self.bits), setting, self.relations)
+        model: Any = (self.store.w, shift_of(self.bits), setting, self.relations)
         found = (self.found, self.named, self.ranked)
         PARSE(search, self.templates, t.x, t.starts, sequence, lo, hi, *model, t.heads, t.relations, *found)
 
     def _example(self, start: int, n: int) -> tuple:
         """What both updates want to know of the sentence that was parsed last."""
         t = self.trees
-        model: Any = (self.w, self.u, shift_of(self.bits), self.setting, self.relations)
+        model: Any = (self.store.w, self.store.u, shift_of(self.bits), self.setting, self.relations)
         return (self.templates, t.x, start, n, *model, t.heads, t.relations, self.found, self.named)
 
-    def _correct(self, start: int, n: int, amount: float) -> tuple[int, float]:
-        return correct(*self._example(start, n), self.ranked, amount, self.stats)
+    def _correct(self, start: int, n: int) -> int:
+        """How many words were wrong."""
+        amount = 1.0 if self.swvp is None else 0.0
+        while True:
+            wrong = correct(*self._example(start, n), self.ranked, amount, self.delta, self.pace, self.stats)
+            if wrong != NO_ROOM:
+                return wrong
+            self.delta = make_delta(4 * len(self.delta.feature))
 
-    def _correct_mixed(self, start: int, n: int, ahead: float, jj: Mixed, count: int) -> None:
+    def _correct_mixed(self, start: int, n: int, jj: Mixed, count: int) -> None:
         assert self.swvp is not None
-        correct_mixed(*self._example(start, n), jj, count, self.swvp.rule, ahead, self.stats)
+        correct_mixed(*self._example(start, n), self.delta, jj, count, self.swvp.rule, self.stats)
 
     def _substructures(self, start: int, n: int) -> tuple[Mixed, int]:
         """Those of a user's function; the kernel makes those of a family itself."""
@@ -129,8 +158,9 @@ class GraphLearner:
             return self.mixed, OWN
         y = self._decisions(start, n, self.trees.heads, self.trees.relations)
         z = self._decisions(start, n, self.found, self.named)
-        lists = substructures(self.swvp.jj(y, z), {j for j in range(n) if y[j] != z[j]}, n)
-        return pack_substructures(lists, self.mixed), len(lists)
+        wrong = {j for j in range(n) if y[j] != z[j]}
+        lists = substructures(self.swvp.jj(y, z), wrong, n)
+        return pack_substructures(lists, wrong, self.mixed), len(lists)
 
     def _decisions(self, start: int, n: int, heads: np.ndarray, relations: np.ndarray) -> list:
         """The heads of a sentence's words, with the names of their relations if there are any."""
@@ -148,33 +178,28 @@ class GraphLearner:
 
     def fingerprint(self) -> str:
         """Tells whether a checkpoint was made from the same data and options."""
-        digest = hashlib.sha256(f"{tuple(self.setting)} {self.bits} {self.average} {self.swvp}".encode())
+        how = (tuple(self.setting), self.bits, self.average, self.steps)
+        start = () if self.start is None else (self.start.w,)
+        digest = hashlib.sha256(f"{how}".encode())
         t = self.trees
-        for array in (t.x, t.starts, t.heads, t.relations, self.templates.slots, self.templates.salt):
+        for array in (t.x, t.starts, t.heads, t.relations, self.templates.slots, self.templates.salt, *start):
             digest.update(f"{array.shape}".encode())
             digest.update(np.ascontiguousarray(array).data if array.size else b"")
         return digest.hexdigest()
 
-    def state(self) -> dict[str, np.ndarray]:
+    def state(self) -> Tensors:
         """Everything that later passes depend on."""
-        places = np.flatnonzero((self.w != 0) | (self.u != 0))
-        return {"place": places, "w": self.w[places], "u": self.u[places], "stats": self.stats}
+        return self.store.state() | {"stats": self.stats, "pace": self.pace}
 
-    def restore(self, state: dict[str, np.ndarray]) -> None:
+    def restore(self, state: Tensors) -> None:
         """Take up a state that `state` gave for the same data and options."""
-        self.w[:], self.u[:] = 0, 0
-        self.w[state["place"]], self.u[state["place"]] = state["w"], state["u"]
-        self.stats[:] = state["stats"]
+        self.store.restore(state)
+        self.stats[:], self.pace[:] = state["stats"], state["pace"]
 
-    def twin(self) -> "GraphLearner":
-        """Another one at its start."""
-        how = (self.setting, self.bits, self.average, self.prune, self.swvp, self.names)
-        return GraphLearner(self.templates, self.trees, self.relations, *how)
-
-    def present(self, part: slice) -> np.ndarray:
-        """Some of the weights as they count now, averaged or not."""
-        time = self.stats[TIME]
-        return self.w[part] - self.u[part] / time if self.average == "mean" and time else self.w[part]
+    def present(self) -> tuple[HashedStore, int, float]:
+        """The weights with the time and the scale by which they count now, averaged or not."""
+        time = int(self.stats[TIME]) if self.average == "mean" else 0
+        return self.store, time, float(self.pace[TOTAL] / time if time else self.pace[SCALE])
 
     def snapshot(self) -> GraphModel:
         """The model that the weights of this moment make."""
@@ -182,13 +207,9 @@ class GraphLearner:
 
     @staticmethod
     def assemble(members: Sequence["GraphLearner"]) -> GraphModel:
-        """The model that the mean of the members' weights makes, block by block: vectors are large."""
+        """The model that the mean of the members' weights makes."""
         first = members[0]
-        w = make_vector(first.bits, first.relations.size, np.float32)
-        for lo in range(0, len(w), _BLOCK):
-            part = slice(lo, lo + _BLOCK)
-            w[part] = sum(member.present(part) for member in members) / len(members)
-            w[part][np.abs(w[part]) <= first.prune] = 0
+        w = mean_vector([member.present() for member in members], first.prune)
         return GraphModel(first.templates, first.relations, first.bits, w)
 
     def finish(self, model: GraphModel) -> GraphModel:

@@ -7,7 +7,8 @@ import numpy as np
 
 from structron.kernels.jit import is_cold
 from structron.update.perceptron import INVALID
-from structron.update.swvp import Mixed, Swvp, learn_swvp, learn_with_function, make_mixed
+from structron.update.swvp import Mixed, Swvp, make_mixed
+from structron.update.swvp_chain import learn_swvp, learn_with_function
 
 
 @dataclass

@@ -13,6 +13,7 @@ from structron.io.tensors import Tensor, Tensors
 from structron.kernels.table import build_table
 from structron.search.beam.engine import NO_ANCHORS, Engine, actions_of, is_cold
 from structron.search.beam.frontier import Anchored, Inputs
+from structron.search.beam.nbest import Derivation
 from structron.search.beam.problem import SearchProblem
 from structron.search.beam.scores import CLOCK
 from structron.search.beam.states import TOP
@@ -70,6 +71,25 @@ class BeamModel:
         for_each(run, stretches(inputs.starts), jobs)
         done = [parts[lo] for lo in sorted(parts)]
         return [a for actions, _ in done for a in actions], [s for _, scores in done for s in scores]
+
+    def nbest(
+        self,
+        inputs: Inputs,
+        n: int,
+        beam: int | None = 8,
+        merge: bool = True,
+        anchored: Anchored = NO_ANCHORS,
+        jobs: int = 1,
+    ) -> list[list[Derivation]]:
+        """Up to n derivations of every example, each with its score, best first; a narrower beam is widened to n."""
+        engine = self.engine(None if beam is None else max(beam, n), merge)
+        parts: dict[int, list[list[Derivation]]] = {}
+
+        def run(stretch: tuple[int, int]) -> None:
+            parts[stretch[0]] = engine.nbest(inputs, self.sparse, anchored, n, *stretch)
+
+        for_each(run, stretches(inputs.starts), jobs)
+        return [own for lo in sorted(parts) for own in parts[lo]]
 
     def decode_tokens(
         self,

@@ -129,6 +129,20 @@ class EncodedModel:
             return self.names.take(np.array([place])).all()[0]
         return self.encoder.describe(int(self.base.keys[place - first]))
 
+    def explain(self, prepared: Any, beam: int | None, merge: bool, top: int) -> list[Any]:
+        """For each action of the best derivation of the only sentence the runner-up, and the features that decided."""
+        from structron.model.explain import Explainer
+
+        if not int(prepared.starts[-1]):
+            return []
+        inputs, anchored = self.look(prepared, 0, 1)
+        (actions,), _ = self.base.decode(inputs, beam, merge, anchored)
+        words, where = [prepared.word_types[k] for k in prepared.word_ids.tolist()], self.base.problem.where
+        explainer = Explainer(
+            self.base, inputs, self.name_of, lambda walk, row: words[walk.states[row, where]], anchored
+        )
+        return explainer.steps(actions, top)
+
     # -- files ---------------------------------------------------------------------------------------------------
 
     def header(self) -> dict[str, Any]:

@@ -1,105 +1,86 @@
 """Named entities in whole documents: labels of any chunk scheme in and out, learned in the one that learns best.
 
-The same name in two sentences of a document is mostly the same entity, which non-local features say (Kazama & Torisawa
+The same name in two sentences of a document is mostly the same entity, which document features say (Kazama & Torisawa
 2007). Within the model labels follow one scheme, whatever the data are written in:
 
-user's labels ──convert──▶ inner labels ──learn, search──▶ inner labels ──convert──▶ user's labels
+    user's labels ──convert──▶ inner labels ──learn, search──▶ inner labels ──convert──▶ user's labels
 """
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from structron import schemes
-from structron.errors import StructronError, unknown
-from structron.features.phrases import FAMILIES
-from structron.tasks.chain.labeler import ChainLabeler, Model, Sentences, spell
-from structron.update.nbest import SENTENCES
+from structron.errors import StructronError
+from structron.estimator import Sentences
+from structron.io.tensors import Tensors
+from structron.options import DEFAULT, NON_LOCAL, Entities, options
+from structron.sentences import spell
+from structron.tasks.chain.labeler import ChainLabeler
 
 
-class EntityRecognizer(ChainLabeler):
-    __doc__ = f"""A recogniser of named entities, with the defaults that find most; takes sentences or Documents.
+@options(order=1, passes=15, cutoff=2, margin=DEFAULT, non_local=DEFAULT, local_update="sentences", test_candidates=400)
+class EntityRecognizer(Entities, ChainLabeler):
+    """Recognises named entities; takes sentences or Documents; defaults that find most.
 
-    inner: the chunk scheme of the model's own labels (forbid names these): {", ".join(schemes.LETTERS)}.
+    The margin is 50 unless alma or swvp is given; document features are all built-in ones where the search can serve
+    them (exact, without swvp).
+    """
 
-    {ChainLabeler.__doc__}"""
     task: ClassVar[str] = "entities"
     metric: ClassVar[str] = "f1"
     documents: ClassVar[bool] = True
     default_templates: ClassVar[dict[str, str]] = {"pos": "entities", "": "entities-words"}
-    _written: str | None = None  # while training: the scheme of the data, which is `scheme_` afterwards
+    usual: ClassVar[Mapping[str, Any]] = {"margin": 50.0, "non_local": NON_LOCAL}
 
-    def __init__(
-        self,
-        *,
-        inner: str = "iob2",
-        order: int = 1,
-        passes: int = 15,
-        cutoff: int = 2,
-        margin: float | None = 50.0,
-        non_local: Sequence[Any] = FAMILIES,
-        local_update: str = SENTENCES,
-        test_candidates: int = 400,
-        **options: Any,
-    ):
-        options |= {"order": order, "passes": passes, "cutoff": cutoff, "margin": margin}
-        options |= {"local_update": local_update, "test_candidates": test_candidates}
-        super().__init__(non_local=non_local, **options)
-        self.inner = inner
-
-    def _train(
-        self,
-        sentences: Sentences,
-        dev: Sentences | None,
-        checkpoint: str | Path | None,
-        resume: bool,
-        progress: Any,
-        start: Any = None,
-    ) -> None:
-        """Learn inner labels: meanwhile `scheme_`, which constrains the search, is theirs."""
-        if self.inner not in schemes.LETTERS:
-            raise unknown("inner scheme", self.inner, schemes.LETTERS)
-        self._written = self.scheme_ if start is not None else None
-        self.scheme_ = self.inner if start is not None else None
-        super()._train(sentences, dev, checkpoint, resume, progress, start)
-        self.scheme_ = self._written
+    def _learner(self, sentences: Sentences, start: Any) -> Any:
+        if start is None:
+            self.written_: str | None = None
+        return super()._learner(sentences, start)
 
     def _prepare(self, sentences: Sentences, labelled: bool = False, what: str = "data") -> Any:
-        """The first labels that are seen tell the scheme; `prepared.written` keeps them as they are."""
+        """The first labels that are seen tell the scheme of the data."""
         prepared = super()._prepare(sentences, labelled, what)
         if not labelled:
             return prepared
-        prepared.written = spell(prepared.label_ids, prepared.label_types, prepared.batch.starts)
-        inner = convert_all(prepared.written, self.inner, what)
-        if self._written is None and self.scheme_ is None:
-            self._written = schemes.detect(prepared.written)
+        written = spell(prepared.label_ids, prepared.label_types, prepared.starts)
+        if self.written_ is None:
+            self.written_ = schemes.detect(written)
+        inner = convert_all(written, self.inner, what)
         prepared.label_types = sorted({label for labels in inner for label in labels})
         number = {label: k for k, label in enumerate(prepared.label_types)}
         prepared.label_ids = np.array([number[label] for labels in inner for label in labels], np.int32)
         return prepared
 
-    def _gold(self, prepared: Any) -> list[list[str]]:
-        return prepared.written
+    def _gold(self, sentences: Sentences, what: str = "data") -> list[list[str]]:
+        prepared = super()._prepare(sentences, True, what)
+        written = spell(prepared.label_ids, prepared.label_types, prepared.starts)
+        convert_all(written, self.inner, what)
+        return written
 
-    def _spell(self, out: np.ndarray, model: Model, prepared: Any) -> list[list[str]]:
-        found = spell(out, model.labels, prepared.batch.starts)
-        written = self._written or self.scheme_
-        return found if written in (None, self.inner) else convert_all(found, written)
+    def _spell(self, out: np.ndarray, model: Any, starts: np.ndarray) -> list[list[str]]:
+        found = super()._spell(out, model, starts)
+        return found if self.written_ in (None, self.inner) else convert_all(found, self.written_)
 
-    def check_forced(self) -> None:
-        """Refuse forced labels where they are not the model's own: what they stand for can depend on labels to come."""
-        if self.scheme_ not in (None, self.inner):
+    def _numbers(self, model: Any, sentences: Sequence, forced: Any) -> list[list[int]]:
+        """Forced labels must be the model's own: what others stand for can depend on labels to come."""
+        if self.written_ not in (None, self.inner):
             raise StructronError(
-                f"forced labels: the model's own are {self.inner}, those of its training data {self.scheme_}; "
-                f"expected a model that was trained with inner scheme {self.scheme_}"
+                f"forced labels: the model's own are {self.inner}, those of its training data {self.written_}; "
+                f"expected a model that was trained with inner scheme {self.written_}"
             )
-
-    def _numbers(self, model: Model, sentences: Any, forced: Any) -> list[list[int]] | None:
-        if forced is not None:
-            self.check_forced()
         return super()._numbers(model, sentences, forced)
+
+    def _learned(self, model: Any) -> tuple[dict[str, Any], Tensors]:
+        learned, tensors = super()._learned(model)
+        return learned | {"written": self.written_}, tensors
+
+    def _take(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
+        if learned["written"] not in (None, *schemes.LETTERS):
+            raise ValueError("the scheme does not fit")
+        self.written_ = learned["written"]
+        super()._take(learned, tensors, **code)
 
 
 def convert_all(sentences: Sequence[Sequence[str]], scheme: str, what: str = "labels") -> list[list[str]]:

@@ -14,16 +14,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from structron.documents import Document, regroup, sentences_of
 from structron.errors import StructronError
 from structron.estimator import Estimator, Sentences
-from structron.features.extract import TemplateExtractor, check_sentences, is_row
+from structron.features.extract import TemplateExtractor
 from structron.features.gazetteer import gazetteer_tensors, make_gazetteers, take_gazetteers
 from structron.features.templates import load_templates, parse_templates
 from structron.io.columns import Columns, default_columns, label_columns
 from structron.io.tensors import Tensors, texts
 from structron.options import DEFAULT, OwnAtoms, Searching, Tokens, options
-from structron.tasks.spell import spell, split
+from structron.sentences import Document, check_sentences, is_row, regroup, sentences_of, spell, split
 
 PART = 1000
 """Sentences that a thread labels at a time."""
@@ -64,13 +63,18 @@ class TokenLabeler(LearnedOfTokens, Tokens, OwnAtoms, Searching, Estimator):
 
     def _learner(self, sentences: Sentences, start: Any) -> Any:
         if start is None:
-            sentences, first = _first_row(iter(sentences))
-            self.roles_ = self._settle_columns(list(self.columns) if self.columns else default_columns(len(first)))
-            self.extractor_ = self._make_extractor(self._templates())
+            sentences = self._settle(sentences)
         prepared = self._prepare(sentences, True, "training data")
         if not len(prepared.label_ids):
             raise StructronError("training data: no sentences; expected at least one with words")
         return self._make_learner(prepared, start)
+
+    def _settle(self, sentences: Sentences) -> Sentences:
+        """Settle columns and features on training data, of which the first token is looked at; gives them again."""
+        sentences, first = first_row(iter(sentences))
+        self.roles_ = self._settle_columns(list(self.columns) if self.columns else default_columns(len(first)))
+        self.extractor_ = self._make_extractor(self._templates())
+        return sentences
 
     def _settle_columns(self, names: list[str]) -> Columns:
         return label_columns(names, self.label)
@@ -208,7 +212,7 @@ class TokenLabeler(LearnedOfTokens, Tokens, OwnAtoms, Searching, Estimator):
 
     @classmethod
     def _ask_for(cls, path: Any, header: dict[str, Any], code: dict[str, Any]) -> None:
-        _ask(path, code, "atoms", _names(header, "atoms"), "atoms={{{}: …}}")
+        ask_for(path, code, "atoms", names_in(header, "atoms"), "atoms={{{}: …}}")
 
     def _code(self) -> dict[str, Any]:
         return {"atoms": self.atoms}
@@ -222,21 +226,22 @@ class TokenLabeler(LearnedOfTokens, Tokens, OwnAtoms, Searching, Estimator):
         return extractor.needed - extractor.gazetteers.keys() - extractor.atoms.keys()
 
 
-def _names(header: dict[str, Any], what: str) -> list[str]:
+def names_in(header: dict[str, Any], what: str) -> list[str]:
     """Names of functions in a header that may be damaged."""
     learned = header.get("learned")
     given = learned.get(what, []) if isinstance(learned, dict) else []
     return [name for name in given if isinstance(name, str)] if isinstance(given, list) else []
 
 
-def _ask(path: Any, code: dict[str, Any], what: str, names: list[str], how: str) -> None:
+def ask_for(path: Any, code: dict[str, Any], what: str, names: list[str], how: str) -> None:
+    """Refuse to load a model without the functions that it names. how: an example of how to give them."""
     given = code.get(what) or {}
     if set(names) - set(given if isinstance(given, dict) else [getattr(f, "__name__", "") for f in given]):
         wanted = how.format(", ".join(names))
         raise StructronError(f"{path}: give the functions of its {what} again: load(path, {wanted})")
 
 
-def _first_row(sentences: Iterator[Any]) -> tuple[Iterator[Any], Sequence]:
+def first_row(sentences: Iterator[Any]) -> tuple[Iterator[Any], Sequence]:
     """The sentences again from the first on, and the first token of all."""
     head: list[Any] = []
     for item in sentences:

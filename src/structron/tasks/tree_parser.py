@@ -1,175 +1,167 @@
 """What all dependency parsers share: how they take treebanks, and what they can be asked, however they search."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from structron.errors import StructronError, unknown
-from structron.estimator import AVERAGES, Estimator
+from structron.errors import StructronError
+from structron.estimator import Estimator, Sentences
 from structron.evaluate import AttachmentScores, attachment_scores
-from structron.features.alphabets import EMPTY, ParserInput, Sentence
-from structron.tasks.treebank import Arc, Projective, Roles, make_projective, read_arcs, settle_columns
+from structron.features.alphabets import ParserInput, Sentence
+from structron.io.columns import EMPTY, Columns, tree_columns
+from structron.io.tensors import Tensors, texts
+from structron.options import Stepping, Trees, options
+from structron.sentences import starts_of
+from structron.tasks.treebank import Arc, Projective, make_projective, read_arcs, settle_columns
 from structron.trees import unlift
-from structron.update.swvp import Family
-
-NONPROJECTIVE = ("lift", "skip")
 
 
-class TreeParser(Estimator):
-    """An estimator whose sentences are rows with a head and, unless it is unlabelled, a relation for every word."""
+class LearnedOfTrees:
+    """What `fit` leaves in every parser."""
 
-    checks_trees: ClassVar[bool] = True
-    columns: Sequence[str] | None
-    pos: str | None
-    labelled: bool
-    nonprojective: str
-    single_root: bool = True
-    jj: str | Family
-    jobs: int
-    source_: dict[str, str]
-    notes_: list[str]
-    roles_: Roles
     relations_: list[str]
     lifted_: bool
     input_: ParserInput
 
-    @abstractmethod
-    def _inputs(self, sentences: Sequence[Sentence]) -> Any:
-        """Sentences as `_parse` takes them."""
+
+@options()
+class TreeParser(LearnedOfTrees, Trees, Stepping, Estimator):
+    """An estimator whose sentences are rows with a head and, unless it is unlabelled, a relation for every word."""
+
+    single_root: bool
 
     @abstractmethod
-    def _parse(self, model: Any, inputs: Any, jobs: int) -> list[list[Arc]]:
-        """The trees that a model finds."""
+    def _parse(self, model: Any, x: np.ndarray, starts: np.ndarray, jobs: int) -> list[list[Arc]]:
+        """The trees that a model finds for encoded sentences."""
+
+    @abstractmethod
+    def _parse_nbest(
+        self, model: Any, x: np.ndarray, starts: np.ndarray, n: int, jobs: int
+    ) -> list[list[tuple[list[Arc], float]]]:
+        """The n best trees of each sentence."""
 
     # -- training ------------------------------------------------------------------------------------------------
 
-    def _check_whole(self, **least: int) -> None:
-        """Parameters that are counts: whole numbers, with the least value of each."""
-        for name in least:
-            if not isinstance(getattr(self, name), int | np.integer):
-                raise StructronError(f"{name}: {getattr(self, name)!r}; expected a whole number")
-        self._check_counts(**least)
-
-    def _check_choices(self) -> None:
-        if self.average not in AVERAGES:
-            raise unknown("average", str(self.average), AVERAGES)
-        if self.nonprojective not in NONPROJECTIVE:
-            raise unknown("nonprojective", self.nonprojective, NONPROJECTIVE)
-
-    def _treebank(self, sentences: Iterable[Sentence], crossing: bool = False) -> Projective:
+    def _treebank(self, sentences: Sentences, start: Any, crossing: bool = False) -> Projective:
         """Settle the columns and read the trees; those with crossing arcs are lifted or left out unless wanted."""
         given = [sentence for sentence in sentences if len(sentence)]
         if not given:
             raise StructronError("training data: no sentences; expected at least one with words")
-        self.roles_ = settle_columns(given, self.columns, self.pos, self.labelled)
+        if start is None:
+            self.roles_ = settle_columns(given, self.columns, self.pos, self.labelled)
+            self.lifted_ = False
         arcs = self.arcs(given, "training data")
         if crossing:
             found = Projective(given, arcs, 0, "")
         else:
             found = make_projective(given, arcs, self.nonprojective == "skip", self.labelled_)
-        self.lifted_, self.notes_ = found.lifted > 0 and self.labelled_, [found.note] if found.note else []
+        self.lifted_ = self.lifted_ or (found.lifted > 0 and self.labelled_)
+        if found.note:
+            self.notes_.append(found.note)
         return found
+
+    def _settle_columns(self, names: list[str]) -> Columns:
+        return tree_columns(names, self.pos, self.labelled)
 
     def arcs(self, sentences: Sequence[Sentence], what: str = "data") -> list[list[Arc]]:
         """The trees that rows hold, checked."""
         return read_arcs(sentences, self.roles_, what, not self.single_root)
 
-    def _dev_score(self, dev: Iterable[Sentence] | None) -> Callable[[Any], float] | None:
-        """The function that scores a model on dev data, which are read and encoded once."""
-        if dev is None:
-            return None
+    def _judge(self, dev: Sentences) -> Callable[[Any], float]:
         sentences = [sentence for sentence in dev if len(sentence)]
         gold = self.arcs(sentences, "dev data")
         if not gold:
             raise StructronError("dev data: no sentences; expected at least one with words")
         if self.labelled_ and all(relation == EMPTY for tree in gold for _, relation in tree):
             raise StructronError(f"dev data: no relations ({EMPTY} everywhere); expected some, as in the training data")
-        inputs = self._inputs(sentences)
-
-        def score(model: Any) -> float:
-            return getattr(attachment_scores(gold, self._parse(model, inputs, self.jobs)), self.metric)
-
-        return score
+        return super()._judge(sentences)
 
     # -- using ---------------------------------------------------------------------------------------------------
 
+    def _ready(self, sentences: Sentences, what: str = "data") -> tuple[list[int], np.ndarray, np.ndarray]:
+        """The length of every sentence; those that have words, encoded; and where each of these begins."""
+        given = list(sentences)
+        full = [sentence for sentence in given if len(sentence)]
+        x = self.input_.encode(full) if full else np.zeros((0, len(self.input_.names)), np.int64)
+        return list(map(len, given)), x, starts_of(full)
+
+    def _decode(self, model: Any, ready: Any, jobs: int) -> list[list[Arc]]:
+        lengths, x, starts = ready
+        trees = iter(self._parse(model, x, starts, jobs) if len(x) else [])
+        return [next(trees) if length else [] for length in lengths]
+
+    def _nbest(self, model: Any, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
+        lengths, x, starts = ready
+        trees = iter(self._parse_nbest(model, x, starts, n, jobs) if len(x) else [])
+        return [next(trees) if length else [([], 0.0)] for length in lengths]
+
+    def _tree(self, heads: list[int], relations: list[Any]) -> list[Arc]:
+        """The arcs of heads and names of relations, lifted words taken back down."""
+        if not self.labelled_:
+            relations = [None] * len(heads)
+        elif self.lifted_:
+            heads, relations = unlift(heads, relations)
+        return list(zip(heads, relations, strict=True))
+
     def _trees(self, starts: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> list[list[Arc]]:
-        """Sentence by sentence the arcs that flat heads and names of relations make, lifted words taken back down."""
-        head_list, relation_list = heads.tolist(), relations.tolist()
-        found: list[list[Arc]] = []
-        for lo, hi in pairwise(starts.tolist()):
-            own, named = head_list[lo:hi], relation_list[lo:hi]
-            if not self.labelled_:
-                named = [None] * len(own)
-            elif self.lifted_:
-                own, named = unlift(own, named)
-            found.append(list(zip(own, named, strict=True)))
-        return found
+        """The same sentence by sentence."""
+        own, named = heads.tolist(), relations.tolist()
+        return [self._tree(own[lo:hi], named[lo:hi]) for lo, hi in pairwise(starts.tolist())]
 
-    def predict(self, sentences: Iterable[Sentence], jobs: int | None = None) -> list[list[Arc]]:
-        """For every word its head (from 1; 0: the root) and relation (None: unlabelled)."""
-        model = self._check_fitted()
-        given = list(sentences)
-        wordy = [sentence for sentence in given if len(sentence)]
-        trees = iter(self._parse(model, self._inputs(wordy), self.jobs if jobs is None else jobs) if wordy else [])
-        return [next(trees) if len(sentence) else [] for sentence in given]
+    def _columns_of(self, prediction: Sequence[Arc]) -> list[list[str]]:
+        heads = [str(head) for head, _ in prediction]
+        return [heads, [relation or EMPTY for _, relation in prediction]] if self.labelled_ else [heads]
 
-    def predict_columns(self, sentences: Iterable[Sentence], jobs: int | None = None) -> list[list[list[str]]]:
-        """For every sentence a list per output column."""
-        found = []
-        for tree in self.predict(sentences, jobs):
-            columns = [[str(head) for head, _ in tree]]
-            found.append(columns + ([[relation or EMPTY for _, relation in tree]] if self.labelled_ else []))
-        return found
+    def _gold(self, sentences: Sentences, what: str = "data") -> list[list[Arc]]:
+        return self.arcs(list(sentences), what)
 
-    def evaluate(self, sentences: Iterable[Sentence], jobs: int | None = None, guess: Any = None) -> AttachmentScores:
-        """All scores on sentences with trees, or of `guess` for them."""
-        self._check_fitted()
-        given = list(sentences)
-        return attachment_scores(self.arcs(given), self.predict(given, jobs) if guess is None else guess)
-
-    def score(self, sentences: Iterable[Sentence]) -> float:
-        """LAS, or UAS of an unlabelled parser."""
-        return getattr(self.evaluate(sentences), self.metric)
+    def _scores(self, gold: list, guess: list, sentences: Any = None) -> AttachmentScores:
+        return attachment_scores(gold, guess)
 
     # -- files ---------------------------------------------------------------------------------------------------
 
-    def _load_model(self, path: Path) -> Any:
-        from structron.tasks.storage import load
+    def _learned(self, model: Any) -> tuple[dict[str, Any], Tensors]:
+        roles = self.roles_
+        learned = {
+            "columns": roles.names,
+            "word": roles.word,
+            "pos": roles.pos,
+            "outputs": roles.outputs,
+            "relations": self.relations_,
+            "lifted": self.lifted_,
+            "inputs": self.input_.extra,
+        }
+        return learned, model.tensors() | self.input_.tensors()
 
-        return load(path).model_
+    def _take(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
+        names, outputs = texts(learned["columns"], "columns"), texts(learned["outputs"], "outputs", 1)
+        word, pos = learned["word"], learned["pos"]
+        if not {word, pos, *outputs} <= set(names) or len({word, pos, *outputs}) < 2 + len(outputs) or len(outputs) > 2:
+            raise ValueError("columns do not fit together")
+        self.roles_, self.columns, self.pos = Columns(names, word, outputs, pos), names, pos
+        self.relations_, self.lifted_ = texts(learned["relations"], "relations"), bool(learned["lifted"])
+        self.input_ = ParserInput(names, word, pos, texts(learned["inputs"], "inputs"), outputs)
+        if set(self.input_.read) & set(outputs):
+            raise ValueError("inputs do not fit")
+        self.input_.take(tensors)
 
     # -- columns -------------------------------------------------------------------------------------------------
 
     @property
     def labelled_(self) -> bool:
+        """Whether relations are learned."""
         return self.roles_.relation is not None
 
     @property
-    def metric(self) -> str:
-        return "las" if (self.labelled_ if hasattr(self, "roles_") else self.labelled) else "uas"
+    def metric(self) -> str:  # type: ignore[override]
+        """LAS, or UAS of an unlabelled parser."""
+        labelled = self.labelled_ if "roles_" in vars(self) else self.labelled
+        return "las" if labelled else "uas"
 
     @property
-    def columns_(self) -> list[str]:
-        return self.roles_.columns
-
-    @property
-    def word_(self) -> str:
-        return self.roles_.word
-
-    @property
-    def tag_(self) -> str:
-        return self.roles_.tag
-
-    @property
-    def outputs_(self) -> list[str]:
-        return self.roles_.outputs
-
-    @property
-    def needed_(self) -> list[str]:
+    def needed_(self) -> set[str]:
         """The columns that a sentence to be parsed must have."""
-        return self.input_.read
+        return set(self.input_.read)

@@ -1,124 +1,44 @@
-"""Treebanks for the parser: which column of a row is what, the trees that rows hold, and what can be learned from them.
+"""Treebanks: the trees that rows hold, what a projective parser makes of crossing arcs, and trees as numbers.
 
-rows ──settle_columns──▶ roles ──read_arcs──▶ trees ──make_projective──▶ projective trees ──Treebank──▶ numbers
+rows ──read_arcs──▶ trees ──make_projective──▶ projective trees ──Treebank──▶ numbers
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from structron.errors import StructronError
-from structron.features.alphabets import EMPTY, ParserInput, Sentence, starts_of
-from structron.features.atoms import parse_atom
-from structron.features.templates import presets, template_lines
+from structron.features.alphabets import Sentence
 from structron.io import CONLLU_COLUMNS
-from structron.tasks.shift_reduce.system import RESERVED, atom_layout, read_templates, usable_templates
+from structron.io.columns import EMPTY, TREE_COLUMNS, Columns, tree_columns
+from structron.sentences import starts_of
 from structron.trees import MARK, check_tree, is_projective, lift
 
-WORDS, TAGS, HEADS, RELATIONS = ("word", "form", "w"), ("upos", "pos"), ("head",), ("deprel", "relation")
-PLAIN_COLUMNS = ["word", "pos", "head", "deprel"]
 RARE, FEW = 5, 16
 """Marks of lifted words seen less than RARE times are left off where there are more than FEW kinds of them."""
 
 Arc = tuple[int, str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Roles:
-    """The names of a row's columns, and those that a parser reads and learns; relation None: unlabelled."""
-
-    columns: list[str]
-    word: str
-    tag: str
-    head: str
-    relation: str | None
-
-    def __post_init__(self) -> None:
-        roles = [self.word, self.tag, self.head, *([self.relation] if self.relation is not None else [])]
-        if len(set(self.columns)) < len(self.columns):
-            raise StructronError(f"columns {', '.join(self.columns)}: a name stands twice; expected different ones")
-        if len(set(roles)) < len(roles) or not set(roles) <= set(self.columns):
-            raise StructronError(
-                f"columns {', '.join(self.columns)}: word {self.word}, part of speech {self.tag}, head {self.head}; "
-                "expected a column of its own for each"
-            )
-
-    @property
-    def outputs(self) -> list[str]:
-        return [self.head, *([self.relation] if self.relation is not None else [])]
-
-
 def settle_columns(
     sentences: Sequence[Sentence], names: Sequence[str] | None, pos: str | None, labelled: bool
-) -> Roles:
-    """Find the roles of the columns by their names, or by their number where nobody named them."""
+) -> Columns:
+    """Find out what the columns are by their names, or by their number where nobody named them."""
     first = sentences[0][0]
     if isinstance(first, str) or len(first) < 3:
         raise StructronError(f"training data: a token is {first!r}; expected rows with word, tag and head at least")
     width = len(first)
-    columns = list(names or (CONLLU_COLUMNS if width == len(CONLLU_COLUMNS) else PLAIN_COLUMNS[:width]))
+    columns = list(names or (CONLLU_COLUMNS if width == len(CONLLU_COLUMNS) else TREE_COLUMNS[:width]))
     if len(columns) != width:
         raise StructronError(f"training data: {width} columns; expected names for them (columns=…)")
-    word = next((name for name in WORDS if name in columns), columns[0])
-    tag, head = _column(columns, [pos] if pos else TAGS, "part-of-speech"), _column(columns, HEADS, "head")
-    relation = next((name for name in RELATIONS if name in columns), None) if labelled else None
-    roles = Roles(columns, word, tag, head, relation)
-    if relation is None:
+    roles = tree_columns(columns, pos, labelled)
+    if roles.relation is None:
         return roles
-    place = columns.index(relation)
+    place = columns.index(roles.relation)
     named = any(len(row) == width and row[place] != EMPTY for sentence in sentences for row in sentence)
-    return roles if named else Roles(columns, word, tag, head, None)
-
-
-def _column(columns: list[str], known: Sequence[str], what: str) -> str:
-    found = next((name for name in known if name in columns), None)
-    if found is None:
-        raise StructronError(f"columns: no {what} column ({' or '.join(known)}) among {', '.join(columns)}")
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class Templates:
-    """Templates as they were given; those of a preset are left out where the data lack a column."""
-
-    lines: list[str]
-    where: str
-    preset: bool
-
-    @classmethod
-    def of(cls, given: Any) -> "Templates":
-        """From a preset's name, a file, or a list of texts; looked at before any data are."""
-        if not isinstance(given, str | Path):
-            found = cls([str(line) for line in given], "templates", False)
-        else:
-            preset = str(given) in presets("parser")
-            found = cls(template_lines(given, "parser"), str(given), preset)
-        read_templates(found.lines, found.where)
-        return found
-
-    def settle(self, roles: Roles, sentences: Sequence[Sentence]) -> tuple[list[str], list[str]]:
-        """The templates that the data can serve, and the columns of x besides word and tag that they ask for."""
-        inputs = [name for name in roles.columns if name not in roles.outputs]
-        possible = ParserInput.possible(inputs, roles.word, _attributes(self.lines))
-        if self.preset:
-            useless = {roles.tag, *empty_columns(roles.columns, sentences)}
-            possible = [name for name in possible if parse_atom(name, inputs, roles.word).column not in useless]
-            templates = usable_templates(self.lines, ["w", "t", *possible])
-        else:
-            atom_layout(self.lines, ["w", "t", *possible], self.where)
-            templates = ["|".join(atoms) for atoms in read_templates(self.lines)]
-        used = _attributes(templates)
-        return templates, [name for name in possible if name in used]
-
-
-def _attributes(lines: Iterable[str]) -> list[str]:
-    """What templates ask of words besides word and tag, each once."""
-    atoms = [atom for names in read_templates(lines) for atom in names if "." in atom]
-    return list(dict.fromkeys(name for atom in atoms if (name := atom.partition(".")[2]) not in RESERVED))
+    return roles if named else roles.without_relations()
 
 
 def empty_columns(columns: list[str], sentences: Sequence[Sentence]) -> set[str]:
@@ -127,20 +47,20 @@ def empty_columns(columns: list[str], sentences: Sequence[Sentence]) -> set[str]
     return {name for k, name in enumerate(columns) if all(row[k] == EMPTY for row in full)}
 
 
-def read_arcs(sentences: Sequence[Sentence], roles: Roles, what: str, many_roots: bool = False) -> list[list[Arc]]:
+def read_arcs(sentences: Sequence[Sentence], roles: Columns, what: str, many_roots: bool = False) -> list[list[Arc]]:
     """The trees that rows hold, checked; a sentence without words has no arcs."""
-    head = roles.columns.index(roles.head)
-    relation = roles.columns.index(roles.relation) if roles.relation is not None else None
+    head = roles.names.index(roles.outputs[0])
+    relation = roles.names.index(roles.relation) if roles.relation is not None else None
     found: list[list[Arc]] = []
     for number, sentence in enumerate(sentences, 1):
         for k, row in enumerate(sentence, 1):
-            if isinstance(row, str) or len(row) != len(roles.columns):
-                expected = f"expected {len(roles.columns)} columns: {', '.join(roles.columns)}"
+            if isinstance(row, str) or len(row) != len(roles.names):
+                expected = f"expected {len(roles.names)} columns: {', '.join(roles.names)}"
                 raise StructronError(f"{what}: sentence {number}: word {k} is {row!r}; {expected}")
         heads = [_head(row[head], f"{what}: sentence {number}: word {k}") for k, row in enumerate(sentence, 1)]
         problem = check_tree(heads, many_roots) if heads else None
         if problem:
-            word = sentence[problem[0]][roles.columns.index(roles.word)]
+            word = sentence[problem[0]][roles.names.index(roles.word)]
             raise StructronError(f"{what}: sentence {number}: word {problem[0] + 1} ({word}): {problem[1]}")
         relations = [None if relation is None else str(row[relation]) for row in sentence]
         found.append(list(zip(heads, relations, strict=True)))
@@ -226,10 +146,12 @@ class Treebank:
     root: str | None
 
     @classmethod
-    def of(cls, trees: Sequence[list[Arc]], labelled: bool) -> "Treebank":
+    def of(cls, trees: Sequence[list[Arc]], labelled: bool, known: Sequence[str] = ()) -> "Treebank":
+        """known: relations that come first."""
         flat = [arc for tree in trees for arc in tree]
         roots = Counter(relation for head, relation in flat if head == 0)
-        names = sorted({relation or EMPTY for head, relation in flat if head > 0}) if labelled else []
+        seen = {relation or EMPTY for head, relation in flat if head > 0} if labelled else set()
+        names = [*known, *sorted(seen - set(known))]
         number = {relation: k for k, relation in enumerate(names)}
         heads = np.array([head for head, _ in flat], np.int64)
         relations = np.array([number.get(relation or EMPTY, 0) if head else 0 for head, relation in flat], np.int64)

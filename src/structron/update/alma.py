@@ -10,6 +10,8 @@ scale. The mean of w after every example stays exact: let S be the sum of the sc
 change δ of v during an example counts with the scale of that example and of all later ones, δ·(S_T - S_before), so with
 u = Σ δ·S_before the mean is (v·S_T - u) / T. The plain perceptron is the case scale = 1, S = number of examples.
 
+Trees of the graph-based parser have no y-good nodes: there every wrong word costs as much (update/trees.py).
+
 The margin perceptron (Kazama & Torisawa 2007, eq. (2)) lowers y-good nodes too, by a constant C, and takes the plain
 perceptron's step: what the search then finds above y is a violation w·Δ ≤ C.
 """
@@ -47,7 +49,7 @@ def make_alma(alma: float | tuple[float, float, float] | None, margin: float | N
 
 
 def checked_margin(margin: float, name: str = "margin") -> float:
-    """The C of a margin perceptron, if it can be one."""
+    """The C of a margin perceptron, checked."""
     number = isinstance(margin, int | float | np.number) and not isinstance(margin, bool)
     if not number or not 0 <= margin < math.inf:
         raise StructronError(f"{name}: {margin!r}; expected a number of at least 0, for instance 500")
@@ -55,7 +57,7 @@ def checked_margin(margin: float, name: str = "margin") -> float:
 
 
 def named(update: str, alma: float | None, margin: float | None = None, weighted: object = None) -> str:
-    """An update rule with its step, as signatures name it; weighted: violations (update/swvp.py), if they are."""
+    """An update rule with its step, as signatures spell it; weighted: weighted violations (update/swvp.py), or None."""
     if weighted is not None:
         return f"{weighted}" if update == "standard" else f"{update}-{weighted}"
     if margin is not None:
@@ -89,5 +91,5 @@ def step(alma, length, dot):
 
 @compiled
 def end_example(alma):
-    """Let the weights after an example count for the mean."""
+    """Count the weights after an example for the mean."""
     alma[TOTAL] += alma[SCALE]

@@ -2,7 +2,7 @@
 
 What the correct and the wrong derivations share cancels here, in a small table that stays in the cache, and not in the
 weights. Its length is known before the step is taken (ALMA), w·Δ can be checked (every update of a valid rule is a
-violation), and what room the weights need is known exactly.
+violation), and how much room the weights need is known exactly.
 
 A feature is its key; features that were numbered per token are their number + 1: keys of templates are far above.
 """
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structron.kernels.jit import compiled, inlined, prefetch
-from structron.kernels.table import ABSENT
+from structron.kernels.table import ABSENT, MULTIPLIER
 from structron.weights.sparse import (
     CELLS,
     CLASSES,
@@ -29,12 +29,11 @@ from structron.weights.sparse import (
     home,
     weight_of,
 )
-from structron.weights.sparse import MULTIPLIER as STIR
 
 NUMBERED = np.uint64(1 << 40)
 """Features below are numbers + 1."""
 FULL = 1
-"""Place in `used`: 1 when there was no room for something; the first place counts the entries."""
+"""Place in `used` of a flag: there was no room for something. The first place counts the entries."""
 
 
 class Delta(NamedTuple):
@@ -48,13 +47,14 @@ class Delta(NamedTuple):
 
 
 def make_delta(capacity: int = 1 << 14) -> Delta:
-    """capacity: a power of two."""
+    """An empty table; capacity: a power of two."""
     feature, column, place = np.zeros(capacity, np.uint64), np.zeros(capacity, np.int64), np.zeros(capacity, np.int64)
     return Delta(feature, column, np.zeros(capacity), place, np.zeros(2, np.int64))
 
 
 @inlined
 def clear(delta):
+    """Forget all entries."""
     for j in range(delta.used[0]):
         delta.feature[delta.place[j]] = ABSENT
     delta.used[0], delta.used[FULL] = 0, 0
@@ -64,7 +64,7 @@ def clear(delta):
 def put(delta, feature, column, amount):
     """Add to the amount of a feature under a column."""
     mask = delta.feature.shape[0] - 1
-    h = (feature ^ (np.uint64(column) << np.uint64(48))) * STIR
+    h = (feature ^ (np.uint64(column) << np.uint64(48))) * MULTIPLIER
     k = np.int64((h ^ (h >> np.uint64(29))) & np.uint64(mask))
     while delta.feature[k] != ABSENT and (delta.feature[k] != feature or delta.column[k] != column):
         k = (k + 1) & mask
@@ -78,38 +78,35 @@ def put(delta, feature, column, amount):
     delta.amount[k] += amount
 
 
+@inlined
+def head_of(feature, sparse, anchored):
+    """The head of a feature's row; ABSENT if it has none yet."""
+    if feature < NUMBERED:
+        return anchored.table[np.int64(feature) - 1, 1]
+    spot = find(sparse.table, feature, home(sparse.table, feature))
+    return sparse.table[spot, 1] if spot >= 0 else ABSENT
+
+
 @compiled
 def measure(delta, sparse, anchored):
     """‖Δ‖² and w·Δ."""
     length, dot = 0.0, 0.0
     for j in range(delta.used[0]):
         k = delta.place[j]
-        feature, amount = delta.feature[k], delta.amount[k]
-        if amount == 0.0:
-            continue
-        length += amount * amount
-        if feature < NUMBERED:
-            dot += amount * weight_of(sparse, anchored.table[np.int64(feature) - 1, 1], delta.column[k])
-        else:
-            spot = find(sparse.table, feature, home(sparse.table, feature))
-            if spot >= 0:
-                dot += amount * weight_of(sparse, sparse.table[spot, 1], delta.column[k])
+        amount = delta.amount[k]
+        if amount != 0.0:
+            length += amount * amount
+            dot += amount * weight_of(sparse, head_of(delta.feature[k], sparse, anchored), delta.column[k])
     return length, dot
 
 
 @compiled
 def cells_needed(delta, sparse, anchored):
-    """How many cells the new weights of Δ can take at most: rows that are full double, or become vectors."""
+    """How many cells the new weights of Δ can take at most; full rows double, or become vectors."""
     need = np.int64(0)
     for j in range(delta.used[0]):
         k = delta.place[j]
-        feature, head = delta.feature[k], ABSENT
-        if feature < NUMBERED:
-            head = anchored.table[np.int64(feature) - 1, 1]
-        else:
-            spot = find(sparse.table, feature, home(sparse.table, feature))
-            if spot >= 0:
-                head = sparse.table[spot, 1]
+        head = head_of(delta.feature[k], sparse, anchored)
         if head == ABSENT:
             need += 4
         elif head & CLASSES != DENSE and cell_of(sparse, head, delta.column[k]) < 0:

@@ -9,14 +9,34 @@ update with the correct prefix, so that an example can have several. ALMA is ano
 violations (Dror & Reichart 2016) learn from mixtures of y' and z in place of z: update/mixed.py.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from structron.kernels.jit import compiled
-from structron.search.beam.frontier import COUNT, DONE, MORE_ROWS, NOW, ROWS, WHOLE
-from structron.search.beam.lattice import FINAL
+from structron.kernels.jit import compiled, pasted
+from structron.search.beam.frontier import (
+    ACTION,
+    BACK,
+    BEGIN,
+    COUNT,
+    DONE,
+    GAIN,
+    GOLD,
+    INSIDE,
+    MORE_ROWS,
+    NOW,
+    ORIGIN,
+    PRED,
+    PREFIX,
+    ROWS,
+    SIZE,
+    WHOLE,
+    Guide,
+)
+from structron.search.beam.lattice import FINAL, NEXT
 from structron.search.beam.scores import CLOCK
 from structron.search.beam.search import derive, search
-from structron.update.alma import TOTAL, end_example, lowering, step
+from structron.update.alma import ALPHA, TOTAL, end_example, lowering, step
 from structron.update.collect import collect, collect_difference
 from structron.update.delta import FULL, apply, clear, fits, measure
 from structron.update.mixed import ASKED, STATE, TO_ASK, collect_weighted
@@ -43,12 +63,12 @@ def collect_queue(atoms, inputs, e, anchored, setting, f, trace, n, gold_length,
     wrong, total = 0, 0.0
     for b in range(f.used[COUNT]):
         row = f.beam[f.used[NOW], b]
-        if f.gold[row] != WHOLE and f.prefix[row] >= trace.gold[n]:
+        if f.link[row, GOLD] != WHOLE and f.score[row, PREFIX] >= trace.gold[n]:
             wrong += 1
-            total += f.prefix[row]
+            total += f.score[row, PREFIX]
     for b in range(f.used[COUNT]):
         row = f.beam[f.used[NOW], b]
-        if f.gold[row] != WHOLE and f.prefix[row] >= trace.gold[n]:
+        if f.link[row, GOLD] != WHOLE and f.score[row, PREFIX] >= trace.gold[n]:
             length = derive(setting, f, row)
             collect_difference(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, 1.0 / wrong, delta)
     return total / max(wrong, 1)
@@ -62,80 +82,57 @@ def collect_lattice(atoms, inputs, e, anchored, setting, f, trace, n, delta):
     backwards gives the best way on from every node; counts of derivations then run along the best ways to and from
     the nodes, so that no derivation is written out. Returns the mean of the scores.
     """
-    rest, way, before, after, edge = f.inside, f.pred, f.begin, f.origin, f.heap
+    best, rest, edge = f.score[:, PREFIX], f.score[:, INSIDE], f.heap
+    way, before, after = f.link[:, PRED], f.link[:, BEGIN], f.link[:, ORIGIN]
     for r in range(f.used[ROWS]):
-        rest[r], way[r], before[r], after[r] = (0.0 if f.list_size[r] == FINAL else -np.inf), -1, 0, 0
+        rest[r], way[r], before[r], after[r] = (0.0 if f.link[r, SIZE] == FINAL else -np.inf), -1, 0, 0
     for k in range(f.used[COUNT] - 1, -1, -1):
-        value = f.heap_gain[k] + rest[edge[k, 2]]
-        if value > rest[edge[k, 0]]:
-            rest[edge[k, 0]], way[edge[k, 0]] = value, k
+        value = f.rank[k, GAIN] + rest[edge[k, NEXT]]
+        if value > rest[edge[k, BACK]]:
+            rest[edge[k, BACK]], way[edge[k, BACK]] = value, k
     count, total = 0, 0.0
     for r in range(f.used[ROWS]):
-        if f.gold[r] != WHOLE and f.prefix[r] + rest[r] >= trace.gold[n]:
+        if f.link[r, GOLD] != WHOLE and best[r] + rest[r] >= trace.gold[n]:
             before[r] = after[r] = 1
             count += 1
-            total += f.prefix[r] + rest[r]
+            total += best[r] + rest[r]
     share = 1.0 / max(count, 1)
     for node in range(f.seen.shape[0] - 1, -1, -1):
         r = f.seen[node] - 1
         if r >= 0 and before[r] > 0:
-            collect(atoms, inputs, e, anchored, setting, f, f.back[r], f.action[r], -share * before[r], delta)
-            before[f.back[r]] += before[r]
+            back, action = f.link[r, BACK], f.link[r, ACTION]
+            collect(atoms, inputs, e, anchored, setting, f, back, action, -share * before[r], delta)
+            before[back] += before[r]
     for node in range(f.seen.shape[0]):
         r = f.seen[node] - 1
         if r >= 0 and after[r] > 0 and way[r] >= 0:
             k = way[r]
-            collect(atoms, inputs, e, anchored, setting, f, r, edge[k, 1], -share * after[r], delta)
-            after[edge[k, 2]] += after[r]
+            collect(atoms, inputs, e, anchored, setting, f, r, edge[k, ACTION], -share * after[r], delta)
+            after[edge[k, NEXT]] += after[r]
     for j in range(n - 1, -1, -1):
         row, passed = trace.gold_row[j], before[trace.gold_row[j + 1]]
         before[row] += passed
-        collect(
-            atoms,
-            inputs,
-            e,
-            anchored,
-            setting,
-            f,
-            row,
-            inputs.gold[inputs.gold_ptr[e] + j],
-            1.0 - share * passed,
-            delta,
-        )
+        correct, amount = inputs.gold[inputs.gold_ptr[e] + j], 1.0 - share * passed
+        collect(atoms, inputs, e, anchored, setting, f, row, correct, amount, delta)
     return total * share
 
 
-def learn(
-    start,
-    legal,
-    advance,
-    atoms,
-    rule,
-    inputs,
-    anchored,
-    sparse,
-    setting,
-    memory,
-    f,
-    trace,
-    delta,
-    alma,
-    sequence,
-    lo,
-    hi,
-    stop_at_fall,
-    go_on,
-    mean,
-    check,
-    stats,
-    weighing,
-):
+class How(NamedTuple):
+    """What an update rule asks for besides a step (see violation.py)."""
+
+    stop_at_fall: int
+    go_on: int
+    mean: int
+    check: int  # 1: compare the margin of every update with w·Δ; 2: it must be a violation, too
+
+
+def learn(start, legal, advance, atoms, rule, given, delta, alma, sequence, lo, hi, how, stats, weighing):
     """One stretch of a pass: examples sequence[lo:hi]. Stops early, and says where, when Python has to act.
 
     weighing: None, or what weighted violations need. Numba leaves out what None does not reach, so that it is compiled
     by those alone who use it.
     """
-    yes = np.int64(1)
+    inputs, trace, yes = given.inputs, given.trace, np.int64(1)
     for place in range(lo, hi):
         e = sequence[place]
         gold_steps = inputs.gold_ptr[e + 1] - inputs.gold_ptr[e]
@@ -143,99 +140,100 @@ def learn(
         stats[FIRST] = 0
         while True:
             low = lowering(alma)
-            end, n = search(
-                start,
-                legal,
-                advance,
-                atoms,
-                inputs,
-                e,
-                anchored,
-                sparse,
-                setting,
-                memory,
-                f,
-                trace,
-                yes,
-                first,
-                stop_at_fall,
-                low,
-            )
+            end, n = search(start, legal, advance, atoms, given, e, Guide(yes, first, how.stop_at_fall, low))
+            i, best, margin = first, 0.0, 0.0
+            if end == DONE:
+                span = n - first
+                i += rule(trace.best[first:], trace.gold[first:], trace.alive[first:], trace.right[first:], span)
+                clear(delta)
+                if i > first:
+                    end, best, margin = collect_update(advance, atoms, given, e, n, i, how, delta, stats, weighing)
+            else:
+                stats[STEPS] = n
+            if end == DONE:
+                end = room_for(delta, given, stats)
             if end != DONE:
-                stats[TROUBLE], stats[STEPS], stats[FIRST] = end, n, first
+                stats[TROUBLE], stats[FIRST] = end, first
                 return place
-            span = n - first
-            chosen = rule(trace.best[first:], trace.gold[first:], trace.alive[first:], trace.right[first:], span)
-            i = first + chosen
-            gold_length, best = min(i, gold_steps), trace.best[i]
-            margin = trace.gold[i] - best
-            clear(delta)
-            if chosen > 0 and mean and setting.lattice >= 0:
-                best = collect_lattice(atoms, inputs, e, anchored, setting, f, trace, n, delta)
-                margin = trace.gold[i] - best
-            elif chosen > 0 and mean:
-                best = collect_queue(atoms, inputs, e, anchored, setting, f, trace, n, gold_length, delta)
-                margin = trace.gold[i] - best
-            elif chosen > 0:
-                length = derive(setting, f, trace.top[i])
-                if weighing is None:
-                    collect_difference(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, 1.0, delta)
-                elif weighing.own[STATE] == TO_ASK:
-                    stats[TROUBLE], stats[STEPS], stats[NEEDED], stats[FIRST] = ASK_JJ, length, gold_length, first
-                    return place
-                elif f.used[ROWS] + 2 > f.states.shape[0]:
-                    stats[TROUBLE], stats[FIRST] = MORE_ROWS, first
-                    return place
-                else:
-                    margin = collect_weighted(
-                        advance,
-                        atoms,
-                        inputs,
-                        e,
-                        anchored,
-                        sparse,
-                        setting,
-                        f,
-                        trace,
-                        length,
-                        gold_length,
-                        weighing,
-                        delta,
-                    )
-            if delta.used[FULL]:
-                stats[TROUBLE], stats[FIRST] = MORE_DELTA, first
-                return place
-            needed = fits(delta, sparse, anchored)
-            if needed > 0:
-                stats[TROUBLE], stats[STEPS], stats[NEEDED], stats[FIRST] = MORE_WEIGHTS, delta.used[0], needed, first
-                return place
-            for j in range(1, n + 1):
-                if first == 0 and not trace.alive[j]:
-                    stats[FELL] += 1
-                    stats[FELL_AT] += j / max(n, gold_steps)
-                    break
-            if chosen == 0:
+            if first == 0:
+                note_fall(trace, n, gold_steps, stats)
+            if i == first:
                 break
-            size, dot = measure(delta, sparse, anchored) if check or alma[0] > 0 else (0.0, 0.0)
-            if check:
-                counted = dot - low  # from the weights alone: an independent check of the search's scores
-                wrong = counted > 1e-6 * (abs(low) + abs(best)) + 1e-9
-                if (check > 1 and wrong) or abs(counted - margin) > 1e-3 * (1.0 + abs(margin)):
-                    stats[NOT_VIOLATIONS] += 1
-            factor = step(alma, size, dot)
-            apply(delta, sparse, anchored, factor, alma[TOTAL])
-            memory.clock[CLOCK] += 1
-            stats[UPDATES] += 1
-            stats[INVALID] += margin > 0
+            update(given, delta, alma, how, low, best, margin, stats)
             if weighing is not None and weighing.own[STATE] == ASKED:
                 weighing.own[STATE] = TO_ASK
-            if not go_on or i >= gold_steps:
+            if not how.go_on or i >= gold_steps:
                 break
             first = i
         end_example(alma)
         stats[TIME] += 1
         stats[EXAMPLES] += 1
         stats[TOKENS] += inputs.starts[e + 1] - inputs.starts[e]
-        if n >= gold_steps and not go_on and trace.gold[n] > trace.best[n]:
+        if n >= gold_steps and not how.go_on and trace.gold[n] > trace.best[n]:
             stats[SEARCH_ERRORS] += 1
     return hi
+
+
+@pasted
+def collect_update(advance, atoms, given, e, n, i, how, delta, stats, weighing):
+    """Δ = ΔΦ(x, y', z) at step i of n; returns how it ended, the score of z (or the mean of several) and w·Δ."""
+    inputs, anchored, setting, f, trace = given.inputs, given.anchored, given.setting, given.frontier, given.trace
+    gold_length, best = min(i, inputs.gold_ptr[e + 1] - inputs.gold_ptr[e]), trace.best[i]
+    if how.mean and setting.lattice >= 0:
+        best = collect_lattice(atoms, inputs, e, anchored, setting, f, trace, n, delta)
+    elif how.mean:
+        best = collect_queue(atoms, inputs, e, anchored, setting, f, trace, n, gold_length, delta)
+    end, margin = DONE, trace.gold[i] - best
+    if how.mean:
+        return end, best, margin
+    length = derive(setting, f, trace.top[i])
+    if weighing is None:
+        collect_difference(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, 1.0, delta)
+    elif weighing.own[STATE] == TO_ASK:
+        end, stats[STEPS], stats[NEEDED] = ASK_JJ, length, gold_length
+    elif f.used[ROWS] + 2 > f.states.shape[0]:
+        end = MORE_ROWS
+    else:
+        sparse = given.sparse
+        margin = collect_weighted(
+            advance, atoms, inputs, e, anchored, sparse, setting, f, trace, length, gold_length, weighing, delta
+        )
+    return end, best, margin
+
+
+@pasted
+def room_for(delta, given, stats):
+    """Whether Δ had room, and has room in the weights."""
+    if delta.used[FULL]:
+        return MORE_DELTA
+    needed = fits(delta, given.sparse, given.anchored)
+    if needed > 0:
+        stats[STEPS], stats[NEEDED] = delta.used[0], needed
+        return MORE_WEIGHTS
+    return DONE
+
+
+@pasted
+def note_fall(trace, n, gold_steps, stats):
+    """Count where the correct prefix left the beam."""
+    for j in range(1, n + 1):
+        if not trace.alive[j]:
+            stats[FELL] += 1
+            stats[FELL_AT] += j / max(n, gold_steps)
+            break
+
+
+@pasted
+def update(given, delta, alma, how, low, best, margin, stats):
+    """w = w + Δ, or the step of ALMA; checked, if that is asked for, from the weights alone."""
+    sparse, anchored = given.sparse, given.anchored
+    size, dot = measure(delta, sparse, anchored) if how.check or alma[ALPHA] > 0 else (0.0, 0.0)
+    if how.check:
+        counted = dot - low  # independent of the search's scores
+        wrong = counted > 1e-6 * (abs(low) + abs(best)) + 1e-9
+        if (how.check > 1 and wrong) or abs(counted - margin) > 1e-3 * (1.0 + abs(margin)):
+            stats[NOT_VIOLATIONS] += 1
+    apply(delta, sparse, anchored, step(alma, size, dot), alma[TOTAL])
+    given.memory.clock[CLOCK] += 1
+    stats[UPDATES] += 1
+    stats[INVALID] += margin > 0

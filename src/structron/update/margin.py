@@ -16,6 +16,7 @@ import numpy as np
 
 from structron.kernels.jit import compiled
 from structron.search.chain.kbest import second_best
+from structron.search.chain.scores import load_all
 from structron.search.chain.viterbi import search
 from structron.update.perceptron import (
     NEAR,
@@ -26,7 +27,6 @@ from structron.update.perceptron import (
     correct,
     count_wrong,
     has_room,
-    load_all,
 )
 
 

@@ -3,7 +3,7 @@
     (y', z) = FINDVIOLATION(x, y, w)                 learn(…) in fixing.py: prefixes of one length, as the rule chose
     JJ = the steps at which they differ, grouped     list_wrong_steps(…), then group_wrong(…)
     d_J = w·ΔΦ(x, y', m^J) for J ∈ JJ                collect_mixed(…), then measure(…)
-    γ = SETGAMMA()                                   set_gamma(…), and enforce_condition(…) where it is asked for
+    γ = SETGAMMA()                                   weigh(…)
     Δ = Σ_J γ(m^J)·ΔΦ(x, y', m^J)                    collect_mixed(…) again, with γ
 
 What m^J is depends on the problem (`SearchProblem.exchangeable`).
@@ -40,13 +40,11 @@ from structron.update.swvp import (
     Mixed,
     Rule,
     Swvp,
-    enforce_condition,
     group_wrong,
     make_mixed,
     pack_substructures,
-    set_gamma,
     substructures,
-    weighted_delta,
+    weigh,
 )
 
 STATE, COUNT, WRONG = range(3)
@@ -79,7 +77,7 @@ def ask(
     wrong = weighing.jj.places[: list_wrong_steps(inputs, e, f, trace, length, gold_length, weighing)].tolist()
     lists = substructures(family(y, z), set(wrong), max(lengths))
     own = np.array([ASKED, len(lists), len(wrong)], np.int64)
-    return weighing._replace(jj=pack_substructures(lists, weighing.jj), own=own)
+    return weighing._replace(jj=pack_substructures(lists, wrong, weighing.jj), own=own)
 
 
 @compiled
@@ -159,7 +157,7 @@ def collect_weighted(
     if weighing.own[STATE] == BUILT_IN:
         wrong = list_wrong_steps(inputs, e, f, trace, length, gold_length, weighing)
         count = group_wrong(rule.family, wrong, jj)
-    for k in range(count):
+    for k in range(count + 1):
         clear(delta)
         collect_mixed(
             advance, atoms, inputs, e, anchored, setting, f, trace, length, gold_length, weighing, wrong, k, 1.0, delta
@@ -167,23 +165,11 @@ def collect_weighted(
         if delta.used[FULL]:
             return 0.0
         jj.delta[k] = measure(delta, sparse, anchored)[1]
-    share, whole = set_gamma(jj.delta, count, rule, jj.gamma), 0.0
-    mixed = weighted_delta(jj.delta, count, jj.gamma)
-    if share > 0 or (rule.enforce and mixed > 0):
-        clear(delta)
-        collect_difference(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, 1.0, delta)
-        if delta.used[FULL]:
-            return 0.0
-        whole = measure(delta, sparse, anchored)[1]
-        if share == 0:
-            share = enforce_condition(jj.delta, count, jj.gamma, whole)
-            mixed = max(0.0, -share * whole)  # together 0 to the bit, where that is possible
+    dot = weigh(jj, count, rule)
     clear(delta)
-    for k in range(count):
+    for k in range(count + 1):
         g = jj.gamma[k]
         collect_mixed(
             advance, atoms, inputs, e, anchored, setting, f, trace, length, gold_length, weighing, wrong, k, g, delta
         )
-    if share > 0:
-        collect_difference(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, share, delta)
-    return mixed + share * whole
+    return dot

@@ -1,6 +1,6 @@
 """Learning from n-best candidates with local and non-local features: Kazama & Torisawa (2007), section 4.
 
-    {yⁿ} = n-best_y w·Φˡ(x_i, y)                                        search/kbest.py
+    {yⁿ} = n-best_y w·Φˡ(x_i, y)                                  search/chain/kbest.py
     y'  = argmax_{y ∈ {yⁿ}} w·Φᵃ(x_i, y),   y'' = 2nd-best_{y ∈ {yⁿ}} w·Φᵃ(x_i, y)
     if y' ≠ y_i and w·Φᵃ(x_i, y_i) - w·Φᵃ(x_i, y') ≤ Cᵃ:     w = w + Φᵃ(x_i, y_i) - Φᵃ(x_i, y')       (A)
     else if w·Φᵃ(x_i, y_i) - w·Φᵃ(x_i, y'') ≤ Cᵃ:            w = w + Φᵃ(x_i, y_i) - Φᵃ(x_i, y'')      (A)
@@ -27,7 +27,7 @@ LOCAL_UPDATES = ("aggressive", "conservative", "none", SENTENCES)
 
 
 class Step(NamedTuple):
-    """An update: away from which candidate, and whether in the local features only, (B)."""
+    """An update: which candidate to move away from, and whether by its local features only, (B)."""
 
     candidate: int
     local: bool
@@ -65,7 +65,7 @@ def find_update(
 
 
 def check_nbest(candidates: int, test_candidates: int, local_update: str) -> None:
-    """Refuse what cannot be."""
+    """Check the n-best parameters."""
     for name, value in (("candidates", candidates), ("test_candidates", test_candidates)):
         if value < 1:
             raise StructronError(f"{name}: {value}; expected at least 1")

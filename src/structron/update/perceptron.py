@@ -11,11 +11,11 @@ so with u = Σ (t-1)·Δ the mean after T examples is w - u / T: O(update) per e
 import numpy as np
 
 from structron.kernels.jit import compiled, inlined
-from structron.search.chain.scores import load_limits, load_reach, load_transitions, load_trigrams, row_bounds
+from structron.search.chain.scores import load_all, load_reach, load_transitions, row_bounds
 from structron.search.chain.viterbi import search
 
 TIME, UPDATES, WRONG_TOKENS, TOKENS, NEAR, INVALID, STATS = range(7)
-"""Places in the `stats` array: examples so far (over all passes), and this pass's counts. NEAR: updates of examples
+"""Places in the `stats` array: examples so far (over all passes), and this pass's counts. NEAR: updates for examples
 that are right, but not by the margin (update/margin.py). INVALID: updates by w·Δ > 0 (update/swvp.py)."""
 
 
@@ -28,7 +28,7 @@ def add(weights, row, y, amount, time):
 
 @compiled
 def claim_row(weights):
-    """A fresh row; the caller has made sure there is room."""
+    """A new row; the caller has made sure there is room."""
     row = weights.size[0]
     weights.size[0] += 1
     return np.int32(row)
@@ -36,7 +36,7 @@ def claim_row(weights):
 
 @compiled
 def feature_row(weights, number):
-    """The row of a feature, brought into being by its first update."""
+    """The row of a feature; its first update creates it."""
     if weights.row_of[number] < 0:
         weights.row_of[number] = claim_row(weights)
     return weights.row_of[number]
@@ -93,17 +93,8 @@ def add_difference(chains, weights, order, start, n, y, z, amount, time, labels,
 
 
 @compiled
-def load_all(weights, order, labels, work):
-    """What a search knows of the transitions, before the first example."""
-    load_limits(weights, labels, work)
-    load_transitions(weights, labels, work)
-    if order == 2:
-        load_trigrams(weights, labels, work)
-
-
-@compiled
 def load_changed(weights, order, labels, work):
-    """The same after an update; `add_difference` has seen to the trigrams."""
+    """What `load_all` loads, after an update; `add_difference` has seen to the trigrams."""
     load_transitions(weights, labels, work)
     if order == 2:
         load_reach(labels, work)
@@ -123,6 +114,7 @@ def has_room(chains, weights, start, stop):
 
 @compiled
 def count_wrong(gold, start, n, z):
+    """How many of the n tokens from `start` on have another label in z than in gold."""
     wrong = 0
     for i in range(n):
         wrong += gold[start + i] != z[i]
@@ -144,7 +136,7 @@ def correct(chains, gold, weights, order, first, last, z, labels, work, time):
 
 @compiled
 def learn(chains, units, gold, weights, order, sequence, lo, hi, labels, work, z, stats):
-    """One stretch of a pass: examples sequence[lo:hi]. Stops early, and says where, when rows may run out.
+    """One stretch of a pass: examples sequence[lo:hi]. Returns hi, or where it stopped because rows may run out.
 
     An example is a sentence, or a document of several: sentences units[e] … units[e+1]-1. z: room for its labels.
     """

@@ -1,9 +1,18 @@
-"""Learning trees: w += Φ(x, y) - Φ(x, z), part by part, and weighted violations, in compiled code.
+"""Learning trees: w += Φ(x, y) - Φ(x, z), part by part, in compiled code.
 
 The features of a word are those of its arc, its relation, and of its parts with sibling and head's head. They are
-defined for any heads, tree or not, so a mixture of two trees has features too (Dror & Reichart 2016, Figure 1); see
-update/swvp.py, whose decisions are here the words' heads and relations. What tells a mixture from the gold tree is
-around the words that were exchanged, and only that is looked at.
+defined for any heads, tree or not.
+
+The fast model that prunes learns beside the other, in the same vector. What is predicted is thus a pair, the tree and
+the fast model's tree, and Φ of a pair is the sum of both. Either can be wrong.
+
+The margin (Setting.margin) is cost-augmented search: each word whose head or relation is wrong is worth C to the
+search, so that y wins only if a tree with k wrong words is behind by k·C. The margin of a tree thus grows with its
+mistakes, where that of the chain learners (update/margin.py) is the same for all.
+
+ALMA (update/alma.py, eq. (3) of Daumé & Marcu 2005) takes its lowering (1 - α)·B·k^(-1/2) as C, for both trees of the
+pair, and makes one step of both differences. Δ is gathered first: ℘(Δ) needs its length, and hashed features of the
+two trees may share a cell.
 """
 
 from typing import NamedTuple
@@ -26,11 +35,14 @@ from structron.search.graph.relations import rows_of_relation
 from structron.search.graph.scores import NOTHING, gather_tags, rows_between, sibling_cells
 from structron.search.graph.templates import ARC, GRAND, HEAD, RANK, RANK_HEAD, RANK_WORD, SIBLING, TRIPLE, WORD
 from structron.search.trees.parts import siblings_of
-from structron.update.swvp import define_jj, enforce_condition, set_gamma, weighted_delta
+from structron.update.alma import ALPHA, TOTAL, end_example, step
+from structron.update.delta import FULL, Delta, clear, make_delta, put
 
 TIME, UPDATES, WRONG_TOKENS, TOKENS, LOST, INVALID, STATS = range(7)
 """Places in `stats`: examples so far, and this pass's counts. LOST: gold heads that are not the fast model's own."""
-OWN = -1
+NO_ROOM = -1
+IN_PLACE = make_delta(0)
+"""No room to gather Δ: it is added to the weights part by part."""
 
 
 class Tree(NamedTuple):
@@ -47,12 +59,23 @@ class Sums(NamedTuple):
     u: np.ndarray  # float64[cells]
     amount: float
     time: float
+    delta: Delta = IN_PLACE  # with room: gather Δ there, cell + 1 as the feature, and leave weights and sums alone
+
+
+@compiled
+def gather(look, delta, count, cell, change):
+    """Δ += change in one cell of each of the first rows."""
+    for t in range(count):
+        put(delta, np.uint64(look.rows[t] + cell + 1), ZERO, change)
 
 
 @inlined
 def touch(look, sums, count, cell, sign):
     """w += sign · amount in one cell of each of the first rows; returns sign · w before that."""
     total, change = 0.0, sign * sums.amount
+    if sums.delta.feature.shape[0] > 0:
+        gather(look, sums.delta, count, cell, change)
+        change = 0.0
     for t in range(count):
         total += look.w[look.rows[t] + cell]
         if change != 0:
@@ -140,7 +163,7 @@ def changed_families(y, z, n):
 def difference(look, sums, n, setting, relations, y, z):
     """w·(Φ(x, y) - Φ(x, z)) of two trees; and w += amount · (Φ(x, y) - Φ(x, z)), touching only what differs.
 
-    With an amount other than 0 what is returned means nothing: weights change while they are added up.
+    What is returned means nothing if weights change while they are added up.
     """
     changed, total = changed_families(y, z, n), 0.0
     for m in range(1, n + 1):
@@ -168,57 +191,36 @@ def count_wrong(y, z, n):
 
 
 @compiled
-def correct(
-    templates, x, start, n, w, u, shift, setting, relations, heads, relation, found, named, ranked, amount, stats
-):
-    """Learn from the n words from `start` on: the gold tree, and the one that was found, by so much.
-
-    heads, relation, found, named, ranked: of all words; ranked: the heads of the fast model. Returns how many words
-    are wrong, and with an amount of 0 by how much the gold tree is ahead.
-    """
-    look = look_at(templates, x, start, n, w, shift)
-    y, z = take_tree(heads, relation, start, n), take_tree(found, named, start, n)
-    stats[TIME] += 1
-    stats[TOKENS] += n
-    rank = Sums(u, 1.0, stats[TIME])
+def correct_ranking(look, sums, n, y, ranked, start):
+    """The update of the fast model, one wrong head at a time; returns how many there are."""
+    lost = 0
     for m in range(1, n + 1):
         best = ranked[start + m - 1]
-        if setting.keep > 0 and best != y.heads[m]:
-            stats[LOST] += 1
-            touch_rank(look, rank, y.heads[m], m, 1.0)
-            touch_rank(look, rank, best, m, -1.0)
-    wrong, ahead = count_wrong(y, z, n), 0.0
-    stats[UPDATES] += wrong > 0
-    stats[WRONG_TOKENS] += wrong
-    if wrong > 0:
-        ahead = difference(look, Sums(u, amount, stats[TIME]), n, setting, relations, y, z)
-    return wrong, ahead
-
-
-# -- weighted violations: lines 7 to 11 of the paper's Algorithm 2 --------------------------------------------------
+        if best != y.heads[m]:
+            lost += 1
+            touch_rank(look, sums, y.heads[m], m, 1.0)
+            touch_rank(look, sums, best, m, -1.0)
+    return lost
 
 
 @compiled
-def decisions(tree, n, size):
-    """int64[n]: each word's head and relation as one number."""
-    found = np.zeros(n, np.int64)
-    for m in range(1, n + 1):
-        found[m - 1] = tree.heads[m] * max(size, 1) + tree.relation[m]
-    return found
+def take_step(delta, w, u, alma):
+    """v += f·Δ, and the scale of w = scale·v: eq. (3)."""
+    length, dot = 0.0, 0.0
+    for j in range(delta.used[0]):
+        k = delta.place[j]
+        length += delta.amount[k] * delta.amount[k]
+        dot += delta.amount[k] * w[np.int64(delta.feature[k]) - 1]
+    before, factor = alma[TOTAL], step(alma, length, dot)
+    for j in range(delta.used[0]):
+        k = delta.place[j]
+        cell, change = np.int64(delta.feature[k]) - 1, factor * delta.amount[k]
+        w[cell] += np.float32(change)
+        u[cell] += change * before
 
 
 @compiled
-def mix_trees(y, z, n, jj, k):
-    """m^J: heads and relations of z on J, of y elsewhere."""
-    heads, relation = y.heads.copy(), y.relation.copy()
-    for p in range(jj.first[k], jj.last[k]):
-        m = jj.places[p] + 1
-        heads[m], relation[m] = z.heads[m], z.relation[m]
-    return make_tree(heads, relation, n)
-
-
-@compiled
-def correct_mixed(
+def correct(
     templates,
     x,
     start,
@@ -232,29 +234,35 @@ def correct_mixed(
     relation,
     found,
     named,
-    jj,
-    count,
-    rule,
-    ahead,
+    ranked,
+    amount,
+    delta,
+    alma,
     stats,
 ):
-    """The update of SWVP where `correct` has found a mistake, with an amount of 0.
+    """Learn from the n words from `start` on: the gold tree, and the one that was found, by so much.
 
-    count: sub-structures in jj, or OWN: those of the rule's family. ahead: w·ΔΦ of the whole tree.
+    heads, relation, found, named, ranked: of all words; ranked: the heads of the fast model. With an amount of 0 the
+    fast model alone learns. delta: IN_PLACE, or room for ALMA. Returns how many words are wrong; NO_ROOM: Δ needs
+    more, and nothing was changed.
     """
-    look, time = look_at(templates, x, start, n, w, shift), stats[TIME]
+    look = look_at(templates, x, start, n, w, shift)
     y, z = take_tree(heads, relation, start, n), take_tree(found, named, start, n)
-    if count == OWN:
-        count = define_jj(rule.family, decisions(y, n, relations.size), decisions(z, n, relations.size), n, jj)
-    for k in range(count):
-        jj.delta[k] = difference(look, Sums(u, 0.0, time), n, setting, relations, y, mix_trees(y, z, n, jj, k))
-    whole = set_gamma(jj.delta, count, rule, jj.gamma)
-    if rule.enforce and whole == 0:
-        whole = enforce_condition(jj.delta, count, jj.gamma, ahead)
-    elif whole == 0:
-        stats[INVALID] += weighted_delta(jj.delta, count, jj.gamma) > 0
-    for k in range(count):
-        if jj.gamma[k] > 0:
-            difference(look, Sums(u, jj.gamma[k], time), n, setting, relations, y, mix_trees(y, z, n, jj, k))
-    if whole > 0:
-        difference(look, Sums(u, whole, time), n, setting, relations, y, z)
+    time, lost = stats[TIME] + 1, 0
+    clear(delta)
+    if setting.keep > 0:
+        lost = correct_ranking(look, Sums(u, 1.0, time, delta), n, y, ranked, start)
+    wrong = count_wrong(y, z, n)
+    if wrong > 0 and amount != 0:
+        difference(look, Sums(u, amount, time, delta), n, setting, relations, y, z)
+    if delta.used[FULL]:
+        return NO_ROOM
+    if alma[ALPHA] > 0 and wrong + lost > 0:
+        take_step(delta, w, u, alma)
+    end_example(alma)
+    stats[TIME] = time
+    stats[TOKENS] += n
+    stats[LOST] += lost
+    stats[UPDATES] += wrong > 0
+    stats[WRONG_TOKENS] += wrong
+    return wrong

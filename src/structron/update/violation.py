@@ -27,7 +27,7 @@ def early(best, gold, alive, right, n):
 
 
 def max_violation(best, gold, alive, right, n):
-    """The step where the correct prefix is beaten by most."""
+    """The step at which the correct prefix is furthest behind the best state."""
     chosen, worst = 0, 0.0
     for i in range(1, n + 1):
         if not right[i] and (gold[i] - best[i] < worst or (chosen == 0 and gold[i] - best[i] <= 0)):
@@ -61,9 +61,9 @@ class Rule:
 
     choose: Callable
     stop_at_fall: bool = False
-    """Nothing after the step at which the correct prefix leaves the beam matters: stop there."""
+    """Stop when the correct prefix leaves the beam: nothing after that step matters."""
     go_on: bool = False
-    """After an update go on from the correct prefix (LaSO)."""
+    """After an update, continue from the correct prefix (LaSO)."""
     valid: bool = True
     """Every update is a violation."""
     mean: bool = False

@@ -17,18 +17,15 @@ from typing import NamedTuple
 import numpy as np
 
 from structron.kernels.jit import compiled, inlined
-from structron.kernels.table import ABSENT, aligned_zeros
+from structron.kernels.table import ABSENT, MULTIPLIER, SHIFT, aligned_zeros
 
-MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 SECOND = np.uint64(0xD6E8FEB86659FD93)
-HALF = np.uint64(32)
 START, COUNT = np.uint64(24), np.uint64(8)
 COUNTS, CLASSES = np.uint64(0xFFFF), np.uint64(0xFF)
 DENSE = np.uint64(0xFF)
 KEYS, CELLS, DENSE_ROWS, FREE = 0, 1, 2, 3
 """Places in `used`: keys in the table, cells and dense rows given out; the free rows of class c start at FREE + c."""
 LARGEST = 17
-MAX_COLUMNS = 1 << 15
 
 
 class Sparse(NamedTuple):
@@ -47,11 +44,11 @@ class Sparse(NamedTuple):
 def home(table, key):
     """Where the search for a key begins. Packed keys follow patterns and must be stirred well.
 
-    (One multiplication less, and frequent keys stood in clusters of 28.)
+    With one multiplication less, frequent keys formed clusters of 28.
     """
     h = key * MULTIPLIER
-    h = (h ^ (h >> HALF)) * SECOND
-    return np.int64((h ^ (h >> HALF)) & np.uint64(table.shape[0] - 1))
+    h = (h ^ (h >> SHIFT)) * SECOND
+    return np.int64((h ^ (h >> SHIFT)) & np.uint64(table.shape[0] - 1))
 
 
 @inlined
@@ -115,13 +112,13 @@ def weight_of(sparse, head, column):
 
 @inlined
 def dense_at(columns):
-    """Rows with so many cells become dense."""
+    """How many cells make a row dense."""
     return max(16, columns // 8)
 
 
 @inlined
 def give_back(sparse, start, size):
-    """Keep the cells that a row has left for others of its size."""
+    """Keep the cells that a row has left for other rows of its size."""
     sparse.column[start, 0] = sparse.used[FREE + size]
     sparse.used[FREE + size] = start + 1
 
@@ -201,17 +198,18 @@ def reinsert(old, new):
 
 
 def _cells(capacity: int) -> tuple[np.ndarray, np.ndarray]:
+    """Empty cells, as columns and as weights."""
     column = np.zeros((capacity, 2), np.int32)
     return column, column.view(np.float32)
 
 
 def stride_of(columns: int) -> int:
-    """Vectors are padded to whole cache lines."""
+    """The length of a vector, padded to whole cache lines."""
     return -(-columns // 16) * 16
 
 
 def make_sparse(columns: int, keys: int = 1 << 12, cells: int = 1 << 14, dense: int = 64, sums: bool = True) -> Sparse:
-    """Empty rows with room for so many keys, cells and dense rows; untouched memory costs nothing."""
+    """A store with room for so many keys, cells and dense rows; untouched memory costs nothing."""
     capacity = 1 << max(6, int(2 * keys - 1).bit_length())
     column, w = _cells(max(cells, 1))
     vectors = aligned_zeros((max(dense, 1), stride_of(columns)), np.float32)
@@ -234,7 +232,7 @@ def room(sparse: Sparse) -> tuple[int, int, int]:
 
 
 def grown(sparse: Sparse, keys: int, cells: int, dense: int) -> Sparse:
-    """The same rows with room for at least so many keys, cells and dense rows more."""
+    """The same rows with room for at least so many more keys, cells and dense rows."""
     have_keys, have_cells, have_dense = room(sparse)
     table, column, w, u, vectors, sums = sparse[:6]
     if have_keys < keys:
@@ -259,11 +257,11 @@ def grown(sparse: Sparse, keys: int, cells: int, dense: int) -> Sparse:
 
 
 class Row(NamedTuple):
-    """All weights of some rows, flat and sorted by place: of which row, column, weight."""
+    """All weights of some rows, flat and sorted by row."""
 
-    place: np.ndarray
-    column: np.ndarray
-    weight: np.ndarray
+    place: np.ndarray  # int64[weights]: of which row
+    column: np.ndarray  # int32[weights]
+    weight: np.ndarray  # float32[weights]
 
 
 def cells_of(sparse: Sparse, heads: np.ndarray, time: int, scale: float = 1.0) -> Row:
@@ -286,7 +284,7 @@ def cells_of(sparse: Sparse, heads: np.ndarray, time: int, scale: float = 1.0) -
 
 
 def pack(columns: int, keys: np.ndarray, rows: Row, first: int = 0) -> tuple[np.ndarray, Sparse]:
-    """Rows as a lean model without sums: heads of the first rows; those of the keys in a table."""
+    """Rows as a lean store without sums: the heads of the first rows, and the others by key in its table."""
     count = np.bincount(rows.place, minlength=first + len(keys))
     dense = count >= dense_at(columns)
     kept = ~dense[rows.place]

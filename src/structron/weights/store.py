@@ -132,14 +132,11 @@ class SparseStore:
 
 
 def mean_rows(
-    parts: Sequence[tuple[np.ndarray, Row]],
-    least: float = 0.0,
-    total: int | None = None,
-    first: np.ndarray | None = None,
+    parts: Sequence[tuple[np.ndarray, Row]], first: np.ndarray, least: float = 0.0, total: int | None = None
 ) -> tuple[np.ndarray, Row]:
     """The mean of several sets of rows by key, without weights of at most `least`, and without empty rows.
 
-    total: divide by this instead of their number.   first: keys that come before all others.
+    first: keys that come before all others.   total: divide by this instead of the number of sets.
     """
     keys, inverse = np.unique(np.concatenate([keys for keys, _ in parts]), return_inverse=True)
     offsets = np.cumsum([0, *(len(keys) for keys, _ in parts)])

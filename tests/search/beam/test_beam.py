@@ -1,7 +1,6 @@
 """The beam engine against enumeration, Viterbi, a parser's whole search space and a beam search over lists."""
 
 from contextlib import suppress
-from functools import cache
 
 import numpy as np
 import pytest
@@ -10,13 +9,12 @@ from hypothesis import strategies as st
 
 from helpers import random_chain
 from problems import (
-    CHAIN_1,
-    CHAIN_2,
-    POOR,
+    USUAL,
     Space,
     chain_problem,
     inputs_of,
     model_of,
+    named,
     parser_problem,
     random_corpus,
     random_weights,
@@ -27,32 +25,20 @@ from structron.model.beam import BeamModel
 from structron.model.chain import fixed_rows
 from structron.search.beam.engine import Engine
 from structron.search.beam.frontier import Anchored
-from structron.search.beam.problem import SearchProblem
 from structron.search.beam.search import derive
 from structron.search.chain.scores import make_work
 from structron.search.chain.viterbi import decode as viterbi
 from structron.weights.sparse import Row
+from walks import road_weights, roads, walk_problem
 
 seeds = st.integers(0, 2**32 - 1)
-PROBLEMS = {
-    "chain1": (lambda: chain_problem(3, 4, CHAIN_1), [4]),
-    "chain2": (lambda: chain_problem(3, 4, CHAIN_2), [4]),
-    "parser": (parser_problem, [4, 4]),
-    "labelled": (lambda: parser_problem(labels=2), [4, 4]),
-    "poor": (lambda: parser_problem(POOR, words=2, tags=3), [2, 3]),
-}
-
-
-@cache
-def problem_of(name: str):
-    return PROBLEMS[name][0]()
 
 
 def random_case(name: str, seed: int, longest: int = 5, examples: int = 2):
     """A problem, whole-numbered weights, and inputs."""
-    rng, problem = np.random.default_rng(seed), problem_of(name)
+    rng, (problem, columns) = np.random.default_rng(seed), named(name)
     weights = random_weights(problem, rng)
-    return problem, weights, random_corpus(rng, problem, examples, longest, PROBLEMS[name][1])[0]
+    return problem, weights, random_corpus(rng, problem, examples, longest, columns)[0]
 
 
 # -- exact search --------------------------------------------------------------------------------------------------
@@ -96,35 +82,47 @@ def test_an_infinite_beam_that_merges_is_viterbi(seed, labels, order, lengths):
     assert model.decode(inputs, labels**order, True, anchored)[1] == scores
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+def assert_best(problem, weights, x, actions, score) -> int:
+    """An output is the best of all, and scores what is claimed. Gives the number of all."""
+    space = Space(problem, x)
+    every = {y: space.score(weights, y) for y in space.all()}
+    assert every[tuple(actions)] == score == max(every.values())
+    return len(every)
+
+
+@pytest.mark.parametrize("name", USUAL)
 @given(seed=seeds)
 @settings(max_examples=12)
 def test_an_infinite_beam_is_enumeration(name, seed):
-    """With merging or without; and the actions that are returned score what is claimed."""
+    """With merging or without."""
     problem, weights, xs = random_case(name, seed, longest=4)
     model = model_of(problem, weights)
     for merge in (True, False):
         for x, actions, score in zip(xs, *model.decode(inputs_of(problem, xs), None, merge), strict=True):
-            space = Space(problem, x)
-            every = {y: space.score(weights, y) for y in space.all()}
-            assert every[tuple(actions)] == score == max(every.values())
+            assert_best(problem, weights, x, actions, score)
 
 
 @pytest.mark.parametrize(("words", "seed"), [(n, seed) for n in (5, 6) for seed in range(3)])
 def test_the_dynamic_program_of_the_parser_is_exhaustive_search(words, seed):
-    rng, problem = np.random.default_rng(seed), problem_of("parser")
-    weights = random_weights(problem, rng, 9)
-    x = rng.integers(1, 4, (words, 2))
+    rng, (problem, _) = np.random.default_rng(seed), named("parser")
+    weights, x = random_weights(problem, rng, 9), rng.integers(1, 4, (words, 2))
     [actions], [score] = model_of(problem, weights).decode(inputs_of(problem, [x]), None, True)
-    space = Space(problem, x)
-    every = {y: space.score(weights, y) for y in space.all()}
-    assert len(every) == {5: 14 * 2**4, 6: 42 * 2**5}[words]
-    assert every[tuple(actions)] == score == max(every.values())
+    assert assert_best(problem, weights, x, actions, score) == {5: 14 * 2**4, 6: 42 * 2**5}[words]
+
+
+def test_an_infinite_beam_is_exact_whatever_the_templates():
+    """After a shift s0 is s1, so states that differ in s0.w are not equivalent when a template looks at s1.w."""
+    problem = parser_problem(["s0.t", "s1.w|s0.t"])
+    rng = np.random.default_rng(0)
+    for _ in range(150):
+        weights, x = random_weights(problem, rng), rng.integers(1, 4, (5, 2))
+        [actions], [score] = model_of(problem, weights).decode(inputs_of(problem, [x]), None, True)
+        assert_best(problem, weights, x, actions, score)
 
 
 def test_an_infinite_beam_grows_its_arrays():
     """3^8 labellings and no merging: more states than there is room for at first."""
-    problem = problem_of("chain2")
+    problem = named("chain2")[0]
     rng = np.random.default_rng(4)
     weights, x = random_weights(problem, rng, 20), rng.integers(1, 4, (8, 1))
     engine, model = Engine(problem, None, False), model_of(problem, weights)
@@ -163,7 +161,7 @@ def beams_of(engine: Engine, inputs, sparse, steps: int) -> list[list[tuple[floa
 
 @pytest.mark.parametrize("merge", [True, False], ids=["merging", "plain"])
 @pytest.mark.parametrize("k", [1, 2, 3, 8])
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", USUAL)
 @given(seed=seeds)
 @settings(max_examples=5)
 def test_beams_hold_what_lists_hold(name, k, merge, seed):
@@ -179,32 +177,18 @@ def test_beams_hold_what_lists_hold(name, k, merge, seed):
             assert score == space.score(weights, actions)
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
-@given(seed=seeds)
-@settings(max_examples=10)
-def test_a_beam_of_one_is_greedy(name, seed):
-    problem, weights, xs = random_case(name, seed)
-    found, scores = model_of(problem, weights).decode(inputs_of(problem, xs), 1)
-    for x, actions, score in zip(xs, found, scores, strict=True):
-        space, greedy = Space(problem, x), ()
-        while legal := space.legal(greedy):
-            greedy = (*greedy, max(legal, key=lambda a: space.gain(weights, greedy, a)))
-        assert tuple(actions) == greedy
-        assert score == space.score(weights, greedy)
-
-
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", USUAL)
 @pytest.mark.parametrize("k", [2, 4])
 def test_merging_pays_but_not_always(name, k):
     """Merged states leave room for others, so a beam finds better outputs: in sum and nearly always.
 
     It is no theorem for one input: a state that the other beam never saw can push out the one that wins in the end.
     """
-    rng, problem = np.random.default_rng(k), problem_of(name)
+    rng, (problem, columns) = np.random.default_rng(k), named(name)
     better = worse = 0
     for _ in range(30):
         model = model_of(problem, random_weights(problem, rng))
-        xs, _ = random_corpus(rng, problem, 8, 6, PROBLEMS[name][1])
+        xs, _ = random_corpus(rng, problem, 8, 6, columns)
         inputs = inputs_of(problem, xs)
         with_merging, without = model.decode(inputs, k, True)[1], model.decode(inputs, k, False)[1]
         exact = model.decode(inputs, None, True)[1]
@@ -216,7 +200,7 @@ def test_merging_pays_but_not_always(name, k):
 
 def test_merging_can_lose():
     """A proof: one input on which the beam of three inequivalent states ends below that of three states."""
-    problem, rng = problem_of("chain2"), np.random.default_rng(88)
+    problem, rng = named("chain2")[0], np.random.default_rng(88)
     weights, x = random_weights(problem, rng), rng.integers(1, 4, (5, 1))
     model, inputs = model_of(problem, weights), inputs_of(problem, [x])
     assert model.decode(inputs, 3, True)[1] < model.decode(inputs, 3, False)[1]
@@ -227,7 +211,7 @@ def test_merging_can_lose():
 # -- what must not matter ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", USUAL)
 def test_room_and_memory_do_not_matter(name):
     """Arrays that are too small at first grow; sums that are forgotten at once are made again."""
     problem, weights, xs = random_case(name, 5, longest=6, examples=6)
@@ -264,7 +248,7 @@ def test_an_empty_input_has_an_empty_derivation():
 
 
 def test_a_beam_needs_a_state_and_a_thread():
-    problem = problem_of("chain1")
+    problem = named("chain1")[0]
     with pytest.raises(StructronError, match="beam: 0; expected at least 1"):
         Engine(problem, 0)
     with pytest.raises(StructronError, match="jobs: 0; expected at least 1"):
@@ -284,17 +268,6 @@ def test_numbered_features_of_other_inputs_are_not_remembered():
     assert found == [[0], [1]]
 
 
-def test_an_infinite_beam_is_exact_whatever_the_templates():
-    """After a shift s0 is s1, so states that differ in s0.w are not equivalent when a template looks at s1.w."""
-    problem = parser_problem(["s0.t", "s1.w|s0.t"])
-    rng = np.random.default_rng(0)
-    for _ in range(150):
-        weights, x = random_weights(problem, rng), rng.integers(1, 4, (5, 2))
-        score = model_of(problem, weights).decode(inputs_of(problem, [x]), None, True)[1][0]
-        space = Space(problem, x)
-        assert score == max(space.score(weights, actions) for actions in space.all())
-
-
 def test_a_score_is_that_of_its_actions_with_distances():
     problem = parser_problem(["s0.t", "s1.t", "s0.t|s1.t|d"])
     rng = np.random.default_rng(0)
@@ -304,42 +277,10 @@ def test_a_score_is_that_of_its_actions_with_distances():
         assert score == Space(problem, x).score(weights, tuple(actions))
 
 
-def road_start(x, table, states, s):
-    states[s, 1] = 0
-
-
-def road_legal(x, table, states, s, out):
-    """0 → 1, 2, 3; 1 is a dead end, 2 → 3, 3 is final."""
-    place = states[s, 1]
-    if place == 0:
-        out[0], out[1], out[2] = 1, 2, 3
-        return 3
-    out[0] = 3
-    return -1 if place == 1 else 1 if place == 2 else 0
-
-
-def road_advance(x, table, states, s, action, t):
-    states[t, 1] = action
-
-
-def road_atoms(x, table, states, s, out):
-    out[0] = states[s, 1]
-
-
 @pytest.mark.parametrize("beam", [2, 8, None])
 @pytest.mark.parametrize(("direct", "expected", "score"), [(-1.0, [3], -1.0), (-9.0, [2, 3], -4.0)])
 def test_dead_ends_that_score_high_are_not_found(beam, direct, expected, score):
-    problem = SearchProblem(
-        actions=["0", "1", "2", "3"],
-        width=2,
-        start=road_start,
-        legal=road_legal,
-        advance=road_advance,
-        atoms=road_atoms,
-        atom_names={"at": 4},
-        templates=["at"],
-        max_steps=lambda n: 3,
-    )
-    weights = {("at", (0,), 1): 5.0, ("at", (0,), 3): direct, ("at", (0,), 2): -2.0, ("at", (2,), 3): -2.0}
-    found = model_of(problem, weights).decode(inputs_of(problem, [np.ones((1, 1), np.int64)]), beam)
-    assert found == ([expected], [score])
+    """From 0 to 1, where nothing goes on, to 2, or directly to 3."""
+    problem, x = walk_problem(4, max_steps=lambda n: 3), roads(4, (0, 1), (0, 2), (0, 3), (2, 3))
+    weights = road_weights({(0, 1): 5.0, (0, 2): -2.0, (0, 3): direct, (2, 3): -2.0})
+    assert model_of(problem, weights).decode(inputs_of(problem, [x]), beam) == ([expected], [score])

@@ -34,27 +34,21 @@ def returns_text(x, table, states, s, out):
     return "one"
 
 
-def illegal_number(x, table, states, s, out):
-    out[0] = 7
-    return 1
+def writes(action: int, count: int = 1):
+    """A function `legal` that always offers one action."""
 
+    def legal(x, table, states, s, out):
+        out[0] = action
+        return count
 
-def negative_number(x, table, states, s, out):
-    out[0] = -3
-    return 1
+    return legal
 
 
 def writes_too_little(x, table, states, s, out):
     return 2
 
 
-def counts_too_far(x, table, states, s, out):
-    return 99
-
-
-def never_ends(x, table, states, s, out):
-    out[0] = 0
-    return 1
+illegal_number, negative_number, never_ends, counts_too_far = writes(7), writes(-3), writes(0), writes(0, 99)
 
 
 def dead_end(x, table, states, s, out):
@@ -116,45 +110,27 @@ def says(what: str, text: str) -> str:
 # -- making a problem ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("what", EXPECTED)
-def test_a_wrong_number_of_arguments(what):
-    with pytest.raises(
-        StructronError, match=rf"^chain: {what} takes 3 arguments; expected {re.escape(EXPECTED[what])}$"
-    ):
-        chain_problem(**{what: too_few})
-
-
-def test_something_that_is_no_function():
-    with pytest.raises(
-        StructronError, match=r"^chain: legal is 3; expected a function legal\(x, table, states, s, out\)"
-    ):
-        chain_problem(legal=3)
-
-
-@pytest.mark.parametrize("function", [unknown_name, returns_text, returns_nothing], ids=lambda f: f.__name__)
-def test_a_function_that_cannot_be_compiled(function):
-    with pytest.raises(StructronError, match=says("legal", "cannot be compiled (")):
-        assert chain_problem(legal=function).pointers
-
-
 @pytest.mark.parametrize(
     ("options", "text"),
     [
+        *[({what: too_few}, f"chain: {what} takes 3 arguments; expected {EXPECTED[what]}") for what in EXPECTED],
+        ({"legal": 3}, "chain: legal is 3; expected a function legal(x, table, states, s, out)"),
         ({"templates": ["zz"]}, "unknown atom 'zz'; the problem has w, y1, y2"),
         ({"moves": {"zz": 1}}, "moves name 'zz', which is no action"),
+        ({"moves": [0, 1]}, "moves"),
         ({"parts": [[0], [1]]}, "parts have shape (2, 1); expected a row of columns for each action"),
         ({"labels": 0}, "no actions; expected at least one"),
     ],
-    ids=["templates", "moves", "parts", "actions"],
 )
 def test_wrong_descriptions(options, text):
     with pytest.raises(StructronError, match=re.escape(text)):
         chain_problem(**options)
 
 
-def test_moves_for_other_actions():
-    with pytest.raises(StructronError, match="moves"):
-        chain_problem(moves=[0, 1])
+@pytest.mark.parametrize("function", [unknown_name, returns_text, returns_nothing], ids=lambda f: f.__name__)
+def test_a_function_that_cannot_be_compiled(function):
+    with pytest.raises(StructronError, match=says("legal", "cannot be compiled (")):
+        assert chain_problem(legal=function).pointers
 
 
 def test_atoms_by_name_alone_take_any_value():
@@ -187,43 +163,31 @@ def test_a_walk_finds_the_function_at_fault(walk):
         chain_problem(**{what: function}).check(X, example=5)
 
 
+POPS = {"moves": {"L0": 1, "L1": -1}}
+
+
 @pytest.mark.parametrize(
-    ("gold", "text"),
+    ("options", "gold", "text"),
     [
-        ([0], "the correct actions end after 1, but the state is not final"),
-        ([0, 1, 2], "the state is final after 2 actions, but 'L2' is to come"),
+        ({}, [0], "the correct actions end after 1, but the state is not final"),
+        ({}, [0, 1, 2], "the state is final after 2 actions, but 'L2' is to come"),
+        ({}, [7, 0], "7"),
+        ({"legal": only_zero}, [0, 2], "the correct action 'L2' is not legal at step 2"),
+        ({"legal": dead_end}, [0, 0], "the correct state is a dead end"),
+        (POPS, [1, 0], "'L1' pops an empty stack"),
+        (POPS, [0, 1], "'L1' pops an empty stack"),  # the correct way is right, but others that are legal are not
     ],
-    ids=["short", "long"],
+    ids=["short", "long", "no action", "not legal", "dead end", "pop", "pop elsewhere"],
 )
-def test_a_walk_finds_correct_actions_that_do_not_fit(gold, text):
+def test_a_walk_finds_correct_actions_that_do_not_fit(options, gold, text):
+    with pytest.raises(StructronError, match=says("legal", text) if text != "7" else "7"):
+        chain_problem(**options).check(X, gold)
+
+
+def test_a_walk_without_fault():
+    """A dead end is one on the correct way only."""
     chain_problem().check(X, [0, 1])
-    with pytest.raises(StructronError, match=says("legal", text)):
-        chain_problem().check(X, gold)
-
-
-def test_a_walk_finds_a_correct_action_that_is_not_legal():
-    with pytest.raises(StructronError, match=says("legal", "the correct action 'L2' is not legal at step 2")):
-        chain_problem(legal=only_zero).check(X, [0, 2])
-
-
-def test_a_walk_finds_a_correct_action_that_there_is_not():
-    with pytest.raises(StructronError, match="7"):
-        chain_problem().check(X, [7, 0])
-
-
-def test_a_walk_finds_a_dead_end_on_the_correct_way_only():
-    problem = chain_problem(legal=dead_end)
-    problem.check(X)
-    with pytest.raises(StructronError, match=says("legal", "the correct state is a dead end")):
-        problem.check(X, [0, 0])
-
-
-def test_a_walk_finds_a_pop_from_an_empty_stack():
-    problem = chain_problem(moves={"L0": 1, "L1": -1})
-    with pytest.raises(StructronError, match=says("legal", "'L1' pops an empty stack")):
-        problem.check(X, [1, 0])
-    with pytest.raises(StructronError, match=says("legal", "'L1' pops an empty stack")):
-        problem.check(X, [0, 1])  # the correct way is right, but others that are legal are not
+    chain_problem(legal=dead_end).check(X)
 
 
 def test_a_walk_keeps_the_stack():
@@ -238,57 +202,47 @@ def test_a_walk_keeps_the_stack():
 # -- searching without a walk --------------------------------------------------------------------------------------
 
 SEARCHES = {
-    "illegal number": (illegal_number, "step 1: it gave an action outside 0 … 2"),
-    "negative number": (negative_number, "step 1: it gave an action outside 0 … 2"),
-    "counts too far": (counts_too_far, "step 1: it gave an action outside 0 … 2"),
-    "never ends": (never_ends, "not finished within max_steps"),
-    "dead end": (dead_end, "step 2: no state in the beam has a legal action"),
+    "illegal number": ({"legal": illegal_number}, "example 0, step 1: it gave an action outside 0 … 2"),
+    "negative number": ({"legal": negative_number}, "example 0, step 1: it gave an action outside 0 … 2"),
+    "counts too far": ({"legal": counts_too_far}, "example 0, step 1: it gave an action outside 0 … 2"),
+    "never ends": ({"legal": never_ends}, "not finished within max_steps"),
+    "dead end": ({"legal": dead_end}, "example 0, step 2: no state in the beam has a legal action"),
+    "pop": ({"moves": {"L0": 1, "L1": -1, "L2": -1}}, "or one that pops an empty stack"),
 }
 
 
 @pytest.mark.parametrize("search", SEARCHES)
 def test_a_search_ends_with_an_error_not_a_crash(search):
-    function, text = SEARCHES[search]
-    problem = chain_problem(legal=function)
-    with pytest.raises(StructronError, match=says("legal", f"example 0, {text}" if "step" in text[:4] else text)):
+    options, text = SEARCHES[search]
+    problem = chain_problem(**options)
+    with pytest.raises(StructronError, match=says("legal", text)):
         model_of(problem, {}).decode(inputs_of(problem, [X]), 2)
 
 
-@pytest.mark.parametrize("gold", [[0, 2], [0, 0, 0]], ids=["not legal", "long"])
-def test_learning_from_correct_actions_that_are_not_legal(gold):
+@pytest.mark.parametrize(
+    ("gold", "text"),
+    [
+        ([0, 2], "the correct action is not legal there"),
+        ([0, 0, 0], "the correct action is not legal there"),
+        ([0], ""),
+    ],
+    ids=["not legal", "long", "short"],
+)
+def test_learning_from_correct_actions_that_do_not_fit(gold, text):
     problem = chain_problem(legal=only_zero)
     learner = BeamTraining(problem, inputs_of(problem, [X, X], [[0, 0], gold]), 2, "early")
-    with pytest.raises(StructronError, match=says("legal", "example 1, step ")) as caught:
+    with pytest.raises(StructronError, match=says("legal", "example 1")) as caught:
         learn_pass(learner, [0, 1])
-    assert "the correct action is not legal there" in str(caught.value)
-
-
-def test_learning_from_correct_actions_that_end_too_soon():
-    problem = chain_problem()
-    learner = BeamTraining(problem, inputs_of(problem, [X], [[0]]), 2, "early")
-    with pytest.raises(StructronError, match="legal"):
-        learn_pass(learner, [0])
-
-
-def test_a_search_that_pops_an_empty_stack():
-    problem = chain_problem(moves={"L0": 1, "L1": -1, "L2": -1})
-    with pytest.raises(StructronError, match=says("legal", "or one that pops an empty stack")):
-        model_of(problem, {}).decode(inputs_of(problem, [X]), 2)
+    assert text in str(caught.value)
 
 
 def test_a_state_without_a_way_on_is_no_error_while_there_are_others():
+    """And after an error the engine goes on."""
     problem = chain_problem(legal=dead_after_zero)
     model = model_of(problem, {("y1", (0,), 0): 5.0, ("w", (2,), 1): 1.0})
     for beam in (2, None):
         assert model.decode(inputs_of(problem, [X]), beam) == ([[1, 1]], [1.0])
     with pytest.raises(StructronError, match=says("legal", "no state in the beam has a legal action")):
-        model.decode(inputs_of(problem, [X]), 1)
-
-
-def test_an_error_leaves_the_engine_usable():
-    problem = chain_problem(legal=dead_after_zero)
-    model = model_of(problem, {("y1", (0,), 0): 5.0})
-    with pytest.raises(StructronError):
         model.decode(inputs_of(problem, [X]), 1)
     assert model.decode(inputs_of(problem, [X[:1]]), 1) == ([[0]], [5.0])
 

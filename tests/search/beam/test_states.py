@@ -101,16 +101,11 @@ def test_the_signature_is_what_templates_use_and_what_is_asked_for():
     assert compose(sizes, ["b|d"], ["e", "b"]).features.signature.tolist() == [1, 3, 4]
 
 
-def test_a_template_that_stands_twice_counts_once():
+def test_templates_are_read():
+    """One that stands twice counts once; unknown atoms are named."""
     assert compose(SIZES, ["a", " a ", "a"]).texts == ["a"]
-
-
-def test_an_unknown_atom_is_named():
     with pytest.raises(StructronError, match=r"template 'a\|z': unknown atom 'z'; the problem has a, b.w, b.t, c$"):
         compose(SIZES, ["a", "a|z"])
-
-
-def test_an_unknown_atom_in_always_is_named():
     with pytest.raises(StructronError, match="'z'"):
         compose(SIZES, ["a"], ["z"])
 

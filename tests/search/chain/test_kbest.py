@@ -8,24 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brute
-from helpers import random_chain
+from helpers import build_chain, chain_problems, loaded_work, random_chain
 from structron.search.chain.kbest import make_trellis, n_best_of, second_best
-from structron.search.chain.scores import load_limits, load_transitions, load_trigrams, make_work
+from structron.search.chain.scores import make_work
 from structron.search.chain.viterbi import search
 
-problems = st.fixed_dictionaries(
-    {
-        "seed": st.integers(0, 2**32 - 1),
-        "labels": st.integers(2, 3),
-        "order": st.sampled_from([1, 2]),
-        "lengths": st.lists(st.integers(0, 4), min_size=1, max_size=3),
-        "pairs": st.booleans(),
-        "values": st.booleans(),
-        "forbid": st.sampled_from([0.0, 0.2, 0.6]),
-        "masks": st.booleans(),
-        "whole": st.booleans(),
-    }
-)
+problems = chain_problems((2, 3), 4, whole=st.booleans())
 
 
 def run(chains, weights, order: int, labels: int, n: int, lo: int = 0, hi: int | None = None):
@@ -51,8 +39,7 @@ def enumerated(chains, weights, order: int, labels: int) -> dict[tuple[int, ...]
 @given(problems, st.integers(1, 60))
 @settings(max_examples=500)
 def test_n_best_agrees_with_enumeration(problem, n):
-    options = dict(problem)
-    chains, weights = random_chain(np.random.default_rng(options.pop("seed")), **options)
+    chains, weights = build_chain(problem)
     order, labels = problem["order"], problem["labels"]
     every = enumerated(chains, weights, order, labels)
     if not every:
@@ -79,14 +66,9 @@ def test_ties_give_every_labelling_once(order):
 @settings(max_examples=300)
 def test_second_best_agrees_with_enumeration(problem, wide):
     """Within the slack of a search that skips; a search without slack may only find one that is further away."""
-    options = dict(problem)
-    chains, weights = random_chain(np.random.default_rng(options.pop("seed")), **options)
+    chains, weights = build_chain(problem)
     order, labels = problem["order"], problem["labels"]
-    work = make_work(int(np.diff(chains.starts).max(initial=1)), labels, weights.w.shape[1], order)
-    load_limits(weights, labels, work)
-    load_transitions(weights, labels, work)
-    if order == 2:
-        load_trigrams(weights, labels, work)
+    work = loaded_work(weights, labels, order, max(problem["lengths"]))
     for s, n in enumerate(problem["lengths"]):
         every = brute.chain_scores(chains, weights, order, s, labels)
         top = max(every.values())

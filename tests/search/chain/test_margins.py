@@ -6,25 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brute
-from helpers import random_chain
+from helpers import build_chain, chain_problems, random_chain
 from structron.search.chain.margins import decode_with_margins
 from structron.search.chain.scores import in_double, make_work
 from structron.search.chain.viterbi import decode
 
-problems = st.fixed_dictionaries(
-    {
-        "seed": st.integers(0, 2**32 - 1),
-        "labels": st.integers(2, 4),
-        "order": st.sampled_from([1, 2]),
-        "lengths": st.lists(st.integers(0, 5), min_size=1, max_size=3),
-        "pairs": st.booleans(),
-        "values": st.booleans(),
-        "forbid": st.sampled_from([0.0, 0.2, 0.6]),
-        "masks": st.booleans(),
-        "forced": st.sampled_from([0.0, 0.3]),
-        "whole": st.booleans(),
-    }
-)
+problems = chain_problems((2, 4), 5, forced=st.sampled_from([0.0, 0.3]), whole=st.booleans())
 NOTHING = 1e11
 """Margins above this mean that no labelling with another label is legal."""
 
@@ -47,8 +34,7 @@ def run(chains, weights, order: int, labels: int, kind: type = np.float32):
 @given(problems, st.sampled_from([np.float32, np.float64]))
 @settings(max_examples=400)
 def test_margins_agree_with_enumeration(problem, kind):
-    options = dict(problem)
-    chains, weights = random_chain(np.random.default_rng(options.pop("seed")), **options)
+    chains, weights = build_chain(problem)
     out, margins = run(chains, weights, problem["order"], problem["labels"], kind)
     for s, n in enumerate(problem["lengths"]):
         every = brute.chain_scores(chains, weights, problem["order"], s, problem["labels"])

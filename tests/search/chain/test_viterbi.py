@@ -9,24 +9,13 @@ from hypothesis import strategies as st
 
 import brute
 import structron
-from helpers import random_chain
+from helpers import build_chain, chain_problems, loaded_work, random_chain
 from structron.io import read
 from structron.model.chain import fixed_rows
-from structron.search.chain.scores import in_double, load_transitions, load_trigrams, make_work
+from structron.search.chain.scores import in_double, make_work
 from structron.search.chain.viterbi import decode, search
 
-problems = st.fixed_dictionaries(
-    {
-        "seed": st.integers(0, 2**32 - 1),
-        "labels": st.integers(1, 4),
-        "order": st.sampled_from([1, 2]),
-        "lengths": st.lists(st.integers(0, 5), min_size=1, max_size=3),
-        "pairs": st.booleans(),
-        "values": st.booleans(),
-        "forbid": st.sampled_from([0.0, 0.2, 0.6]),
-        "masks": st.booleans(),
-    }
-)
+problems = chain_problems((1, 4), 5)
 
 
 def run(chains, weights, order: int, labels: int, kind: type = np.float32):
@@ -40,42 +29,37 @@ def run(chains, weights, order: int, labels: int, kind: type = np.float32):
     return [tuple(out[lo:hi].tolist()) for lo, hi in zip(chains.starts[:-1], chains.starts[1:], strict=True)], scores
 
 
-def build(problem: dict, **more):
-    options = dict(problem) | more
-    rng = np.random.default_rng(options.pop("seed"))
-    return random_chain(rng, **options)
+def solved(problem: dict, kind: type = np.float32, **more):
+    """Of every sentence: all labellings with what they are worth, the one that was found, and its score."""
+    chains, weights = build_chain(problem, **more)
+    found, scores = run(chains, weights, problem["order"], problem["labels"], kind)
+    for s, z in enumerate(found):
+        yield brute.chain_scores(chains, weights, problem["order"], s, problem["labels"]), z, scores[s]
 
 
 @given(problems)
 @settings(max_examples=300)
 def test_whole_weights_give_the_best_labelling_ties_included(problem):
     """Whole numbers are exact in every order of summation, so score and labelling must agree to the last tie."""
-    chains, weights = build(problem)
-    found, scores = run(chains, weights, problem["order"], problem["labels"])
-    for s, z in enumerate(found):
-        every = brute.chain_scores(chains, weights, problem["order"], s, problem["labels"])
+    for every, z, score in solved(problem):
         top = max(every.values())
-        if top[:2] != (0, 0):
-            continue
-        assert every[z] == top
-        assert scores[s] == top[2]
-        ties = [y for y in every if every[y] == top]
-        assert z == min(ties, key=lambda y: brute.tie_key(y, problem["order"]))
+        if top[:2] == (0, 0):
+            assert every[z] == top
+            assert score == top[2]
+            ties = [y for y in every if every[y] == top]
+            assert z == min(ties, key=lambda y: brute.tie_key(y, problem["order"]))
 
 
 @given(problems)
 @settings(max_examples=300)
 def test_real_weights_give_the_best_labelling(problem):
-    chains, weights = build(problem, whole=False)
-    found, scores = run(chains, weights, problem["order"], problem["labels"])
-    for s, z in enumerate(found):
-        every = brute.chain_scores(chains, weights, problem["order"], s, problem["labels"])
+    for every, z, score in solved(problem, whole=False):
         top = max(every.values())
         if top[:2] != (0, 0):
             continue
         assert every[z][:2] == (0, 0)
         assert every[z][2] == pytest.approx(top[2], abs=1e-4)
-        assert scores[s] == pytest.approx(top[2], abs=1e-4)
+        assert score == pytest.approx(top[2], abs=1e-4)
         second = max((value for y, value in every.items() if y != z), default=None)
         if second is None or second[:2] < (0, 0) or second[2] < top[2] - 1e-3:
             assert z == max(every, key=every.__getitem__)
@@ -85,35 +69,40 @@ def test_real_weights_give_the_best_labelling(problem):
 @settings(max_examples=300)
 def test_forced_labels_are_kept_and_the_rest_is_best(problem, share):
     """Forced labels may contradict each other and every constraint; they stand all the same."""
-    chains, weights = build(problem, forced=share)
-    found, _ = run(chains, weights, problem["order"], problem["labels"])
-    for s, z in enumerate(found):
-        every = brute.chain_scores(chains, weights, problem["order"], s, problem["labels"])
+    for every, z, _ in solved(problem, forced=share):
         top = max(every.values())
         assert every[z][0] == 0
-        if top[1] == 0:
-            assert every[z] == top
+        assert every[z] == top or top[1] != 0
 
 
 @given(problems, st.sampled_from([0.0, 0.5]))
 @settings(max_examples=300)
 def test_double_precision_finds_the_best_of_labellings_that_all_break_constraints(problem, share):
     """Fewest constraints broken, then the score: what a dictionary and forced labels without a legal way get."""
-    chains, weights = build(problem | {"forbid": 0.6, "masks": True}, forced=share)
-    found, _ = run(chains, weights, problem["order"], problem["labels"], np.float64)
-    for s, z in enumerate(found):
-        every = brute.chain_scores(chains, weights, problem["order"], s, problem["labels"])
+    for every, z, _ in solved(problem | {"forbid": 0.6, "masks": True}, np.float64, forced=share):
         assert every[z] == max(every.values())
+
+
+def assert_skipping_is_harmless(chains, weights, order: int, labels: int) -> None:
+    """The result must be that of bounds that skip nothing."""
+    lengths = np.diff(chains.starts).tolist()
+    work, free = (loaded_work(weights, labels, order, max(lengths)) for _ in range(2))
+    free.hi[:], free.lo[:] = np.inf, -np.inf
+    free.up[:], free.down[:] = np.inf, -np.inf
+    for s, n in enumerate(lengths):
+        score, expected = (search(chains, weights, order, s, labels, some, 0.0) for some in (work, free))
+        assert score == expected
+        assert work.z[:n].tolist() == free.z[:n].tolist()
 
 
 @given(problems, st.sampled_from([0.0, 1.0, 50.0, 3000.0]), st.sampled_from([1, 8, 300]), st.booleans())
 @settings(max_examples=600)
 def test_skipping_never_changes_a_result(problem, spread, strength, whole):
-    """Labels are skipped by the bounds of their transition rows: the result must be that of bounds that skip nothing.
+    """Labels are skipped by the bounds of their transition rows.
 
     Rows far apart or features stronger than transitions make most labels skippable; equal weights make bounds meet.
     """
-    chains, weights = build(problem, whole=whole)
+    chains, weights = build_chain(problem, whole=whole)
     rng = np.random.default_rng(problem["seed"])
     labels, order = problem["labels"], problem["order"]
     contexts = labels + 1
@@ -123,19 +112,7 @@ def test_skipping_never_changes_a_result(problem, spread, strength, whole):
     weights.w[fixed_rows(labels, order) :] *= strength
     if strength > 1 and order == 2:
         weights.w[contexts : fixed_rows(labels, order)] *= rng.integers(2)
-    work = make_work(max(problem["lengths"]), labels, weights.w.shape[1], order)
-    free = make_work(max(problem["lengths"]), labels, weights.w.shape[1], order)
-    for some in (work, free):
-        load_transitions(weights, labels, some)
-        if order == 2:
-            load_trigrams(weights, labels, some)
-    free.hi[:], free.lo[:] = np.inf, -np.inf
-    free.up[:], free.down[:] = np.inf, -np.inf
-    for s, n in enumerate(problem["lengths"]):
-        assert search(chains, weights, order, s, labels, work, 0.0) == search(
-            chains, weights, order, s, labels, free, 0.0
-        )
-        assert work.z[:n].tolist() == free.z[:n].tolist()
+    assert_skipping_is_harmless(chains, weights, order, labels)
 
 
 @pytest.mark.parametrize(("order", "bound"), [(1, "hi"), (2, "hi"), (2, "up")])
@@ -144,10 +121,7 @@ def test_skipping_does_happen(order, bound):
     wrong = 0
     for seed in range(30):
         chains, weights = random_chain(np.random.default_rng(seed), 4, order, [6], whole=False)
-        work = make_work(6, 4, weights.w.shape[1], order)
-        load_transitions(weights, 4, work)
-        if order == 2:
-            load_trigrams(weights, 4, work)
+        work = loaded_work(weights, 4, order, 6)
         right = search(chains, weights, order, 0, 4, work, 0.0)
         getattr(work, bound)[:] -= {"hi": 4, "up": 30}[bound]
         wrong += search(chains, weights, order, 0, 4, work, 0.0) != right
@@ -155,15 +129,12 @@ def test_skipping_does_happen(order, bound):
 
 
 @pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("n", [1, 2, 3, 7])
-def test_all_weights_zero_gives_the_first_label(order, n):
-    chains, weights = random_chain(np.random.default_rng(0), 3, order, [n])
+def test_nothing_to_tell_labels_by(order):
+    """All weights 0: the first label; no words: no score."""
+    lengths = [1, 0, 2, 3, 7, 0]
+    chains, weights = random_chain(np.random.default_rng(0), 3, order, lengths)
     weights.w[:] = 0
-    assert run(chains, weights, order, 3) == ([(0,) * n], [0.0])
-
-
-@pytest.mark.parametrize("order", [1, 2])
-def test_no_words_score_nothing(order):
+    assert run(chains, weights, order, 3)[0] == [(0,) * n for n in lengths]
     chains, weights = random_chain(np.random.default_rng(0), 3, order, [0, 2, 0])
     found, scores = run(chains, weights, order, 3)
     assert [len(z) for z in found] == [0, 2, 0]
@@ -216,16 +187,4 @@ def test_skipping_on_real_weights(order, average, corpora):
     rows = [[tuple(row) for row in s.rows] for s in islice(read(path), 400)]
     labeler = structron.Chunker(order=order, average=average, passes=2, runs=1, templates="chunk19").fit(rows[:200])
     model, prepared = labeler.model_, labeler.extractor_.prepare(rows)
-    chains, weights, labels = model.chains(prepared, 0, len(rows)), model.weights, len(model.labels)
-    work, free = model.work(chains), model.work(chains)
-    for some in (work, free):
-        load_transitions(weights, labels, some)
-        if order == 2:
-            load_trigrams(weights, labels, some)
-    free.hi[:], free.lo[:] = np.inf, -np.inf
-    free.up[:], free.down[:] = np.inf, -np.inf
-    for s, sentence in enumerate(rows):
-        assert search(chains, weights, order, s, labels, work, 0.0) == search(
-            chains, weights, order, s, labels, free, 0.0
-        )
-        assert work.z[: len(sentence)].tolist() == free.z[: len(sentence)].tolist()
+    assert_skipping_is_harmless(model.chains(prepared, 0, len(rows)), model.weights, order, len(model.labels))

@@ -6,20 +6,15 @@ import numpy as np
 import pytest
 
 from brute_trees import trees
-from structron.kernels.jit import Pointed
+from graphs import BITS, NAMES, SETTINGS, Model
 from structron.learn.graph import Trees
-from structron.model.graph import make_vector, shift_of
+from structron.model.graph import shift_of
 from structron.search.graph.features import look_at
-from structron.search.graph.parse import Setting, keep_best, parse
+from structron.search.graph.parse import keep_best
 from structron.search.graph.templates import FIRST_ORDER, MOST_ATOMS, RANKING, ROLES, SECOND_ORDER, TEMPLATES, settle
-from structron.search.trees.search import SIGNATURE, compiled_search
 from structron.tasks.graph.parser import possible_relations
-from structron.update.trees import Sums, difference, make_tree, touch_word
+from structron.update.trees import Sums, difference, make_tree
 
-NAMES = ["w", "t", "lemma"]
-BITS = 22
-PARSE_ONE = Pointed(getattr(parse, "py_func", parse), SIGNATURE)
-NONE = np.empty(0, np.int64)
 X = np.array([[2, 2, 3], [3, 3, 2], [2, 3, 4], [4, 2, 2], [5, 4, 3]])
 
 
@@ -56,54 +51,6 @@ def test_templates_without_their_columns():
     assert not any("lemma" in line for lines in texts.values() for line in lines)
     assert all(not texts[group] for group in (*SECOND_ORDER, *RANKING))
     assert templates.slots.shape[1] == MOST_ATOMS
-
-
-class Model:
-    """Random weights over a sentence, and a sum over features that knows nothing of the search."""
-
-    def __init__(self, seed: int, n: int, setting: Setting, labels: int = 0):
-        self.n, self.setting = n, setting
-        _, self.templates = settle(NAMES, list(TEMPLATES))
-        rng = np.random.default_rng(seed)
-        self.x = rng.integers(2, 5, (n, len(NAMES)))
-        shown = Trees(self.x, np.array([0, n]), np.zeros(n, np.int64), rng.integers(0, max(labels, 1), n))
-        self.relations = possible_relations(shown, 5, labels)
-        self.w = make_vector(BITS, labels, np.float32)
-        self.w[:] = np.round(rng.normal(size=len(self.w)), 1)
-
-    def look(self, w: np.ndarray):
-        return look_at(self.templates, self.x, 0, self.n, w, shift_of(BITS))
-
-    def score(self, heads, relations=None) -> float:
-        """w · Φ: the features that an update adds, counted in an empty vector."""
-        counts, u = np.zeros_like(self.w), np.zeros(len(self.w))
-        own = np.zeros(self.n + 1, np.int64) if relations is None else np.array([0, *relations])
-        tree = make_tree(np.array([-1, *heads]), own, self.n)
-        look = self.look(counts)
-        rival = tree._replace(heads=np.full(self.n + 1, -9), relation=np.full(self.n + 1, -9))
-        every = np.ones(self.n + 1, np.bool_)
-        for m in range(1, self.n + 1):
-            touch_word(look, Sums(u, 1.0, 2.0), self.n, self.setting, self.relations, tree, rival, every, m, 1.0)
-        assert np.array_equal(counts, u)
-        return float(self.w.astype(np.float64) @ counts)
-
-    def parse(self):
-        heads, found, ranked = (np.zeros(self.n + 1, np.int64) for _ in range(3))
-        order, grandparents, projective, *_ = self.setting
-        search = compiled_search(order, grandparents, projective)
-        model = (self.look(self.w), self.n, self.setting, self.relations)
-        score = PARSE_ONE(search, *model, NONE, NONE, heads, found, ranked)
-        return heads[1:].tolist(), found[1:].tolist(), float(score)
-
-
-SETTINGS = {
-    "arcs": Setting(1, True, True, True, 0, 0.0),
-    "arcs, many roots": Setting(1, True, True, False, 0, 0.0),
-    "arcs, crossing": Setting(1, True, False, True, 0, 0.0),
-    "siblings": Setting(2, False, True, True, 0, 0.0),
-    "grandparents": Setting(2, True, True, True, 0, 0.0),
-    "grandparents, many roots": Setting(2, True, True, False, 0, 0.0),
-}
 
 
 @pytest.mark.parametrize("name", SETTINGS)

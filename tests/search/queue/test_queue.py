@@ -18,7 +18,7 @@ from problems import (
     inputs_of,
     learn_pass,
     model_of,
-    parser_problem,
+    named,
     random_corpus,
     random_weights,
     uneven_weights,
@@ -27,70 +27,14 @@ from problems import (
 from problems import Space as Slow
 from structron import StructronError
 from structron.learn.beam import BeamTraining
+from structron.learn.queue import QueueTraining
 from structron.search.beam.engine import NO_ANCHORS
-from structron.search.beam.problem import SearchProblem
 from structron.search.queue.nodes import Node, Space
-from structron.search.queue.queue import queue_maker, search, wrong_nodes
-from structron.tasks.own.queue import QueueTraining
+from structron.search.queue.queue import queue_maker, search, search_n, wrong_nodes
 from structron.update.alma import SCALE
+from walks import COSTS, CYCLE, HERE, road_weights, roads, walk_problem
 
-PROBLEMS = {"chain": (lambda: chain_problem(3, 4, CHAIN_2), [4]), "parser": (parser_problem, [4, 4])}
-
-# -- a walk: a graph with cycles -------------------------------------------------------------------------------------
-
-HERE = 1
-
-
-def walk_start(x, table, states, s):
-    states[s, HERE] = 0
-
-
-def walk_legal(x, table, states, s, out):
-    """x is a matrix of roads: x[a, b] > 0 if there is one from a to b; the last place is the goal."""
-    number = 0
-    if states[s, HERE] < x.shape[0] - 1:
-        for b in range(x.shape[0]):
-            if x[states[s, HERE], b] > 0:
-                out[number] = b
-                number += 1
-        if number == 0:
-            number = -1
-    return number
-
-
-def walk_advance(x, table, states, s, action, t):
-    states[t, HERE] = action
-
-
-def walk_atoms(x, table, states, s, out):
-    out[0] = states[s, HERE]
-
-
-def walk_problem(places: int = 4) -> SearchProblem:
-    """Every road has a weight of its own: the feature is the place, the action where to."""
-    return SearchProblem(
-        actions=[f"to {b}" for b in range(places)],
-        width=2,
-        start=walk_start,
-        legal=walk_legal,
-        advance=walk_advance,
-        atoms=walk_atoms,
-        atom_names={"at": places},
-        templates=["at"],
-        name="walk",
-    )
-
-
-def roads(places: int, *given: tuple[int, int]) -> np.ndarray:
-    found = np.zeros((places, places), np.int64)
-    for a, b in given:
-        found[a, b] = 1
-    return found
-
-
-def road_weights(weights: dict[tuple[int, int], float]) -> Weights:
-    return {("at", (a,), b): weight for (a, b), weight in weights.items()}
-
+NAMES = ["chain2", "parser"]
 
 # -- searching -------------------------------------------------------------------------------------------------------
 
@@ -131,12 +75,12 @@ def best_first(problem, x, weights: Weights) -> tuple[int, ...]:
             nodes.append((new, score + space.gain(weights, actions, action), next(order), space.row_of(new)))
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", NAMES)
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=20)
 def test_every_discipline_against_enumeration(name, seed):
-    problem, rng = PROBLEMS[name][0](), np.random.default_rng(seed)
-    (x,), _ = random_corpus(rng, problem, 1, 4, PROBLEMS[name][1])
+    rng, (problem, columns) = np.random.default_rng(seed), named(name)
+    (x,), _ = random_corpus(rng, problem, 1, 4, columns)
     weights = uneven_weights(problem, rng)
     slow = Slow(problem, x)
     best = best_of_all(problem, x, weights)
@@ -175,21 +119,70 @@ def most_ahead(problem, x, weights: Weights):
     return heuristic
 
 
+@pytest.mark.parametrize("negative", [True, False])
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=20)
-def test_a_star_is_optimal_and_expands_less(seed):
-    """Scores are not positive here, so that best-first search without a heuristic is optimal as well."""
-    problem, rng = PROBLEMS["chain"][0](), np.random.default_rng(seed)
-    (x,), _ = random_corpus(rng, problem, 1, 6, [4])
-    weights = {key: -abs(weight) for key, weight in uneven_weights(problem, rng).items()}
-    best = best_of_all(problem, x, weights)
-    actions, score, expanded = run(problem, x, weights, "a-star", heuristic=most_ahead(problem, x, weights))
+@settings(max_examples=15)
+def test_a_star_is_optimal_and_expands_less(negative, seed):
+    """Where no score is positive, best-first search without a heuristic is optimal as well."""
+    problem, rng = named("chain2")[0], np.random.default_rng(seed)
+    (x,), _ = random_corpus(rng, problem, 1, 6 if negative else 5, [4])
+    weights = {key: -abs(weight) if negative else weight for key, weight in uneven_weights(problem, rng).items()}
+    best, heuristic = best_of_all(problem, x, weights), most_ahead(problem, x, weights)
+    actions, score, expanded = run(problem, x, weights, "a-star", heuristic=heuristic)
     assert score == pytest.approx(best, abs=1e-5)
-    plain, other, more = run(problem, x, weights, "best-first")
-    assert other == pytest.approx(best, abs=1e-5)
-    assert (plain, expanded <= more) == (actions, True)
-    assert run(problem, x, weights, "a-star", heuristic=lambda *_: 0)[2] == more
-    assert run(problem, x, weights, "best-first", heuristic=most_ahead(problem, x, weights))[2] == expanded
+    assert run(problem, x, weights, "best-first", heuristic=heuristic)[2] == expanded
+    if negative:
+        plain, other, more = run(problem, x, weights, "best-first")
+        assert other == pytest.approx(best, abs=1e-5)
+        assert (plain, expanded <= more) == (actions, True)
+        assert run(problem, x, weights, "a-star", heuristic=lambda *_: 0)[2] == more
+
+
+def goals_of(problem, x, weights: Weights, n: int, queue: str, beam=8, heuristic=None, limit=100_000):
+    """Actions and score of n goals."""
+    model, inputs = model_of(problem, weights), inputs_of(problem, [x])
+    space = Space(model.engine(1, False), inputs, NO_ANCHORS, limit, heuristic)
+    space.begin(0, model.sparse)
+    return [(node.actions(), node.g) for node in search_n(space, queue_maker(queue, beam, n), n)]
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 12))
+@settings(max_examples=15)
+def test_n_goals_are_the_best_of_all(name, seed, n):
+    """Exhaustive search, and best-first search where no step gains anything; a beam gives what is left in it."""
+    problem, rng = PROBLEMS[name][0](), np.random.default_rng(seed)
+    (x,), _ = random_corpus(rng, problem, 1, 4, PROBLEMS[name][1])
+    weights = {key: -abs(weight) for key, weight in uneven_weights(problem, rng).items()}
+    slow = Slow(problem, x)
+    every = sorted(((slow.score(weights, actions), list(actions)) for actions in slow.all()), reverse=True)
+    best = [(actions, pytest.approx(score, abs=1e-5)) for score, actions in every[:n]]
+    assert goals_of(problem, x, weights, n, "exhaustive") == best
+    assert goals_of(problem, x, weights, n, "best-first") == best
+    if name == "chain":
+        assert goals_of(problem, x, weights, n, "a-star", heuristic=most_ahead(problem, x, weights)) == best
+    left = model_of(problem, weights).nbest(inputs_of(problem, [x]), min(n, 3), 3, False)[0]
+    expected = [(actions, pytest.approx(score, abs=1e-5)) for actions, score in left]
+    assert goals_of(problem, x, weights, min(n, 3), "beam", 3) == expected
+    assert goals_of(problem, x, weights, n, "greedy") == [run(problem, x, weights, "greedy")[:2]]
+
+
+def test_n_goals_in_a_space_with_cycles():
+    """0 ⇄ 1 and 2, from all of which 3 can be reached: four ways without a cycle, then there are no more."""
+    x = roads(4, (0, 1), (1, 0), (0, 2), (1, 2), (2, 1), (1, 3), (2, 3))
+    weights = road_weights({(0, 1): 1, (1, 0): 1, (0, 2): -1, (1, 2): 2, (2, 1): -1, (1, 3): 1, (2, 3): -2})
+    expected = [([1, 3], 2.0), ([1, 2, 3], 1.0), ([2, 1, 3], -1.0), ([2, 3], -3.0)]
+    assert goals_of(walk_problem(), x, weights, 9, "exhaustive") == expected
+    assert goals_of(walk_problem(), x, weights, 2, "exhaustive") == expected[:2]
+
+
+def test_the_limit_ends_the_list():
+    problem, x = walk_problem(), roads(4, (0, 3), (0, 1), (1, 2), (2, 3))
+    weights = road_weights({(0, 3): 5, (0, 1): 1, (1, 2): 1, (2, 3): 1})
+    assert goals_of(problem, x, weights, 2, "best-first", limit=1) == [([3], 5.0)]
+    assert goals_of(problem, x, weights, 2, "best-first", limit=3) == [([3], 5.0), ([1, 2, 3], 3.0)]
+    with pytest.raises(StructronError, match=r"1 nodes were expanded \(limit\)"):
+        goals_of(problem, x, road_weights({(0, 1): 9}), 2, "best-first", limit=1)
 
 
 def half_ahead(x, table, states, s):
@@ -202,24 +195,10 @@ def test_a_compiled_heuristic():
     assert found[0] == found[1] == ([1, 2, 3], -4.0, 3)
 
 
-@given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=10)
-def test_a_star_is_optimal_whatever_the_signs(seed):
-    problem, rng = PROBLEMS["chain"][0](), np.random.default_rng(seed)
-    (x,), _ = random_corpus(rng, problem, 1, 5, [4])
-    weights = uneven_weights(problem, rng)
-    score = run(problem, x, weights, "a-star", heuristic=most_ahead(problem, x, weights))[1]
-    assert score == pytest.approx(best_of_all(problem, x, weights), abs=1e-5)
-
-
 def test_ties_go_to_the_node_made_first():
-    problem, x = PROBLEMS["chain"][0](), np.array([[1], [2]])
+    problem, x = named("chain2")[0], np.array([[1], [2]])
     for queue in ("greedy", "beam", "best-first", "exhaustive"):
         assert run(problem, x, {("w", (0,), 0): 1.0}, queue)[0] == [0, 0]
-
-
-CYCLE = roads(4, (0, 1), (1, 0), (1, 2), (2, 1), (1, 3), (2, 3))
-COSTS = {(0, 1): -1.0, (1, 0): -1.0, (1, 2): -1.0, (2, 1): -1.0, (1, 3): -5.0, (2, 3): -2.0}
 
 
 @pytest.mark.parametrize("queue", ["best-first", "a-star", "exhaustive"])
@@ -241,29 +220,33 @@ def test_a_better_way_to_a_known_state_is_taken():
     assert (actions, score, expanded) == ([1, 2, 3], -7.0, 3)
 
 
+DEAD_END, ENDLESS = roads(4, (0, 1), (0, 2), (2, 3)), roads(4, (0, 1), (1, 0))
+
+
 def test_dead_ends_are_left():
     """0 → 1 is better, but there is nothing after 1."""
-    weights, x = road_weights({(0, 1): 5.0, (0, 2): -1.0, (2, 3): -1.0}), roads(4, (0, 1), (0, 2), (2, 3))
+    weights = road_weights({(0, 1): 5.0, (0, 2): -1.0, (2, 3): -1.0})
     for queue in ("beam", "best-first", "exhaustive"):
-        assert run(walk_problem(), x, weights, queue)[0] == [2, 3]
-    with pytest.raises(StructronError, match=r"walk: example 0: no goal can be reached; expected `legal` to return 0"):
-        run(walk_problem(), x, weights, "greedy")
+        assert run(walk_problem(), DEAD_END, weights, queue)[0] == [2, 3]
 
 
-def test_spaces_without_goals():
-    weights = road_weights({(0, 1): -1.0})
-    with pytest.raises(StructronError, match=r"walk: example 0: no goal can be reached"):
-        run(walk_problem(), roads(4, (0, 1), (1, 0)), weights, "best-first")
-    for queue in ("greedy", "beam"):
-        with pytest.raises(StructronError, match=r"walk: example 0: 50 nodes were expanded \(limit\) and no goal"):
-            run(walk_problem(), roads(4, (0, 1), (1, 0)), weights, queue, limit=50)
-
-
-def test_the_limit_counts_expanded_nodes():
-    problem, weights = walk_problem(), road_weights(COSTS)
-    assert run(problem, CYCLE, weights, "best-first", limit=3)[2] == 3
-    with pytest.raises(StructronError, match="2 nodes were expanded"):
-        run(problem, CYCLE, weights, "best-first", limit=2)
+@pytest.mark.parametrize(
+    ("x", "queue", "limit", "message"),
+    [
+        (DEAD_END, "greedy", 100, "no goal can be reached; expected `legal` to return 0"),
+        (ENDLESS, "best-first", 100, "no goal can be reached"),
+        (ENDLESS, "greedy", 50, r"50 nodes were expanded \(limit\) and no goal"),
+        (ENDLESS, "beam", 50, r"50 nodes were expanded \(limit\) and no goal"),
+        (CYCLE, "best-first", 2, "2 nodes were expanded"),
+    ],
+    ids=["dead end", "no goal", "greedy for ever", "beam for ever", "limit"],
+)
+def test_searches_that_find_no_goal(x, queue, limit, message):
+    """The limit counts expanded nodes: three are enough for the cycle."""
+    weights = road_weights(COSTS | {(0, 1): 5.0} if x is DEAD_END else COSTS)
+    with pytest.raises(StructronError, match=rf"walk: example 0: {message}"):
+        run(walk_problem(), x, weights, queue, limit=limit)
+    assert run(walk_problem(), CYCLE, road_weights(COSTS), "best-first", limit=3)[2] == 3
 
 
 @pytest.mark.parametrize("value", [math.nan, "far", None], ids=["nan", "text", "none"])
@@ -298,25 +281,42 @@ def learner_of(problem, xs, golds: Sequence, queue: str, **more) -> QueueTrainin
     return QueueTraining(problem, inputs_of(problem, xs, [own[0] for own in every]), every, queue, **more)
 
 
+def learn_walk(x, golds: Sequence, queue: str, start: dict[tuple[int, int], float], **more):
+    """One update from given weights: those of the roads afterwards, the counts, and the learner."""
+    problem = walk_problem(len(x))
+    learner = learner_of(problem, [x], [golds], queue, **more)
+    begin_with(learner, road_weights(start))
+    counts = learn_pass(learner, [0])
+    assert counts["updates"] == 1
+    return {(a, b): w for (_, (a,), b), w in weights_in(problem, *learner.rows()).items()}, counts, learner
+
+
+def assert_learns_as_the_engine(fast: BeamTraining, slow: QueueTraining, rng: np.random.Generator) -> int:
+    """All figures, weights and their mean, after every pass. Gives how often the correct derivation fell off."""
+    start, fallen = uneven_weights(fast.problem, rng), 0
+    for learner in (fast, slow):
+        begin_with(learner, start)
+    for _ in range(3):
+        order = rng.permutation(fast.examples).tolist()
+        counts = learn_pass(slow, order)
+        assert counts == learn_pass(fast, order)
+        for average in ("mean", "none"):
+            fast.average = slow.average = average
+            expected = weights_in(fast.problem, *fast.rows())
+            assert weights_in(fast.problem, *slow.rows()) == pytest.approx(expected, abs=1e-6)
+        fallen += counts["fell_off"]
+    return fallen
+
+
 @pytest.mark.parametrize("alma", [None, 0.8])
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_beam_learns_as_the_engine_does(name, alma):
-    """Weights, their mean, and all figures, after every pass; greedy is a beam of one."""
-    problem, rng = PROBLEMS[name][0](), np.random.default_rng(3)
-    xs, golds = random_corpus(rng, problem, 5, 5, PROBLEMS[name][1])
+    """Greedy is a beam of one."""
+    rng, (problem, columns) = np.random.default_rng(3), named(name)
+    xs, golds = random_corpus(rng, problem, 5, 5, columns)
     for queue, beam in (("greedy", 1), ("beam", 1), ("beam", 2), ("beam", 4)):
-        start = uneven_weights(problem, rng)
         fast = BeamTraining(problem, inputs_of(problem, xs, golds), beam, "laso", False, alma=alma)
-        slow = learner_of(problem, xs, golds, queue, beam=beam, alma=alma, average="mean")
-        for learner in (fast, slow):
-            begin_with(learner, start)
-        for _ in range(3):
-            order = rng.permutation(len(xs)).tolist()
-            assert learn_pass(slow, order) == learn_pass(fast, order)
-            for average in ("mean", "none"):
-                fast.average = slow.average = average
-                expected = weights_in(problem, *fast.rows())
-                assert weights_in(problem, *slow.rows()) == pytest.approx(expected, abs=1e-6)
+        assert_learns_as_the_engine(fast, learner_of(problem, xs, golds, queue, beam=beam, alma=alma), rng)
 
 
 def random_roads(rng: np.random.Generator, places: int) -> np.ndarray:
@@ -332,21 +332,14 @@ def test_a_beam_learns_as_the_engine_does_where_derivations_differ_in_length():
         xs = [random_roads(rng, 6) for _ in range(6)]
         ways = [list(Slow(problem, x).all()) for x in xs]
         golds = [own[int(rng.integers(len(own)))] for own in ways]
-        fast = BeamTraining(problem, inputs_of(problem, xs, golds), beam, "laso", False, average="none")
-        slow, start = learner_of(problem, xs, golds, "beam", beam=beam), uneven_weights(problem, rng)
-        for learner in (fast, slow):
-            begin_with(learner, start)
-        for _ in range(3):
-            counts = learn_pass(slow, range(6))
-            assert counts == learn_pass(fast, range(6))
-            assert weights_in(problem, *slow.rows()) == pytest.approx(weights_in(problem, *fast.rows()), abs=1e-6)
-            late += counts["fell_off"]
+        fast = BeamTraining(problem, inputs_of(problem, xs, golds), beam, "laso", False)
+        late += assert_learns_as_the_engine(fast, learner_of(problem, xs, golds, "beam", beam=beam), rng)
     assert late > 0
 
 
 def test_greedy_is_a_local_perceptron():
     """The paper's remark: predict the action at each correct prefix, correct it if it is wrong, go on as is right."""
-    problem, rng = PROBLEMS["chain"][0](), np.random.default_rng(4)
+    problem, rng = named("chain2")[0], np.random.default_rng(4)
     xs, golds = random_corpus(rng, problem, 8, 5, [4])
     learner, weights = learner_of(problem, xs, golds, "greedy"), {}
     for _ in range(3):
@@ -378,20 +371,13 @@ def test_equation_2_by_hand():
     lowest sibling has -2; of the wrong nodes 3→5 (1) and 4 (-1.5) are not below, each with weight 1/2: Δ is +1/2 for
     0→1, 1→5, 0→2, 2→5 and -1/2 for 0→3, 3→5, 0→4.
     """
-    problem = walk_problem(6)
     start = {(0, 1): -1.0, (0, 2): -2.0, (0, 3): 1.0, (0, 4): -1.5}
-    good = {(0, 1): 0.5, (1, 5): 0.5, (0, 2): 0.5, (2, 5): 0.5}
-    bad = {
-        "beam": {(0, 3): -1.0, (3, 5): -1.0},
-        "best-first": {(0, 3): -0.5, (3, 5): -0.5, (0, 4): -0.5},
-    }
-    for queue, minus in bad.items():
-        learner = learner_of(problem, [DIAMOND], [[[1, 5], [2, 5]]], queue, beam=2)
-        begin_with(learner, road_weights(start))
-        assert learn_pass(learner, [0])["updates"] == 1
-        delta = {road: good.get(road, 0.0) + minus.get(road, 0.0) for road in {*good, *minus}}
-        expected = {road: start.get(road, 0.0) + delta.get(road, 0.0) for road in {*start, *delta}}
-        assert weights_in(problem, *learner.rows()) == {k: w for k, w in road_weights(expected).items() if w}
+    good = {(0, 1): -0.5, (1, 5): 0.5, (0, 2): -1.5, (2, 5): 0.5}
+    for queue, others in (
+        ("beam", {(3, 5): -1.0, (0, 4): -1.5}),
+        ("best-first", {(0, 3): 0.5, (3, 5): -0.5, (0, 4): -2.0}),
+    ):
+        assert learn_walk(DIAMOND, [[1, 5], [2, 5]], queue, start, beam=2)[0] == good | others
 
 
 def test_equation_3_by_hand():
@@ -401,12 +387,9 @@ def test_equation_3_by_hand():
     the beam of one. Δ = (+1 for 0→1, -1 for 0→2), ‖Δ‖ = √2, so ℘(Δ) = Δ/√2, and the step is √2·Δ/√2 = Δ: w becomes
     (1.6, -0.9), of length √(2.56 + 0.81) = √3.37, and ℘ divides by it. Then k = 2.
     """
-    problem, x = walk_problem(6), roads(6, (0, 1), (0, 2), (1, 5), (2, 5))
-    learner = learner_of(problem, [x], [[1, 5]], "greedy", alma=0.5)
-    begin_with(learner, road_weights({(0, 1): 0.6, (0, 2): 0.1}))
-    assert learn_pass(learner, [0])["updates"] == 1
-    expected = road_weights({(0, 1): 1.6 / math.sqrt(3.37), (0, 2): -0.9 / math.sqrt(3.37)})
-    assert weights_in(problem, *learner.rows()) == pytest.approx(expected, abs=1e-6)
+    x, start = roads(6, (0, 1), (0, 2), (1, 5), (2, 5)), {(0, 1): 0.6, (0, 2): 0.1}
+    found, _, learner = learn_walk(x, [1, 5], "greedy", start, alma=0.5)
+    assert found == pytest.approx({(0, 1): 1.6 / math.sqrt(3.37), (0, 2): -0.9 / math.sqrt(3.37)}, abs=1e-6)
     assert learner.space.low * learner.space.scale == pytest.approx(1 / math.sqrt(2))
 
 
@@ -440,24 +423,18 @@ def test_walks_are_learned(queue):
 @pytest.mark.parametrize("queue", ["best-first", "exhaustive"])
 def test_a_correct_node_is_not_hidden_by_a_better_way_to_its_state(queue):
     """0→1→3 (-2) is better than the correct 0→2→3 (-3). The queue is never without a y-good node; the goal is wrong."""
-    problem, x = walk_problem(5), roads(5, (0, 1), (0, 2), (1, 3), (2, 3), (3, 4))
+    x = roads(5, (0, 1), (0, 2), (1, 3), (2, 3), (3, 4))
     start = {(0, 1): -1.0, (0, 2): -2.0, (1, 3): -1.0, (2, 3): -1.0}
-    learner = learner_of(problem, [x], [[2, 3, 4]], queue)
-    begin_with(learner, road_weights(start))
-    counts = learn_pass(learner, [0])
-    assert (counts["updates"], counts["fell_off"], counts["invalid"]) == (1, 0, 0)
-    expected = {(0, 1): -2.0, (0, 2): -1.0, (1, 3): -2.0}
-    assert weights_in(problem, *learner.rows()) == road_weights(expected)
+    found, counts, _ = learn_walk(x, [2, 3, 4], queue, start)
+    assert (counts["fell_off"], counts["invalid"]) == (0, 0)
+    assert found == {(0, 1): -2.0, (0, 2): -1.0, (1, 3): -2.0}
 
 
 def test_exhaustive_search_compares_whole_derivations():
     """The wrong goal has one action, the correct one three; the sibling is not the first of them alone."""
-    problem, x = walk_problem(), roads(4, (0, 1), (1, 2), (2, 3), (0, 3))
-    learner = learner_of(problem, [x], [[1, 2, 3]], "exhaustive")
-    begin_with(learner, road_weights({(0, 3): 2.0}))
-    assert learn_pass(learner, [0])["updates"] == 1
-    expected = {(0, 1): 1.0, (1, 2): 1.0, (2, 3): 1.0, (0, 3): 1.0}
-    assert weights_in(problem, *learner.rows()) == road_weights(expected)
+    x = roads(4, (0, 1), (1, 2), (2, 3), (0, 3))
+    found, _, _ = learn_walk(x, [1, 2, 3], "exhaustive", {(0, 3): 2.0})
+    assert found == {(0, 1): 1.0, (1, 2): 1.0, (2, 3): 1.0, (0, 3): 1.0}
 
 
 def test_a_heuristic_is_in_the_units_of_the_weights():
@@ -522,7 +499,7 @@ def test_room_is_made():
 
 
 def test_random_weights_and_whole_numbers_agree_with_the_engine_on_ties():
-    problem, rng = PROBLEMS["chain"][0](), np.random.default_rng(6)
+    problem, rng = named("chain2")[0], np.random.default_rng(6)
     xs, _ = random_corpus(rng, problem, 10, 5, [4])
     weights = random_weights(problem, rng, 1)
     model = model_of(problem, weights)

@@ -1,58 +1,18 @@
 """Second-order searches against every tree there is, over all arcs and over some."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brute_trees import trees
+from brute_trees import Scores, some_arcs, trees
 from structron.search.trees.eisner import best_projective
 from structron.search.trees.eisner2 import grandparents, siblings
 from structron.search.trees.parts import climb, index_arcs, make_parts, tree_score
 from structron.search.trees.search import compiled_search
 from structron.trees import check_tree
-
-
-class Scores:
-    """Random scores of parts by words."""
-
-    def __init__(self, seed: int, n: int, whole: bool, grand: bool, triple: bool):
-        rng = np.random.default_rng(seed)
-        self.n = n
-
-        def table(rank: int) -> np.ndarray:
-            shape = (n + 2,) * rank
-            return (rng.integers(-3, 4, shape) if whole else rng.normal(size=shape)).astype(np.float32)
-
-        arc, sibling, above, third = table(2), table(3), table(3), table(4)
-        self.arc = lambda h, m: arc[h, m]
-        self.sibling = lambda h, s, m: sibling[h, s, m]
-        self.grand = (lambda g, h, m: above[g, h, m]) if grand else None
-        self.triple = (lambda g, h, s, m: third[g, h, s, m]) if triple else None
-
-    def of(self, heads) -> float:
-        """The sum over all parts of a tree, straight from their definition."""
-        above, total = [-1, *heads], 0.0
-        for m in range(1, self.n + 1):
-            h = above[m]
-            between = [s for s in range(min(h, m) + 1, max(h, m)) if above[s] == h]
-            s = (max(between) if h < m else min(between)) if between else -1
-            total += float(self.arc(h, m)) + float(self.sibling(h, s, m))
-            total += float(self.grand(above[h], h, m)) if self.grand else 0.0
-            total += float(self.triple(above[h], h, s, m)) if self.triple else 0.0
-        return total
-
-    def parts(self, arcs):
-        return make_parts(arcs, self.arc, self.sibling, self.grand, self.triple)
-
-
-def some_arcs(seed: int, n: int, share: float, projective: bool = True) -> np.ndarray:
-    """A mask that leaves a tree."""
-    rng = np.random.default_rng(seed)
-    allowed = rng.random((n + 1, n + 1)) < share
-    possible = trees(n, projective, True)
-    allowed[possible[rng.integers(len(possible))], np.arange(1, n + 1)] = True
-    return allowed
 
 
 def best_of(scores: Scores, allowed: np.ndarray, projective: bool, single_root: bool) -> float:
@@ -61,26 +21,23 @@ def best_of(scores: Scores, allowed: np.ndarray, projective: bool, single_root: 
     return max(scores.of(heads) for heads in candidates[fits].tolist())
 
 
-cases = given(
-    st.integers(0, 2**32), st.integers(1, 4), st.booleans(), st.booleans(), st.booleans(), st.sampled_from([0.5, 1.0])
+SEARCHES = {"siblings": siblings, "grandparents": grandparents}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@given(
+    seed=st.integers(0, 2**32),
+    n=st.integers(1, 4),
+    whole=st.booleans(),
+    single_root=st.booleans(),
+    triple=st.booleans(),
+    share=st.sampled_from([0.5, 1.0]),
 )
-
-
-@cases
-def test_no_tree_is_better_with_grandparents(seed, n, whole, single_root, triple, share):
-    scores, allowed = Scores(seed, n, whole, True, triple), some_arcs(seed, n, share)
+def test_no_tree_is_better(name, seed, n, whole, single_root, triple, share):
+    grand = name == "grandparents"
+    scores, allowed = Scores(seed, n, whole, grand, grand and triple), some_arcs(seed, n, share)
     arcs, heads = index_arcs(allowed, n), np.full(n + 1, -9)
-    found = grandparents(arcs, scores.parts(arcs), n, single_root, heads)
-    assert heads[1:].tolist() in trees(n, True, single_root).tolist()
-    assert found == pytest.approx(scores.of(heads[1:].tolist()), abs=1e-4)
-    assert found == pytest.approx(best_of(scores, allowed, True, single_root), abs=1e-4)
-
-
-@cases
-def test_no_tree_is_better_with_siblings(seed, n, whole, single_root, again, share):
-    scores, allowed = Scores(seed, n, whole, False, False), some_arcs(seed + again, n, share)
-    arcs, heads = index_arcs(allowed, n), np.full(n + 1, -9)
-    found = siblings(arcs, scores.parts(arcs), n, single_root, heads)
+    found = SEARCHES[name](arcs, scores.parts(arcs), n, single_root, heads)
     assert heads[1:].tolist() in trees(n, True, single_root).tolist()
     assert found == pytest.approx(scores.of(heads[1:].tolist()), abs=1e-4)
     assert found == pytest.approx(best_of(scores, allowed, True, single_root), abs=1e-4)
@@ -90,14 +47,10 @@ def test_no_tree_is_better_with_siblings(seed, n, whole, single_root, again, sha
 def test_six_words(single_root):
     allowed = some_arcs(6, 6, 0.6)
     arcs, heads = index_arcs(allowed, 6), np.zeros(7, np.int64)
-    for seed in range(3):
-        scores = Scores(seed, 6, False, True, True)
+    for seed, (name, search) in product(range(3), SEARCHES.items()):
+        scores = Scores(seed, 6, False, *[name == "grandparents"] * 2)
         expected = best_of(scores, allowed, True, single_root)
-        assert grandparents(arcs, scores.parts(arcs), 6, single_root, heads) == pytest.approx(expected, abs=1e-4)
-        scores = Scores(seed, 6, False, False, False)
-        expected = best_of(scores, allowed, True, single_root)
-        found = siblings(arcs, scores.parts(arcs), 6, single_root, heads)
-        assert found == pytest.approx(expected, abs=1e-4)
+        assert search(arcs, scores.parts(arcs), 6, single_root, heads) == pytest.approx(expected, abs=1e-4)
 
 
 def test_without_second_order_parts_it_is_eisner():
@@ -108,10 +61,9 @@ def test_without_second_order_parts_it_is_eisner():
         nothing = [lambda *_: 0.0] * 2
         parts = make_parts(arcs, lambda h, m, scores=scores: scores[h, m], *nothing)
         expected = best_projective(scores, True)[0].tolist()
-        grandparents(arcs, parts, n, True, heads)
-        assert heads[1:].tolist() == expected
-        siblings(arcs, parts, n, True, heads)
-        assert heads[1:].tolist() == expected
+        for search in SEARCHES.values():
+            search(arcs, parts, n, True, heads)
+            assert heads[1:].tolist() == expected
 
 
 def test_no_tree_at_all():
@@ -119,8 +71,7 @@ def test_no_tree_at_all():
     allowed[0, 1] = allowed[1, 3] = True
     arcs, heads = index_arcs(allowed, 3), np.zeros(4, np.int64)
     parts = Scores(1, 3, False, True, True).parts(arcs)
-    assert grandparents(arcs, parts, 3, False, heads) == -np.inf
-    assert siblings(arcs, parts, 3, False, heads) == -np.inf
+    assert {search(arcs, parts, 3, False, heads) for search in SEARCHES.values()} == {-np.inf}
 
 
 @given(st.integers(0, 2**32), st.integers(1, 5), st.booleans(), st.booleans(), st.booleans())

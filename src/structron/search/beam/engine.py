@@ -17,10 +17,12 @@ from structron.search.beam.frontier import (
     INFINITE,
     MORE_BEAM,
     MORE_LISTS,
+    MORE_OUT,
     MORE_ROWS,
     PER_ROW,
     Anchored,
     Frontier,
+    Given,
     Inputs,
     Memory,
     Setting,
@@ -29,11 +31,12 @@ from structron.search.beam.frontier import (
     make_memory,
     make_trace,
 )
+from structron.search.beam.nbest import Derivation, make_lists, nbest
 from structron.search.beam.problem import EXPECTED, POINTERS, SearchProblem
 from structron.search.beam.scores import CLOCK
 from structron.weights.sparse import Sparse
 
-DECODE = Pointed(decode, *POINTERS.values())
+DECODE, NBEST = Pointed(decode, *POINTERS.values()), Pointed(nbest, *POINTERS.values())
 NO_ANCHORS = Anchored(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros((0, 2), np.uint64))
 NO_GOLD = np.zeros(0, np.int64)
 
@@ -144,6 +147,17 @@ class Engine:
         """Weights have changed: remembered sums no longer count."""
         self._rooms = threading.local()
 
+    def given(self, inputs: Inputs, sparse: Sparse, anchored: Anchored) -> Given:
+        """What the kernels take, with this thread's arrays as they are now."""
+        room = self.room(inputs)
+        return Given(inputs, anchored, sparse, self.setting(), room.memory, room.frontier, room.trace)
+
+    def _new_batch(self, inputs: Inputs, anchored: Anchored) -> Anchored:
+        """Features of the tokens, which are remembered by number: that of another batch now."""
+        if len(anchored.numbers):
+            self.room(inputs).memory.clock[CLOCK] += 1
+        return self.anchored(inputs, anchored)
+
     def decode(
         self, inputs: Inputs, sparse: Sparse, anchored: Anchored = NO_ANCHORS, lo: int = 0, hi: int | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -154,18 +168,36 @@ class Engine:
         out_ptr -= out_ptr[lo]
         out = np.zeros(int(out_ptr[hi]), np.int64)
         lengths, scores = np.zeros(len(inputs.limit), np.int64), np.zeros(len(inputs.limit))
-        trouble = np.zeros(2, np.int64)
-        room, setting = self.room(inputs), self.setting()
-        if len(anchored.numbers):
-            room.memory.clock[CLOCK] += 1  # tokens are remembered by number, which is that of another batch now
-        place, anchored = lo, self.anchored(inputs, anchored)
+        trouble, place, anchored = np.zeros(2, np.int64), lo, self._new_batch(inputs, anchored)
         while place < hi:
-            given = (inputs, anchored, sparse, setting, room.memory, room.frontier, room.trace)
-            done = self.call(DECODE, *given, place, hi, out, out_ptr, lengths, scores, trouble)
-            if done < hi:
-                self.settle(int(trouble[0]), int(trouble[1]), done, room)
-            place = done
+            given = self.given(inputs, sparse, anchored)
+            place = self.call(DECODE, given, place, hi, out, out_ptr, lengths, scores, trouble)
+            if place < hi:
+                self.settle(int(trouble[0]), int(trouble[1]), place, self.room(inputs))
         return out, out_ptr, lengths, scores
+
+    def nbest(
+        self, inputs: Inputs, sparse: Sparse, anchored: Anchored, n: int, lo: int = 0, hi: int | None = None
+    ) -> list[list[Derivation]]:
+        """Up to n derivations of each of the examples lo … hi - 1, best first: the final states of the last beam.
+
+        A beam of fewer than n states is widened to n. Merged states stand for their best derivation; an exact search
+        of a lattice gives the best derivation into each final node.
+        """
+        if n < 1:
+            raise StructronError(f"n: {n}; expected at least 1")
+        if n > self.beam:
+            return Engine(self.problem, n, self.merge, self.memory_slots).nbest(inputs, sparse, anchored, n, lo, hi)
+        hi = len(inputs.starts) - 1 if hi is None else hi
+        trouble, place, lists = np.zeros(2, np.int64), lo, make_lists(len(inputs.limit))
+        anchored = self._new_batch(inputs, anchored)
+        while place < hi:
+            place = self.call(NBEST, self.given(inputs, sparse, anchored), place, hi, n, lists, trouble)
+            if place < hi and trouble[0] == MORE_OUT:
+                lists = lists.grown()
+            elif place < hi:
+                self.settle(int(trouble[0]), int(trouble[1]), place, self.room(inputs))
+        return lists.of(lo, hi)
 
     def anchored(self, inputs: Inputs, anchored: Anchored) -> Anchored:
         """Features numbered per token; a problem whose states look at tokens gets lists, if only empty ones."""

@@ -1,12 +1,13 @@
-"""The arrays of a beam search: what is given, what is remembered, and the trace it leaves. Made here, used by beam.py.
+"""The arrays of a beam search: what is given, what is remembered, and the trace it leaves.
 
-States live in one matrix, a row each; a beam is a list of rows. Beside every row stands how it was reached:
+States live in one matrix, a row each; a beam is a list of rows. Beside every row t stands how it was reached:
 
-    back[t], action[t]     the row and the action it came from
-    pred[t]                for an action that pops: the predictor, the row that the popped part was pushed on
-    prefix[t], inside[t]   score of the whole derivation, and of the part since the top of the stack was pushed
-    begin[t], origin[t]    step and action of that push
-    gold[t]                WHOLE: the derivation is the correct one; PART: it is since the push
+    link[t, BACK], link[t, ACTION]        the row and the action it came from
+    link[t, PRED]                         for an action that pops: the row that the popped part was pushed on
+    link[t, BEGIN], link[t, ORIGIN]       step and action of the push of the top of its stack
+    link[t, GOLD]                         WHOLE: the derivation is the correct one; PART: it is since that push
+    link[t, FIRST], link[t, SIZE]         its predictors: list_row[FIRST : FIRST + SIZE]
+    score[t, PREFIX], score[t, INSIDE]    score of the whole derivation, and of the part since that push
 """
 
 from typing import NamedTuple
@@ -14,22 +15,31 @@ from typing import NamedTuple
 import numpy as np
 
 from structron.errors import StructronError
+from structron.kernels.jit import pasted
 from structron.kernels.table import aligned_zeros
 from structron.search.beam.states import Features
+from structron.weights.sparse import Sparse
 
 TAIL = 0
 """The column of a state that belongs to the engine: the row on which the top of its stack was pushed, or -1."""
 PUSH, STEP, POP = 1, 0, -1
 NONE, PART, WHOLE = 0, 1, 3
-DONE, MORE_ROWS, MORE_LISTS, MORE_BEAM, DEAD_END, ENDLESS, BAD_ACTION, BAD_GOLD, BAD_ORDER = range(9)
+DONE, MORE_ROWS, MORE_LISTS, MORE_BEAM, DEAD_END, ENDLESS, BAD_ACTION, BAD_GOLD, BAD_ORDER, MORE_OUT = range(10)
 """How a search ends; all but DONE need Python: room, or an error that names the function at fault."""
 MAX_ROWS = 1 << 25
 INFINITE = 1 << 40
 """The beam of a search without one."""
-ROWS, PLACES, NOW, COUNT = range(4)
-"""Places in `used`: rows and list places in use; which of the two beams is the last one, and how many states it has."""
-BEFORE, AFTER, LAST, PAIR, TRIPLE, AT = range(6)
-"""What a token can be to a stretch of tokens; see `Anchored`."""
+BACK, ACTION, PRED, BEGIN, ORIGIN, GOLD, FIRST, SIZE = range(8)
+PREFIX, INSIDE = range(2)
+"""Columns of `link` and of `score`; see the module."""
+PLACE, ORDER = 2, 3
+"""Columns of a candidate in `heap`, after BACK (its place in the beam) and ACTION: that of its predictor, and when it
+was made."""
+SCORE, GAIN = range(2)
+"""Columns of `rank`: by what candidates are ordered, and the action's own score."""
+ROWS, PLACES, NOW, COUNT, FINISHED = range(5)
+"""Places in `used`: rows and list places in use; which of the two beams is the last one, and how many states it has;
+how many candidates are in the heap when a search is done: the final states."""
 
 
 class Inputs(NamedTuple):
@@ -109,40 +119,65 @@ class Frontier(NamedTuple):
     """All that a search writes to; one per thread."""
 
     states: np.ndarray  # int64[rows, width]
-    prefix: np.ndarray  # float64[rows], and so on; see the module
-    inside: np.ndarray
-    back: np.ndarray
-    pred: np.ndarray
-    action: np.ndarray
-    begin: np.ndarray
-    origin: np.ndarray
-    gold: np.ndarray
+    link: np.ndarray  # int64[rows, 8]: see the module
+    score: np.ndarray  # float64[rows, 2]: PREFIX, INSIDE
     signature: np.ndarray  # uint64[rows]
-    list_start: np.ndarray  # int64[rows]: the predictors of a row: list_row[start : start + size]
-    list_size: np.ndarray
-    list_row: np.ndarray
+    list_row: np.ndarray  # int64: predictors
     list_score: np.ndarray  # float64: the score of the push from that predictor
     beam: np.ndarray  # int64[2, width of beam]
-    atoms: (
-        np.ndarray
-    )  # int64[2 * (width of beam + 1) + 1, atoms + 1]: of the states in the beams, last of each gold's, and one to
-    # spare; the last column is 0
+    atoms: np.ndarray  # int64[2 * (width of beam + 1) + 1, atoms + 1]: of the states in the beams, last of each gold's,
+    # and one to spare; the last column is 0
     seen: np.ndarray  # int64[a power of two]: open addressing, signature -> place in the next beam, from 1; 0: free
     seen_at: np.ndarray  # int64[width of beam]: where each place of the next beam stands in it
     legal: np.ndarray  # int64[actions]
-    heap_score: np.ndarray  # float64[candidates]
-    heap_order: np.ndarray  # int64[candidates]
-    heap: np.ndarray  # int64[candidates, 3]: state, place in its predictors, action
-    heap_gain: np.ndarray  # float64: the action's own score
-    used: np.ndarray  # int64[4]: ROWS, PLACES, NOW, COUNT
+    rank: np.ndarray  # float64[candidates, 2]: SCORE, GAIN
+    heap: np.ndarray  # int64[candidates, 4]: BACK, ACTION, PLACE, ORDER
+    used: np.ndarray  # int64[5]: ROWS, PLACES, NOW, COUNT, FINISHED
     path: np.ndarray  # int64[2, steps + 2]: rows and actions of a derivation
     waiting: np.ndarray  # int64[steps + 2]
 
 
-PER_ROW = (
-    *("states", "prefix", "inside", "back", "pred", "action", "begin", "origin", "gold", "signature"),
-    *("list_start", "list_size", "list_row", "list_score"),
-)
+class Given(NamedTuple):
+    """What all searches of a kernel share."""
+
+    inputs: Inputs
+    anchored: Anchored
+    sparse: Sparse
+    setting: Setting
+    memory: Memory
+    frontier: Frontier
+    trace: Trace
+
+
+class Guide(NamedTuple):
+    """How a search follows gold."""
+
+    learning: int | np.int64  # 1: gold is given and followed
+    first: int | np.int64  # go on from gold's state at this step (its row is in the trace); 0: from the start
+    stop_at_fall: int | np.int64  # 1: end with the step at which gold has left the beam
+    penalty: float  # by so much states of the correct derivation are ranked lower
+
+
+class Example(NamedTuple):
+    """One of the inputs."""
+
+    x: np.ndarray
+    table: np.ndarray
+    gold: np.ndarray  # its correct actions; none unless they are to be followed
+    base: int  # its tokens: base … end - 1
+    end: int
+    limit: int
+
+
+@pasted
+def example_of(inputs, e, learning):
+    base, end = inputs.starts[e], inputs.starts[e + 1]
+    first = inputs.gold_ptr[e] if learning else 0
+    last = inputs.gold_ptr[e + 1] if learning else 0
+    return Example(inputs.x[base:end], inputs.table, inputs.gold[first:last], base, end, inputs.limit[e])
+
+
+PER_ROW = ("states", "link", "score", "signature", "list_row", "list_score")
 """The arrays of a frontier that hold what was found, not what is being looked at."""
 
 
@@ -175,20 +210,11 @@ def make_frontier(rows: int, wide: int, candidates: int, steps: int, width: int,
     """Room for so many states in all, states in a beam, candidates of a step and steps."""
     if rows > MAX_ROWS:
         raise StructronError(f"search: more than {MAX_ROWS} states for one example; expected a narrower --beam")
-    back, pred, action, begin, origin, gold = (np.zeros(rows, np.int64) for _ in range(6))
     return Frontier(
         np.zeros((rows, width), np.int64),
-        np.zeros(rows),
-        np.zeros(rows),
-        back,
-        pred,
-        action,
-        begin,
-        origin,
-        gold,
+        np.zeros((rows, 8), np.int64),
+        np.zeros((rows, 2)),
         np.zeros(rows, np.uint64),
-        np.zeros(rows, np.int64),
-        np.zeros(rows, np.int64),
         np.zeros(4 * rows, np.int64),
         np.zeros(4 * rows),
         np.zeros((2, wide), np.int64),
@@ -196,11 +222,9 @@ def make_frontier(rows: int, wide: int, candidates: int, steps: int, width: int,
         np.zeros(1 << int(4 * wide).bit_length(), np.int64),
         np.zeros(wide, np.int64),
         np.zeros(actions, np.int64),
-        np.zeros(candidates),
-        np.zeros(candidates, np.int64),
-        np.zeros((candidates, 3), np.int64),
-        np.zeros(candidates),
-        np.zeros(4, np.int64),
+        np.zeros((candidates, 2)),
+        np.zeros((candidates, 4), np.int64),
+        np.zeros(5, np.int64),
         np.zeros((2, steps + 2), np.int64),
         np.zeros(steps + 2, np.int64),
     )

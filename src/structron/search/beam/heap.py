@@ -1,67 +1,69 @@
 """The best candidates of a step: a heap of fixed room with the worst on top, then sorted, best first.
 
-A candidate is (score, order, state, place of the predictor, action, gain). Of equal scores the one offered first is
-better, so a search gives the same result everywhere.
+A candidate is a row of `rank` (SCORE, GAIN) and one of `heap` (BACK, ACTION, PLACE, ORDER). Of equal scores the one
+offered first is better, so a search gives the same result everywhere.
 """
 
 from structron.kernels.jit import inlined
+from structron.search.beam.frontier import ACTION, BACK, GAIN, ORDER, PLACE, SCORE
 
 
 @inlined
-def _below(score_of, order_of, gain_of, what, i, j):
+def _below(rank, heap, i, j):
     """Whether candidate i is worse than candidate j."""
-    if score_of[i] != score_of[j]:
-        return score_of[i] < score_of[j]
-    return order_of[i] > order_of[j]
+    if rank[i, SCORE] != rank[j, SCORE]:
+        return rank[i, SCORE] < rank[j, SCORE]
+    return heap[i, ORDER] > heap[j, ORDER]
 
 
 @inlined
-def _swap(score_of, order_of, gain_of, what, i, j):
-    score, order, gain = score_of[i], order_of[i], gain_of[i]
-    score_of[i], order_of[i], gain_of[i] = score_of[j], order_of[j], gain_of[j]
-    score_of[j], order_of[j], gain_of[j] = score, order, gain
-    for c in range(3):
-        value = what[i, c]
-        what[i, c] = what[j, c]
-        what[j, c] = value
+def _swap(rank, heap, i, j):
+    for c in range(2):
+        number = rank[i, c]
+        rank[i, c] = rank[j, c]
+        rank[j, c] = number
+    for c in range(4):
+        value = heap[i, c]
+        heap[i, c] = heap[j, c]
+        heap[j, c] = value
 
 
 @inlined
-def _sink(score_of, order_of, gain_of, what, i, size):
+def _sink(rank, heap, i, size):
     while True:
         worst, child = i, 2 * i + 1
-        if child < size and _below(score_of, order_of, gain_of, what, child, worst):
+        if child < size and _below(rank, heap, child, worst):
             worst = child
-        if child + 1 < size and _below(score_of, order_of, gain_of, what, child + 1, worst):
+        if child + 1 < size and _below(rank, heap, child + 1, worst):
             worst = child + 1
         if worst == i:
             return
-        _swap(score_of, order_of, gain_of, what, i, worst)
+        _swap(rank, heap, i, worst)
         i = worst
 
 
 @inlined
-def offer(score_of, order_of, gain_of, what, size, room, score, order, state, place, action, gain):
+def offer(rank, heap, size, room, score, gain, back, action, place, order):
     """Enter a candidate, in place of the worst if there is no room; returns how many there are now."""
     if size == room:
-        if score <= score_of[0]:
+        if score <= rank[0, SCORE]:
             return size
         k = 0
     else:
         k = size
         size += 1
-    score_of[k], order_of[k], gain_of[k] = score, order, gain
-    what[k, 0], what[k, 1], what[k, 2] = state, place, action
+    rank[k, SCORE], rank[k, GAIN] = score, gain
+    heap[k, BACK], heap[k, ACTION], heap[k, PLACE], heap[k, ORDER] = back, action, place, order
     if k == 0:
-        _sink(score_of, order_of, gain_of, what, 0, size)
-    while k > 0 and _below(score_of, order_of, gain_of, what, k, (k - 1) >> 1):
-        _swap(score_of, order_of, gain_of, what, k, (k - 1) >> 1)
+        _sink(rank, heap, 0, size)
+    while k > 0 and _below(rank, heap, k, (k - 1) >> 1):
+        _swap(rank, heap, k, (k - 1) >> 1)
         k = (k - 1) >> 1
     return size
 
 
 @inlined
-def sort_best_first(score_of, order_of, gain_of, what, size):
+def sort_best_first(rank, heap, size):
     for end in range(size - 1, 0, -1):
-        _swap(score_of, order_of, gain_of, what, 0, end)
-        _sink(score_of, order_of, gain_of, what, 0, end)
+        _swap(rank, heap, 0, end)
+        _sink(rank, heap, 0, end)

@@ -11,130 +11,141 @@ derivation is found; the edges are kept for updates that look at the whole latti
 
 import numpy as np
 
-from structron.kernels.jit import compiled
+from structron.kernels.jit import borrowing, pasted
 from structron.search.beam.frontier import (
+    ACTION,
+    BACK,
     BAD_ACTION,
     BAD_GOLD,
     BAD_ORDER,
     COUNT,
     DEAD_END,
     DONE,
+    GAIN,
+    GOLD,
     MORE_BEAM,
     MORE_ROWS,
     NONE,
+    PREFIX,
     ROWS,
+    SIZE,
     TAIL,
     WHOLE,
+    example_of,
 )
 from structron.search.beam.scores import score_state
 from structron.search.beam.steps import begin_search, gain_of, look, token_of
 
 FINAL = 1
-"""In `list_size` of a row: a derivation may end here."""
+"""In link[row, SIZE]: a derivation may end here."""
+NEXT = 2
+"""Column of an edge in `heap`, after BACK and ACTION: the row it leads to."""
 
 
-@compiled
-def search_lattice(
-    start, legal, advance, atoms, inputs, e, anchored, sparse, setting, memory, f, trace, learning, penalty
-):
+@borrowing
+def search_lattice(start, legal, advance, atoms, given, e, guide):
     """Search example e; returns how it ended and the step of the trace that has the result.
 
     Decoding: step 1. Learning: the last step of gold; all steps before count as right. Edges: heap[k] = (row, action,
-    next row), heap_gain[k], k < used[COUNT]. Rows of nodes: seen[node] - 1.
+    next row), rank[k, GAIN], k < used[COUNT]. Rows of nodes: seen[node] - 1.
     """
-    f_states, f_prefix, f_back, f_action, f_gold = f.states, f.prefix, f.back, f.action, f.gold
-    f_final, f_seen, f_legal, f_atoms, f_used = f.list_size, f.seen, f.legal, f.atoms, f.used
-    f_edge, f_edge_gain, f_signature = f.heap, f.heap_gain, f.signature
-    features, parts, total, views = setting.features, setting.parts, memory.total, setting.views
-    view_at, node_at, where = setting.view_at, setting.lattice, setting.where
-    base, end = inputs.starts[e], inputs.starts[e + 1]
-    x, table = inputs.x[base:end], inputs.table
-    nodes, rows, room, actions = f_seen.shape[0], f_states.shape[0], f_edge.shape[0], parts.shape[0]
-    gold_ptr = inputs.gold_ptr[e] if learning else 0
-    gold_steps = inputs.gold_ptr[e + 1] - gold_ptr if learning else 0
-    begin_search(start, atoms, x, table, setting, f, trace, 0)
-    spare = f_atoms.shape[0] - 1
+    f, setting, memory, trace, learning = given.frontier, given.setting, given.memory, given.trace, guide.learning
+    states, link, seen, choices, used, edge = f.states, f.link, f.seen, f.legal, f.used, f.heap
+    example, node_at, views = example_of(given.inputs, e, learning), setting.lattice, setting.views
+    x, table = example.x, example.table
+    nodes, rows, room, actions = seen.shape[0], states.shape[0], edge.shape[0], setting.parts.shape[0]
+    begin_search(start, atoms, example, setting, f, trace, 0)
+    spare, gold_steps = f.atoms.shape[0] - 1, example.gold.shape[0]
     edges, done, top, best, gold = 0, 0, np.int64(-1), 0.0, np.int64(0) if learning else np.int64(-1)
-    first = f_states[0, node_at]
-    f_final[0], f_signature[0] = 0, np.uint64(first)
+    first = states[0, node_at]
+    link[0, SIZE], f.signature[0] = 0, np.uint64(first)
     if first < 0:
         return BAD_ORDER, 0
     if first >= nodes:
         return MORE_BEAM, 0
     if not learning:
-        f_seen[first] = 1
+        seen[first] = 1
     for node in range(first, nodes):
         for side in range(2):
-            s = f_seen[node] - 1
+            s = seen[node] - 1
             if side == 1:
-                s = gold if gold >= 0 and f_states[gold, node_at] == node else np.int64(-1)
+                s = gold if gold >= 0 and states[gold, node_at] == node else np.int64(-1)
             if s < 0:
                 continue
-            number = legal(x, table, f_states, s, f_legal)
+            number = legal(x, table, states, s, choices)
             if number > actions:
                 return BAD_ACTION, done
-            correct = inputs.gold[gold_ptr + done] if side == 1 and done < gold_steps else np.int64(-2)
+            correct = example.gold[done] if side == 1 and done < gold_steps else np.int64(-2)
             if side == 1 and (number < 1) != (correct < 0):
                 return BAD_GOLD, done + 1
             if number < 1:
-                f_final[s] = FINAL if number == 0 and side == 0 else 0
-                if f_final[s] == FINAL and (top < 0 or f_prefix[s] > best):
-                    top, best = s, f_prefix[s]
+                link[s, SIZE] = FINAL if number == 0 and side == 0 else 0
+                if link[s, SIZE] == FINAL and (top < 0 or f.score[s, PREFIX] > best):
+                    top, best = s, f.score[s, PREFIX]
                 if side == 1:
                     gold = np.int64(-1)
                 continue
-            token, view, slot, known = token_of(where, f_states, s, base, end), np.int64(-1), spare, False
+            token, view, before = token_of(setting.where, states, s, example.base, example.end), np.int64(-1), done
             for j in range(number):
-                action = f_legal[j]
+                action = choices[j]
                 if action < 0 or action >= actions:
                     return BAD_ACTION, done
                 if views[action] != view:
                     view = views[action]
-                    look(atoms, x, table, f_states, s, view_at, view, f_atoms, slot)
-                    score_state(features, anchored, sparse, f_atoms, slot, token, view, memory)
-                gain = gain_of(parts, total, action)
-                t = f_used[ROWS]
+                    look(atoms, x, table, states, s, setting.view_at, view, f.atoms, spare)
+                    score_state(setting.features, given.anchored, given.sparse, f.atoms, spare, token, view, memory)
+                gain, t = gain_of(setting.parts, memory.total, action), used[ROWS]
                 if t + 1 >= rows:
                     return MORE_ROWS, done
                 if edges >= room:
                     return MORE_BEAM, done
-                advance(x, table, f_states, s, action, t)
-                f_states[t, TAIL] = f_states[s, TAIL]
-                there = f_states[t, node_at]
-                f_signature[t] = np.uint64(there)
-                if there <= node:
+                advance(x, table, states, s, action, t)
+                states[t, TAIL] = states[s, TAIL]
+                if states[t, node_at] <= node:
                     return BAD_ORDER, done
-                if there >= nodes:
+                if states[t, node_at] >= nodes:
                     return MORE_BEAM, done
-                score = f_prefix[s] + gain
-                if action == correct:
-                    f_used[ROWS] += 1
-                    f_prefix[t], f_back[t], f_action[t], f_gold[t], f_final[t] = score, s, action, WHOLE, 0
+                f.signature[t] = np.uint64(states[t, node_at])
+                if action == correct and done == before:
                     done += 1
-                    gold, known = t, True
-                    trace.gold_row[done], trace.gold[done], trace.best[done] = t, score - penalty, score - penalty
-                    trace.alive[done], trace.right[done], trace.top[done] = 1, 1, t
-                    correct = np.int64(-2)
+                    gold = t
+                    follow_gold(f, trace, guide.penalty, s, action, gain, t, done)
                 else:
-                    to = f_seen[there] - 1
-                    if to < 0:
-                        f_used[ROWS] += 1
-                        f_seen[there] = t + 1
-                        to = t
-                        f_gold[t], f_final[t] = NONE, 0
-                    if to == t or score > f_prefix[to]:
-                        f_prefix[to], f_back[to], f_action[to] = score, s, action
-                    t = to
+                    t = reach(f, states[t, node_at], s, action, gain, t)
                 if learning:
-                    f_edge[edges, 0], f_edge[edges, 1], f_edge[edges, 2] = s, action, t
-                    f_edge_gain[edges] = gain
+                    edge[edges, BACK], edge[edges, ACTION], edge[edges, NEXT], f.rank[edges, GAIN] = s, action, t, gain
                     edges += 1
-            if side == 1 and not known:
+            if side == 1 and done == before:
                 return BAD_GOLD, done + 1
-    f_used[COUNT] = edges
-    n = gold_steps if learning else 1
+    used[COUNT] = edges
     if top < 0 and not learning:
         return DEAD_END, done
+    n = gold_steps if learning else 1
     if not learning or (top >= 0 and best >= trace.gold[n]):
         trace.top[n], trace.best[n], trace.right[n] = top, best, 0
     return DONE, n
+
+
+@pasted
+def follow_gold(f, trace, penalty, s, action, gain, t, step):
+    """Row t is gold's own state after so many steps, beside the nodes."""
+    f.used[ROWS] += 1
+    f.score[t, PREFIX] = f.score[s, PREFIX] + gain
+    f.link[t, BACK], f.link[t, ACTION], f.link[t, GOLD], f.link[t, SIZE] = s, action, WHOLE, 0
+    lowered = f.score[t, PREFIX] - penalty
+    trace.gold_row[step], trace.gold[step], trace.best[step] = t, lowered, lowered
+    trace.alive[step], trace.right[step], trace.top[step] = 1, 1, t
+
+
+@pasted
+def reach(f, node, s, action, gain, t):
+    """An action leads to a node, in row t if it is the first that does: the best is kept. Returns the node's row."""
+    score, to = f.score[s, PREFIX] + gain, f.seen[node] - 1
+    if to < 0:
+        f.used[ROWS] += 1
+        f.seen[node] = t + 1
+        to = t
+        f.link[t, GOLD], f.link[t, SIZE] = NONE, 0
+    if to == t or score > f.score[to, PREFIX]:
+        f.score[to, PREFIX], f.link[to, BACK], f.link[to, ACTION] = score, s, action
+    return to

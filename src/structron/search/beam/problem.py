@@ -26,7 +26,8 @@ from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
 from numba.core.errors import NumbaError
 
 from structron.errors import StructronError
-from structron.search.beam.frontier import AT, TAIL
+from structron.features.places import AT
+from structron.search.beam.frontier import TAIL
 from structron.search.beam.states import Composition, compose, part_of
 
 _X, _TABLE, _INT = types.int64[:, ::1], types.int64[::1], types.int64
@@ -204,8 +205,10 @@ class SearchProblem:
 class Walk:
     """One derivation in plain Python, with everything looked at that compiled code would trust."""
 
-    def __init__(self, problem: SearchProblem, x: np.ndarray, example: int):
+    def __init__(self, problem: SearchProblem, x: np.ndarray, example: int, table: np.ndarray | None = None):
+        """table: constants of this example, where they are others than the problem's."""
         self.problem, self.x, self.example = problem, x, example
+        self.table = problem.table if table is None else table
         self.limit = int(problem.max_steps(len(x)))
         self.states = np.full((2 * self.limit + 4, problem.width), 0, np.int64)
         self.used = 1
@@ -215,7 +218,7 @@ class Walk:
 
     def call(self, what: str, *arguments: Any) -> Any:
         try:
-            return self.problem.plain(what)(self.x, self.problem.table, self.states, *arguments)
+            return self.problem.plain(what)(self.x, self.table, self.states, *arguments)
         except Exception as error:
             raise self.fail(what, f"{type(error).__name__}: {error}") from None
 

@@ -10,9 +10,9 @@ must not wait for each other: first all places in the table are loaded, then all
 
 import numpy as np
 
+from structron.features.places import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE
 from structron.kernels.jit import inlined, prefetch
 from structron.kernels.table import SEED, mix
-from structron.search.beam.frontier import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE
 from structron.search.beam.states import combine, feature_key
 from structron.weights.sparse import CLASSES, DENSE, START, add_row, find, home
 

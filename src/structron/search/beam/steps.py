@@ -1,23 +1,42 @@
 """The pieces of a beam search: signatures, the state that an action leads to, predictors that merged states inherit.
 
-Small compiled functions, inlined in `beam.search`. They take arrays, not tuples of arrays: taking an array out of its
-tuple counts references, and in these loops that costs more than all else.
+Small functions that become part of the kernels in search.py and lattice.py. Those only borrow arrays: in a kernel that
+counts references, taking an array out of its tuple in such loops costs more than all else.
 """
 
 import numpy as np
 
-from structron.kernels.jit import compiled, inlined
+from structron.kernels.jit import compiled, inlined, pasted
 from structron.kernels.table import mix
-from structron.search.beam.frontier import NONE, PART, TAIL, WHOLE
+from structron.search.beam.frontier import (
+    ACTION,
+    BACK,
+    BEGIN,
+    COUNT,
+    FIRST,
+    GOLD,
+    INSIDE,
+    NONE,
+    NOW,
+    ORIGIN,
+    PART,
+    PLACES,
+    PRED,
+    PREFIX,
+    ROWS,
+    SIZE,
+    TAIL,
+    WHOLE,
+)
 from structron.search.beam.states import combine
 
 
 @inlined
-def sign(signature, salt, stacked, values, slot, begin, origin):
+def sign(signature, salt, stacked, values, slot, link, t):
     """One number for what tells states apart: the atoms that count, and where and how the top was pushed."""
     h = combine(values, slot, signature, 0, signature.shape[0], salt)
     if stacked:
-        h = mix(mix(h, np.uint64(begin)), np.uint64(origin + 1))
+        h = mix(mix(h, np.uint64(link[t, BEGIN])), np.uint64(link[t, ORIGIN] + 1))
     return h
 
 
@@ -30,88 +49,76 @@ def gain_of(parts, total, action):
     return gain
 
 
-@inlined
-def arrive(
-    advance,
-    x,
-    table,
-    moves,
-    f_states,
-    f_prefix,
-    f_inside,
-    f_back,
-    f_pred,
-    f_action,
-    f_begin,
-    f_origin,
-    f_gold,
-    f_list_start,
-    f_list_size,
-    f_list_row,
-    f_list_score,
-    f_used,
-    s,
-    place,
-    action,
-    gain,
-    step,
-    right,
-    t,
-):
-    """Fill row t with what an action makes of state s; `right`: the action is the correct one at this step."""
+@pasted
+def arrive(advance, example, f, moves, made, step, right, t):
+    """Fill row t with what an action makes of a state: made = (state, action, place of the predictor, gain).
+
+    right: the action is the correct one at this step.
+    """
+    states, link, score, list_row, list_score, used = f.states, f.link, f.score, f.list_row, f.list_score, f.used
+    s, action, place, gain = made
     move = moves[action]
-    part, whole = (f_gold[s] & PART) != 0 and right, f_gold[s] == WHOLE and right
+    part, whole = (link[s, GOLD] & PART) != 0 and right, link[s, GOLD] == WHOLE and right
     if move < 0:
-        p = f_list_row[place]
-        tail = f_states[s, TAIL]
-        f_states[s, TAIL] = p
-        advance(x, table, f_states, s, action, t)
-        f_states[s, TAIL] = tail
-        f_states[t, TAIL] = f_states[p, TAIL]
-        whole = part and f_gold[p] == WHOLE
-        part = part and (f_gold[p] & PART) != 0
-        since = f_list_score[place] + f_inside[s] + gain
-        f_prefix[t], f_inside[t] = f_prefix[p] + since, f_inside[p] + since
-        f_begin[t], f_origin[t], f_pred[t] = f_begin[p], f_origin[p], p
-        f_list_start[t], f_list_size[t] = f_list_start[p], f_list_size[p]
+        p = list_row[place]
+        tail = states[s, TAIL]
+        states[s, TAIL] = p
+        advance(example.x, example.table, states, s, action, t)
+        states[s, TAIL] = tail
+        states[t, TAIL] = states[p, TAIL]
+        whole = part and link[p, GOLD] == WHOLE
+        part = part and (link[p, GOLD] & PART) != 0
+        since = list_score[place] + score[s, INSIDE] + gain
+        score[t, PREFIX], score[t, INSIDE] = score[p, PREFIX] + since, score[p, INSIDE] + since
+        link[t, BEGIN], link[t, ORIGIN], link[t, PRED] = link[p, BEGIN], link[p, ORIGIN], p
+        link[t, FIRST], link[t, SIZE] = link[p, FIRST], link[p, SIZE]
     else:
-        advance(x, table, f_states, s, action, t)
-        f_prefix[t] = f_prefix[s] + gain
-        f_pred[t] = -1
+        advance(example.x, example.table, states, s, action, t)
+        score[t, PREFIX] = score[s, PREFIX] + gain
+        link[t, PRED] = -1
         if move > 0:
-            f_states[t, TAIL] = s
-            f_inside[t], f_begin[t], f_origin[t] = 0.0, step, action
-            f_list_start[t], f_list_size[t] = f_used[1], 1
-            f_list_row[f_used[1]], f_list_score[f_used[1]] = s, gain
+            states[t, TAIL] = s
+            score[t, INSIDE], link[t, BEGIN], link[t, ORIGIN] = 0.0, step, action
+            link[t, FIRST], link[t, SIZE] = used[PLACES], 1
+            list_row[used[PLACES]], list_score[used[PLACES]] = s, gain
             part = right
         else:
-            f_states[t, TAIL] = f_states[s, TAIL]
-            f_inside[t], f_begin[t], f_origin[t] = (f_inside[s] + gain, f_begin[s], f_origin[s])
-            f_list_start[t], f_list_size[t] = f_list_start[s], f_list_size[s]
-    f_back[t], f_action[t] = s, action
-    f_gold[t] = WHOLE if whole else (PART if part else NONE)
+            states[t, TAIL] = states[s, TAIL]
+            score[t, INSIDE], link[t, BEGIN], link[t, ORIGIN] = score[s, INSIDE] + gain, link[s, BEGIN], link[s, ORIGIN]
+            link[t, FIRST], link[t, SIZE] = link[s, FIRST], link[s, SIZE]
+    link[t, BACK], link[t, ACTION] = s, action
+    link[t, GOLD] = WHOLE if whole else (PART if part else NONE)
 
 
 @compiled
-def inherit(f, old, start, size):
-    """Add predictors list[start : start + size] to those of a kept state; lists are shared, so a longer one is new."""
-    begin, count = f.list_start[old], f.list_size[old]
-    place = f.used[1]
+def inherit(link, list_row, list_score, used, old, t):
+    """Add the predictors of row t to those of a kept state; lists are shared, so a longer one is new."""
+    start, begin, count = link[t, FIRST], link[old, FIRST], link[old, SIZE]
+    place = used[PLACES]
     fresh = place
-    for j in range(start, start + size):
+    for j in range(start, start + link[t, SIZE]):
         known = False
         for k in range(begin, begin + count):
-            known = known or f.list_row[k] == f.list_row[j]
+            known = known or list_row[k] == list_row[j]
         if not known:
             if fresh == place:
                 for k in range(count):
-                    f.list_row[place + k], f.list_score[place + k] = (f.list_row[begin + k], f.list_score[begin + k])
+                    list_row[place + k], list_score[place + k] = list_row[begin + k], list_score[begin + k]
                 fresh += count
-            f.list_row[fresh], f.list_score[fresh] = f.list_row[j], f.list_score[j]
+            list_row[fresh], list_score[fresh] = list_row[j], list_score[j]
             fresh += 1
     if fresh > place:
-        f.list_start[old], f.list_size[old] = place, fresh - place
-        f.used[1] = fresh
+        link[old, FIRST], link[old, SIZE] = place, fresh - place
+        used[PLACES] = fresh
+
+
+@inlined
+def spot_of(seen, signature, beam, side, t):
+    """Where a state equivalent to row t stands among those seen in the next beam; if there is none, a free spot."""
+    spot = np.int64(signature[t] & np.uint64(seen.shape[0] - 1))
+    while seen[spot] > 0 and signature[beam[side, seen[spot] - 1]] != signature[t]:
+        spot = (spot + 1) & (seen.shape[0] - 1)
+    return spot
 
 
 @inlined
@@ -124,29 +131,34 @@ def look(atoms, x, table, states, s, view_at, view, values, slot):
         states[s, view_at] = 0
 
 
-@inlined
-def begin_search(start, atoms, x, table, setting, f, trace, first):
+@pasted
+def begin_search(start, atoms, example, setting, f, trace, first):
     """Put the start state, or gold's state at step `first`, in the beam and beside it."""
-    wide = f.beam.shape[1]
+    x, table, wide = example.x, example.table, f.beam.shape[1]
     for j in range(f.seen.shape[0]):
         f.seen[j] = 0
     if first == 0:
-        f.used[0], f.used[1] = 1, 0
+        f.used[ROWS], f.used[PLACES] = 1, 0
         f.states[0, TAIL] = -1
         start(x, table, f.states, 0)
-        f.prefix[0], f.inside[0] = 0.0, 0.0
-        f.back[0], f.pred[0], f.action[0], f.begin[0], f.origin[0] = -1, -1, -1, 0, -1
-        f.gold[0], f.list_start[0], f.list_size[0] = WHOLE, 0, 0
+        f.score[0, PREFIX], f.score[0, INSIDE] = 0.0, 0.0
+        f.link[0, BACK], f.link[0, PRED], f.link[0, ACTION], f.link[0, BEGIN], f.link[0, ORIGIN] = -1, -1, -1, 0, -1
+        f.link[0, GOLD], f.link[0, FIRST], f.link[0, SIZE] = WHOLE, 0, 0
         trace.gold_row[0], trace.top[0] = 0, 0
         trace.best[0], trace.gold[0] = 0.0, 0.0
         trace.alive[0], trace.right[0] = 1, 1
     row = trace.gold_row[first]
     f.beam[0, 0] = row
+    f.used[NOW], f.used[COUNT] = 0, 1
     look(atoms, x, table, f.states, row, setting.view_at, 0, f.atoms, 0)
-    features = setting.features
-    f.signature[row] = sign(features.signature, features.salt, setting.stacked, f.atoms, 0, f.begin[row], f.origin[row])
-    for c in range(f.atoms.shape[1]):
-        f.atoms[wide, c] = f.atoms[0, c]
+    f.signature[row] = sign(setting.features.signature, setting.features.salt, setting.stacked, f.atoms, 0, f.link, row)
+    copy_atoms(f.atoms, 0, wide)
+
+
+@inlined
+def copy_atoms(values, slot, to):
+    for a in range(values.shape[1]):
+        values[to, a] = values[slot, a]
 
 
 @inlined

@@ -1,1 +1,1 @@
-"""Exact search over label sequences: Viterbi, max-marginals, n-best."""
+"""Exact search over label sequences: Viterbi of order 1 and 2, max-marginals, n-best."""

@@ -18,21 +18,38 @@ from typing import NamedTuple
 import numpy as np
 
 from structron.kernels.jit import compiled
-from structron.search.chain.scores import FORBIDDEN, edges_into, load_limits, load_transitions, load_trigrams
+from structron.search.chain.scores import FORBIDDEN, edges_into, load_all
 from structron.search.chain.viterbi import LOWEST, alpha_row, keep_all, search
 
 TOO_MUCH = -np.float64(FORBIDDEN) / 2
 """A loss that only a forbidden label or transition can have."""
+FIRST_ROOM = 256
+"""Choices and waiting labellings that there is room for at first."""
+ENTERED, WAITING = 0, 1
+"""Places in `Queue.size`."""
 
 
 class Trellis(NamedTuple):
-    """What a document's searches left, row by row."""
+    """What the searches of a document's sentences left, row by row."""
 
     alpha: np.ndarray  # float32[rows, stride] at order 1, float32[rows * L, stride] at order 2, as in `Work`
     keep: np.ndarray  # int64[rows, P]: order 2, the labels whose alpha is right
     kept: np.ndarray  # int64[rows]
     first: np.ndarray  # int64[rows]: the row of the first token of the same sentence
     z: np.ndarray  # int64[rows]: the best labels
+
+
+class Scene(NamedTuple):
+    """What decides, beside chains and weights, how much another choice costs; with some scratch memory."""
+
+    alpha: np.ndarray  # alpha, keep and kept as in `Trellis`, t1 as in `Work`
+    keep: np.ndarray
+    kept: np.ndarray
+    t1: np.ndarray
+    order: int
+    origin: int  # the token in row 0
+    column: np.ndarray  # float32[P]: the transitions into a label
+    ways: np.ndarray  # float64[L]: see `ways_into`
 
 
 class Choices(NamedTuple):
@@ -44,7 +61,18 @@ class Choices(NamedTuple):
     second: np.ndarray  # int64[room]: order 2 at the end of a sentence, the label before it, chosen too; else -1
 
 
+class Queue(NamedTuple):
+    """Labellings that wait to be written out, each a parent with one more choice."""
+
+    loss: np.ndarray  # float64[room]
+    parent: np.ndarray  # int64[room]: the number of a labelling that is written
+    choice: np.ndarray  # int64[room]: m, one of the best labelling's choices; or -1 - k, one of the parent's own
+    heap: np.ndarray  # int64[room]: the numbers of those that wait, the one of least loss on top
+    size: np.ndarray  # int64[2]: how many have been entered, how many wait
+
+
 def make_trellis(rows: int, labels: int, stride: int, order: int, kind: type = np.float32) -> Trellis:
+    """Room for a document of so many tokens."""
     rows = max(rows, 1)
     return Trellis(
         np.zeros((rows * labels if order == 2 else rows, stride), kind),
@@ -56,7 +84,18 @@ def make_trellis(rows: int, labels: int, stride: int, order: int, kind: type = n
 
 
 @compiled
+def make_scene(alpha, keep, kept, t1, order, origin, labels):
+    """A scene with scratch memory of its own."""
+    column, ways = np.empty(labels + 1, np.float32), np.empty(labels, np.float64)
+    return Scene(alpha, keep, kept, t1, order, origin, column, ways)
+
+
+# -- choices ---------------------------------------------------------------------------------------------------------
+
+
+@compiled
 def make_choices(room):
+    """Room for choices."""
     return Choices(np.empty(room), np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64))
 
 
@@ -71,35 +110,44 @@ def put_choice(choices, count, loss, place, label, second):
 
 
 @compiled
-def ways_into(chains, weights, order, trellis, i, token, z, labels, t1, column, ways):
+def more_choices(old, used):
+    """The same choices with twice the room."""
+    new = make_choices(2 * old.loss.shape[0])
+    new.loss[:used], new.place[:used] = old.loss[:used], old.place[:used]
+    new.label[:used], new.second[:used] = old.label[:used], old.second[:used]
+    return new
+
+
+@compiled
+def ways_into(chains, weights, scene, i, z):
     """ways[q] = the best prefix over label q into the state at row i: (z[i]), or (z[i-1], z[i]) at order 2."""
-    alpha = trellis.alpha
-    if order == 1:
-        edges_into(chains, weights, token, z[i], t1, column)
+    alpha, column, ways, labels = scene.alpha, scene.column, scene.ways, scene.ways.shape[0]
+    if scene.order == 1:
+        edges_into(chains, weights, scene.origin + i, z[i], scene.t1, column)
         for q in range(labels):
             ways[q] = alpha[i - 1, q] + column[q + 1]
     else:
         contexts, p = labels + 1, z[i - 1]
         for q in range(labels):
             ways[q] = LOWEST
-        for k in range(trellis.kept[i - 2]):
-            q = trellis.keep[i - 2, k]
+        for k in range(scene.kept[i - 2]):
+            q = scene.keep[i - 2, k]
             ways[q] = alpha[alpha_row(i - 1, labels, q), p] + weights.w[contexts + (q + 1) * contexts + p + 1, z[i]]
 
 
 @compiled
-def end_choices(order, trellis, base, n, z, labels, choices, count):
+def end_choices(scene, base, n, z, choices, count):
     """The other ways to end a sentence of n tokens from row base on."""
-    alpha, last = trellis.alpha, base + n - 1
-    if order == 2 and n > 1:
+    alpha, labels, last = scene.alpha, scene.ways.shape[0], base + n - 1
+    if scene.order == 2 and n > 1:
         best = np.float64(alpha[alpha_row(last, labels, z[last - 1]), z[last]])
-        for k in range(trellis.kept[last - 1]):
-            p = trellis.keep[last - 1, k]
+        for k in range(scene.kept[last - 1]):
+            p = scene.keep[last - 1, k]
             for y in range(labels):
                 if y != z[last] or p != z[last - 1]:
                     count = put_choice(choices, count, best - alpha[alpha_row(last, labels, p), y], last, y, p)
     else:
-        row = last if order == 1 else alpha_row(last, labels, 0)
+        row = last if scene.order == 1 else alpha_row(last, labels, 0)
         for y in range(labels):
             if y != z[last]:
                 count = put_choice(choices, count, np.float64(alpha[row, z[last]]) - alpha[row, y], last, y, -1)
@@ -107,51 +155,52 @@ def end_choices(order, trellis, base, n, z, labels, choices, count):
 
 
 @compiled
-def choices_into(chains, weights, order, trellis, i, token, z, labels, t1, column, ways, choices, count):
+def choices_into(chains, weights, scene, i, z, choices, count):
     """The other labels before the state at row i."""
-    ways_into(chains, weights, order, trellis, i, token, z, labels, t1, column, ways)
-    place = i - order
-    for q in range(labels):
+    ways_into(chains, weights, scene, i, z)
+    ways, place = scene.ways, i - scene.order
+    for q in range(ways.shape[0]):
         if q != z[place]:
             count = put_choice(choices, count, ways[z[place]] - ways[q], place, q, -1)
     return count
 
 
 @compiled
-def sentence_choices(chains, weights, order, trellis, base, start, n, z, labels, t1, column, ways, choices, count):
-    """All choices that lead away from the best labels of a sentence."""
+def sentence_choices(chains, weights, scene, base, n, z, choices, count):
+    """All choices that lead away from the best labels of the sentence of n tokens from row base on."""
     if n > 0:
-        count = end_choices(order, trellis, base, n, z, labels, choices, count)
-    for i in range(base + n - 1, base + order - 1, -1):
-        token = start + i - base
-        count = choices_into(chains, weights, order, trellis, i, token, z, labels, t1, column, ways, choices, count)
+        count = end_choices(scene, base, n, z, choices, count)
+    for i in range(base + n - 1, base + scene.order - 1, -1):
+        count = choices_into(chains, weights, scene, i, z, choices, count)
     return count
 
 
 @compiled
-def follow(chains, weights, order, trellis, base, start, place, label, second, z, labels, t1, column, ways):
-    """Make a choice in z and go the best way back from there; returns the row of the first state that it changed."""
-    z[place] = label
+def best_label(ways):
+    """The first label with the best way."""
+    best = 0
+    for q in range(1, ways.shape[0]):
+        if ways[q] > ways[best]:
+            best = q
+    return best
+
+
+@compiled
+def follow(chains, weights, scene, base, choices, c, z):
+    """Make choice c in z and go the best way back from there; returns the row of the first state that it changed."""
+    order, place, second = scene.order, choices.place[c], choices.second[c]
+    z[place] = choices.label[c]
     i = place if order == 1 or second >= 0 else place + 1
     if second >= 0:
         z[place - 1] = second
     first, same = i, 0
     while i >= base + order and same < order:
-        ways_into(chains, weights, order, trellis, i, start + i - base, z, labels, t1, column, ways)
-        best = best_label(ways, labels)
+        ways_into(chains, weights, scene, i, z)
+        best = best_label(scene.ways)
         same = same + 1 if z[i - order] == best else 0
         z[i - order] = best
         i -= 1
     return first
-
-
-@compiled
-def best_label(ways, labels):
-    best = 0
-    for q in range(1, labels):
-        if ways[q] > ways[best]:
-            best = q
-    return best
 
 
 @compiled
@@ -161,20 +210,98 @@ def second_best(chains, weights, order, start, n, labels, work):
     The loss is inf when there is no other labelling. alpha must be right for what is within the loss of the best
     (see `viterbi.search`), else the labelling found may not be the second best: it is then no nearer than it should.
     """
-    trellis = Trellis(work.alpha, work.keep, work.kept, work.kept, work.z)
-    column, ways = np.empty(labels + 1, np.float32), np.empty(labels, np.float64)
+    scene = make_scene(work.alpha, work.keep, work.kept, work.t1, order, start, labels)
     choices = make_choices(n * labels + labels * labels)
-    z = work.z
-    count = sentence_choices(chains, weights, order, trellis, 0, start, n, z, labels, work.t1, column, ways, choices, 0)
+    count = sentence_choices(chains, weights, scene, 0, n, work.z, choices, 0)
     best = -1
     for k in range(count):
         if best < 0 or choices.loss[k] < choices.loss[best]:
             best = k
     if best < 0:
         return np.inf
-    place, label, second = choices.place[best], choices.label[best], choices.second[best]
-    follow(chains, weights, order, trellis, 0, start, place, label, second, z, labels, work.t1, column, ways)
+    follow(chains, weights, scene, 0, choices, best, work.z)
     return choices.loss[best]
+
+
+# -- the queue -------------------------------------------------------------------------------------------------------
+
+
+@compiled
+def before(loss, a, b):
+    """Whether a comes before b: less loss, or as much and a lower number."""
+    return loss[a] < loss[b] or (loss[a] == loss[b] and a < b)
+
+
+@compiled
+def sink(heap, size, loss, k):
+    """Put heap[k] where it belongs below: a heap of numbers, the one that comes before the others on top."""
+    item = heap[k]
+    while 2 * k + 1 < size:
+        child = 2 * k + 1
+        if child + 1 < size and before(loss, heap[child + 1], heap[child]):
+            child += 1
+        if not before(loss, heap[child], item):
+            break
+        heap[k] = heap[child]
+        k = child
+    heap[k] = item
+
+
+@compiled
+def pop(heap, size, loss):
+    """Take the top from a heap of `size` numbers; it is left behind the others."""
+    top = heap[0]
+    heap[0] = heap[size - 1]
+    heap[size - 1] = top
+    sink(heap, size - 1, loss, 0)
+    return top
+
+
+@compiled
+def make_queue(room):
+    """Room for waiting labellings."""
+    numbers = np.empty((3, room), np.int64)
+    return Queue(np.empty(room), numbers[0], numbers[1], numbers[2], np.zeros(2, np.int64))
+
+
+@compiled
+def with_room(queue, more):
+    """The queue with room for so many more: itself, or a larger copy."""
+    room, used = queue.loss.shape[0], queue.size[ENTERED]
+    if used + more <= room:
+        return queue
+    while used + more > room:
+        room *= 2
+    larger = make_queue(room)
+    larger.loss[:used], larger.parent[:used] = queue.loss[:used], queue.parent[:used]
+    larger.choice[:used], larger.heap[:used] = queue.choice[:used], queue.heap[:used]
+    larger.size[:] = queue.size
+    return larger
+
+
+@compiled
+def enter(queue, loss, parent, choice):
+    """Let a labelling wait."""
+    heap, item, k = queue.heap, queue.size[ENTERED], queue.size[WAITING]
+    queue.loss[item], queue.parent[item], queue.choice[item] = loss, parent, choice
+    while k > 0 and before(queue.loss, item, heap[(k - 1) >> 1]):
+        heap[k] = heap[(k - 1) >> 1]
+        k = (k - 1) >> 1
+    heap[k] = item
+    queue.size[ENTERED] += 1
+    queue.size[WAITING] += 1
+
+
+@compiled
+def enter_main(queue, main, m, reach, loss, parent):
+    """Let a labelling's next choice wait among those of the best one, from m on: the first not right of `reach`."""
+    while m < main.loss.shape[0] and main.place[m] > reach:
+        m += 1
+    if m < main.loss.shape[0]:
+        enter(queue, loss + main.loss[m], parent, m)
+
+
+# -- n best ----------------------------------------------------------------------------------------------------------
 
 
 @compiled
@@ -202,57 +329,14 @@ def fill_trellis(chains, weights, order, lo, hi, labels, work, trellis):
 
 
 @compiled
-def sink(heap, size, loss, k):
-    """Put heap[k] where it belongs below: a heap of numbers, the one with the least loss (or least number) on top."""
-    item = heap[k]
-    while 2 * k + 1 < size:
-        child = 2 * k + 1
-        if child + 1 < size and before(loss, heap[child + 1], heap[child]):
-            child += 1
-        if not before(loss, heap[child], item):
-            break
-        heap[k] = heap[child]
-        k = child
-    heap[k] = item
-
-
-@compiled
-def before(loss, a, b):
-    return loss[a] < loss[b] or (loss[a] == loss[b] and a < b)
-
-
-@compiled
-def pop(heap, size, loss):
-    """Take the top from the heap of `size`; it is left behind the others."""
-    top = heap[0]
-    heap[0] = heap[size - 1]
-    heap[size - 1] = top
-    sink(heap, size - 1, loss, 0)
-    return top
-
-
-@compiled
-def push(heap, size, loss, item):
-    """Enter a number behind the `size` of the heap."""
-    k = size
-    while k > 0 and before(loss, item, heap[(k - 1) >> 1]):
-        heap[k] = heap[(k - 1) >> 1]
-        k = (k - 1) >> 1
-    heap[k] = item
-
-
-@compiled
-def main_choices(chains, weights, order, lo, hi, labels, work, trellis, column, ways, most):
-    """The `most` choices of least loss that lead away from the best labelling, in the order of their loss."""
-    tokens = chains.starts[hi] - chains.starts[lo]
-    found = make_choices(tokens * labels + (hi - lo) * labels * labels)
+def main_choices(chains, weights, scene, lo, hi, z, most):
+    """The `most` choices of least loss that lead away from the best labelling z, in the order of their loss."""
+    starts, labels = chains.starts, scene.ways.shape[0]
+    found = make_choices((starts[hi] - starts[lo]) * labels + (hi - lo) * labels * labels)
     count = base = 0
     for s in range(lo, hi):
-        start = chains.starts[s]
-        n = chains.starts[s + 1] - start
-        count = sentence_choices(
-            chains, weights, order, trellis, base, start, n, trellis.z, labels, work.t1, column, ways, found, count
-        )
+        n = starts[s + 1] - starts[s]
+        count = sentence_choices(chains, weights, scene, base, n, z, found, count)
         base += n
     heap = np.arange(count)
     for k in range(count // 2 - 1, -1, -1):
@@ -265,97 +349,62 @@ def main_choices(chains, weights, order, lo, hi, labels, work, trellis, column, 
 
 
 @compiled
-def next_main(choices, m, reach):
-    """The first choice from m on whose place is not right of `reach`; their number when there is none."""
-    while m < choices.loss.shape[0] and choices.place[m] > reach:
-        m += 1
-    return m
+def own_choices(chains, weights, scene, base, i, z, best, own, used):
+    """Add the choices of z from row i leftwards, up to where it meets the best labelling again, which is `best`.
 
-
-@compiled
-def grown(old, used):
-    """The same choices with more room."""
-    more = make_choices(2 * old.loss.shape[0])
-    for k in range(used):
-        put_choice(more, k, old.loss[k], old.place[k], old.label[k], old.second[k])
-    return more
-
-
-@compiled
-def n_best(chains, weights, order, lo, hi, labels, n, work, trellis, rows, losses):
-    """The n best labellings of the document of sentences lo … hi-1: rows[k] and their loss against the best, losses[k].
-
-    Returns how many there are and the score of the best: fewer than n if there are no more legal ones, 1 if none is.
-    The caller has loaded the transitions; rows: int16[n, tokens], losses: float64[n].
+    Returns the choices, which may have been given more room, their number, and the row from which on to the left the
+    choices are those of the best labelling.
     """
-    total = fill_trellis(chains, weights, order, lo, hi, labels, work, trellis)
-    tokens, t1, main = chains.starts[hi] - chains.starts[lo], work.t1, trellis.z
-    column, ways = np.empty(labels + 1, np.float32), np.empty(labels, np.float64)
-    choices = main_choices(chains, weights, order, lo, hi, labels, work, trellis, column, ways, n - 1)
-    ends = choices.loss.shape[0]
-    z, reach = np.empty(tokens, np.int64), np.empty(n, np.int64)
-    for i in range(tokens):
-        rows[0, i] = main[i]
-    losses[0], reach[0], count = 0.0, tokens, 1
-    own, used = make_choices(256 + 2 * labels), 0
-    queue, size, entered = np.empty(256, np.int64), 0, 0
-    entry = make_choices(
-        256
-    )  # what waits: loss, parent (place), choice (label): m of the main ones, -1 - k of the own ones
-    if ends > 0 and total > -TOO_MUCH:
-        entered = put_choice(entry, 0, choices.loss[0], 0, 0, 0)
-        push(queue, 0, entry.loss, 0)
-        size = 1
-    while count < n and size > 0:
-        e = pop(queue, size, entry.loss)
-        size -= 1
-        loss, parent, m = entry.loss[e], entry.place[e], entry.label[e]
-        if m >= 0:
-            place, label, second = choices.place[m], choices.label[m], choices.second[m]
-        else:
-            place, label, second = own.place[-1 - m], own.label[-1 - m], own.second[-1 - m]
-        base = trellis.first[place]
-        start = chains.starts[lo] + base
-        for i in range(tokens):
-            z[i] = rows[parent, i]
-        i = follow(chains, weights, order, trellis, base, start, place, label, second, z, labels, t1, column, ways)
-        for k in range(tokens):
-            rows[count, k] = z[k]
-        losses[count], begin = loss, used
-        while i >= base + order and not (z[i] == main[i] and (order == 1 or z[i - 1] == main[i - 1])):
-            if used + labels > own.loss.shape[0]:
-                own = grown(own, used)
-            used = choices_into(
-                chains, weights, order, trellis, i, start + i - base, z, labels, t1, column, ways, own, used
-            )
-            i -= 1
-        reach[count] = max(i - order, base - 1)
-        while entered + used - begin + 2 > entry.loss.shape[0]:
-            entry = grown(entry, entered)
-        while size + used - begin + 2 > queue.shape[0]:
-            queue = np.concatenate((queue, queue))
-        for k in range(begin, used + 2):
-            after = -1 - k
-            if k == used:  # the next choice of the parent among the main ones
-                after = next_main(choices, m + 1, reach[parent]) if m >= 0 else ends
-            elif k > used:  # the first one of this labelling
-                after = next_main(choices, 0, reach[count])
-            if after < ends:
-                more = choices.loss[after] if after >= 0 else own.loss[k]
-                whose = parent if k == used else count
-                put_choice(entry, entered, losses[whose] + more, whose, after, 0)
-                push(queue, size, entry.loss, entered)
-                size += 1
-                entered += 1
-        count += 1
-    return count, total
+    order, labels = scene.order, scene.ways.shape[0]
+    while i >= base + order and not (z[i] == best[i] and (order == 1 or z[i - 1] == best[i - 1])):
+        if used + labels > own.loss.shape[0]:
+            own = more_choices(own, used)
+        used = choices_into(chains, weights, scene, i, z, own, used)
+        i -= 1
+    return own, used, max(i - order, base - 1)
 
 
 @compiled
 def n_best_of(chains, weights, order, lo, hi, labels, n, work, trellis, rows, losses):
-    """`n_best` of a document by itself."""
-    load_limits(weights, labels, work)
-    load_transitions(weights, labels, work)
-    if order == 2:
-        load_trigrams(weights, labels, work)
-    return n_best(chains, weights, order, lo, hi, labels, n, work, trellis, rows, losses)
+    """The n best labellings of the document of sentences lo … hi-1: rows[k] and their loss against the best, losses[k].
+
+    Returns how many there are and the score of the best: fewer than n if there are no more legal ones, 1 if none is.
+    rows: int16[n, tokens], losses: float64[n].
+    """
+    load_all(weights, order, labels, work)
+    total = fill_trellis(chains, weights, order, lo, hi, labels, work, trellis)
+    scene = make_scene(trellis.alpha, trellis.keep, trellis.kept, work.t1, order, chains.starts[lo], labels)
+    main = main_choices(chains, weights, scene, lo, hi, trellis.z, n - 1)
+    tokens = chains.starts[hi] - chains.starts[lo]
+    z, reach = np.empty(tokens, np.int64), np.empty(n, np.int64)
+    for i in range(tokens):
+        rows[0, i] = trellis.z[i]
+    losses[0], reach[0], count = 0.0, tokens, 1
+    own, used = make_choices(FIRST_ROOM + 2 * labels), 0
+    queue = make_queue(FIRST_ROOM)
+    if total > -TOO_MUCH:
+        enter_main(queue, main, 0, tokens, 0.0, 0)
+    while count < n and queue.size[WAITING] > 0:
+        e = pop(queue.heap, queue.size[WAITING], queue.loss)
+        queue.size[WAITING] -= 1
+        loss, parent, m = queue.loss[e], queue.parent[e], queue.choice[e]
+        for i in range(tokens):
+            z[i] = rows[parent, i]
+        if m >= 0:
+            base = trellis.first[main.place[m]]
+            i = follow(chains, weights, scene, base, main, m, z)
+        else:
+            base = trellis.first[own.place[-1 - m]]
+            i = follow(chains, weights, scene, base, own, -1 - m, z)
+        for k in range(tokens):
+            rows[count, k] = z[k]
+        losses[count], begin = loss, used
+        own, used, reach[count] = own_choices(chains, weights, scene, base, i, z, trellis.z, own, used)
+        queue = with_room(queue, used - begin + 2)
+        for k in range(begin, used):
+            enter(queue, loss + own.loss[k], count, -1 - k)
+        if m >= 0:
+            enter_main(queue, main, m + 1, reach[parent], losses[parent], parent)
+        enter_main(queue, main, 0, reach[count], loss, count)
+        count += 1
+    return count, total

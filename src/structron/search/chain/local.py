@@ -9,8 +9,8 @@ the unnormalised search.
 import numpy as np
 
 from structron.kernels.jit import compiled
-from structron.search.chain.scores import load_limits, load_transitions, load_trigrams, score_nodes
-from structron.search.chain.viterbi import alpha_row, back2, best_of, best_row, finish2, keep_all, start_token, step2
+from structron.search.chain.scores import load_all, score_nodes
+from structron.search.chain.viterbi import best_of, finish2, keep_all, start_token, step2, way_back2
 
 
 @compiled
@@ -47,7 +47,7 @@ def log_normalisers(node, i, labels, odds, peak, out):
 @compiled
 def viterbi2_local(w, node, n, labels, odds, peak, normaliser, work):
     """The most probable labels of one sentence, in work.z, and their log probability. alpha as in `viterbi2`."""
-    alpha, t1, keep, kept, z = work.alpha, work.t1, work.keep, work.kept, work.z
+    alpha, t1, keep, kept = work.alpha, work.t1, work.keep, work.kept
     contexts = labels + 1
     log_normalisers(node, 0, labels, odds, peak, normaliser)
     start_token(alpha, node, t1, 0)
@@ -67,21 +67,13 @@ def viterbi2_local(w, node, n, labels, odds, peak, normaliser, work):
                     alpha[(i - 1) * labels + p2, p] -= normaliser[(p2 + 1) * contexts + p + 1]
                 step2(alpha, i, p, labels, w, work.hi, work.lo, keep, kept)
             finish2(alpha, node, i, p, labels, t1)
-    if n == 1:
-        z[0] = best_of(alpha, 0, labels)
-        return alpha[0, z[0]]
-    z[n - 2], z[n - 1] = best_row(alpha, n - 1, labels, keep, kept)
-    for i in range(n - 1, 1, -1):
-        z[i - 2] = back2(alpha, i, labels, w, z[i - 1], z[i], keep, kept)
-    return alpha[alpha_row(n - 1, labels, z[n - 2]), z[n - 1]]
+    return way_back2(w, n, labels, work)
 
 
 @compiled
 def decode_local(chains, weights, labels, work, out, scores):
     """The most probable labels of all sentences, into out[token], and their log probability, into scores[sentence]."""
-    load_limits(weights, labels, work)
-    load_transitions(weights, labels, work)
-    load_trigrams(weights, labels, work)
+    load_all(weights, 2, labels, work)
     histories = (labels + 1) * (labels + 1)
     odds, peak, normaliser = np.empty((labels, histories)), np.empty(histories), np.empty(histories)
     load_odds(weights.w, labels, odds, peak)

@@ -63,7 +63,7 @@ class Work(NamedTuple):
     alpha: np.ndarray  # float32[n, stride] at order 1, float32[n * L, stride] at order 2
     t1: np.ndarray  # float32[P, stride]: T1 with penalties
     edge: np.ndarray  # float32[P, stride]: T1 plus the paired features of one token
-    hi: np.ndarray  # float32[P * (P + 1), ]: largest weight of each transition row
+    hi: np.ndarray  # float32[P * (P + 1)]: largest weight of each transition row
     lo: np.ndarray  # the smallest
     keep: np.ndarray  # int64[n, P]: order 1: the labels before each token that can matter; order 2: those of the token
     kept: np.ndarray  # int64[n]: how many
@@ -79,6 +79,7 @@ class Work(NamedTuple):
 
 
 def make_work(longest: int, labels: int, stride: int, order: int, kind: type = np.float32) -> Work:
+    """Scratch memory for sentences of up to `longest` tokens."""
     n, p = max(longest, 1), labels + 1
     bounds = p + p * p if order == 2 else p
     return Work(
@@ -120,7 +121,7 @@ def row_bounds(matrix, row, labels, k, hi, lo):
 
 @compiled
 def load_limits(weights, labels, work):
-    """Find the labels that may follow some labels only: once per call, for constraints do not change."""
+    """Find the labels that may follow only some labels; constraints do not change, so once per call is enough."""
     limited, first, before, limit = work.limited, work.first, work.before, work.limit
     count, k = 0, 0
     for y in range(labels):
@@ -161,7 +162,7 @@ def load_transitions(weights, labels, work):
 
 @compiled
 def load_trigrams(weights, labels, work):
-    """The bounds of every T2 row; while learning only the rows of an update are done again."""
+    """The bounds of every T2 row. While learning, an update does its own rows again."""
     first = labels + 1
     for row in range(first, first + first * first):
         row_bounds(weights.w, row, labels, row, work.hi, work.lo)
@@ -183,6 +184,15 @@ def load_reach(labels, work):
             first_hi, first_lo = max(first_hi, hi[first]), min(first_lo, lo[first])
         work.up[y] = max(hi[y + 1], np.float32(0)) + middle_hi + first_hi
         work.down[y] = min(lo[y + 1], np.float32(0)) + middle_lo + first_lo
+
+
+@compiled
+def load_all(weights, order, labels, work):
+    """All that a search has to know of constraints and transitions, before the first sentence."""
+    load_limits(weights, labels, work)
+    load_transitions(weights, labels, work)
+    if order == 2:
+        load_trigrams(weights, labels, work)
 
 
 @compiled

@@ -13,20 +13,13 @@ Kernels index whole matrices instead of taking row views: a view costs a referen
 import numpy as np
 
 from structron.kernels.jit import compiled, inlined
-from structron.search.chain.scores import (
-    edges_at,
-    edges_into,
-    load_limits,
-    load_transitions,
-    load_trigrams,
-    score_nodes,
-)
+from structron.search.chain.scores import edges_at, edges_into, load_all, score_nodes
 
 LOWEST = np.float32(-3e38)
 SLACK = np.float32(1e-3)
-"""What rounding may add up to over a sentence, as a share of the scores."""
+"""What rounding errors may add up to over a sentence, as a share of the scores."""
 SET_BACK = 32
-"""Tokens between two times that the best prefix is set back to 0."""
+"""Every so many tokens the best prefix is set back to 0."""
 
 
 @inlined
@@ -50,6 +43,7 @@ def extend(alpha, into, base, matrix, row):
 
 @compiled
 def start_token(alpha, node, edge, row):
+    """alpha of the first token, after the transitions in a row of edge."""
     for y in range(alpha.shape[1]):
         alpha[0, y] = edge[row, y] + node[0, y]
 
@@ -313,12 +307,25 @@ def back2(alpha, i, labels, w, p, y, keep, kept):
 
 
 @compiled
+def way_back2(w, n, labels, work):
+    """work.z = the labels on the best path through work.alpha; returns its score."""
+    alpha, keep, kept, z = work.alpha, work.keep, work.kept, work.z
+    if n == 1:
+        z[0] = best_of(alpha, 0, labels)
+        return alpha[0, z[0]]
+    z[n - 2], z[n - 1] = best_row(alpha, n - 1, labels, keep, kept)
+    for i in range(n - 1, 1, -1):
+        z[i - 2] = back2(alpha, i, labels, w, z[i - 1], z[i], keep, kept)
+    return alpha[alpha_row(n - 1, labels, z[n - 2]), z[n - 1]]
+
+
+@compiled
 def viterbi2(chains, weights, start, node, n, labels, work, slack):
     """The same at order 2. alpha[i * L + p, y]: best prefix that ends in p, y (token 0: row 0, no p).
 
     alpha is filled for the pairs of labels that can be on a path within `slack` of the best (inf: for every pair).
     """
-    alpha, t1, edge, keep, kept, z, w = work.alpha, work.t1, work.edge, work.keep, work.kept, work.z, weights.w
+    alpha, t1, edge, keep, kept, w = work.alpha, work.t1, work.edge, work.keep, work.kept, weights.w
     contexts = labels + 1
     whole = slack == np.inf or chains.pair_ptr.shape[0] > 0 or chains.mask_of.shape[0] > 0 or work.limited[0] > 0
     total = 0.0
@@ -345,13 +352,7 @@ def viterbi2(chains, weights, start, node, n, labels, work, slack):
             keep_all(i, labels, keep, kept)
         else:
             keep_live(alpha, kept[i - 1] if i > 0 else 1, i, labels, work.up, work.down, work.top, keep, kept, slack)
-    if n == 1:
-        z[0] = best_of(alpha, 0, labels)
-        return total + alpha[0, z[0]]
-    z[n - 2], z[n - 1] = best_row(alpha, n - 1, labels, keep, kept)
-    for i in range(n - 1, 1, -1):
-        z[i - 2] = back2(alpha, i, labels, w, z[i - 1], z[i], keep, kept)
-    return total + alpha[alpha_row(n - 1, labels, z[n - 2]), z[n - 1]]
+    return total + way_back2(w, n, labels, work)
 
 
 @compiled
@@ -375,10 +376,7 @@ def search(chains, weights, order, s, labels, work, slack):
 @compiled
 def decode(chains, weights, order, lo, hi, labels, work, out, scores):
     """The best labels of sentences lo … hi-1, into out[token] and scores[sentence]."""
-    load_limits(weights, labels, work)
-    load_transitions(weights, labels, work)
-    if order == 2:
-        load_trigrams(weights, labels, work)
+    load_all(weights, order, labels, work)
     for s in range(lo, hi):
         scores[s] = search(chains, weights, order, s, labels, work, 0.0)
         start = chains.starts[s]

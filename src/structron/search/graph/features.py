@@ -15,8 +15,8 @@ import numpy as np
 
 from structron.kernels.jit import compiled, inlined
 from structron.kernels.table import SEED, mix
+from structron.weights.hashed import LOG_CELLS
 
-CELLS, LOG_CELLS = 16, 4
 BINS, FAR = 7, 10
 """Distances 1 … 5, up to FAR, beyond."""
 PLAIN = 2 * BINS

@@ -1,6 +1,6 @@
 """From a sentence to its best tree: prune, score, search, in compiled code.
 
-x ──rank_arcs──▶ heads worth a look ──score──▶ parts ──a search of tree_search.py──▶ heads ──▶ relations
+x ──rank_arcs──▶ heads worth a look ──score──▶ parts ──a search of trees/search.py──▶ heads ──▶ relations
 """
 
 from typing import NamedTuple
@@ -12,19 +12,23 @@ from structron.search.graph.features import look_at
 from structron.search.graph.relations import choose_relations, score_relations
 from structron.search.graph.scores import rank_arcs, score_arcs, score_parts
 from structron.search.trees.eisner import eisner, make_chart
+from structron.search.trees.kbest import k_best
 from structron.search.trees.parts import index_arcs
 from structron.search.trees.search import SIGNATURE
 
 
 class Setting(NamedTuple):
-    """How to search. keep: how many heads of each word pruning leaves, 0: all."""
+    """How to search. keep: how many heads of each word pruning leaves, 0: all.
+
+    margin: what a word with a wrong head or relation is worth to the search while learning.
+    """
 
     order: int
     grandparents: bool
     projective: bool
     single_root: bool
     keep: int
-    cost: float
+    margin: float = 0.0
 
 
 @compiled
@@ -65,7 +69,7 @@ def prune(look, n, setting, gold_heads, heads):
             allowed[gold_heads[m], m] = True
             for h in range(n + 1):
                 if h != gold_heads[m]:
-                    scores[h, m] += np.float32(setting.cost)
+                    scores[h, m] += np.float32(setting.margin)
     keep_best(scores, n, setting.keep, allowed)
     eisner(scores, n, setting.single_root, make_chart(n), heads)
     for m in range(1, n + 1):
@@ -74,19 +78,27 @@ def prune(look, n, setting, gold_heads, heads):
 
 
 @compiled
-def parse(search, look, n, setting, relations, gold_heads, gold, heads, found, ranked):
-    """Write the best heads and relations of n words (places 1 … n); the score.
+def weigh(look, n, setting, relations, gold_heads, gold, ranked):
+    """The arcs of n words that are worth a look, and the scores of their parts, each arc with its best relation.
 
-    search: see tree_search.py. gold_heads, gold: empty, or while learning the gold tree, whose rivals get a cost.
-    ranked: see `prune`.
+    gold_heads, gold: empty, or while learning the gold tree, whose rivals get a cost. ranked: see `prune`.
     """
     arcs = index_arcs(prune(look, n, setting, gold_heads, ranked), n)
     scores = np.empty(arcs.head.shape[0] - 1, np.float32)
     score_arcs(look, arcs, n, relations.tags, scores)
-    score_relations(look, arcs, n, relations, gold_heads, gold, setting.cost, scores)
-    parts = score_parts(look, arcs, n, scores, setting)
+    score_relations(look, arcs, n, relations, gold_heads, gold, setting.margin, scores)
+    return arcs, score_parts(look, arcs, n, scores, setting)
+
+
+@compiled
+def parse(search, look, n, setting, relations, gold_heads, gold, heads, found, ranked):
+    """Write the best heads and relations of n words (places 1 … n); the score.
+
+    search: see trees/search.py. gold_heads, gold, ranked: see `weigh`.
+    """
+    arcs, parts = weigh(look, n, setting, relations, gold_heads, gold, ranked)
     score = search(arcs, parts, n, setting.single_root, heads)
-    choose_relations(look, n, relations, gold_heads, gold, setting.cost, heads, found)
+    choose_relations(look, n, relations, gold_heads, gold, setting.margin, heads, found)
     return score
 
 
@@ -125,4 +137,17 @@ def parse_some(
             heads[start + i], found[start + i], ranked[start + i] = own[0, i + 1], own[1, i + 1], own[2, i + 1]
 
 
+def parse_best(search, templates, x, start, n, w, shift, setting, relations, k):
+    """The k best trees of the n words of x from `start` on, best first: heads and relations, both int64[trees, n + 1]
+    (places 1 … n), and scores. A tree's relations are chosen as those of the best one are."""
+    look, unknown = look_at(templates, x, start, n, w, shift), np.zeros(0, np.int64)
+    arcs, parts = weigh(look, n, setting, relations, unknown, unknown, np.zeros(n + 1, np.int64))
+    heads, scores = k_best(search, arcs, parts, n, setting.projective, setting.single_root, k)
+    found = np.zeros_like(heads)
+    for t in range(heads.shape[0]):
+        choose_relations(look, n, relations, unknown, unknown, setting.margin, heads[t], found[t])
+    return heads, found, scores
+
+
 PARSE = Pointed(parse_some, SIGNATURE)
+PARSE_BEST = Pointed(parse_best, SIGNATURE)

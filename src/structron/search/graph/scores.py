@@ -9,7 +9,6 @@ import numpy as np
 from structron.kernels.jit import compiled, inlined
 from structron.kernels.table import SEED, mix
 from structron.search.graph.features import (
-    CELLS,
     PLAIN,
     ZERO,
     bin_of,
@@ -35,6 +34,7 @@ from structron.search.graph.templates import (
     WORD,
 )
 from structron.search.trees.parts import Parts, rank, side
+from structron.weights.hashed import CELLS
 
 NOTHING = np.uint64(0)
 

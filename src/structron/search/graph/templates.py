@@ -103,7 +103,8 @@ class Codes(NamedTuple):
     size: np.ndarray  # int64[groups]          its templates
 
 
-def _slot(text: str) -> tuple[str, int]:
+def slot_of(text: str) -> tuple[str, int]:
+    """The column of a word, or of a neighbour, that an atom looks at."""
     name, offset = (text[:-2], int(text[-2:])) if text[-2:] in ("+1", "-1") else (text, 0)
     return name, offset
 
@@ -112,7 +113,7 @@ def usable(group: int, names: Sequence[str]) -> list[str]:
     """The templates of a group that need nothing but these columns."""
     found = []
     for text in TEMPLATES[group]:
-        atoms = [_slot(atom.partition(".")[2])[0] for atom in text.split("|")]
+        atoms = [slot_of(atom.partition(".")[2])[0] for atom in text.split("|")]
         if all(name in names for name in atoms):
             found.append(text)
     return found
@@ -121,7 +122,7 @@ def usable(group: int, names: Sequence[str]) -> list[str]:
 def settle(names: Sequence[str], groups: Sequence[int]) -> tuple[dict[int, list[str]], Codes]:
     """The templates of the groups over these columns of x (w, t, …), readable and as arrays; others have none."""
     texts = {group: usable(group, names) if group in groups else [] for group in TEMPLATES}
-    used = [_slot(atom.partition(".")[2]) for lines in texts.values() for line in lines for atom in line.split("|")]
+    used = [slot_of(atom.partition(".")[2]) for lines in texts.values() for line in lines for atom in line.split("|")]
     slots = list(dict.fromkeys(used))
     place = {slot: k for k, slot in enumerate(slots)}
     rows: list[list[int]] = []
@@ -135,7 +136,7 @@ def settle(names: Sequence[str], groups: Sequence[int]) -> tuple[dict[int, list[
         for role in roles:
             for line in lines:
                 atoms = [atom for atom in line.split("|") if atom.startswith(f"{role}.")]
-                own = [place[_slot(atom.partition(".")[2])] for atom in atoms]
+                own = [place[slot_of(atom.partition(".")[2])] for atom in atoms]
                 rows.append(own + [len(slots)] * (MOST_ATOMS - len(own)))
                 factors.append(f"role {role}")
                 salts.append(f"group {group} {line}" if role == roles[-1] else "")

@@ -1,4 +1,4 @@
-"""A node of a search and what leads on from it: the compiled step of queue search (search/queue.py).
+"""A node of a search and what leads on from it: the compiled step of queue search (queue.py).
 
 All nodes of a search are rows of one matrix, each with the row and the action that it was made from; without merging a
 stack is the chain of TAIL rows. One call makes all successors of a node, with their scores. A `Space` is one example
@@ -21,6 +21,8 @@ from structron.search.beam.steps import gain_of, look, token_of
 from structron.weights.sparse import Sparse
 
 FIRST_ROWS = 1 << 10
+Heuristic = Callable[..., float]
+"""heuristic(x, table, states, s): the most that may still be gained from row s on."""
 
 
 class Ground(NamedTuple):
@@ -111,7 +113,7 @@ class Space:
         inputs: Inputs,
         anchored: Anchored,
         limit: int = 100_000,
-        heuristic: Callable[..., float] | None = None,
+        heuristic: Heuristic | None = None,
     ):
         """limit: nodes that may be expanded for an example.   heuristic(x, table, states, s): what is yet to come."""
         self.engine, self.inputs, self.anchored, self.limit, self.heuristic = engine, inputs, anchored, limit, heuristic

@@ -11,10 +11,11 @@ goes on from the nodes that would have been right.
     a-star       all nodes, by score and heuristic, g + h
     exhaustive   all nodes, depth by depth, goals last: the first goal is the best of all
 
-For chains, parsers and everything step by step the compiled engine (search/beam.py) does the same, much faster.
+For chains, parsers and everything step by step the compiled engine (search/beam) does the same, much faster.
 """
 
 import math
+from bisect import insort
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
@@ -43,13 +44,28 @@ Update = Callable[[Sequence[Node], Sequence[Node], bool], None]
 
 def search(space: Space, make_queue: MakeQueue) -> Node:
     """Figure 1: the first goal that is removed from the queue."""
-    nodes = make_queue(space, [space.initial()])
-    while nodes:
+    return search_n(space, make_queue, 1)[0]
+
+
+def search_n(space: Space, make_queue: MakeQueue, n: int) -> list[Node]:
+    """Figure 1, not ended by the first goal: up to n goals, in the order in which they are removed from the queue.
+
+    For an exhaustive search, or one whose heuristic never says too little, the best is first; a beam gives the goals
+    that are left in it. The queue has to be made for n. Fewer are found if there are no more, or if the limit of nodes
+    is reached.
+    """
+    nodes, goals = make_queue(space, [space.initial()]), list[Node]()
+    while nodes and len(goals) < n:
         node = nodes.remove_front()
         if node.goal:
-            return node
-        nodes.enqueue(space.operators(node))
-    raise space.fail("no goal can be reached; expected `legal` to return 0 in a final state")
+            goals.append(node)
+        elif goals and space.expanded >= space.limit:
+            break
+        else:
+            nodes.enqueue(space.operators(node))
+    if not goals:
+        raise space.fail("no goal can be reached; expected `legal` to return 0 in a final state")
+    return goals
 
 
 def learn(space: Space, make_queue: MakeQueue, update: Update) -> None:
@@ -122,42 +138,50 @@ class Beam:
 class Ordered:
     """All nodes, by rank. Without a stack, states are remembered, so that cycles end.
 
-    A state that was reached with at least the same score, or that is one of its own ancestors, is not expanded again.
-    Only y-good nodes always are: else a wrong node in the same state would hide them.
+    A state that was reached n times with at least the same score, or that is one of its own ancestors, is not expanded
+    again: where there are no cycles, the n best derivations lose nothing by that. Only y-good nodes always are: else a
+    wrong node in the same state would hide them.
     """
 
-    def __init__(self, space: Space, nodes: Sequence[Node], exhaustive: bool = False):
-        self.space, self.exhaustive = space, exhaustive
+    def __init__(self, space: Space, nodes: Sequence[Node], exhaustive: bool = False, n: int = 1):
+        self.space, self.exhaustive, self.n = space, exhaustive, n
         self.heap: list[tuple[float, float, int, bytes, Node]] = []
-        self.reached: dict[bytes, float] = {}
+        self.reached: dict[bytes, list[float]] = {}
+        """The n best scores that each state was reached with, the lowest first."""
         self.good = self.made = 0
         self.enqueue(nodes)
 
     def _is_known(self, state: bytes, node: Node) -> bool:
-        best = self.reached.get(state)
-        if node.good or best is None or not self.space.remembers:
+        scores = self.reached.get(state)
+        if node.good or scores is None or not self.space.remembers:
             return False
+        if len(scores) == self.n and scores[0] >= node.score:
+            return True
         above = node.parent
-        while above is not None and best < node.score:
-            if self.space.state(above.row) == state:
-                return True
+        while above is not None and self.space.state(above.row) != state:
             above = above.parent
-        return best >= node.score
+        return above is not None
 
     def enqueue(self, nodes: Sequence[Node]) -> None:
         for node in nodes:
             state = self.space.state(node.row) if self.space.remembers else b""
             if self._is_known(state, node):
                 continue
-            self.reached[state] = max(node.score, self.reached.get(state, -math.inf))
+            if self.space.remembers:
+                scores = self.reached.setdefault(state, [])
+                insort(scores, node.score)
+                del scores[: -self.n]
             turn = 0.0 if not self.exhaustive else math.inf if node.goal else node.depth
             heappush(self.heap, (turn, -node.rank, self.made, state, node))
             self.made += 1
             self.good += node.good > 0
 
     def _is_stale(self, state: bytes, node: Node) -> bool:
-        """Whether a better way to the state was found since."""
-        return self.space.remembers and not node.good and self.reached[state] > node.score
+        """Whether n better ways to the state were found since."""
+        if node.good or not self.space.remembers:
+            return False
+        scores = self.reached[state]
+        return len(scores) == self.n and scores[0] > node.score
 
     def __bool__(self) -> bool:
         while self.heap and self._is_stale(*self.heap[0][3:]):
@@ -175,8 +199,8 @@ class Ordered:
         return node
 
 
-def queue_maker(discipline: str, beam: int | None = 8) -> MakeQueue:
-    """MakeQueue of a discipline."""
+def queue_maker(discipline: str, beam: int | None = 8, n: int = 1) -> MakeQueue:
+    """MakeQueue of a discipline. n: how many goals will be asked for; a beam keeps as many nodes as it would anyway."""
     if discipline in ("greedy", "beam"):
         return lambda space, nodes: Beam(nodes, 1 if discipline == "greedy" else beam)
-    return lambda space, nodes: Ordered(space, nodes, discipline == "exhaustive")
+    return lambda space, nodes: Ordered(space, nodes, discipline == "exhaustive", n)

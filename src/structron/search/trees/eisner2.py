@@ -36,6 +36,12 @@ class Spans(NamedTuple):
 
 
 @inlined
+def is_possible(arcs, spans, a):
+    """Whether an arc is scored above -inf; the others are skipped, so that a search for the next best tree is fast."""
+    return spans.complete[a, arcs.word[a]] == 0.0
+
+
+@inlined
 def best_middle(arcs, spans, inner, b):
     """Where the words between two children of one head part. The score, and the last word of the left one."""
     low, high = min(arcs.word[inner], arcs.word[b]), max(arcs.word[inner], arcs.word[b])
@@ -95,10 +101,11 @@ def fill_arc(arcs, parts, spans, single_root, b):
     h, m = arcs.head[b], arcs.word[b]
     start, step, _ = side(arcs, h, m > h)
     for k in range(rank(arcs, b)):
-        spans.between[arcs.sibling[b] + 1 + k], _ = best_middle(arcs, spans, start + step * k, b)
+        if is_possible(arcs, spans, start + step * k):
+            spans.between[arcs.sibling[b] + 1 + k], _ = best_middle(arcs, spans, start + step * k, b)
     for k in range(arcs.into_first[h], arcs.into_first[h + 1]):
         a = arcs.into[k]
-        if not min(h, m) <= arcs.head[a] <= max(h, m):
+        if is_possible(arcs, spans, a) and not min(h, m) <= arcs.head[a] <= max(h, m):
             spans.arc[arcs.grand[a] + b - arcs.first[h]], _ = best_sibling(arcs, parts, spans, single_root, a, b)
 
 
@@ -108,9 +115,11 @@ def fill_spans(arcs, parts, n, single_root, spans):
     for width in range(1, n + 1):
         for h in range(n + 1):
             for m in (h - width, h + width):
-                if 0 < m <= n and arcs.number[h, m] >= 0:
+                if 0 < m <= n and arcs.number[h, m] >= 0 and is_possible(arcs, spans, arcs.number[h, m]):
                     fill_arc(arcs, parts, spans, single_root, arcs.number[h, m])
         for a in range(arcs.head.shape[0]):
+            if not is_possible(arcs, spans, a):
+                continue
             h, g = arcs.word[a], arcs.head[a]
             for e in (h - width, h + width):
                 if 0 < e <= n and not min(h, e) <= g <= max(h, e):
@@ -162,7 +171,8 @@ def grandparents(arcs, parts, n, single_root, heads):
     count = arcs.head.shape[0]
     complete = np.full((count, n + 1), -np.inf)
     for a in range(count):
-        complete[a, arcs.word[a]] = 0.0
+        if a == count - 1 or parts.arc[a] > -np.inf:
+            complete[a, arcs.word[a]] = 0.0
     stack = np.zeros((3 * n + 8, 3), np.int64)
     spans = Spans(complete, np.full(parts.grand.shape[0], -np.inf), np.zeros(parts.sibling.shape[0]), stack)
     fill_spans(arcs, parts, n, single_root, spans)
@@ -204,7 +214,7 @@ def fill_siblings(arcs, parts, n, single_root, chart, between):
             for h, m in ((low, high), (high, low)):
                 b = arcs.number[h, m]
                 chart.arc[h, m] = -np.inf
-                if b >= 0:
+                if b >= 0 and parts.arc[b] > -np.inf:
                     chart.arc[h, m], _ = best_inner(arcs, parts, chart, between, single_root, b)
             for h, e in ((low, high), (high, low)):
                 best, _ = best_last_child(chart, h, e)

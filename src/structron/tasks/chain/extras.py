@@ -27,6 +27,10 @@ class Extras:
     def __init__(self, keys: Sequence[np.ndarray], names: Sequence[Names] | Callable[[], Sequence[Names]]):
         self.keys, self._names = list(keys), names  # keys: uint64 of each column
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Names are written before they are pickled."""
+        return {"keys": self.keys, "_names": self.names}
+
     @cached_property
     def names(self) -> list[Names]:
         return list(self._names() if callable(self._names) else self._names)

@@ -25,7 +25,7 @@ from structron.progress import Progress
 from structron.tasks.chain.constraints import Neighbours, legal_transitions, make_dictionary
 from structron.tasks.chain.explain import explain, heaviest_features
 from structron.tasks.chain.templates import label_templates, looks_further
-from structron.tasks.tokens import TokenLabeler, _ask, _names
+from structron.tasks.tokens import TokenLabeler, ask_for, names_in
 
 FURTHER = "templates look at labels as Viterbi cannot: exact search by dynamic programming; --beam N is faster"
 
@@ -45,15 +45,24 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
     # -- training ------------------------------------------------------------------------------------------------
 
     def _check(self) -> None:
-        search = self.search()
-        if not self.non_local:
-            return
-        from structron.features.documents import check_sources, name_of
+        search, sources = self.search(), self._sources()
+        if search.swvp is not None and sources:
+            from structron.features.documents import name_of
 
-        sources = check_sources(self.non_local)
-        if search.swvp is not None:
             names = " ".join(map(name_of, sources))
             raise StructronError(f"swvp: {search.swvp.variant} with non_local {names}; expected non_local none")
+
+    def _sources(self) -> list[Any]:
+        """The features of documents asked for; by default those of the task, where the search can serve them."""
+        if isinstance(self.non_local, str) and self.non_local == DEFAULT:
+            search = self.search()
+            able = search.exact and search.swvp is None and self.average != "voted"
+            return list(self.usual.get("non_local", ())) if able else []
+        if not self.non_local:
+            return []
+        from structron.features.documents import check_sources
+
+        return check_sources(self.non_local)
 
     def _start(self) -> Any:
         """An exact learner's state with its sums, where it is still there; otherwise the model's weights."""
@@ -107,29 +116,29 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
 
     def _exact_learner(self, prepared: Any, gold: np.ndarray, chain: Chain, start: Start | None) -> ChainLearner:
         """Viterbi's learner: Collins' perceptron, with a margin or weighted violations, or with document features."""
-        swvp = self.search().swvp
-        if self.non_local:
+        search = self.search()
+        if self._sources():
             return self._document_learner(prepared, gold, chain, start)
-        if swvp is None:
-            return ChainLearner(prepared, gold, chain, Perceptron(self.margin), start)
+        if search.swvp is None:
+            return ChainLearner(prepared, gold, chain, Perceptron(search.margin), start)
         from structron.learn.weighted import WeightedViolations
 
         longest = int(np.diff(prepared.starts).max(initial=1))
-        return ChainLearner(prepared, gold, chain, WeightedViolations(swvp, longest), start)
+        return ChainLearner(prepared, gold, chain, WeightedViolations(search.swvp, longest), start)
 
     def _document_learner(self, prepared: Any, gold: np.ndarray, chain: Chain, start: Start | None) -> ChainLearner:
-        from structron.features.documents import check_sources
         from structron.learn.documents import DocumentLearner, NBest
 
+        sources = self._sources()
         if self.average == "voted":
             raise StructronError("average: voted: not with non-local features; expected mean or none")
-        if self.scheme_ is None and any(isinstance(source, str) for source in self.non_local):
+        if self.scheme_ is None and any(isinstance(source, str) for source in sources):
             raise StructronError(
                 "non_local: the built-in features are of entities; expected chunk labels such as B-PER, O"
             )
-        sources, numbers = tuple(check_sources(self.non_local)), (self.candidates, self.test_candidates)
-        nbest = NBest(sources, *numbers, self.local_update, self.local_margin)
-        return DocumentLearner(prepared, gold, chain, self.margin, nbest, start)
+        numbers = (self.candidates, self.test_candidates)
+        nbest = NBest(tuple(sources), *numbers, self.local_update, self.local_margin)
+        return DocumentLearner(prepared, gold, chain, self.search().margin, nbest, start)
 
     def _beam_learner(
         self, prepared: Any, gold: np.ndarray, chain: Chain, templates: Sequence[Template], start: Any
@@ -137,7 +146,7 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
         from structron.learn.encoded import EncodedLearner
         from structron.tasks.chain.encoder import columns_of, encode_labels
 
-        if self.non_local:
+        if self._sources():
             raise StructronError("non_local: needs exact search; expected neither a beam, nor an update, nor alma")
         if self.average == "voted":
             raise StructronError("average: voted needs exact search; expected mean or none with a beam or an update")
@@ -217,7 +226,7 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
         return accuracy_scores(self._words(prepared), gold, guess, known.__getitem__)
 
     def _words(self, prepared: Any) -> list[list[str]]:
-        from structron.tasks.spell import spell
+        from structron.sentences import spell
 
         return spell(prepared.word_ids, prepared.word_types, prepared.starts)
 
@@ -276,11 +285,11 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
         super()._ask_for(path, header, code)
         learned = header.get("learned")
         model = learned.get("model") if isinstance(learned, dict) else None
-        functions = _names({"learned": model}, "non_local_functions")
-        _ask(path, code, "non_local", functions, "non_local=[{}]")
+        functions = names_in({"learned": model}, "non_local_functions")
+        ask_for(path, code, "non_local", functions, "non_local=[{}]")
 
     def _code(self) -> dict[str, Any]:
-        return super()._code() | {"non_local": [f for f in self.non_local if callable(f)]}
+        return super()._code() | {"non_local": [f for f in self._sources() if callable(f)]}
 
 
 @options(order=2, runs=4, cutoff=2)

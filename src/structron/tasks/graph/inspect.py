@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from structron.errors import unknown
-from structron.model.graph import GraphModel, shift_of
-from structron.search.graph.features import LOG_CELLS, PLAIN, encode
+from structron.model.graph import GraphModel
+from structron.model.heaviest import Heaviest, Weight, heaviest
+from structron.search.graph.features import PLAIN, encode
 from structron.search.graph.relations import side_code
 from structron.search.graph.templates import ARC, HEAD, RELATION, RELATION_OF, RELATION_UNDER, WORD
+from structron.weights.hashed import LOG_CELLS, shift_of
 
 FEW = 64
 """Kinds of a column that is paired with another: of more pairs, most were never seen and share others' weights."""
@@ -37,28 +39,27 @@ class Listed:
         return f"{self.text}={'|'.join(filter(None, values))}"
 
 
-def heaviest(parser: Any, model: GraphModel, label: str | None, top: int) -> dict[str, list[tuple[str, float]]]:
+def heaviest_features(parser: Any, model: GraphModel, label: str | None, top: int) -> Heaviest:
     """The heaviest features of arcs to the left and to the right, whatever their length, and of each relation."""
     names = [*SIDES, *parser.relations_]
     if label not in (None, *names):
         raise unknown("relation", label, names)
-    found: dict[str, list[tuple[str, float]]] = {name: [] for name in names if label in (None, name)}
+    found: dict[str, list[Weight]] = {name: [] for name in names if label in (None, name)}
+
+    def collect(name: str, weights: np.ndarray, listed: Listed, more: str) -> None:
+        if name in found:
+            found[name] += heaviest(weights, name, top, lambda k: listed.name(k) + more)
+
     for listed in _features(parser, model):
         for side, name in enumerate(SIDES):
             if listed.group in ARCS:
-                _collect(found, name, model.w[_rows(listed.codes, model) + PLAIN + side], top, listed, "")
+                collect(name, model.w[_rows(listed.codes, model) + PLAIN + side], listed, "")
                 continue
             rows = _rows(listed.codes + side_code(0, side), model)
             for column, relation in enumerate(parser.relations_):
-                _collect(found, relation, model.w[rows + column], top, listed, f" to the {name}")
-    return {name: sorted(weights, key=lambda pair: (-abs(pair[1]), pair[0]))[:top] for name, weights in found.items()}
-
-
-def _collect(found: dict, name: str, weights: np.ndarray, top: int, listed: Listed, more: str) -> None:
-    """Add the heaviest of some weights."""
-    if name in found:
-        best = np.argsort(-np.abs(weights), kind="stable")[:top]
-        found[name] += [(listed.name(k) + more, float(weights[k])) for k in best.tolist() if weights[k]]
+                collect(relation, model.w[rows + column], listed, f" to the {name}")
+    order = {name: sorted(own, key=lambda w: (-abs(w.weight), w.feature))[:top] for name, own in found.items()}
+    return Heaviest(order)
 
 
 def _rows(codes: np.ndarray, model: GraphModel) -> np.ndarray:

@@ -1,146 +1,95 @@
 """Dependency parsing by graphs: the tree whose arcs, or pairs and triples of arcs, score best.
 
-rows ──parser_input──▶ x ──graph_search: prune, score, search──▶ heads, relations ──graph_update──▶ weights
-                                      ▲
-gold heads ──parser_data──▶ trees ────┘
+rows ──alphabets──▶ x ──search/graph: prune, score, search──▶ heads, relations ──update/trees──▶ weights
+                                  ▲
+gold heads ──treebank──▶ trees ───┘
 """
 
-import math
-from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import ClassVar
+import hashlib
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
-from structron.errors import StructronError
-from structron.features.alphabets import EMPTY, ParserInput, Sentence, starts_of
-from structron.learn.committee import Committee
+from structron.estimator import Sentences
+from structron.features.alphabets import ParserInput, Sentence
+from structron.io.columns import EMPTY
+from structron.io.tensors import Tensors, check
 from structron.learn.graph import GraphLearner, Trees
-from structron.model.graph import LEAST_BITS, MOST_BITS, GraphModel
-from structron.progress import Progress
+from structron.model.graph import GraphModel
+from structron.model.heaviest import Heaviest
+from structron.options import Graphs, options
 from structron.search.graph.parse import Setting
 from structron.search.graph.relations import Relations
 from structron.search.graph.templates import EXTRA, FIRST_ORDER, RANKING, SECOND_ORDER, Codes, settle
-from structron.tasks.graph.inspect import heaviest
+from structron.sentences import starts_of
+from structron.tasks.graph.explain import Attachment, explain
+from structron.tasks.graph.inspect import heaviest_features
 from structron.tasks.tree_parser import TreeParser
-from structron.tasks.treebank import Arc, Projective, empty_columns
-from structron.update.swvp import Family, make_swvp
+from structron.tasks.treebank import Arc, empty_columns
 
-Encoded = tuple[np.ndarray, np.ndarray]
-ORDERS = (1, 2)
+NO_PREFIX = "the search looks at whole trees: there is no prefix, no beam and no state to merge"
 
 
-class GraphParser(TreeParser):
+class LearnedOfGraphs:
+    """What `fit` leaves in a graph-based parser."""
+
+    templates_: Codes
+    texts_: dict[int, list[str]]
+
+
+@options(passes=5, runs=2)
+class GraphParser(LearnedOfGraphs, Graphs, TreeParser):
     """Learns dependency trees with exact search over all trees, or nearly all, and perceptron updates.
 
-    order: 1 scores arcs (McDonald, Crammer & Pereira 2005), 2 also siblings and, unless grandparents is False, the
-    head's head (Koo & Collins 2010).   projective: search trees without crossing arcs (Eisner); False: any tree, by
-    maximum spanning arborescence, at order 2 by climbing from the best projective tree.
-    nonprojective: what a projective parser does with trees that cross: lift (undone when parsing) or skip them.
-    single_root: the root has one child.   labelled: learn relations too.
-    columns: names of a token's columns; pos: the one with the part of speech.
-    cost: what a wrong arc is worth to the search while learning: 0 is the perceptron, more asks for a margin.
-    keep_heads: heads of each word that a fast model leaves to be looked at closely, 0: all.
-    cutoff: words seen less often are treated as unknown.   bits: 2^bits weights, shared by chance where they are few.
-    prune: weights of at most this size are left out of the model.
-    swvp: a-wm, b-wm, a-wmr or b-wmr: weighted violations (Dror & Reichart 2016) with their beta; jj: errors, spans,
-    prefixes, whole or a function of the correct and the found (head, relation) of a sentence's words that gives lists
-    of positions (from 0); enforce: every update a violation.
-    passes, runs, average, seed, shuffle, patience, stop_change: as for every learner.   jobs: threads when parsing.
+    Order 1 scores arcs (McDonald, Crammer & Pereira 2005), order 2 also siblings and the head's head (Koo & Collins
+    2010). Projective trees are searched by Eisner's algorithm, others by maximum spanning arborescence, at order 2 by
+    climbing from the best projective tree. A margin C asks the correct tree to win by C for every wrong arc.
     """
 
     task: ClassVar[str] = "graph-parser"
-    templates_: Codes
-    texts_: dict[int, list[str]]
-    model_: GraphModel
-
-    def __init__(
-        self,
-        *,
-        order: int = 2,
-        grandparents: bool = True,
-        projective: bool = True,
-        single_root: bool = True,
-        labelled: bool = True,
-        passes: int = 5,
-        runs: int = 2,
-        average: str = "mean",
-        cost: float = 0.0,
-        keep_heads: int = 8,
-        columns: Sequence[str] | None = None,
-        pos: str | None = None,
-        nonprojective: str = "lift",
-        cutoff: int = 1,
-        bits: int = 24,
-        prune: float = 0.0,
-        seed: int = 1,
-        shuffle: bool = True,
-        patience: int = 0,
-        stop_change: float | None = None,
-        swvp: str | None = None,
-        beta: float = 1.0,
-        jj: str | Family = "errors",
-        enforce: bool = False,
-        jobs: int = 1,
-        verbose: bool = False,
-    ):
-        self.order, self.grandparents, self.projective, self.single_root = order, grandparents, projective, single_root
-        self.labelled, self.passes, self.runs, self.average, self.cost = labelled, passes, runs, average, cost
-        self.keep_heads, self.columns, self.pos, self.nonprojective = keep_heads, columns, pos, nonprojective
-        self.cutoff, self.bits, self.prune = cutoff, bits, prune
-        self.seed, self.shuffle, self.patience, self.stop_change = seed, shuffle, patience, stop_change
-        self.swvp, self.beta, self.jj, self.enforce = swvp, beta, jj, enforce
-        self.jobs, self.verbose = jobs, verbose
+    lacks: ClassVar[Mapping[str, str]] = {
+        "beam": NO_PREFIX,
+        "update": NO_PREFIX,
+        "merge": NO_PREFIX,
+        "templates": "features of arcs are hashed by compiled code; their templates are part of it",
+        "confidence": "arcs are chosen as one tree; compare the n best trees instead",
+        "forced": "heads cannot be given",
+        "bpm": "not offered: the mean of several runs (--runs) serves the same end",
+        "gazetteers": "features of arcs read the columns of the file",
+        "tag_dictionary": "words are not labelled",
+        "non_local": "document features are of label sequences",
+        "voted": "votes need exact search over tokens",
+    }
 
     # -- training ------------------------------------------------------------------------------------------------
 
-    def _train(
-        self,
-        sentences: Iterable[Sentence],
-        dev: Iterable[Sentence] | None,
-        checkpoint: str | Path | None,
-        resume: bool,
-        progress: Progress | None,
-    ) -> None:
-        self._check_parameters()
-        if make_swvp(self) is not None and self.cost:
-            raise StructronError(f"swvp: {self.swvp} with cost {self.cost:g}; expected cost 0: its rivals have none")
-        options = self._options(checkpoint, resume)
-        learner = self._make_learner(self._treebank(sentences, crossing=not self.projective))
-        several = Committee(learner, int(self.runs)) if self.runs > 1 else learner
-        self._learn(several, options, self._dev_score(dev), progress, self.notes_)
+    def _check(self) -> None:
+        self.steps()
 
-    def _check_parameters(self) -> None:
-        self._check_whole(
-            passes=1, runs=1, cutoff=0, jobs=1, seed=0, patience=0, keep_heads=0, bits=LEAST_BITS, order=1
-        )
-        self._check_choices()
-        if self.order not in ORDERS:
-            raise StructronError(f"order: {self.order}; expected 1 or 2")
-        if self.bits > MOST_BITS:
-            raise StructronError(f"bits: {self.bits}; expected at most {MOST_BITS}")
-        for name in ("cost", "prune"):
-            value = getattr(self, name)
-            if not (isinstance(value, int | float | np.number) and 0 <= value < math.inf):
-                raise StructronError(f"{name}: {value!r}; expected a number of at least 0")
-
-    def _make_learner(self, data: Projective) -> GraphLearner:
+    def _learner(self, sentences: Sentences, start: GraphModel | None) -> GraphLearner:
         """Settle columns, alphabets and relations."""
-        given = [name for name in self.columns_ if name not in self.outputs_]
-        useless = {self.tag_, self.word_, *empty_columns(self.columns_, data.sentences)}
-        extra = [name for name in ParserInput.possible(given, self.word_, EXTRA) if name not in useless]
-        self.input_ = ParserInput(self.columns_, self.word_, self.tag_, extra, self.outputs_)
+        data = self._treebank(sentences, start, crossing=not self.projective)
+        if start is None:
+            roles = self.roles_
+            useless = {roles.pos, roles.word, *empty_columns(roles.names, data.sentences)}
+            possible = ParserInput.possible(roles.inputs, roles.word, EXTRA)
+            extra = [name for name in possible if name not in useless]
+            self.input_ = ParserInput(roles.names, roles.word, str(roles.pos), extra, roles.outputs)
+            self.relations_ = []
         x = self.input_.learn(data.sentences, self.cutoff)
         self._settle_templates()
         flat = [arc for tree in data.trees for arc in tree]
-        self.relations_ = sorted({relation or EMPTY for _, relation in flat}) if self.labelled_ else []
+        seen = {relation or EMPTY for _, relation in flat} if self.labelled_ else set()
+        self.relations_ = [*self.relations_, *sorted(seen - set(self.relations_))]
         number = {relation: k for k, relation in enumerate(self.relations_)}
         heads = np.array([head for head, _ in flat], np.int64)
         gold = np.array([number.get(relation or EMPTY, 0) for _, relation in flat], np.int64)
         trees = Trees(x, starts_of(data.sentences), heads, gold)
-        relations = possible_relations(trees, self.input_.sizes()["t"], len(self.relations_))
-        how = (self._setting(), int(self.bits), self.average, float(self.prune))
-        return GraphLearner(self.templates_, trees, relations, *how, make_swvp(self), self.relations_)
+        before = None if start is None else start.relations
+        relations = possible_relations(trees, self.input_.sizes()["t"], len(self.relations_), before)
+        how = (self._setting(), self.steps(), int(self.bits), self.average, float(self.prune))
+        return GraphLearner(self.templates_, trees, relations, *how, self.relations_, start)
 
     def _settle_templates(self) -> None:
         groups = [*FIRST_ORDER]
@@ -150,7 +99,7 @@ class GraphParser(TreeParser):
 
     def _setting(self) -> Setting:
         flags = (bool(self.grandparents), bool(self.projective), bool(self.single_root))
-        return Setting(int(self.order), *flags, int(self.keep_heads), float(self.cost))
+        return Setting(int(self.order), *flags, int(self.keep_heads), 0.0)
 
     # -- using ---------------------------------------------------------------------------------------------------
 
@@ -158,43 +107,74 @@ class GraphParser(TreeParser):
         """Whether the first sentence has to wait for the compiler."""
         return GraphModel.is_cold(self._setting())
 
-    def _inputs(self, sentences: Sequence[Sentence]) -> Encoded:
-        return self.input_.encode(sentences), starts_of(sentences)
+    def _parse(self, model: GraphModel, x: np.ndarray, starts: np.ndarray, jobs: int) -> list[list[Arc]]:
+        heads, found = model.decode(x, starts, self._setting(), jobs)
+        return self._trees(starts, heads, self._names[found])
 
-    def _parse(self, model: GraphModel, inputs: Encoded, jobs: int) -> list[list[Arc]]:
-        heads, found = model.decode(*inputs, self._setting(), jobs)
-        names = np.array(self.relations_ or [EMPTY], dtype=object)
-        return self._trees(inputs[1], heads, names[found])
+    def _parse_nbest(
+        self, model: GraphModel, x: np.ndarray, starts: np.ndarray, n: int, jobs: int
+    ) -> list[list[tuple[list[Arc], float]]]:
+        best, names = model.nbest(x, starts, self._setting(), n, jobs), self._names
+        return [[(self._tree(h.tolist(), names[r].tolist()), score) for h, r, score in own] for own in best]
 
-    def inspect_weights(self, label: str | None = None, top: int = 20) -> dict[str, list[tuple[str, float]]]:
-        """The heaviest features of arcs by side, and of every relation, or of `label` alone (see graph_inspect.py)."""
-        return heaviest(self, self._check_fitted(), label, top)
+    @property
+    def _names(self) -> np.ndarray:
+        return np.array(self.relations_ or [EMPTY], dtype=object)
+
+    def inspect(self, label: str | None = None, *, top: int = 20) -> Heaviest:
+        """The heaviest features of arcs by side, and of every relation, or of `label` alone; see inspect.py."""
+        return heaviest_features(self, self._check_fitted(), label, top)
+
+    def explain(self, sentence: Sentence, *, top: int = 8) -> list[Attachment]:
+        """For each word its head, the next best, and the features that decided."""
+        self._check_fitted()
+        return explain(self, sentence, top) if len(sentence) else []
 
     # -- files ---------------------------------------------------------------------------------------------------
 
-    def _signature(self) -> str:
+    def _summary(self) -> dict[str, Any]:
         kind = ("siblings", "grandparents")[bool(self.grandparents)] if self.order == 2 else "arcs"
         search = f"{kind}{'' if self.projective else '-crossing'}"
         search += f"-keep-{self.keep_heads}" if self.keep_heads else ""
-        update = f"{make_swvp(self) or 'perceptron'}{f'-cost-{self.cost:g}' if self.cost else ''}"
-        size = f"relations {len(self.relations_)}"
-        return self._signed(update, search, self.runs, self.cutoff, self.model_.features, size)
+        rule = self.steps().rule.replace("standard", "perceptron")
+        found = {"update": rule, "search": search, "cutoff": self.cutoff, "features": self.model_.features}
+        return found | {"size": f"relations {len(self.relations_)}"}
 
-    def _save_model(self, model: GraphModel, path: Path) -> None:
-        from structron.tasks.graph.storage import save
+    def _learned(self, model: GraphModel) -> tuple[dict[str, Any], Tensors]:
+        """Templates are code: a file says which kind of code its weights belong to."""
+        learned, tensors = super()._learned(model)
+        return learned | {"templates": self._digest()}, tensors
 
-        save(self, model, path)
+    def _digest(self) -> str:
+        """Tells whether weights belong to these templates."""
+        texts = repr(sorted((int(group), lines) for group, lines in self.texts_.items()))
+        return hashlib.sha256(texts.encode()).hexdigest()[:16]
+
+    def _take(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
+        super()._take(learned, tensors, **code)
+        if self.labelled_ != bool(self.relations_):
+            raise ValueError("relations do not fit together")
+        self._settle_templates()
+        if learned["templates"] != self._digest():
+            raise ValueError("features of another version")
+        given = (self.input_.sizes()["t"], len(self.relations_), int(self.bits))
+        check(tensors, *GraphModel.declared(*given))
+        self.model_ = GraphModel.from_tensors(self.templates_, *given, tensors)
 
 
-def possible_relations(trees: Trees, tags: int, count: int) -> Relations:
+def possible_relations(trees: Trees, tags: int, count: int, before: Relations | None = None) -> Relations:
     """By side and tags of head and word: the relations seen; those of the word's tag where the two were never seen so;
-    all where that was not seen either."""
+    all where that was not seen either. before: those known already."""
     words = np.arange(len(trees.heads))
     first = np.repeat(trees.starts[:-1], np.diff(trees.starts))
     parents = first + trees.heads - 1
     tag = trees.x[:, 1]
     above = np.where(trees.heads > 0, tag[parents], 0)
     seen = np.zeros((2, tags, tags, count), np.bool_)
+    if before is not None:
+        old = np.zeros((2 * before.tags**2, before.size), np.bool_)
+        old[np.repeat(np.arange(len(old)), np.diff(before.first)), before.possible] = True
+        seen[:, : before.tags, : before.tags, : before.size] = old.reshape(2, before.tags, before.tags, before.size)
     if count:
         seen[((trees.heads == 0) | (parents < words)).astype(np.int64), above, tag, trees.relations] = True
         with_word = np.any(seen, axis=(0, 1))

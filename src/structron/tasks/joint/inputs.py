@@ -5,21 +5,18 @@ mostly have. A word that they show rarely is guessed by its spelling, from other
 it will see in new text.
 """
 
-import json
-import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from structron.errors import StructronError, unknown
+from structron.errors import StructronError
 from structron.features.atoms import CLASS, Atom, atom_text
-from structron.features.extract import check_sentences, is_row
 from structron.features.templates import MAX_HISTORY, Template, parse_templates, template_lines
-from structron.tasks.chain.setup import WORD_COLUMNS, default_columns
+from structron.io.columns import Columns
+from structron.io.tensors import TEXT, Tensor, Tensors, check, pack_json, unpack_json
+from structron.sentences import check_sentences, is_row
 
 KIND = "joint"
 """Of template presets."""
@@ -44,70 +41,36 @@ SHARE = 0.1
 Sentence = Sequence[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Roles:
-    """The columns of a token and what each is for."""
+class Rows:
+    """Sentences as rows of the input columns and, if they are labelled, both outputs in one text."""
 
-    columns: list[str]
-    word: str
-    tag: str
-    chunk: str
-
-    @property
-    def inputs(self) -> list[str]:
-        return [name for name in self.columns if name not in self.outputs]
-
-    @property
-    def outputs(self) -> list[str]:
-        return [self.tag, self.chunk]
+    def __init__(self, columns: Columns):
+        self.columns = columns
 
     @property
     def pair(self) -> str:
         """The name of the column that holds both outputs."""
-        return f"{self.tag}{SEPARATOR}{self.chunk}"
+        return SEPARATOR.join(self.columns.outputs)
 
-    @classmethod
-    def settle(cls, names: Sequence[str], tag: str | None = None, chunk: str | None = None) -> "Roles":
-        """Find the word, the tag ("pos", or the last but one) and the chunk label (the last) among columns."""
-        names = list(names)
-        given = ", ".join(names)
-        if len(set(names)) < len(names):
-            raise StructronError(f"columns: {given}: a name stands twice; expected different ones")
-        if len(names) < 3:
-            raise StructronError(f"columns: {given}: {len(names)}; expected the word, its tag and its chunk label")
-        chunk = chunk or names[-1]
-        if chunk not in names:
-            raise unknown("label column", chunk, names)
-        others = [name for name in names if name != chunk]
-        tag = tag or ("pos" if "pos" in others else others[-1])
-        if tag not in names:
-            raise unknown("pos column", tag, names)
-        word = next((name for name in WORD_COLUMNS if name in names), names[0])
-        if len({word, tag, chunk}) < 3:
-            raise StructronError(
-                f"columns: {given}: word {word!r}, pos {tag!r}, label {chunk!r}; expected three different ones"
-            )
-        return cls(names, word, tag, chunk)
-
-    def rows(self, sentences: Iterable[Sentence], labelled: bool, what: str = "data") -> list[list[list[str]]]:
-        """Sentences as rows of the input columns and, if they are to be `labelled`, both outputs in one text."""
+    def of(self, sentences: Iterable[Sentence], labelled: bool, what: str = "data") -> list[list[list[str]]]:
+        """Rows may leave both outputs out, unless they are to be `labelled`."""
         given = sentences if isinstance(sentences, list) else list(sentences)
         check_sentences(given, what)
-        places = [self.columns.index(name) for name in self.inputs]
-        tag, chunk = self.columns.index(self.tag), self.columns.index(self.chunk)
-        full, bare = len(self.columns), len(self.inputs)
+        names, inputs = self.columns.names, self.columns.inputs
+        places = [names.index(name) for name in inputs]
+        outputs = [names.index(name) for name in self.columns.outputs]
         found = []
         for number, sentence in enumerate(given):
             rows: list[list[str]] = []
             for row in sentence:
                 width = len(row) if is_row(type(row)) else 0
-                if width == full:
+                if width == len(names):
                     new = [row[k] for k in places]
                     if labelled:
-                        new.append(self._both(row[tag], row[chunk], what))
-                elif width == bare and not labelled:
+                        new.append(self._both([row[k] for k in outputs], what))
+                elif width == len(inputs) and not labelled:
                     new = list(row)
-                elif isinstance(row, str) and not labelled and bare == 1:
+                elif isinstance(row, str) and not labelled and len(inputs) == 1:
                     new = [row]
                 else:
                     raise self._refusal(what, number, len(rows), row, labelled)
@@ -115,30 +78,21 @@ class Roles:
             found.append(rows)
         return found
 
-    def _both(self, tag: Any, chunk: Any, what: str) -> str:
+    def _both(self, labels: list[Any], what: str) -> str:
         """Tag and chunk label as one text that can be taken apart again."""
-        if not isinstance(tag, str) or not isinstance(chunk, str):
-            name, odd = (self.tag, tag) if not isinstance(tag, str) else (self.chunk, chunk)
-            raise StructronError(f"{what}: column {name!r}: expected strings, found {odd!r}")
-        if SEPARATOR in tag or SEPARATOR in chunk:
-            raise StructronError(f"{what}: {tag!r}, {chunk!r}: a tab in a label; expected none")
-        return f"{tag}{SEPARATOR}{chunk}"
+        for name, label in zip(self.columns.outputs, labels, strict=True):
+            if not isinstance(label, str):
+                raise StructronError(f"{what}: column {name!r}: expected strings, found {label!r}")
+            if SEPARATOR in label:
+                raise StructronError(f"{what}: {label!r}: a tab in a label; expected none")
+        return SEPARATOR.join(labels)
 
     def _refusal(self, what: str, sentence: int, token: int, row: Any, labelled: bool) -> StructronError:
+        names, (tag, chunk) = self.columns.names, self.columns.outputs
         size = f"{len(row)} columns" if is_row(type(row)) else repr(row)
-        may = "" if labelled else f"; {self.tag!r} and {self.chunk!r} may be left out"
-        expected = f"expected rows of {len(self.columns)} columns ({', '.join(self.columns)}{may})"
+        may = "" if labelled else f"; {tag!r} and {chunk!r} may be left out"
+        expected = f"expected rows of {len(names)} columns ({', '.join(names)}{may})"
         return StructronError(f"{what}: sentence {sentence + 1}, token {token + 1}: {size}; {expected}")
-
-
-def first_columns(sentences: Iterable[Sentence], columns: Sequence[str] | None) -> list[str]:
-    """Names for the columns of the first token."""
-    first = next((sentence[0] for sentence in sentences if len(sentence)), None)
-    if first is None:
-        raise StructronError("training data: no sentences; expected at least one with words")
-    if not is_row(type(first)):
-        raise StructronError(f"training data: a token is {first!r}; expected rows of word, tag and chunk label")
-    return list(columns) if columns else default_columns(len(first))
 
 
 # -- templates -------------------------------------------------------------------------------------------------------
@@ -153,17 +107,17 @@ class JointTemplates:
     history: list[str]  # over the atoms of the problem
 
     @classmethod
-    def of(cls, source: Any, roles: Roles) -> "JointTemplates":
+    def of(cls, source: Any, columns: Columns) -> "JointTemplates":
         """From a preset, a file or a list of texts; `t[-1]` and `c[-1]` are labels before, `y[-1]` is both."""
         named = isinstance(source, str | Path)
         lines = template_lines(source, KIND) if named else [str(text) for text in source]
         found = parse_templates(lines, str(source) if named else "templates")
         for name, offset in (part for template in found for part in template.parts):
-            if name in HISTORY and offset < 0 and name in roles.columns:
+            if name in HISTORY and offset < 0 and name in columns.names:
                 raise StructronError(f"column {name!r}: templates call labels before so; expected another name")
             if name in HISTORY and offset < -MAX_HISTORY:
                 raise StructronError(f"templates: {name}[{offset}]: at most {MAX_HISTORY} labels back are possible")
-            if name.partition(".")[0] in roles.outputs:
+            if name.partition(".")[0] in columns.outputs:
                 raise StructronError(f"templates: {name!r} is predicted and cannot be an input; t[-1], c[-1] can")
         plain, paired, history = [], [], []
         for template in found:
@@ -247,14 +201,16 @@ class Guesser:
     def _atom(self, which: int, place: int) -> Callable[[Sequence, int], str]:
         return lambda sentence, i: self(sentence[i][place])[which]
 
-    def tensor(self) -> np.ndarray:
+    def tensors(self) -> Tensors:
         """For a model file."""
-        return np.frombuffer(zlib.compress(json.dumps([self.words, self.endings]).encode()), np.uint8)
+        return {"guesses": pack_json([self.words, self.endings])}
 
     @classmethod
-    def of_tensor(cls, packed: np.ndarray) -> "Guesser":
-        """Raises ValueError where the parts do not fit."""
-        words, endings = json.loads(zlib.decompress(packed.tobytes()))
+    def take(cls, tensors: Tensors) -> "Guesser":
+        """The guesses of a model file, taken out of its arrays; ValueError: they do not fit."""
+        packed = tensors.pop("guesses")
+        check({"guesses": packed}, {"guesses": Tensor(TEXT, "bytes")}, {})
+        words, endings = unpack_json(packed)
         for guesses in (*words.values(), *endings.values()):
             if len(guesses) != len(GUESSES) or not all(isinstance(text, str) for text in guesses):
                 raise ValueError("guesses do not fit")

@@ -1,4 +1,4 @@
-"""Learning a problem of one's own: a `SearchProblem`, examples as numbers, and everything that the built-in tasks have.
+"""A search problem of the user's own: examples as numbers, and everything that the built-in tasks have.
 
 examples ──as_input──▶ int64[tokens, columns] ──check──▶ walked uncompiled ──beam engine──▶ weights
                                                                                 │
@@ -6,36 +6,29 @@ file ◀──save── names of actions, atoms and templates; weights; never c
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from structron._version import __version__
 from structron.errors import StructronError, unknown
-from structron.estimator import Estimator
+from structron.estimator import DAMAGE, Estimator
 from structron.io import modelfile
-from structron.learn.beam import BeamTraining, check_swvp, rule_of
-from structron.learn.committee import Committee
+from structron.io.tensors import Tensors, check, whole
+from structron.learn.beam import BeamTraining, Beginning
 from structron.model.beam import BeamModel
-from structron.progress import Progress
-from structron.search.beam.engine import NO_ANCHORS, make_inputs
+from structron.model.explain import Explainer, Step
+from structron.model.heaviest import Heaviest, heaviest
+from structron.options import Search, Searching, options
+from structron.search.beam.engine import make_inputs
 from structron.search.beam.frontier import Inputs
 from structron.search.beam.problem import SearchProblem, misfit, shape_of
-from structron.update.alma import make_alma, named
-from structron.update.swvp import Family, family_name, make_swvp
-from structron.update.violation import Rule
 
 WALKED = 5
 """Examples that are walked through uncompiled before training."""
-OPTIONS = (
-    *("beam", "update", "merge", "alma", "margin"),
-    *("passes", "runs", "average", "seed", "shuffle", "patience", "stop_change"),
-)
-"""Parameters that a file holds; the others belong to the machine or the moment."""
-WEIGHTED = ("swvp", "beta", "jj", "enforce")
 
 Input = Any
 Actions = Sequence[str | int]
@@ -59,6 +52,7 @@ class ActionScores:
 
     @classmethod
     def of(cls, gold: Names, guess: Names) -> "ActionScores":
+        """Compare examples one by one."""
         pairs = list(zip(gold, guess, strict=True))
         actions = sum(max(len(a), len(b)) for a, b in pairs)
         correct = sum(sum(p == q for p, q in zip(a, b, strict=False)) for a, b in pairs)
@@ -66,137 +60,91 @@ class ActionScores:
         return cls(len(pairs), actions, correct, 100 * correct / max(actions, 1), 100 * exact / max(len(pairs), 1))
 
     def as_dict(self) -> dict[str, Any]:
+        """All figures by name."""
         return asdict(self)
 
     def report(self) -> str:
+        """A line for people."""
         text = f"{self.examples} examples, {self.exact:.2f}% without an error"
         return f"{text}; {self.actions} actions, accuracy {self.accuracy:.2f}%"
 
 
-class BeamLearner(Estimator):
-    """Learns a search problem with beam search and violation-fixing updates (Huang, Fayong & Guo 2012).
+class LearnedOfProblems:
+    """What `fit` leaves in an estimator for a problem."""
 
-    problem: a `SearchProblem`.   beam: states kept at each step (None: all).   update: the rule, for instance
-    max-violation or early, or a `Rule` of one's own.   merge: states with equal atoms are one (dynamic programming).
-    passes, average, seed, shuffle, patience: as for every learner.   runs: the model is the mean of so many.
-    jobs: threads when predicting.   check: verify that every update is a violation.
-    alma: α of approximate large margin updates (Daumé & Marcu 2005), for instance 0.9, best with update="laso".
-    margin: learn until the correct actions win by more than this (Kazama & Torisawa 2007), None: until they win.
-    stop_change: stop when the share of examples with updates hardly changes any more, for instance 1e-4.
-    swvp: a-wm, b-wm, a-wmr or b-wmr: weighted violations (Dror & Reichart 2016) with their beta; jj: errors, spans,
-    prefixes, whole or a function of the correct and the predicted actions that gives lists of positions; enforce their
-    condition 2 (update/mixed.py; see `exchangeable` of the problem).
+    columns_: int
+    extra_: Any
+
+
+@options()
+class ProblemEstimator(LearnedOfProblems, Estimator):
+    """An estimator for a `SearchProblem`, which is given first.
 
     An example is a pair (x, actions). x: whole numbers, rows of them, or an array (one dimension: one column); actions:
     names or numbers. `history_` has the figures of every pass.
     """
 
-    task: ClassVar[str] = "problem"
-    kept: ClassVar[tuple[str, ...]] = (*OPTIONS, *WEIGHTED)
-    """The parameters that a model file remembers."""
+    metric: ClassVar[str] = "accuracy"
 
-    def __init__(
-        self,
-        problem: SearchProblem,
-        *,
-        beam: int | None = 8,
-        update: str | Rule = "max-violation",
-        merge: bool = True,
-        passes: int = 10,
-        runs: int = 1,
-        average: str = "mean",
-        seed: int = 1,
-        shuffle: bool = True,
-        patience: int = 0,
-        jobs: int = 1,
-        verbose: bool = False,
-        check: bool | None = None,
-        alma: float | None = None,
-        margin: float | None = None,
-        stop_change: float | None = None,
-        swvp: str | None = None,
-        beta: float = 1.0,
-        jj: str | Family = "errors",
-        enforce: bool = False,
-    ):
-        self.problem, self.beam, self.update, self.merge = problem, beam, update, merge
-        self.passes, self.runs, self.average, self.seed, self.shuffle = passes, runs, average, seed, shuffle
-        self.patience, self.jobs, self.verbose, self.check, self.alma = patience, jobs, verbose, check, alma
-        self.margin, self.stop_change = margin, stop_change
-        self.swvp, self.beta, self.jj, self.enforce = swvp, beta, jj, enforce
+    problem: SearchProblem = field(kw_only=False)
+    """What is searched; the first argument, and the only one by position."""
+
+    @abstractmethod
+    def search(self) -> Search:
+        """How to search and learn, all defaults settled."""
 
     # -- training ------------------------------------------------------------------------------------------------
 
-    def fit(  # type: ignore[override]
-        self,
-        examples: Iterable[Example],
-        dev: Iterable[Example] | None = None,
-        score: Score | None = None,
-        checkpoint: str | Path | None = None,
-        resume: bool = False,
-        progress: Progress | None = None,
-    ) -> "BeamLearner":
-        """Learn; with `dev` the best pass on it is kept.
+    def fit(self, sentences: Iterable[Example], *, score: Score | None = None, **given: Any) -> Self:
+        """Learn from examples; with `dev` the best pass on it is kept.
 
         score(gold, guessed) gets the action names of all dev examples and returns a number from 0 up, the higher the
         better; without it the accuracy of actions counts.
         """
-        self._guarded(lambda: self._train(examples, dev, score, checkpoint, resume, progress))
-        return self
+        self._score = score
+        return super().fit(sentences, **given)
 
-    def _train(
-        self,
-        examples: Iterable[Example],
-        dev: Iterable[Example] | None,
-        score: Score | None,
-        checkpoint: str | Path | None,
-        resume: bool,
-        progress: Progress | None,
-    ) -> None:
-        self._check_parameters()
-        options = self._options(checkpoint, resume)
-        xs, gold = self._read(examples, "training data")
+    def partial_fit(self, sentences: Iterable[Example], *, score: Score | None = None, **given: Any) -> Self:
+        """Go on learning with more examples of the same problem."""
+        self._score = score
+        return super().partial_fit(sentences, **given)
+
+    def _check(self) -> None:
+        if not isinstance(self.problem, SearchProblem):
+            raise StructronError(f"problem: {self.problem!r}; expected a SearchProblem")
+        self.search()
+
+    def _learner(self, sentences: Iterable[Example], start: BeamModel | None) -> BeamTraining:
+        xs, gold = self._read_examples(sentences, "training data")
         if not xs:
             raise StructronError("training data: no examples; expected pairs of an input and its actions")
-        self.columns_ = xs[0].shape[1]
+        if start is None:
+            self.columns_, self.extra_ = xs[0].shape[1], None
         inputs = self._inputs(xs, "training data", gold)
         self._walk(xs, gold)
-        learner = self._make_learner(inputs, gold)
-        judge = None if dev is None else self._judge(dev, score)
-        self._learn(learner if self.runs == 1 else Committee(learner, self.runs), options, judge, progress)
+        return self._make_learner(inputs, gold, None if start is None else Beginning(start))
 
     def _walk(self, xs: Sequence[np.ndarray], gold: Sequence[list[int]]) -> None:
         """Look at a few examples uncompiled."""
         for number, (x, actions) in enumerate(zip(xs[:WALKED], gold, strict=False)):
             self.problem.check(x, actions, number)
 
-    def _make_learner(self, inputs: Inputs, gold: Sequence[list[int]]) -> BeamTraining:
-        how = (self.beam, self.update, self.merge, self.average, NO_ANCHORS, self.check, 0.0)
-        return BeamTraining(self.problem, inputs, *how, self.alma, self.margin, make_swvp(self))
+    def _make_learner(self, inputs: Inputs, gold: Sequence[list[int]], start: Beginning | None) -> BeamTraining:
+        return BeamTraining(self.problem, inputs, self.search(), self.average, start=start)
 
-    def _check_parameters(self) -> None:
-        if not isinstance(self.problem, SearchProblem):
-            raise StructronError(f"problem: {self.problem!r}; expected a SearchProblem")
-        rule_of(self.update)
-        make_alma(self.alma, self.margin)
-        check_swvp(make_swvp(self), self.update, alma=self.alma, margin=self.margin)
-        self._check_average()
-        self._check_counts(passes=1, runs=1, jobs=1, **({} if self.beam is None else {"beam": 1}))
-
-    def _judge(self, dev: Iterable[Example], score: Score | None) -> Callable[[BeamModel], float]:
-        """What scores a model on dev data."""
-        xs, gold = self._read(dev, "dev data")
-        inputs = self._inputs(xs, "dev data")
+    def _judge(self, dev: Iterable[Example]) -> Callable[[Any], float]:
+        xs, gold = self._read_examples(dev, "dev data")
+        inputs, score = self._inputs(xs, "dev data"), self._score
 
         def judge(model: BeamModel) -> float:
-            guess = self._names(self._decode(model, inputs, self.jobs)[0])
+            guess = self._names(self._search(model, inputs, self.jobs)[0])
             return rated(score, self._correct(gold, guess), guess)
 
         return judge
 
     # -- examples as arrays --------------------------------------------------------------------------------------
 
-    def _read(self, examples: Iterable[Example], what: str) -> tuple[list[np.ndarray], list[list[int]]]:
+    def _read_examples(self, examples: Iterable[Example], what: str) -> tuple[list[np.ndarray], list[list[int]]]:
         xs, gold = [], []
         for number, example in enumerate(examples):
             where = f"{what}: example {number}"
@@ -208,7 +156,7 @@ class BeamLearner(Estimator):
             gold.append([self._number(action, where) for action in actions])
         return xs, gold
 
-    def _number(self, action: Any, where: str = "") -> int:
+    def _number(self, action: Any, where: str = "") -> Any:
         """The number of an action given by name or number."""
         names = self.problem.actions
         if isinstance(action, str):
@@ -236,106 +184,147 @@ class BeamLearner(Estimator):
 
     # -- using ---------------------------------------------------------------------------------------------------
 
-    def _decode(self, model: BeamModel, inputs: Inputs, jobs: int) -> tuple[list[list[int]], list[float]]:
-        return model.decode(inputs, self.beam, self.merge, jobs=jobs)
+    def _ready(self, sentences: Iterable[Input], what: str = "input") -> tuple[list[bool], Inputs]:
+        """Which inputs are not empty, and these as arrays."""
+        arrays = [as_input(x, f"input {number}") for number, x in enumerate(sentences)]
+        return [len(x) > 0 for x in arrays], self._inputs([x for x in arrays if len(x)], "input")
 
-    def predict(self, xs: Iterable[Input], jobs: int | None = None) -> Names:
-        """For every input the names of the best actions; none for an empty input."""
-        return self.predict_with_scores(xs, jobs)[0]
+    def _search(self, model: BeamModel, inputs: Inputs, jobs: int) -> tuple[list[list[int]], list[float]]:
+        search = self.search()
+        return model.decode(inputs, search.beam, search.merge, jobs=jobs)
 
-    def predict_with_scores(self, xs: Iterable[Input], jobs: int | None = None) -> tuple[Names, list[float]]:
+    def _search_nbest(self, model: BeamModel, inputs: Inputs, n: int, jobs: int) -> list[list[tuple[list[int], float]]]:
+        search = self.search()
+        return model.nbest(inputs, n, search.beam, search.merge, jobs=jobs)
+
+    def _decode(self, model: BeamModel, ready: Any, jobs: int) -> Names:
+        full, inputs = ready
+        found = iter(self._names(self._search(model, inputs, jobs)[0]))
+        return [next(found) if has else [] for has in full]
+
+    def _nbest(self, model: BeamModel, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
+        full, inputs = ready
+        found = iter(self._search_nbest(model, inputs, n, jobs))
+        best = [next(found) if has else [([], 0.0)] for has in full]
+        return [[(self._names([actions])[0], score) for actions, score in own] for own in best]
+
+    def predict_with_scores(self, xs: Iterable[Input], *, jobs: int | None = None) -> tuple[Names, list[float]]:
         """The best actions of every input, and what the model scores them with."""
         model = self._check_fitted()
-        arrays = [as_input(x, f"input {number}") for number, x in enumerate(xs)]
-        full = [number for number, x in enumerate(arrays) if len(x)]
-        inputs = self._inputs([arrays[number] for number in full], "input")
-        actions, scores = self._decode(model, inputs, self.jobs if jobs is None else jobs)
-        names: Names = [[] for _ in arrays]
-        found = [0.0] * len(arrays)
-        for number, own, value in zip(full, self._names(actions), scores, strict=True):
-            names[number], found[number] = own, value
-        return names, found
+        full, inputs = self._ready(xs)
+        actions, scores = self._search(model, inputs, self._jobs(jobs))
+        pairs = iter(zip(self._names(actions), scores, strict=True))
+        found = [next(pairs) if has else ([], 0.0) for has in full]
+        return [names for names, _ in found], [score for _, score in found]
+
+    def evaluate(
+        self, sentences: Iterable[Example], *, jobs: int | None = None, guess: list | None = None
+    ) -> ActionScores:
+        """Accuracy of actions and share of examples without an error."""
+        return ActionScores.of(*self._compare(sentences, jobs, guess))
+
+    def score(self, sentences: Iterable[Example], *, jobs: int | None = None, score: Score | None = None) -> float:
+        """The accuracy of actions, or what score(gold, guessed) says."""
+        return rated(score, *self._compare(sentences, jobs))
+
+    def _compare(self, examples: Iterable[Example], jobs: int | None, guess: Any = None) -> tuple[Names, Names]:
+        self._check_fitted()
+        xs, gold = self._read_examples(examples, "data")
+        guess = self.predict(xs, jobs=jobs) if guess is None else guess
+        return self._correct(gold, guess), guess
 
     def _correct(self, gold: Sequence[list[int]], guess: Names) -> Names:
         """What guesses are compared with."""
         return self._names(gold)
 
-    def _compare(self, examples: Iterable[Example], jobs: int | None) -> tuple[Names, Names]:
-        self._check_fitted()
-        xs, gold = self._read(examples, "data")
-        guess = self.predict(xs, jobs)
-        return self._correct(gold, guess), guess
+    def _gold(self, sentences: Iterable[Example], what: str = "data") -> Names:
+        return self._names(self._read_examples(sentences, what)[1])
 
-    def evaluate(self, examples: Iterable[Example], jobs: int | None = None) -> ActionScores:
-        """Accuracy of actions and share of examples without an error."""
-        return ActionScores.of(*self._compare(examples, jobs))
-
-    def score(self, examples: Iterable[Example], score: Score | None = None) -> float:
-        """The accuracy of actions, or what score(gold, guessed) says."""
-        return rated(score, *self._compare(examples, None))
+    def _scores(self, gold: list, guess: list, sentences: Any = None) -> ActionScores:
+        return ActionScores.of(gold, guess)
 
     def inspect(
-        self, action: str | int, top: int = 20, spell: dict[str, Sequence[str]] | None = None
-    ) -> list[tuple[str, float]]:
-        """The heaviest features of an action, by name, of either sign. spell: for atoms the names of their values.
+        self, label: str | int | None = None, *, top: int = 20, spell: Mapping[str, Sequence[str]] | None = None
+    ) -> Heaviest:
+        """The heaviest features of every action, or of one, by name. spell: for atoms the names of their values.
 
         Where actions share weights (parts), a feature counts with the sum that the action's score gets from it.
         """
-        model, composition = self._check_fitted(), self.problem.composition
-        own = np.isin(model.rows.column, [c for c in self.problem.parts[self._number(action)] if c >= 0])
-        weight = np.bincount(model.rows.place[own], model.rows.weight[own], len(model.keys))
-        best = np.lexsort((np.arange(len(weight)), -np.abs(weight)))[:top]
-        return [(composition.describe(int(model.keys[k]), spell), float(weight[k])) for k in best if weight[k]]
+        model, name = self._check_fitted(), self._namer(spell)
+        chosen = range(len(self.problem.actions)) if label is None else [self._number(label)]
+        found = {}
+        for k in chosen:
+            action = self.problem.actions[k]
+            weights = model.weights_of([c for c in self.problem.parts[k].tolist() if c >= 0])
+            found[action] = heaviest(weights, action, top, name)
+        return Heaviest(found)
+
+    def explain(self, sentence: Input, *, top: int = 8, spell: Mapping[str, Sequence[str]] | None = None) -> list[Step]:
+        """For each action of the best derivation the runner-up in that state, and the features that decided."""
+        model = self._check_fitted()
+        full, inputs = self._ready([sentence])
+        if not full[0]:
+            return []
+        (actions,), _ = self._search(model, inputs, 1)
+        return Explainer(model, inputs, self._namer(spell), lambda walk, row: "").steps(actions, top)
+
+    def _namer(self, spell: Mapping[str, Sequence[str]] | None) -> Callable[[int], str]:
+        model, composition = self.model_, self.problem.composition
+        return lambda place: composition.describe(int(model.keys[place]), spell)
 
     # -- files ---------------------------------------------------------------------------------------------------
 
-    def _update_name(self) -> str:
-        return self.update if isinstance(self.update, str) else getattr(self.update.choose, "__name__", "own")
-
     def _signature(self) -> str:
-        beam = "inf" if self.beam is None else self.beam
-        search = f"search beam-{beam}{'-dp' if self.merge else ''}"
-        parts = [f"structron {__version__}", f"{self.task} {self.problem.name}"]
-        parts += [f"update {named(self._update_name(), self.alma, self.margin, make_swvp(self))}", search]
-        parts += [f"average {self.average}", f"runs {self.runs}", f"passes {self.best_pass_}/{self.passes}"]
-        parts += [f"seed {self.seed}", f"features {len(self.model_.keys)}", f"actions {len(self.problem.actions)}"]
-        return " | ".join(parts)
+        parts = super()._signature().split(" | ")
+        return " | ".join([parts[0], f"{self.task} {self.problem.name}", *parts[2:]])
 
-    def save(self, path: str | Path, extra: Any = None) -> None:
+    def _summary(self) -> dict[str, Any]:
+        search, actions = self.search(), f"actions {len(self.problem.actions)}"
+        return {"update": search.rule, "search": search, "features": len(self.model_.keys), "size": actions}
+
+    def save(self, path: str | Path, *, extra: Any = None) -> None:
         """Write the model file, atomically: no code, so that the problem is given again to `load`.
 
         extra: anything that JSON can hold, for instance the texts of alphabets that the problem is made from.
         """
-        self._check_fitted()
-        self._save_model(self.model_, Path(path), getattr(self, "extra_", None) if extra is None else extra)
-
-    def _save_model(self, model: BeamModel, path: Path, extra: Any = None) -> None:
-        options = {name: getattr(self, name) for name in self.kept}
-        if "update" in options:
-            options |= {"update": self._update_name(), "jj": family_name(self.jj)}
-        header = {
-            "task": self.task,
-            "options": options,
-            "problem": shape_of(self.problem),
-            "columns": self.columns_,
-            "history": getattr(self, "history_", []),
-            "best_pass": getattr(self, "best_pass_", 0),
-            "stopped": getattr(self, "stopped_", ""),
-            "signature": getattr(self, "signature_", ""),
-            "extra": extra,
-        }
+        if extra is not None:
+            self.extra_ = extra
         try:
-            modelfile.save(path, header, model.tensors())
+            super().save(path)
         except TypeError as error:
             raise StructronError(f"{path}: extra: {error}; expected what JSON can hold") from None
 
-    def _load_model(self, path: Path) -> BeamModel:
-        return self.load(path, self.problem).model_
+    def _learned(self, model: BeamModel) -> tuple[dict[str, Any], Tensors]:
+        return {"problem": shape_of(self.problem), "columns": self.columns_, "extra": self.extra_}, model.tensors()
+
+    def _take(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
+        self.columns_, self.extra_ = whole(learned["columns"], "columns", 1, 1 << 20), learned["extra"]
+        check(tensors, BeamModel.declared(self.problem), {"anchored": 0})
+        self.model_ = BeamModel.from_tensors(self.problem, tensors)
+
+    def _code(self) -> dict[str, Any]:
+        return {"problem": self.problem}
 
     @classmethod
-    def load(
-        cls, path: str | Path, problem: SearchProblem | Callable[[Any], SearchProblem], **options: Any
-    ) -> "BeamLearner":
+    def _ask_for(cls, path: Any, header: dict[str, Any], code: dict[str, Any]) -> None:
+        """The problem, or a function that makes it from what was saved as `extra`; it must fit the weights."""
+        given, learned = code.get("problem"), header.get("learned")
+        if given is None:
+            raise StructronError(f"{path}: a model of a problem of your own; give it again: load(path, problem=…)")
+        try:
+            code["problem"] = given if isinstance(given, SearchProblem) else given(learned["extra"])  # type: ignore[index]
+            difference = misfit(learned["problem"], shape_of(code["problem"]))  # type: ignore[index]
+        except DAMAGE as error:
+            raise StructronError(f"{path}: damaged model file ({error})") from None
+        if difference:
+            raise StructronError(f"{path}: {difference}; expected the problem that the model was trained for")
+
+    @classmethod
+    def _make(cls, header: dict[str, Any], code: dict[str, Any]) -> Self:
+        return cls(**(header["options"] | code))
+
+    @classmethod
+    def load(cls, path: str | Path, problem: SearchProblem | Callable[[Any], SearchProblem], **options: Any) -> Self:
         """Read a model file for its problem, or for a function that makes the problem from what was saved as `extra`.
 
         options: parameters that are to differ from those in the file (beam=16, jobs=2).
@@ -343,21 +332,18 @@ class BeamLearner(Estimator):
         header, tensors = modelfile.load(path)
         if header.get("task") != cls.task:
             raise StructronError(f"{path}: a {header.get('task')} model; expected one that {cls.__name__}.save wrote")
-        made = problem if isinstance(problem, SearchProblem) else problem(header.get("extra"))
-        try:
-            difference = misfit(header["problem"], shape_of(made))
-            if not difference:
-                return cls(made, **(header["options"] | options))._take(header, tensors)
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            raise StructronError(f"{path}: damaged model file ({error})") from None
-        raise StructronError(f"{path}: {difference}; expected the problem that the model was trained for")
+        return cls._read(path, header, tensors, problem=problem, **options)
 
-    def _take(self, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> "BeamLearner":
-        self.columns_, self.extra_ = int(header["columns"]), header["extra"]
-        self.history_, self.best_pass_ = header["history"], header["best_pass"]
-        self.stopped_, self.signature_ = header["stopped"], header["signature"]
-        self.model_ = BeamModel.from_tensors(self.problem, tensors)
-        return self
+
+@options()
+class BeamLearner(Searching, ProblemEstimator):
+    """Learns a search problem with beam search and violation-fixing updates (Huang, Fayong & Guo 2012).
+
+    update: the name of a rule, or a `Rule` of one's own. jj: a function gets the correct and the predicted actions, see
+    `exchangeable` of the problem.
+    """
+
+    task: ClassVar[str] = "problem"
 
 
 def as_input(x: Input, where: str) -> np.ndarray:

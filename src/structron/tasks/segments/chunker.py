@@ -1,150 +1,116 @@
 """Chunking by whole chunks: search adds a labelled chunk at a time, features see all of it (Daumé & Marcu 2005).
 
-rows ──extract──▶ base features ──stretches──▶ numbers ──segment_problem──▶ beam engine ──▶ chunks ──▶ BIO labels
+rows ──extract──▶ base features ──stretches──▶ numbers ──problem──▶ beam engine ──▶ chunks ──▶ BIO labels
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+
 from structron import schemes
 from structron.errors import StructronError, unknown
-from structron.features.extract import ComputedAtom, PreparedTemplates
-from structron.learn.committee import Committee
-from structron.search.beam import engine
-from structron.tasks.chain.labeler import ChainLabeler, Sentences, spell
-from structron.tasks.segments.model import SegmentLearner, SegmentModel
+from structron.estimator import Sentences
+from structron.evaluate import ChunkScores, chunk_scores
+from structron.features.extract import PreparedTemplates
+from structron.io.tensors import Tensors
+from structron.learn.encoded import EncodedLearner
+from structron.model.encoded import EncodedModel
+from structron.model.heaviest import Heaviest, heaviest
+from structron.options import DEFAULT, Chunks, options
+from structron.sentences import spell
+from structron.tasks.chain.encoder import columns_of
+from structron.tasks.segments.encoder import SegmentEncoder, encode_segments
 from structron.tasks.segments.problem import OUTSIDE, Segments, segments_of
+from structron.tasks.tokens import TokenLabeler
 
 
-class SegmentChunker(ChainLabeler):
+@options(beam=DEFAULT, update=DEFAULT, alma=DEFAULT, cutoff=2)
+class SegmentChunker(Chunks, TokenLabeler):
     """Learns to cut sentences into labelled chunks, a whole chunk at each step of the search.
 
-    beam: segmentations kept at each step, None: all of them.   update: the rule, for instance laso or max-violation.
-    alma: α of large-margin updates (Gentile 2001), None: the perceptron's.   merge: equivalent segmentations are one.
-    margin: the perceptron learns until the correct chunks win by more than this (Kazama & Torisawa 2007; alma must be
-    None), None: until they win.
-    passes: over the training data.   runs: the model is the mean of so many runs with the data in different orders.
-    average: mean (of all weights after every example) or none.
-    templates: what of tokens counts before, after and inside a chunk: a preset's name, a file, or a list of texts.
-    columns, label: names of a token's columns; labels may be of any chunk scheme, those predicted are BIO (IOB2).
-    cutoff: features seen less often are left out.   patience: stop after that many passes without gain on dev.
-    stop_change: stop when the share of sentences with updates hardly changes any more, for instance 1e-4.
-    gazetteers: {TYPE: file, files or Gazetteer}.   atoms: {name: function(sentence, position) -> text}.
-    longest: no chunk is longer; None: than those of its label in the training data.
-    jobs: threads when predicting.   check: verify that updates are violations.
+    Templates say what of tokens counts before, after and inside a chunk. Labels may be of any chunk scheme; those
+    predicted are BIO (IOB2). By default the beam is 5 and updates are LaSO's with alma 0.9; with a margin alma is off,
+    with swvp the rule is max-violation too.
     """
 
     task: ClassVar[str] = "segments"
     metric: ClassVar[str] = "f1"
     default_templates: ClassVar[dict[str, str]] = {"pos": "segments", "": "segments-words"}
-    order = 1
-    tag_dictionary = bpm = 0
-    non_local, swvp = (), None
-    candidates, test_candidates, local_update, local_margin = 20, 100, "none", None
-    """What a segmentation has no use for; a labeller's checks look at them."""
+    usual: ClassVar[Mapping[str, Any]] = {"beam": 5, "update": "laso", "alma": 0.9}
+    lacks: ClassVar[Mapping[str, str]] = {
+        "confidence": "chunks are labelled, not tokens",
+        "forced": "chunks are labelled, not tokens",
+        "bpm": "not offered: the mean of several runs (--runs) serves the same end",
+        "tag_dictionary": "words are not labelled one by one",
+        "non_local": "document features need n-best labellings of exact search over tokens",
+        "voted": "votes need exact search over tokens",
+    }
 
-    def __init__(
-        self,
-        *,
-        beam: int | None = 5,
-        update: str = "laso",
-        alma: float | None = 0.9,
-        merge: bool = True,
-        passes: int = 10,
-        runs: int = 1,
-        average: str = "mean",
-        templates: Any = "default",
-        columns: Sequence[str] | None = None,
-        label: str | None = None,
-        cutoff: int = 2,
-        gazetteers: Mapping[str, Any] | None = None,
-        atoms: Mapping[str, ComputedAtom] | None = None,
-        longest: int | None = None,
-        seed: int = 1,
-        shuffle: bool = True,
-        patience: int = 0,
-        jobs: int = 1,
-        verbose: bool = False,
-        check: bool | None = None,
-        margin: float | None = None,
-        stop_change: float | None = None,
-    ):
-        self.beam, self.update, self.alma, self.merge = beam, update, alma, merge
-        self.passes, self.runs, self.average, self.templates = passes, runs, average, templates
-        self.columns, self.label, self.cutoff, self.longest = columns, label, cutoff, longest
-        self.gazetteers, self.atoms = gazetteers, atoms
-        self.seed, self.shuffle, self.patience = seed, shuffle, patience
-        self.jobs, self.verbose, self.check = jobs, verbose, check
-        self.margin, self.stop_change = margin, stop_change
-
-    # -- training ------------------------------------------------------------------------------------------------
-
-    def _train(self, *given: Any) -> None:
-        self._check_average()
-        if self.longest is not None and self.longest < 1:
-            raise StructronError(f"longest: {self.longest}; expected at least 1, or None: as in the training data")
-        super()._train(*given)
-
-    def partial_fit(self, *given: Any, **options: Any) -> "SegmentChunker":
-        """Not to be had: lengths and sequences of chunks are those of the first training data."""
-        raise StructronError("segments: a model cannot be trained further; expected fit on all sentences at once")
-
-    def _own_learner(self, prepared: PreparedTemplates) -> SegmentLearner | Committee:
+    def _make_learner(self, prepared: PreparedTemplates, start: EncodedModel | None) -> EncodedLearner:
         """Settle labels and lengths, and turn gold labels into the actions that build their chunks."""
         for template in self.extractor_.templates:
             if template.labels:
                 raise StructronError(f"templates: {template}: labels before; expected templates over tokens alone")
         labels = spell(prepared.label_ids, prepared.label_types, prepared.starts)
-        self.scheme_ = schemes.detect(labels)
-        if self.scheme_ is None:
+        scheme = schemes.detect(labels)
+        if start is None:
+            self.scheme_ = scheme
+        if scheme is None and (start is None or set(prepared.label_types) != {OUTSIDE}):
             raise _no_chunks(prepared.label_types)
         sentences = [segments_of(sentence) for sentence in labels]
         if any(kind == OUTSIDE for sentence in labels for kind, _, _ in schemes.spans(sentence)):
             raise StructronError(f"training data: chunks of type {OUTSIDE}; expected another name: that is no chunk's")
-        segments = Segments.of(sentences, self.longest)
+        segments = Segments.of(sentences, self.longest, start.encoder.segments if start else None)
         most = dict(zip(segments.labels, segments.longest, strict=True))
-        cut = sum(length > most[label] for sentence in sentences for label, length in sentence)
-        self.notes_ = [f"{cut} chunks of more than {self.longest} words, learned from in pieces"] if cut else []
+        if cut := sum(length > most[label] for sentence in sentences for label, length in sentence):
+            self.notes_.append(f"{cut} chunks of more than {self.longest} words, learned from in pieces")
         gold = [segments.encode(sentence) for sentence in sentences]
-        learner = SegmentLearner(prepared, gold, segments, self._search(), self.cutoff, self.average)
-        return learner if self.runs == 1 else Committee(learner, self.runs)
+        data = encode_segments(prepared, gold, segments, self.cutoff, start)
+        columns = None if start is None else columns_of(start.encoder.segments.labels, segments.labels)
+        return EncodedLearner(data, self.search(), self.average, start, columns)
 
     # -- using ---------------------------------------------------------------------------------------------------
 
-    def is_cold(self) -> bool:
-        """Whether the first prediction has to compile."""
-        return engine.is_cold()
+    def _search_tokens(self, model: Any, prepared: Any, jobs: int, forced: Any, margins: bool) -> tuple[Any, Any]:
+        search = self.search()
+        out, _ = model.decode(prepared, search.beam, search.merge, jobs)
+        return out, np.empty(0, np.float32)
 
-    def _decode(self, model: Any, prepared: Any, jobs: int, forced: Any = None, margins: bool = False) -> Any:
-        search = self._search()
-        return model.decode(prepared, jobs, forced, margins, search.beam, search.merge)
+    def _nbest(self, model: Any, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
+        return self._beam_nbest(model, ready, n, jobs)
 
-    def predict_segments(self, sentences: Sentences, jobs: int | None = None) -> list[list[tuple[int, int, str]]]:
+    def predict_segments(self, sentences: Sentences, *, jobs: int | None = None) -> list[list[tuple[int, int, str]]]:
         """For every sentence its chunks: (first token, token after the last, label)."""
         found = self.predict(sentences, jobs=jobs)
         return [[(begin, end, kind) for kind, begin, end in schemes.spans(labels)] for labels in found]
 
-    def nbest(self, *given: Any, **options: Any) -> Any:
-        """Not to be had: the search keeps the best segmentation alone."""
-        raise StructronError("segments: no n-best labellings; expected a chunker without a beam for that")
+    def _scores(self, gold: list, guess: list, sentences: Any = None) -> ChunkScores:
+        return chunk_scores(gold, guess)
 
-    def explain(self, sentence: Sequence, top: int = 8) -> Any:
-        """Not to be had yet."""
-        raise StructronError("segments: decisions are not explained; expected a chunker without a beam for that")
-
-    def inspect_weights(self, label: str | None = None, top: int = 20) -> dict[str, list[tuple[str, float]]]:
+    def inspect(self, label: str | None = None, *, top: int = 20) -> Heaviest:
         """The heaviest features of every label of chunks, or of one; O: of words outside."""
-        model: SegmentModel = self._check_fitted()
-        labels = model.segments.labels
+        model = self._check_fitted()
+        labels = model.encoder.segments.labels
         if label is not None and label not in labels:
             raise unknown("label", label, labels)
-        return {name: model.heaviest(y, top) for y, name in enumerate(labels) if label in (None, name)}
+        chosen = [(y, name) for y, name in enumerate(labels) if label in (None, name)]
+        return Heaviest({n: heaviest(model.base.weights_of([y]), n, top, model.name_of) for y, n in chosen})
 
-    def _signature(self) -> str:
-        """What a score needs to be reproduced."""
-        search, model = self._search(), self.model_
-        features, labels = len(model.keys) + len(model.block_keys), f"labels {len(model.segments.labels)}"
-        return self._signed(search.rule, search, self.runs, self.cutoff, features, labels)
+    def explain(self, sentence: Sequence, *, top: int = 8) -> Any:
+        """For each chunk the runner-up, and the features that decided."""
+        search = self.search()
+        return self._check_fitted().explain(self._prepare([sentence]), search.beam, search.merge, top)
+
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    def _summary(self) -> dict[str, Any]:
+        model, search = self.model_, self.search()
+        found = {"update": search.rule, "search": search, "cutoff": self.cutoff, "features": model.size}
+        return found | {"size": f"labels {len(model.encoder.segments.labels)}"}
+
+    def _read_model(self, header: dict[str, Any], tensors: Tensors, **code: Any) -> EncodedModel:
+        return EncodedModel.read(SegmentEncoder, header, tensors)
 
 
 def _no_chunks(labels: Iterable[str]) -> StructronError:

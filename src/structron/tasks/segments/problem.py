@@ -85,14 +85,21 @@ class Segments:
         return [OUTSIDE, *(label for pair in pairs for label in pair)]
 
     @classmethod
-    def of(cls, sentences: Iterable[Sequence[tuple[str, int]]], longest: int | None = None) -> "Segments":
-        """What segmented sentences show; `longest`: no segment is to be longer."""
+    def of(
+        cls,
+        sentences: Iterable[Sequence[tuple[str, int]]],
+        longest: int | None = None,
+        known: "Segments | None" = None,
+    ) -> "Segments":
+        """What segmented sentences show, and those known before; `longest`: no new segment is to be longer."""
         found: dict[str, int] = {}
         for sentence in sentences:
             for label, length in sentence:
                 found[label] = max(found.get(label, 1), length)
-        labels = [OUTSIDE, *sorted(found.keys() - {OUTSIDE})]
-        return cls(labels, [min(found.get(label, 1), longest or found.get(label, 1)) for label in labels])
+        before = dict(zip(known.labels, known.longest, strict=True)) if known else {OUTSIDE: 1}
+        labels = [*before, *sorted(found.keys() - before.keys())]
+        lengths = [min(found.get(label, 1), longest or found.get(label, 1)) for label in labels]
+        return cls(labels, [max(n, before.get(label, 1)) for label, n in zip(labels, lengths, strict=True)])
 
     def encode(self, sentence: Sequence[tuple[str, int]]) -> list[int]:
         """The actions that make a segmentation; a segment that is too long is made of several."""

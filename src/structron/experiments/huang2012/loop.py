@@ -1,0 +1,131 @@
+"""Huang, Fayong & Guo (2012), Figure 1: standard updates under greedy search that never end, though data are separable.
+
+    x = fruit flies fly .    y = N N V .    Y(x) = {N} × {N, V} × {N, V} × {.}    Φ = (#N→N, #V→.)
+
+Everything is computed by the beam engine: the four functions below are the problem, Δ is what an update changed.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from structron.experiments.frame import Report, Table
+from structron.search.beam.problem import SearchProblem
+from structron.tasks.own.beam import BeamLearner
+
+ACTIONS = "NV."
+GOLD, FIRST = "NNV.", "NNN."
+"""The correct labels, and those that are found while all weights are 0: the first that are legal."""
+PLACE, LAST = 1, 2
+ITERATIONS = 6
+SETTINGS: tuple[tuple[str, int | None, str], ...] = (
+    ("greedy, standard", 1, "standard"),
+    ("exact, standard", None, "standard"),
+    ("beam 2, early", 2, "early"),
+    ("greedy, early", 1, "early"),
+)
+NOTES = [
+    "z: the result of the search. An update that is a violation has w·ΔΦ ≤ 0; u = (1, 2) separates the data.",
+    "Greedy search with standard updates goes round for ever, as in the paper; with exact search it ends, here at",
+    "the first weights under which nothing beats NNV. (NVV. is level with it and loses the draw).",
+    "Early updates are valid always. A beam of 2 is enough for them to end; no weights at all win greedily here:",
+    "N→N would have to be above 0 at the second word and below 0 at the third.",
+]
+
+
+def start(x, table, states, s):
+    states[s, PLACE] = 0
+    states[s, LAST] = 0
+
+
+def legal(x, table, states, s, out):
+    """N first, N or V in the middle, the full stop at the end."""
+    place, last = states[s, PLACE], x.shape[0] - 1
+    count = 0
+    if place == last:
+        out[0] = 2
+        count = 1
+    elif place < last:
+        out[0] = 0
+        out[1] = 1
+        count = 1 if place == 0 else 2
+    return count
+
+
+def advance(x, table, states, s, action, t):
+    states[t, PLACE] = states[s, PLACE] + 1
+    states[t, LAST] = action + 1
+
+
+def atoms(x, table, states, s, out):
+    """Each atom is there where its feature can fire: after N before the end, after V at the end."""
+    place, label, last = states[s, PLACE], states[s, LAST], x.shape[0] - 1
+    out[0] = 0 if label == 1 and place < last else -1
+    out[1] = 0 if label == 2 and place == last else -1
+    out[2] = label
+
+
+def problem() -> SearchProblem:
+    """Weights for N after N and for the full stop after V; none at all for V."""
+    return SearchProblem(
+        actions=list(ACTIONS),
+        width=3,
+        start=start,
+        legal=legal,
+        advance=advance,
+        atoms=atoms,
+        atom_names={"after N": 1, "after V": 1, "label": 4},
+        templates=["after N", "after V"],
+        parts=[[0], [-1], [1]],
+        always=["label"],
+        max_steps=lambda n: n,
+        name="figure 1",
+    )
+
+
+def iterate(beam: int | None, update: str, iterations: int = ITERATIONS) -> list[dict[str, Any]]:
+    """What happens in each iteration over the one example, until one without an update.
+
+    Iteration k is the last pass of a training of k passes. Before the first, all weights are 0, as they stay when the
+    search finds at once what it is told is correct.
+    """
+    given, x = problem(), np.zeros((len(GOLD), 1), np.int64)
+
+    def trained(passes: int, labels: str) -> BeamLearner:
+        learner = BeamLearner(given, beam=beam, update=update, average="none", passes=passes)
+        return learner.fit([(x, list(labels))])
+
+    learner, found = trained(1, FIRST), []
+    for number in range(1, iterations + 1):
+        z, before, learner = "".join(learner.predict([x])[0]), weights(learner), trained(number, GOLD)
+        w, counts = weights(learner), learner.history_[-1]
+        delta = (w[0] - before[0], w[1] - before[1])
+        record = {"z": z, "delta": delta, "product": before[0] * delta[0] + before[1] * delta[1], "w": w}
+        found.append(record | {"updated": counts["updates"] > 0, "valid": counts["invalid"] == 0})
+        if not counts["updates"]:
+            break
+    return found
+
+
+def weights(learner: BeamLearner) -> tuple[int, int]:
+    """(w of N→N, w of V→.)"""
+    n_to_n, v_to_dot = (sum(weight for _, weight in learner.inspect(action)) for action in "N.")
+    return int(n_to_n), int(v_to_dot)
+
+
+def show_loop(report: Report) -> None:
+    """Figure 1 beside what heals it: exact search, and updates that are violations."""
+    columns = ("search, update", "iter", "label z", "ΔΦ", "w·ΔΦ", "valid", "new w")
+    title = "Figure 1: updates that never end on one separable sentence (fruit/N flies/N fly/V ./.)"
+    table, results = Table(title, columns, notes=NOTES), {}
+    for name, beam, update in SETTINGS:
+        results[name] = iterate(beam, update)
+        for number, record in enumerate(results[name], 1):
+            change: tuple[Any, ...] = (None, None, None)
+            if record["updated"]:
+                delta = "({:+}, {:+})".format(*record["delta"])
+                change = (delta, record["product"], "yes" if record["valid"] else "no")
+            w = "({}, {})".format(*record["w"])
+            table.add(name if number == 1 else "", number, record["z"], *change, w)
+    report.content["figure1"] = results
+    report.show(table)

@@ -1,0 +1,5 @@
+"""What a token can be to a stretch of tokens: the kinds of features that stretches.py makes and beams add up."""
+
+BEFORE, AFTER, LAST, PAIR, TRIPLE, AT = range(6)
+"""The token before the stretch, the one after it, its last one, the later of two or three neighbours inside, and from
+AT on its first token, its second …, then the first of a stretch of one token, of two …"""

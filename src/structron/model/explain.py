@@ -1,0 +1,122 @@
+"""Why a search ends as it does: every action of a derivation against the best other one.
+
+An action's score in a state is a sum of weights, one for each feature of the state. So what decides between two actions
+are the features whose weights for them differ. Search looks further than one state: an action may win although
+another scores more where they part, for what comes after it.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from structron.model.beam import BeamModel
+from structron.search.beam.engine import NO_ANCHORS
+from structron.search.beam.frontier import Anchored, Inputs
+from structron.search.beam.problem import Walk
+from structron.search.beam.scores import unit_of, units_of
+
+Contributions = dict[int, float]
+"""What each feature, by its place, gives to an action's score."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """What a feature gives to an action; negative: to the runner-up."""
+
+    feature: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An action, the state that it was taken in, and why; without a runner-up no other action is possible there."""
+
+    action: str
+    state: str
+    score: float
+    runner_up: str | None
+    margin: float | None
+    because: list[Reason]
+
+    def __str__(self) -> str:
+        line = f"{self.action}  [{self.state}]" if self.state else self.action
+        if self.runner_up is None or self.margin is None:
+            line += "  (no other action is possible)"
+        elif self.margin >= 0:
+            line += f"  by {self.margin:.4g} before {self.runner_up}"
+        else:
+            line += f"  for what comes later: here {self.runner_up} scores {-self.margin:.4g} more"
+        return "\n".join([line, *(f"{reason.weight:+12.4f}  {reason.feature}" for reason in self.because)])
+
+
+class Explainer:
+    """Explains the derivations of one example."""
+
+    def __init__(
+        self,
+        model: BeamModel,
+        inputs: Inputs,
+        name: Callable[[int], str],
+        state: Callable[[Walk, int], str],
+        anchored: Anchored = NO_ANCHORS,
+    ):
+        """name: of a feature by its place, numbered ones first.   state: a state in words."""
+        self.model, self.problem, self.anchored = model, model.problem, anchored
+        self.name, self.state = name, state
+        self.walk = Walk(model.problem, inputs.x, 0, inputs.table)
+        self.order = np.argsort(model.keys)
+
+    def steps(self, actions: Sequence[int], top: int) -> list[Step]:
+        """Every action of a derivation, with the features that decided."""
+        row, found = self.walk.begin(), []
+        for action in actions:
+            legal = self.walk.legal(row) or []
+            gains = {other: self._contributions(row, other) for other in legal}
+            scores = {other: sum(parts.values()) for other, parts in gains.items()}
+            second = max((other for other in legal if other != action), key=lambda other: scores[other], default=None)
+            runner_up, margin, because = None, None, []
+            if second is not None:
+                runner_up, margin = self.problem.actions[second], scores[action] - scores[second]
+                because = self._reasons(gains[action], gains[second], top)
+            here = (self.problem.actions[action], self.state(self.walk, row), scores[action])
+            found.append(Step(*here, runner_up, margin, because))
+            row = self.walk.step(row, action)
+        return found
+
+    def _reasons(self, ours: Contributions, theirs: Contributions, top: int) -> list[Reason]:
+        """The features that prefer one action to another by most."""
+        gains = {place: ours.get(place, 0.0) - theirs.get(place, 0.0) for place in [*ours, *theirs]}
+        best = sorted((place for place in gains if gains[place]), key=lambda place: -abs(gains[place]))
+        return [Reason(self.name(place), gains[place]) for place in best[:top]]
+
+    def _contributions(self, row: int, action: int) -> Contributions:
+        """What the features of a state give to an action."""
+        columns = [column for column in self.problem.parts[action].tolist() if column >= 0]
+        rows, found = self.model.rows, Contributions()
+        for place in self._places(row, int(self.problem.views[action])):
+            lo, hi = np.searchsorted(rows.place, [place, place + 1])
+            weight = float(rows.weight[lo:hi][np.isin(rows.column[lo:hi], columns)].sum())
+            if weight:
+                found[place] = found.get(place, 0.0) + weight
+        return found
+
+    def _places(self, row: int, view: int) -> Iterator[int]:
+        """The features of a state, as actions of one view see it, that the model knows."""
+        problem, walk, anchored = self.problem, self.walk, self.anchored
+        values, first = np.zeros(len(problem.composition.atoms), np.int64), len(self.model.anchored_keys)
+        if problem.view >= 0:
+            walk.states[row, problem.view] = view
+        walk.call("atoms", row, values)
+        if problem.view >= 0:
+            walk.states[row, problem.view] = 0
+        for template in range(len(problem.composition.texts)):
+            key = np.uint64(problem.composition.key(template, values.tolist()))
+            k = int(np.searchsorted(self.model.keys, key, sorter=self.order))
+            if key and k < len(self.order) and self.model.keys[self.order[k]] == key:
+                yield first + int(self.order[k])
+        token = int(walk.states[row, problem.where]) if problem.where >= 0 else len(walk.x)
+        if token < len(walk.x) and len(anchored.numbers):
+            units = [unit_of(anchored, token, view, j) for j in range(units_of(anchored, view))]
+            for a in units if anchored.kinds else [token]:
+                yield from anchored.numbers[anchored.ptr[a] : anchored.ptr[a + 1]].tolist()

@@ -1,0 +1,66 @@
+"""What users give, sentences and documents, and what they get back: a list per sentence.
+
+A sentence is a list of tokens; a token is a word or a row of columns. Sentences that belong together make a
+`Document`, labelled as one sequence (Kazama & Torisawa 2007).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import islice, pairwise
+from typing import Any
+
+import numpy as np
+
+from structron.errors import StructronError
+
+
+class Document(list):
+    """A list of sentences that make one sequence: what is said in one of them bears on the labels of the others."""
+
+
+def sentences_of(items: Iterable[Any]) -> list[Sequence]:
+    """The sentences of sentences and documents, one after the other."""
+    return [sentence for item in items for sentence in (item if isinstance(item, Document) else (item,))]
+
+
+def regroup(items: Sequence[Any], found: Sequence[Any]) -> list[Any]:
+    """What was found for each sentence, in the shape of the items: a list per document."""
+    if not any(isinstance(item, Document) for item in items):
+        return list(found)
+    rest = iter(found)
+    return [list(islice(rest, len(item))) if isinstance(item, Document) else next(rest) for item in items]
+
+
+def check_sentences(sentences: Sequence[Sequence], what: str, before: int = 0) -> None:
+    """Refuse anything but lists of tokens; a string would be taken apart into letters.
+
+    The error counts sentences after the `before` ones that came earlier.
+    """
+    for number, sentence in enumerate(sentences, before + 1):
+        if isinstance(sentence, str) or not hasattr(sentence, "__len__"):
+            raise StructronError(f"{what}: sentence {number} is {sentence!r}; expected a list of tokens")
+
+
+def is_row(kind: type) -> bool:
+    """Whether tokens of this type have columns that can be counted."""
+    return hasattr(kind, "__len__") and not issubclass(kind, str | bytes | Mapping | Set)
+
+
+def starts_of(sentences: Sequence[Sequence]) -> np.ndarray:
+    """int64[sentences + 1]: where each sentence starts among all tokens, and where the last one ends."""
+    starts = np.zeros(len(sentences) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, sentences), np.int64, len(sentences)), out=starts[1:])
+    return starts
+
+
+def split(flat: np.ndarray, starts: np.ndarray) -> list[list]:
+    """Cut an array with a value per token into a list per sentence."""
+    values = flat.tolist()
+    return [values[lo:hi] for lo, hi in pairwise(starts.tolist())]
+
+
+def spell(numbers: np.ndarray, labels: Sequence[Any], starts: np.ndarray) -> list[list]:
+    """Label numbers, one per token, as a list of labels per sentence; -1 becomes None."""
+    names = np.empty(len(labels) + 1, object)
+    for k, label in enumerate(labels):
+        names[k] = label
+    return split(names[numbers], starts)

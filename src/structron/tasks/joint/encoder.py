@@ -1,0 +1,210 @@
+"""Tags and chunk labels together in the beam engine: an encoder (model/encoded.py) whose labels are pairs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from structron.errors import unknown
+from structron.features.extract import Hashes, PreparedTemplates
+from structron.features.index import number_features
+from structron.io.tensors import Sizes, Tensor, Tensors, texts
+from structron.learn.encoded import Encoded
+from structron.model.dictionary import Dictionary, allowed_of
+from structron.model.encoded import EncodedModel
+from structron.search.beam.engine import make_inputs
+from structron.search.beam.frontier import Inputs
+from structron.search.beam.problem import SearchProblem
+from structron.tasks.chain.extras import Extras, number_extras
+from structron.tasks.chain.problem import look_ahead
+from structron.tasks.joint.problem import FIRST_X, LIST, history_of, make_problem, make_table
+
+START = "<s>"
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The tags and chunk labels of the training data, and which of them were seen together."""
+
+    tags: list[str]
+    chunks: list[str]
+    pairs: np.ndarray  # int64[pairs, 2]
+
+    @classmethod
+    def of(cls, seen: Sequence[tuple[str, str]], known: "Pairs | None" = None) -> "Pairs":
+        """Those of the training data, after those known before."""
+        labels = []
+        for k in range(2):
+            before = [] if known is None else (known.tags, known.chunks)[k]
+            labels.append([*before, *sorted({pair[k] for pair in seen} - set(before))])
+        tags, chunks = labels
+        found = sorted({(tags.index(tag), chunks.index(chunk)) for tag, chunk in seen})
+        before = [] if known is None else [tuple(pair) for pair in known.pairs.tolist()]
+        pairs = [*before, *(pair for pair in found if pair not in set(before))]
+        return cls(tags, chunks, np.array(pairs, np.int64))
+
+    @cached_property
+    def names(self) -> list[tuple[str, str]]:
+        """The tag and the chunk label of each pair."""
+        return [(self.tags[t], self.chunks[c]) for t, c in self.pairs.tolist()]
+
+    @property
+    def together(self) -> np.ndarray:
+        """bool[tags, chunks]"""
+        seen = np.zeros((len(self.tags), len(self.chunks)), bool)
+        seen[self.pairs[:, 0], self.pairs[:, 1]] = True
+        return seen
+
+    def columns_among(self, new: "Pairs") -> np.ndarray:
+        """Where the columns of weights, of tags, chunk labels and pairs, stand among those of further pairs."""
+        tags, chunks = np.arange(len(self.tags)), len(new.tags) + np.arange(len(self.chunks))
+        return np.concatenate([tags, chunks, len(new.tags) + len(new.chunks) + np.arange(len(self.pairs))])
+
+
+@dataclass
+class PairEncoder:
+    """Pairs, the templates over the history, and constraints: of chunk labels on each other, of words on tags."""
+
+    pairs: Pairs
+    templates: list[str]  # over the atoms of the problem
+    allowed: np.ndarray  # bool[P, chunks]
+    dictionary: Dictionary  # over tags
+    extras: Extras
+
+    kind: ClassVar[str] = "pairs"
+
+    @cached_property
+    def problem(self) -> SearchProblem:
+        """The problem that predictions are searched in."""
+        return self.make_problem(self.allowed)
+
+    def make_problem(self, allowed: np.ndarray) -> SearchProblem:
+        """The same under other constraints on chunk labels."""
+        pairs = self.pairs
+        return make_problem(pairs.tags, pairs.chunks, pairs.pairs, self.templates, self.extras.sizes, allowed)
+
+    @property
+    def labels(self) -> list[Any]:
+        """The pairs of tag and chunk label."""
+        return self.pairs.names
+
+    def inputs(self, prepared: PreparedTemplates, lo: int, hi: int, forced: np.ndarray | None = None) -> Inputs:
+        """Sentences lo … hi - 1 for the engine."""
+        return self.encode(self.problem, prepared, lo, hi, self.extras.columns(prepared, lo, hi), self.allowed)
+
+    def encode(
+        self,
+        problem: SearchProblem,
+        prepared: PreparedTemplates,
+        lo: int,
+        hi: int,
+        extras: Sequence[np.ndarray],
+        allowed: np.ndarray,
+    ) -> Inputs:
+        """Sentences as the engine reads them; which pairs tokens may have is part of the table.
+
+        A token's pairs are those of its tags, without chunk labels that lead nowhere.
+        """
+        pairs, masks = self.pairs, self.dictionary.masks
+        starts = prepared.starts[lo : hi + 1] - prepared.starts[lo]
+        mask_of = self.dictionary.masks_of(prepared, slice(int(prepared.starts[lo]), int(prepared.starts[hi])))
+        possible = (masks.astype(np.float32) @ pairs.together.astype(np.float32)) > 0
+        chunk_masks, chunk_mask_of = look_ahead(possible, mask_of, allowed, starts)
+        both, row = np.unique(mask_of * len(chunk_masks) + chunk_mask_of, return_inverse=True)
+        tag_row, chunk_row = np.divmod(both, len(chunk_masks))
+        open_to = masks[tag_row][:, pairs.pairs[:, 0]] & chunk_masks[chunk_row][:, pairs.pairs[:, 1]]
+        lists = [np.arange(len(pairs.pairs)), *(np.flatnonzero(own) for own in open_to)]
+        x = np.zeros((len(mask_of), FIRST_X + len(extras)), np.int64)
+        x[:, LIST] = row.reshape(-1) + 1
+        for c, column in enumerate(extras):
+            x[:, FIRST_X + c] = column
+        table = make_table(history_of(problem), len(extras), pairs.pairs, allowed, lists)
+        return make_inputs(problem, x, starts)._replace(table=table)
+
+    def hashes(self, prepared: PreparedTemplates, lo: int, hi: int) -> Hashes:
+        """The features of the tokens alone."""
+        return prepared.hashes(lo, hi)
+
+    def labels_of(self, actions: np.ndarray) -> np.ndarray:
+        """Actions are pairs."""
+        return actions
+
+    def describe(self, key: int) -> str:
+        """The name of a feature of the history: `w[0]=dog,t[-1]=DT,c[-1]=B-NP`."""
+        template, values = self.problem.composition.values_of(key)
+        if values is None:
+            return f"{template}=#{key:x}"
+        spell = {"t": [START, *self.pairs.tags], "c": [START, *self.pairs.chunks]}
+        extra = [self.extras.text(int(atom[2:-1]), value) for atom, value in values.items() if atom.startswith("x")]
+        named = [f"{atom}={spell[atom[0]][value]}" for atom, value in values.items() if not atom.startswith("x")]
+        return ",".join([*extra, *named])
+
+    def columns_named(self, label: str | None) -> dict[str, list[int]]:
+        """The columns of weights behind a tag, a chunk label or a pair, by name; None: of all tags and chunk labels."""
+        tags, chunks, actions = self.pairs.tags, self.pairs.chunks, self.problem.actions
+        found = {f"tag {tag}": [k] for k, tag in enumerate(tags) if label in (None, tag)}
+        found |= {f"chunk {c}": [len(tags) + k] for k, c in enumerate(chunks) if label in (None, c)}
+        if label is not None and label in actions:
+            found[label] = self.problem.parts[actions.index(label)].tolist()
+        if not found:
+            raise unknown("tag, chunk label or pair", label, [*tags, *chunks, f"a pair such as {actions[0]}"])
+        return found
+
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    def header(self) -> dict[str, Any]:
+        """What a model file's header says."""
+        found = {"tags": self.pairs.tags, "chunks": self.pairs.chunks, "history_templates": self.templates}
+        return found | {"extra_name_heads": self.extras.heads()}
+
+    def tensors(self) -> Tensors:
+        """The arrays of a model file."""
+        own = {"pairs": self.pairs.pairs, "allowed": self.allowed}
+        return own | self.dictionary.tensors() | self.extras.tensors()
+
+    @classmethod
+    def declared(cls, header: dict[str, Any]) -> tuple[dict[str, Tensor], Sizes]:
+        """The arrays that go with a header, and the sizes that it settles."""
+        tags, chunks = (len(texts(header[name], name, 2)) for name in ("tags", "chunks"))
+        declared = {
+            "pairs": Tensor("int64", "pairs", 2, least=0),
+            "allowed": Tensor("bool", "contexts", "chunks"),
+        }
+        declared |= Dictionary.declared("tags") | Extras.declared(header["extra_name_heads"])
+        return declared, {"tags": tags, "chunks": chunks, "contexts": chunks + 1}
+
+    @classmethod
+    def from_file(cls, header: dict[str, Any], tensors: Tensors) -> "PairEncoder":
+        """The inverse of `header` and `tensors`, of arrays that were checked; every label is part of a pair."""
+        found = tensors["pairs"]
+        for k, labels in enumerate((header["tags"], header["chunks"])):
+            if not np.array_equal(np.unique(found[:, k]), np.arange(len(labels))):
+                raise ValueError("pairs do not fit")
+        if len(np.unique(found, axis=0)) < len(found):
+            raise ValueError("a pair stands twice")
+        pairs, templates = (
+            Pairs(header["tags"], header["chunks"], found),
+            texts(header["history_templates"], "templates"),
+        )
+        extras = Extras.from_file(header["extra_name_heads"], tensors)
+        return cls(pairs, templates, allowed_of(tensors), Dictionary.from_tensors(tensors), extras)
+
+
+def encode_pairs(
+    prepared: PreparedTemplates,
+    gold: np.ndarray,
+    encoder: PairEncoder,
+    allowed_learning: np.ndarray,
+    cutoff: int,
+    start: EncodedModel | None,
+) -> Encoded:
+    """Training data for the engine; the encoder gets its extras. gold: the number of each token's pair."""
+    encoder.extras, columns = number_extras(prepared, cutoff, start.encoder.extras if start else None)
+    keys = None if start is None else start.base.anchored_keys
+    numbered = number_features(prepared.hashes, prepared.starts, cutoff, keys)
+    problem = encoder.make_problem(allowed_learning)
+    inputs = encoder.encode(problem, prepared, 0, len(prepared.starts) - 1, columns, allowed_learning)
+    inputs = inputs._replace(gold=gold, gold_ptr=prepared.starts)
+    return Encoded(encoder, problem, inputs, numbered, lambda keys, tokens: prepared.names(keys, tokens, False))

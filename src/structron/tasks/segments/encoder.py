@@ -1,0 +1,99 @@
+"""Whole chunks in the beam engine: an encoder (model/encoded.py)."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from structron.features.extract import Hashes, PreparedTemplates
+from structron.features.stretches import Shape, number_stretches, stretch_hashes, stretch_names
+from structron.io.tensors import Sizes, Tensor, Tensors, texts, whole
+from structron.learn.encoded import Encoded
+from structron.model.encoded import EncodedModel
+from structron.search.beam.engine import make_inputs
+from structron.search.beam.frontier import Inputs
+from structron.search.beam.problem import SearchProblem
+from structron.tasks.segments.problem import OUTSIDE, Segments, make_problem
+
+SHAPE = Shape(positions=3, whole=6)
+"""What chunks best on the last tenth of the CoNLL-2000 training data."""
+START = "<s>"
+LONGEST = 10_000
+"""No chunk of a model file is longer."""
+
+
+@dataclass
+class SegmentEncoder:
+    """The labels and lengths of chunks, and which of their tokens features tell apart."""
+
+    segments: Segments
+    shape: Shape = SHAPE
+
+    kind: ClassVar[str] = "segments"
+
+    @cached_property
+    def problem(self) -> SearchProblem:
+        """The problem of cutting a sentence into chunks."""
+        return make_problem(self.segments, (self.shape.positions, self.shape.whole))
+
+    @property
+    def labels(self) -> list[str]:
+        """Those of tokens."""
+        return self.segments.bio
+
+    def inputs(self, prepared: PreparedTemplates, lo: int, hi: int, forced: np.ndarray | None = None) -> Inputs:
+        """Sentences lo … hi - 1 for the engine: nothing but their lengths."""
+        starts = prepared.starts[lo : hi + 1] - prepared.starts[lo]
+        return make_inputs(self.problem, np.zeros((int(starts[-1]), 1), np.int64), starts)
+
+    def hashes(self, prepared: PreparedTemplates, lo: int, hi: int) -> Hashes:
+        """What tokens say of the chunks that they are part of, or next to."""
+        return stretch_hashes(prepared, self.shape, lo, hi)
+
+    def labels_of(self, actions: np.ndarray) -> np.ndarray:
+        """The labels of the tokens of chunks that follow each other."""
+        return self.segments.token_labels(actions)
+
+    def describe(self, key: int) -> str:
+        """The name of a feature of a chunk's length and the label before."""
+        return self.problem.composition.describe(key, {"y[-1]": [START, *self.segments.labels]})
+
+    def header(self) -> dict[str, Any]:
+        """What a model file's header says."""
+        found = {"labels": self.segments.labels, "longest": self.segments.longest}
+        return found | {"stretches": [self.shape.positions, self.shape.whole]}
+
+    def tensors(self) -> Tensors:
+        """None of its own."""
+        return {}
+
+    @classmethod
+    def declared(cls, header: dict[str, Any]) -> tuple[dict[str, Tensor], Sizes]:
+        """None."""
+        return {}, {}
+
+    @classmethod
+    def from_file(cls, header: dict[str, Any], tensors: Tensors) -> "SegmentEncoder":
+        """The inverse of `header`; ValueError: it does not fit together."""
+        labels = texts(header["labels"], "labels", 1)
+        longest = [whole(number, "longest", 1, LONGEST) for number in header["longest"]]
+        if len(labels) != len(longest) or labels[0] != OUTSIDE or sum(longest) > 10 * LONGEST:
+            raise ValueError("labels and lengths do not fit together")
+        positions, most = header["stretches"]
+        return cls(Segments(labels, longest), Shape(whole(positions, "positions", 1, 64), whole(most, "whole", 0, 64)))
+
+
+def encode_segments(
+    prepared: PreparedTemplates, gold: list[list[int]], segments: Segments, cutoff: int, start: EncodedModel | None
+) -> Encoded:
+    """Training data for the engine. gold: the actions that make each sentence's chunks."""
+    encoder = SegmentEncoder(segments)
+    starts, problem, shape = prepared.starts, encoder.problem, encoder.shape
+    inputs = make_inputs(problem, np.zeros((int(starts[-1]), 1), np.int64), starts, gold)
+    taken = segments.lengths(inputs.gold)
+    lengths = np.zeros(int(starts[-1]), np.int64)
+    lengths[np.cumsum(taken) - taken] = taken
+    known = None if start is None else start.base.anchored_keys
+    numbered = number_stretches(prepared, shape, lengths, cutoff, known)
+    return Encoded(encoder, problem, inputs, numbered, lambda keys, lists: stretch_names(prepared, shape, keys, lists))

@@ -1,0 +1,53 @@
+"""The templates of the shift-reduce parser that a treebank can serve."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from structron.features.alphabets import ParserInput, Sentence
+from structron.features.atoms import parse_atom
+from structron.features.templates import presets, template_lines
+from structron.io.columns import Columns
+from structron.tasks.shift_reduce.system import RESERVED, atom_layout, read_templates, usable_templates
+from structron.tasks.treebank import empty_columns
+
+
+@dataclass(frozen=True, slots=True)
+class ParserTemplates:
+    """Templates as they were given; those of a preset are left out where the data lack a column."""
+
+    lines: list[str]
+    where: str
+    preset: bool
+
+    @classmethod
+    def of(cls, given: Any) -> "ParserTemplates":
+        """From a preset's name, a file, or a list of texts; looked at before any data are."""
+        if not isinstance(given, str | Path):
+            found = cls([str(line) for line in given], "templates", False)
+        else:
+            preset = str(given) in presets("parser")
+            found = cls(template_lines(given, "parser"), str(given), preset)
+        read_templates(found.lines, found.where)
+        return found
+
+    def settle(self, roles: Columns, sentences: Sequence[Sentence]) -> tuple[list[str], list[str]]:
+        """The templates that the data can serve, and the columns of x besides word and tag that they ask for."""
+        inputs = roles.inputs
+        possible = ParserInput.possible(inputs, roles.word, _attributes(self.lines))
+        if self.preset:
+            useless = {roles.pos, *empty_columns(roles.names, sentences)}
+            possible = [name for name in possible if parse_atom(name, inputs, roles.word).column not in useless]
+            templates = usable_templates(self.lines, ["w", "t", *possible])
+        else:
+            atom_layout(self.lines, ["w", "t", *possible], self.where)
+            templates = ["|".join(atoms) for atoms in read_templates(self.lines)]
+        used = _attributes(templates)
+        return templates, [name for name in possible if name in used]
+
+
+def _attributes(lines: Iterable[str]) -> list[str]:
+    """What templates ask of words besides word and tag, each once."""
+    atoms = [atom for names in read_templates(lines) for atom in names if "." in atom]
+    return list(dict.fromkeys(name for atom in atoms if (name := atom.partition(".")[2]) not in RESERVED))

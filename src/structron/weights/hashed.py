@@ -1,0 +1,102 @@
+"""One hashed vector: features are places in 2^bits weights, not told apart where they meet (Ganchev & Dredze 2008).
+
+For features too many to be kept by name. Rows of relations may reach beyond the last place.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from structron.io.tensors import Tensor, Tensors
+from structron.kernels.table import aligned_zeros
+
+CELLS, LOG_CELLS = 16, 4
+"""Weights of a row: a cache line."""
+BLOCK = 1 << 20
+
+
+def room_for(bits: int, relations: int) -> int:
+    """Weights of a vector of 2^bits places: the rows of relations may reach beyond the last one."""
+    return (1 << bits) + max(1 << LOG_CELLS, relations)
+
+
+def shift_of(bits: int) -> np.uint64:
+    """How far to shift a code to get the number of its row."""
+    return np.uint64(64 - bits + LOG_CELLS)
+
+
+def make_vector(bits: int, relations: int, kind: type) -> np.ndarray:
+    """A vector of zeros."""
+    return aligned_zeros((1, room_for(bits, relations)), kind)[0]
+
+
+class HashedStore:
+    """Weights w and sums u."""
+
+    def __init__(self, bits: int, relations: int):
+        self.bits, self.relations = bits, relations
+        self.w = make_vector(bits, relations, np.float32)
+        self.u = make_vector(bits, relations, np.float64)
+
+    def twin(self) -> "HashedStore":
+        """An empty store of the same size."""
+        return HashedStore(self.bits, self.relations)
+
+    def add(self, other: "HashedStore", share: float) -> None:
+        """w += share · w of another store."""
+        self.w += np.float32(share) * other.w
+
+    def load(self, w: np.ndarray) -> None:
+        """Begin with the weights of a vector that may have had fewer relations."""
+        self.w[: len(w)] = w
+
+    def state(self) -> Tensors:
+        """Everything that later passes depend on."""
+        places = np.flatnonzero((self.w != 0) | (self.u != 0))
+        return {"place": places, "w": self.w[places], "u": self.u[places]}
+
+    def restore(self, state: Tensors) -> None:
+        """Take up the state of a store of the same size."""
+        self.w[:], self.u[:] = 0, 0
+        self.w[state["place"]], self.u[state["place"]] = state["w"], state["u"]
+
+    def present(self, part: slice, time: int, scale: float) -> np.ndarray:
+        """Some of the weights, times the scale: means over `time` examples, 0: as they are."""
+        if time:
+            return self.w[part].astype(np.float64) * scale - self.u[part] / time
+        return self.w[part] * scale
+
+
+def mean_vector(stores: Sequence[tuple[HashedStore, int, float]], least: float) -> np.ndarray:
+    """The mean of several stores with their times and scales, block by block, without weights of at most `least`."""
+    first = stores[0][0]
+    w = make_vector(first.bits, first.relations, np.float32)
+    for lo in range(0, len(w), BLOCK):
+        part = slice(lo, lo + BLOCK)
+        w[part] = sum(store.present(part, time, scale) for store, time, scale in stores) / len(stores)
+        w[part][np.abs(w[part]) <= least] = 0
+    return w
+
+
+# -- files -----------------------------------------------------------------------------------------------------------
+
+
+def declared_vector(bits: int, relations: int) -> dict[str, Tensor]:
+    """A vector as its non-zero weights in a model file."""
+    return {
+        "place": Tensor("uint32", "cells", below=room_for(bits, relations), ascending=True),
+        "weight": Tensor("float32", "cells"),
+    }
+
+
+def vector_tensors(w: np.ndarray) -> Tensors:
+    """For a model file."""
+    places = np.flatnonzero(w)
+    return {"place": places.astype(np.uint32), "weight": w[places]}
+
+
+def vector_of(tensors: Tensors, bits: int, relations: int) -> np.ndarray:
+    """The inverse of `vector_tensors`, of arrays that were checked."""
+    w = make_vector(bits, relations, np.float32)
+    w[tensors["place"]] = tensors["weight"]
+    return w

@@ -1,0 +1,241 @@
+"""Model files that were tampered with and given a valid checksum again: none may crash, or read outside an array.
+
+    python tests/mutations.py [--mutations 2000] [--tasks tagger,parser] [--seed 1]
+
+A mutation changes the shape, the kind or the values of an array, swaps or deletes arrays, or changes a header field. The
+file is then loaded and, if it is not refused with one line, used. All happens in other processes, whose kernels check
+every index; a process that dies, an index out of bounds and an error of any other kind are failures.
+"""
+
+import argparse
+import copy
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from structron.tasks.registry import TASKS, load
+
+from structron.data.toy_english import toy_english
+from structron.errors import StructronError
+from structron.io import modelfile
+
+TASK_NAMES = ("tagger", "chunker", "segments", "joint", "entities", "parser", "graph-parser")
+HUGE = (2**31 - 1, 2**31, 2**40, 2**62, -1, -2, -(2**31), -(2**62))
+PART = 100
+"""Mutations that one process tries before the next one takes over."""
+
+
+def make_model(task: str, folder: Path) -> tuple[Path, list]:
+    """A small model of a task, and sentences for it."""
+    trees = "parser" in task
+    rows = [
+        list(zip(s.words, s.pos, map(str, s.heads), s.relations, strict=True))
+        if trees
+        else list(zip(s.words, s.pos, s.chunks, strict=True))
+        for s in toy_english(40)
+    ]
+    given: dict[str, Any] = {"passes": 1, "runs": 1}
+    given |= {"bits": 14, "order": 2} if task == "graph-parser" else {}
+    given |= {"average": "voted"} if task == "tagger" else {}
+    given |= {"beam": 3} if task == "chunker" else {}
+    given |= {"gazetteers": None} if not trees else {}
+    path = folder / f"{task}.structron"
+    TASKS[task](**given).fit(rows[:30]).save(path)
+    return path, rows[30:33]
+
+
+# -- mutations -------------------------------------------------------------------------------------------------------
+
+
+def mutate(header: dict, tensors: dict[str, np.ndarray], random: np.random.Generator) -> str:
+    """Change one thing in place; returns what was done."""
+    names = sorted(tensors)
+    name = names[random.integers(len(names))]
+    kind = random.choice(["values", "shape", "dtype", "swap", "delete", "header", "header", "values"])
+    if kind == "header":
+        return mutate_header(header, random)
+    if kind == "delete":
+        del tensors[name]
+    elif kind == "swap":
+        other = names[random.integers(len(names))]
+        tensors[name], tensors[other] = tensors[other], tensors[name]
+        name += f" and {other}"
+    elif kind == "dtype":
+        kinds = [
+            np.int8,
+            np.int16,
+            np.int32,
+            np.int64,
+            np.uint8,
+            np.uint16,
+            np.uint32,
+            np.uint64,
+            np.float32,
+            np.float64,
+        ]
+        with np.errstate(all="ignore"):
+            tensors[name] = tensors[name].astype(kinds[random.integers(len(kinds))])
+    elif kind == "shape":
+        tensors[name] = reshaped(tensors[name], random)
+    else:
+        tensors[name] = revalued(tensors[name], random)
+    return f"{kind} of {name}"
+
+
+def reshaped(array: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Longer, shorter, empty, or of other dimensions."""
+    choice = random.integers(6)
+    if choice == 0:
+        return array[: len(array) // 2]
+    if choice == 1:
+        return np.concatenate([array, array[:3]])
+    if choice == 2:
+        return array[:0]
+    if choice == 3:
+        return array.reshape(1, *array.shape)
+    if choice == 4:
+        return array.reshape(-1)
+    return array[:-1]
+
+
+def revalued(array: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Some values replaced by huge, negative, random or not finite ones."""
+    out = array.copy()
+    if not out.size:
+        return out
+    flat = out.reshape(-1)
+    places = random.integers(flat.size, size=int(random.integers(1, 4)))
+    with np.errstate(all="ignore"):
+        if out.dtype.kind == "f":
+            flat[places] = random.choice([np.nan, np.inf, -np.inf, 1e38, -1e30, 1e12])
+        elif out.dtype.kind == "b":
+            flat[:] = bool(random.integers(2))
+        elif random.integers(3) == 0:
+            flat[places] = random.permutation(flat)[: len(places)]
+        else:
+            flat[places] = np.array(random.choice(HUGE)).astype(out.dtype)
+    return out
+
+
+def mutate_header(header: dict, random: np.random.Generator) -> str:
+    """Replace, delete or repeat something, at any depth."""
+    node: Any = header
+    path: list[Any] = []
+    while True:
+        keys = list(node) if isinstance(node, dict) else list(range(len(node)))
+        keys = [key for key in keys if key not in ("format", "version", "task")]
+        if not keys:
+            return f"header {path}: nothing there"
+        key = keys[random.integers(len(keys))]
+        path.append(key)
+        child = node[key]
+        if isinstance(child, dict | list) and child and random.random() < 0.8:
+            node = child
+            continue
+        values = [None, True, -1, 0, 1, 2, 10**6, 2**40, 1e300, "", "x", [], {}, ["O"], [1, 2], "voted", "beam"]
+        choice = random.integers(len(values) + 2)
+        if choice == len(values):
+            del node[key]
+        elif choice == len(values) + 1 and isinstance(node, list):
+            node.append(copy.deepcopy(child))
+        else:
+            node[key] = values[min(choice, len(values) - 1)]
+        return f"header {'.'.join(map(str, path))}"
+
+
+# -- trying them -----------------------------------------------------------------------------------------------------
+
+
+def attempt(path: Path, sentences: list, target: Path, seed: int) -> str:
+    """Craft one file, load it and use it: refused, used, or what went wrong."""
+    header, tensors = modelfile.load(path)
+    what = mutate(header, tensors, np.random.default_rng(seed))
+    try:
+        modelfile.save(target, header, tensors)
+    except Exception as error:
+        return f"unwritten ({type(error).__name__})"
+    try:
+        estimator = load(target)
+    except StructronError as error:
+        return "refused" if "\n" not in str(error) else f"failed: {what}: more than one line"
+    except BaseException as error:
+        return f"failed: {what}: load: {type(error).__name__}: {error}"
+    try:
+        estimator.predict(sentences)
+    except StructronError as error:
+        return f"failed: {what}: {error}" if "IndexError" in str(error) else "refused in use"
+    except BaseException as error:
+        return f"failed: {what}: predict: {type(error).__name__}: {error}"
+    return "used"
+
+
+def run_part(task: str, model: str, sentences: str, first: int, last: int) -> None:
+    """In a child: a line for each mutation, before and after it."""
+    rows = json.loads(Path(sentences).read_text())
+    target = Path(model).with_suffix(f".{first}.crafted")
+    for seed in range(first, last):
+        print(json.dumps({"seed": seed}), flush=True)
+        print(json.dumps({"seed": seed, "found": attempt(Path(model), rows, target, seed)}), flush=True)
+    target.unlink(missing_ok=True)
+
+
+def outcomes(task: str, model: Path, rows: list, mutations: int, seed: int) -> Iterator[str]:
+    """The outcome of every mutation of a model, tried in child processes."""
+    sentences = model.with_suffix(".json")
+    sentences.write_text(json.dumps(rows))
+    environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(model.parent / "kernels")}
+    first, end = seed, seed + mutations
+    while first < end:
+        last = min(first + PART, end)
+        command = [sys.executable, __file__, "--child", task, str(model), str(sentences), str(first), str(last)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        found = {line["seed"]: line["found"] for line in lines if "found" in line}
+        yield from found.values()
+        if done.returncode == 0:
+            first = last
+            continue
+        at = max((line["seed"] for line in lines), default=first)
+        yield f"failed: {task} {at}: the process ended with {done.returncode}: {done.stderr[-300:]}"
+        first = at + 1
+
+
+def try_all(tasks: list[str], mutations: int, seed: int = 1) -> dict[str, Counter]:
+    """Outcomes by task; failures are told as they happen."""
+    found: dict[str, Counter] = {}
+    with tempfile.TemporaryDirectory() as name:
+        for task in tasks:
+            model, rows = make_model(task, Path(name))
+            counts: Counter = Counter()
+            for outcome in outcomes(task, model, rows, mutations, seed):
+                counts[outcome.partition(":")[0]] += 1
+                if outcome.startswith("failed"):
+                    print(outcome, file=sys.stderr, flush=True)
+            found[task] = counts
+            print(f"{task}: {dict(counts)}", flush=True)
+    return found
+
+
+def main() -> int:
+    if "--child" in sys.argv:
+        task, model, sentences, first, last = sys.argv[sys.argv.index("--child") + 1 :]
+        run_part(task, model, sentences, int(first), int(last))
+        return 0
+    parser = argparse.ArgumentParser(description="Try crafted model files.")
+    parser.add_argument("--mutations", type=int, default=2000)
+    parser.add_argument("--tasks", default=",".join(TASK_NAMES))
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    found = try_all(given.tasks.split(","), given.mutations, given.seed)
+    return int(any(counts["failed"] for counts in found.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
