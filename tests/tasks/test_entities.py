@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import structron
 from structron import Document, EntityRecognizer, StructronError, schemes
-from structron.cli.corpus import Source, View, groups
+from structron.cli.files import Source, groups
 from structron.data.toy_english import toy_english
 from structron.features.templates import load_templates
 from structron.tasks.entities import convert_all
@@ -174,9 +174,8 @@ def test_templates_of_the_paper(preset, columns):
 @pytest.mark.corpora
 def test_dutch(corpora):
     """Few passes over real documents are enough for most of what there is to learn; labels come as they are written."""
-    view = View(["word", "pos", "label"], ["label"], "word", {"word"}, documents=True)
     sources = [Source(corpora / "conll2002-dutch" / f"{split}.conll.gz") for split in ("train", "dev")]
-    train, dev = ([Document(s.rows for s in group) for group in groups(source, view)] for source in sources)
+    train, dev = ([Document(s.rows for s in group) for group in groups(source, True)] for source in sources)
     assert (len(train), len(dev)) == (287, 74)
     model = EntityRecognizer(passes=2, non_local=()).fit(train)
     assert model.scheme_ == "iob2"

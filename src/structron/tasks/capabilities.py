@@ -40,15 +40,15 @@ BEGIN, END = "<!-- capabilities: begin -->", "<!-- capabilities: end -->"
 def able(kind: Any, what: str) -> bool:
     """Whether a task's class can do something: an ability, an option, or a value of an option."""
     name, _, value = what.partition(" ")
-    if what in kind.lacks or name in kind.lacks:
+    if reason(kind, what):
         return False
     options = options_of(kind)
     return what in ABILITIES or (name in options and (not value or value in options[name].choices))
 
 
 def reason(kind: Any, what: str) -> str:
-    """Why not."""
-    return kind.lacks.get(what) or kind.lacks.get(what.partition(" ")[0]) or ""
+    """Why not; a value of an option goes by its own name: votes are lacking, not averages."""
+    return kind.lacks.get(what.split()[-1], "")
 
 
 def able_tasks(what: str) -> list[str]:

@@ -11,7 +11,7 @@ from structron.errors import StructronError
 from structron.estimator import Estimator, Sentences
 from structron.evaluate import AttachmentScores, attachment_scores
 from structron.features.alphabets import ParserInput, Sentence
-from structron.io.columns import EMPTY, Columns
+from structron.io.columns import EMPTY, Columns, tree_columns
 from structron.io.tensors import Tensors, texts
 from structron.options import Stepping, Trees, options
 from structron.sentences import starts_of
@@ -60,6 +60,9 @@ class TreeParser(LearnedOfTrees, Trees, Stepping, Estimator):
         if found.note:
             self.notes_.append(found.note)
         return found
+
+    def _settle_columns(self, names: list[str]) -> Columns:
+        return tree_columns(names, self.pos, self.labelled)
 
     def arcs(self, sentences: Sequence[Sentence], what: str = "data") -> list[list[Arc]]:
         """The trees that rows hold, checked."""
