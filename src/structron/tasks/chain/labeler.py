@@ -16,12 +16,10 @@ from structron.evaluate import accuracy_scores, chunk_scores
 from structron.features.extract import PreparedTemplates
 from structron.features.templates import Template
 from structron.io.tensors import Tensors, check
-from structron.learn.bpm import bpm_start
 from structron.learn.chain import Chain, ChainLearner, Perceptron, Start
 from structron.model.chain import ChainModel
 from structron.model.heaviest import Heaviest
 from structron.options import DEFAULT, Chains, Documents, options
-from structron.progress import Progress
 from structron.tasks.chain.constraints import Neighbours, legal_transitions, make_dictionary
 from structron.tasks.chain.explain import explain, heaviest_features
 from structron.tasks.chain.templates import label_templates, looks_further
@@ -156,16 +154,6 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
         data = encode_labels(prepared, gold, chain, label_templates(templates, self.order), start)
         columns = None if start is None else columns_of(start.labels, chain.labels)
         return EncodedLearner(data, search, self.average, start, columns)
-
-    def _before(self, learner: Any, progress: Progress) -> None:
-        """BPM initialisation, if asked for, of a learner or of each in a committee."""
-        if not self.bpm:
-            return
-        if learner.is_cold():
-            progress.note("compiling (first run only) …")
-        progress.note(f"starting from the mean of {self.bpm} one-pass runs")
-        for number, member in enumerate(getattr(learner, "members", [learner])):
-            bpm_start(member, self.bpm, self.seed + number)
 
     # -- using ---------------------------------------------------------------------------------------------------
 

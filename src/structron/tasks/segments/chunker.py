@@ -41,7 +41,6 @@ class SegmentChunker(Chunks, TokenLabeler):
     lacks: ClassVar[Mapping[str, str]] = {
         "confidence": "chunks are labelled, not tokens",
         "forced": "chunks are labelled, not tokens",
-        "bpm": "not offered: the mean of several runs (--runs) serves the same end",
         "tag_dictionary": "words are not labelled one by one",
         "non_local": "document features need n-best labellings of exact search over tokens",
         "voted": "votes need exact search over tokens",

@@ -50,7 +50,6 @@ class Parser(LearnedOfParser, Templates, Transitions, Searching, TreeParser):
     lacks: ClassVar[Mapping[str, str]] = {
         "confidence": "arcs are built by actions; compare the n best trees instead",
         "forced": "heads cannot be given",
-        "bpm": "not offered: the mean of several runs (--runs) serves the same end",
         "gazetteers": "templates over stack and buffer read the columns of the file",
         "tag_dictionary": "words are not labelled",
         "non_local": "document features are of label sequences",
