@@ -165,8 +165,7 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
             return out, model.margins(*given) if margins else np.empty(0, np.float32)
         if search.beam is not None:
             raise StructronError(f"beam: {search.beam}; expected none: the model was trained with exact search")
-        if hasattr(model, "candidates"):
-            model.candidates = self.test_candidates
+        model.choose_from(self.test_candidates)
         out, _, sure = model.decode(prepared, jobs, forced, margins)
         return out, sure
 
@@ -193,8 +192,7 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
     def _nbest(self, model: Any, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
         if not model.searches_exactly:
             return self._beam_nbest(model, ready, n, jobs)
-        if hasattr(model, "candidates"):
-            model.candidates = self.test_candidates
+        model.choose_from(self.test_candidates)
         found = []
         for unit, (rows, scores) in enumerate(model.nbest(ready, n, jobs)):
             bounds = ready.starts[ready.units[unit] : ready.units[unit + 1] + 1]
@@ -239,7 +237,7 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
     def _summary(self) -> dict[str, Any]:
         model, search = self.model_, self.search()
         how = f"viterbi-{self.order}" if model.searches_exactly else str(search)
-        if hasattr(model, "candidates"):
+        if model.kind == "documents":
             how += f"-{self.candidates}-best-{self.local_update} test {self.test_candidates}"
         size = f"labels {len(model.labels)}"
         return {"update": search.rule, "search": how, "cutoff": self.cutoff, "features": model.size, "size": size}
