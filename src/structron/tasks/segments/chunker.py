@@ -44,7 +44,7 @@ class SegmentChunker(Chunks, TokenLabeler):
         "bpm": "not offered: the mean of several runs (--runs) serves the same end",
         "tag_dictionary": "words are not labelled one by one",
         "non_local": "document features need n-best labellings of exact search over tokens",
-        "voted": "votes need exact search over tokens",
+        "average voted": "votes need exact search over tokens",
     }
 
     def _make_learner(self, prepared: PreparedTemplates, start: EncodedModel | None) -> EncodedLearner:
