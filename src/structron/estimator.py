@@ -107,6 +107,14 @@ class Estimator(Learned, Training, ABC):
     def _check(self) -> None:
         """Refuse options that do not go together."""
 
+    def check_options(self) -> None:
+        """Refuse what the task lacks, with the reason, and values that are out of range."""
+        for what, why in self.lacks.items():
+            name, _, value = what.partition(" ")
+            if value and getattr(self, name) == value:
+                raise StructronError(f"{name}: {value}: not available for the {self.task} ({why})")
+        super().check_options()
+
     # -- training ------------------------------------------------------------------------------------------------
 
     def fit(

@@ -58,7 +58,7 @@ class GraphParser(LearnedOfGraphs, Graphs, TreeParser):
         "gazetteers": "features of arcs read the columns of the file",
         "tag_dictionary": "words are not labelled",
         "non_local": "document features are of label sequences",
-        "voted": "votes need exact search over tokens",
+        "average voted": "votes need exact search over tokens",
     }
 
     # -- training ------------------------------------------------------------------------------------------------

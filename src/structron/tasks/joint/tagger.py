@@ -52,7 +52,7 @@ class JointTagger(LearnedOfPairs, Tags, TagDictionary, EncodedLabeler):
         "confidence": "a word has two labels, and no single margin",
         "forced": "a word has two labels, of which a file may give one",
         "non_local": "document features need n-best labellings of exact search over tokens",
-        "voted": "votes need exact search over tokens",
+        "average voted": "votes need exact search over tokens",
     }
 
     # -- training ------------------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ class SegmentChunker(Chunks, EncodedLabeler):
         "forced": "chunks are labelled, not tokens",
         "tag_dictionary": "words are not labelled one by one",
         "non_local": "document features need n-best labellings of exact search over tokens",
-        "voted": "votes need exact search over tokens",
+        "average voted": "votes need exact search over tokens",
     }
 
     def _make_learner(self, prepared: PreparedTemplates, start: EncodedModel | None) -> EncodedLearner:

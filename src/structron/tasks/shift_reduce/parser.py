@@ -53,7 +53,7 @@ class Parser(LearnedOfParser, Templates, Transitions, Searching, TreeParser):
         "gazetteers": "templates over stack and buffer read the columns of the file",
         "tag_dictionary": "words are not labelled",
         "non_local": "document features are of label sequences",
-        "voted": "votes need exact search over tokens",
+        "average voted": "votes need exact search over tokens",
     }
 
     # -- training ------------------------------------------------------------------------------------------------
