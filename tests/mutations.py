@@ -2,9 +2,9 @@
 
     python tests/mutations.py [--mutations 2000] [--tasks tagger,parser] [--seed 1] [--kernels FOLDER]
 
-A mutation changes the shape, the kind or the values of an array, swaps or deletes arrays, or changes a header field. The
-file is then loaded and, if it is not refused with one line, used. All happens in other processes, whose kernels check
-every index; a process that dies, an index out of bounds and an error of any other kind are failures.
+A mutation changes the shape, the kind or the values of an array, swaps or deletes arrays, or changes a header field.
+The file is then loaded and, if it is not refused with one line, used. All happens in other processes, whose kernels
+check every index; a process that dies, an index out of bounds and an error of any other kind are failures.
 """
 
 import argparse
@@ -178,7 +178,7 @@ def run_part(task: str, model: str, sentences: str, first: int, last: int) -> No
 def outcomes(
     task: str, model: Path, rows: list, mutations: int, seed: int, kernels: Path | None = None
 ) -> Iterator[str]:
-    """The outcome of every mutation of a model, tried in child processes. kernels: a folder to keep compiled code in."""
+    """The outcome of every mutation of a model, tried in child processes. kernels: where to keep compiled code."""
     sentences = model.with_suffix(".json")
     sentences.write_text(json.dumps(rows))
     environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(kernels or model.parent / "kernels")}
