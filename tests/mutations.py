@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from structron.tasks.registry import TASKS, load
 
 from structron.data.toy_english import toy_english
 from structron.errors import StructronError
 from structron.io import modelfile
+from structron.tasks.registry import TASKS, load
 
 TASK_NAMES = ("tagger", "chunker", "segments", "joint", "entities", "parser", "graph-parser")
 HUGE = (2**31 - 1, 2**31, 2**40, 2**62, -1, -2, -(2**31), -(2**62))

@@ -54,9 +54,9 @@ def test_room_that_runs_out_changes_nothing():
 def test_warming_up_changes_nothing():
     for options in ({"alma": 0.9}, {"margin": 1.0}, {"swvp": "b-wm"}):
         learner = make_learner(**options)
-        before = [array.copy() for array in (learner.w, learner.u, learner.pace, learner.stats)]
+        before = [array.copy() for array in (learner.store.w, learner.store.u, learner.pace, learner.stats)]
         learner.warm_up()
-        after = (learner.w, learner.u, learner.pace, learner.stats)
+        after = (learner.store.w, learner.store.u, learner.pace, learner.stats)
         assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
 
 
