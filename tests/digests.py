@@ -124,7 +124,7 @@ def graphs() -> str:
     rows, found = tree_rows(5, 3), []
     for options in (
         {},
-        {"order": 1, "keep_heads": 0, "cost": 1.0},
+        {"order": 1, "keep_heads": 0, "margin": 1.0},
         {"order": 1, "projective": False, "swvp": "b-wm"},
         {"projective": False, "labelled": False, "swvp": "a-wmr", "jj": "spans"},
         {"grandparents": False, "single_root": False, "average": "none"},
