@@ -15,7 +15,8 @@ from structron import Chunker, Document, StructronError, schemes
 from structron.features.documents import NonLocalFeatures, Opened
 from structron.features.phrases import CONJUNCTIONS, FAMILIES, LONGEST
 from structron.learn.bpm import bpm_start
-from structron.learn.documents import NBest, NonLocalLearner
+from structron.learn.chain import Chain
+from structron.learn.documents import DocumentLearner, NBest
 from structron.tasks.chain.constraints import make_dictionary
 from structron.update.nbest import LOCAL_UPDATES, Step, find_update
 
@@ -267,8 +268,8 @@ def non_local_learner(examples, labels, order, margin, sources=(), units=None, a
     gold = np.array([labels.index(label) for x in examples for label in x.y], np.int64)
     everything = np.ones((len(labels) + 1, len(labels)), bool)
     dictionary = make_dictionary(prepared, gold, len(labels), 0)
-    given = (labels, order, everything, everything, dictionary, 0, average, None, margin)
-    return NonLocalLearner(prepared, gold, *given, nbest=NBest(tuple(sources), **options))
+    chain = Chain(labels, order, everything, everything, dictionary, average=average)
+    return DocumentLearner(prepared, gold, chain, margin, NBest(tuple(sources), **options), None)
 
 
 @pytest.mark.parametrize("average", ["none", "mean"])
@@ -306,7 +307,7 @@ def test_a_step_with_all_candidates_is_that_of_the_paper(how, average):
     w, g, sums, checked = {}, 0.0, Counter(), 0
     before = [brute.START, *labels]
     for (p, name), (y, label) in product(enumerate(before), enumerate(labels)):  # no ties at the start
-        w["label", name, label] = learner.rows.w[p, y] = float(rng.integers(1, 10**6)) / 2**20
+        w["label", name, label] = learner.store.w[p, y] = float(rng.integers(1, 10**6)) / 2**20
     for clock, e in enumerate(rng.integers(3, size=30).tolist(), 1):
         learn_passes(learner, [[e]])
         document = examples[units[e] : units[e + 1]]
@@ -507,17 +508,11 @@ def test_checkpoints_resume_bit_for_bit(tmp_path):
     assert np.array_equal(whole.model_.g, resumed.model_.g)
 
 
-def test_what_documents_weigh_is_shown(tmp_path, capsys):
-    from structron.cli.app import main
-    from structron.tasks.chain.explain import explain, heaviest
-
+def test_what_documents_weigh_is_shown():
     model = Chunker(**OPTIONS, non_local=["phrase"]).fit(toy_documents(40))
-    found = dict(heaviest(model.model_, top=50).non_local)
+    found = dict(model.inspect(top=50).non_local)
     assert found["phrase=PER,PER"] > 0 > found["phrase=LOC,PER"]
-    model.save(tmp_path / "m")
-    assert main(["inspect", str(tmp_path / "m")]) == 0
-    assert "features of whole documents" in capsys.readouterr().out
     twice = ["he", "N1", "see", "N1"]
-    decision = explain(model, twice)[3]
+    decision = model.explain(twice)[3]
     assert any(c.feature.startswith("phrase=") for c in decision.because)
-    assert decision.margin == pytest.approx(sum(c.weight for c in explain(model, twice, 10**6)[3].because), abs=1e-3)
+    assert decision.margin == pytest.approx(sum(c.weight for c in model.explain(twice, top=10**6)[3].because), abs=1e-3)
