@@ -281,7 +281,9 @@ def test_nothing_to_predict(name, case, model):
     assert model.evaluate([]) is not None
     if name not in OWN:
         with_empty = case.make(passes=1).fit([[], *case.train[:5], []])
-        assert with_empty.predict([first]) == case.make(passes=1, shuffle=False).fit(case.train[:5]).predict([first]) or 1
+        assert (
+            with_empty.predict([first]) == case.make(passes=1, shuffle=False).fit(case.train[:5]).predict([first]) or 1
+        )
         assert model.score([[], *case.test]) == model.score(case.test)
     if name == "entities":
         assert model.predict([Document(), Document([[]])]) == [[], [[]]]

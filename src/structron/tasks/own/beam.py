@@ -103,7 +103,12 @@ class ProblemEstimator(LearnedOfProblems, Estimator):
     # -- training ------------------------------------------------------------------------------------------------
 
     def fit(
-        self, sentences: Iterable[Example], *, dev: Iterable[Example] | None = None, score: Score | None = None, **given: Any
+        self,
+        sentences: Iterable[Example],
+        *,
+        dev: Iterable[Example] | None = None,
+        score: Score | None = None,
+        **given: Any,
     ) -> Self:
         """Learn from examples; with `dev` the best pass on it is kept.
 
@@ -113,7 +118,12 @@ class ProblemEstimator(LearnedOfProblems, Estimator):
         return super().fit(sentences, dev=None if dev is None else Judged(dev, score), **given)
 
     def partial_fit(
-        self, sentences: Iterable[Example], *, dev: Iterable[Example] | None = None, score: Score | None = None, **given: Any
+        self,
+        sentences: Iterable[Example],
+        *,
+        dev: Iterable[Example] | None = None,
+        score: Score | None = None,
+        **given: Any,
     ) -> Self:
         """Go on learning with more examples of the same problem."""
         return super().partial_fit(sentences, dev=None if dev is None else Judged(dev, score), **given)
