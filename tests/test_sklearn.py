@@ -298,11 +298,6 @@ def test_margins(fitted):
     assert max(max(row) for row in margins) > 1
 
 
-def test_threads_change_nothing(fitted):
-    many = X * 5
-    assert clone(fitted).set_params(n_jobs=2).fit(X[:600], Y[:600]).predict(many) == fitted.predict(many)
-
-
 def test_predict_single_and_empty_input(fitted):
     assert fitted.predict_single(X[700]) == fitted.predict(X[700:701])[0]
     assert fitted.predict([]) == []
@@ -363,11 +358,6 @@ def test_partial_fit_keeps_to_the_order():
     labeler = SequenceLabeler().fit(X[SMALL], Y[SMALL]).set_params(order=2)
     with pytest.raises(StructronError, match="order: 2; expected 1"):
         labeler.partial_fit(X[SMALL], Y[SMALL])
-
-
-def test_fit_forgets():
-    labeler = SequenceLabeler().fit([["a", "b"]], [["A", "B"]])
-    assert labeler.fit([["a", "b"]], [["C", "D"]]).classes_ == ["C", "D"]
 
 
 # -- mistakes --------------------------------------------------------------------------------------------------------
@@ -431,13 +421,6 @@ def test_other_mistakes(fitted):
         SequenceLabeler().fit(X[:9], Y[:9], [["a"]], [["A", "B"]])
     with pytest.raises(StructronError, match="no tokens"):
         fitted.score([[]], [[]])
-
-
-def test_a_failed_partial_fit_leaves_the_model_alone(fitted):
-    labeler = copy.deepcopy(fitted)
-    with pytest.raises(StructronError):
-        labeler.partial_fit([[0.5]], [["A"]])
-    assert labeler.predict(X[600:]) == fitted.predict(X[600:])
 
 
 def test_interrupted_training_keeps_its_model_and_stops_what_called_it(monkeypatch):

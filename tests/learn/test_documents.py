@@ -458,29 +458,6 @@ def test_built_in_features_need_chunk_labels():
         Chunker(**OPTIONS, non_local=["phrase"]).fit(data)
 
 
-@pytest.mark.parametrize("n", [0, -1, 2.5, True])
-def test_bad_n(n):
-    model = Chunker(**OPTIONS).fit(toy_documents(5))
-    with pytest.raises(StructronError, match="n-best"):
-        model.nbest([["he"]], n)
-
-
-def test_nbest_of_sentences_and_documents():
-    train = toy_documents(30)
-    for options in ({}, {"non_local": ["phrase"]}):
-        model = Chunker(**OPTIONS, **options).fit(train)
-        words = [Document([[token[0] for token in s] for s in train[0]]), ["he", "N1"]]
-        found = model.nbest(words, 5)
-        assert [len(x) for x in found] == [5, 5]
-        for candidates in found:
-            scores = [score for _, score in candidates]
-            assert scores == sorted(scores, reverse=True)
-            assert len({str(labels) for labels, _ in candidates}) == 5
-        assert found[0][0][0] == model.predict(words)[0]
-        assert [len(row) for row in found[0][0][0]] == [3, 2]
-        assert found[1][0][0] == model.predict(words)[1]
-
-
 def test_training_goes_on_with_new_classes(tmp_path):
     model = Chunker(**OPTIONS, non_local=["phrase", agree]).fit(toy_documents(40))
     more = toy_documents(40, 5)

@@ -14,7 +14,6 @@ import structron
 from structron import TAIL, Alphabet, BeamLearner, StructronError
 from structron.io import modelfile
 from structron.learn.beam import BeamTraining
-from structron.learn.committee import total
 from structron.learn.loop import Options, pass_order
 from structron.tasks.own.beam import ActionScores
 from structron.update.violation import RULES
@@ -73,21 +72,6 @@ def test_forms_of_examples():
         assert weights_of(BeamLearner(PROBLEM, passes=2).fit(iter(form)).model_) == expected
 
 
-def test_empty_inputs_and_none_at_all():
-    learner = BeamLearner(PROBLEM, passes=2).fit(EXAMPLES)
-    names, scores = learner.predict_with_scores([[], [1], np.zeros((0, 1), np.int64)])
-    assert names == [[], ["on"], []]
-    assert scores[0] == scores[2] == 0.0
-    assert learner.predict([]) == []
-
-
-def test_threads_change_nothing():
-    learner = BeamLearner(PROBLEM, passes=2).fit(NOISY)
-    xs = [x for x, _ in make_examples(6000, seed=3)]
-    assert sum(map(len, xs)) > 25_000
-    assert learner.predict(xs, jobs=2) == learner.predict(xs)
-
-
 def test_the_best_pass_on_dev_is_kept():
     dev, seen = make_examples(30, seed=5), []
 
@@ -133,14 +117,6 @@ def test_the_mean_of_runs(average):
         assert found.get(key, 0.0) == pytest.approx(sum(w.get(key, 0.0) for w in members) / 3, abs=1e-5)
     assert found.keys() <= keys
     assert learner.history_[0]["examples"] == 3 * n
-
-
-def test_figures_of_several_runs():
-    one, two = {"updates": 3, "fell_off": 1, "fell_at": 0.2}, {"updates": 4, "fell_off": 3, "fell_at": 0.6}
-    none = {"updates": 0, "fell_off": 0, "fell_at": None}
-    assert total([one, two, none]) == {"updates": 7, "fell_off": 4, "fell_at": 0.5}
-    assert total([none, none]) == none
-    assert total([{"updates": 1, "tokens": 5}] * 2) == {"updates": 2, "tokens": 10}
 
 
 def test_scores_of_outputs_of_other_lengths():
@@ -240,23 +216,6 @@ def test_stacks(merge):
 # -- files -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_model_file(tmp_path):
-    learner = BeamLearner(PROBLEM, beam=4, update="early", passes=3, runs=2, seed=7).fit(NOISY, dev=EXAMPLES)
-    learner.save(tmp_path / "m")
-    again = BeamLearner.load(tmp_path / "m", PROBLEM)
-    xs = [x for x, _ in EXAMPLES]
-    assert again.predict_with_scores(xs) == learner.predict_with_scores(xs)
-    for name in ("beam", "update", "passes", "runs", "seed", "merge", "average", "shuffle", "patience"):
-        assert getattr(again, name) == getattr(learner, name)
-    assert (again.history_, again.best_pass_) == (learner.history_, learner.best_pass_)
-    assert again.signature_ == learner.signature_
-    assert "update early | search beam-4-dp" in again.signature_
-    again.save(tmp_path / "again")
-    assert (tmp_path / "m").read_bytes() == (tmp_path / "again").read_bytes()
-    assert weights_of(again.fit(NOISY, dev=EXAMPLES).model_) == weights_of(learner.model_)
-    assert BeamLearner.load(tmp_path / "m", PROBLEM, beam=None).beam is None
-
-
 def test_what_a_problem_is_made_from_goes_along(tmp_path):
     BeamLearner(PROBLEM, passes=1).fit(NOISY).save(tmp_path / "m", extra={"actions": PROBLEM.actions})
     again = BeamLearner.load(tmp_path / "m", lambda extra: make_problem(actions=extra["actions"]))
@@ -303,18 +262,6 @@ def test_files_that_are_something_else(tmp_path):
     modelfile.save(path, header | {"task": "tagger"}, tensors)
     with pytest.raises(StructronError, match=r"a tagger model; expected one that BeamLearner\.save wrote"):
         BeamLearner.load(path, PROBLEM)
-
-
-@pytest.mark.parametrize("runs", [1, 2])
-@pytest.mark.parametrize("dev", [None, EXAMPLES], ids=["alone", "dev"])
-def test_a_resumed_run_ends_the_same(tmp_path, runs, dev):
-    whole = BeamLearner(PROBLEM, passes=4, runs=runs).fit(NOISY, dev=dev)
-    BeamLearner(PROBLEM, passes=2, runs=runs).fit(NOISY, dev=dev, checkpoint=tmp_path / "c")
-    resumed = BeamLearner(PROBLEM, passes=4, runs=runs).fit(NOISY, dev=dev, checkpoint=tmp_path / "c", resume=True)
-    assert weights_of(resumed.model_) == weights_of(whole.model_)
-    assert [r["updates"] for r in resumed.history_] == [r["updates"] for r in whole.history_]
-    with pytest.raises(StructronError, match="belongs to other data or options"):
-        BeamLearner(PROBLEM, beam=2, runs=runs).fit(NOISY, dev=dev, checkpoint=tmp_path / "c", resume=True)
 
 
 # -- bad input -------------------------------------------------------------------------------------------------------
@@ -380,24 +327,6 @@ def test_wrong_functions_are_named(changes, message):
     with pytest.raises(StructronError) as error:
         BeamLearner(make_problem(**changes)).fit([([1], ["on"])])
     assert str(error.value).startswith(message)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"beam": 0}, "beam: 0; expected at least 1"),
-        ({"passes": 0}, "passes: 0; expected at least 1"),
-        ({"runs": 0}, "runs: 0; expected at least 1"),
-        ({"jobs": 0}, "jobs: 0; expected at least 1"),
-        ({"patience": -1}, "patience: -1; expected 0"),
-        ({"update": "late"}, "unknown update 'late'; expected one of: standard"),
-        ({"average": "voted"}, "unknown average 'voted'; expected one of: mean"),
-    ],
-    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
-)
-def test_bad_options(options, message):
-    with pytest.raises(StructronError, match=message):
-        BeamLearner(PROBLEM, **options).fit(EXAMPLES)
 
 
 def test_more_bad_input():

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-import structron
 from structron import BeamLearner, QueueLearner, StructronError
 from thermostat import EXAMPLES, NOISY, PROBLEM, make_examples, make_problem, weights_of
 from walks import CYCLE, roads, walk_problem
@@ -24,11 +23,6 @@ def far_ahead(x, table, states, s):
 
 def learner_of(queue: str, **more) -> QueueLearner:
     return QueueLearner(PROBLEM, queue=queue, heuristic=nothing_ahead if queue == "a-star" else None, **more)
-
-
-def test_it_is_exported():
-    assert structron.QueueLearner is QueueLearner
-    assert "QueueLearner" in dir(structron)
 
 
 @pytest.mark.parametrize("queue", QUEUES)
@@ -114,25 +108,6 @@ def test_a_space_with_cycles(queue):
 
 
 # -- runs, checkpoints, files ----------------------------------------------------------------------------------------
-
-
-def test_runs_are_averaged():
-    learner = QueueLearner(PROBLEM, runs=2, passes=2).fit(NOISY)
-    assert learner.history_[0]["examples"] == 2 * len(NOISY)
-
-
-def test_a_checkpoint_goes_on(tmp_path):
-    given = {"alma": 0.9, "seed": 3}
-    whole = QueueLearner(PROBLEM, passes=4, **given).fit(NOISY)
-    QueueLearner(PROBLEM, passes=2, **given).fit(NOISY, checkpoint=tmp_path, dev=NOISY)
-    with pytest.raises(StructronError, match="belongs to other data or options"):
-        QueueLearner(PROBLEM, queue="exhaustive", passes=4, **given).fit(
-            NOISY, checkpoint=tmp_path, resume=True, dev=NOISY
-        )
-    resumed = QueueLearner(PROBLEM, passes=4, **given).fit(NOISY, checkpoint=tmp_path, resume=True, dev=NOISY)
-    assert len(resumed.history_) == 4
-    if resumed.best_pass_ == 4:
-        assert weights_of(resumed.model_) == weights_of(whole.model_)
 
 
 def test_saving_and_loading(tmp_path):

@@ -10,8 +10,6 @@ import structron
 from brute_swvp import alternate, single_positions
 from problems import named, random_corpus
 from structron import BeamLearner, Chunker, GraphParser, JointTagger, Parser, QueueLearner, SegmentChunker, Tagger
-from structron.cli import main
-from structron.data.toy_english import toy_english, write_conll, write_conllu
 from structron.errors import StructronError
 from structron.model.beam import BeamModel
 from structron.update.violation import RULES, Rule, early
@@ -77,19 +75,6 @@ def test_whole_is_plain_with_every_rule(task, update):
 def test_the_signature_names_the_rule(task, given, shown):
     make, data = MAKERS[task]
     assert shown in make(swvp="a-wm", jj="spans", enforce=True, **given).fit(data[:5]).signature_
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_a_checkpoint_goes_on_bit_for_bit(task, tmp_path):
-    make, data = MAKERS[task]
-    whole, first, rest = (make(passes=passes, swvp="b-wm") for passes in (4, 2, 4))
-    whole.fit(data[:20])
-    first.fit(data[:20], checkpoint=tmp_path / "c")
-    rest.fit(data[:20], checkpoint=tmp_path / "c", resume=True)
-    assert model_bits(rest) == model_bits(whole)
-    for other in ({"beta": 2}, {"swvp": None}, {"jj": "spans"}, {"enforce": True}):
-        with pytest.raises(StructronError, match="belongs to other data or options"):
-            make(**({"passes": 4, "swvp": "b-wm"} | other)).fit(data[:20], checkpoint=tmp_path / "c", resume=True)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -199,63 +184,6 @@ def test_bad_parameters(task):
             make(**{"swvp": "a-wm"} | given).fit(data)
 
 
-def test_a_cost_beside_weighted_violations():
-    with pytest.raises(StructronError, match="swvp: b-wm with cost 1; expected cost 0"):
-        GraphParser(bits=16, swvp="b-wm", cost=1.0).fit(TREES[:5])
-
-
-CHECK = "--check-violations"
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory) -> dict[str, str]:
-    folder = tmp_path_factory.mktemp("toy")
-    write_conllu(folder / "t.conllu", toy_english(12, 3))
-    write_conll(folder / "t.conll", toy_english(12, 3))
-    return {"trees": str(folder / "t.conllu"), "chunks": str(folder / "t.conll"), "model": str(folder / "m")}
-
-
-@pytest.mark.parametrize(
-    ("task", "data", "more", "says"),
-    [
-        ("chunker", "chunks", [], "update swvp-b-wm-1.5-errors"),
-        ("chunker", "chunks", ["--beam", "4", CHECK], "update max-violation-swvp-b-wm-1.5-errors | search beam-4-dp"),
-        ("parser", "trees", [CHECK], "update max-violation-swvp-b-wm-1.5-errors | search beam-8-dp"),
-        ("joint", "chunks", ["--update", "early", "--alma", "none", CHECK], "update early-swvp-b-wm-1.5-errors"),
-        ("graph-parser", "trees", [], "swvp-b-wm-1.5-errors"),
-    ],
-)
-def test_the_command_line(task, data, more, says, files, capfd):
-    argv = ["train", task, "--train", files[data], "--model", files["model"], "--passes", "1", *more]
-    assert main([*argv, "--swvp", "b-wm", "--beta", "1.5"]) == 0
-    assert says in capfd.readouterr().err
-    assert main([*argv, "--swvp", "none"]) == 0
-    assert "swvp" not in capfd.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("task", "more", "says"),
-    [
-        ("chunker", ["--swvp", "c-wm"], "'--swvp'"),
-        ("chunker", ["--swvp", "a-wm", "--beta", "nan"], "'--beta': nan: expected a number above 0"),
-        ("chunker", ["--swvp", "a-wm", "--beta", "0"], "'--beta': 0: expected a number above 0"),
-        ("graph-parser", ["--swvp", "b-wm", "--beta", "-1"], "expected a number above 0"),
-        ("chunker", ["--beta", "2"], "--beta 2: expected --swvp a-wm, b-wm, a-wmr or b-wmr beside it"),
-        ("chunker", ["--swvp", "a-wm", "--alma", "0.9"], "swvp: a-wm with update laso; works with exact search or"),
-        ("chunker", ["--swvp", "a-wm", "--margin", "4"], "swvp: a-wm with margin 4"),
-        ("joint", ["--swvp", "b-wm"], "swvp: b-wm with update laso; works with exact search or a beam"),
-        ("parser", ["--swvp", "b-wm", "--alma", "0.9"], "swvp: b-wm with alma 0.9; works with"),
-        ("segments", ["--swvp", "b-wm"], "--swvp: not an option of the segments; works with tagger, chunker, joint"),
-    ],
-)
-def test_mistakes_on_the_command_line(task, more, says, files, capfd):
-    data = "trees" if "parser" in task else "chunks"
-    assert main(["train", task, "--train", files[data], "--model", files["model"], *more]) == 2
-    said = capfd.readouterr().err
-    assert says in said
-    assert said.count("\n") == 1
-
-
 # -- margins and ALMA ----------------------------------------------------------------------------------------------
 
 COLUMNS = ["word", "pos", "chunk"]
@@ -285,23 +213,6 @@ def test_margins(task, tmp_path):
         assert again.partial_fit(data).history_[0]["updates"] > 0
 
 
-@pytest.mark.parametrize("task", WITH_MARGINS)
-def test_margins_that_cannot_be(task):
-    kind, options, data = WITH_MARGINS[task]
-    for given, message in (
-        ({"margin": -1}, "margin: -1; expected a number of at least 0"),
-        ({"margin": 5, "alma": 0.5}, r"margin 5 and alma 0\.5: expected one of the two"),
-        ({"stop_change": 0}, "stop_change: 0; expected a number above 0"),
-    ):
-        with pytest.raises(StructronError, match=message):
-            kind(**options | given).fit(data)
-
-
-def test_segments_have_no_list_of_best_ones():
-    with pytest.raises(StructronError, match="segments: no n-best labellings; expected a chunker"):
-        SegmentChunker().nbest(CHUNKS, 3)
-
-
 @pytest.mark.parametrize("kind", [Tagger, Chunker])
 def test_alma(kind, tmp_path):
     sentences = chunk_rows(150, 3)
@@ -311,13 +222,6 @@ def test_alma(kind, tmp_path):
     assert model.score(sentences[120:]) > 80
     model.save(tmp_path / "m")
     assert structron.load(tmp_path / "m").predict(sentences[120:]) == model.predict(sentences[120:])
-
-
-@pytest.mark.parametrize("alpha", [0, -0.1, 1.5, math.nan, True, "much"])
-def test_a_share_that_cannot_be(alpha):
-    for estimator in (Tagger(alma=alpha), Parser(alma=alpha)):
-        with pytest.raises(StructronError, match="alma: "):
-            estimator.fit([[["a", "b", "0", "x"]]])
 
 
 def test_learners_of_a_problem(tmp_path):
