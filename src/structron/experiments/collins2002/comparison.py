@@ -13,13 +13,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from structron import Chunker, Tagger
 from structron.evaluate import accuracy_scores, chunk_scores
 from structron.experiments.collins2002.maxent import MaxEnt, decode
 from structron.experiments.frame import SPLITS, Line, Report, Rows, Table, draw_lines, last_tenth, load_rows, say
 from structron.features.extract import PreparedTemplates, TemplateExtractor
 from structron.features.templates import load_templates
-from structron.tasks.chain.chunker import Chunker
-from structron.tasks.chain.tagger import Tagger
 
 CUTOFFS = (0, 5)
 AVERAGES = {"avg": "mean", "noavg": "none"}

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from structron import JointTagger, SegmentChunker
 from structron.experiments.frame import Report, Rows, Table, Trial, learn, shown_beam
-from structron.tasks.joint.tagger import JointTagger
-from structron.tasks.segments.chunker import SegmentChunker
 
 ALPHA = 0.9
 COLUMNS = ("word", "pos", "chunk")

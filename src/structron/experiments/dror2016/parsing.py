@@ -23,12 +23,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structron import GraphParser
 from structron.data.corpora import find
 from structron.experiments.dror2016.choice import CONTROL, CSP, MEAN, SEED, Scores, Trials
 from structron.experiments.frame import Rows, has, invalid_share
 from structron.io import read
 from structron.progress import Progress
-from structron.tasks.graph.parser import GraphParser
 
 B_WM, ENFORCED, CROSSING = "b-wm", "b-wm enforced", "CSP non-projective"
 BITS = 22
@@ -151,17 +151,6 @@ def plan(bank: Bank, scale: ParsingScale) -> list[Training]:
     return found
 
 
-class BothWeights(GraphParser):
-    """A parser with the last weights of a training as its model, and their mean at hand."""
-
-    mean_: Any
-
-    def _learn(self, learner: Any, *given: Any) -> None:
-        super()._learn(learner, *given)
-        learner.average = "mean"
-        self.mean_ = learner.finish(learner.snapshot())
-
-
 class Stoppable(Progress):
     """Ends a training on a thread that does not hear Ctrl-C."""
 
@@ -183,7 +172,7 @@ def train(bank: Bank, training: Training, passes: int, stop: Event) -> tuple[Sco
         options |= {"seed": SEED, "swvp": B_WM, "beta": value, "enforce": method == ENFORCED}
     else:
         options |= {"seed": int(value), "projective": method != CROSSING}
-    parser = BothWeights(**options)
+    parser = GraphParser(**options)
     on_whole = method in (CSP, CROSSING)
     parser.fit(bank.whole if on_whole else bank.rest, progress=Stoppable(stop))
     if parser.stopped_ == "interrupted":
@@ -195,7 +184,10 @@ def train(bank: Bank, training: Training, passes: int, stop: Event) -> tuple[Sco
         return Scores(dev, parser.score(bank.test), invalid_share(parser.history_))
 
     last = scores(parser.model_)
-    return last, last if method == CONTROL else scores(parser.mean_)
+    if method == CONTROL:
+        return last, last
+    parser.learner_.average = "mean"
+    return last, scores(parser.learner_.snapshot())
 
 
 def try_bank(bank: Bank, scale: ParsingScale) -> Iterator[tuple[int, Trials]]:

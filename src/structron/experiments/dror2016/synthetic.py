@@ -13,19 +13,19 @@ from typing import Any
 
 import numpy as np
 
+from structron import Tagger
 from structron.data.hmm import DATASETS, SETUPS, SPLIT, Dataset, Pair, dataset, posterior_decode
 from structron.experiments.dror2016.choice import AVERAGED, CONTROL, CSP, MEAN, POSTERIOR, SEED, Scores, Trials, spelled
-from structron.experiments.frame import Report, Table, comparison, mean, sign_flip_test
-from structron.features.extract import TemplateExtractor
-from structron.features.templates import parse_templates
+from structron.experiments.frame import Report, Table, comparison, learn_once, mean, sign_flip_test
 from structron.learn.chain import ChainLearner
-from structron.learn.loop import Options, pass_order
+from structron.learn.loop import Schedule, pass_order
+from structron.learn.weighted import WeightedViolations
 from structron.search.chain.viterbi import decode
-from structron.tasks.chain.constraints import make_dictionary
+from structron.update.perceptron import TIME
 from structron.update.swvp import VARIANTS, Swvp
 
 COLUMNS = ("symbol", "inside", "state")
-TEMPLATES = ("symbol[0]", "symbol.digit[0]", "inside.digit[0]", "symbol[0]&y")
+TEMPLATES = ["symbol[0]", "symbol.digit[0]", "inside.digit[0]", "symbol[0]&y"]
 ORDER = ("b-wm", "b-wmr", "a-wm", "a-wmr")
 FIGURES: tuple[tuple[tuple[float, float, int | None], ...], ...] = (
     ((75.47, 3.05, 9), (75.96, 2.42, 8), (74.18, 2.16, 7), (75.17, 3.07, 7), (72.24, 3.45, None)),
@@ -66,29 +66,22 @@ class Bench:
         self.items = items
         parts = [tuple(array[: items[name]] for array in getattr(data, name)) for name in SPLIT]
         x, y = (np.concatenate([part[k] for part in parts]) for k in range(2))
-        extractor = TemplateExtractor(COLUMNS, COLUMNS[-1], parse_templates(list(TEMPLATES)))
-        prepared = extractor.prepare(rows_of((x, y)), labelled=True)
-        labels = sorted(prepared.label_types)
-        gold = np.array([labels.index(label) for label in prepared.label_types], np.int64)[prepared.label_ids]
-        everything = np.ones((len(labels) + 1, len(labels)), bool)
-        dictionary = make_dictionary(prepared, gold, len(labels), 0)
-        self.learner = ChainLearner(prepared, gold, labels, 1, everything, everything, dictionary)
+        tagger = Tagger(columns=COLUMNS, templates=TEMPLATES, order=1, cutoff=0, runs=1, passes=1)
+        self.learner: ChainLearner = tagger.fit(rows_of((x, y))).learner_
 
     def trained(self, swvp: Swvp | None, passes: int, seed: int = SEED) -> ChainLearner:
         """A learner after so many passes over the training items."""
         learner = self.learner.twin()
-        learner.swvp = swvp
+        if swvp is not None:
+            learner.update = WeightedViolations(swvp, int(learner.sizes.max()))
         for number in range(1, passes + 1):
-            sequence, place = pass_order(Options(seed=seed), number, self.items["train"]), 0
-            learner.begin_pass()
-            while place < len(sequence):
-                place = learner.learn(sequence, place)
+            learn_once(learner, pass_order(Schedule(seed=seed), number, self.items["train"]))
         return learner
 
     def scores(self, learner: ChainLearner, average: bool = False) -> Scores:
         """Accuracy with the last weights, or with their mean."""
-        learner.average = "mean" if average else "none"
-        chains, weights = learner.chains, learner.weights()._replace(w=learner.present())
+        w = learner.store.mean(int(learner.stats[TIME]) if average else 0)
+        chains, weights = learner.chains, learner.weights()._replace(w=w)
         train, end = self.items["train"], len(chains.starts) - 1
         out, scores = np.zeros(len(learner.gold), np.int64), np.zeros(end, np.float32)
         decode(chains, weights, learner.order, train, end, len(learner.labels), learner.work, out, scores)

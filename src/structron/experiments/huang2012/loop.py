@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from structron import BeamLearner, SearchProblem
 from structron.experiments.frame import Report, Table
-from structron.search.beam.problem import SearchProblem
-from structron.tasks.own.beam import BeamLearner
 
 ACTIONS = "NV."
 GOLD, FIRST = "NNV.", "NNN."
@@ -109,7 +108,7 @@ def iterate(beam: int | None, update: str, iterations: int = ITERATIONS) -> list
 
 def weights(learner: BeamLearner) -> tuple[int, int]:
     """(w of N→N, w of V→.)"""
-    n_to_n, v_to_dot = (sum(weight for _, weight in learner.inspect(action)) for action in "N.")
+    n_to_n, v_to_dot = (sum(own.weight for own in learner.inspect(action).labels[action]) for action in "N.")
     return int(n_to_n), int(v_to_dot)
 
 

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from structron import Tagger
 from structron.experiments import frame
 from structron.experiments.frame import Report, Rows, Table, Trial
 from structron.experiments.huang2012.methods import EARLY, EWT, MAX_VIOLATION, METHODS, STANDARD, Scale, show_invalid
 from structron.features.templates import template_lines
-from structron.tasks.chain.tagger import Tagger
 
 COLUMNS = ("form", "known", "xpos")
 UNKNOWN = "<unk>"

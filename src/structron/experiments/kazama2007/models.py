@@ -5,12 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from structron import Chunker, Document
 from structron.evaluate import chunk_scores
 from structron.experiments.kazama2007 import paper
 from structron.experiments.kazama2007.corpora import Corpus, gold_of, templates_of
 from structron.features.phrases import FAMILIES
-from structron.sentences import Document
-from structron.tasks.chain.chunker import Chunker
 
 HALVINGS = 4
 """How often the least value of C is halved when it is the best one."""
