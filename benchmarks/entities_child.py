@@ -7,11 +7,11 @@ from typing import Any
 from benchmarks.child import answer, count, timed
 from benchmarks.report import ENTITIES
 from structron import Chunker, Document, EntityRecognizer
-from structron.sentences import sentences_of
 from structron.experiments.kazama2007.corpora import Corpus, templates_of
 from structron.experiments.kazama2007.crf import Crf, LocalFeatures
 from structron.experiments.kazama2007.models import f1_of, make_model
 from structron.experiments.kazama2007.paper import CUTOFF, MARGIN, PROPOSED, SENTENCES_C
+from structron.sentences import sentences_of
 
 C = 2000.0
 PRESET = "entities"
