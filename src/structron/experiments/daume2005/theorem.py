@@ -13,15 +13,13 @@ from dataclasses import replace
 import numpy as np
 
 from structron import JointTagger
-from structron.experiments.daume2005.tasks import ALPHA, COLUMNS
+from structron.experiments.daume2005.tasks import ALPHA, COLUMNS, PAPER
 from structron.experiments.frame import Report, Rows, Table, learn_once, say
 from structron.learn.encoded import EncodedLearner
 from structron.update.alma import ALPHA as SHARE
 from structron.update.alma import GENERATION, LONGEST, SCALE, B, C
 
 BEAM = 5
-PAPER = (15932, 1.299e-2, 17724)
-"""Corrections, margin and bound."""
 HALVINGS = 24
 
 
@@ -66,17 +64,18 @@ def check_theorem(train: Rows, passes: int, report: Report) -> None:
     longest = math.sqrt(learner.pace[LONGEST])
     found = {"sentences": len(train), "passes": done, "corrections": corrections, "left": left, "longest": longest}
     report.content["theorem4"] = found
-    table = Table("Theorem 4: corrections of LaSO-A until none is left, and the bound", ("", "ours", "paper's"))
-    table.rows = [("sentences", len(train), 1000), ("passes", done, None), ("corrections", corrections, PAPER[0])]
+    table = Table.of(PAPER["theorem"])
+    for name, value in (("sentences", len(train)), ("passes", done), ("corrections", corrections)):
+        table.add(name, value)
     if left:
         table.notes = [f"Not separated after {done} passes ({left} corrections in the last): no margin, no bound."]
     else:
         margin = margin_of(learner)
         safe = margin / max(1.0, longest)
         found |= {"margin": margin, "bound": bound(margin), "safe_bound": bound(safe), "scale": learner.pace[SCALE]}
-        table.add("margin γ", f"{margin:.3e}", f"{PAPER[1]:.3e}")
+        table.add("margin γ", f"{margin:.3e}")
         table.add("longest difference R", longest)
-        table.add("bound with γ", round(bound(margin)), PAPER[2])
+        table.add("bound with γ", round(bound(margin)))
         table.add("bound with γ/R", round(bound(safe)))
         what = "Theorem 4: corrections within the bound for differences of length 1 (γ/R)"
         report.target(what, f"{corrections} of {round(bound(safe))}", corrections <= bound(safe))

@@ -14,9 +14,10 @@ learn from the others, CSP from all.
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from threading import Event
 from typing import Any, NamedTuple
@@ -24,10 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structron import GraphParser
-from structron.data.corpora import find
 from structron.experiments.dror2016.choice import CONTROL, CSP, MEAN, SEED, Scores, Trials
-from structron.experiments.frame import Rows, has, invalid_share
-from structron.io import read
+from structron.experiments.frame import Rows, has, invalid_share, load_rows
 from structron.progress import Progress
 
 B_WM, ENFORCED, CROSSING = "b-wm", "b-wm enforced", "CSP non-projective"
@@ -86,16 +85,10 @@ def usable(data: Path | None) -> tuple[list[Corpus], list[str]]:
     return there, [corpus.name for corpus in CORPORA if corpus not in there]
 
 
-def front(sentences: Iterable[list[list[str]]], tokens: int | None) -> Rows:
+def front(sentences: Rows, tokens: int | None) -> Rows:
     """Whole sentences from the front, as long as they have no more tokens than that."""
-    found: Rows = []
-    left = math.inf if tokens is None else tokens
-    for sentence in sentences:
-        left -= len(sentence)
-        if left < 0:
-            break
-        found.append(sentence)
-    return found
+    ends = accumulate(map(len, sentences))
+    return [one for one, end in zip(sentences, ends, strict=True) if tokens is None or end <= tokens]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +103,13 @@ class Bank:
 
     @classmethod
     def load(cls, data: Path, corpus: Corpus, scale: ParsingScale) -> "Bank":
-        def rows(split: str) -> Iterator[list[list[str]]]:
-            return (sentence.rows for sentence in read(find(data, corpus.name, split), encoding=corpus.encoding))
+        def rows(split: str) -> Rows:
+            return load_rows(data, corpus.name, split, encoding=corpus.encoding)
 
-        test = front(rows("test"), scale.test)
+        everything, test = rows("train"), front(rows("test"), scale.test)
         if has(data, corpus.name, "dev"):
-            whole = front(rows("train"), scale.train)
+            whole = front(everything, scale.train)
             return cls(corpus, whole, whole, front(rows("dev"), scale.dev), test)
-        everything = list(rows("train"))
         count = min(HELD_OUT, len(everything) // (1 + LEAST_LEFT))
         drawn = set(np.random.default_rng(SEED).choice(len(everything), count, replace=False).tolist())
         dev, rest = ([one for k, one in enumerate(everything) if (k in drawn) == held] for held in (True, False))

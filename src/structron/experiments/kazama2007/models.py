@@ -1,12 +1,12 @@
 """Kazama & Torisawa (2007): the methods as models, a trained model with its dev score, the search for the best C."""
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from structron import Chunker, Document
 from structron.evaluate import chunk_scores
+from structron.experiments.frame import timed
 from structron.experiments.kazama2007 import paper
 from structron.experiments.kazama2007.corpora import Corpus, gold_of, templates_of
 from structron.features.phrases import FAMILIES
@@ -72,9 +72,7 @@ def f1(documents: Sequence[Document], guess: Sequence[list[list[str]]]) -> float
 def attempt(corpus: Corpus, method: str, c: float | None, bpm: int, passes: int) -> Trial:
     """Train to the end, as the stopping rule says; dev data see the final weights only, as in the paper."""
     model = make_model(corpus, method, c, bpm, passes)
-    begin = time.perf_counter()
-    model.fit(corpus.train)
-    seconds = time.perf_counter() - begin
+    _, seconds = timed(model.fit, corpus.train)
     vars(model).pop("learner_", None)  # the encoded training data
     spent = [record["seconds"] for record in model.history_]
     mean = round(sum(spent) / len(spent), 3)

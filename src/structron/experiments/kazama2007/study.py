@@ -7,13 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from structron.experiments.frame import say, write_json
+from structron.experiments.frame import say, timed, write_json
 from structron.experiments.kazama2007 import paper
 from structron.experiments.kazama2007.corpora import Corpus
 from structron.experiments.kazama2007.crf import Crf
-from structron.experiments.kazama2007.lists import Reranking, non_local_vectors
 from structron.experiments.kazama2007.models import Trial, attempt, f1_of, make_model, tune
 from structron.experiments.kazama2007.paper import MARGIN, NO_BPM, PROPOSED, RERANKING_1, RERANKING_2, SAME_C
+from structron.experiments.kazama2007.rerank import Reranking, non_local_vectors
 from structron.sentences import Document
 
 WARM_UP = 3
@@ -35,7 +35,7 @@ class Scale:
     candidate_margins: tuple[float, ...] = (500, 2000)
     variances: tuple[float, ...] = (1, 10, 100)
     iterations: int = 100
-    test_candidates: tuple[int, ...] = tuple(paper.TABLE3)
+    test_candidates: tuple[int, ...] = (20, 100, 400, 800, 1600, 6400)
     second_margins: tuple[float, ...] = (0, 8, 64, 500, 2000, 8000)
     second_passes: int = 100
     refine: bool = True
@@ -102,16 +102,12 @@ class Study:
 
     def crf(self) -> None:
         """The variance of the prior is tuned; a trial's time includes what making the features takes."""
-        begin = time.perf_counter()
-        crf = Crf(self.corpus)
-        made = time.perf_counter() - begin
+        crf, made = timed(Crf, self.corpus)
 
         def at(variance: float) -> Trial:
-            begin = time.perf_counter()
-            model = crf.train(1 / (2 * variance), self.scale.iterations)
-            seconds = time.perf_counter() - begin + made
+            model, seconds = timed(crf.train, 1 / (2 * variance), self.scale.iterations)
             dev = f1_of(model, self.corpus.dev)
-            return self.note(Trial(paper.CRF, variance, dev, seconds, model.iterations, model=model))
+            return self.note(Trial(paper.CRF, variance, dev, made + seconds, model.iterations, model=model))
 
         self.choose(tune(self.scale.variances, at, refine=False))
 
@@ -163,9 +159,7 @@ class Study:
         model = self.chosen[PROPOSED].model
         for n in self.scale.test_candidates:
             model.test_candidates = n
-            begin = time.perf_counter()
-            dev, test = (f1_of(model, documents) for documents in (self.corpus.dev, self.corpus.test))
-            seconds = round(time.perf_counter() - begin, 2)
-            self.results["table3"][str(n)] = {"dev": dev, "test": test, "seconds": seconds}
+            (dev, test), seconds = timed(lambda: [f1_of(model, part) for part in (self.corpus.dev, self.corpus.test)])
+            self.results["table3"][str(n)] = {"dev": dev, "test": test, "seconds": round(seconds, 2)}
             say(f"{self.corpus.name}: n' = {n}: dev {dev:.2f}, {seconds:.0f} s for dev and test")
             self.write()
