@@ -19,7 +19,7 @@ import numpy as np
 
 from structron import Document
 from structron.experiments.frame import say, timed
-from structron.experiments.kazama2007 import paper
+from structron.experiments.kazama2007 import models
 from structron.experiments.kazama2007.corpora import Corpus, gold_of
 from structron.experiments.kazama2007.models import Trial, f1, make_model
 from structron.features.documents import NonLocalFeatures, Opened
@@ -135,7 +135,7 @@ class Reranker:
                 if scores[y] - rivals[z] <= self.margin:
                     self.add(lists[i], y, z)
                     updates += 1
-            still = still + 1 if abs(errors - before) < paper.STOP * max(1, before) else 0
+            still = still + 1 if abs(errors - before) < models.STOP * max(1, before) else 0
             before = errors
             if not updates or (number and still >= PATIENCE):
                 break
@@ -174,23 +174,23 @@ class Reranking:
     """
 
     def __init__(
-        self, corpus: Corpus, first: Any, make_first: MakeFirst, non_local: NonLocal, n_test: int = paper.N_LARGE
+        self, corpus: Corpus, first: Any, make_first: MakeFirst, non_local: NonLocal, n_test: int = models.N_LARGE
     ):
         self.corpus, self.first, self.non_local, self.n_test = corpus, first, non_local, n_test
         self.labels = corpus.labels()
         begin = time.perf_counter()
         self.train: list[Shortlist] = []
-        for number, (rest, part, place) in enumerate(folds(corpus.train, paper.FOLDS), 1):
-            self.train += make_shortlists(make_first(rest), part, paper.N, self.labels, non_local, place)
+        for number, (rest, part, place) in enumerate(folds(corpus.train, models.FOLDS), 1):
+            self.train += make_shortlists(make_first(rest), part, models.N, self.labels, non_local, place)
             seconds = time.perf_counter() - begin
-            say(f"{corpus.name}: re-ranking, lists of fold {number} of {paper.FOLDS}, {seconds:.0f} s")
+            say(f"{corpus.name}: re-ranking, lists of fold {number} of {models.FOLDS}, {seconds:.0f} s")
         self.seconds = time.perf_counter() - begin
         self.parts: dict[str, list[Shortlist]] = {}
 
     @cached_property
     def local(self) -> Any:
         """A chunker with the local features, whose learner has encoded the training part in a first pass."""
-        return make_model(self.corpus, paper.PERCEPTRON, None, 0, 1).fit(self.corpus.train)
+        return make_model(self.corpus, models.PERCEPTRON, None, 0, 1).fit(self.corpus.train)
 
     def part(self, split: str) -> list[Shortlist]:
         """The lists of dev or test documents."""
@@ -203,7 +203,7 @@ class Reranking:
         """Train a second model; its time does not include that of the lists."""
 
         def train() -> Reranker:
-            first_score = kind == paper.RERANKING_1
+            first_score = kind == models.RERANKING_1
             model = Reranker(c, score_scale(self.train)) if first_score else Reranker(c, learner=self.fresh_learner())
             model.learn(self.train, passes)
             return model

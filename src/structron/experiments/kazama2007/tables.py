@@ -2,15 +2,16 @@
 
 from typing import Any
 
-from structron.experiments.frame import Report, Table
-from structron.experiments.kazama2007 import paper
-from structron.experiments.kazama2007.paper import MARGIN, N_TEST, NO_BPM, PROPOSED, RERANKING_1, RERANKING_2, SAME_C
+from structron.experiments.frame import Report, Table, paper_of
+from structron.experiments.kazama2007 import models
+from structron.experiments.kazama2007.models import MARGIN, N_TEST, NO_BPM, PROPOSED, RERANKING_1, RERANKING_2, SAME_C
 
+PAPER = paper_of("kazama2007")
 ROWS = (
-    *(paper.CRF, paper.PERCEPTRON, paper.AVERAGED, MARGIN, paper.AVERAGED_MARGIN),
-    *(paper.CANDIDATE, PROPOSED, paper.AVERAGED_PROPOSED, paper.SENTENCES),
+    *(models.CRF, models.PERCEPTRON, models.AVERAGED, MARGIN, models.AVERAGED_MARGIN),
+    *(models.CANDIDATE, PROPOSED, models.AVERAGED_PROPOSED, models.SENTENCES),
 )
-TUNED = (MARGIN, paper.CANDIDATE, PROPOSED, RERANKING_1, RERANKING_2)
+TUNED = (MARGIN, models.CANDIDATE, PROPOSED, RERANKING_1, RERANKING_2)
 TIMES_MARGIN = 3
 """How much slower than the margin perceptron the proposed algorithm may be."""
 
@@ -29,7 +30,7 @@ def show_tables(found: Results, report: Report) -> None:
 
 def table2(found: Results) -> Table:
     parts = ", ".join(f"{split} {sizes['documents']}" for split, sizes in found["sizes"].items())
-    table = Table.of(paper.TABLES["table2"], corpus=found["corpus"], parts=parts)
+    table = Table.of(PAPER["table2"], corpus=found["corpus"], parts=parts)
     for method in ROWS:
         trial = found["chosen"][method]
         table.add(method, number(trial["c"]), *(trial[name] for name in ("dev", "test", "seconds", "passes")))
@@ -38,7 +39,7 @@ def table2(found: Results) -> Table:
 
 def table3(found: Results) -> Table:
     c = number(found["chosen"][PROPOSED]["c"])
-    table = Table.of(paper.TABLES["table3"], corpus=found["corpus"], c=c)
+    table = Table.of(PAPER["table3"], corpus=found["corpus"], c=c)
     for n, scores in found["table3"].items():
         table.add(n, scores["dev"], scores["test"], scores["seconds"])
     return table
@@ -47,7 +48,7 @@ def table3(found: Results) -> Table:
 def table6(found: Results) -> Table:
     chosen, more = found["chosen"], found["table3"]
     oracle = ", ".join(f"n' = {n} {score:.2f}" for n, score in found["reranking"]["oracle"].items())
-    table = Table.of(paper.TABLES["table6"], corpus=found["corpus"], oracle=oracle)
+    table = Table.of(PAPER["table6"], corpus=found["corpus"], oracle=oracle)
 
     def add(method: str, n: int | None, dev: float, test: float) -> None:
         known = table.paper.get(method if n is None else f"{method}, {n}", ())
@@ -55,7 +56,7 @@ def table6(found: Results) -> Table:
 
     for method, n in ((MARGIN, None), (RERANKING_1, N_TEST), (RERANKING_2, N_TEST)):
         add(method, n, chosen[method]["dev"], chosen[method]["test"])
-    add(RERANKING_2, paper.N_LARGE, *found["reranking"]["large"])
+    add(RERANKING_2, models.N_LARGE, *found["reranking"]["large"])
     for n in dict.fromkeys((N_TEST, max(map(int, more)))):
         add(PROPOSED, n, more[str(n)]["dev"], more[str(n)]["test"])
     return table
@@ -75,7 +76,7 @@ def table7(found: Results) -> Table:
     trials = timed_trials(found)
     margin, proposed = (trials[method][0]["passes"] for method in (MARGIN, PROPOSED))
     names = {"corpus": found["corpus"], "c": number(trials[MARGIN][0]["c"]), "margin": margin, "proposed": proposed}
-    table = Table.of(paper.TABLES["table7"], **names)
+    table = Table.of(PAPER["table7"], **names)
     for method in table.paper:
         trial, seconds = trials[method]
         table.add(method, trial["dev"], trial["test"], seconds, seconds / trials[MARGIN][1], trial["pass_seconds"])
@@ -86,11 +87,11 @@ def other_tables(found: Results) -> tuple[Table, Table]:
     """The effect of the BPM start, and every C that was tried."""
     chosen = found["chosen"]
     names = {"corpus": found["corpus"]}
-    bpm = Table.of(paper.TABLES["bpm"], bpm=chosen[MARGIN]["bpm"], **names)
+    bpm = Table.of(PAPER["bpm"], bpm=chosen[MARGIN]["bpm"], **names)
     for method in bpm.paper:
         trials = (chosen[method], chosen[NO_BPM(method)])
         bpm.add(method, *(t[split] for t in trials for split in ("dev", "test")))
-    margins = Table.of(paper.TABLES["margins"], **names)
+    margins = Table.of(PAPER["margins"], **names)
     for method in TUNED:
         own = [t for t in found["trials"] if (t["method"], t["bpm"]) == (method, chosen[method]["bpm"])]
         tried = sorted((t["c"], t["dev"]) for t in own)
@@ -106,8 +107,8 @@ def targets(every: list[Results], report: Report) -> None:
         test = {method: found["chosen"][method]["test"] for method in ROWS}
         c = number(found["chosen"][MARGIN]["c"])
         for what, a, b in (
-            (f"margin perceptron (C = {c}) ahead of the averaged one", MARGIN, paper.AVERAGED),
-            ("candidate algorithm below the proposed one", PROPOSED, paper.CANDIDATE),
+            (f"margin perceptron (C = {c}) ahead of the averaged one", MARGIN, models.AVERAGED),
+            ("candidate algorithm below the proposed one", PROPOSED, models.CANDIDATE),
         ):
             shown = f"{test[a]:.2f} and {test[b]:.2f} ({test[a] - test[b]:+.2f})"
             report.target(f"{name}: {what}, test F1", shown, test[a] > test[b])
