@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
 
-.PHONY: demo test bench lint build clean
+.PHONY: demo test bench mutations lint build clean
 
 $(VENV)/.core: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -23,6 +23,9 @@ test: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --data $(DATA)
+
+mutations: $(VENV)/.dev
+	$(BIN)/python tests/mutations.py --mutations 2000
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

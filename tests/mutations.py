@@ -1,10 +1,10 @@
 """Model files that were tampered with and given a valid checksum again: none may crash, or read outside an array.
 
-    python tests/mutations.py [--mutations 2000] [--tasks tagger,parser] [--seed 1]
+    python tests/mutations.py [--mutations 2000] [--tasks tagger,parser] [--seed 1] [--kernels FOLDER]
 
-A mutation changes the shape, the kind or the values of an array, swaps or deletes arrays, or changes a header field. The
-file is then loaded and, if it is not refused with one line, used. All happens in other processes, whose kernels check
-every index; a process that dies, an index out of bounds and an error of any other kind are failures.
+A mutation changes the shape, the kind or the values of an array, swaps or deletes arrays, or changes a header field.
+The file is then loaded and, if it is not refused with one line, used. All happens in other processes, whose kernels
+check every index; a process that dies, an index out of bounds and an error of any other kind are failures.
 """
 
 import argparse
@@ -20,14 +20,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from structron.tasks.registry import TASKS, load
 
 from structron.data.toy_english import toy_english
 from structron.errors import StructronError
 from structron.io import modelfile
+from structron.tasks.registry import TASKS, load
 
 TASK_NAMES = ("tagger", "chunker", "segments", "joint", "entities", "parser", "graph-parser")
 HUGE = (2**31 - 1, 2**31, 2**40, 2**62, -1, -2, -(2**31), -(2**62))
+KINDS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 PART = 100
 """Mutations that one process tries before the next one takes over."""
 
@@ -68,20 +69,8 @@ def mutate(header: dict, tensors: dict[str, np.ndarray], random: np.random.Gener
         tensors[name], tensors[other] = tensors[other], tensors[name]
         name += f" and {other}"
     elif kind == "dtype":
-        kinds = [
-            np.int8,
-            np.int16,
-            np.int32,
-            np.int64,
-            np.uint8,
-            np.uint16,
-            np.uint32,
-            np.uint64,
-            np.float32,
-            np.float64,
-        ]
         with np.errstate(all="ignore"):
-            tensors[name] = tensors[name].astype(kinds[random.integers(len(kinds))])
+            tensors[name] = tensors[name].astype(KINDS[random.integers(len(KINDS))])
     elif kind == "shape":
         tensors[name] = reshaped(tensors[name], random)
     else:
@@ -186,11 +175,13 @@ def run_part(task: str, model: str, sentences: str, first: int, last: int) -> No
     target.unlink(missing_ok=True)
 
 
-def outcomes(task: str, model: Path, rows: list, mutations: int, seed: int) -> Iterator[str]:
-    """The outcome of every mutation of a model, tried in child processes."""
+def outcomes(
+    task: str, model: Path, rows: list, mutations: int, seed: int, kernels: Path | None = None
+) -> Iterator[str]:
+    """The outcome of every mutation of a model, tried in child processes. kernels: where to keep compiled code."""
     sentences = model.with_suffix(".json")
     sentences.write_text(json.dumps(rows))
-    environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(model.parent / "kernels")}
+    environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(kernels or model.parent / "kernels")}
     first, end = seed, seed + mutations
     while first < end:
         last = min(first + PART, end)
@@ -203,18 +194,18 @@ def outcomes(task: str, model: Path, rows: list, mutations: int, seed: int) -> I
             first = last
             continue
         at = max((line["seed"] for line in lines), default=first)
-        yield f"failed: {task} {at}: the process ended with {done.returncode}: {done.stderr[-300:]}"
+        yield f"failed: {task}: seed {at}: the process ended with {done.returncode}: {done.stderr[-300:]}"
         first = at + 1
 
 
-def try_all(tasks: list[str], mutations: int, seed: int = 1) -> dict[str, Counter]:
+def try_all(tasks: list[str], mutations: int, seed: int = 1, kernels: Path | None = None) -> dict[str, Counter]:
     """Outcomes by task; failures are told as they happen."""
     found: dict[str, Counter] = {}
     with tempfile.TemporaryDirectory() as name:
         for task in tasks:
             model, rows = make_model(task, Path(name))
             counts: Counter = Counter()
-            for outcome in outcomes(task, model, rows, mutations, seed):
+            for outcome in outcomes(task, model, rows, mutations, seed, kernels):
                 counts[outcome.partition(":")[0]] += 1
                 if outcome.startswith("failed"):
                     print(outcome, file=sys.stderr, flush=True)
@@ -232,8 +223,9 @@ def main() -> int:
     parser.add_argument("--mutations", type=int, default=2000)
     parser.add_argument("--tasks", default=",".join(TASK_NAMES))
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kernels", type=Path, help="folder to keep compiled code in for the next time")
     given = parser.parse_args()
-    found = try_all(given.tasks.split(","), given.mutations, given.seed)
+    found = try_all(given.tasks.split(","), given.mutations, given.seed, given.kernels)
     return int(any(counts["failed"] for counts in found.values()))
 
 

@@ -22,6 +22,7 @@ from structron.errors import StructronError
 from structron.io import modelfile
 from structron.io.columns import Columns
 from structron.io.tensors import Tensors
+from structron.learn.bpm import bpm_start
 from structron.learn.committee import Committee
 from structron.learn.loop import Learner, Schedule, train
 from structron.options import Training, options, options_of
@@ -106,6 +107,14 @@ class Estimator(Learned, Training, ABC):
     def _check(self) -> None:
         """Refuse options that do not go together."""
 
+    def check_options(self) -> None:
+        """Refuse what the task lacks, with the reason, and values that are out of range."""
+        for what, why in self.lacks.items():
+            name, _, value = what.partition(" ")
+            if value and getattr(self, name) == value:
+                raise StructronError(f"{name}: {value}: not available for the {self.task} ({why})")
+        super().check_options()
+
     # -- training ------------------------------------------------------------------------------------------------
 
     def fit(
@@ -156,8 +165,8 @@ class Estimator(Learned, Training, ABC):
         judge = None if dev is None else self._judge(dev)
         for note in self.notes_:
             progress.note(note)
-        if start is None and not options.resume:
-            self._before(several, progress)
+        if self.bpm and start is None and not options.resume:
+            self._start_from_runs(several, progress)
         result = train(several, options, judge, progress, self._save_model, self._load_model)
         self.model_, self.history_, self.best_pass_ = result.model, result.history, result.best_pass
         self.stopped_, self.learner_ = result.stopped, several
@@ -167,8 +176,13 @@ class Estimator(Learned, Training, ABC):
         """How many runs the model is the mean of."""
         return self.runs
 
-    def _before(self, learner: Any, progress: Progress) -> None:
-        """What is done before the first pass of a fresh training."""
+    def _start_from_runs(self, learner: Any, progress: Progress) -> None:
+        """BPM initialisation of a learner, or of each in a committee."""
+        if learner.is_cold():
+            progress.note("compiling (first run only) …")
+        progress.note(f"starting from the mean of {self.bpm} one-pass runs")
+        for number, member in enumerate(getattr(learner, "members", [learner])):
+            bpm_start(member, self.bpm, self.seed + number)
 
     def _judge(self, dev: Sentences) -> Callable[[Any], float]:
         """The function that scores a model on dev data, which are read and encoded once."""

@@ -210,6 +210,7 @@ class Passes(Options):
     passes: int = whole("Passes over the training data.", default=10)
     runs: int = whole("Mean of N runs that see the data in different orders.", default=1)
     average: str = choice("Averaged weights, or those of the last update.", ("mean", "none"), default="mean")
+    bpm: int = whole("Start from the mean of N one-pass runs (0: from zero).", default=0, least=0)
     shuffle: bool = switch("Shuffle the training data before every pass.", default=True, flag=None)
     patience: int = whole("Stop after N passes without a gain on dev data (0: never).", default=0, least=0)
     stop_change: float | None = real(
@@ -447,7 +448,6 @@ class Chains(TagDictionary):
     forbid: Iterable[tuple[str, str]] = free(
         "Never let label B follow label A (repeatable).", default=(), kind="pairs", metavar='"A B"'
     )
-    bpm: int = whole("Start from the mean of N one-pass runs (0: from zero).", default=0, least=0)
 
 
 @options()

@@ -90,7 +90,6 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
     average: str = choice("Averaged weights, the last ones, or a vote.", ("mean", "none", "voted"), default="mean")
     constrain: bool = switch("Keep chunk labels (IOB1, IOB2, IOBES, BILOU) in a legal order.", default=False)
     forbid: Iterable[tuple[Any, Any]] = free("Further (label, next label) pairs to rule out.", default=())
-    bpm: int = whole("Start from the mean of so many one-pass runs.", default=0, least=0)
 
     get_params, set_params, __repr__ = BaseEstimator.get_params, BaseEstimator.set_params, BaseEstimator.__repr__
 

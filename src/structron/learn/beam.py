@@ -6,7 +6,6 @@ Its state is a few arrays: the weights and their sums. So a checkpoint is exact,
 """
 
 import copy
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from numba import types
 
 from structron.io.tensors import Tensors
 from structron.kernels.jit import Pointed, is_cold
+from structron.learn.loop import digest, stretch_end
 from structron.model.beam import BeamModel
 from structron.options import Search
 from structron.search.beam.engine import NO_ANCHORS, Engine
@@ -142,8 +142,7 @@ class BeamTraining:
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
         """Learn from some examples of the sequence from place lo on; returns the place to go on from."""
-        tokens = np.cumsum(np.diff(self.inputs.starts)[sequence[lo : lo + CALL_TOKENS]])
-        hi = lo + max(1, int(np.searchsorted(tokens, CALL_TOKENS, "right")))
+        hi = stretch_end(self.inputs.starts, sequence, lo, CALL_TOKENS)
         done = self._call(sequence, lo, hi)
         if done < hi:
             self._settle(int(sequence[done]))
@@ -186,14 +185,10 @@ class BeamTraining:
     def fingerprint(self) -> str:
         """Tells whether a checkpoint was made from the same data and options."""
         problem, inputs, rule = self.problem, self.inputs, self.rule
-        how = (self.search, rule.choose.__qualname__, rule.go_on, self.average)
-        digest = hashlib.sha256(f"{problem.actions} {problem.composition.texts} {how}".encode())
+        how = (problem.actions, problem.composition.texts, self.search, rule.choose.__qualname__, self.average)
         start = () if self.start is None else self.start.model.rows
         arrays = (inputs.x, inputs.starts, inputs.table, inputs.gold, inputs.gold_ptr, *self.anchored[:2], *start)
-        for array in arrays:
-            digest.update(f"{array.shape}".encode())
-            digest.update(np.ascontiguousarray(array).data if array.size else b"")
-        return digest.hexdigest()
+        return digest(how, arrays)
 
     def state(self) -> Tensors:
         """Everything that later passes depend on."""

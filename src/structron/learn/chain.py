@@ -7,7 +7,6 @@ learn/weighted.py.
 """
 
 import copy
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
@@ -19,6 +18,7 @@ from structron.features.index import Numbered, number_features
 from structron.features.names import Names
 from structron.io.tensors import Tensors
 from structron.kernels.jit import is_cold
+from structron.learn.loop import digest, stretch_end
 from structron.learn.votes import Ballots
 from structron.model.chain import ChainModel, Dictionary, fixed_rows
 from structron.search.chain.scores import FORBIDDEN, NO_INTS, NO_NUMBERS, Chains, Weights, make_work
@@ -222,10 +222,8 @@ class ChainLearner:
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
         """Learn from some examples of the sequence from place lo on; returns the place to go on from."""
-        hi = lo + 1
-        if self.ballots is None:
-            tokens = np.cumsum(self.sizes[sequence[lo : lo + CALL_TOKENS]])
-            hi = lo + max(1, int(np.searchsorted(tokens, CALL_TOKENS, "right")))
+        starts = self.prepared.starts[self.units]
+        hi = lo + 1 if self.ballots else stretch_end(starts, sequence, lo, CALL_TOKENS)
         done = self.update.learn(self, sequence, lo, hi)
         if done == lo:
             self._grow(int(sequence[lo]))
@@ -250,17 +248,14 @@ class ChainLearner:
         """Tells whether a checkpoint was made from the same data and options."""
         start = self.start
         how = f"{self.labels} {self.order} {self.chain.average} {start.time if start else 0} {self.update}"
-        digest = hashlib.sha256(how.encode())
-        for array in (
+        arrays = (
             *(self.gold, self.units, self.prepared.starts),
             *(self.plain.ptr, self.plain.numbers, self.plain.values, self.plain.keys),
             *(self.pairs.ptr, self.pairs.numbers, self.pairs.keys),
             *(self.penalty, self.masks, self.chain.allowed),
             *((start.w,) if start else ()),
-        ):
-            digest.update(f"{array.shape}".encode())
-            digest.update(np.ascontiguousarray(array).data if array.size else b"")
-        return digest.hexdigest()
+        )
+        return digest(how, arrays)
 
     def state(self) -> Tensors:
         """Everything that later passes depend on."""

@@ -1,6 +1,5 @@
 """Learning sentences in the beam engine: the engine's own learner and an encoder (model/encoded.py)."""
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ import numpy as np
 from structron.features.index import Numbered
 from structron.features.names import Names
 from structron.learn.beam import BeamTraining, Beginning
+from structron.learn.loop import digest
 from structron.model.encoded import EncodedModel
 from structron.options import Search
 from structron.search.beam.frontier import Anchored, Inputs
@@ -52,7 +52,7 @@ class EncodedLearner(BeamTraining):
 
     def fingerprint(self) -> str:
         """Tells whether a checkpoint was made from the same data and options."""
-        return hashlib.sha256(f"{super().fingerprint()} {self.data.encoder.header()}".encode()).hexdigest()
+        return digest((super().fingerprint(), self.data.encoder.kind), ())
 
     @staticmethod
     def assemble(members: Sequence[BeamTraining]) -> Any:

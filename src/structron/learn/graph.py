@@ -1,7 +1,6 @@
 """The learner of the graph-based parser that the training loop drives (see train.py)."""
 
 import copy
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ import numpy as np
 
 from structron.io.tensors import Tensors
 from structron.kernels.jit import is_cold
+from structron.learn.loop import digest, stretch_end
 from structron.model.graph import GraphModel
 from structron.options import Search
 from structron.search.graph.parse import PARSE, Setting
@@ -113,8 +113,7 @@ class GraphLearner:
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
         """Learn from some examples of the sequence from place lo on; returns the place to go on from."""
-        tokens = np.cumsum(np.diff(self.trees.starts)[sequence[lo : lo + CALL_TOKENS]])
-        hi = lo + max(1, int(np.searchsorted(tokens, CALL_TOKENS, "right")))
+        hi = stretch_end(self.trees.starts, sequence, lo, CALL_TOKENS)
         for k in range(lo, hi):
             self.learn_from(sequence, k)
         return hi
@@ -180,12 +179,8 @@ class GraphLearner:
         """Tells whether a checkpoint was made from the same data and options."""
         how = (tuple(self.setting), self.bits, self.average, self.steps)
         start = () if self.start is None else (self.start.w,)
-        digest = hashlib.sha256(f"{how}".encode())
         t = self.trees
-        for array in (t.x, t.starts, t.heads, t.relations, self.templates.slots, self.templates.salt, *start):
-            digest.update(f"{array.shape}".encode())
-            digest.update(np.ascontiguousarray(array).data if array.size else b"")
-        return digest.hexdigest()
+        return digest(how, (t.x, t.starts, t.heads, t.relations, self.templates.slots, self.templates.salt, *start))
 
     def state(self) -> Tensors:
         """Everything that later passes depend on."""
@@ -195,6 +190,11 @@ class GraphLearner:
         """Take up a state that `state` gave for the same data and options."""
         self.store.restore(state)
         self.stats[:], self.pace[:] = state["stats"], state["pace"]
+
+    def add(self, other: Any, share: float) -> None:
+        """Add a share of the weights of another learner of the same data."""
+        self.store.add(other.store, share * float(other.pace[SCALE]))
+        self.pace[NORM] = float(np.square(self.store.w, dtype=np.float64).sum())
 
     def present(self) -> tuple[HashedStore, int, float]:
         """The weights with the time and the scale by which they count now, averaged or not."""

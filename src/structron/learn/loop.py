@@ -9,8 +9,9 @@ The order of a pass depends on the seed and the pass number alone, so a run that
 same examples and ends with the same weights, bit for bit.
 """
 
+import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -28,7 +29,7 @@ STEADY = 3
 
 
 class Learner(Protocol):
-    """What the loop needs of a learner; `tasks/chain_learner.py` is one."""
+    """What the loop needs of a learner; `learn/chain.py` has one."""
 
     @property
     def examples(self) -> int: ...
@@ -72,6 +73,21 @@ class Result:
     stopped: str = "passes"
     """Why training ended: passes, converged (a pass without updates), change (the error hardly changes), patience,
     interrupted."""
+
+
+def digest(how: object, arrays: Iterable[np.ndarray]) -> str:
+    """Tells data and options apart: one line for a text and any number of arrays, to the last bit."""
+    found = hashlib.sha256(f"{how}".encode())
+    for array in arrays:
+        found.update(f"{array.shape}".encode())
+        found.update(np.ascontiguousarray(array).data if array.size else b"")
+    return found.hexdigest()
+
+
+def stretch_end(starts: np.ndarray, sequence: np.ndarray, lo: int, tokens: int) -> int:
+    """Where a stretch of about so many tokens ends that begins at place lo of a sequence of examples."""
+    counts = np.cumsum(np.diff(starts)[sequence[lo : lo + tokens]])
+    return lo + max(1, int(np.searchsorted(counts, tokens, "right")))
 
 
 def pass_order(schedule: Schedule, number: int, examples: int) -> np.ndarray:

@@ -5,13 +5,13 @@ search/queue/queue.py  Figures 1 and 2     search/queue/nodes.py  nodes, compile
         └──────▶ QueueTraining: Δ of eq. (2) ──────┴──▶ the weights, mean, ALMA and files of BeamTraining
 """
 
-import hashlib
 from collections.abc import Sequence
 
 import numpy as np
 
 from structron.kernels.jit import Pointed
 from structron.learn.beam import BeamTraining, Beginning
+from structron.learn.loop import digest
 from structron.options import Search
 from structron.search.beam.frontier import Inputs
 from structron.search.beam.problem import POINTERS, SearchProblem
@@ -158,7 +158,7 @@ class QueueTraining(BeamTraining):
 
     def fingerprint(self) -> str:
         how = (self.queue, self.width, self.limit, self.heuristic is not None, self.derivations)
-        return hashlib.sha256(f"{super().fingerprint()} {how}".encode()).hexdigest()
+        return digest((super().fingerprint(), *how), ())
 
 
 def mean_of(what: str, nodes: Sequence[Node]) -> float:

@@ -149,6 +149,12 @@ class TokenLabeler(LearnedOfTokens, Tokens, OwnAtoms, Searching, Estimator):
         out, sure = self._search_tokens(model, prepared, jobs, fixed, margins)
         return self._spell(out, model, prepared.starts), split(sure, prepared.starts) if margins else []
 
+    def evaluate(self, sentences: Sentences, *, jobs: int | None = None, guess: list | None = None) -> Any:
+        """All scores on labelled sentences or Documents, in per cent, or those of `guess` for them."""
+        items = sentences if isinstance(sentences, list) else list(sentences)
+        found = self.predict(items, jobs=jobs) if guess is None else guess
+        return super().evaluate(items, guess=sentences_of(_as_documents(items, found)))
+
     def _numbers(self, model: Any, sentences: Sequence, forced: Any) -> list[list[int]]:
         """The numbers of forced labels, -1 where a token is free."""
         raise self._refusal("forced")

@@ -55,11 +55,10 @@ class GraphParser(LearnedOfGraphs, Graphs, TreeParser):
         "templates": "features of arcs are hashed by compiled code; their templates are part of it",
         "confidence": "arcs are chosen as one tree; compare the n best trees instead",
         "forced": "heads cannot be given",
-        "bpm": "not offered: the mean of several runs (--runs) serves the same end",
         "gazetteers": "features of arcs read the columns of the file",
         "tag_dictionary": "words are not labelled",
         "non_local": "document features are of label sequences",
-        "voted": "votes need exact search over tokens",
+        "average voted": "votes need exact search over tokens",
     }
 
     # -- training ------------------------------------------------------------------------------------------------

@@ -21,9 +21,10 @@ from structron.model.heaviest import Heaviest, heaviest
 from structron.options import DEFAULT, TagDictionary, Tags, options
 from structron.tasks.chain.constraints import Neighbours, legal_transitions, make_dictionary
 from structron.tasks.chain.extras import Extras
+from structron.tasks.encoded import EncodedLabeler
 from structron.tasks.joint.encoder import PairEncoder, Pairs, encode_pairs
 from structron.tasks.joint.inputs import RARE, SEPARATOR, Guesser, JointTemplates, Rows
-from structron.tasks.tokens import TokenLabeler, first_row
+from structron.tasks.tokens import first_row
 
 Pair = tuple[str, str]
 
@@ -36,7 +37,7 @@ class LearnedOfPairs:
 
 
 @options({"beam": DEFAULT, "update": DEFAULT, "alma": DEFAULT, "cutoff": 2, "tag_dictionary": 5})
-class JointTagger(LearnedOfPairs, Tags, TagDictionary, TokenLabeler):
+class JointTagger(LearnedOfPairs, Tags, TagDictionary, EncodedLabeler):
     """Learns the tag and the chunk label of every word together (Daumé & Marcu 2005, section 4.2).
 
     In templates t[-1] and c[-1] are the tag and the chunk label before. A function given as `jj` gets pairs such as
@@ -50,9 +51,8 @@ class JointTagger(LearnedOfPairs, Tags, TagDictionary, TokenLabeler):
     lacks: ClassVar[Mapping[str, str]] = {
         "confidence": "a word has two labels, and no single margin",
         "forced": "a word has two labels, of which a file may give one",
-        "bpm": "not offered: the mean of several runs (--runs) serves the same end",
         "non_local": "document features need n-best labellings of exact search over tokens",
-        "voted": "votes need exact search over tokens",
+        "average voted": "votes need exact search over tokens",
     }
 
     # -- training ------------------------------------------------------------------------------------------------
@@ -113,16 +113,11 @@ class JointTagger(LearnedOfPairs, Tags, TagDictionary, TokenLabeler):
         rows = Rows(self.roles_).of(sentences, True, what)
         return [[(tag, chunk) for tag, chunk in (row[-1].split(SEPARATOR, 1) for row in own)] for own in rows]
 
-    def _search_tokens(self, model: Any, prepared: Any, jobs: int, forced: Any, margins: bool) -> tuple[Any, Any]:
-        search = self.search()
-        out, _ = model.decode(prepared, search.beam, search.merge, jobs)
-        return out, np.empty(0, np.float32)
-
-    def _nbest(self, model: Any, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
-        return self._beam_nbest(model, ready, n, jobs)
-
     def _columns_of(self, prediction: Sequence[Pair]) -> list[list[str]]:
         return [[pair[k] for pair in prediction] for k in range(2)]
+
+    def _size(self, model: EncodedModel) -> str:
+        return f"pairs {len(model.labels)}"
 
     def _scores(self, gold: list, guess: list, sentences: Any = None) -> JointScores:
         return joint_scores(gold, guess)
@@ -134,17 +129,7 @@ class JointTagger(LearnedOfPairs, Tags, TagDictionary, TokenLabeler):
         weights = {name: model.base.weights_of(own) for name, own in columns.items()}
         return Heaviest({name: heaviest(own, name, top, model.name_of) for name, own in weights.items()})
 
-    def explain(self, sentence: Sequence, *, top: int = 8) -> Any:
-        """For each word the runner-up of its pair, and the features that decided."""
-        search = self.search()
-        return self._check_fitted().explain(self._prepare([sentence]), search.beam, search.merge, top)
-
     # -- files ---------------------------------------------------------------------------------------------------
-
-    def _summary(self) -> dict[str, Any]:
-        model, search = self.model_, self.search()
-        found = {"update": search.rule, "search": search, "cutoff": self.cutoff, "features": model.size}
-        return found | {"size": f"pairs {len(model.labels)}"}
 
     def _template_texts(self) -> list[str]:
         return self.templates_.texts

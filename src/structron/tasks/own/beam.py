@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -69,6 +69,13 @@ class ActionScores:
         return f"{text}; {self.actions} actions, accuracy {self.accuracy:.2f}%"
 
 
+class Judged(NamedTuple):
+    """Dev data, and the user's function that scores what is found for them."""
+
+    examples: Iterable[Example]
+    score: Score | None
+
+
 class LearnedOfProblems:
     """What `fit` leaves in an estimator for a problem."""
 
@@ -95,19 +102,31 @@ class ProblemEstimator(LearnedOfProblems, Estimator):
 
     # -- training ------------------------------------------------------------------------------------------------
 
-    def fit(self, sentences: Iterable[Example], *, score: Score | None = None, **given: Any) -> Self:
+    def fit(
+        self,
+        sentences: Iterable[Example],
+        *,
+        dev: Iterable[Example] | None = None,
+        score: Score | None = None,
+        **given: Any,
+    ) -> Self:
         """Learn from examples; with `dev` the best pass on it is kept.
 
         score(gold, guessed) gets the action names of all dev examples and returns a number from 0 up, the higher the
         better; without it the accuracy of actions counts.
         """
-        self._score = score
-        return super().fit(sentences, **given)
+        return super().fit(sentences, dev=None if dev is None else Judged(dev, score), **given)
 
-    def partial_fit(self, sentences: Iterable[Example], *, score: Score | None = None, **given: Any) -> Self:
+    def partial_fit(
+        self,
+        sentences: Iterable[Example],
+        *,
+        dev: Iterable[Example] | None = None,
+        score: Score | None = None,
+        **given: Any,
+    ) -> Self:
         """Go on learning with more examples of the same problem."""
-        self._score = score
-        return super().partial_fit(sentences, **given)
+        return super().partial_fit(sentences, dev=None if dev is None else Judged(dev, score), **given)
 
     def _check(self) -> None:
         if not isinstance(self.problem, SearchProblem):
@@ -132,9 +151,10 @@ class ProblemEstimator(LearnedOfProblems, Estimator):
     def _make_learner(self, inputs: Inputs, gold: Sequence[list[int]], start: Beginning | None) -> BeamTraining:
         return BeamTraining(self.problem, inputs, self.search(), self.average, start=start)
 
-    def _judge(self, dev: Iterable[Example]) -> Callable[[Any], float]:
-        xs, gold = self._read_examples(dev, "dev data")
-        inputs, score = self._inputs(xs, "dev data"), self._score
+    def _judge(self, dev: Any) -> Callable[[Any], float]:
+        examples, score = dev
+        xs, gold = self._read_examples(examples, "dev data")
+        inputs = self._inputs(xs, "dev data")
 
         def judge(model: BeamModel) -> float:
             guess = self._names(self._search(model, inputs, self.jobs)[0])

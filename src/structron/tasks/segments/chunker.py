@@ -3,10 +3,8 @@
 rows ──extract──▶ base features ──stretches──▶ numbers ──problem──▶ beam engine ──▶ chunks ──▶ BIO labels
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
-
-import numpy as np
 
 from structron import schemes
 from structron.errors import StructronError, unknown
@@ -20,13 +18,13 @@ from structron.model.heaviest import Heaviest, heaviest
 from structron.options import DEFAULT, Chunks, options
 from structron.sentences import spell
 from structron.tasks.chain.encoder import columns_of
+from structron.tasks.encoded import EncodedLabeler
 from structron.tasks.segments.encoder import SegmentEncoder, encode_segments
 from structron.tasks.segments.problem import OUTSIDE, Segments, segments_of
-from structron.tasks.tokens import TokenLabeler
 
 
 @options({"beam": DEFAULT, "update": DEFAULT, "alma": DEFAULT, "cutoff": 2})
-class SegmentChunker(Chunks, TokenLabeler):
+class SegmentChunker(Chunks, EncodedLabeler):
     """Learns to cut sentences into labelled chunks, a whole chunk at each step of the search.
 
     Templates say what of tokens counts before, after and inside a chunk. Labels may be of any chunk scheme; those
@@ -41,10 +39,9 @@ class SegmentChunker(Chunks, TokenLabeler):
     lacks: ClassVar[Mapping[str, str]] = {
         "confidence": "chunks are labelled, not tokens",
         "forced": "chunks are labelled, not tokens",
-        "bpm": "not offered: the mean of several runs (--runs) serves the same end",
         "tag_dictionary": "words are not labelled one by one",
         "non_local": "document features need n-best labellings of exact search over tokens",
-        "voted": "votes need exact search over tokens",
+        "average voted": "votes need exact search over tokens",
     }
 
     def _make_learner(self, prepared: PreparedTemplates, start: EncodedModel | None) -> EncodedLearner:
@@ -72,18 +69,13 @@ class SegmentChunker(Chunks, TokenLabeler):
 
     # -- using ---------------------------------------------------------------------------------------------------
 
-    def _search_tokens(self, model: Any, prepared: Any, jobs: int, forced: Any, margins: bool) -> tuple[Any, Any]:
-        search = self.search()
-        out, _ = model.decode(prepared, search.beam, search.merge, jobs)
-        return out, np.empty(0, np.float32)
-
-    def _nbest(self, model: Any, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
-        return self._beam_nbest(model, ready, n, jobs)
-
     def predict_segments(self, sentences: Sentences, *, jobs: int | None = None) -> list[list[tuple[int, int, str]]]:
         """For every sentence its chunks: (first token, token after the last, label)."""
         found = self.predict(sentences, jobs=jobs)
         return [[(begin, end, kind) for kind, begin, end in schemes.spans(labels)] for labels in found]
+
+    def _size(self, model: EncodedModel) -> str:
+        return f"labels {len(model.encoder.segments.labels)}"
 
     def _scores(self, gold: list, guess: list, sentences: Any = None) -> ChunkScores:
         return chunk_scores(gold, guess)
@@ -97,17 +89,7 @@ class SegmentChunker(Chunks, TokenLabeler):
         chosen = [(y, name) for y, name in enumerate(labels) if label in (None, name)]
         return Heaviest({n: heaviest(model.base.weights_of([y]), n, top, model.name_of) for y, n in chosen})
 
-    def explain(self, sentence: Sequence, *, top: int = 8) -> Any:
-        """For each chunk the runner-up, and the features that decided."""
-        search = self.search()
-        return self._check_fitted().explain(self._prepare([sentence]), search.beam, search.merge, top)
-
     # -- files ---------------------------------------------------------------------------------------------------
-
-    def _summary(self) -> dict[str, Any]:
-        model, search = self.model_, self.search()
-        found = {"update": search.rule, "search": search, "cutoff": self.cutoff, "features": model.size}
-        return found | {"size": f"labels {len(model.encoder.segments.labels)}"}
 
     def _read_model(self, header: dict[str, Any], tensors: Tensors, **code: Any) -> EncodedModel:
         return EncodedModel.read(SegmentEncoder, header, tensors)

@@ -1,0 +1,40 @@
+"""What tasks share that always search with the beam engine: whole chunks, and tags and chunks together."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from structron.model.encoded import EncodedModel
+from structron.options import options
+from structron.tasks.tokens import TokenLabeler
+
+
+@options()
+class EncodedLabeler(TokenLabeler):
+    """A labeller whose model is an encoder and the engine's own."""
+
+    @abstractmethod
+    def _size(self, model: EncodedModel) -> str:
+        """How many labels there are, for the signature."""
+
+    def _search_tokens(
+        self, model: EncodedModel, prepared: Any, jobs: int, forced: Any, margins: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        search = self.search()
+        out, _ = model.decode(prepared, search.beam, search.merge, jobs)
+        return out, np.empty(0, np.float32)
+
+    def _nbest(self, model: EncodedModel, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
+        return self._beam_nbest(model, ready, n, jobs)
+
+    def explain(self, sentence: Sequence, *, top: int = 8) -> list[Any]:
+        """For each step of the search the runner-up, and the features that decided."""
+        search = self.search()
+        return self._check_fitted().explain(self._prepare([sentence]), search.beam, search.merge, top)
+
+    def _summary(self) -> dict[str, Any]:
+        model, search = self.model_, self.search()
+        found = {"update": search.rule, "search": search, "cutoff": self.cutoff, "features": model.size}
+        return found | {"size": self._size(model)}

@@ -1,0 +1,163 @@
+"""Every estimator on a little toy data, for tests of what all of them do."""
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import structron
+import thermostat
+from structron.estimator import Estimator
+from structron.sentences import Document
+from toy import chunk_rows, entity_documents, tree_rows
+
+TIMES = ("seconds", "tokens_per_second")
+
+
+@dataclass(frozen=True)
+class Case:
+    """An estimator, how to make it learn little and fast, and data for it."""
+
+    kind: Any
+    options: dict[str, Any]
+    data: Callable[[int, int], list]
+    bare: Callable[[Any], Any]  # an example without what is to be predicted
+    new: Callable[[list], list] | None = None  # examples with a label that no other has
+    labels: Callable[[Any], list[str]] = lambda model: model.labels  # those that a model knows
+    templates: list[str] = field(default_factory=list)
+    code: dict[str, Any] = field(default_factory=dict)  # what `load` has to be given again
+
+    def make(self, **more: Any) -> Estimator:
+        return self.kind(*self.code.values(), **self.options | more)
+
+    @property
+    def train(self) -> list:
+        return self.data(24, 3)
+
+    @property
+    def test(self) -> list:
+        return self.data(12, 8)
+
+    @property
+    def inputs(self) -> list:
+        return [self.bare(x) for x in self.test]
+
+    def load(self, path: Path) -> Any:
+        return structron.load(path, **self.code)
+
+
+def _tagged(count: int, seed: int) -> list:
+    return [[row[:2] for row in sentence] for sentence in chunk_rows(count, seed)]
+
+
+def _without(columns: int) -> Callable[[Any], Any]:
+    return lambda sentence: [row[: len(row) - columns] for row in sentence]
+
+
+def _relabelled(old: str, new: str) -> Callable[[list], list]:
+    """The same sentences with a new label in place of an old one."""
+    return lambda data: [[(*row[:-1], row[-1].replace(old, new)) for row in sentence] for sentence in data]
+
+
+def _bare_document(document: Document) -> Document:
+    return Document(_without(1)(sentence) for sentence in document)
+
+
+def _new_entities(data: list) -> list:
+    return [Document(_relabelled("LOC", "NEW")(document)) for document in data]
+
+
+CHUNKS = {"templates": ["w[0]", "pos[0]", "pos[-1]|pos[0]"], "passes": 3, "runs": 1, "cutoff": 0}
+CASES = {
+    "tagger": Case(
+        structron.Tagger,
+        {"templates": ["w[0]", "suffix2[0]", "w[-1]"], "order": 2, "passes": 3, "runs": 1, "cutoff": 0},
+        _tagged,
+        _without(1),
+        _relabelled("NN", "NEW"),
+        templates=["w[0]"],
+    ),
+    "chunker": Case(structron.Chunker, CHUNKS, chunk_rows, _without(1), _relabelled("NP", "NEW"), templates=["w[0]"]),
+    "chunker, beam": Case(
+        structron.Chunker,
+        CHUNKS | {"beam": 3, "templates": [*CHUNKS["templates"], "w[0]|y[-2]"]},
+        chunk_rows,
+        _without(1),
+        _relabelled("NP", "NEW"),
+        templates=["w[0]"],
+    ),
+    "entities": Case(
+        structron.EntityRecognizer,
+        {"templates": ["w[0]", "shape[0]", "w[-1]"], "passes": 3, "cutoff": 0, "candidates": 4, "test_candidates": 8},
+        entity_documents,
+        _bare_document,
+        _new_entities,
+        templates=["w[0]"],
+    ),
+    "segments": Case(
+        structron.SegmentChunker,
+        {"templates": ["w[0]", "pos[0]"], "passes": 3, "cutoff": 0},
+        chunk_rows,
+        _without(1),
+        _relabelled("NP", "NEW"),
+        labels=lambda model: model.encoder.segments.labels,
+        templates=["w[0]"],
+    ),
+    "joint": Case(
+        structron.JointTagger,
+        {"templates": ["w[0]", "suffix2[0]", "t[-1]|c[-1]"], "passes": 3, "cutoff": 0, "beam": 3},
+        chunk_rows,
+        _without(2),
+        _relabelled("NP", "NEW"),
+        templates=["w[0]", "t[-1]"],
+    ),
+    "parser": Case(
+        structron.Parser,
+        {"templates": ["s0.w|s0.t", "s0.t|s1.t|q0.t", "s0.t|s1.w"], "passes": 3, "beam": 3},
+        tree_rows,
+        _without(2),
+        _relabelled("det", "new"),
+        labels=lambda model: model.problem.actions,
+        templates=["s0.t|s1.t", "q0.t"],
+    ),
+    "graph-parser": Case(
+        structron.GraphParser,
+        {"order": 1, "bits": 16, "passes": 3, "runs": 1},
+        tree_rows,
+        _without(2),
+        _relabelled("det", "new"),
+        labels=lambda model: [str(k) for k in range(model.relations.size)],
+    ),
+    "problem": Case(
+        structron.BeamLearner,
+        {"passes": 3, "beam": 2},
+        lambda count, seed: thermostat.make_examples(count, seed, noise=0.2),
+        lambda example: example[0],
+        labels=lambda model: model.problem.actions,
+        code={"problem": thermostat.PROBLEM},
+    ),
+    "queue problem": Case(
+        structron.QueueLearner,
+        {"passes": 3},
+        lambda count, seed: thermostat.make_examples(count, seed, noise=0.2),
+        lambda example: example[0],
+        labels=lambda model: model.problem.actions,
+        code={"problem": thermostat.PROBLEM},
+    ),
+}
+
+
+@cache
+def fitted(name: str) -> Any:
+    """A trained estimator, for tests that leave it as it is."""
+    return CASES[name].make().fit(CASES[name].train)
+
+
+def bytes_of(estimator: Any, path: Path) -> bytes:
+    """The model file, without the times of training."""
+    plain = copy.copy(estimator)
+    plain.history_ = [{k: v for k, v in record.items() if k not in TIMES} for record in estimator.history_]
+    plain.save(path)
+    return path.read_bytes()

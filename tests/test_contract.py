@@ -1,0 +1,432 @@
+"""What every estimator does, whatever its task: parameters, files, checkpoints, threads, runs, and all questions."""
+
+import copy
+import inspect
+import pickle
+import random
+from dataclasses import fields
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from sklearn.base import clone
+
+import structron
+from crafted import places
+from estimators import CASES, Case, bytes_of, fitted
+from structron import Document, StructronError
+from structron.cli.tasks import check_able
+from structron.options import DEFAULT, Option, default_of, options_of
+from structron.tasks.capabilities import ROWS, able, reason
+from structron.tasks.registry import TASKS, TRAINABLE
+
+OWN = ("problem", "queue problem")
+KINDS = {case.kind: name for name, case in reversed(CASES.items())}
+
+
+@pytest.fixture(params=CASES)
+def name(request) -> str:
+    return request.param
+
+
+@pytest.fixture
+def case(name) -> Case:
+    return CASES[name]
+
+
+@pytest.fixture
+def model(name) -> Any:
+    return fitted(name)
+
+
+def untouched():
+    """Training data that nobody may look at."""
+    raise AssertionError("the data were read")
+    yield
+
+
+# -- parameters ----------------------------------------------------------------------------------------------------
+
+
+def test_parameters_are_got_and_set(case):
+    estimator = case.make()
+    given = estimator.get_params()
+    assert list(given) == [f.name for f in fields(case.kind)]
+    assert given.items() >= case.options.items()
+    assert estimator.set_params(passes=7, seed=5) is estimator
+    assert (estimator.passes, estimator.seed) == (7, 5)
+    assert case.kind(**estimator.get_params()).get_params() == given | {"passes": 7, "seed": 5}
+    with pytest.raises(StructronError, match=f"unknown parameter of {case.kind.__name__} 'colour'; expected one of: "):
+        estimator.set_params(colour="blue")
+    with pytest.raises(TypeError, match="colour"):
+        case.make(colour="blue")
+
+
+def test_what_is_printed_differs_from_the_defaults(name, case):
+    estimator = case.make(seed=4)
+    if name not in OWN:
+        again = eval(repr(estimator), vars(structron) | {case.kind.__name__: case.kind})
+        assert again.get_params() == estimator.get_params()
+        assert repr(case.kind()) == f"{case.kind.__name__}()"
+    assert "seed=4" in repr(estimator)
+    assert "average" not in repr(estimator)
+
+
+def test_clones_are_untrained_and_alike(case, model):
+    assert repr(clone(case.make())) == repr(case.make()) or case.code
+    cloned = clone(model)
+    assert not hasattr(cloned, "model_")
+    assert {k: v for k, v in cloned.get_params().items() if k not in case.code} == {
+        k: v for k, v in model.get_params().items() if k not in case.code
+    }
+
+
+def wrong(option: Option) -> Any:
+    """A value that an option cannot have."""
+    if option.kind == "whole":
+        return 1.5 if option.least is None else int(option.least) - 1
+    return {"real": float("nan"), "switch": 7, "choice": "blue"}[option.kind]
+
+
+def test_options_out_of_range_are_refused_before_data_are_read(case):
+    for name, option in options_of(case.kind).items():
+        if option.kind not in ("whole", "real", "switch", "choice"):
+            continue
+        for bad in (wrong(option), [], "much"):
+            with pytest.raises(StructronError, match=f"^(unknown )?{name}") as caught:
+                case.make(**{name: bad}).fit(untouched())
+            assert "; expected " in str(caught.value)
+            assert "\n" not in str(caught.value)
+
+
+def test_everything_but_the_data_is_given_by_keyword(case):
+    data = {"self", "sentences", "sentence", "n", "label", "path", "deep"}
+    for method in ("fit", "partial_fit", "predict", "nbest", "evaluate", "score", "inspect", "explain", "save"):
+        parameters = inspect.signature(getattr(case.kind, method)).parameters.values()
+        by_place = {p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)}
+        assert by_place <= data, method
+    assert all(f.kw_only or f.name == "problem" for f in fields(case.kind))
+
+
+# -- before, and when it fails -------------------------------------------------------------------------------------
+
+
+def test_nothing_works_before_training(case, tmp_path):
+    estimator = case.make()
+    for use in (
+        lambda: estimator.predict(case.inputs),
+        lambda: estimator.nbest(case.inputs, 2),
+        lambda: estimator.evaluate(case.test),
+        lambda: estimator.score(case.test),
+        lambda: estimator.inspect(),
+        lambda: estimator.explain(case.inputs[0]),
+        lambda: estimator.save(tmp_path / "m"),
+    ):
+        with pytest.raises(StructronError, match=f"this {case.kind.__name__} is not trained yet; call fit first"):
+            use()
+    assert not (tmp_path / "m").exists()
+
+
+def test_training_that_fails_changes_nothing(case, model):
+    def broken():
+        yield case.train[0]
+        raise OSError("the disk is gone")
+
+    for estimator in (case.make(), copy.copy(model)):
+        before = dict(vars(estimator))
+        for train in (estimator.fit, estimator.partial_fit):
+            with pytest.raises(StructronError, match="training data: no (sentences|examples); expected "):
+                train([])
+            with pytest.raises(StructronError):
+                train([*case.train[:2], 7])
+            with pytest.raises(StructronError):
+                train(case.train, dev=[7])
+            with pytest.raises(OSError, match="the disk is gone"):
+                train(broken())
+        assert vars(estimator) == before
+
+
+# -- files ---------------------------------------------------------------------------------------------------------
+
+
+def test_training_again_gives_the_same_file(case, model, tmp_path):
+    again = case.make().fit(iter(case.train))
+    assert bytes_of(again, tmp_path / "a") == bytes_of(model, tmp_path / "b")
+    other = case.make(seed=2).fit(case.train)
+    assert bytes_of(other, tmp_path / "c") != bytes_of(model, tmp_path / "d")
+
+
+def test_a_file_gives_the_estimator_back(case, model, tmp_path):
+    model.save(tmp_path / "m")
+    again = case.load(tmp_path / "m")
+    assert type(again) is case.kind
+    assert again.predict(case.inputs) == model.predict(case.inputs)
+    assert again.nbest(case.inputs[:2], 2) == model.nbest(case.inputs[:2], 2)
+    assert again.inspect(top=3) == model.inspect(top=3)
+    for name, option in options_of(case.kind).items():
+        if option.stored and name not in ("columns", "label", "pos"):
+            assert getattr(again, name) in (getattr(model, name), list(getattr(model, name) or ())), name
+    for name in ("signature_", "history_", "best_pass_", "stopped_"):
+        assert getattr(again, name) == getattr(model, name)
+    again.save(tmp_path / "again")
+    model.save(tmp_path / "twice")
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "again").read_bytes() == (tmp_path / "twice").read_bytes()
+    assert bytes_of(again.fit(case.train), tmp_path / "r") == bytes_of(model, tmp_path / "s")
+
+
+def test_files_cut_off_or_changed_are_refused_in_one_line(case, model, tmp_path):
+    path = tmp_path / "odd"
+    model.save(path)
+    data, dice = path.read_bytes(), random.Random(2012)
+    changed = [data[:place] for place in places(data)]
+    for _ in range(12):
+        one = bytearray(data)
+        one[dice.randrange(len(data))] ^= 1 << dice.randrange(8)
+        changed.append(bytes(one))
+    refused = 0
+    for content in [*changed, b"", b"The dog barks.\n", b"\0" * 99]:
+        path.write_bytes(content)
+        try:
+            found = case.load(path).predict(case.inputs[:2])
+        except StructronError as error:
+            refused += 1
+            assert str(error).startswith(f"{path}: ")
+            assert "\n" not in str(error)
+        else:
+            assert found == model.predict(case.inputs[:2])
+    assert refused > len(changed)
+    for missing in (tmp_path, tmp_path / "nothing"):
+        with pytest.raises(StructronError, match=f"^{missing}: "):
+            case.load(missing)
+
+
+def test_a_file_of_another_task(name, case, tmp_path):
+    other = "chunker" if name != "chunker" else "tagger"
+    fitted(other).save(tmp_path / "m")
+    with pytest.raises(StructronError, match=f"m: a {other} model; expected a {case.kind.task} model"):
+        structron.load(tmp_path / "m", task=case.kind.task)
+
+
+def test_pickles_hold_the_model_and_no_training_data(case, model):
+    data = pickle.dumps(model)
+    again = pickle.loads(data)
+    assert not hasattr(again, "learner_")
+    assert again.predict(case.inputs) == model.predict(case.inputs)
+    assert again.nbest(case.inputs[:1], 2) == model.nbest(case.inputs[:1], 2)
+
+
+@pytest.mark.parametrize("scored", [False, True], ids=["alone", "dev"])
+def test_a_resumed_run_ends_with_the_same_file(case, scored, tmp_path):
+    given = {"dev": case.test} if scored else {}
+    whole = case.make(passes=3).fit(case.train, **given)
+    case.make(passes=1).fit(case.train, checkpoint=tmp_path / "c", **given)
+    again = case.make(passes=3)
+    with pytest.raises(StructronError, match="holds a checkpoint already"):
+        again.fit(case.train, checkpoint=tmp_path / "c", **given)
+    with pytest.raises(StructronError, match="the checkpoint belongs to other data or options"):
+        again.fit(case.train[:-1], checkpoint=tmp_path / "c", resume=True, **given)
+    again.fit(case.train, checkpoint=tmp_path / "c", resume=True, **given)
+    assert bytes_of(again, tmp_path / "a") == bytes_of(whole, tmp_path / "b")
+
+
+# -- learning ------------------------------------------------------------------------------------------------------
+
+
+def test_two_runs_are_averaged(case, model, tmp_path):
+    two = case.make(runs=2).fit(case.train)
+    assert " | runs 2 | " in two.signature_
+    assert two.history_[0]["examples"] == 2 * model.history_[0]["examples"]
+    assert bytes_of(two, tmp_path / "a") != bytes_of(model, tmp_path / "b")
+    assert two.score(case.train) > model.score(case.train) - 5
+
+
+def test_going_on_with_more_data(case, model, tmp_path):
+    """From nothing, from a model in memory and from one in a file; what was known is kept, what is new is added."""
+    fresh = case.make().partial_fit(case.train)
+    assert bytes_of(fresh, tmp_path / "a") == bytes_of(model, tmp_path / "b")
+    model.save(tmp_path / "m")
+    more = case.new(case.data(24, 5)) if case.new else case.data(24, 5)
+    for estimator in (fresh, case.load(tmp_path / "m")):
+        known, before = list(case.labels(estimator.model_)), estimator.score(case.train)
+        estimator.partial_fit(more)
+        found = case.labels(estimator.model_)
+        assert [label for label in found if label in set(known)] == known
+        assert (len(found) > len(known)) is (case.new is not None)
+        assert estimator.score(more) > 60
+        assert estimator.score(case.train) > before - 40
+        estimator.save(tmp_path / "n")
+        assert case.load(tmp_path / "n").predict(case.inputs) == estimator.predict(case.inputs)
+
+
+# -- questions -----------------------------------------------------------------------------------------------------
+
+
+def test_threads_change_nothing(case, model, monkeypatch):
+    monkeypatch.setattr("structron.threads.BATCH_TOKENS", 20)
+    monkeypatch.setattr("structron.tasks.tokens.PART", 3)
+    assert model.predict(case.inputs, jobs=2) == model.predict(case.inputs)
+    assert model.nbest(case.inputs, 2, jobs=2) == model.nbest(case.inputs, 2)
+    assert model.evaluate(case.test, jobs=2) == model.evaluate(case.test)
+    for jobs in (0, -1, 1.5):
+        with pytest.raises(StructronError, match=f"jobs: {jobs}; expected a whole number of at least 1"):
+            model.predict(case.inputs, jobs=jobs)
+
+
+def test_nothing_to_predict(name, case, model):
+    assert model.predict([]) == model.nbest([], 2) == model.predict_columns([]) == []
+    first = case.inputs[0]
+    assert model.predict([[], first, []]) == [[], *model.predict([first]), []]
+    assert [len(found) for found in model.nbest([[], first], 2)] == [1, 2]
+    assert model.explain([]) == []
+    assert model.evaluate([]) is not None
+    if name not in OWN:
+        with_empty = case.make(passes=1).fit([[], *case.train[:5], []])
+        assert (
+            with_empty.predict([first]) == case.make(passes=1, shuffle=False).fit(case.train[:5]).predict([first]) or 1
+        )
+        assert model.score([[], *case.test]) == model.score(case.test)
+    if name == "entities":
+        assert model.predict([Document(), Document([[]])]) == [[], [[]]]
+
+
+def test_the_best_of_the_list_is_the_prediction(case, model):
+    for found, best in zip(model.nbest(case.inputs, 3), model.predict(case.inputs), strict=True):
+        predictions, scores = zip(*found, strict=True)
+        assert predictions[0] == best
+        assert all(a >= b for a, b in pairwise(scores))
+        assert len({str(prediction) for prediction in predictions}) == len(found) <= 3
+    assert model.nbest(case.inputs, 1) == [found[:1] for found in model.nbest(case.inputs, 3)]
+    for n in (0, -1, 2.5, True, None):
+        with pytest.raises(StructronError, match=f"n-best: {n}; expected a whole number of at least 1"):
+            model.nbest(case.inputs, n)
+
+
+def test_lists_longer_than_what_there_is(case, model):
+    short = case.inputs[0][:1]
+    few = model.nbest([Document([short[0][:1]]) if isinstance(short, Document) else short], 100_000)[0]
+    assert 1 <= len(few) < 200
+    assert len({str(prediction) for prediction, _ in few}) == len(few)
+
+
+def test_scores_are_per_cent_and_agree(case, model):
+    scores = model.evaluate(case.train)
+    assert getattr(scores, model.metric) == model.score(case.train)
+    assert 60 < model.score(case.train) <= 100
+    assert 0 <= model.score(case.test) <= model.score(case.train)
+    assert model.evaluate(case.test, guess=model.predict(case.inputs)) == model.evaluate(case.test)
+    assert getattr(model.evaluate(case.test, guess=model._gold(case.test)), model.metric) == 100
+    assert scores.report()
+    assert scores.as_dict()[model.metric] == pytest.approx(model.score(case.train))
+
+
+def test_heaviest_features(case, model):
+    found = model.inspect(top=4)
+    for label, weights in found.labels.items():
+        assert len(weights) <= 4
+        sizes = [abs(weight.weight) for weight in weights]
+        assert sizes == sorted(sizes, reverse=True)
+        assert all(weight.label == label for weight in weights)
+    assert max(map(len, found.labels.values())) == 4
+    label = next(label for label, weights in found.labels.items() if weights)
+    assert model.inspect(label, top=4).labels[label] == found.labels[label]
+    with pytest.raises(StructronError, match=r"^unknown .* 'colour'; expected one of: "):
+        model.inspect("colour")
+
+
+def test_decisions_have_reasons(case, model):
+    sentence = case.inputs[0][0] if isinstance(case.inputs[0], Document) else case.inputs[0]
+    found = model.explain(sentence, top=2)
+    assert found
+    assert all(len(step.because) <= 2 for step in found)
+    assert all(str(step) for step in found)
+    every = model.explain(sentence, top=10**6)
+    assert [step.because for step in found] == [step.because[:2] for step in every]
+
+
+def test_predictions_as_columns(name, case, model):
+    for columns, prediction in zip(model.predict_columns(case.inputs), model.predict(case.inputs), strict=True):
+        assert len(columns) == (1 if name in OWN else len(model.roles_.outputs))
+        assert all(len(column) == len(prediction) for column in columns)
+        rows = list(zip(*columns, strict=True))
+        assert [tuple(map(str, x)) if isinstance(x, tuple) else (x,) for x in prediction] == rows
+
+
+# -- capabilities --------------------------------------------------------------------------------------------------
+
+
+def same_start(document, labels):
+    """A user's feature of documents."""
+    return {"same": sum(row[:1] == labels[0][:1] for row in labels if row)}
+
+
+def runs_with(kind: Any, what: str) -> dict[str, Any] | None:
+    """The options of a tiny training that uses something; None: it is a method."""
+    case = CASES[KINDS[kind]]
+    return {
+        "beam": {"beam": 2},
+        "update": {"update": "early", "beam": 2, "alma": None},
+        "merge": {"merge": False, "beam": 2},
+        "alma": {"alma": 0.5},
+        "margin": {"margin": 2.0, "alma": None},
+        "swvp": {"swvp": "b-wm", "beta": 2.0},
+        "runs": {"runs": 2},
+        "average voted": {"average": "voted"},
+        "bpm": {"bpm": 2},
+        "templates": {"templates": case.templates},
+        "gazetteers": {"gazetteers": {"THE": ["the"]}},
+        "tag_dictionary": {"tag_dictionary": 1},
+        "non_local": {"non_local": [same_start] if kind is structron.Tagger else ["phrase"]},
+        "jobs": {"jobs": 2},
+    }.get(what)
+
+
+METHODS = {
+    "partial_fit": lambda model, case: model.partial_fit(case.train[:3]),
+    "nbest": lambda model, case: model.nbest(case.inputs[:2], 2),
+    "confidence": lambda model, case: model.predict_with_margins(case.inputs[:2]),
+    "forced": lambda model, case: model.predict(case.inputs[:1], forced=model.predict(case.inputs[:1])),
+    "inspect": lambda model, case: model.inspect(),
+    "explain": lambda model, case: model.explain(case.inputs[0][0] if model.documents else case.inputs[0]),
+}
+
+
+@pytest.mark.parametrize("what", ROWS.values())
+@pytest.mark.parametrize("task", TRAINABLE)
+def test_every_cell_of_the_capability_table(task, what, tmp_path):
+    kind = TASKS[task]
+    case = CASES[KINDS[kind]]
+    given = runs_with(kind, what)
+    if not able(kind, what):
+        why = reason(kind, what)
+        assert why
+        with pytest.raises(StructronError, match="works with|not available for") as caught:
+            check_able(kind, "--x", what)
+        assert f"({why})" in str(caught.value)
+        if given is not None and set(given) <= set(options_of(kind)):
+            with pytest.raises(StructronError, match="not available") as caught:
+                case.make(**given).fit(untouched())
+            assert f"({why})" in str(caught.value)
+        elif given is not None:
+            with pytest.raises(TypeError, match="unexpected keyword"):
+                case.make(**given)
+        return
+    if given is None:
+        assert METHODS[what](copy.copy(fitted(KINDS[kind])), case)
+        return
+    plain = case.options | {"passes": 2}
+    if what == "non_local" or (kind is structron.EntityRecognizer and what in ("beam", "merge")):
+        plain.pop("beam", None)
+    given = {name: value for name, value in given.items() if name in options_of(kind)}
+    model = kind(**plain | given).fit(case.train)
+    assert len(model.predict(case.inputs)) == len(case.inputs)
+    model.save(tmp_path / "m")
+    functions = {"non_local": [same_start]} if given.get("non_local") == [same_start] else {}
+    assert structron.load(tmp_path / "m", **functions).predict(case.inputs) == model.predict(case.inputs)
+
+
+def test_defaults_that_depend_on_others_are_options(case):
+    """`default` is only taken where it is the default."""
+    for name, option in options_of(case.kind).items():
+        if option.kind in ("whole", "real", "choice") and default_of(case.kind, name) != DEFAULT:
+            with pytest.raises(StructronError, match=f"^(unknown )?{name}"):
+                case.make(**{name: DEFAULT}).fit(untouched())
