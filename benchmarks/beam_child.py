@@ -11,9 +11,10 @@ from benchmarks.measure import Failed
 from benchmarks.peers import Udpipe, read_tags
 from structron import Parser, Tagger
 from structron.io import read
-from structron.model.chain import stretches
 from structron.progress import Progress
+from structron.search.beam.engine import make_inputs
 from structron.search.beam.scores import CLOCK
+from structron.threads import stretches
 
 EXACT, BEAM = "exact Viterbi", "structron"
 HISTORY_BEAM = 4
@@ -78,7 +79,8 @@ class _Paired(Progress):
 def passes(train: str, model: str, passes: int) -> dict[str, Any]:
     """Passes of a training from its beginning; after each, the finished model parses the same data."""
     final, rows = structron.load(model), read_rows(train)
-    inputs = final._inputs(rows)
+    _, x, starts = final._ready(rows)
+    inputs = make_inputs(final.problem_, x, starts)
     final.predict(rows[:WARM_UP])
     works = {
         "search": lambda: final.model_.decode(inputs, final.beam, final.merge),
@@ -111,11 +113,9 @@ def _exact_search(tagger: Tagger, prepared: Any) -> Callable[[], np.ndarray]:
 def _beam_search(tagger: Tagger, prepared: Any) -> Callable[[], np.ndarray]:
     """The beam engine alone, from the same kind of numbers."""
     model, starts = tagger.model_, prepared.starts
-    base, search = model.base, tagger._search()
+    base, search = model.base, tagger.search()
     engine = base.engine(search.beam, search.merge)
-    parts = [
-        (lo, hi, model.inputs(prepared, lo, hi), base.anchor(prepared.hashes(lo, hi))) for lo, hi in stretches(starts)
-    ]
+    parts = [(lo, hi, *model.look(prepared, lo, hi)) for lo, hi in stretches(starts)]
     out = np.zeros(int(starts[-1]), np.int64)
 
     def run() -> np.ndarray:

@@ -115,7 +115,7 @@ def at_least(weights):
 
 def ground_weights(model):
     """What the model thinks of a step onto each kind of ground."""
-    found = dict(model.inspect("north"))
+    found = {own.feature: own.weight for own in model.inspect("north").labels["north"]}
     return [found.get(f"ground={kind}", 0.0) + found.get("step=0", 0.0) for kind in range(len(KINDS))]
 
 

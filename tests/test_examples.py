@@ -111,7 +111,7 @@ def test_the_actions_repair_what_was_spoilt(seed, noise):
     assert is_nested(text)
     spoilt, actions = noisy_brackets.spoil(text, rng, noise)
     assert noisy_brackets.repaired(spoilt, actions) == text
-    BeamLearner(noisy_brackets.PROBLEM)._read([(noisy_brackets.encode(spoilt), actions)], "")
+    BeamLearner(noisy_brackets.PROBLEM)._read_examples([(noisy_brackets.encode(spoilt), actions)], "")
 
 
 def test_whatever_it_reads_the_repaired_text_is_nested():

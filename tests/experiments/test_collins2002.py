@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from structron.tasks.chain.tagger import Tagger
 
 import brute
 from helpers import random_chain
+from structron import Tagger
 from structron.data.toy_english import toy_english, write_conll, write_conllu
 from structron.errors import StructronError
 from structron.experiments import collins2002

@@ -1,7 +1,6 @@
 """The experiment of Daumé & Marcu (2005): its tables, its grid, its theorem, what it prints and writes."""
 
 import json
-import math
 import sys
 from pathlib import Path
 
@@ -13,9 +12,8 @@ from structron.evaluate import chunk_scores
 from structron.experiments import daume2005
 from structron.experiments.daume2005 import grid, tasks
 from structron.experiments.daume2005.tasks import EARLY, JOINT, LASO_A, LASO_P, SEGMENTS, STANDARD
-from structron.experiments.daume2005.theorem import bound, check_theorem, margin_of, one_pass
+from structron.experiments.daume2005.theorem import bound, check_theorem, make_learner, margin_of, one_pass
 from structron.experiments.frame import Report, Trial
-from structron.tasks.joint.tagger import JointTagger
 from structron.update import alma
 
 TINY = daume2005.Scale(60, (1, 5, None), (1, 10), (2, 2), 12, 60)
@@ -106,8 +104,7 @@ def rows(count: int) -> list:
 
 
 def test_the_margin_is_where_mistakes_begin():
-    model = JointTagger(columns=("word", "pos", "chunk"), beam=3, cutoff=0)
-    learner = model.learner(rows(8), alma=(0.9, math.sqrt(8) / 0.9, math.sqrt(2)))
+    learner = make_learner(rows(8))
     while one_pass(learner):
         pass
     before = learner.pace.copy()

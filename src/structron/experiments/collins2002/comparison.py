@@ -13,40 +13,20 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from structron import Chunker, Tagger
 from structron.evaluate import accuracy_scores, chunk_scores
+from structron.experiments import frame
 from structron.experiments.collins2002.maxent import MaxEnt, decode
-from structron.experiments.frame import SPLITS, Line, Report, Rows, Table, draw_lines, last_tenth, load_rows, say
+from structron.experiments.frame import Line, Report, Rows, Table, load_rows, say
 from structron.features.extract import PreparedTemplates, TemplateExtractor
 from structron.features.templates import load_templates
-from structron.tasks.chain.chunker import Chunker
-from structron.tasks.chain.tagger import Tagger
 
 CUTOFFS = (0, 5)
 AVERAGES = {"avg": "mean", "noavg": "none"}
 PRIORS = {"ME": math.inf, "ME with prior": 1.0}
 """scikit-learn's C. The paper's ME has no prior, which leaves the number of iterations to guard against overfitting."""
 
-PAPER_DEV: dict[str, dict[str, tuple[float, int]]] = {
-    "Perc, avg, cc=0": {"np": (93.53, 13), "pos": (2.93, 10)},
-    "Perc, noavg, cc=0": {"np": (93.04, 35), "pos": (3.68, 20)},
-    "Perc, avg, cc=5": {"np": (93.33, 9), "pos": (3.03, 6)},
-    "Perc, noavg, cc=5": {"np": (91.88, 39), "pos": (4.04, 17)},
-    "ME, cc=0": {"np": (92.34, 900), "pos": (3.4, 100)},
-    "ME, cc=5": {"np": (92.65, 200), "pos": (3.28, 200)},
-}
-"""Figure 4, by method and task: the best figure and the number of iterations that gave it."""
-PAPER_TEST = {"np": {"Perc": 93.63, "ME": 93.29}, "pos": {"Perc": 2.89, "ME": 3.28}}
-PAPER_SAVED = {"np": 5.1, "pos": 11.9}
-"""The errors of ME that the perceptron avoids on test data, in per cent (section 4.3)."""
-DEV_NOTES = {
-    "np": "Dev is the last tenth of train here, section 21 in the paper: only the order of the methods carries over.",
-    "pos": "EWT is web text, and less of it, not the Wall Street Journal: error rates do not carry over.",
-}
-METHOD_NOTES = (
-    "Numits: passes (Perc), iterations (ME: L-BFGS here, GIS in the paper). cc counts a feature whatever the tag.",
-    "ME with prior, not in the paper: Gaussian, scikit-learn's C = 1; the paper's ME has none (C infinite).",
-)
-WHOLE_NOTE = "The paper's test set, section 20, and its training data: the held-out tenth is learned from too."
+PAPER = frame.paper_of("collins2002")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +64,8 @@ def load_tasks(data: Path, sentences: int | None) -> list[Task]:
     on the English Web Treebank, of which so many sentences are learned from, in place of the Wall Street Journal."""
     rows, test = (load_rows(data, "ramshaw-marcus-np", split) for split in ("train", "test"))
     columns, tagged = ("word", "pos", "chunk"), ("form", "xpos")
-    chunks = Task("np", "NP chunking", "F-measure", Chunker, "collins-np", columns, *last_tenth(rows), test, rows)
-    train, *others = (load_rows(data, "ud-english-ewt", split, tagged) for split in SPLITS)
+    chunks = Task("np", "NP chunking", "F-measure", Chunker, "collins-np", columns, *frame.last_tenth(rows), test, rows)
+    train, *others = (load_rows(data, "ud-english-ewt", split, tagged) for split in frame.SPLITS)
     tags = Task("pos", "POS tagging", "error rate/%", Tagger, "collins-pos", tagged, train[:sentences], *others)
     return [chunks, tags]
 
@@ -158,12 +138,10 @@ def maximum_entropy(
 
 def compare(task: Task, found: Sequence[Outcome], report: Report) -> None:
     """Figure 4, the best setting of each method applied to test data (section 4.3), and learning curves."""
-    title = f"{task.title}, development data: {task.figure} (Figure 4)"
-    table = Table(title, ("Method", "paper", "ours", "paper's Numits", "our Numits"))
-    table.notes = [DEV_NOTES[task.key], *METHOD_NOTES]
+    table = Table.of(PAPER["dev"][task.key])
     for outcome in found:
-        paper, numits = PAPER_DEV.get(outcome.method, {}).get(task.key, (None, None))
-        table.add(outcome.method, paper, task.shown(outcome.curve[outcome.best]), numits, outcome.best)
+        paper, numits = table.paper.get(outcome.method, (None, None))
+        table.add(outcome.method, paper, task.shown(outcome.curve[outcome.best]), numits, outcome.best, paper=())
     names = ("paper", "ours", "paper_numits", "numits")
     report.content["dev"][task.key] = {row[0]: dict(zip(names, row[1:], strict=True)) for row in table.rows}
     report.show(table)
@@ -173,27 +151,27 @@ def compare(task: Task, found: Sequence[Outcome], report: Report) -> None:
     lines = []
     for name in (f"Perc, {average}, cc={cutoff}" for average in AVERAGES for cutoff in CUTOFFS):
         values = [figure for _, figure in curves[name]]
-        paper = PAPER_DEV[name]["np"][0] if task.key == "np" else None
+        paper = table.paper[name][0] if task.key == "np" else None
         lines.append(Line(name, range(1, len(values) + 1), values, max if task.key == "np" else min, paper))
     title = f"{task.title}: the perceptron with and without averaging"
     axes = ("passes over the training data", f"dev {task.figure}")
-    report.figure(f"{task.key}-curves.png", draw_lines, title, *axes, lines)
+    report.figure(f"{task.key}-curves.png", frame.draw_lines, title, *axes, lines)
 
 
 def test_figures(task: Task, found: Sequence[Outcome], report: Report) -> dict[str, Any]:
     figures: dict[str, Any] = {}
     scores: dict[str, float] = {}
-    table = Table(f"{task.title}, test data: {task.figure}", ("Method", "best on dev", "paper", "ours"))
-    table.notes = [WHOLE_NOTE] if task.whole else []
+    known = PAPER["test"][task.key]
+    table = Table.of(known)
     for name in ("Perc", *PRIORS):
         own = [outcome for outcome in found if outcome.method.split(",")[0] == name]
         best = max(own, key=lambda outcome: max(outcome.curve.values()))
         scores[name] = best.test()
-        ours, paper = task.shown(scores[name]), PAPER_TEST[task.key].get(name)
+        ours, paper = task.shown(scores[name]), known.get(name)
         table.add(name, f"{best.method.removeprefix(f'{name}, ')}, {best.best}", paper, ours)
         figures[name] = {"setting": best.method, "numits": best.best, "paper": paper, "ours": ours}
     missed = 100 - scores["ME"]
     saved = round(100 * (scores["Perc"] - scores["ME"]) / missed, 1) if missed else None
-    table.add("ME's errors avoided by Perc", None, f"{PAPER_SAVED[task.key]} %", f"{saved} %")
+    table.add("ME's errors avoided by Perc", None, f"{known['saved']} %", f"{saved} %")
     report.show(table)
-    return figures | {"errors_avoided": {"paper": PAPER_SAVED[task.key], "ours": saved}}
+    return figures | {"errors_avoided": {"paper": known["saved"], "ours": saved}}

@@ -5,14 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from structron import Tagger
 from structron.data.toy_english import toy_english
 from structron.errors import StructronError
 from structron.experiments.collins2002.maxent import history_rows
 from structron.experiments.frame import Report, Rows, Table
 from structron.learn.chain import ChainLearner
-from structron.learn.loop import Options, train
-from structron.tasks.chain.labeler import ChainLabeler
-from structron.tasks.chain.tagger import Tagger
+from structron.learn.loop import Schedule, train
 
 HANDICAP = 1000
 """Of right labels while a separator is sought: large beside the changes that single updates make."""
@@ -42,7 +41,7 @@ def check_bound(report: Report, sentences: int = 100, longest: int = 8, seed: in
     report.show(table)
 
 
-def widen_margin(tagger: ChainLabeler) -> None:
+def widen_margin(tagger: Tagger) -> None:
     """Go on learning with a handicap for every right label, so that in the end y beats each z by that much at least.
 
     A larger δ, and with it a sharper bound, than the weights of a perceptron that stops at its last mistake.
@@ -50,14 +49,14 @@ def widen_margin(tagger: ChainLabeler) -> None:
     learner = tagger.learner_
     assert isinstance(learner, ChainLearner)
     labels = len(learner.labels)
-    learner.masks = np.zeros((labels + 1, learner.rows.stride), np.float32)
+    learner.masks = np.zeros((labels + 1, learner.store.stride), np.float32)
     learner.masks[1:, :labels][np.eye(labels, dtype=bool)] = -HANDICAP
     learner.chains = learner.chains._replace(mask_of=(learner.gold + 1).astype(np.int32))
-    result = train(learner, Options(passes=10_000, shuffle=False))
+    result = train(learner, Schedule(passes=10_000, shuffle=False))
     tagger.model_, tagger.stopped_ = result.model, result.stopped
 
 
-def separation(labeler: ChainLabeler, rows: Rows | list, labels: list[list[str]]) -> float:
+def separation(labeler: Tagger, rows: Rows | list, labels: list[list[str]]) -> float:
     """δ of equation 3 for U = w / ‖w‖; 0 if w does not separate.
 
     The best wrong labelling differs from the right one somewhere: its margin is the least of the tokens'.
@@ -69,7 +68,7 @@ def separation(labeler: ChainLabeler, rows: Rows | list, labels: list[list[str]]
     return min(map(min, margins)) / float(np.linalg.norm(weights))
 
 
-def max_difference(labeler: ChainLabeler, rows: Rows | list) -> float:
+def max_difference(labeler: Tagger, rows: Rows | list) -> float:
     """R: no ‖Φ(x, y) - Φ(x, z)‖ is larger.
 
     Counts are not negative, so ‖Φ(y) - Φ(z)‖² ≤ ‖Φ(y)‖² + ‖Φ(z)‖², and no ‖Φ(z)‖ is larger than that of n equal labels

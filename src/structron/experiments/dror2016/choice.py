@@ -9,6 +9,9 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from structron.experiments.frame import paper_of
+
+PAPER = paper_of("dror2016")
 CSP, CONTROL, POSTERIOR = "CSP", "CSP best order", "posterior"
 MEAN = " averaged"
 """What the mean of all weights of a method is called."""

@@ -14,21 +14,20 @@ learn from the others, CSP from all.
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from threading import Event
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from structron.data.corpora import find
+from structron import GraphParser
 from structron.experiments.dror2016.choice import CONTROL, CSP, MEAN, SEED, Scores, Trials
-from structron.experiments.frame import Rows, has, invalid_share
-from structron.io import read
+from structron.experiments.frame import Rows, has, invalid_share, load_rows
 from structron.progress import Progress
-from structron.tasks.graph.parser import GraphParser
 
 B_WM, ENFORCED, CROSSING = "b-wm", "b-wm enforced", "CSP non-projective"
 BITS = 22
@@ -86,16 +85,10 @@ def usable(data: Path | None) -> tuple[list[Corpus], list[str]]:
     return there, [corpus.name for corpus in CORPORA if corpus not in there]
 
 
-def front(sentences: Iterable[list[list[str]]], tokens: int | None) -> Rows:
+def front(sentences: Rows, tokens: int | None) -> Rows:
     """Whole sentences from the front, as long as they have no more tokens than that."""
-    found: Rows = []
-    left = math.inf if tokens is None else tokens
-    for sentence in sentences:
-        left -= len(sentence)
-        if left < 0:
-            break
-        found.append(sentence)
-    return found
+    ends = accumulate(map(len, sentences))
+    return [one for one, end in zip(sentences, ends, strict=True) if tokens is None or end <= tokens]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +103,13 @@ class Bank:
 
     @classmethod
     def load(cls, data: Path, corpus: Corpus, scale: ParsingScale) -> "Bank":
-        def rows(split: str) -> Iterator[list[list[str]]]:
-            return (sentence.rows for sentence in read(find(data, corpus.name, split), encoding=corpus.encoding))
+        def rows(split: str) -> Rows:
+            return load_rows(data, corpus.name, split, encoding=corpus.encoding)
 
-        test = front(rows("test"), scale.test)
+        everything, test = rows("train"), front(rows("test"), scale.test)
         if has(data, corpus.name, "dev"):
-            whole = front(rows("train"), scale.train)
+            whole = front(everything, scale.train)
             return cls(corpus, whole, whole, front(rows("dev"), scale.dev), test)
-        everything = list(rows("train"))
         count = min(HELD_OUT, len(everything) // (1 + LEAST_LEFT))
         drawn = set(np.random.default_rng(SEED).choice(len(everything), count, replace=False).tolist())
         dev, rest = ([one for k, one in enumerate(everything) if (k in drawn) == held] for held in (True, False))
@@ -151,17 +143,6 @@ def plan(bank: Bank, scale: ParsingScale) -> list[Training]:
     return found
 
 
-class BothWeights(GraphParser):
-    """A parser with the last weights of a training as its model, and their mean at hand."""
-
-    mean_: Any
-
-    def _learn(self, learner: Any, *given: Any) -> None:
-        super()._learn(learner, *given)
-        learner.average = "mean"
-        self.mean_ = learner.finish(learner.snapshot())
-
-
 class Stoppable(Progress):
     """Ends a training on a thread that does not hear Ctrl-C."""
 
@@ -183,7 +164,7 @@ def train(bank: Bank, training: Training, passes: int, stop: Event) -> tuple[Sco
         options |= {"seed": SEED, "swvp": B_WM, "beta": value, "enforce": method == ENFORCED}
     else:
         options |= {"seed": int(value), "projective": method != CROSSING}
-    parser = BothWeights(**options)
+    parser = GraphParser(**options)
     on_whole = method in (CSP, CROSSING)
     parser.fit(bank.whole if on_whole else bank.rest, progress=Stoppable(stop))
     if parser.stopped_ == "interrupted":
@@ -195,7 +176,10 @@ def train(bank: Bank, training: Training, passes: int, stop: Event) -> tuple[Sco
         return Scores(dev, parser.score(bank.test), invalid_share(parser.history_))
 
     last = scores(parser.model_)
-    return last, last if method == CONTROL else scores(parser.mean_)
+    if method == CONTROL:
+        return last, last
+    parser.learner_.average = "mean"
+    return last, scores(parser.learner_.snapshot())
 
 
 def try_bank(bank: Bank, scale: ParsingScale) -> Iterator[tuple[int, Trials]]:

@@ -13,38 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from structron.data.hmm import DATASETS, SETUPS, SPLIT, Dataset, Pair, dataset, posterior_decode
+from structron import Tagger
+from structron.data.hmm import SPLIT, Dataset, Pair, dataset, posterior_decode
+from structron.experiments.dror2016 import choice
 from structron.experiments.dror2016.choice import AVERAGED, CONTROL, CSP, MEAN, POSTERIOR, SEED, Scores, Trials, spelled
-from structron.experiments.frame import Report, Table, comparison, mean, sign_flip_test
-from structron.features.extract import TemplateExtractor
-from structron.features.templates import parse_templates
+from structron.experiments.frame import Report, Table, comparison, learn_once, mean, sign_flip_test
 from structron.learn.chain import ChainLearner
-from structron.learn.loop import Options, pass_order
+from structron.learn.loop import Schedule, pass_order
+from structron.learn.weighted import WeightedViolations
 from structron.search.chain.viterbi import decode
-from structron.tasks.chain.constraints import make_dictionary
+from structron.update.perceptron import TIME
 from structron.update.swvp import VARIANTS, Swvp
 
+PAPER = choice.PAPER["synthetic"]
 COLUMNS = ("symbol", "inside", "state")
-TEMPLATES = ("symbol[0]", "symbol.digit[0]", "inside.digit[0]", "symbol[0]&y")
+TEMPLATES = ["symbol[0]", "symbol.digit[0]", "inside.digit[0]", "symbol[0]&y"]
 ORDER = ("b-wm", "b-wmr", "a-wm", "a-wmr")
-FIGURES: tuple[tuple[tuple[float, float, int | None], ...], ...] = (
-    ((75.47, 3.05, 9), (75.96, 2.42, 8), (74.18, 2.16, 7), (75.17, 3.07, 7), (72.24, 3.45, None)),
-    ((63.18, 1.32, 9), (63.02, 2.49, 9), (61.65, 2.30, 9), (61.02, 1.93, 8), (57.89, 2.85, None)),
-    ((28.48, 1.9, 5), (24.31, 5.2, 4), (30.45, 1.0, 6), (25.8, 3.18, 2), (25.27, 8.55, None)),
-)
-PAPER = {setup: dict(zip((*ORDER, CSP), rows, strict=True)) for setup, rows in zip(SETUPS, FIGURES, strict=True)}
-"""By set-up and method: accuracy, its standard deviation, wins of ten."""
 SLACK = 0.5
 """By how much a β may be worse on test data than the best there and still count as generalising."""
-SHOWN = ("method", "dev", "acc.", "std", "- CSP", "p", "wins", "gener.", "misled", "- control", "p")
-PAPERS = ("paper's acc.", "std", "wins")
-NOTES = [
-    "dev, acc.: mean accuracy on dev and test data, β chosen on dev data for each data set; std: over the data sets.",
-    "- CSP: mean difference to the plain perceptron, of averaged rows to the averaged one; p: exact sign-flip test.",
-    f"gener.: the chosen β is within {SLACK} of the best on test data. misled: ahead on dev data but not on test data.",
-    f"control: {CONTROL}, on dev data, of as many orders of the training data as there are β to choose from.",
-    "posterior: decoding by the HMM that made the data. Averaged rows and the control are ours.",
-]
 
 
 def rows_of(pair: Pair) -> list[list[tuple[str, str, str]]]:
@@ -66,29 +52,22 @@ class Bench:
         self.items = items
         parts = [tuple(array[: items[name]] for array in getattr(data, name)) for name in SPLIT]
         x, y = (np.concatenate([part[k] for part in parts]) for k in range(2))
-        extractor = TemplateExtractor(COLUMNS, COLUMNS[-1], parse_templates(list(TEMPLATES)))
-        prepared = extractor.prepare(rows_of((x, y)), labelled=True)
-        labels = sorted(prepared.label_types)
-        gold = np.array([labels.index(label) for label in prepared.label_types], np.int64)[prepared.label_ids]
-        everything = np.ones((len(labels) + 1, len(labels)), bool)
-        dictionary = make_dictionary(prepared, gold, len(labels), 0)
-        self.learner = ChainLearner(prepared, gold, labels, 1, everything, everything, dictionary)
+        tagger = Tagger(columns=COLUMNS, templates=TEMPLATES, order=1, cutoff=0, runs=1, passes=1)
+        self.learner: ChainLearner = tagger.fit(rows_of((x, y))).learner_
 
     def trained(self, swvp: Swvp | None, passes: int, seed: int = SEED) -> ChainLearner:
         """A learner after so many passes over the training items."""
         learner = self.learner.twin()
-        learner.swvp = swvp
+        if swvp is not None:
+            learner.update = WeightedViolations(swvp, int(learner.sizes.max()))
         for number in range(1, passes + 1):
-            sequence, place = pass_order(Options(seed=seed), number, self.items["train"]), 0
-            learner.begin_pass()
-            while place < len(sequence):
-                place = learner.learn(sequence, place)
+            learn_once(learner, pass_order(Schedule(seed=seed), number, self.items["train"]))
         return learner
 
     def scores(self, learner: ChainLearner, average: bool = False) -> Scores:
         """Accuracy with the last weights, or with their mean."""
-        learner.average = "mean" if average else "none"
-        chains, weights = learner.chains, learner.weights()._replace(w=learner.present())
+        w = learner.store.mean(int(learner.stats[TIME]) if average else 0)
+        chains, weights = learner.chains, learner.weights()._replace(w=w)
         train, end = self.items["train"], len(chains.starts) - 1
         out, scores = np.zeros(len(learner.gold), np.int64), np.zeros(end, np.float32)
         decode(chains, weights, learner.order, train, end, len(learner.labels), learner.work, out, scores)
@@ -144,7 +123,9 @@ def summaries(outcomes: Sequence[Trials]) -> list[dict[str, Any]]:
 
 
 def table_of(setup: str, rows: Sequence[dict[str, Any]], count: int) -> Table:
-    table = Table(f"Synthetic data, {setup} (Table 1), {count} data sets", SHOWN + PAPERS, notes=NOTES)
+    names = {"setup": setup, "count": count, "slack": SLACK, "control": CONTROL}
+    table = Table.of(PAPER, **names)
+    table.paper = PAPER["setups"][setup]
     for row in rows:
         cells: list[str | None] = [None] * 7
         if "gain" in row:
@@ -152,9 +133,7 @@ def table_of(setup: str, rows: Sequence[dict[str, Any]], count: int) -> Table:
             cells[:5] = [f"{row['gain']:+.2f}", f"{row['p']:.3f}", *counts]
         if "control_gain" in row:
             cells[5:] = [f"{row['control_gain']:+.2f}", f"{row['control_p']:.3f}"]
-        accuracy, std, wins = PAPER[setup].get(row["method"], (None, None, None))
-        paper = (accuracy, std, None if wins is None else f"{wins}/{DATASETS}")
-        table.add(spelled(row["method"]), row["dev"], row["test"], row["std"], *cells, paper=paper)
+        table.add(spelled(row["method"]), row["dev"], row["test"], row["std"], *cells)
     return table
 
 
@@ -164,7 +143,8 @@ def target(found: dict[str, list[dict[str, Any]]], report: Report) -> None:
     for setup, rows in found.items():
         best = max((row for row in rows if row["method"] in ORDER), key=lambda row: row["dev"])
         ahead += best["gain"] > 0
-        known = max(PAPER[setup][name][0] for name in ORDER) - PAPER[setup][CSP][0]
+        paper = PAPER["setups"][setup]
+        known = max(paper[spelled(name)][0] for name in ORDER) - paper[CSP][0]
         compared = f"p {best['p']:.3f}, paper {known:+.2f}, to the control {best['control_gain']:+.2f}"
         said.append(f"{spelled(best['method'])} {best['gain']:+.2f} ({compared})")
     what = "synthetic: the variant that is best on dev data ahead of CSP in at least two of three set-ups"

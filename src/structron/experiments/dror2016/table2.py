@@ -8,30 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from structron.experiments.dror2016.choice import AVERAGED, CONTROL, CSP, MEAN, Trials, spelled
+from structron.experiments.dror2016.choice import AVERAGED, CONTROL, CSP, MEAN, PAPER, Trials, spelled
 from structron.experiments.dror2016.parsing import B_WM, ENFORCED, HELD_OUT, LANGUAGES, ParsingScale
 from structron.experiments.frame import SPLITS, Report, Table, comparison, mean
 
-SLACK, ROUNDING = 0.1, 0.01
+SLACK = 0.1
 SHOWN = spelled(B_WM)
 TOP, TEST, SHOWN_MEAN = f"Top {SHOWN}", f"Test {SHOWN}", spelled(B_WM + MEAN)
 HELD, HELD_MEAN = f"{SHOWN} enforced", f"{SHOWN} enforced{MEAN}"
 PAPERS = (CSP, SHOWN, TOP, TEST)
-PAPER = {
-    "English": ((86.34, 86.4, 86.7, 86.7), (88.02, 87.82, 87.82, 87.92)),
-    "Chinese": ((84.60, 84.5, 85.04, 85.05), (86.82, 86.69, 86.83, 87.02)),
-    "Arabic": ((79.09, 79.17, 79.21, 79.21), (76.07, 75.94, 76.09, 76.09)),
-    "Greek": ((80.41, 80.20, 80.28, 80.28), (80.31, 80.40, 80.40, 80.61)),
-    "Italian": ((84.63, 84.64, 84.74, 84.70), (84.03, 84.08, 84.15, 84.28)),
-    "Turkish": ((83.05, 82.89, 82.89, 82.89), (83.02, 83.04, 83.04, 83.31)),
-    "Basque": ((79.47, 79.54, 79.54, 79.54), (80.52, 80.57, 80.63, 80.64)),
-    "Catalan": ((88.51, 88.46, 88.50, 88.5), (88.71, 88.81, 88.81, 88.82)),
-    "Hungarian": ((80.17, 80.07, 80.07, 80.21), (80.61, 80.45, 80.45, 80.55)),
-}
-"""By language, and at first and second order: test UAS of CSP, B-WM, Top B-WM, Test B-WM."""
-PRINTED_MEANS = {1: (83.69, 83.65, 83.77, 83.79), 2: (83.12, 83.08, 83.13, 83.35)}
-"""The paper's row of averages: at first order all four are 0.8 above the means of its nine rows, at second order Test
-B-WM is 0.1 above."""
 NAMES = {1: "first", 2: "second"}
 OURS = (HELD, CONTROL, AVERAGED, SHOWN_MEAN, HELD_MEAN)
 COMPARED = (
@@ -74,7 +59,8 @@ def means(rows: Figures, columns: Sequence[str]) -> list[float]:
 
 
 def paper_figures(order: int) -> Figures:
-    return {language: dict(zip(PAPERS, rows[order - 1], strict=True)) for language, rows in PAPER.items()}
+    known = PAPER["parsing"]["orders"][str(order)]
+    return {language: dict(zip(PAPERS, row, strict=True)) for language, row in known.items()}
 
 
 def compare(rows: Figures, one: str, other: str) -> dict[str, Any]:
@@ -95,25 +81,18 @@ def cells_of(found: Mapping[str, Any] | None) -> list[str]:
 
 def order_table(parsed: Parsed, order: int) -> Table:
     """Half of Table 2."""
-    columns = ("treebank", *PAPERS, "β", "paper's CSP", *PAPERS[1:])
-    table = Table(f"Parsing, {NAMES[order]} order: unlabelled attachment/% (Table 2)", columns)
-    rows, known_means = parsed.figures(order), means(paper_figures(order), PAPERS)
-    for name, row in rows.items():
-        beta, known = parsed.trials[order][name].chosen(B_WM), PAPER.get(LANGUAGES[name])
-        table.add(name, *(row[column] for column in PAPERS), f"{beta:g}", paper=known and known[order - 1])
-    table.add("mean (the paper's: of nine)", *means(rows, PAPERS), None, paper=known_means)
-    scale, printed = parsed.scale, PRINTED_MEANS[order]
+    scale, entry = parsed.scale, PAPER["parsing"]
+    sizes = [f"{size} of {part}" for part in SPLITS if (size := getattr(scale, part)) is not None]
     betas = ", ".join(f"{beta:g}" for beta in scale.betas[order])
-    cut = [f"{size} of {part}" for part in SPLITS if (size := getattr(scale, part)) is not None]
-    table.notes = [
-        f"Unlabelled, all words count, gold tags, projective search, the weights after {scale.passes} passes, seed 1.",
-        f"β: {betas} (the paper: 0.5, 1, … 5). Tokens at most: {', '.join(cut) or 'all'}, from the front.",
-        f"{SHOWN}: β best on dev data. {TOP}: best on test data of those within {SLACK} of the best on dev data. "
-        f"{TEST}: best on test data: no result but an upper bound.",
-        "The paper has the treebanks of CoNLL 2007 and another parser: other data, so levels cannot be compared.",
-    ]
-    if max(abs(a - b) for a, b in zip(printed, known_means, strict=True)) > ROUNDING:
-        table.notes.append(f"The paper prints other means than those of its nine rows: {', '.join(map(str, printed))}.")
+    names = {"order": NAMES[order], "passes": scale.passes, "betas": betas, "sizes": ", ".join(sizes) or "all"}
+    names |= {"slack": SLACK, "printed": ", ".join(map(str, entry["printed"][str(order)]))}
+    table = Table.of(entry, **names)
+    rows, known = parsed.figures(order), entry["orders"][str(order)]
+    for name, row in rows.items():
+        beta = parsed.trials[order][name].chosen(B_WM)
+        table.add(name, *(row[column] for column in PAPERS), f"{beta:g}", paper=known.get(LANGUAGES[name]))
+    known_means = means(paper_figures(order), PAPERS)
+    table.add("mean (the paper's: of nine)", *means(rows, PAPERS), None, paper=known_means)
     if parsed.drawn:
         table.notes.append(
             f"Without dev data: {', '.join(parsed.drawn)}. There up to {HELD_OUT} sentences drawn from train are dev "
@@ -124,34 +103,24 @@ def order_table(parsed: Parsed, order: int) -> Table:
 
 def extra_table(parsed: Parsed, order: int) -> Table:
     """What the paper does not have."""
-    columns = ("treebank", CSP, SHOWN, "broken/%", *OURS)
-    table = Table(f"Parsing, {NAMES[order]} order: what is not in the paper, unlabelled attachment/%", columns)
+    names = {"order": NAMES[order], "control": CONTROL, "orders": len(parsed.scale.betas[order])}
+    table = Table.of(PAPER["extra"], **names)
     rows, broken = parsed.figures(order), []
     for name, row in rows.items():
         broken.append(parsed.trials[order][name].scores_of(B_WM).broken or 0.0)
         table.add(name, row[CSP], row[SHOWN], f"{broken[-1]:.1f}", *(row[column] for column in OURS))
     table.add("mean", *means(rows, (CSP, SHOWN)), f"{mean(broken):.1f}", *means(rows, OURS))
-    table.notes = [
-        f"broken: updates of {SHOWN} that break condition 2; enforced: none may. β chosen on dev data in every column.",
-        f"{CONTROL}: CSP, best on dev data of {len(parsed.scale.betas[order])} orders of the data. "
-        "Averaged: the mean of all weights of the same trainings.",
-    ]
     return table
 
 
 def crossing_table(parsed: Parsed) -> Table:
-    title = "Parsing: non-projective beside projective search, UAS, averaged weights"
-    table = Table(title, ("treebank", "order", "projective", "non-projective", "difference"))
+    scale = parsed.scale
+    train, test = ("all" if size is None else f"at most {size}" for size in (scale.crossing_train, scale.crossing_test))
+    names = {"train": train, "test": test, "passes": scale.crossing_passes}
+    table = Table.of(PAPER["crossing"], **names)
     for name, orders in parsed.crossing.items():
         for order, (flat, crossing) in orders.items():
             table.add(name, order, flat, crossing, f"{crossing - flat:+.2f}")
-    scale = parsed.scale
-    train, test = ("all" if size is None else f"at most {size}" for size in (scale.crossing_train, scale.crossing_test))
-    table.notes = [
-        "A projective parser learns from crossing arcs lifted to an ancestor; the scores are of the trees as they are.",
-        "Non-projective: first order by maximum spanning arborescence, second order climbs from a tree.",
-        f"Tokens of train: {train}; of test: {test}; {scale.crossing_passes} passes.",
-    ]
     return table
 
 
@@ -160,17 +129,14 @@ def report_parsing(parsed: Parsed, report: Report) -> dict[str, Any]:
     for order in parsed.trials:
         report.show(order_table(parsed, order))
         report.show(extra_table(parsed, order))
-    columns: tuple[str, ...] = ("what", "order", "difference", "p", "wins", "paper's difference", "p", "wins")
-    table = Table("Parsing: mean differences of UAS over treebanks", columns)
-    table.notes = ["p: exact paired sign-flip test over treebanks; a win: ahead by anything."]
+    table = Table.of(PAPER["differences"])
     comparisons = {order: [compare(parsed.figures(order), *pair) for pair in COMPARED] for order in parsed.trials}
     for order, compared in comparisons.items():
         for pair, found in zip(COMPARED, compared, strict=True):
             known = compare(paper_figures(order), *pair) if {*pair} <= {*PAPERS} else None
             table.add(" - ".join(pair), order, *cells_of(found), paper=cells_of(known))
     report.show(table)
-    columns = ("method", "first order", "second order", "difference", "p", "wins", "paper's difference", "p", "wins")
-    table = Table("Parsing: second order over first order, mean UAS over treebanks", columns)
+    table = Table.of(PAPER["orders"])
     orders = {method: compare_orders(parsed.figures(1), parsed.figures(2), method) for method in BOTH_ORDERS}
     for method, found in orders.items():
         known = compare_orders(paper_figures(1), paper_figures(2), method) if method in PAPERS else None

@@ -24,10 +24,18 @@ class Table:
     columns: Sequence[str]
     rows: list[Sequence[Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    paper: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    """The paper's figures by the name of the row."""
 
-    def add(self, *cells: Any, paper: Sequence[Any] | None = None) -> None:
+    @classmethod
+    def of(cls, entry: Mapping[str, Any], **names: Any) -> "Table":
+        """An empty table that a `paper.toml` describes; names: what {name} stands for in its title and notes."""
+        notes = [note.format(**names) for note in entry.get("notes", ())]
+        return cls(entry["title"].format(**names), entry["columns"], notes=notes, paper=entry.get("figures", {}))
+
+    def add(self, name: str, *cells: Any, paper: Sequence[Any] | None = None) -> None:
         """A row of our figures and then the paper's; what is missing to its end, nobody has."""
-        row = (*cells, *(paper or ()))
+        row = (name, *cells, *(self.paper.get(name, ()) if paper is None else paper))
         self.rows.append(row + (None,) * (len(self.columns) - len(row)))
 
     def cells(self) -> list[list[str]]:

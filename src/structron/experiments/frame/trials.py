@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from structron.experiments.frame.tools import Rows, say
+from structron.learn.loop import Learner
 
 LATE = 3
 """Late passes are the last of so many equal parts."""
@@ -75,9 +78,18 @@ class Trial:
 def learn(what: str, estimator: Any, train: Rows, dev: Rows, method: str | None = None) -> Trial:
     """Fit and keep the record, under the update's name or another; `estimator` then holds the best pass on dev data."""
     estimator.fit(train, dev=dev)
-    beam = None if estimator.beam is None else int(estimator.beam)
-    trial = Trial(method or str(estimator.update), beam, estimator.history_, estimator.merge)
+    search = estimator.search()
+    trial = Trial(method or search.update_name, search.beam, estimator.history_, search.merge)
     merging = "" if trial.merge else ", not merging"
     figures = f"dev {trial.best:.2f} after {trial.best_pass} of {len(trial.history)} passes, {trial.best_seconds:.1f} s"
-    say(f"{what}: {trial.method}, beam {shown_beam(beam)}{merging}: {figures}")
+    say(f"{what}: {trial.method}, beam {shown_beam(trial.beam)}{merging}: {figures}")
     return trial
+
+
+def learn_once(learner: Learner, order: np.ndarray) -> dict[str, Any]:
+    """A pass over some examples of a learner, in this order; gives its figures."""
+    learner.begin_pass()
+    place = 0
+    while place < len(order):
+        place = learner.learn(order, place)
+    return learner.counts()

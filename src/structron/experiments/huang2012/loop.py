@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from structron import BeamLearner, SearchProblem
 from structron.experiments.frame import Report, Table
-from structron.search.beam.problem import SearchProblem
-from structron.tasks.own.beam import BeamLearner
+from structron.experiments.huang2012.methods import PAPER
 
 ACTIONS = "NV."
 GOLD, FIRST = "NNV.", "NNN."
@@ -24,13 +24,6 @@ SETTINGS: tuple[tuple[str, int | None, str], ...] = (
     ("beam 2, early", 2, "early"),
     ("greedy, early", 1, "early"),
 )
-NOTES = [
-    "z: the result of the search. An update that is a violation has w·ΔΦ ≤ 0; u = (1, 2) separates the data.",
-    "Greedy search with standard updates goes round for ever, as in the paper; with exact search it ends, here at",
-    "the first weights under which nothing beats NNV. (NVV. is level with it and loses the draw).",
-    "Early updates are valid always. A beam of 2 is enough for them to end; no weights at all win greedily here:",
-    "N→N would have to be above 0 at the second word and below 0 at the third.",
-]
 
 
 def start(x, table, states, s):
@@ -86,18 +79,14 @@ def problem() -> SearchProblem:
 def iterate(beam: int | None, update: str, iterations: int = ITERATIONS) -> list[dict[str, Any]]:
     """What happens in each iteration over the one example, until one without an update.
 
-    Iteration k is the last pass of a training of k passes. Before the first, all weights are 0, as they stay when the
-    search finds at once what it is told is correct.
+    Before the first all weights are 0, as they stay when the search finds at once what it is told is correct.
     """
-    given, x = problem(), np.zeros((len(GOLD), 1), np.int64)
-
-    def trained(passes: int, labels: str) -> BeamLearner:
-        learner = BeamLearner(given, beam=beam, update=update, average="none", passes=passes)
-        return learner.fit([(x, list(labels))])
-
-    learner, found = trained(1, FIRST), []
-    for number in range(1, iterations + 1):
-        z, before, learner = "".join(learner.predict([x])[0]), weights(learner), trained(number, GOLD)
+    x = np.zeros((len(GOLD), 1), np.int64)
+    learner = BeamLearner(problem(), beam=beam, update=update, average="none", passes=1).fit([(x, list(FIRST))])
+    found = []
+    for _ in range(iterations):
+        z, before = "".join(learner.predict([x])[0]), weights(learner)
+        learner.partial_fit([(x, list(GOLD))])
         w, counts = weights(learner), learner.history_[-1]
         delta = (w[0] - before[0], w[1] - before[1])
         record = {"z": z, "delta": delta, "product": before[0] * delta[0] + before[1] * delta[1], "w": w}
@@ -109,15 +98,13 @@ def iterate(beam: int | None, update: str, iterations: int = ITERATIONS) -> list
 
 def weights(learner: BeamLearner) -> tuple[int, int]:
     """(w of N→N, w of V→.)"""
-    n_to_n, v_to_dot = (sum(weight for _, weight in learner.inspect(action)) for action in "N.")
+    n_to_n, v_to_dot = (sum(own.weight for own in learner.inspect(action).labels[action]) for action in "N.")
     return int(n_to_n), int(v_to_dot)
 
 
 def show_loop(report: Report) -> None:
     """Figure 1 beside what heals it: exact search, and updates that are violations."""
-    columns = ("search, update", "iter", "label z", "ΔΦ", "w·ΔΦ", "valid", "new w")
-    title = "Figure 1: updates that never end on one separable sentence (fruit/N flies/N fly/V ./.)"
-    table, results = Table(title, columns, notes=NOTES), {}
+    table, results = Table.of(PAPER["figure1"]), {}
     for name, beam, update in SETTINGS:
         results[name] = iterate(beam, update)
         for number, record in enumerate(results[name], 1):

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from structron.experiments.frame import Line, Report, Table, Trial, draw_lines, invalid_share
+from structron.experiments.frame import Line, Report, Table, Trial, draw_lines, invalid_share, paper_of
 
+PAPER = paper_of("huang2012")
 STANDARD, EARLY, MAX_VIOLATION = "standard", "early", "max-violation"
 METHODS = (STANDARD, EARLY, "hybrid", "latest", MAX_VIOLATION, "laso")
 WSJ, EWT = "wsj-sample-dep", "ud-english-ewt"
@@ -31,10 +32,7 @@ class Scale:
 def show_invalid(what: str, name: str, trials: Sequence[Trial], report: Report) -> None:
     """Figure 5 by figures and drawn: the share of standard updates that are no violations, a row or curve per beam."""
     own = [t for t in trials if t.method == STANDARD and t.beam is not None and t.merge]
-    columns = ("beam", "pass 1", "pass 2", "middle", "last", "late passes")
-    table = Table(f"{what}: invalid standard updates/% (Figure 5)", columns)
-    table.notes = ["late passes: the last third. Paper: falls to 0 % in tagging, to about 50 % in parsing at beam 8."]
-    lines = []
+    table, lines = Table.of(PAPER["figure5"], what=what), []
     for trial in own:
         shares = [invalid_share([record]) for record in trial.history]
         lines.append(Line(f"beam {trial.beam}", range(1, len(shares) + 1), shares))

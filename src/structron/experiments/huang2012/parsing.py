@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from structron import Parser
 from structron.experiments.frame import SPLITS, Line, Report, Rows, Table, Trial, draw_lines, learn, load_rows
 from structron.experiments.huang2012 import methods
-from structron.experiments.huang2012.methods import EARLY, EWT, MAX_VIOLATION, STANDARD, WSJ, Scale
-from structron.tasks.shift_reduce.parser import Parser
+from structron.experiments.huang2012.methods import EARLY, EWT, MAX_VIOLATION, PAPER, STANDARD, WSJ, Scale
 
 CORPORA = {WSJ: ("word", "pos", "head"), EWT: ("form", "xpos", "head")}
 BEAM = 8
@@ -20,22 +20,7 @@ INVALID = (20.0, 60.0)
 SHOWN_POINTS = 12.0
 """Progress curves show so many points of UAS below the best: early passes would press the rest together."""
 
-PAPER = {
-    EARLY: (38, "15.4 h", 92.24, 92.09),
-    STANDARD: (1, "0.4 h", 78.99, 79.14),
-    "hybrid": (11, "5.6 h", 92.26, 91.95),
-    "latest": (9, "4.5 h", 92.06, 91.96),
-    MAX_VIOLATION: (12, "5.5 h", 92.32, 92.18),
-}
-"""Table 3: passes, time, dev and test UAS at beam 8."""
-PAPER_STANDARD = {1: 60.04, 8: 78.99}
-"""Section 6.2: dev UAS of standard updates."""
 PAPER_RATIO, PAPER_GAP = "1/3", 13.3
-NOTES = {
-    WSJ: "A tenth of the paper's treebank with other heads than the paper's, gold tags: levels do not carry over.",
-    EWT: "Web text, Universal Dependencies, gold XPOS, non-projective trees lifted: levels do not carry over.",
-}
-
 
 Found = dict[tuple[str, int | None, bool], Trial]
 """Trials by method, beam, and whether equivalent states are merged."""
@@ -76,41 +61,30 @@ def time_share(early: Trial, other: Trial) -> float | None:
 def show_parsing(corpus: str, found: Found, report: Report) -> None:
     """Table 3 and how soon each method is where early update ends, every beam, merging, Figures 5 and 6, targets."""
     report.content["parsing"][corpus] = [trial.as_dict() for trial in found.values()]
-    where = f"Parsing {corpus}"
-    ours, papers = ("it", "time/s", "dev", "test"), ("paper's it", "time", "dev", "test")
-    columns: tuple[str, ...] = ("method", *ours, "as early, of its time", *papers)
-    table = Table(f"{where}, beam {BEAM}: unlabelled attachment/% (Table 3)", columns)
-    table.notes = [
-        NOTES[corpus],
-        "time: learning up to the best pass, without scoring dev data. As early: the time to early's best dev UAS.",
-        "Features of the paper, states merged, averaged, order shuffled (seed 1). LaSO is not in the paper's table.",
-    ]
+    table = Table.of(PAPER["table3"], corpus=corpus, about=PAPER["table3"]["about"][corpus])
     at_beam = [trial for (_, beam, merge), trial in found.items() if beam == BEAM and merge]
     for trial in at_beam:
         figures = (trial.best_pass, trial.best_seconds, trial.best, trial.test or 0.0)
-        share = time_share(found[EARLY, BEAM, True], trial)
-        table.add(trial.method, *figures, share, paper=PAPER.get(trial.method))
+        table.add(trial.method, *figures, time_share(found[EARLY, BEAM, True], trial))
     report.show(table)
-    columns = ("beam", "standard, paper", "standard", "its pass", "max-violation", "its pass", "difference")
-    table = Table(f"{where}: dev UAS/% at every beam", columns)
+    table = Table.of(PAPER["beams"], corpus=corpus)
     standard = sorted((t for t in found.values() if t.method == STANDARD), key=lambda trial: trial.beam or 0)
     for old in standard:
-        new = found[MAX_VIOLATION, old.beam, True]
+        name, new = str(old.beam), found[MAX_VIOLATION, old.beam, True]
         pair = (old.best, old.best_pass, new.best, new.best_pass)
-        table.add(str(old.beam), PAPER_STANDARD.get(old.beam or 0), *pair, new.best - old.best)
+        table.add(name, *table.paper.get(name, (None,)), *pair, new.best - old.best, paper=())
     passes = {len(trial.history) for trial in found.values() if trial.method in (STANDARD, MAX_VIOLATION)}
     if len(passes) > 1:
         table.notes.append(f"beam {BEAM} had {max(passes)} passes, the others {min(passes)}")
     report.show(table)
-    columns = ("beam", "merging: dev", "test", "without: dev", "test", "dev difference", "test difference")
-    table = Table(f"{where}: equivalent states merged or not, max-violation, UAS/%", columns)
+    table = Table.of(PAPER["merging"], corpus=corpus)
     for (method, beam, merge), plain in found.items():
         if not merge:
             (dev, test), own = scores_of(found[method, beam, True]), scores_of(plain)
             table.add(str(beam), dev, test, *own, dev - own[0], test - own[1])
     if table.rows:
         report.show(table)
-    methods.show_invalid(where, corpus, standard, report)
+    methods.show_invalid(f"Parsing {corpus}", corpus, standard, report)
     draw_progress(corpus, at_beam, report)
     targets(corpus, found, report)
 

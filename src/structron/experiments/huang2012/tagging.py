@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from structron import Tagger
 from structron.experiments import frame
 from structron.experiments.frame import Report, Rows, Table, Trial
-from structron.experiments.huang2012.methods import EARLY, EWT, MAX_VIOLATION, METHODS, STANDARD, Scale, show_invalid
+from structron.experiments.huang2012.methods import EARLY, EWT, METHODS, PAPER, STANDARD, Scale, show_invalid
 from structron.features.templates import template_lines
-from structron.tasks.chain.tagger import Tagger
 
 COLUMNS = ("form", "known", "xpos")
 UNKNOWN = "<unk>"
@@ -21,21 +21,6 @@ TAGGING_METHODS = METHODS[:-1]
 """The paper's five; LaSO is only in the comparison of parsers."""
 ENOUGH_BEAM, NEAR_ZERO = 4, 5.0
 """Invalid standard updates, in per cent, are to be as good as gone at this beam and above."""
-
-PAPER_DEV = {
-    1: {STANDARD: (12, 96.27), EARLY: (13, 96.97), MAX_VIOLATION: (7, 96.97)},
-    2: {STANDARD: (6, 97.07), EARLY: (6, 97.15), MAX_VIOLATION: (3, 97.20)},
-    7: {STANDARD: (4, 97.17), EARLY: (7, 97.19), MAX_VIOLATION: (4, 97.20)},
-}
-"""Table 1: passes and accuracy on dev data."""
-PAPER_TEST = {
-    "exact": ("inf", 6, "162 m", 97.17, 97.28),
-    EARLY: (4, 6, "37 m", 97.22, 97.35),
-    "hybrid": (5, 5, "30 m", 97.18, 97.19),
-    "latest": (7, 5, "45 m", 97.17, 97.13),
-    MAX_VIOLATION: (2, 3, "26 m", 97.20, 97.33),
-}
-"""Table 2: beam, passes, time, dev and test accuracy; standard updates with exact search are its baseline."""
 
 
 def load(data: Path, scale: Scale) -> list[Rows]:
@@ -76,24 +61,16 @@ def attempt_all(parts: Sequence[Rows], scale: Scale) -> list[Trial]:
 def show_tagging(trials: Sequence[Trial], report: Report) -> None:
     """Table 1 and Figure 4, Table 2, Figure 5."""
     report.content["tagging"] = [trial.as_dict() for trial in trials]
-    columns: tuple[str, ...] = ("beam, method", "paper's it", "paper's dev", "our it", "our dev", "time/s")
-    table = Table("Tagging, development data: best accuracy/% and the pass that gave it (Table 1, Figure 4)", columns)
+    table = Table.of(PAPER["table1"])
     for trial in sorted(trials, key=lambda trial: (trial.beam is None, trial.beam or 0)):
-        paper = PAPER_DEV.get(trial.beam or 0, {}).get(trial.method, (None, None))
         name = f"{'exact' if trial.beam is None else trial.beam}, {trial.method}"
-        table.add(name, *paper, trial.best_pass, trial.best, trial.best_seconds)
-    table.notes = [
-        "EWT is web text, and less of it, not the Wall Street Journal: levels do not carry over, differences may.",
-        "Order 2, Ratnaparkhi's features, no cut-off, words seen once unknown, averaged, order shuffled (seed 1).",
-    ]
+        paper = table.paper.get(name, (None, None))
+        table.add(name, *paper, trial.best_pass, trial.best, trial.best_seconds, paper=())
     report.show(table)
-    columns = ("method", "b", "it", "time/s", "dev", "test", "paper's b", "it", "time", "dev", "test")
-    table = Table("Tagging, test data: accuracy/% (Table 2)", columns)
-    table.notes = ["time: learning up to the best pass, without scoring dev data. Exact search is Viterbi's algorithm."]
+    table = Table.of(PAPER["table2"])
     for trial in (trial for trial in trials if trial.test is not None):
-        name, key = (f"{trial.method}, exact search", "exact") if trial.beam is None else (trial.method, trial.method)
         ours = (frame.shown_beam(trial.beam), trial.best_pass, trial.best_seconds, trial.best, trial.test)
-        table.add(name, *ours, paper=PAPER_TEST.get(key))
+        table.add(f"{trial.method}, exact search" if trial.beam is None else trial.method, *ours)
     report.show(table)
     lines = []
     for method in TAGGING_METHODS:
