@@ -1,6 +1,5 @@
 """`structron.sklearn`: attributes as python-crfsuite reads them, and an estimator that scikit-learn's tools accept."""
 
-import copy
 import os
 import pickle
 import random
