@@ -121,11 +121,9 @@ def weights_by_name(model: EncodedModel) -> dict[tuple[str, int], float]:
 
 
 def with_random_weights(model: EncodedModel, rng: np.random.Generator) -> EncodedModel:
-    rows = model.base.rows
-    weight = rng.integers(-4, 5, len(rows.weight)).astype(np.float32)
-    base = BeamModel(
-        model.base.problem, model.base.keys, Row(rows.place, rows.column, weight), model.base.anchored_keys
-    )
+    old = model.base
+    weight = rng.integers(-4, 5, len(old.rows.weight)).astype(np.float32)
+    base = BeamModel(old.problem, old.keys, Row(old.rows.place, old.rows.column, weight), old.anchored_keys)
     return EncodedModel(model.encoder, base, model.names)
 
 
@@ -167,17 +165,8 @@ def test_exact_search_is_the_best_of_all_segmentations(seed):
 
 def test_whole_sequences_and_places_are_learned(chunker):
     kinds = {name.split(" ")[0] for name in chunker.model_.names.all()}
-    assert {
-        "before",
-        "after",
-        "last",
-        "pair",
-        "triple",
-        "at1",
-        f"at{chunker.model_.encoder.shape.positions}",
-        "whole1",
-        "whole2",
-    } <= kinds
+    last = f"at{chunker.model_.encoder.shape.positions}"
+    assert {"before", "after", "last", "pair", "triple", "at1", last, "whole1", "whole2"} <= kinds
 
 
 # -- training and use ----------------------------------------------------------------------------------------------
@@ -242,7 +231,7 @@ def test_gazetteers_and_atoms(tmp_path):
 
 
 def test_templates_are_over_tokens_alone():
-    with pytest.raises(StructronError, match="templates: .*&y: labels before; expected templates over tokens alone"):
+    with pytest.raises(StructronError, match=r"templates: .*&y: labels before; expected templates over tokens alone"):
         SegmentChunker(templates=["w[0]", "w[0]&y"]).fit(TRAIN[:5])
 
 
