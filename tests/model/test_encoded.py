@@ -37,7 +37,9 @@ def scorer(chunker: Chunker):
 
 def is_legal(chunker: Chunker, labelling) -> bool:
     numbers = [chunker.model_.labels.index(label) for label in labelling]
-    return all(chunker.model_.encoder.allowed[p, y] for p, y in zip([0, *(y + 1 for y in numbers)], numbers))
+    return all(
+        chunker.model_.encoder.allowed[p, y] for p, y in zip([0, *(y + 1 for y in numbers)], numbers, strict=False)
+    )
 
 
 @pytest.mark.parametrize("merge", [True, False], ids=["merged", "apart"])
@@ -55,7 +57,8 @@ def test_margins_are_those_of_all_labellings(order, constrain, forced, merge):
         every = {
             labelling: score(words, labelling)
             for labelling in itertools.product(chunker.model_.labels, repeat=len(words))
-            if all(h in (None, y) for h, y in zip(held, labelling)) and (not constrain or is_legal(chunker, labelling))
+            if all(h in (None, y) for h, y in zip(held, labelling, strict=False))
+            and (not constrain or is_legal(chunker, labelling))
         }
         best = max(every.values())
         assert every[tuple(own)] == pytest.approx(best, abs=1e-5)
