@@ -18,16 +18,17 @@ from typing import Any
 import numpy as np
 
 from structron import Document
+from structron.evaluate import chunk_scores
 from structron.experiments.frame import say, timed
 from structron.experiments.kazama2007 import models
 from structron.experiments.kazama2007.corpora import Corpus, gold_of
-from structron.experiments.kazama2007.models import Trial, f1, make_model
+from structron.experiments.kazama2007.models import Trial, make_model
 from structron.features.documents import NonLocalFeatures, Opened
 from structron.features.extract import TemplateExtractor
 from structron.features.phrases import FAMILIES
 from structron.learn.chain import ChainLearner
 from structron.search.chain.scores import score_difference
-from structron.sentences import regroup, sentences_of
+from structron.sentences import sentences_of, spell, starts_of
 from structron.update.perceptron import correct
 
 PATIENCE = 3
@@ -228,7 +229,7 @@ class Reranking:
 
     def _score(self, split: str, chosen: Sequence[int]) -> float:
         """F1 of one candidate of each list."""
-        documents = getattr(self.corpus, split)
+        sentences = sentences_of(getattr(self.corpus, split))
         rows = [one.labels[k] for one, k in zip(self.part(split), chosen, strict=True)]
-        flat = iter([self.labels[y] for row in rows for y in row.tolist()])
-        return f1(documents, regroup(documents, [[next(flat) for _ in line] for line in sentences_of(documents)]))
+        guess = spell(np.concatenate(rows), self.labels, starts_of(sentences))
+        return chunk_scores(gold_of(sentences), guess).f1

@@ -10,7 +10,7 @@ from typing import Any
 from structron.experiments.frame import say, timed, write_json
 from structron.experiments.kazama2007 import models
 from structron.experiments.kazama2007.corpora import Corpus
-from structron.experiments.kazama2007.models import MARGIN, PROPOSED, RERANKING_1, RERANKING_2, Trial, f1_of
+from structron.experiments.kazama2007.models import MARGIN, PROPOSED, RERANKING_1, RERANKING_2, Trial
 from structron.experiments.kazama2007.rerank import Reranking, non_local_vectors
 from structron.sentences import Document
 
@@ -104,7 +104,7 @@ class Study:
 
         def at(variance: float) -> Trial:
             model, seconds = timed(crf.train, 1 / (2 * variance), self.scale.iterations)
-            dev = f1_of(model, self.corpus.dev)
+            dev = model.score(self.corpus.dev)
             return self.note(Trial(models.CRF, variance, dev, made + seconds, model.iterations, model=model))
 
         self.choose(models.tune(self.scale.variances, at, refine=False))
@@ -149,7 +149,7 @@ class Study:
             if trial.method in (RERANKING_1, RERANKING_2):
                 trial.test = self.lists.score(trial.model, "test", models.N_TEST)
             else:
-                trial.test = f1_of(trial.model, self.corpus.test)
+                trial.test = trial.model.score(self.corpus.test)
             self.write()
         best = self.chosen[RERANKING_2].model
         self.results["reranking"]["large"] = [self.lists.score(best, s, models.N_LARGE) for s in ("dev", "test")]
@@ -157,7 +157,7 @@ class Study:
         model = self.chosen[PROPOSED].model
         for n in self.scale.test_candidates:
             model.test_candidates = n
-            (dev, test), seconds = timed(lambda: [f1_of(model, part) for part in (self.corpus.dev, self.corpus.test)])
+            (dev, test), seconds = timed(lambda: [model.score(part) for part in (self.corpus.dev, self.corpus.test)])
             self.results["table3"][str(n)] = {"dev": dev, "test": test, "seconds": round(seconds, 2)}
             say(f"{self.corpus.name}: n' = {n}: dev {dev:.2f}, {seconds:.0f} s for dev and test")
             self.write()
