@@ -123,9 +123,6 @@ def tune(values: Sequence[float], at: Callable[[float], Trial], refine: bool = T
         tried |= {c: at(c) for c in more}
 
 
-# -- the CRF -----------------------------------------------------------------------------------------------------------
-
-
 class Crf:
     """L-BFGS training of one corpus, for any weight of the quadratic penalty, with features seen twice in it.
 

@@ -90,8 +90,6 @@ class Study:
                 other.model = None
         self.write()
 
-    # -- Table 2 -------------------------------------------------------------------------------------------------
-
     def local_models(self) -> None:
         self.choose(self.tuned(MARGIN, self.scale.margins))
         for method in (models.PERCEPTRON, models.AVERAGED):
@@ -119,8 +117,6 @@ class Study:
         for method in (MARGIN, PROPOSED):
             self.choose(self.at(method, self.chosen[method].c), models.NO_BPM(method))
 
-    # -- Tables 6 and 7 ------------------------------------------------------------------------------------------
-
     def reranking(self) -> None:
         """Table 7 compares times at one C: that of the margin perceptron, whose models are the re-rankers' first."""
         c, (bpm, passes) = self.chosen[MARGIN].c, (self.scale.bpm, self.scale.passes)
@@ -140,8 +136,6 @@ class Study:
     def second(self, kind: str, c: float) -> Trial:
         found = self.trials.get((kind, c, 0))
         return found or self.note(self.lists.second(kind, c, self.scale.second_passes, models.N_TEST))
-
-    # -- test data -----------------------------------------------------------------------------------------------
 
     def test(self) -> None:
         """The models that dev data chose, on test data; more candidates at test (Tables 3 and 6) on both."""
