@@ -8,9 +8,7 @@ from benchmarks.child import answer, count, timed
 from benchmarks.report import ENTITIES
 from structron import Chunker, Document, EntityRecognizer
 from structron.experiments.kazama2007.corpora import Corpus, templates_of
-from structron.experiments.kazama2007.crf import Crf, LocalFeatures
-from structron.experiments.kazama2007.models import f1_of, make_model
-from structron.experiments.kazama2007.paper import CUTOFF, MARGIN, PROPOSED, SENTENCES_C
+from structron.experiments.kazama2007.models import CUTOFF, MARGIN, PROPOSED, SENTENCES_C, Crf, make_model
 from structron.sentences import sentences_of
 
 C = 2000.0
@@ -28,12 +26,12 @@ def _node_templates(corpus: Corpus) -> list[str]:
 def train_crf(data: str, iterations: int) -> dict[str, Any]:
     corpus = Corpus.load(Path(data), ENTITIES)
     begin = time.perf_counter()
-    crf = Crf(corpus, LocalFeatures(corpus, templates=PRESET))
+    crf = Crf(corpus, PRESET)
     learning, model = timed(lambda: crf.train(1.0, iterations))
     seconds = time.perf_counter() - begin
     words = count(sentences_of(corpus.train))
     found = {"seconds": seconds, "learning": learning, "tokens": words, "iterations": model.iterations}
-    return found | {"f1": f1_of(model, corpus.dev)}
+    return found | {"f1": model.score(corpus.dev)}
 
 
 def train_margin(data: str, passes: int) -> dict[str, Any]:
@@ -48,7 +46,7 @@ def train_margin(data: str, passes: int) -> dict[str, Any]:
     seconds, fitted = timed(lambda: model(passes).fit(sentences))
     learning = sum(record["seconds"] for record in fitted.history_)
     found = {"seconds": seconds, "learning": learning, "tokens": count(sentences)}
-    return found | {"passes": len(fitted.history_), "f1": f1_of(fitted, corpus.dev)}
+    return found | {"passes": len(fitted.history_), "f1": fitted.score(corpus.dev)}
 
 
 def train_entities(data: str, passes: int | None) -> dict[str, Any]:
@@ -59,7 +57,7 @@ def train_entities(data: str, passes: int | None) -> dict[str, Any]:
     seconds, fitted = timed(lambda: EntityRecognizer(**how).fit(corpus.train))
     learning = sum(record["seconds"] for record in fitted.history_)
     found = {"seconds": seconds, "learning": learning, "tokens": count(sentences_of(corpus.train))}
-    return found | {"passes": len(fitted.history_), "f1": f1_of(fitted, corpus.dev)}
+    return found | {"passes": len(fitted.history_), "f1": fitted.score(corpus.dev)}
 
 
 def nbest(data: str, tokens: int, candidates: int, repeat: int) -> dict[str, Any]:

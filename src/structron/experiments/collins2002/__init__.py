@@ -11,8 +11,6 @@ from structron.experiments.collins2002.comparison import compare, load_tasks, ou
 from structron.experiments.collins2002.theorem import check_bound
 from structron.experiments.frame import need, reporting
 
-RESULTS = Path("results/collins2002")
-
 
 def run(data: Path, quick: bool = False, out: Path | None = None) -> dict[str, Any]:
     """Print the tables; write them, `results.json` and learning curves to `out`; return what the JSON file holds."""
@@ -21,7 +19,7 @@ def run(data: Path, quick: bool = False, out: Path | None = None) -> dict[str, A
     passes, milestones, sentences = (5, (10, 20), 3000) if quick else (40, (25, 50, 100, 200), None)
     tasks = load_tasks(data, sentences)
     less = f"{passes} passes, ME iterations {milestones}, {sentences} sentences for tagging"
-    with reporting("Collins (2002)", out or RESULTS, quick, less) as report:
+    with reporting("Collins (2002)", out or Path("results/collins2002"), quick, less) as report:
         report.content |= {"dev": {}, "test": {}, "curves": {}}
         report.content["sentences"] = {
             task.key: {"train": len(task.train), "dev": len(task.dev), "test": len(task.test)} for task in tasks

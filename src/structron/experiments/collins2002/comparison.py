@@ -6,20 +6,17 @@ features that Figure 3 and section 4.2 list. Perceptron and maximum entropy (ME)
 """
 
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from structron import Chunker, Tagger
-from structron.evaluate import accuracy_scores, chunk_scores
 from structron.experiments import frame
-from structron.experiments.collins2002.maxent import MaxEnt, decode
+from structron.experiments.collins2002.maxent import MaxEnt
 from structron.experiments.frame import Line, Report, Rows, Table, load_rows, say
-from structron.features.extract import PreparedTemplates, TemplateExtractor
-from structron.features.templates import load_templates
 
 CUTOFFS = (0, 5)
 AVERAGES = {"avg": "mean", "noavg": "none"}
@@ -45,14 +42,10 @@ class Task:
     whole: Rows | None = None
     """Training data for the test figures where dev was cut off from it."""
 
-    def prepare(self, rows: Rows) -> PreparedTemplates:
-        label = self.columns[-1]
-        return TemplateExtractor(self.columns, label, load_templates(self.templates)).prepare(rows, labelled=True)
-
-    def score(self, rows: Rows, guess: list[list[str]]) -> float:
-        """The task's own score, for which more is better."""
-        words, gold = ([[row[k] for row in sentence] for sentence in rows] for k in (0, -1))
-        return chunk_scores(gold, guess).f1 if self.key == "np" else accuracy_scores(words, gold, guess).accuracy
+    def learn(self, rows: Rows, passes: int, cutoff: int, average: str = "mean", dev: Rows | None = None) -> Any:
+        options: dict[str, Any] = {"order": 2, "runs": 1, "average": average, "cutoff": cutoff}
+        options |= {"templates": self.templates, "columns": self.columns, "label": self.columns[-1]}
+        return self.labeler(passes=passes, shuffle=False, constrain=False, **options).fit(rows, dev=dev)
 
     def shown(self, score: float) -> float:
         """The paper's figure: F-measure or, for tagging, the error rate."""
@@ -85,52 +78,43 @@ class Outcome:
 
 def outcomes(task: Task, passes: int, milestones: Sequence[int]) -> Iterator[Outcome]:
     """Every method with every cut-off, in the order of Figure 4."""
-
-    def each() -> Iterator[Outcome]:
-        for cutoff, average in product(CUTOFFS, AVERAGES):
-            yield perceptron(task, average, cutoff, passes)
-        dev = task.prepare(task.dev)
-        for cutoff in CUTOFFS:
-            data = MaxEnt(task.prepare(task.train), cutoff)
-            for prior in PRIORS:
-                yield maximum_entropy(task, data, dev, prior, cutoff, milestones)
-
-    begin = time.perf_counter()
-    for outcome in each():
+    work = [partial(perceptron, task, average, cutoff, passes) for cutoff, average in product(CUTOFFS, AVERAGES)]
+    work += [partial(maximum_entropy, task, prior, cutoff, milestones) for cutoff, prior in product(CUTOFFS, PRIORS)]
+    for method in work:
+        outcome, seconds = frame.timed(method)
         figure = f"{task.shown(outcome.curve[outcome.best]):.2f} after {outcome.best}"
-        say(f"{task.title}: {outcome.method}: dev {task.figure} {figure} ({time.perf_counter() - begin:.0f} s)")
+        say(f"{task.title}: {outcome.method}: dev {task.figure} {figure} ({seconds:.0f} s)")
         yield outcome
-        begin = time.perf_counter()
 
 
 def perceptron(task: Task, average: str, cutoff: int, passes: int) -> Outcome:
-    def learn(rows: Rows, passes: int, dev: Rows | None = None) -> Any:
-        options: dict[str, Any] = {"order": 2, "runs": 1, "average": AVERAGES[average], "cutoff": cutoff}
-        options |= {"templates": task.templates, "columns": task.columns, "label": task.columns[-1]}
-        return task.labeler(passes=passes, shuffle=False, constrain=False, **options).fit(rows, dev=dev)
-
-    tuned = learn(task.train, passes, task.dev)
+    how = (cutoff, AVERAGES[average])
+    tuned = task.learn(task.train, passes, *how, task.dev)
 
     def test() -> float:
-        final = learn(task.whole, tuned.best_pass_) if task.whole else tuned
+        final = task.learn(task.whole, tuned.best_pass_, *how) if task.whole else tuned
         return final.score(task.test)
 
     return Outcome(f"Perc, {average}, cc={cutoff}", {record["pass"]: record["dev"] for record in tuned.history_}, test)
 
 
-def maximum_entropy(
-    task: Task, data: MaxEnt, dev: PreparedTemplates, prior: str, cutoff: int, milestones: Sequence[int]
-) -> Outcome:
+def maximum_entropy(task: Task, prior: str, cutoff: int, milestones: Sequence[int]) -> Outcome:
+    """A labeller learns for one pass, which encodes its data, and is given the weights of ME."""
+    labeler = task.learn(task.train, 1, cutoff)
+    kept = None
+
     def test() -> float:
-        final = kept
+        final, labeler.model_ = labeler, kept
         if task.whole:
+            final = task.learn(task.whole, 1, cutoff)
             more = [m for m in outcome.curve if m <= outcome.best]
-            *_, (_, final) = MaxEnt(task.prepare(task.whole), cutoff).train(PRIORS[prior], more)
-        return task.score(task.test, decode(final, task.prepare(task.test))[0])
+            *_, (_, final.model_) = MaxEnt(final.learner_).train(PRIORS[prior], more)
+        return final.score(task.test)
 
     outcome = Outcome(f"{prior}, cc={cutoff}", {}, test)
-    for iterations, model in data.train(PRIORS[prior], milestones):
-        outcome.curve[iterations] = task.score(task.dev, decode(model, dev)[0])
+    for iterations, model in MaxEnt(labeler.learner_).train(PRIORS[prior], milestones):
+        labeler.model_ = model
+        outcome.curve[iterations] = labeler.score(task.dev)
         if outcome.best == iterations:
             kept = model
     return outcome

@@ -1,6 +1,7 @@
 """Collins (2002), Theorem 1: a perceptron makes at most R²/δ² mistakes on data that can be separated by δ."""
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ def check_bound(report: Report, sentences: int = 100, longest: int = 8, seed: in
     tagger = Tagger(passes=1000, shuffle=False, **options).fit(rows)
     mistakes, passes = sum(record["updates"] for record in tagger.history_), len(tagger.history_)
     widen_margin(tagger)
-    radius, margin = max_difference(tagger, rows), separation(tagger, rows, [s.pos for s in unique])
+    radius, margin = max_difference(tagger.learner_), separation(tagger, rows, [s.pos for s in unique])
     if tagger.stopped_ != "converged" or margin <= 0:
         raise StructronError("Theorem 1: found no separator of the toy corpus; expected data that can be separated")
     bound = (radius / margin) ** 2
@@ -68,24 +69,21 @@ def separation(labeler: Tagger, rows: Rows | list, labels: list[list[str]]) -> f
     return min(map(min, margins)) / float(np.linalg.norm(weights))
 
 
-def max_difference(labeler: Tagger, rows: Rows | list) -> float:
+def max_difference(learner: ChainLearner) -> float:
     """R: no ‖Φ(x, y) - Φ(x, z)‖ is larger.
 
     Counts are not negative, so ‖Φ(y) - Φ(z)‖² ≤ ‖Φ(y)‖² + ‖Φ(z)‖², and no ‖Φ(z)‖ is larger than that of n equal labels
     with n equal transitions.
     """
-    prepared = labeler.extractor_.prepare(rows, labelled=True)
-    gold, starts = prepared.label_ids.astype(np.int64), prepared.starts
-    history = np.stack(history_rows(gold, starts, len(prepared.label_types)), 1)
+    gold, starts, ptr = learner.gold, learner.prepared.starts, learner.plain.ptr
+    history = np.stack(history_rows(gold, starts, len(learner.labels)), 1)
     largest = 0
-    for s in range(len(rows)):
-        ptr, hashes, _ = prepared.hashes(s, s + 1)
-        tokens = slice(int(starts[s]), int(starts[s + 1]))
-        n, y = int(starts[s + 1] - starts[s]), gold[tokens]
-        features = np.stack([hashes, np.repeat(y, np.diff(ptr)).astype(np.uint64)])
-        transitions = np.stack([history[tokens].ravel(), np.repeat(y, 2)])
+    for lo, hi in pairwise(starts.tolist()):
+        y, numbers = gold[lo:hi], learner.plain.numbers[ptr[lo] : ptr[hi]]
+        features = np.stack([numbers, np.repeat(y, np.diff(ptr[lo : hi + 1]))])
+        transitions = np.stack([history[lo:hi].ravel(), np.repeat(y, 2)])
         own = squares(features) + squares(transitions)
-        largest = max(largest, own + squares(hashes[None]) + 2 * n * n)
+        largest = max(largest, own + squares(numbers[None]) + 2 * (hi - lo) ** 2)
     return math.sqrt(largest)
 
 

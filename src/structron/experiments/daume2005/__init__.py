@@ -9,12 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from structron.experiments.daume2005.grid import cross
-from structron.experiments.daume2005.tasks import JOINT, SEGMENTS, compare
+from structron.experiments.daume2005.tasks import JOINT, SEGMENTS, compare, cross
 from structron.experiments.daume2005.theorem import check_theorem
 from structron.experiments.frame import last_tenth, load_rows, reporting
-
-RESULTS = Path("results/daume2005")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +38,7 @@ def run(data: Path, quick: bool = False, out: Path | None = None) -> dict[str, A
     train, test = (load_rows(data, "conll2000", split)[: scale.sentences] for split in ("train", "test"))
     parts = (*last_tenth(train), test)
     less = f"{scale.sentences} sentences, fewer passes and beams"
-    with reporting("Daumé & Marcu (2005)", out or RESULTS, quick, less) as report:
+    with reporting("Daumé & Marcu (2005)", out or Path("results/daume2005"), quick, less) as report:
         compare(SEGMENTS, scale.segment_beams, scale.passes, parts, report)
         joint = compare(JOINT, scale.joint_beams, scale.passes, parts, report)
         cross(joint, scale.joint_beams, test, report)

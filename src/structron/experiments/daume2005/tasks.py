@@ -1,11 +1,11 @@
-"""Daumé & Marcu (2005), Tables 1 and 2: chunks as whole segments, and tags and chunks together."""
+"""Daumé & Marcu (2005), Tables 1 to 3: chunks as whole segments, tags and chunks together, other beams in testing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from structron import JointTagger, SegmentChunker
-from structron.experiments.frame import Report, Rows, Table, Trial, learn, paper_of, shown_beam, timed
+from structron.experiments.frame import Report, Rows, Table, Trial, draw_grid, learn, paper_of, say, shown_beam, timed
 
 PAPER = paper_of("daume2005")
 ALPHA = 0.9
@@ -96,3 +96,31 @@ def targets(task: Task, found: Found, report: Report) -> None:
         shown = ", ".join(f"{method} {score:.2f}" for method, score in ordered.items())
         what = f"{task.name}, beam {task.beam}: F1 in the paper's order"
         report.target(what, shown, list(ordered.values()) == sorted(ordered.values(), reverse=True))
+
+
+def cross(found: Found, beams: Sequence[int], test: Rows, report: Report) -> None:
+    """Chunk F on test data of every ALMA model with every beam: grid[i][j] is trained with beams[i]."""
+    table, grid = Table.of(PAPER["grid"]), []
+    whole = len(beams) == len(table.paper)
+    table.columns = ("trained with", *(f"b {beam}" for beam in beams))
+    table.columns += tuple(f"paper's {beam}" for beam in beams) if whole else ()
+    for beam in beams:
+        model = found[LASO_A, beam].model
+        grid.append([model.set_params(beam=other).evaluate(test).f1 for other in beams])
+        say(f"joint: trained with beam {beam}: {', '.join(f'{score:.2f}' for score in grid[-1])}")
+        table.add(str(beam), *grid[-1], paper=None if whole else ())
+    report.content["grid"] = grid
+    report.show(table)
+    title = "Chunk F by beam, LaSO with ALMA (Table 3)"
+    report.figure("table3.png", draw_grid, title, "testing beam", "training beam", beams, grid, "F1/% on test data")
+    diagonal_target(beams, grid, report)
+
+
+def diagonal_target(beams: Sequence[int], grid: Sequence[Sequence[float]], report: Report) -> None:
+    wide = [place for place, beam in enumerate(beams) if beam >= 5]
+    if 1 in beams and wide:
+        one = beams.index(1)
+        up = max(grid[one][place] for place in wide) - grid[one][one]
+        down = max(grid[place][one] - grid[place][place] for place in wide)
+        shown = f"trained with 1, tested wider {up:+.2f} at best; trained wider, tested with 1 {down:+.2f} at best"
+        report.target("Table 3: a beam of 1 does not go with others, either way", shown, up < 0 and down < 0)

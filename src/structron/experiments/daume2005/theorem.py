@@ -10,8 +10,6 @@ uses the paper's γ may be too small where differences are longer (R is the long
 import math
 from dataclasses import replace
 
-import numpy as np
-
 from structron import JointTagger
 from structron.experiments.daume2005.tasks import ALPHA, COLUMNS, PAPER
 from structron.experiments.frame import Report, Rows, Table, learn_once, say
@@ -35,11 +33,6 @@ def make_learner(train: Rows) -> EncodedLearner:
     return EncodedLearner(tagger.learner_.data, replace(tagger.search(), alma=step))
 
 
-def one_pass(learner: EncodedLearner) -> int:
-    """The corrections of a pass."""
-    return int(learn_once(learner, np.arange(learner.examples))["updates"])
-
-
 def margin_of(learner: EncodedLearner) -> float:
     """The largest lowering without a mistake; steps of length 0 leave the weights as they are."""
     pace = learner.pace.copy()
@@ -48,7 +41,7 @@ def margin_of(learner: EncodedLearner) -> float:
         middle = (low + high) / 2
         learner.pace[:] = pace
         learner.pace[SHARE], learner.pace[B], learner.pace[C], learner.pace[GENERATION] = 0.5, 2 * middle, 0.0, 1.0
-        low, high = (low, middle) if one_pass(learner) else (middle, high)
+        low, high = (low, middle) if learn_once(learner)["updates"] else (middle, high)
     learner.pace[:] = pace
     return low
 
@@ -57,7 +50,7 @@ def check_theorem(train: Rows, passes: int, report: Report) -> None:
     """Learn until nothing is left to correct, then find the margin."""
     learner, corrections, done, left = make_learner(train), 0, 0, 1
     while left and done < passes:
-        left = one_pass(learner)
+        left = learn_once(learner)["updates"]
         corrections, done = corrections + left, done + 1
         if done % 20 == 0:
             say(f"theorem 4: pass {done}, {left} corrections")

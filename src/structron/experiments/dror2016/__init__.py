@@ -24,7 +24,6 @@ from structron.experiments.dror2016.synthetic import summaries, table_of, target
 from structron.experiments.dror2016.table2 import Parsed, report_parsing
 from structron.experiments.frame import Report, reporting, say
 
-RESULTS = Path("results/dror2016")
 NEEDS_CORPORA = False
 MINUTES = 10
 BETAS = tuple(0.5 * k for k in range(1, 11))
@@ -120,7 +119,7 @@ def run(data: Path | None = None, quick: bool = False, out: Path | None = None) 
     """Print the tables; write them and `results.json` to `out`; return what the JSON file holds."""
     scale = QUICK if quick else FULL
     less = f"{scale.datasets} data sets of each set-up, {len(scale.betas)} β, {scale.passes} passes"
-    with reporting("Dror & Reichart (2016)", out or RESULTS, quick, less) as report:
+    with reporting("Dror & Reichart (2016)", out or Path("results/dror2016"), quick, less) as report:
         run_synthetic(scale, report)
         run_parsing(data, scale.parsing, report)
     return report.content

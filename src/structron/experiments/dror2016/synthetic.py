@@ -50,8 +50,8 @@ class Bench:
 
     def __init__(self, data: Dataset, items: dict[str, int] = SPLIT):
         self.items = items
-        parts = [tuple(array[: items[name]] for array in getattr(data, name)) for name in SPLIT]
-        x, y = (np.concatenate([part[k] for part in parts]) for k in range(2))
+        self.parts = [tuple(array[: items[name]] for array in getattr(data, name)) for name in SPLIT]
+        x, y = (np.concatenate([part[k] for part in self.parts]) for k in range(2))
         tagger = Tagger(columns=COLUMNS, templates=TEMPLATES, order=1, cutoff=0, runs=1, passes=1)
         self.learner: ChainLearner = tagger.fit(rows_of((x, y))).learner_
 
@@ -80,8 +80,7 @@ def try_all(setup: str, number: int, passes: int, betas: Sequence[float], items:
     """Train everything on one data set. What its HMM decodes is the best per position in the long run."""
     data, trials = dataset(setup, number), Trials()
     bench = Bench(data, items)
-    parts = [tuple(array[: items[name]] for array in getattr(data, name)) for name in ("dev", "test")]
-    ceiling = [float(100 * (posterior_decode(data.hmm, x) == y).mean()) for x, y in parts]
+    ceiling = [float(100 * (posterior_decode(data.hmm, x) == y).mean()) for x, y in bench.parts[1:]]
     trials.enter(POSTERIOR, SEED, Scores(*ceiling))
     for seed in range(SEED, SEED + len(betas)):
         learner = bench.trained(None, passes, seed)

@@ -4,7 +4,6 @@ Tables are printed as they come, and files written anew each time: an interrupt 
 """
 
 import json
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -38,38 +37,15 @@ class Table:
         row = (name, *cells, *(self.paper.get(name, ()) if paper is None else paper))
         self.rows.append(row + (None,) * (len(self.columns) - len(row)))
 
-    def cells(self) -> list[list[str]]:
-        return [[_cell(value) for value in row] for row in self.rows]
-
-    def plain(self) -> str:
-        """Aligned columns, for files and pipes."""
-        lines = [list(self.columns), *self.cells()]
+    def __str__(self) -> str:
+        """Aligned columns: on a terminal as in files and pipes."""
+        lines = [list(self.columns), *([_cell(value) for value in row] for row in self.rows)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         texts = []
         for first, *others in lines:
             figures = [text.rjust(width) for text, width in zip(others, widths[1:], strict=True)]
             texts.append("  ".join([first.ljust(widths[0]), *figures]).rstrip())
         return "\n".join([self.title, *(f"  {text}" for text in texts), *(f"  {note}" for note in self.notes)])
-
-    def show(self) -> None:
-        """Print on standard output, drawn if that is a terminal."""
-        if not sys.stdout.isatty():
-            print(self.plain(), end="\n\n", flush=True)
-            return
-        from rich.console import Console
-        from rich.table import Table as Drawn
-        from rich.text import Text
-
-        drawn = Drawn(title=self.title, title_justify="left", title_style="bold")
-        for place, column in enumerate(self.columns):
-            drawn.add_column(column, justify="right" if place else "left")
-        for cells in self.cells():
-            drawn.add_row(*map(Text, cells))
-        console = Console(highlight=False)
-        console.print(drawn)
-        for note in self.notes:
-            console.print(Text(note, "dim"))
-        console.print()
 
 
 def _cell(value: Any) -> str:
@@ -94,7 +70,7 @@ class Report:
 
     def show(self, table: Table) -> None:
         self.tables.append(table)
-        table.show()
+        print(table, end="\n\n", flush=True)
         self.write()
 
     def target(self, what: str, measured: str, met: bool) -> None:
@@ -106,7 +82,7 @@ class Report:
         ]
 
     def text(self) -> str:
-        return "\n\n".join([*(table.plain() for table in self.tables), "\n".join(self.target_lines())]) + "\n"
+        return "\n\n".join([*map(str, self.tables), "\n".join(self.target_lines())]) + "\n"
 
     def write(self, finished: bool = False) -> None:
         """Bring `results.json` and `tables.txt` up to date."""

@@ -57,6 +57,11 @@ class Trial:
         return self.seconds(self.best_pass)
 
     @property
+    def reached(self) -> tuple[float, float]:
+        """Scores on dev and test data."""
+        return self.best, self.test or 0.0
+
+    @property
     def late_invalid(self) -> float:
         return invalid_share(self.history[-max(1, len(self.history) // LATE) :])
 
@@ -86,10 +91,10 @@ def learn(what: str, estimator: Any, train: Rows, dev: Rows, method: str | None 
     return trial
 
 
-def learn_once(learner: Learner, order: np.ndarray) -> dict[str, Any]:
-    """A pass over some examples of a learner, in this order; gives its figures."""
+def learn_once(learner: Learner, examples: np.ndarray | None = None) -> dict[str, Any]:
+    """A pass over some examples of a learner in a given order, or all in theirs; gives its figures."""
+    order, place = np.arange(learner.examples) if examples is None else examples, 0
     learner.begin_pass()
-    place = 0
     while place < len(order):
         place = learner.learn(order, place)
     return learner.counts()

@@ -12,7 +12,6 @@ from structron.experiments.huang2012 import parsing, tagging
 from structron.experiments.huang2012.loop import show_loop
 from structron.experiments.huang2012.methods import EWT, WSJ, Scale
 
-RESULTS = Path("results/huang2012")
 FULL = Scale()
 QUICK = Scale(
     sentences=800,
@@ -31,7 +30,7 @@ def run(data: Path, quick: bool = False, out: Path | None = None) -> dict[str, A
     tagged = tagging.load(data, scale)
     banks = {corpus: parsing.load(data, corpus, scale) for corpus in scale.parsing_passes}
     less = f"{scale.tagging_sentences} sentences for tagging, {scale.sentences} for parsing, fewer passes"
-    with reporting("Huang, Fayong & Guo (2012)", out or RESULTS, quick, less) as report:
+    with reporting("Huang, Fayong & Guo (2012)", out or Path("results/huang2012"), quick, less) as report:
         report.content["parsing"] = {}
         show_loop(report)
         tagging.show_tagging(tagging.attempt_all(tagged, scale), report)

@@ -64,7 +64,7 @@ def show_parsing(corpus: str, found: Found, report: Report) -> None:
     table = Table.of(PAPER["table3"], corpus=corpus, about=PAPER["table3"]["about"][corpus])
     at_beam = [trial for (_, beam, merge), trial in found.items() if beam == BEAM and merge]
     for trial in at_beam:
-        figures = (trial.best_pass, trial.best_seconds, trial.best, trial.test or 0.0)
+        figures = (trial.best_pass, trial.best_seconds, *trial.reached)
         table.add(trial.method, *figures, time_share(found[EARLY, BEAM, True], trial))
     report.show(table)
     table = Table.of(PAPER["beams"], corpus=corpus)
@@ -80,17 +80,13 @@ def show_parsing(corpus: str, found: Found, report: Report) -> None:
     table = Table.of(PAPER["merging"], corpus=corpus)
     for (method, beam, merge), plain in found.items():
         if not merge:
-            (dev, test), own = scores_of(found[method, beam, True]), scores_of(plain)
+            (dev, test), own = found[method, beam, True].reached, plain.reached
             table.add(str(beam), dev, test, *own, dev - own[0], test - own[1])
     if table.rows:
         report.show(table)
     methods.show_invalid(f"Parsing {corpus}", corpus, standard, report)
     draw_progress(corpus, at_beam, report)
     targets(corpus, found, report)
-
-
-def scores_of(trial: Trial) -> tuple[float, float]:
-    return trial.best, trial.test or 0.0
 
 
 def draw_progress(corpus: str, trials: Sequence[Trial], report: Report) -> None:
@@ -121,7 +117,7 @@ def targets(corpus: str, found: Found, report: Report) -> None:
     report.target(what, f"{old.late_invalid:.1f} %", low <= old.late_invalid <= high)
     plain = found.get((MAX_VIOLATION, BEAM, False))
     if plain is not None:
-        dev, test = (a - b for a, b in zip(scores_of(new), scores_of(plain), strict=True))
+        dev, test = (a - b for a, b in zip(new.reached, plain.reached, strict=True))
         report.target(
             f"{where}: dev UAS with merging at least that without", f"{dev:+.2f} (test {test:+.2f})", dev >= 0
         )

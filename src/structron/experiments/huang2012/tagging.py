@@ -4,6 +4,7 @@ A trigram tagger with the features of Ratnaparkhi (1996), as in Collins (2002), 
 unknown word; their spelling features stay.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from structron import Tagger
 from structron.experiments import frame
 from structron.experiments.frame import Report, Rows, Table, Trial
 from structron.experiments.huang2012.methods import EARLY, EWT, METHODS, PAPER, STANDARD, Scale, show_invalid
-from structron.features.templates import template_lines
+from structron.features.templates import load_templates
 
 COLUMNS = ("form", "known", "xpos")
 UNKNOWN = "<unk>"
@@ -38,8 +39,7 @@ def hide_rare(rows: Rows, counts: Counter[str]) -> Rows:
 
 def templates() -> list[str]:
     """Ratnaparkhi's, with the words (not their spelling) taken from the column in which rare ones are unknown."""
-    lines = [line for line in template_lines("collins-pos") if line and not line.startswith("#")]
-    return [line.replace("w[", f"{COLUMNS[1]}[") if line.startswith("w[") else line for line in lines]
+    return [re.sub(r"^w\[", f"{COLUMNS[1]}[", str(template)) for template in load_templates("collins-pos")]
 
 
 def attempt_all(parts: Sequence[Rows], scale: Scale) -> list[Trial]:

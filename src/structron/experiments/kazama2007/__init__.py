@@ -18,7 +18,6 @@ from structron.experiments.kazama2007.corpora import Corpus, present
 from structron.experiments.kazama2007.study import Scale, Study
 from structron.experiments.kazama2007.tables import show_tables, targets
 
-RESULTS = Path("results/kazama2007")
 FULL = Scale()
 QUICK = Scale(
     documents=40,
@@ -39,9 +38,10 @@ def run(data: Path, quick: bool = False, out: Path | None = None) -> dict[str, A
     need("pycrfsuite", "bench")
     scale, names = QUICK if quick else FULL, present(data)
     less = f"{scale.documents} documents of each part, {scale.passes} passes, few values of C"
-    with reporting("Kazama & Torisawa (2007)", out or RESULTS, quick, less) as report:
+    folder = out or Path("results/kazama2007")
+    with reporting("Kazama & Torisawa (2007)", folder, quick, less) as report:
         every: dict[str, dict[str, Any]] = {}
-        for found in studies(data, names, scale, out or RESULTS):
+        for found in studies(data, names, scale, folder):
             every[found["corpus"]] = found
             report.content["corpora"] = {name: every[name] for name in names if name in every}
             show_tables(found, report)

@@ -1,14 +1,16 @@
 """Kazama & Torisawa (2007): corpora as documents of rows that end in an IOB2 label."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from structron.data.corpora import find
 from structron.errors import StructronError
-from structron.experiments.frame import SPLITS, has
-from structron.features.templates import template_lines
+from structron.experiments.frame import SPLITS
+from structron.features.templates import load_templates
 from structron.io import read
 from structron.schemes import convert, detect
 from structron.sentences import Document, sentences_of
@@ -37,8 +39,6 @@ class Corpus:
     def load(cls, data: Path, name: str, documents: int | None = None) -> "Corpus":
         """Read it; `documents`: so many of each part at most."""
         files = corpus_files(data, name)
-        if not files:
-            raise StructronError(f"{data}: no corpus {name}; expected files for {', '.join(SPLITS)}")
         parts = [read_documents(path, list(PLACES[name].values()))[:documents] for path in files]
         scheme = detect(gold_of(parts[0]))
         if scheme is None:
@@ -62,7 +62,7 @@ class Corpus:
         return found
 
 
-def gold_of(documents: Sequence[Document]) -> list[list[str]]:
+def gold_of(documents: Sequence[Any]) -> list[list[str]]:
     """The labels of every sentence."""
     return [[row[-1] for row in sentence] for sentence in sentences_of(documents)]
 
@@ -81,19 +81,21 @@ def read_documents(path: Path, places: list[int]) -> list[Document]:
 
 
 def corpus_files(data: Path, name: str) -> list[Path]:
-    """The files for training, development and test; none if a part is not there."""
-    if name != CONLL2003:
-        return [find(data, name, split) for split in SPLITS] if all(has(data, name, split) for split in SPLITS) else []
+    """The files for training, development and test; those of CoNLL-2003 keep their names."""
     for folder, packed in product((data, data / CONLL2003), ("", ".gz")):
         files = [folder / (file + packed) for file in CONLL2003_FILES]
-        if all(file.is_file() for file in files):
+        if name == CONLL2003 and all(file.is_file() for file in files):
             return files
-    return []
+    return [find(data, name, split) for split in SPLITS]
 
 
 def present(data: Path) -> list[str]:
     """The corpora that a folder holds."""
-    found = [name for name in PLACES if corpus_files(data, name)]
+    found = []
+    for name in PLACES:
+        with suppress(StructronError):
+            corpus_files(data, name)
+            found.append(name)
     if not found:
         raise StructronError(f"{data}: none of {', '.join(PLACES)} is there; expected at least one of them")
     return found
@@ -101,8 +103,7 @@ def present(data: Path) -> list[str]:
 
 def templates_of(columns: tuple[str, ...]) -> list[str]:
     """The paper's Table 1 for these columns; chunk tags have the same features as parts of speech."""
-    lines = [line.split("#")[0].strip() for line in template_lines("kazama" if "pos" in columns else "kazama-words")]
-    texts = [line for line in lines if line]
+    texts = [str(template) for template in load_templates("kazama" if "pos" in columns else "kazama-words")]
     if "chunk" in columns:
         texts += [text.replace("pos[", "chunk[") for text in texts if text.startswith("pos[")]
     return texts

@@ -23,7 +23,7 @@ from structron.features.index import look_up, number_features
 from structron.features.phrases import FAMILIES
 from structron.features.templates import load_templates
 from structron.kernels.table import build_table
-from structron.sentences import regroup, sentences_of, split
+from structron.sentences import sentences_of, split
 
 CRF, PERCEPTRON, AVERAGED, MARGIN = "CRF", "perceptron", "averaged perceptron", "margin perceptron"
 CANDIDATE, PROPOSED = "candidate", "proposed"
@@ -95,15 +95,6 @@ def make_model(corpus: Corpus, method: str, c: float | None, bpm: int, passes: i
     return Chunker(stop_change=STOP, **(options | OPTIONS[method]))
 
 
-def f1_of(model: Any, documents: Sequence[Document]) -> float:
-    """F1 of a model that labels documents."""
-    return f1(documents, model.predict(documents))
-
-
-def f1(documents: Sequence[Document], guess: Sequence[list[list[str]]]) -> float:
-    return chunk_scores(gold_of(documents), [labels for document in guess for labels in document]).f1
-
-
 def attempt(corpus: Corpus, method: str, c: float | None, bpm: int, passes: int) -> Trial:
     """Train to the end, as the stopping rule says; dev data see the final weights only, as in the"""
     model = make_model(corpus, method, c, bpm, passes)
@@ -111,7 +102,7 @@ def attempt(corpus: Corpus, method: str, c: float | None, bpm: int, passes: int)
     vars(model).pop("learner_", None)  # the encoded training data
     spent = [record["seconds"] for record in model.history_]
     mean = round(sum(spent) / len(spent), 3)
-    return Trial(method, c, f1_of(model, corpus.dev), seconds, len(spent), model.stopped_, mean, bpm, model=model)
+    return Trial(method, c, model.score(corpus.dev), seconds, len(spent), model.stopped_, mean, bpm, model=model)
 
 
 def tune(values: Sequence[float], at: Callable[[float], Trial], refine: bool = True) -> Trial:
@@ -130,9 +121,6 @@ def tune(values: Sequence[float], at: Callable[[float], Trial], refine: bool = T
         if not refine or not more:
             return tried[best]
         tried |= {c: at(c) for c in more}
-
-
-# -- the CRF -----------------------------------------------------------------------------------------------------------
 
 
 class Crf:
@@ -174,8 +162,11 @@ class CrfModel:
     content: bytes
     iterations: int
 
-    def predict(self, documents: Sequence[Document]) -> list[list[list[str]]]:
-        """For each document the labels of its sentences."""
+    def predict(self, documents: Sequence[Document]) -> list[list[str]]:
+        """The labels of all sentences."""
         tagger = need("pycrfsuite", "bench").Tagger()
         tagger.open_inmemory(self.content)
-        return regroup(documents, [tagger.tag(sentence) for sentence in self.crf.tokens(documents)])
+        return [tagger.tag(sentence) for sentence in self.crf.tokens(documents)]
+
+    def score(self, documents: Sequence[Document]) -> float:
+        return chunk_scores(gold_of(documents), self.predict(documents)).f1

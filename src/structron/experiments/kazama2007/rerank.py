@@ -18,16 +18,17 @@ from typing import Any
 import numpy as np
 
 from structron import Document
+from structron.evaluate import chunk_scores
 from structron.experiments.frame import say, timed
 from structron.experiments.kazama2007 import models
 from structron.experiments.kazama2007.corpora import Corpus, gold_of
-from structron.experiments.kazama2007.models import Trial, f1, make_model
+from structron.experiments.kazama2007.models import Trial, make_model
 from structron.features.documents import NonLocalFeatures, Opened
 from structron.features.extract import TemplateExtractor
 from structron.features.phrases import FAMILIES
 from structron.learn.chain import ChainLearner
 from structron.search.chain.scores import score_difference
-from structron.sentences import regroup, sentences_of
+from structron.sentences import sentences_of, spell, starts_of
 from structron.update.perceptron import correct
 
 PATIENCE = 3
@@ -70,7 +71,8 @@ class Reranker:
     """The second model: a perceptron with margin C over lists.
 
     scale: what the first model's score is divided by to be a feature; None: it is none.
-    learner: holds the weights of local features and the training documents; None: there are no such features.
+    learner: holds the weights of local features and the training documents; None: there are no such features. What it
+    takes for correct is the right candidate of an update.
     """
 
     margin: float
@@ -145,9 +147,6 @@ class Reranker:
         return int(np.argmax(self.scores(one, n, local)))
 
 
-# -- from first models over five folds to the second models' scores ----------------------------------------------------
-
-
 def non_local_vectors(corpus: Corpus) -> NonLocal:
     """The built-in non-local features of labellings of a document, as numbers of the corpus's labels."""
     features = NonLocalFeatures(corpus.labels(), FAMILIES)
@@ -200,22 +199,13 @@ class Reranking:
         return self.parts[split]
 
     def second(self, kind: str, c: float, passes: int, n: int) -> Trial:
-        """Train a second model; its time does not include that of the lists."""
-
-        def train() -> Reranker:
-            first_score = kind == models.RERANKING_1
-            model = Reranker(c, score_scale(self.train)) if first_score else Reranker(c, learner=self.fresh_learner())
-            model.learn(self.train, passes)
-            return model
-
-        model, seconds = timed(train)
+        """Train a second model; its time does not include that of the lists and of encoding the documents."""
+        if kind == models.RERANKING_1:
+            model = Reranker(c, score_scale(self.train))
+        else:
+            model = Reranker(c, learner=self.local.learner_.twin())
+        _, seconds = timed(model.learn, self.train, passes)
         return Trial(kind, c, self.score(model, "dev", n), seconds, model.passes, n=n, model=model)
-
-    def fresh_learner(self) -> ChainLearner:
-        """A learner of the local features at its start; its gold labels will be those of candidates."""
-        learner = self.local.learner_.twin()
-        learner.gold = learner.gold.copy()
-        return learner
 
     def score(self, model: Reranker, split: str, n: int) -> float:
         """F1 of the best of the first n candidates of each document."""
@@ -228,7 +218,7 @@ class Reranking:
 
     def _score(self, split: str, chosen: Sequence[int]) -> float:
         """F1 of one candidate of each list."""
-        documents = getattr(self.corpus, split)
+        sentences = sentences_of(getattr(self.corpus, split))
         rows = [one.labels[k] for one, k in zip(self.part(split), chosen, strict=True)]
-        flat = iter([self.labels[y] for row in rows for y in row.tolist()])
-        return f1(documents, regroup(documents, [[next(flat) for _ in line] for line in sentences_of(documents)]))
+        guess = spell(np.concatenate(rows), self.labels, starts_of(sentences))
+        return chunk_scores(gold_of(sentences), guess).f1

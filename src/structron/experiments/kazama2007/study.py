@@ -10,7 +10,7 @@ from typing import Any
 from structron.experiments.frame import say, timed, write_json
 from structron.experiments.kazama2007 import models
 from structron.experiments.kazama2007.corpora import Corpus
-from structron.experiments.kazama2007.models import MARGIN, PROPOSED, RERANKING_1, RERANKING_2, Trial, f1_of
+from structron.experiments.kazama2007.models import MARGIN, PROPOSED, RERANKING_1, RERANKING_2, Trial
 from structron.experiments.kazama2007.rerank import Reranking, non_local_vectors
 from structron.sentences import Document
 
@@ -90,8 +90,6 @@ class Study:
                 other.model = None
         self.write()
 
-    # -- Table 2 -------------------------------------------------------------------------------------------------
-
     def local_models(self) -> None:
         self.choose(self.tuned(MARGIN, self.scale.margins))
         for method in (models.PERCEPTRON, models.AVERAGED):
@@ -104,7 +102,7 @@ class Study:
 
         def at(variance: float) -> Trial:
             model, seconds = timed(crf.train, 1 / (2 * variance), self.scale.iterations)
-            dev = f1_of(model, self.corpus.dev)
+            dev = model.score(self.corpus.dev)
             return self.note(Trial(models.CRF, variance, dev, made + seconds, model.iterations, model=model))
 
         self.choose(models.tune(self.scale.variances, at, refine=False))
@@ -118,8 +116,6 @@ class Study:
         self.choose(self.tuned(models.CANDIDATE, tuple(sorted(more)), refine=False))
         for method in (MARGIN, PROPOSED):
             self.choose(self.at(method, self.chosen[method].c), models.NO_BPM(method))
-
-    # -- Tables 6 and 7 ------------------------------------------------------------------------------------------
 
     def reranking(self) -> None:
         """Table 7 compares times at one C: that of the margin perceptron, whose models are the re-rankers' first."""
@@ -141,15 +137,13 @@ class Study:
         found = self.trials.get((kind, c, 0))
         return found or self.note(self.lists.second(kind, c, self.scale.second_passes, models.N_TEST))
 
-    # -- test data -----------------------------------------------------------------------------------------------
-
     def test(self) -> None:
         """The models that dev data chose, on test data; more candidates at test (Tables 3 and 6) on both."""
         for trial in {id(trial): trial for trial in self.chosen.values()}.values():
             if trial.method in (RERANKING_1, RERANKING_2):
                 trial.test = self.lists.score(trial.model, "test", models.N_TEST)
             else:
-                trial.test = f1_of(trial.model, self.corpus.test)
+                trial.test = trial.model.score(self.corpus.test)
             self.write()
         best = self.chosen[RERANKING_2].model
         self.results["reranking"]["large"] = [self.lists.score(best, s, models.N_LARGE) for s in ("dev", "test")]
@@ -157,7 +151,7 @@ class Study:
         model = self.chosen[PROPOSED].model
         for n in self.scale.test_candidates:
             model.test_candidates = n
-            (dev, test), seconds = timed(lambda: [f1_of(model, part) for part in (self.corpus.dev, self.corpus.test)])
+            (dev, test), seconds = timed(lambda: [model.score(part) for part in (self.corpus.dev, self.corpus.test)])
             self.results["table3"][str(n)] = {"dev": dev, "test": test, "seconds": round(seconds, 2)}
             say(f"{self.corpus.name}: n' = {n}: dev {dev:.2f}, {seconds:.0f} s for dev and test")
             self.write()
