@@ -2,10 +2,10 @@
 
     python tests/mutations.py [--mutations 2000] [--tasks tagger,parser] [--seed 1] [--interpreted]
 
-A mutation changes the shape, kind or values of an array, swaps or deletes arrays, or changes a header field. The
-file is then loaded and, if it is not refused with one line, used. All happens in other processes, whose kernels check
-every index; a process that dies, an index out of bounds and an error of any other kind are failures. Without compiled
-code (--interpreted) there is no waiting for the compiler, but negative indices go unnoticed.
+A mutation changes the shape, the kind or the values of an array, swaps or deletes arrays, or changes a header field.
+The file is then loaded and, if it is not refused with one line, used. All happens in other processes, whose kernels
+check every index; a process that dies, an index out of bounds and an error of any other kind are failures. Without
+compiled code (--interpreted) nothing waits for the compiler, but negative indices go unnoticed.
 """
 
 import argparse
