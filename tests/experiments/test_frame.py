@@ -6,7 +6,6 @@ import sys
 import numpy as np
 import pytest
 
-from structron.cli import experiment
 from structron.data.toy_english import toy_english, write_conllu
 from structron.errors import StructronError
 from structron.experiments.frame import (
@@ -27,51 +26,30 @@ from structron.experiments.frame import (
 PNG = b"\x89PNG\r\n"
 
 
-def test_every_paper_is_found_and_nothing_else():
-    assert experiment.papers() == ["collins2002", "daume2005", "dror2016", "huang2012", "kazama2007"]
-
-
-@pytest.mark.parametrize("paper", ["collins2002", "daume2005", "huang2012", "kazama2007"])
-def test_papers_about_corpora_ask_for_them_before_any_work(paper, tmp_path, monkeypatch):
-    monkeypatch.delenv("STRUCTRON_DATA", raising=False)
-    with pytest.raises(StructronError, match=f"{paper} needs real corpora"):
-        experiment.run(paper)
-    with pytest.raises(StructronError, match=r"no corpus|none of conll2002-dutch"):
-        experiment.run(paper, tmp_path, out=tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
 # -- tables and reports --------------------------------------------------------------------------------------------
 
 
-def test_table_lines_up(capsys):
+def test_table_lines_up():
     table = Table("Title", ("Method", "paper", "ours"), notes=["a note"])
     table.add("a", 93.5)
     table.add("longer", paper=(3, 100.0))
-    table.show()
-    expected = [
-        "Title",
-        "  Method  paper    ours",
-        "  a       93.50       –",
-        "  longer      3  100.00",
-        "  a note",
-        "",
-    ]
-    assert capsys.readouterr().out.splitlines() == expected
+    lines = ["Title", "  Method  paper    ours", "  a       93.50       –", "  longer      3  100.00", "  a note"]
+    assert str(table).splitlines() == lines
 
 
-def test_table_is_drawn_on_a_terminal(capsys, monkeypatch):
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    Table("Title", ("Method", "ours"), [("[a]", 93.5)], ["a note"]).show()
-    printed = capsys.readouterr().out
-    assert all(text in printed for text in ("Title", "[a]", "93.50", "a note", "│"))
+def test_a_table_of_a_papers_file():
+    entry = {"title": "{corpus} (Table 1)", "columns": ["Method", "ours", "paper"], "notes": ["of {corpus}"]}
+    table = Table.of(entry | {"figures": {"a": [93.5]}}, corpus="toys")
+    table.add("a", 1)
+    table.add("b", 2)
+    assert (table.title, table.notes, table.rows) == ("toys (Table 1)", ["of toys"], [("a", 1, 93.5), ("b", 2, None)])
 
 
 def test_a_report_ends_with_its_targets(tmp_path, capsys):
     with reporting("Nobody (1999)", tmp_path / "new", True, "two sentences") as report:
         report.content["figure"] = 1
         report.show(Table("Title", ("Method",)))
-        report.target("at least 2", "3", True)
+        report.target("at least {least}", "3", True, least=2)
         report.target("at least 4", "3", False)
     out, err = capsys.readouterr()
     lines = ["target at least 2: measured 3: met", "target at least 4: measured 3: not met"]

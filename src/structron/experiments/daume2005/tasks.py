@@ -80,22 +80,21 @@ def table_of(task: Task, found: Found) -> Table:
 
 def targets(task: Task, found: Found, report: Report) -> None:
     """How well ALMA does and in what time, and at one beam LaSO-ALMA ≥ LaSO-perceptron ≥ early ≥ standard."""
+    wanted, names = PAPER["targets"], {"task": task.name, "metric": task.metric, "minutes": task.minutes}
     for beam, least in task.least.items():
         if (LASO_A, beam) in found:
             score = found[LASO_A, beam].scores.f1
-            what = f"{task.name}, ALMA, beam {beam}: {task.metric} at least {least}"
-            report.target(what, f"{score:.2f}", score >= least)
+            report.target(wanted["least"], f"{score:.2f}", score >= least, beam=beam, least=least, **names)
     if (LASO_A, task.beam) in found:
         trial = found[LASO_A, task.beam]
-        what = f"{task.name}, ALMA, beam {task.beam}: all {len(trial.history)} passes under {task.minutes} minutes"
         minutes, seconds = divmod(int(trial.seconds()), 60)
-        report.target(what, f"{minutes}:{seconds:02d}", minutes < task.minutes)
+        names |= {"beam": task.beam, "passes": len(trial.history)}
+        report.target(wanted["minutes"], f"{minutes}:{seconds:02d}", minutes < task.minutes, **names)
     methods = (LASO_A, LASO_P, EARLY, STANDARD)
     if all((method, task.beam) in found for method in methods):
         ordered = {method: found[method, task.beam].scores.f1 for method in methods}
         shown = ", ".join(f"{method} {score:.2f}" for method, score in ordered.items())
-        what = f"{task.name}, beam {task.beam}: F1 in the paper's order"
-        report.target(what, shown, list(ordered.values()) == sorted(ordered.values(), reverse=True))
+        report.target(wanted["order"], shown, list(ordered.values()) == sorted(ordered.values(), reverse=True), **names)
 
 
 def cross(found: Found, beams: Sequence[int], test: Rows, report: Report) -> None:
@@ -123,4 +122,4 @@ def diagonal_target(beams: Sequence[int], grid: Sequence[Sequence[float]], repor
         up = max(grid[one][place] for place in wide) - grid[one][one]
         down = max(grid[place][one] - grid[place][place] for place in wide)
         shown = f"trained with 1, tested wider {up:+.2f} at best; trained wider, tested with 1 {down:+.2f} at best"
-        report.target("Table 3: a beam of 1 does not go with others, either way", shown, up < 0 and down < 0)
+        report.target(PAPER["targets"]["diagonal"], shown, up < 0 and down < 0)

@@ -70,6 +70,6 @@ def check_theorem(train: Rows, passes: int, report: Report) -> None:
         table.add("longest difference R", longest)
         table.add("bound with γ", round(bound(margin)))
         table.add("bound with γ/R", round(bound(safe)))
-        what = "Theorem 4: corrections within the bound for differences of length 1 (γ/R)"
-        report.target(what, f"{corrections} of {round(bound(safe))}", corrections <= bound(safe))
+        shown = f"{corrections} of {round(bound(safe))}"
+        report.target(PAPER["targets"]["theorem"], shown, corrections <= bound(safe))
     report.show(table)

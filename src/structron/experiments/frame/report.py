@@ -73,8 +73,9 @@ class Report:
         print(table, end="\n\n", flush=True)
         self.write()
 
-    def target(self, what: str, measured: str, met: bool) -> None:
-        self.targets.append({"target": what, "measured": measured, "met": met})
+    def target(self, what: str, measured: str, met: bool, **names: Any) -> None:
+        """What was aimed at; names: what {name} stands for in it."""
+        self.targets.append({"target": what.format(**names), "measured": measured, "met": met})
 
     def target_lines(self) -> list[str]:
         return [
