@@ -79,5 +79,5 @@ def test_arrays_that_do_not_fit_are_refused(kind):
 )
 def test_headers_that_do_not_fit_are_refused(change):
     model = trained(order=2)
-    with pytest.raises(ValueError):  # noqa: PT011
+    with pytest.raises(ValueError):
         read(model.header() | change, model.tensors())
