@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from structron.tasks.joint.tagger import JointTagger
     from structron.tasks.own.beam import BeamLearner
     from structron.tasks.own.queue import QueueLearner
+    from structron.tasks.registry import load
     from structron.tasks.segments.chunker import SegmentChunker
     from structron.tasks.shift_reduce.parser import Parser
-    from structron.tasks.registry import load
 
 _WHERE = {
     "Alphabet": "structron.features.alphabets",

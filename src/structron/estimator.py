@@ -22,6 +22,7 @@ from structron.errors import StructronError
 from structron.io import modelfile
 from structron.io.columns import Columns
 from structron.io.tensors import Tensors
+from structron.learn.bpm import bpm_start
 from structron.learn.committee import Committee
 from structron.learn.loop import Learner, Schedule, train
 from structron.options import Training, options, options_of
@@ -56,6 +57,11 @@ class Estimator(Learned, Training, ABC):
     """What the task cannot do, and why: the empty cells of the capability table (tasks/capabilities.py)."""
     documents: ClassVar[bool] = False
     """Whether files are read as documents, whose sentences are labelled together."""
+
+    @property
+    def many_roots(self) -> bool:
+        """Whether the trees of a parser may have several roots."""
+        return False
 
     # -- what a task says ----------------------------------------------------------------------------------------
 
@@ -151,8 +157,8 @@ class Estimator(Learned, Training, ABC):
         judge = None if dev is None else self._judge(dev)
         for note in self.notes_:
             progress.note(note)
-        if start is None and not options.resume:
-            self._before(several, progress)
+        if self.bpm and start is None and not options.resume:
+            self._start_from_runs(several, progress)
         result = train(several, options, judge, progress, self._save_model, self._load_model)
         self.model_, self.history_, self.best_pass_ = result.model, result.history, result.best_pass
         self.stopped_, self.learner_ = result.stopped, several
@@ -162,8 +168,13 @@ class Estimator(Learned, Training, ABC):
         """How many runs the model is the mean of."""
         return self.runs
 
-    def _before(self, learner: Any, progress: Progress) -> None:
-        """What is done before the first pass of a fresh training."""
+    def _start_from_runs(self, learner: Any, progress: Progress) -> None:
+        """BPM initialisation of a learner, or of each in a committee."""
+        if learner.is_cold():
+            progress.note("compiling (first run only) …")
+        progress.note(f"starting from the mean of {self.bpm} one-pass runs")
+        for number, member in enumerate(getattr(learner, "members", [learner])):
+            bpm_start(member, self.bpm, self.seed + number)
 
     def _judge(self, dev: Sentences) -> Callable[[Any], float]:
         """The function that scores a model on dev data, which are read and encoded once."""
@@ -231,14 +242,6 @@ class Estimator(Learned, Training, ABC):
     def explain(self, sentence: Any, *, top: int = 8) -> Any:
         """For each decision the runner-up, and the features that decided."""
         raise self._refusal("explain")
-
-    def _columns_of(self, prediction: Any) -> list[list[str]]:
-        """A prediction as a list for each output column."""
-        return [prediction]
-
-    def predict_columns(self, sentences: Sentences, *, jobs: int | None = None) -> list[list[list[str]]]:
-        """For each sentence what `predict` gives, as a list for each output column."""
-        return [self._columns_of(prediction) for prediction in self.predict(sentences, jobs=jobs)]
 
     def _jobs(self, jobs: int | None) -> int:
         return self.jobs if jobs is None else jobs

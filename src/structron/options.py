@@ -2,7 +2,7 @@
 
 Groups of options are dataclasses, and an estimator is a dataclass that inherits the groups it takes:
 
-    @options(order=2, runs=4)                      a default of its own for an inherited option
+    @options({"order": 2, "runs": 4})              a default of its own for an inherited option
     class Tagger(ChainLabeler): …
 
 Constructor, `get_params`, `set_params`, `repr`, docstring, model header and command line all come from the fields. A
@@ -72,7 +72,7 @@ class Option:
         known: tuple[type, ...] = (Integral,) if self.kind == "whole" else (Real,)
         if isinstance(value, bool) or not isinstance(value, known):
             return False
-        x = float(value)
+        x = float(value)  # type: ignore[arg-type]
         fits = math.isfinite(x) and (self.least is None or x >= self.least)
         return fits and (self.above is None or x > self.above) and (self.most is None or x <= self.most)
 
@@ -103,33 +103,33 @@ def _number(text: str, whole: bool) -> float | None:
         return None
 
 
-def _option(default: Any, help: str, **known: Any) -> Any:
+def _option(help: str, default: Any, **known: Any) -> Any:
     return field(default=default, metadata={"option": Option(help, **known)})
 
 
-def whole(default: int | None, help: str, *, least: int = 1, metavar: str = "N", **known: Any) -> Any:
+def whole(help: str, *, default: int | None, least: int = 1, metavar: str = "N", **known: Any) -> Any:
     """A whole number."""
-    return _option(default, help, kind="whole", least=least, metavar=metavar, **known)
+    return _option(help, default, kind="whole", least=least, metavar=metavar, **known)
 
 
-def real(default: float | None, help: str, *, metavar: str, **known: Any) -> Any:
+def real(help: str, *, default: float | str | None, metavar: str, **known: Any) -> Any:
     """A number; say its range by `least` or `above`, and `most`."""
-    return _option(default, help, kind="real", metavar=metavar, **known)
+    return _option(help, default, kind="real", metavar=metavar, **known)
 
 
-def switch(default: bool | None, help: str, **known: Any) -> Any:
+def switch(help: str, *, default: bool | None, **known: Any) -> Any:
     """On or off."""
-    return _option(default, help, kind="switch", **known)
+    return _option(help, default, kind="switch", **known)
 
 
-def choice(default: str | None, choices: Sequence[str], help: str, **known: Any) -> Any:
+def choice(help: str, choices: Sequence[str], *, default: str | None, **known: Any) -> Any:
     """One of several words."""
-    return _option(default, help, kind="choice", choices=tuple(choices), **known)
+    return _option(help, default, kind="choice", choices=tuple(choices), **known)
 
 
-def free(default: Any, help: str, **known: Any) -> Any:
+def free(help: str, *, default: Any, **known: Any) -> Any:
     """Anything; whoever uses it checks it."""
-    return _option(default, help, **known)
+    return _option(help, default, **known)
 
 
 class Options:
@@ -176,23 +176,23 @@ def default_of(kind: type, name: str) -> Any:
     return next(f.default for f in dataclasses.fields(kind) if f.name == name)
 
 
-_Kind = TypeVar("_Kind", bound=type)
+_Kind = TypeVar("_Kind", bound=type[Any])
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(whole, real, switch, choice, free))
-def options(**defaults: Any) -> Callable[[_Kind], _Kind]:
+@dataclass_transform(kw_only_default=True, field_specifiers=(whole, real, switch, choice, free, field))
+def options(defaults: Mapping[str, Any] | None = None) -> Callable[[_Kind], _Kind]:
     """Make a class a dataclass of its options; `defaults` replace those of options that it inherits."""
 
     def decorate(kind: _Kind) -> _Kind:
         own = inspect.get_annotations(kind)
         for base in reversed(kind.__mro__[1:]):
             inherited = {f.name: f for f in dataclasses.fields(base)} if dataclasses.is_dataclass(base) else {}
-            for name in defaults.keys() & inherited.keys():
-                f = inherited[name]
-                own[name] = f.type
-                setattr(kind, name, field(default=defaults[name], metadata=f.metadata))
+            for name, value in (defaults or {}).items():
+                if name in inherited:
+                    own[name] = inherited[name].type
+                    setattr(kind, name, field(default=value, metadata=inherited[name].metadata))
         kind.__annotations__ = own
-        made = dataclass(kw_only=True, eq=False, repr=False)(kind)
+        made: Any = dataclass(kw_only=True, eq=False, repr=False)(kind)
         lines = [f"{name}: {option.help}" for name, option in options_of(made).items()]
         made.__doc__ = "\n\n    ".join([(made.__doc__ or "").rstrip(), "Parameters", "\n    ".join(lines)])
         return made
@@ -207,23 +207,24 @@ def options(**defaults: Any) -> Callable[[_Kind], _Kind]:
 class Passes(Options):
     """How long to train, and what is kept of it."""
 
-    passes: int = whole(10, "Passes over the training data.")
-    runs: int = whole(1, "Mean of N runs that see the data in different orders.")
-    average: str = choice("mean", ("mean", "none"), "Averaged weights, or those of the last update.")
-    shuffle: bool = switch(True, "Shuffle the training data before every pass.", flag=None)
-    patience: int = whole(0, "Stop after N passes without a gain on dev data (0: never).", least=0)
+    passes: int = whole("Passes over the training data.", default=10)
+    runs: int = whole("Mean of N runs that see the data in different orders.", default=1)
+    average: str = choice("Averaged weights, or those of the last update.", ("mean", "none"), default="mean")
+    bpm: int = whole("Start from the mean of N one-pass runs (0: from zero).", default=0, least=0)
+    shuffle: bool = switch("Shuffle the training data before every pass.", default=True, flag=None)
+    patience: int = whole("Stop after N passes without a gain on dev data (0: never).", default=0, least=0)
     stop_change: float | None = real(
-        None, "Stop when the training error changes by less than this share.", above=0, metavar="X", none="none"
+        "Stop when the training error changes by less than this share.", default=None, above=0, metavar="X", none="none"
     )
-    verbose: bool = switch(False, "Show progress.", flag=None, stored=False)
+    verbose: bool = switch("Show progress.", default=False, flag=None, stored=False)
 
 
 @options()
 class Training(Passes):
     """The options of every estimator."""
 
-    seed: int = whole(1, "Random seed for shuffling.", least=0)
-    jobs: int = whole(1, "Threads for prediction and dev scores; results do not depend on it.", stored=False)
+    seed: int = whole("Random seed for shuffling.", default=1, least=0)
+    jobs: int = whole("Threads for prediction and dev scores; results do not depend on it.", default=1, stored=False)
 
 
 @options()
@@ -231,11 +232,16 @@ class Weighted(Options):
     """Weighted violations (Dror & Reichart 2016)."""
 
     swvp: str | None = choice(
-        None, VARIANTS, "Weight mistakes by margin (wm) or rank (wmr): violations only (a), or all (b).", none="none"
+        "Weight mistakes by margin (wm) or rank (wmr): violations only (a), or all (b).",
+        VARIANTS,
+        default=None,
+        none="none",
     )
-    beta: float = real(1.0, "Exponent of the weights of --swvp.", above=0, metavar="B")
-    jj: Any = free("errors", "Sub-structures of --swvp: errors, spans, prefixes, whole, or a function.", flag=None)
-    enforce: bool = switch(False, "Make every update of --swvp a violation (their condition 2).", flag=None)
+    beta: float = real("Exponent of the weights of --swvp.", default=1.0, above=0, metavar="B")
+    jj: Any = free(
+        "Sub-structures of --swvp: errors, spans, prefixes, whole, or a function.", default="errors", flag=None
+    )
+    enforce: bool = switch("Make every update of --swvp a violation (their condition 2).", default=False, flag=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,16 +301,16 @@ class Margins(Options):
     """What `default` stands for, where nothing else is said."""
 
     alma: Any = real(
-        None,
         "Large-margin updates that aim at ALPHA of the margin.",
+        default=None,
         above=0,
         most=1,
         metavar="ALPHA|none",
         none="none",
     )
     margin: float | None = real(
-        None,
         "Margin perceptron: learn until the correct output wins by more than C.",
+        default=None,
         least=0,
         metavar="C|none",
         none="none",
@@ -342,11 +348,15 @@ class Stepping(Weighted, Margins):
 class Searching(Stepping):
     """Inexact search and its updates (Huang, Fayong & Guo 2012; Daumé & Marcu 2005)."""
 
-    beam: Any = whole(8, "Hypotheses that the search keeps; inf: all of them.", metavar="N|inf", none="inf")
-    update: Any = free("max-violation", "Update rule for inexact search.", choices=UPDATES)
-    merge: bool = switch(True, "Merge equivalent hypotheses (dynamic programming).")
+    beam: Any = whole("Hypotheses that the search keeps; inf: all of them.", default=8, metavar="N|inf", none="inf")
+    update: Any = free("Update rule for inexact search.", default="max-violation", choices=UPDATES)
+    merge: bool = switch("Merge equivalent hypotheses (dynamic programming).", default=True)
     check: bool | None = switch(
-        None, "Check that every update fixes a violation (slow).", flag="--check-violations", stored=False, none="none"
+        "Check that every update fixes a violation (slow).",
+        default=None,
+        flag="--check-violations",
+        stored=False,
+        none="none",
     )
 
     def search(self) -> Search:
@@ -378,8 +388,8 @@ class Templates(Options):
     """Feature templates."""
 
     templates: Any = free(
-        DEFAULT,
         "Feature templates, one a line, or the name of a preset.",
+        default=DEFAULT,
         metavar="FILE|PRESET",
         stored=False,
         fixed=True,
@@ -390,12 +400,14 @@ class Templates(Options):
 class Tokens(Templates):
     """Features of tokens."""
 
-    columns: Sequence[str] | None = free(None, "Names of a token's columns.", flag=None)
-    label: str | None = free(None, "Column to learn: the last one; CoNLL-U: upos, xpos, feats …", metavar="COLUMN")
-    cutoff: int = whole(0, "Leave out features seen less than N times.", least=0)
+    columns: Sequence[str] | None = free("Names of a token's columns.", default=None, flag=None)
+    label: str | None = free(
+        "Column to learn: the last one; CoNLL-U: upos, xpos, feats …", default=None, metavar="COLUMN"
+    )
+    cutoff: int = whole("Leave out features seen less than N times.", default=0, least=0)
     gazetteers: Mapping[str, Any] | None = free(
-        None,
         "Phrases to mark, one a line (repeatable).",
+        default=None,
         kind="files",
         metavar="TYPE=FILE",
         flag="--gazetteer",
@@ -409,7 +421,7 @@ class OwnAtoms(Options):
     """Features that the user computes."""
 
     atoms: Mapping[str, Callable] | None = free(
-        None, "Functions of (sentence, position) that return a text, by name.", flag=None, stored=False
+        "Functions of (sentence, position) that return a text, by name.", default=None, flag=None, stored=False
     )
 
 
@@ -417,7 +429,7 @@ class OwnAtoms(Options):
 class TagDictionary(Options):
     """Labels that words were seen with."""
 
-    tag_dictionary: int = whole(0, "Words seen N times get only labels they were seen with (0: off).", least=0)
+    tag_dictionary: int = whole("Words seen N times get only labels they were seen with (0: off).", default=0, least=0)
 
 
 @options()
@@ -425,16 +437,17 @@ class Chains(TagDictionary):
     """Label sequences."""
 
     average: str = choice(
-        "mean", ("mean", "none", "voted"), "Averaged weights, those of the last update, or a vote (for small data)."
+        "Averaged weights, those of the last update, or a vote (for small data).",
+        ("mean", "none", "voted"),
+        default="mean",
     )
     order: int = whole(
-        1, "Markov order of the labels; order of the parts for graph-parser.", most=2, metavar="1|2", fixed=True
+        "Markov order of the labels; order of the parts for graph-parser.", default=1, most=2, metavar="1|2", fixed=True
     )
-    constrain: bool = switch(True, "Keep chunk labels in a legal order.")
+    constrain: bool = switch("Keep chunk labels in a legal order.", default=True)
     forbid: Iterable[tuple[str, str]] = free(
-        (), "Never let label B follow label A (repeatable).", kind="pairs", metavar='"A B"'
+        "Never let label B follow label A (repeatable).", default=(), kind="pairs", metavar='"A B"'
     )
-    bpm: int = whole(0, "Start from the mean of N one-pass runs (0: from zero).", least=0)
 
 
 @options()
@@ -442,21 +455,21 @@ class Documents(Options):
     """Features of whole documents, learned from n-best candidates (Kazama & Torisawa 2007)."""
 
     non_local: Any = free(
-        (),
         f"Features of whole documents: {', '.join(NON_LOCAL)} (repeatable, or with commas), or none.",
+        default=(),
         kind="names",
         metavar="NAME",
         stored=False,
     )
-    candidates: int = whole(20, "n-best labellings to learn document features from.")
-    test_candidates: int = whole(100, "n-best labellings to choose from when predicting.")
+    candidates: int = whole("n-best labellings to learn document features from.", default=20)
+    test_candidates: int = whole("n-best labellings to choose from when predicting.", default=100)
     local_update: str = choice(
-        "aggressive",
-        ("aggressive", "conservative", "none", "sentences"),
         "When to update the local model that finds the candidates.",
+        ("aggressive", "conservative", "none", "sentences"),
+        default="aggressive",
     )
     local_margin: float | None = real(
-        None, "Margin of the local model; default: that of --margin.", least=0, metavar="C", none="none"
+        "Margin of the local model; default: that of --margin.", default=None, least=0, metavar="C", none="none"
     )
 
 
@@ -464,7 +477,9 @@ class Documents(Options):
 class Entities(Options):
     """Named entities."""
 
-    inner: str = choice("iob2", SCHEMES, "Chunk scheme that entities are learned in; files keep their own.", fixed=True)
+    inner: str = choice(
+        "Chunk scheme that entities are learned in; files keep their own.", SCHEMES, default="iob2", fixed=True
+    )
 
 
 @options()
@@ -472,7 +487,7 @@ class Chunks(Options):
     """Chunks as whole segments."""
 
     longest: int | None = whole(
-        None, "Longest chunk, in words (segments); default: as in the training data.", none="none"
+        "Longest chunk, in words (segments); default: as in the training data.", default=None, none="none"
     )
 
 
@@ -481,7 +496,10 @@ class Tags(Options):
     """Parts of speech."""
 
     pos: str | None = free(
-        None, "Column of the parts of speech: pos; CoNLL-U: upos (default) or xpos.", metavar="COLUMN", fixed=True
+        "Column of the parts of speech: pos; CoNLL-U: upos (default) or xpos.",
+        default=None,
+        metavar="COLUMN",
+        fixed=True,
     )
 
 
@@ -489,20 +507,20 @@ class Tags(Options):
 class Trees(Tags):
     """Dependency trees."""
 
-    columns: Sequence[str] | None = free(None, "Names of a token's columns.", flag=None)
-    labelled: bool = switch(True, "Parse without relations: heads only.", flag="--unlabelled", fixed=True)
+    columns: Sequence[str] | None = free("Names of a token's columns.", default=None, flag=None)
+    labelled: bool = switch("Parse without relations: heads only.", default=True, flag="--unlabelled", fixed=True)
     nonprojective: str = choice(
-        "lift", ("lift", "skip"), "Trees with crossing arcs: lift the arcs, or skip the sentences."
+        "Trees with crossing arcs: lift the arcs, or skip the sentences.", ("lift", "skip"), default="lift"
     )
-    cutoff: int = whole(1, "Leave out features seen less than N times; parsers: words.", least=0)
-    prune: float = real(0.0, "Leave weights of at most W out of the model (parsers).", least=0, metavar="W")
+    cutoff: int = whole("Leave out features seen less than N times; parsers: words.", default=1, least=0)
+    prune: float = real("Leave weights of at most W out of the model (parsers).", default=0.0, least=0, metavar="W")
 
 
 @options()
 class Transitions(Options):
     """Shift-reduce parsing."""
 
-    limit_relations: bool = switch(True, "Only relations that were seen with a pair of tags.", flag=None)
+    limit_relations: bool = switch("Only relations that were seen with a pair of tags.", default=True, flag=None)
 
 
 @options()
@@ -510,26 +528,28 @@ class Graphs(Options):
     """Graph-based parsing."""
 
     order: int = whole(
-        2, "Markov order of the labels; order of the parts for graph-parser.", most=2, metavar="1|2", fixed=True
+        "Markov order of the labels; order of the parts for graph-parser.", default=2, most=2, metavar="1|2", fixed=True
     )
-    grandparents: bool = switch(True, "At order 2: look at the head's head too.")
-    projective: bool = switch(True, "Search trees without crossing arcs only (graph-parser).")
-    single_root: bool = switch(True, "Let one word, or any number, have no head.", flag="--single-root/--many-roots")
-    keep_heads: int = whole(8, "Heads of each word that a fast first model keeps; 0: all.", least=0)
-    bits: int = whole(24, "The model has 2^N hashed weights (graph-parser).", least=10, most=30, flag=None)
+    grandparents: bool = switch("At order 2: look at the head's head too.", default=True)
+    projective: bool = switch("Search trees without crossing arcs only (graph-parser).", default=True)
+    single_root: bool = switch(
+        "Let one word, or any number, have no head.", default=True, flag="--single-root/--many-roots"
+    )
+    keep_heads: int = whole("Heads of each word that a fast first model keeps; 0: all.", default=8, least=0)
+    bits: int = whole("The model has 2^N hashed weights (graph-parser).", default=24, least=10, most=30, flag=None)
 
 
 @options()
 class Queues(Options):
     """Generic search."""
 
-    queue: str = choice("best-first", QUEUES, "Order of the search.", flag=None)
-    beam: int | None = whole(8, "Nodes that are kept of each depth (queue beam).", none="inf", flag=None)
-    check: bool | None = switch(None, "Check every update (slow).", flag=None, stored=False, none="none")
+    queue: str = choice("Order of the search.", QUEUES, default="best-first", flag=None)
+    beam: int | None = whole("Nodes that are kept of each depth (queue beam).", default=8, none="inf", flag=None)
+    check: bool | None = switch("Check every update (slow).", default=None, flag=None, stored=False, none="none")
     heuristic: Callable | None = free(
-        None,
         "heuristic(x, table, states, s): the most that may still be gained from row s on.",
+        default=None,
         flag=None,
         stored=False,
     )
-    limit: int = whole(100_000, "Nodes that may be expanded for one example.", flag=None)
+    limit: int = whole("Nodes that may be expanded for one example.", default=100_000, flag=None)

@@ -78,17 +78,18 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
     labeler_: the labeller beneath; its `model_` has the weights.
     """
 
-    cutoff: int = whole(0, "Leave out attributes seen less than N times.", least=0)
-    random_state: Any = free(None, "Seed for shuffling; None is a fixed seed too, so that results can be had again.")
-    n_jobs: int | None = free(None, "Threads that predict.")
-    margin: float | None = real(
-        None, "Learn until the right labels win by more than this.", least=0, metavar="C", none="none"
+    cutoff: int = whole("Leave out attributes seen less than N times.", default=0, least=0)
+    random_state: Any = free(
+        "Seed for shuffling; None is a fixed seed too, so that results can be had again.", default=None
     )
-    order: int = whole(1, "Markov order of the labels: 1 or 2.", most=2)
-    average: str = choice("mean", ("mean", "none", "voted"), "Averaged weights, the last ones, or a vote.")
-    constrain: bool = switch(False, "Keep chunk labels (IOB1, IOB2, IOBES, BILOU) in a legal order.")
-    forbid: Iterable[tuple[Any, Any]] = free((), "Further (label, next label) pairs to rule out.")
-    bpm: int = whole(0, "Start from the mean of so many one-pass runs.", least=0)
+    n_jobs: int | None = free("Threads that predict.", default=None)
+    margin: float | None = real(
+        "Learn until the right labels win by more than this.", default=None, least=0, metavar="C", none="none"
+    )
+    order: int = whole("Markov order of the labels: 1 or 2.", default=1, most=2)
+    average: str = choice("Averaged weights, the last ones, or a vote.", ("mean", "none", "voted"), default="mean")
+    constrain: bool = switch("Keep chunk labels (IOB1, IOB2, IOBES, BILOU) in a legal order.", default=False)
+    forbid: Iterable[tuple[Any, Any]] = free("Further (label, next label) pairs to rule out.", default=())
 
     get_params, set_params, __repr__ = BaseEstimator.get_params, BaseEstimator.set_params, BaseEstimator.__repr__
 

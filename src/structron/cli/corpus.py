@@ -11,12 +11,12 @@ from typing import Any
 from structron.cli.files import Source, groups
 from structron.cli.options import flag_of
 from structron.cli.trees import valid_trees
-from structron.sentences import Document
 from structron.errors import StructronError
 from structron.estimator import Estimator
 from structron.io import CONLLU_COLUMNS, Sentence
 from structron.io.columns import EMPTY, TREE_COLUMNS, WORDS, Columns, default_columns
 from structron.options import Trees, options_of
+from structron.sentences import Document
 
 CONLLU_LABELS = {"tagger": {"label": "upos"}}
 """The CoNLL-U column that a task learns when nobody names one."""
@@ -39,8 +39,7 @@ class View:
     def of(cls, estimator: Any, roles: Columns | None = None) -> "View":
         """That of a model; with `roles` of one that is still to be trained, which may read every column."""
         known, needed = (roles, set(roles.names)) if roles else (estimator.roles_, set(estimator.needed_))
-        many_roots = known.pos is not None and not estimator.single_root
-        return cls(known, needed, estimator.documents, many_roots)
+        return cls(known, needed, estimator.documents, estimator.many_roots)
 
     @property
     def orders(self) -> list[list[str]]:

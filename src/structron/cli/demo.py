@@ -17,8 +17,8 @@ from structron.cli import train
 from structron.cli.corpus import Corpus, View
 from structron.cli.files import Source
 from structron.data.toy_english import ToySentence, toy_english, write_conll, write_conllu
-from structron.sentences import sentences_of
 from structron.errors import StructronError, unknown
+from structron.sentences import sentences_of
 from structron.tasks.registry import TRAINABLE, load
 
 SPLITS = {"train": (0, 1500), "dev": (1500, 1800), "test": (1800, 2300)}

@@ -7,12 +7,12 @@ from typing import Any
 from structron.cli.corpus import Corpus, Item, View
 from structron.cli.files import Source, batches, groups, say
 from structron.cli.tasks import apply, check_able
-from structron.sentences import regroup
 from structron.errors import StructronError
 from structron.estimator import Estimator
 from structron.io import Sentence, check_writable, open_output, replace_fields
 from structron.io.columns import EMPTY
 from structron.io.conll import BOM, is_blank
+from structron.sentences import regroup
 from structron.tasks.registry import load
 
 BATCH_TOKENS = 100_000

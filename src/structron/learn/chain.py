@@ -10,7 +10,7 @@ import copy
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -33,8 +33,13 @@ CALL_TOKENS = 50_000
 class Update(Protocol):
     """How to learn from a stretch of a pass."""
 
-    figures: dict[str, int]  # what to report of a pass: names, and places in `stats`
-    whole_documents: bool  # whether the sentences of a document are one example
+    @property
+    def figures(self) -> dict[str, int]:
+        """What to report of a pass: names, and places in `stats`."""
+
+    @property
+    def whole_documents(self) -> bool:
+        """Whether the sentences of a document are one example."""
 
     def is_cold(self) -> bool: ...
     def learn(self, learner: "ChainLearner", sequence: np.ndarray, lo: int, hi: int) -> int: ...
@@ -45,7 +50,7 @@ class Perceptron:
     """Collins' perceptron; with a margin C, that of Kazama & Torisawa (2007)."""
 
     margin: float | None = None
-    whole_documents = True
+    whole_documents: ClassVar[bool] = True
 
     @property
     def figures(self) -> dict[str, int]:

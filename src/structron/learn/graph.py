@@ -196,6 +196,11 @@ class GraphLearner:
         self.store.restore(state)
         self.stats[:], self.pace[:] = state["stats"], state["pace"]
 
+    def add(self, other: Any, share: float) -> None:
+        """Add a share of the weights of another learner of the same data."""
+        self.store.add(other.store, share * float(other.pace[SCALE]))
+        self.pace[NORM] = float(np.square(self.store.w, dtype=np.float64).sum())
+
     def present(self) -> tuple[HashedStore, int, float]:
         """The weights with the time and the scale by which they count now, averaged or not."""
         time = int(self.stats[TIME]) if self.average == "mean" else 0

@@ -1,7 +1,7 @@
 """Weighted violations in exact search over chains (Dror & Reichart 2016): an update of learn/chain.py."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,8 +18,8 @@ class WeightedViolations:
     swvp: Swvp
     longest: int  # tokens of a sentence
     mixed: Mixed = field(init=False)
-    whole_documents = False
-    figures = {"invalid": INVALID}  # noqa: RUF012
+    whole_documents: ClassVar[bool] = False
+    figures: ClassVar[dict[str, int]] = {"invalid": INVALID}
     """invalid: updates that were no violations."""
 
     def __post_init__(self) -> None:

@@ -20,7 +20,17 @@ from structron.sentences import spell
 from structron.tasks.chain.labeler import ChainLabeler
 
 
-@options(order=1, passes=15, cutoff=2, margin=DEFAULT, non_local=DEFAULT, local_update="sentences", test_candidates=400)
+@options(
+    {
+        "order": 1,
+        "passes": 15,
+        "cutoff": 2,
+        "margin": DEFAULT,
+        "non_local": DEFAULT,
+        "local_update": "sentences",
+        "test_candidates": 400,
+    }
+)
 class EntityRecognizer(Entities, ChainLabeler):
     """Recognises named entities; takes sentences or Documents; defaults that find most.
 

@@ -266,7 +266,8 @@ def _as_documents(items: Sequence, found: Iterable) -> list:
 def combine(lists: Sequence[list[tuple[Any, float]]], n: int) -> list[tuple[list[Any], float]]:
     """The n best ways to take one of each list, all lists being sorted: sums of independent scores."""
     start = (0,) * len(lists)
-    queue, seen, found = [(-sum(own[0][1] for own in lists), start)], {start}, []
+    queue, seen = [(-sum(own[0][1] for own in lists), start)], {start}
+    found: list[tuple[list[Any], float]] = []
     while queue and len(found) < n:
         loss, places = heappop(queue)
         found.append(([own[k][0] for own, k in zip(lists, places, strict=True)], -loss))

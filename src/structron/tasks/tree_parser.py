@@ -31,8 +31,6 @@ class LearnedOfTrees:
 class TreeParser(LearnedOfTrees, Trees, Stepping, Estimator):
     """An estimator whose sentences are rows with a head and, unless it is unlabelled, a relation for every word."""
 
-    single_root: bool
-
     @abstractmethod
     def _parse(self, model: Any, x: np.ndarray, starts: np.ndarray, jobs: int) -> list[list[Arc]]:
         """The trees that a model finds for encoded sentences."""
@@ -68,7 +66,7 @@ class TreeParser(LearnedOfTrees, Trees, Stepping, Estimator):
 
     def arcs(self, sentences: Sequence[Sentence], what: str = "data") -> list[list[Arc]]:
         """The trees that rows hold, checked."""
-        return read_arcs(sentences, self.roles_, what, not self.single_root)
+        return read_arcs(sentences, self.roles_, what, self.many_roots)
 
     def _judge(self, dev: Sentences) -> Callable[[Any], float]:
         sentences = [sentence for sentence in dev if len(sentence)]
@@ -103,7 +101,7 @@ class TreeParser(LearnedOfTrees, Trees, Stepping, Estimator):
         if not self.labelled_:
             relations = [None] * len(heads)
         elif self.lifted_:
-            heads, relations = unlift(heads, relations)
+            heads, relations = unlift(heads, relations)  # type: ignore[assignment]
         return list(zip(heads, relations, strict=True))
 
     def _trees(self, starts: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> list[list[Arc]]:

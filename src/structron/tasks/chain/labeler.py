@@ -16,12 +16,10 @@ from structron.evaluate import accuracy_scores, chunk_scores
 from structron.features.extract import PreparedTemplates
 from structron.features.templates import Template
 from structron.io.tensors import Tensors, check
-from structron.learn.bpm import bpm_start
 from structron.learn.chain import Chain, ChainLearner, Perceptron, Start
 from structron.model.chain import ChainModel
 from structron.model.heaviest import Heaviest
 from structron.options import DEFAULT, Chains, Documents, options
-from structron.progress import Progress
 from structron.tasks.chain.constraints import Neighbours, legal_transitions, make_dictionary
 from structron.tasks.chain.explain import explain, heaviest_features
 from structron.tasks.chain.templates import label_templates, looks_further
@@ -30,7 +28,7 @@ from structron.tasks.tokens import TokenLabeler, ask_for, names_in
 FURTHER = "templates look at labels as Viterbi cannot: exact search by dynamic programming; --beam N is faster"
 
 
-@options(beam=DEFAULT, update=DEFAULT, alma=None)
+@options({"beam": DEFAULT, "update": DEFAULT, "alma": None})
 class ChainLabeler(Chains, Documents, TokenLabeler):
     """Learns one label per token with the averaged structured perceptron and exact search (Collins 2002).
 
@@ -157,16 +155,6 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
         columns = None if start is None else columns_of(start.labels, chain.labels)
         return EncodedLearner(data, search, self.average, start, columns)
 
-    def _before(self, learner: Any, progress: Progress) -> None:
-        """BPM initialisation, if asked for, of a learner or of each in a committee."""
-        if not self.bpm:
-            return
-        if learner.is_cold():
-            progress.note("compiling (first run only) …")
-        progress.note(f"starting from the mean of {self.bpm} one-pass runs")
-        for number, member in enumerate(getattr(learner, "members", [learner])):
-            bpm_start(member, self.bpm, self.seed + number)
-
     # -- using ---------------------------------------------------------------------------------------------------
 
     def _search_tokens(self, model: Any, prepared: Any, jobs: int, forced: Any, margins: bool) -> tuple[Any, Any]:
@@ -177,8 +165,7 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
             return out, model.margins(*given) if margins else np.empty(0, np.float32)
         if search.beam is not None:
             raise StructronError(f"beam: {search.beam}; expected none: the model was trained with exact search")
-        if hasattr(model, "candidates"):
-            model.candidates = self.test_candidates
+        model.choose_from(self.test_candidates)
         out, _, sure = model.decode(prepared, jobs, forced, margins)
         return out, sure
 
@@ -205,8 +192,7 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
     def _nbest(self, model: Any, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
         if not model.searches_exactly:
             return self._beam_nbest(model, ready, n, jobs)
-        if hasattr(model, "candidates"):
-            model.candidates = self.test_candidates
+        model.choose_from(self.test_candidates)
         found = []
         for unit, (rows, scores) in enumerate(model.nbest(ready, n, jobs)):
             bounds = ready.starts[ready.units[unit] : ready.units[unit + 1] + 1]
@@ -251,7 +237,7 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
     def _summary(self) -> dict[str, Any]:
         model, search = self.model_, self.search()
         how = f"viterbi-{self.order}" if model.searches_exactly else str(search)
-        if hasattr(model, "candidates"):
+        if model.kind == "documents":
             how += f"-{self.candidates}-best-{self.local_update} test {self.test_candidates}"
         size = f"labels {len(model.labels)}"
         return {"update": search.rule, "search": how, "cutoff": self.cutoff, "features": model.size, "size": size}
@@ -292,7 +278,7 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
         return super()._code() | {"non_local": [f for f in self._sources() if callable(f)]}
 
 
-@options(order=2, runs=4, cutoff=2)
+@options({"order": 2, "runs": 4, "cutoff": 2})
 class Tagger(ChainLabeler):
     """Part-of-speech (or any other) tagging: one label per word, scored by accuracy; defaults that tag best."""
 
@@ -301,7 +287,7 @@ class Tagger(ChainLabeler):
     default_templates: ClassVar[dict[str, str]] = {"": "tagger"}
 
 
-@options(order=1, runs=4)
+@options({"order": 1, "runs": 4})
 class Chunker(ChainLabeler):
     """Chunking: labels such as B-NP, I-NP, O, kept in a legal order and scored by conlleval's F1; defaults that chunk
     best."""

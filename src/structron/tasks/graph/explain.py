@@ -12,7 +12,7 @@ import numpy as np
 
 from structron.model.explain import Reason
 from structron.model.graph import GraphModel
-from structron.search.graph.features import PLAIN, bin_of, look_at, order_of, side_of
+from structron.search.graph.features import BINS, PLAIN, bin_of, look_at, order_of, side_of
 from structron.search.graph.relations import bin_code, side_code
 from structron.search.graph.scores import sibling_cells, tag_code
 from structron.search.graph.templates import (
@@ -38,6 +38,8 @@ from structron.weights.hashed import LOG_CELLS, shift_of
 
 RIVALS = 10
 """So many more trees than words are looked at for other heads."""
+SIDES = ("left", "right")
+DISTANCES = ("1", "2", "3", "4", "5", "6 to 10", "above 10")
 Feature = tuple[str, int]
 """Its name, and its place among the weights."""
 
@@ -122,8 +124,7 @@ class Speller:
             row = (code >> int(shift_of(self.model.bits))) << LOG_CELLS
             name = f"{text}={self._spelled(group, text, words)}{note}"
             for cell in cells:
-                far = " at any distance" if len(cells) > 1 and cell == cells[-1] else ""
-                yield name + far, row + cell
+                yield name + (_cell_name(cell) if len(cells) > 1 else ""), row + cell
 
     def _spelled(self, group: int, text: str, words: tuple[int, ...]) -> str:
         """What each atom of a template says of these words."""
@@ -135,6 +136,13 @@ class Speller:
             inside = 1 <= i <= len(self.words) - 2 and place[role] < len(self.words) - 1
             found.append(self.values[name][i - 1] if inside else self.words[0 if i == 0 else -1])
         return "|".join(found)
+
+
+def _cell_name(cell: int) -> str:
+    """The direction and distance that a cell of an arc's row is for."""
+    if cell >= PLAIN:
+        return f" to the {SIDES[cell - PLAIN]}"
+    return f" to the {SIDES[cell // BINS]} at distance {DISTANCES[cell % BINS]}"
 
 
 def explain(parser: Any, sentence: Any, top: int) -> list[Attachment]:

@@ -38,7 +38,7 @@ class LearnedOfGraphs:
     texts_: dict[int, list[str]]
 
 
-@options(passes=5, runs=2)
+@options({"passes": 5, "runs": 2})
 class GraphParser(LearnedOfGraphs, Graphs, TreeParser):
     """Learns dependency trees with exact search over all trees, or nearly all, and perceptron updates.
 
@@ -55,7 +55,6 @@ class GraphParser(LearnedOfGraphs, Graphs, TreeParser):
         "templates": "features of arcs are hashed by compiled code; their templates are part of it",
         "confidence": "arcs are chosen as one tree; compare the n best trees instead",
         "forced": "heads cannot be given",
-        "bpm": "not offered: the mean of several runs (--runs) serves the same end",
         "gazetteers": "features of arcs read the columns of the file",
         "tag_dictionary": "words are not labelled",
         "non_local": "document features are of label sequences",
@@ -90,6 +89,10 @@ class GraphParser(LearnedOfGraphs, Graphs, TreeParser):
         relations = possible_relations(trees, self.input_.sizes()["t"], len(self.relations_), before)
         how = (self._setting(), self.steps(), int(self.bits), self.average, float(self.prune))
         return GraphLearner(self.templates_, trees, relations, *how, self.relations_, start)
+
+    @property
+    def many_roots(self) -> bool:
+        return not self.single_root
 
     def _settle_templates(self) -> None:
         groups = [*FIRST_ORDER]

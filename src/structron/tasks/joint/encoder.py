@@ -35,15 +35,12 @@ class Pairs:
     @classmethod
     def of(cls, seen: Sequence[tuple[str, str]], known: "Pairs | None" = None) -> "Pairs":
         """Those of the training data, after those known before."""
-        labels = []
-        for k in range(2):
-            before = [] if known is None else (known.tags, known.chunks)[k]
-            labels.append([*before, *sorted({pair[k] for pair in seen} - set(before))])
-        tags, chunks = labels
-        found = sorted({(tags.index(tag), chunks.index(chunk)) for tag, chunk in seen})
-        before = [] if known is None else [tuple(pair) for pair in known.pairs.tolist()]
-        pairs = [*before, *(pair for pair in found if pair not in set(before))]
-        return cls(tags, chunks, np.array(pairs, np.int64))
+        old = cls([], [], np.zeros((0, 2), np.int64)) if known is None else known
+        tags = [*old.tags, *sorted({tag for tag, _ in seen} - set(old.tags))]
+        chunks = [*old.chunks, *sorted({chunk for _, chunk in seen} - set(old.chunks))]
+        before = {(t, c) for t, c in old.pairs.tolist()}
+        new = sorted({(tags.index(tag), chunks.index(chunk)) for tag, chunk in seen} - before)
+        return cls(tags, chunks, np.concatenate([old.pairs, np.array(new, np.int64).reshape(-1, 2)]))
 
     @cached_property
     def names(self) -> list[tuple[str, str]]:

@@ -35,7 +35,7 @@ class LearnedOfPairs:
     guesser_: Guesser
 
 
-@options(beam=DEFAULT, update=DEFAULT, alma=DEFAULT, cutoff=2, tag_dictionary=5)
+@options({"beam": DEFAULT, "update": DEFAULT, "alma": DEFAULT, "cutoff": 2, "tag_dictionary": 5})
 class JointTagger(LearnedOfPairs, Tags, TagDictionary, TokenLabeler):
     """Learns the tag and the chunk label of every word together (Daumé & Marcu 2005, section 4.2).
 
@@ -50,7 +50,6 @@ class JointTagger(LearnedOfPairs, Tags, TagDictionary, TokenLabeler):
     lacks: ClassVar[Mapping[str, str]] = {
         "confidence": "a word has two labels, and no single margin",
         "forced": "a word has two labels, of which a file may give one",
-        "bpm": "not offered: the mean of several runs (--runs) serves the same end",
         "non_local": "document features need n-best labellings of exact search over tokens",
         "voted": "votes need exact search over tokens",
     }

@@ -205,7 +205,7 @@ class ProblemEstimator(LearnedOfProblems, Estimator):
     def _nbest(self, model: BeamModel, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
         full, inputs = ready
         found = iter(self._search_nbest(model, inputs, n, jobs))
-        best = [next(found) if has else [([], 0.0)] for has in full]
+        best: list[list[tuple[list[int], float]]] = [next(found) if has else [([], 0.0)] for has in full]
         return [[(self._names([actions])[0], score) for actions, score in own] for own in best]
 
     def predict_with_scores(self, xs: Iterable[Input], *, jobs: int | None = None) -> tuple[Names, list[float]]:

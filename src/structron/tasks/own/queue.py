@@ -83,7 +83,7 @@ class QueueLearner(Queues, Margins, ProblemEstimator):
             if len({isinstance(action, list) for action in own}) > 1:
                 where = f"{what}: example {number}"
                 raise StructronError(f"{where}: actions beside lists of actions; expected one list, or a list of lists")
-        return xs, [Actions(own) if own and isinstance(own[0], list) else own for own in gold]  # type: ignore[arg-type]
+        return xs, [Actions(own) if own and isinstance(own[0], list) else own for own in gold]
 
     def _number(self, action: Any, where: str = "") -> Any:
         """The number of an action, or those of a derivation."""

@@ -25,7 +25,7 @@ from structron.tasks.segments.problem import OUTSIDE, Segments, segments_of
 from structron.tasks.tokens import TokenLabeler
 
 
-@options(beam=DEFAULT, update=DEFAULT, alma=DEFAULT, cutoff=2)
+@options({"beam": DEFAULT, "update": DEFAULT, "alma": DEFAULT, "cutoff": 2})
 class SegmentChunker(Chunks, TokenLabeler):
     """Learns to cut sentences into labelled chunks, a whole chunk at each step of the search.
 
@@ -41,7 +41,6 @@ class SegmentChunker(Chunks, TokenLabeler):
     lacks: ClassVar[Mapping[str, str]] = {
         "confidence": "chunks are labelled, not tokens",
         "forced": "chunks are labelled, not tokens",
-        "bpm": "not offered: the mean of several runs (--runs) serves the same end",
         "tag_dictionary": "words are not labelled one by one",
         "non_local": "document features need n-best labellings of exact search over tokens",
         "voted": "votes need exact search over tokens",

@@ -5,7 +5,7 @@ rows ──alphabets──▶ x ──system──▶ problem ──beam engine�
 gold heads ──treebank──▶ projective trees ──oracle──▶ gold actions
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -47,11 +47,9 @@ class Parser(LearnedOfParser, Templates, Transitions, Searching, TreeParser):
     """
 
     task: ClassVar[str] = "parser"
-    single_root: ClassVar[bool] = True
     lacks: ClassVar[Mapping[str, str]] = {
         "confidence": "arcs are built by actions; compare the n best trees instead",
         "forced": "heads cannot be given",
-        "bpm": "not offered: the mean of several runs (--runs) serves the same end",
         "gazetteers": "templates over stack and buffer read the columns of the file",
         "tag_dictionary": "words are not labelled",
         "non_local": "document features are of label sequences",
@@ -144,10 +142,11 @@ class Parser(LearnedOfParser, Templates, Transitions, Searching, TreeParser):
 
     # -- looking in ----------------------------------------------------------------------------------------------
 
-    def _name(self, place: int) -> str:
-        composition = self.problem_.composition
+    def _namer(self) -> Callable[[int], str]:
+        """Names features by their places."""
+        composition, keys = self.problem_.composition, self.model_.keys
         spell = self.input_.spell(composition.atoms, self.relations_)
-        return composition.describe(int(self.model_.keys[place]), spell)
+        return lambda place: composition.describe(int(keys[place]), spell)
 
     def inspect(self, label: str | None = None, *, top: int = 20) -> Heaviest:
         """The heaviest features of every action, or of those whose name or relation is `label`."""
@@ -156,7 +155,8 @@ class Parser(LearnedOfParser, Templates, Transitions, Searching, TreeParser):
         if not chosen:
             raise unknown("action", label, actions)
         weights = {actions[k]: model.weights_of(self.problem_.parts[k].tolist()) for k in chosen}
-        return Heaviest({name: heaviest(own, name, top, self._name) for name, own in weights.items()})
+        name_of = self._namer()
+        return Heaviest({name: heaviest(own, name, top, name_of) for name, own in weights.items()})
 
     def explain(self, sentence: Sentence, *, top: int = 8) -> list[Step]:
         """For each action of the best derivation the runner-up in that state, and the features that decided."""
@@ -176,7 +176,7 @@ class Parser(LearnedOfParser, Templates, Transitions, Searching, TreeParser):
                 row = int(walk.states[row, TAIL])
             return " ".join([*stack[::-1], "|", words[following] if following < len(words) else ""])
 
-        return Explainer(model, inputs, self._name, state).steps(actions, top)
+        return Explainer(model, inputs, self._namer(), state).steps(actions, top)
 
     # -- files ---------------------------------------------------------------------------------------------------
 
