@@ -5,7 +5,7 @@
 Beams, weighted violations and features of documents are imported when they are asked for.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -284,6 +284,9 @@ class Tagger(ChainLabeler):
 
     task: ClassVar[str] = "tagger"
     metric: ClassVar[str] = "accuracy"
+    lacks: ClassVar[Mapping[str, str]] = {
+        "non_local": "the built-in document features are of chunk labels; functions of your own work in Python"
+    }
     default_templates: ClassVar[dict[str, str]] = {"": "tagger"}
 
 
