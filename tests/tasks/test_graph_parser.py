@@ -291,9 +291,9 @@ def test_the_command_line(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--beam", "4"], "--beam: not an option of the graph-parser"),
+        (["--beam", "4"], "--beam: not available for the graph-parser"),
         (["--cost", "1"], "--cost"),
-        (["--update", "early"], "--update: not an option of the graph-parser"),
+        (["--update", "early"], "--update: not available for the graph-parser"),
     ],
     ids=["beam", "cost", "update"],
 )
