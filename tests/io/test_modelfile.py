@@ -116,7 +116,7 @@ def test_cut_off_files(path):
 
 def test_flipped_bits_are_noticed(path):
     """Anywhere in the file; a change that JSON does not mind is none."""
-    data, rng, refused = path.read_bytes(), random.Random(20020701), 0
+    data, rng, refused = path.read_bytes(), random.Random(20020701), []
     for k in range(500):
         changed = bytearray(data)
         for _ in range(rng.choice([1, 1, 2, 8])):
@@ -126,13 +126,12 @@ def test_flipped_bits_are_noticed(path):
         try:
             header, tensors = modelfile.load(path)
         except StructronError as error:
-            assert str(error).startswith(f"{path}: ")
-            assert "\n" not in str(error)
-            refused += 1
+            refused.append(str(error))
         else:
             assert header == HEADER | {"format": modelfile.FORMAT, "version": __version__}
             assert_same(tensors, TENSORS)
-    assert refused > 450
+    assert len(refused) > 450
+    assert all(line.startswith(f"{path}: ") and "\n" not in line for line in refused)
 
 
 @pytest.mark.parametrize(("number", "remedy"), [(1, "train the model again"), (0, "train"), (3, "upgrade")])
@@ -285,7 +284,7 @@ def test_lists_of_texts():
 def test_whole_numbers():
     assert whole(3, "order", 1, 3) == 3
     for odd in (0, 4, 1.0, "2", True, None, [2]):
-        with pytest.raises(ValueError, match="order is .*, not a whole number from 1 to 3"):
+        with pytest.raises(ValueError, match=r"order is .*, not a whole number from 1 to 3"):
             whole(odd, "order", 1, 3)
 
 
@@ -313,5 +312,5 @@ def test_texts_are_unpacked_within_bounds():
     with pytest.raises(ValueError, match="a text is damaged"):
         unpack(np.arange(9, dtype=np.uint8))
     for odd in (pack("[1"), pack("[" * 100_000)):
-        with pytest.raises(ValueError):  # noqa: PT011
+        with pytest.raises(ValueError):
             unpack_json(odd)
