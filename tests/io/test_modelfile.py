@@ -116,7 +116,7 @@ def test_cut_off_files(path):
 
 def test_flipped_bits_are_noticed(path):
     """Anywhere in the file; a change that JSON does not mind is none."""
-    data, rng, refused = path.read_bytes(), random.Random(20020701), list[str]()
+    data, rng, refused = path.read_bytes(), random.Random(20020701), []
     for k in range(500):
         changed = bytearray(data)
         for _ in range(rng.choice([1, 1, 2, 8])):
@@ -131,7 +131,7 @@ def test_flipped_bits_are_noticed(path):
             assert header == HEADER | {"format": modelfile.FORMAT, "version": __version__}
             assert_same(tensors, TENSORS)
     assert len(refused) > 450
-    assert all(text.startswith(f"{path}: ") and "\n" not in text for text in refused)
+    assert all(line.startswith(f"{path}: ") and "\n" not in line for line in refused)
 
 
 @pytest.mark.parametrize(("number", "remedy"), [(1, "train the model again"), (0, "train"), (3, "upgrade")])

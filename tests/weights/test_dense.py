@@ -210,9 +210,7 @@ def test_a_packed_mean_is_that_of_dictionaries(runs):
     packed = pack_mean(stores, [store.mean(0) for store in stores])
     expected = total(*((weights, 1 / len(runs)) for _, weights in made))
     names = [("fixed", k) for k in range(FIXED)] + [("feature", k) for k in packed.numbers.tolist()]
-    names += [
-        ("pair", int(packed.pair_numbers[k]), int(p)) for k, p in zip(*np.nonzero(packed.block_rows >= 0), strict=False)
-    ]
+    names += [("pair", int(packed.pair_numbers[k]), int(p)) for k, p in np.argwhere(packed.block_rows >= 0)]
     assert len(names) == len(packed.w)
     found = {(n, y): float(packed.w[r, y]) for r, n in enumerate(names) for y in range(LABELS) if packed.w[r, y]}
     assert {key: value for key, value in found.items() if abs(value) > 1e-6} == pytest.approx(expected, abs=1e-5)
