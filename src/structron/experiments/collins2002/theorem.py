@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from structron import Tagger
 from structron.data.toy_english import toy_english
 from structron.errors import StructronError
 from structron.experiments.collins2002.maxent import history_rows
 from structron.experiments.frame import Report, Rows, Table
 from structron.learn.chain import ChainLearner
 from structron.learn.loop import Schedule, train
+from structron.tasks.chain.labeler import Tagger
 
 HANDICAP = 1000
 """Of right labels while a separator is sought: large beside the changes that single updates make."""

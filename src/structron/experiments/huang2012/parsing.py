@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from structron import Parser
 from structron.experiments.frame import SPLITS, Line, Report, Rows, Table, Trial, draw_lines, learn, load_rows
 from structron.experiments.huang2012 import methods
 from structron.experiments.huang2012.methods import EARLY, EWT, MAX_VIOLATION, PAPER, STANDARD, WSJ, Scale
+from structron.tasks.shift_reduce.parser import Parser
 
 CORPORA = {WSJ: ("word", "pos", "head"), EWT: ("form", "xpos", "head")}
 BEAM = 8

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from structron import Document
 from structron.evaluate import chunk_scores
 from structron.experiments.frame import say, timed
 from structron.experiments.kazama2007 import models
@@ -28,7 +27,7 @@ from structron.features.extract import TemplateExtractor
 from structron.features.phrases import FAMILIES
 from structron.learn.chain import ChainLearner
 from structron.search.chain.scores import score_difference
-from structron.sentences import sentences_of, spell, starts_of
+from structron.sentences import Document, sentences_of, spell, starts_of
 from structron.update.perceptron import correct
 
 PATIENCE = 3
