@@ -124,7 +124,7 @@ def graphs() -> str:
     rows, found = tree_rows(5, 3), []
     for options in (
         {},
-        {"order": 1, "keep_heads": 0, "cost": 1.0},
+        {"order": 1, "keep_heads": 0, "margin": 1.0},
         {"order": 1, "projective": False, "swvp": "b-wm"},
         {"projective": False, "labelled": False, "swvp": "a-wmr", "jj": "spans"},
         {"grandparents": False, "single_root": False, "average": "none"},
@@ -155,7 +155,7 @@ def fixing() -> str:
         problem, columns = problems.named(name)
         inputs = problems.inputs_of(problem, *problems.random_corpus(np.random.default_rng(3), problem, 3, 4, columns))
         for rule in RULES:
-            found += learned(BeamTraining(problem, inputs, 2, rule, check=True))
+            found += learned(problems.training(problem, inputs, 2, rule, check=True))
     return digest(*found)
 
 
@@ -168,7 +168,7 @@ def weighted_beams() -> str:
         start = problems.uneven_weights(problem, rng)
         for k, jj in enumerate([*FAMILIES, halves_and_ends]):
             swvp = Swvp(VARIANTS[k % 4], 0.5 + k, jj, k % 2 == 0)
-            learner = BeamTraining(problem, inputs, 2, "early", check=True, swvp=swvp)
+            learner = problems.training(problem, inputs, 2, "early", check=True, swvp=swvp)
             problems.begin_with(learner, start)
             keys, columns, weights, counts = learned(learner)
             found += [keys, columns, np.round(weights, 4), counts]

@@ -4,13 +4,13 @@ import numpy as np
 
 from structron.kernels.jit import Pointed
 from structron.learn.graph import Trees
-from structron.model.graph import make_vector, shift_of
 from structron.search.graph.features import look_at
 from structron.search.graph.parse import Setting, parse
 from structron.search.graph.templates import TEMPLATES, settle
 from structron.search.trees.search import SIGNATURE, compiled_search
 from structron.tasks.graph.parser import possible_relations
 from structron.update.trees import Sums, make_tree, touch_word
+from structron.weights.hashed import make_vector, shift_of
 
 NAMES = ["w", "t", "lemma"]
 

@@ -15,7 +15,8 @@ import structron
 from structron.features.extract import Hashes
 from structron.features.names import Names
 from structron.kernels.table import hash_list
-from structron.learn.chain import ChainLearner, Start
+from structron.learn.chain import Chain, ChainLearner, Perceptron, Start
+from structron.learn.weighted import WeightedViolations
 from structron.model.chain import ChainModel, fixed_rows
 from structron.search.chain.scores import (
     FORBIDDEN,
@@ -139,8 +140,10 @@ def make_learner(
     gold = np.array([labels.index(label) for x in examples for label in x.y], np.int64)
     everything = np.ones((len(labels) + 1, len(labels)), bool) if allowed is None else allowed
     dictionary = make_dictionary(prepared, gold, len(labels), 0)
-    args = (list(labels), order, everything, everything, dictionary, cutoff, average, start, margin, swvp)
-    return ChainLearner(prepared, gold, *args)
+    chain = Chain(list(labels), order, everything, everything, dictionary, cutoff, average)
+    longest = int(np.diff(prepared.starts).max(initial=0))
+    update = Perceptron(margin) if swvp is None else WeightedViolations(swvp, longest)
+    return ChainLearner(prepared, gold, chain, update, start)
 
 
 def learn_passes(learner: ChainLearner, passes: Sequence[Sequence[int]]) -> list[int]:

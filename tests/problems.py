@@ -17,8 +17,9 @@ import numpy as np
 
 from structron.learn.beam import BeamTraining
 from structron.model.beam import BeamModel
-from structron.search.beam.engine import make_inputs
-from structron.search.beam.frontier import TAIL, Inputs
+from structron.options import Search
+from structron.search.beam.engine import NO_ANCHORS, make_inputs
+from structron.search.beam.frontier import TAIL, Anchored, Inputs
 from structron.search.beam.problem import SearchProblem
 from structron.tasks.shift_reduce import system as shift_reduce
 from structron.tasks.shift_reduce.oracle import moves
@@ -165,6 +166,45 @@ def figure1_problem() -> SearchProblem:
         always=["y"],
         max_steps=lambda n: n,
         name="figure 1",
+    )
+
+
+# -- dead ends ----------------------------------------------------------------------------------------------------
+
+
+def road_start(x, table, states, s):
+    states[s, 1] = 0
+
+
+def road_legal(x, table, states, s, out):
+    """0 → 1, 2, 3; 1 is a dead end, 2 → 3, 3 is final."""
+    place = states[s, 1]
+    if place == 0:
+        out[0], out[1], out[2] = 1, 2, 3
+        return 3
+    out[0] = 3
+    return -1 if place == 1 else 1 if place == 2 else 0
+
+
+def road_advance(x, table, states, s, action, t):
+    states[t, 1] = action
+
+
+def road_atoms(x, table, states, s, out):
+    out[0] = states[s, 1]
+
+
+def road_problem() -> SearchProblem:
+    return SearchProblem(
+        actions=["0", "1", "2", "3"],
+        width=2,
+        start=road_start,
+        legal=road_legal,
+        advance=road_advance,
+        atoms=road_atoms,
+        atom_names={"at": 4},
+        templates=["at"],
+        max_steps=lambda n: 3,
     )
 
 
@@ -379,8 +419,30 @@ def corpus_of(
     return problem, *random_corpus(np.random.default_rng(seed), problem, examples, longest, columns)
 
 
-def learner_of(name: str, beam: int | None, rule: str | Rule, merge: bool = True, **more: Any) -> BeamTraining:
+def random_case(
+    name: str, seed: int, longest: int = 5, examples: int = 2
+) -> tuple[SearchProblem, Weights, list[np.ndarray]]:
+    """A problem, whole-numbered weights, and inputs."""
+    rng, (problem, columns) = np.random.default_rng(seed), named(name)
+    weights = random_weights(problem, rng)
+    return problem, weights, random_corpus(rng, problem, examples, longest, columns)[0]
+
+
+def training(
+    problem: SearchProblem,
+    inputs: Inputs,
+    beam: int | None,
+    update: str | Rule = "max-violation",
+    merge: bool = True,
+    average: str = "mean",
+    anchored: Anchored = NO_ANCHORS,
+    **steps: Any,
+) -> BeamTraining:
+    """A learner. steps: check, alma, margin, swvp."""
+    return BeamTraining(problem, inputs, Search(beam, update, merge, **steps), average, anchored)
+
+
+def learner_of(name: str, beam: int | None, rule: str | Rule, merge: bool = True, **steps: Any) -> BeamTraining:
     """A learner of `corpus_of`, not averaged."""
     problem, xs, golds = corpus_of(name)
-    more.setdefault("average", "none")
-    return BeamTraining(problem, inputs_of(problem, xs, golds), beam, rule, merge, **more)
+    return training(problem, inputs_of(problem, xs, golds), beam, rule, merge, "none", **steps)

@@ -11,7 +11,7 @@ def fit(checkpoint: Path | None = None, resume: bool = False, progress: Progress
     options = {"passes": 5, "runs": 1, **options}
     dev = chunk_rows(20, 4) if options.pop("dev", True) else None
     labeler = structron.Chunker(**options)
-    return labeler.fit(chunk_rows(120, 3), dev, checkpoint, resume, progress)
+    return labeler.fit(chunk_rows(120, 3), dev=dev, checkpoint=checkpoint, resume=resume, progress=progress)
 
 
 class Killed(BaseException):

@@ -7,11 +7,11 @@ from collections import Counter
 
 import numpy as np
 
-from problems import begin_at
-from structron.learn.beam import BeamTraining
+from problems import begin_at, training
+from structron.features.places import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE
 from structron.model.beam import BeamModel
 from structron.search.beam.engine import make_inputs
-from structron.search.beam.frontier import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE, Anchored
+from structron.search.beam.frontier import Anchored
 from structron.search.beam.problem import SearchProblem
 from structron.weights.sparse import Row
 
@@ -117,7 +117,7 @@ class Corpus:
     def learner(self, rule, **more):
         """Exact search, no average, and all updates are checked."""
         table = np.stack([np.arange(1, self.features + 1), np.zeros(self.features)], axis=1).astype(np.uint64)
-        return BeamTraining(PROBLEM, self.inputs(True), None, rule, True, "none", self.anchored(table), True, **more)
+        return training(PROBLEM, self.inputs(True), None, rule, True, "none", self.anchored(table), check=True, **more)
 
     def best(self, weights, e, but=None):
         """The best segmentation of sentence e, or the best but one."""

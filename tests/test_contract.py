@@ -73,12 +73,11 @@ def test_what_is_printed_differs_from_the_defaults(name, case):
 
 
 def test_clones_are_untrained_and_alike(case, model):
-    assert repr(clone(case.make())) == repr(case.make()) or case.code
     cloned = clone(model)
     assert not hasattr(cloned, "model_")
-    assert {k: v for k, v in cloned.get_params().items() if k not in case.code} == {
-        k: v for k, v in model.get_params().items() if k not in case.code
-    }
+    ours, theirs = model.get_params(), cloned.get_params()
+    assert ours.keys() == theirs.keys()
+    assert all(theirs[key] == value for key, value in ours.items() if key not in case.code)
 
 
 def wrong(option: Option) -> Any:
@@ -135,7 +134,7 @@ def test_training_that_fails_changes_nothing(case, model):
     for estimator in (case.make(), copy.copy(model)):
         before = dict(vars(estimator))
         for train in (estimator.fit, estimator.partial_fit):
-            with pytest.raises(StructronError, match="training data: no (sentences|examples); expected "):
+            with pytest.raises(StructronError, match=r"training data: no (sentences|examples); expected "):
                 train([])
             with pytest.raises(StructronError):
                 train([*case.train[:2], 7])
@@ -183,18 +182,17 @@ def test_files_cut_off_or_changed_are_refused_in_one_line(case, model, tmp_path)
         one = bytearray(data)
         one[dice.randrange(len(data))] ^= 1 << dice.randrange(8)
         changed.append(bytes(one))
-    refused = 0
+    refused = []
     for content in [*changed, b"", b"The dog barks.\n", b"\0" * 99]:
         path.write_bytes(content)
         try:
             found = case.load(path).predict(case.inputs[:2])
         except StructronError as error:
-            refused += 1
-            assert str(error).startswith(f"{path}: ")
-            assert "\n" not in str(error)
+            refused.append(str(error))
         else:
             assert found == model.predict(case.inputs[:2])
-    assert refused > len(changed)
+    assert len(refused) > len(changed)
+    assert all(text.startswith(f"{path}: ") and "\n" not in text for text in refused)
     for missing in (tmp_path, tmp_path / "nothing"):
         with pytest.raises(StructronError, match=f"^{missing}: "):
             case.load(missing)
@@ -280,10 +278,7 @@ def test_nothing_to_predict(name, case, model):
     assert model.explain([]) == []
     assert model.evaluate([]) is not None
     if name not in OWN:
-        with_empty = case.make(passes=1).fit([[], *case.train[:5], []])
-        assert (
-            with_empty.predict([first]) == case.make(passes=1, shuffle=False).fit(case.train[:5]).predict([first]) or 1
-        )
+        assert case.make(passes=1).fit([[], *case.train[:5], []]).predict([[], first])[0] == []
         assert model.score([[], *case.test]) == model.score(case.test)
     if name == "entities":
         assert model.predict([Document(), Document([[]])]) == [[], [[]]]
@@ -399,7 +394,7 @@ def test_every_cell_of_the_capability_table(task, what, tmp_path):
     if not able(kind, what):
         why = reason(kind, what)
         assert why
-        with pytest.raises(StructronError, match="works with|not available for") as caught:
+        with pytest.raises(StructronError, match="--x: not available for") as caught:
             check_able(kind, "--x", what)
         assert f"({why})" in str(caught.value)
         if given is not None and set(given) <= set(options_of(kind)):

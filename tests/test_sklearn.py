@@ -1,12 +1,8 @@
 """`structron.sklearn`: attributes as python-crfsuite reads them, and an estimator that scikit-learn's tools accept."""
 
-import copy
-import os
 import pickle
 import random
 import runpy
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -27,6 +23,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from helpers import run_python
 from structron.data.toy_english import toy_english
 from structron.errors import StructronError
 from structron.features.attributes import LARGEST, AttributeExtractor
@@ -232,12 +229,6 @@ def test_labels_may_differ_between_training_dev_and_test():
     assert labeler.score([["a", "b"], []], [["A", "only in test"], []]) == 0.5
 
 
-def test_order_2_learns_what_order_1_cannot():
-    tokens, labels = [["t"] * 9] * 20, [list("aabaabaab")] * 20
-    scores = [SequenceLabeler(order=order).fit(tokens, labels).score(tokens, labels) for order in (1, 2)]
-    assert scores[0] < scores[1] == 1
-
-
 def test_constraints():
     labeler = SequenceLabeler(passes=1, constrain=True).fit(X[SMALL], Y[SMALL])
     assert labeler.labeler_.scheme_ == "iob2"
@@ -257,37 +248,11 @@ def test_constraints_outlive_more_data():
     assert labeler.labeler_.model_.allowed.all()
 
 
-def test_cutoff_leaves_rare_attributes_out():
-    labeler = SequenceLabeler(cutoff=2).fit([["a", "b"], ["a", "c"]], [["A", "B"], ["A", "C"]])
-    assert set(labeler.labeler_.model_.names.all()) <= {"a"}
-    assert "word:the" in SequenceLabeler().fit(X[SMALL], Y[SMALL]).labeler_.model_.names.all()
-
-
-def test_average_of_every_kind():
-    found = {
-        average: SequenceLabeler(average=average, passes=2).fit(X[:60], Y[:60]) for average in ("mean", "none", "voted")
-    }
-    assert all(labeler.score(X[:60], Y[:60]) > 0.8 for labeler in found.values())
-    assert weights(found["mean"]) != weights(found["none"])
-
-
-def test_learning_with_a_margin():
-    """Right labels are not enough: examples that are won by less than the margin go on being learned from."""
-    plain, wide = (SequenceLabeler(passes=6, margin=margin).fit(X[SMALL], Y[SMALL]) for margin in (None, 5))
-    assert wide.history_[-1]["updates"] > plain.history_[-1]["updates"]
-    assert "standard-margin-5" in wide.labeler_.signature_
-    assert wide.score(X[SMALL], Y[SMALL]) > 0.98
-
-
-def test_starting_from_a_mean():
-    plain, mean = (SequenceLabeler(passes=1, bpm=n).fit(X[SMALL], Y[SMALL]) for n in (0, 3))
-    assert weights(plain) != weights(mean)
-    assert mean.history_[0]["wrong_tokens"] < plain.history_[0]["wrong_tokens"]
-
-
-def test_stopping_when_the_error_is_steady():
-    labeler = SequenceLabeler(passes=60, stop_change=0.9, average="none", margin=1e6).fit(X[SMALL], Y[SMALL])
-    assert (labeler.labeler_.stopped_, labeler.n_iter_ < 60) == ("change", True)
+def test_options_reach_the_labeller():
+    given = {"order": 2, "passes": 2, "cutoff": 2, "average": "none", "margin": 5.0, "bpm": 2, "stop_change": 0.1}
+    labeler = SequenceLabeler(random_state=4, **given).fit(X[SMALL], Y[SMALL])
+    assert labeler.labeler_.get_params().items() >= (given | {"seed": 4}).items()
+    assert "standard-margin-5" in labeler.labeler_.signature_
 
 
 def test_margins(fitted):
@@ -296,11 +261,6 @@ def test_margins(fitted):
     assert [len(row) for row in margins] == [len(row) for row in labels]
     assert all(margin >= 0 for row in margins for margin in row)
     assert max(max(row) for row in margins) > 1
-
-
-def test_threads_change_nothing(fitted):
-    many = X * 5
-    assert clone(fitted).set_params(n_jobs=2).fit(X[:600], Y[:600]).predict(many) == fitted.predict(many)
 
 
 def test_predict_single_and_empty_input(fitted):
@@ -359,17 +319,6 @@ def test_partial_fit_takes_classes_that_come_later():
     assert labeler.partial_fit([["b"]], [["B"]], classes=np.array(["C"])).classes_ == ["A", "B", "C"]
 
 
-def test_partial_fit_keeps_to_the_order():
-    labeler = SequenceLabeler().fit(X[SMALL], Y[SMALL]).set_params(order=2)
-    with pytest.raises(StructronError, match="order: 2; expected 1"):
-        labeler.partial_fit(X[SMALL], Y[SMALL])
-
-
-def test_fit_forgets():
-    labeler = SequenceLabeler().fit([["a", "b"]], [["A", "B"]])
-    assert labeler.fit([["a", "b"]], [["C", "D"]]).classes_ == ["C", "D"]
-
-
 # -- mistakes --------------------------------------------------------------------------------------------------------
 
 
@@ -402,16 +351,10 @@ def test_mistakes_are_named(x, y, message):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"order": 3}, "unknown order 3"),
-        ({"average": "median"}, "expected one of: mean, none, voted"),
-        ({"passes": 0}, "passes: 0"),
-        ({"cutoff": -1}, "cutoff: -1"),
+        ({"order": 3}, "order: 3; expected a whole number of at least 1 and at most 2"),
         ({"random_state": "x"}, "cannot be used to seed"),
         ({"random_state": -1}, "Seed must be between"),
         ({"forbid": [("O", "nothing")]}, "'nothing'"),
-        ({"margin": -1}, "margin: -1; expected a number of at least 0"),
-        ({"bpm": -1}, "bpm: -1; expected at least 0"),
-        ({"stop_change": 0}, "stop_change: 0; expected a number above 0"),
     ],
 )
 def test_wrong_parameters_are_named_by_fit(parameters, message):
@@ -431,13 +374,6 @@ def test_other_mistakes(fitted):
         SequenceLabeler().fit(X[:9], Y[:9], [["a"]], [["A", "B"]])
     with pytest.raises(StructronError, match="no tokens"):
         fitted.score([[]], [[]])
-
-
-def test_a_failed_partial_fit_leaves_the_model_alone(fitted):
-    labeler = copy.deepcopy(fitted)
-    with pytest.raises(StructronError):
-        labeler.partial_fit([[0.5]], [["A"]])
-    assert labeler.predict(X[600:]) == fitted.predict(X[600:])
 
 
 def test_interrupted_training_keeps_its_model_and_stops_what_called_it(monkeypatch):
@@ -615,14 +551,10 @@ def test_scikit_learn_checks(estimator, check):
 # -- around ----------------------------------------------------------------------------------------------------------
 
 
-def run_python(program, **environment):
-    command = [sys.executable, "-c", program]
-    return subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=True)
-
-
 def test_structron_does_not_import_scikit_learn():
     program = "import sys, structron; structron.Tagger, structron.load; assert 'sklearn' not in sys.modules"
-    run_python(program)
+    done = run_python(program)
+    assert done.returncode == 0, done.stderr
 
 
 def test_without_scikit_learn_the_extra_is_named():

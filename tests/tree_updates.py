@@ -4,9 +4,9 @@ import numpy as np
 
 from structron import GraphParser
 from structron.learn.graph import GraphLearner
-from structron.model.graph import shift_of
 from structron.search.graph.features import look_at
 from structron.update.trees import Sums, make_tree, touch_rank, touch_word
+from structron.weights.hashed import shift_of
 
 SENTENCES = [
     [("the", "DT", "2", "det"), ("dog", "NN", "3", "subj"), ("barks", "VB", "0", "root")],
@@ -21,7 +21,7 @@ SENTENCES = [
 def make_learner(**options) -> GraphLearner:
     """The learner of a parser with such options."""
     parser = GraphParser(**{"bits": 14, "runs": 1} | options)
-    return parser._make_learner(parser._treebank(SENTENCES, crossing=not parser.projective))
+    return parser._learner(SENTENCES, None)
 
 
 def learn_pass(learner: GraphLearner) -> int:
@@ -41,7 +41,7 @@ def bounds(learner: GraphLearner, e: int) -> tuple[int, int]:
 def features(learner: GraphLearner, e: int, heads, relations=None) -> np.ndarray:
     """Φ(x, tree), every feature of the tree counted; float64[cells]."""
     start, n = bounds(learner, e)
-    counts, u = np.zeros_like(learner.w), np.zeros_like(learner.u)
+    counts, u = np.zeros_like(learner.store.w), np.zeros_like(learner.store.u)
     look = look_at(learner.templates, learner.trees.x, start, n, counts, shift_of(learner.bits))
     own = np.zeros(n, np.int64) if relations is None else relations
     tree = make_tree(np.array([-1, *heads]), np.array([-1, *own]), n)
@@ -56,7 +56,7 @@ def features(learner: GraphLearner, e: int, heads, relations=None) -> np.ndarray
 def ranking_features(learner: GraphLearner, e: int, heads) -> np.ndarray:
     """The same in the fast model."""
     start, n = bounds(learner, e)
-    counts, u = np.zeros_like(learner.w), np.zeros_like(learner.u)
+    counts, u = np.zeros_like(learner.store.w), np.zeros_like(learner.store.u)
     look = look_at(learner.templates, learner.trees.x, start, n, counts, shift_of(learner.bits))
     for m in range(1, n + 1):
         touch_rank(look, Sums(u, 1.0, 1.0), heads[m - 1], m, 1.0)

@@ -252,7 +252,10 @@ class Estimator(Learned, Training, ABC):
         raise self._refusal("explain")
 
     def _jobs(self, jobs: int | None) -> int:
-        return self.jobs if jobs is None else jobs
+        """The threads asked for, here or when the estimator was made."""
+        wanted = self.jobs if jobs is None else jobs
+        options_of(type(self))["jobs"].check("jobs", wanted)
+        return wanted
 
     def _check_fitted(self) -> Any:
         if not hasattr(self, "model_"):

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from structron.learn.chain_committee import Committee
 
 import brute
 import structron
 from helpers import assert_same_weights, learn_passes, learned, make_learner, random_examples, weights_of
 from structron.errors import StructronError
-from structron.learn.loop import Options, pass_order
+from structron.learn.committee import Committee
+from structron.learn.loop import Schedule, pass_order
 
 LABELS = ["A", "B", "C"]
 
@@ -50,7 +50,7 @@ def test_the_model_is_the_mean_of_naive_perceptrons(seed, runs, order, pairs, av
 
 
 def test_members_see_the_data_in_different_orders():
-    sequence = pass_order(Options(seed=1), 1, 3 * 20).tolist()
+    sequence = pass_order(Schedule(seed=1), 1, 3 * 20).tolist()
     orders = [order_of_member(sequence, m, 20) for m in range(3)]
     assert all(sorted(order) == list(range(20)) for order in orders)
     assert len({tuple(order) for order in orders}) == 3
@@ -67,7 +67,7 @@ def test_one_run_is_a_committee_of_one():
     one = structron.Tagger(runs=1, passes=3, order=1, cutoff=0).fit(ROWS)
     committee = Committee(one.learner_.twin(), 1)
     for k in range(3):
-        learn_passes(committee, [pass_order(Options(), k + 1, 3).tolist()])
+        learn_passes(committee, [pass_order(Schedule(), k + 1, 3).tolist()])
     assert learned(committee) == weights_of(one.model_)
 
 
@@ -80,7 +80,7 @@ def test_going_on_starts_from_the_mean(order):
     labeler.partial_fit(more)
     labels = ["X", "Y", "Z", "W"]
     examples = [brute.make_example(templates, ["word", "pos", "label"], rows) for rows in more]
-    passes = [pass_order(Options(), k + 1, 6).tolist() for k in range(2)]
+    passes = [pass_order(Schedule(), k + 1, 6).tolist() for k in range(2)]
     naive = [
         brute.perceptron(examples, labels, order, [order_of_member(p, m, 2) for p in passes], start=start)
         for m in range(3)

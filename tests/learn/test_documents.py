@@ -15,7 +15,8 @@ from structron import Chunker, Document, StructronError, schemes
 from structron.features.documents import NonLocalFeatures, Opened
 from structron.features.phrases import CONJUNCTIONS, FAMILIES, LONGEST
 from structron.learn.bpm import bpm_start
-from structron.learn.documents import NBest, NonLocalLearner
+from structron.learn.chain import Chain
+from structron.learn.documents import DocumentLearner, NBest
 from structron.tasks.chain.constraints import make_dictionary
 from structron.update.nbest import LOCAL_UPDATES, Step, find_update
 
@@ -266,9 +267,8 @@ def non_local_learner(examples, labels, order, margin, sources=(), units=None, a
         prepared.units = np.array(units)
     gold = np.array([labels.index(label) for x in examples for label in x.y], np.int64)
     everything = np.ones((len(labels) + 1, len(labels)), bool)
-    dictionary = make_dictionary(prepared, gold, len(labels), 0)
-    given = (labels, order, everything, everything, dictionary, 0, average, None, margin)
-    return NonLocalLearner(prepared, gold, *given, nbest=NBest(tuple(sources), **options))
+    chain = Chain(labels, order, everything, everything, make_dictionary(prepared, gold, len(labels), 0), 0, average)
+    return DocumentLearner(prepared, gold, chain, margin, NBest(tuple(sources), **options), None)
 
 
 @pytest.mark.parametrize("average", ["none", "mean"])
@@ -435,13 +435,6 @@ def test_a_function_that_returns_no_number_is_named(value):
         ({"non_local": ["frase"]}, "unknown non-local feature 'frase'"),
         ({"non_local": ["phrase", "phrase"]}, "stands twice"),
         ({"non_local": [3]}, "expected a name or a function"),
-        ({"candidates": 0}, "candidates: 0"),
-        ({"test_candidates": 0}, "test_candidates: 0"),
-        ({"local_update": "greedy"}, "greedy"),
-        ({"local_margin": -1.0}, "local_margin: -1.0"),
-        ({"margin": -1.0}, "margin: -1.0"),
-        ({"margin": float("nan")}, "margin: nan"),
-        ({"bpm": -1}, "bpm: -1"),
         ({"non_local": ["phrase"], "beam": 4}, "needs exact search"),
         ({"non_local": ["phrase"], "average": "voted"}, "voted"),
     ],
@@ -455,29 +448,6 @@ def test_built_in_features_need_chunk_labels():
     data = [[["a", "X"], ["b", "Y"]]]
     with pytest.raises(StructronError, match="expected chunk labels"):
         Chunker(**OPTIONS, non_local=["phrase"]).fit(data)
-
-
-@pytest.mark.parametrize("n", [0, -1, 2.5, True])
-def test_bad_n(n):
-    model = Chunker(**OPTIONS).fit(toy_documents(5))
-    with pytest.raises(StructronError, match="n-best"):
-        model.nbest([["he"]], n)
-
-
-def test_nbest_of_sentences_and_documents():
-    train = toy_documents(30)
-    for options in ({}, {"non_local": ["phrase"]}):
-        model = Chunker(**OPTIONS, **options).fit(train)
-        words = [Document([[token[0] for token in s] for s in train[0]]), ["he", "N1"]]
-        found = model.nbest(words, 5)
-        assert [len(x) for x in found] == [5, 5]
-        for candidates in found:
-            scores = [score for _, score in candidates]
-            assert scores == sorted(scores, reverse=True)
-            assert len({str(labels) for labels, _ in candidates}) == 5
-        assert found[0][0][0] == model.predict(words)[0]
-        assert [len(row) for row in found[0][0][0]] == [3, 2]
-        assert found[1][0][0] == model.predict(words)[1]
 
 
 def test_training_goes_on_with_new_classes(tmp_path):
@@ -507,17 +477,11 @@ def test_checkpoints_resume_bit_for_bit(tmp_path):
     assert np.array_equal(whole.model_.g, resumed.model_.g)
 
 
-def test_what_documents_weigh_is_shown(tmp_path, capsys):
-    from structron.cli.app import main
-    from structron.tasks.chain.explain import explain, heaviest
-
+def test_what_documents_weigh_is_shown():
     model = Chunker(**OPTIONS, non_local=["phrase"]).fit(toy_documents(40))
-    found = dict(heaviest(model.model_, top=50).non_local)
+    found = dict(model.inspect(top=50).non_local)
     assert found["phrase=PER,PER"] > 0 > found["phrase=LOC,PER"]
-    model.save(tmp_path / "m")
-    assert main(["inspect", str(tmp_path / "m")]) == 0
-    assert "features of whole documents" in capsys.readouterr().out
     twice = ["he", "N1", "see", "N1"]
-    decision = explain(model, twice)[3]
+    decision = model.explain(twice, top=10**6)[3]
     assert any(c.feature.startswith("phrase=") for c in decision.because)
-    assert decision.margin == pytest.approx(sum(c.weight for c in explain(model, twice, 10**6)[3].because), abs=1e-3)
+    assert decision.margin == pytest.approx(sum(c.weight for c in decision.because), abs=1e-3)

@@ -1,43 +1,48 @@
-"""The learner of the graph-based parser: margins and ALMA in checkpoints, files, messages and the command line."""
+"""The learner of the graph-based parser: what it learns, its room, and its state."""
 
 import numpy as np
 import pytest
 
-import structron
 from structron import GraphParser
-from structron.cli import main
-from structron.data.toy_english import toy_english, write_conllu
-from structron.errors import StructronError
+from structron.learn.committee import Committee
 from structron.update.delta import make_delta
+from toy import tree_rows
 from tree_updates import learn_pass, make_learner
 
-TOY = [list(zip(s.words, s.pos, map(str, s.heads), s.relations, strict=True)) for s in toy_english(40)]
-STEPS = {"margin": {"margin": 2.0}, "alma": {"alma": 0.8}}
+STEPS = {"perceptron": {}, "margin": {"margin": 2.0}, "alma": {"alma": 0.8}, "weighted": {"swvp": "b-wm"}}
 
 
-@pytest.mark.parametrize("step", STEPS)
+def arrays(learner) -> list[np.ndarray]:
+    return [learner.store.w, learner.store.u, learner.pace, learner.stats]
+
+
 @pytest.mark.parametrize("average", ["mean", "none"])
-def test_it_learns(step, average, tmp_path):
-    found = GraphParser(bits=18, passes=6, runs=2, average=average, **STEPS[step]).fit(TOY)
-    assert found.score(TOY) > 90
-    ((name, value),) = STEPS[step].items()
-    assert f"perceptron-{name}-{value:g}" in found.signature_
-    found.save(tmp_path / "m")
-    again = structron.load(tmp_path / "m")
-    assert (again.margin, again.alma) == (found.margin, found.alma)
-    assert again.predict(TOY[:5]) == found.predict(TOY[:5])
+@pytest.mark.parametrize("step", STEPS)
+def test_it_learns(step, average):
+    rows = tree_rows(40, 1)
+    found = GraphParser(bits=18, passes=6, runs=2, average=average, **STEPS[step]).fit(rows)
+    assert found.score(rows) > 90
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_resuming_gives_the_same_weights(step, tmp_path):
-    options = {"bits": 16, "runs": 1, **STEPS[step]}
-    whole = GraphParser(passes=4, **options).fit(TOY[:20])
-    GraphParser(passes=2, **options).fit(TOY[:20], checkpoint=tmp_path / "c")
-    again = GraphParser(passes=4, **options).fit(TOY[:20], checkpoint=tmp_path / "c", resume=True)
-    assert np.array_equal(whole.model_.w, again.model_.w)
-    other = options | {name: value / 2 for name, value in STEPS[step].items()}
-    with pytest.raises(StructronError, match="belongs to other data or options"):
-        GraphParser(passes=4, **other).fit(TOY[:20], checkpoint=tmp_path / "c", resume=True)
+def test_a_state_is_all_there_is_to_know(step):
+    """Warming up changes nothing; a learner that takes up a state goes on as the other does; twins begin anew."""
+    one, two = make_learner(**STEPS[step]), make_learner(**STEPS[step])
+    fresh = [array.copy() for array in arrays(one)]
+    one.warm_up()
+    assert all(map(np.array_equal, arrays(one), fresh))
+    learn_pass(one)
+    two.restore({name: array.copy() for name, array in one.state().items()})
+    for learner in (one, two):
+        learn_pass(learner)
+    assert all(map(np.array_equal, arrays(one), arrays(two)))
+    assert one.store.w.any()
+    assert all(map(np.array_equal, arrays(one.twin()), fresh))
+
+
+def test_other_steps_have_other_fingerprints():
+    every = [*STEPS.values(), {"margin": 1.0}, {"alma": 0.4}, {"order": 1}, {"average": "none"}]
+    assert len({make_learner(**options).fingerprint() for options in every}) == len(every)
 
 
 def test_room_that_runs_out_changes_nothing():
@@ -47,41 +52,18 @@ def test_room_that_runs_out_changes_nothing():
     for learner in (plenty, little):
         learn_pass(learner)
     assert 16 < len(little.delta.feature) <= len(plenty.delta.feature)
-    for name in ("w", "u", "pace", "stats"):
-        assert np.allclose(getattr(plenty, name), getattr(little, name), atol=1e-6)
+    assert all(np.allclose(a, b, atol=1e-6) for a, b in zip(arrays(plenty), arrays(little), strict=True))
 
 
-def test_warming_up_changes_nothing():
-    for options in ({"alma": 0.9}, {"margin": 1.0}, {"swvp": "b-wm"}):
-        learner = make_learner(**options)
-        before = [array.copy() for array in (learner.w, learner.u, learner.pace, learner.stats)]
-        learner.warm_up()
-        after = (learner.w, learner.u, learner.pace, learner.stats)
-        assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"margin": -1}, "margin: -1; expected a number of at least 0"),
-        ({"margin": float("nan")}, "margin: nan; expected"),
-        ({"alma": 0}, "alma: 0; expected a number above 0 and up to 1"),
-        ({"alma": 0.9, "margin": 1.0}, "margin 1 and alma 0.9: expected one of the two"),
-        ({"swvp": "b-wm", "margin": 1.0}, "swvp: b-wm with margin 1.0; works with .* without alma, margin"),
-        ({"swvp": "a-wm", "alma": 0.9}, "swvp: a-wm with alma 0.9; works with .* without alma, margin"),
-    ],
-    ids=str,
-)
-def test_parameters_that_cannot_be(options, says):
-    with pytest.raises(StructronError, match=says):
-        GraphParser(passes=1, bits=14, **options).fit(TOY[:2])
-
-
-def test_the_command_line(tmp_path, capsys):
-    write_conllu(tmp_path / "t.conllu", toy_english(20))
-    train = ["train", "graph-parser", "--train", str(tmp_path / "t.conllu"), "--model", str(tmp_path / "m"), "-q"]
-    for options, name in ((["--alma", "0.9"], "alma-0.9"), (["--margin", "2"], "margin-2"), (["--alma", "none"], "")):
-        assert main([*train, "--passes", "1", *options]) == 0
-        assert f"perceptron{'-' if name else ''}{name} |" in structron.load(tmp_path / "m").signature_
-    assert main([*train, "--margin", "nan"]) == 2
-    assert "nan: expected a number of at least 0, or none" in capsys.readouterr().err
+@pytest.mark.parametrize("average", ["mean", "none"])
+def test_several_runs_are_their_mean(average):
+    committee = Committee(make_learner(average=average, prune=0.1), 3)
+    for m, member in enumerate(committee.members):
+        for e in np.random.default_rng(m).permutation(member.examples):
+            member.learn_from(np.arange(member.examples), e)
+    singles = [member.twin() for member in committee.members]
+    for member, single in zip(committee.members, singles, strict=True):
+        single.restore(member.state())
+        single.prune = 0.0
+    mean = np.mean([single.snapshot().w for single in singles], axis=0)
+    assert np.allclose(committee.snapshot().w, np.where(np.abs(mean) > 0.1, mean, 0), atol=1e-6)

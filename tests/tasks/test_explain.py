@@ -6,7 +6,7 @@ import pytest
 import structron
 from structron.data.toy_english import toy_english
 from structron.errors import StructronError
-from structron.tasks.chain.explain import START, contributions, explain, heaviest
+from structron.tasks.chain.explain import START, contributions
 
 TEMPLATES = ["w[0]", "pos[0]", "pos[1]", "suffix2[0]", "pos[0]&y", "w[-1]|w[0]&y"]
 ALL = 10**6
@@ -50,7 +50,7 @@ def test_contributions_name_what_the_model_names(labeler):
 def test_decisions_sum_to_the_margin(labeler):
     for sentence in toy_rows(150, 160):
         labels, margins = labeler.predict_with_margins([sentence])
-        found = explain(labeler, sentence, top=ALL)
+        found = labeler.explain(sentence, top=ALL)
         assert [d.word for d in found] == [row[0] for row in sentence]
         assert [d.label for d in found] == labels[0]
         assert [d.margin for d in found] == pytest.approx(margins[0], abs=1e-3)
@@ -64,7 +64,7 @@ def test_runner_up_is_the_best_alternative(labeler):
     sentence = toy_rows(150, 151)[0]
     model, prepared = labeler.model_, labeler.extractor_.prepare([sentence])
     _, (best,), _ = model.decode(prepared)
-    for i, decision in enumerate(explain(labeler, sentence)):
+    for i, decision in enumerate(labeler.explain(sentence)):
         scores = {}
         for y, label in enumerate(model.labels):
             if i == 0 and not model.allowed[0, y]:
@@ -79,8 +79,8 @@ def test_runner_up_is_the_best_alternative(labeler):
 
 def test_only_the_top_reasons_in_order(labeler):
     sentence = toy_rows(150, 151)[0]
-    every = explain(labeler, sentence, top=ALL)
-    for few, all_of_them in zip(explain(labeler, sentence, top=3), every, strict=True):
+    every = labeler.explain(sentence, top=ALL)
+    for few, all_of_them in zip(labeler.explain(sentence, top=3), every, strict=True):
         assert few.because == all_of_them.because[:3]
         sizes = [abs(c.weight) for c in all_of_them.because]
         assert sizes == sorted(sizes, reverse=True)
@@ -89,7 +89,7 @@ def test_only_the_top_reasons_in_order(labeler):
 def test_no_runner_up_where_nothing_else_is_allowed():
     rows = [[["the", "D"], ["dog", "N"]], [["the", "D"], ["run", "V"]], [["run", "N"], ["the", "D"]]]
     labeler = structron.Tagger(tag_dictionary=1, passes=5).fit(rows)
-    the, run = explain(labeler, ["the", "run"])
+    the, run = labeler.explain(["the", "run"])
     assert (the.label, the.runner_up, the.margin) == ("D", None, float("inf"))
     assert run.runner_up in {"N", "V"}
     assert all(c.token == 0 for c in the.because)
@@ -98,12 +98,12 @@ def test_no_runner_up_where_nothing_else_is_allowed():
 def test_voted_models_are_not_explained():
     labeler = structron.Tagger(average="voted", passes=2).fit([[["a", "A"], ["b", "B"]]])
     with pytest.raises(StructronError, match="voted"):
-        explain(labeler, ["a"])
+        labeler.explain(["a"])
 
 
 def test_heaviest_against_all_weights(labeler):
     model = labeler.model_
-    found = heaviest(model, top=5)
+    found = labeler.inspect(top=5)
     assert list(found.labels) == model.labels
     plain = model.w[model.fixed : model.fixed + len(model.keys)]
     names = model.names.all()
@@ -133,19 +133,19 @@ def test_heaviest_against_all_weights(labeler):
 
 
 def test_heaviest_of_one_label(labeler):
-    found = heaviest(labeler.model_, "I-NP", top=ALL)
-    everything = heaviest(labeler.model_, top=ALL)
+    found = labeler.inspect("I-NP", top=ALL)
+    everything = labeler.inspect(top=ALL)
     assert found.labels == {"I-NP": everything.labels["I-NP"]}
     for part in ("transitions", "trigrams", "pairs"):
         assert getattr(found, part) == [w for w in getattr(everything, part) if w.label == "I-NP"]
     assert str(found.transitions[0]).endswith(" → I-NP")
     with pytest.raises(StructronError, match="unknown label 'X'; expected one of: B-"):
-        heaviest(labeler.model_, "X")
+        labeler.inspect("X")
 
 
 def test_models_without_pairs():
     labeler = structron.Tagger(order=1, passes=2).fit([[["a", "A"], ["b", "B"]]])
-    found = heaviest(labeler.model_)
+    found = labeler.inspect()
     assert found.pairs == []
     assert found.trigrams == []
-    assert len(explain(labeler, ["a", "b"])) == 2
+    assert len(labeler.explain(["a", "b"])) == 2

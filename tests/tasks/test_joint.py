@@ -1,6 +1,5 @@
-"""Tags and chunks together: the search against enumeration, chunk labels always in order, from files to files."""
+"""Tags and chunks together: the search against enumeration, chunk labels always in order, guesses and templates."""
 
-import json
 from itertools import pairwise, product
 
 import numpy as np
@@ -11,18 +10,17 @@ from hypothesis import strategies as st
 import problems
 import structron
 from structron import JointTagger, StructronError, schemes
-from structron.cli import demo, main
-from structron.data.toy_english import toy_english
 from structron.evaluate import joint_scores
-from structron.io import modelfile
-from structron.progress import Progress
+from structron.io.columns import pair_columns
 from structron.tasks.chain.constraints import legal_transitions
-from structron.tasks.joint.inputs import Guesser, JointTemplates, Roles
-from structron.tasks.joint.model import Pairs, encoded
+from structron.tasks.joint.encoder import PairEncoder, Pairs
+from structron.tasks.joint.inputs import Guesser, JointTemplates
 from structron.tasks.joint.problem import make_problem
 from structron.update.violation import RULES
+from stubs import dictionary_of, extras_of, sentences_at
+from toy import chunk_rows
 
-TOY = [[list(row) for row in zip(s.words, s.pos, s.chunks, strict=True)] for s in toy_english(170, seed=3) if s.words]
+TOY = [sentence for sentence in chunk_rows(170, 3) if sentence]
 TRAIN, DEV = TOY[:120], TOY[120:]
 COLUMNS = ["word", "pos", "chunk"]
 SMALL = {"templates": ["w[0]", "suffix2[0]", "guess[1]", "t[-1]|c[-1]", "t[-1]|w[0]"], "passes": 2, "cutoff": 0}
@@ -33,28 +31,9 @@ CHUNKS = {
 }
 
 
-def run(*args) -> int:
-    return main([str(arg) for arg in args])
-
-
-def weights_of(tagger: JointTagger) -> dict[tuple[int, int], float]:
-    """Weights by key and column, zeros left out."""
-    base = tagger.model_.base
-    keys = np.concatenate([base.anchored_keys, base.keys]).tolist()
-    cells = zip(base.rows.place.tolist(), base.rows.column.tolist(), base.rows.weight.tolist(), strict=True)
-    return {(keys[place], column): weight for place, column, weight in cells if weight}
-
-
 @pytest.fixture(scope="module")
 def tagger() -> JointTagger:
     return JointTagger(columns=COLUMNS, passes=5).fit(TRAIN)
-
-
-@pytest.fixture(scope="module")
-def model_path(tagger, tmp_path_factory):
-    path = tmp_path_factory.mktemp("joint") / "m"
-    tagger.save(path)
-    return path
 
 
 # -- the problem ---------------------------------------------------------------------------------------------------
@@ -81,14 +60,14 @@ def test_search_against_enumeration(seed, scheme, beam):
     pairs = random_pairs(rng, chunks)
     allowed = legal_transitions(chunks, scheme, ())
     texts = ["c[-1]|t[-1]", "c[-1]|x[0]", "t[-1]|t[-2]", "c[-2]", "x[0]"]
-    problem = make_problem(pairs.tags, chunks, pairs.pairs, texts, [3], allowed)
-    weights = problems.random_weights(problem, rng)
-    model = problems.model_of(problem, weights)
     masks = np.concatenate([np.ones((1, 3), bool), np.eye(3, dtype=bool)])
     starts = np.cumsum([0, *rng.integers(1, 4, size=3)]).astype(np.int64)
     mask_of = rng.integers(4, size=int(starts[-1]))
     extra = rng.integers(-1, 3, size=int(starts[-1]))
-    inputs = encoded(problem, pairs, starts, masks, mask_of, [extra], allowed)
+    encoder = PairEncoder(pairs, texts, allowed, dictionary_of(masks, mask_of), extras_of([extra], [3]))
+    inputs, problem = encoder.inputs(sentences_at(starts), 0, 3), encoder.problem
+    weights = problems.random_weights(problem, rng)
+    model = problems.model_of(problem, weights)
     nothing = model.anchor((np.zeros(int(starts[-1]) + 1, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.float32)))
     found, scores = model.decode(inputs, beam, anchored=nothing)
     seen = {tuple(pair) for pair in pairs.pairs.tolist()}
@@ -139,8 +118,6 @@ def test_words_alone_are_the_input(tagger):
     assert found == tagger.predict([[[word] for word, _, _ in s] for s in DEV])
     assert found == tagger.predict([[(word, "X", "I-NP") for word, _, _ in s] for s in DEV])
     assert tagger.needed_ == {"word"}
-    assert tagger.predict([]) == []
-    assert tagger.predict([[], ["dog"]])[0] == []
 
 
 @given(
@@ -191,37 +168,6 @@ def test_every_rule_learns(update, alma):
     assert f"update {name} | search beam-2-dp" in tagger.signature_
 
 
-def test_training_is_deterministic_and_a_committee_is_a_mean():
-    one, again = (JointTagger(**SMALL).fit(TRAIN[:40]) for _ in range(2))
-    assert weights_of(one) == weights_of(again) != weights_of(JointTagger(seed=2, **SMALL).fit(TRAIN[:40]))
-    several = JointTagger(runs=3, **SMALL).fit(TRAIN[:40])
-    assert "runs 3" in several.signature_
-    assert several.score(DEV) > 50
-
-
-class Stop(Progress):
-    """Ctrl-C at the beginning of a pass."""
-
-    def begin_pass(self, number: int, *given) -> None:
-        if number == 3:
-            raise KeyboardInterrupt
-        super().begin_pass(number, *given)
-
-
-@pytest.mark.parametrize("dev", [None, DEV[:20]], ids=["no dev", "dev"])
-def test_interrupted_and_resumed(dev, tmp_path):
-    options = SMALL | {"passes": 4}
-    whole = JointTagger(**options).fit(TRAIN[:40], dev)
-    stopped = JointTagger(**options).fit(TRAIN[:40], dev, checkpoint=tmp_path, progress=Stop())
-    assert (stopped.stopped_, len(stopped.history_)) == ("interrupted", 2)
-    resumed = JointTagger(**options).fit(TRAIN[:40], dev, checkpoint=tmp_path, resume=True)
-    assert resumed.best_pass_ == whole.best_pass_
-    assert weights_of(resumed) == weights_of(whole)
-    assert resumed.predict(DEV) == whole.predict(DEV)
-    with pytest.raises(StructronError, match="the checkpoint belongs to other data or options"):
-        JointTagger(**options, beam=2).fit(TRAIN[:40], dev, checkpoint=tmp_path, resume=True)
-
-
 def test_gazetteers_count(tmp_path):
     (tmp_path / "names.txt").write_text("Zyx Corp\nQuux\n")
     data = [[["Zyx", "N", "B-NP"], ["Corp", "N", "I-NP"]], [["go", "V", "B-VP"], ["up", "V", "I-VP"]]] * 3
@@ -245,11 +191,11 @@ def test_guesses_are_counts():
     # three words of a capital and small letters: two NNP, one JJ; all of them seen once, so by spelling
     assert guesser("Abc") == guesser("Xyz") == ["~NNP", "~JJ|NNP", "~B-NP"]
     assert guesser("12") == ["~", "~", "~"]
-    assert Guesser.of_tensor(guesser.tensor())("Xyz") == guesser("Xyz")
+    assert Guesser.take(guesser.tensors())("Xyz") == guesser("Xyz")
 
 
 def test_templates_are_taken_apart():
-    roles = Roles.settle(["w", "lemma", "pos", "chunk"])
+    roles = pair_columns(["w", "lemma", "pos", "chunk"])
     found = JointTemplates.of(["w[0]", "t[-1]", "c[-2]|t[-1]|lemma[0]", "w[0]|w[1]|y[-1]", "lemma[0] &y"], roles)
     assert [str(t) for t in found.tokens] == ["w[0]", "lemma[0]&y", "w[0]|w[1]&y"]
     assert found.history == ["t[-1]", "c[-2]|t[-1]|x[0]", "c[-1]|t[-1]|x[1]", "c[-1]|t[-1]|x[0]"]
@@ -257,89 +203,18 @@ def test_templates_are_taken_apart():
     assert len(JointTemplates.of("default", roles).tokens) > 20
 
 
-@pytest.mark.parametrize(
-    ("names", "pos", "label", "found"),
-    [
-        (["word", "pos", "chunk"], None, None, ("word", "pos", "chunk")),
-        (["a", "b", "c", "d"], None, None, ("a", "c", "d")),
-        (["chunk", "tag", "form"], "tag", "chunk", ("form", "tag", "chunk")),
-        (["word", "pos", "tag", "chunk"], None, "chunk", ("word", "pos", "chunk")),
-    ],
-    ids=["usual", "by place", "named", "pos"],
-)
-def test_roles_of_columns(names, pos, label, found):
-    roles = Roles.settle(names, pos, label)
-    assert (roles.word, roles.tag, roles.chunk) == found
-
-
-# -- files ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_model_comes_back_as_it_was(tagger, model_path, tmp_path):
-    loaded = structron.load(model_path)
-    assert isinstance(loaded, JointTagger)
-    assert loaded.predict(DEV) == tagger.predict(DEV) == loaded.predict(DEV, jobs=2)
-    assert weights_of(loaded) == weights_of(tagger)
-    assert (loaded.signature_, loaded.columns_, loaded.outputs_) == (tagger.signature_, COLUMNS, ["pos", "chunk"])
-    assert loaded.inspect_weights("NN", 5) == tagger.inspect_weights("NN", 5)
-    loaded.save(tmp_path / "again")
-    assert (tmp_path / "again").read_bytes() == model_path.read_bytes()
-    assert weights_of(loaded.fit(TRAIN)) == weights_of(tagger)
-
-
-ODD_HEADERS = {
-    "no tags": {"tags": []},
-    "other chunks": {"chunks": ["O"]},
-    "other templates": {"templates": ["w[0]"]},
-    "output as input": {"templates": ["pos[0]"]},
-    "no options": {"options": {}},
-    "other columns": {"options": {"columns": ["word", "chunk"], "pos": "pos", "label": "chunk"}},
-    "beam": {"options": {"columns": COLUMNS, "pos": "pos", "label": "chunk", "beam": "x"}},
-    "name heads": {"name_heads": []},
-}
-
-
-@pytest.mark.parametrize("change", ODD_HEADERS.values(), ids=ODD_HEADERS)
-def test_headers_that_do_not_fit(change, model_path, tmp_path):
-    header, tensors = modelfile.load(model_path)
-    modelfile.save(tmp_path / "odd", header | change, tensors)
-    with pytest.raises(StructronError, match="odd: damaged model file"):
-        structron.load(tmp_path / "odd")
-
-
-def test_tensors_that_do_not_fit(model_path, tmp_path):
-    """Whatever the arrays are: a clear error, or a tagger that gives chunk labels in order."""
-    header, tensors = modelfile.load(model_path)
-    refused = []
-    for name, array in tensors.items():
-        for change in (None, array[:0], array[:-1], array.astype(np.float64), array[::-1]):
-            kept = {key: value for key, value in tensors.items() if key != name}
-            changed = {} if change is None else {name: np.ascontiguousarray(change)}
-            modelfile.save(tmp_path / "odd", header, kept | changed)
-            try:
-                found = structron.load(tmp_path / "odd").predict(DEV[:2])
-            except StructronError as error:
-                refused.append(str(error))
-            else:
-                assert [len(s) for s in found] == [len(s) for s in DEV[:2]]
-    assert len(refused) > 3 * len(tensors)
-    assert all("odd: damaged model file" in text for text in refused)
+# -- looking in, and mistakes --------------------------------------------------------------------------------------
 
 
 def test_heaviest_features(tagger):
-    every = tagger.inspect_weights(top=3)
-    assert {"tag NN", "chunk B-NP"} <= every.keys()
-    (pair, weights), *others = tagger.inspect_weights("NN/I-NP", 8).items()
-    assert (pair, others) == ("NN/I-NP", [])
-    assert [abs(w) for _, w in weights] == sorted((abs(w) for _, w in weights), reverse=True)
-    assert any("t[-1]=" in name or "c[-1]=" in name for name, _ in tagger.inspect_weights("I-NP", 50)["chunk I-NP"])
-    with pytest.raises(StructronError, match="unknown tag, chunk label or pair 'XX'"):
-        tagger.inspect_weights("XX")
+    assert {"tag NN", "chunk B-NP"} <= tagger.inspect(top=3).labels.keys()
+    (pair,) = tagger.inspect("NN/I-NP").labels
+    assert pair == "NN/I-NP"
+    heaviest = tagger.inspect("I-NP", top=50).labels["chunk I-NP"]
+    assert any("t[-1]=" in weight.feature or "c[-1]=" in weight.feature for weight in heaviest)
 
 
 BAD = {
-    "no sentences": ([], {}, "no sentences"),
-    "empty sentences": ([[]], {}, "no sentences"),
     "strings": ([["dog"]], {}, "a token is 'dog'; expected rows of word, tag and chunk label"),
     "two columns": ([[["dog", "B-NP"]]], {}, "2; expected the word, its tag and its chunk label"),
     "one tag": ([[["a", "N", "O"], ["b", "N", "B-NP"]]], {}, r"column 'pos': one label only \(N\)"),
@@ -349,11 +224,7 @@ BAD = {
     "label": (TRAIN, {"label": "np"}, "unknown label column 'np'"),
     "the same": (TRAIN, {"label": "pos", "pos": "pos"}, "expected three different ones"),
     "twice": (TRAIN, {"columns": ["word", "pos", "pos"]}, "a name stands twice"),
-    "beam": (TRAIN, {"beam": 0}, "beam: 0; expected at least 1"),
     "update": (TRAIN, {"update": "late"}, "unknown update 'late'"),
-    "average": (TRAIN, {"average": "voted"}, "unknown average 'voted'"),
-    "alma": (TRAIN, {"alma": 2.0}, "alma: 2.0; expected a number above 0 and up to 1"),
-    "cutoff": (TRAIN, {"cutoff": -1}, "cutoff: -1; expected at least 0"),
     "template": (TRAIN, {"templates": ["pos[0]"]}, "'pos' is predicted and cannot be an input"),
     "far": (TRAIN, {"templates": ["t[-9]"]}, "at most 8 labels back"),
     "atom": (TRAIN, {"templates": ["lemma[0]"]}, "unknown atom 'lemma'"),
@@ -375,71 +246,6 @@ def test_bad_sentences_to_label(tagger):
         tagger.predict(["The dog"])
     with pytest.raises(StructronError, match="'dog'; expected rows of 3 columns"):
         tagger.evaluate([["dog"]])
-    with pytest.raises(StructronError, match="not trained yet"):
-        JointTagger().predict([["dog"]])
-
-
-# -- the command line ----------------------------------------------------------------------------------------------
-
-
-def write(path, sentences, columns=slice(None)):
-    path.write_text("\n\n".join("\n".join(" ".join(row[columns]) for row in s) for s in sentences) + "\n\n")
-    return path
-
-
-def test_command_line(tmp_path, capsys):
-    train, dev = write(tmp_path / "train.conll", TRAIN), write(tmp_path / "dev.conll", DEV)
-    args = ["--columns", "word,pos,chunk", "--passes", "2", "--model", tmp_path / "m", "-q"]
-    assert run("train", "joint", "--train", train, "--dev", dev, *args) == 0
-    tagger = structron.load(tmp_path / "m")
-    expected = [
-        [(row[0], *pair) for row, pair in zip(s, p, strict=True)] for s, p in zip(DEV, tagger.predict(DEV), strict=True)
-    ]
-    for width in (1, 2, 3):
-        source = write(tmp_path / f"{width}.conll", DEV, slice(width))
-        assert run("predict", tmp_path / "m", source) == 0
-        blocks = capsys.readouterr().out.strip().split("\n\n")
-        assert [[tuple(line.split()) for line in block.split("\n")] for block in blocks] == expected
-    assert run("evaluate", tmp_path / "m", dev, "--json", "--beam", "3") == 0
-    scores = json.loads(capsys.readouterr().out)
-    assert (scores["task"], scores["metric"], scores["score"]) == ("joint", "f1", scores["f1"])
-    assert {"precision", "recall", "accuracy", "chunk_accuracy", "joint_accuracy", "tokens_per_second"} <= scores.keys()
-    assert run("evaluate", tmp_path / "m", dev) == 0
-    assert "of chunk labels" in capsys.readouterr().out
-    assert run("inspect", tmp_path / "m", "--label", "B-NP", "--top", "2") == 0
-    assert "chunk B-NP" in capsys.readouterr().out
-
-
-def test_mistakes_on_the_command_line(tmp_path, capsys):
-    two = write(tmp_path / "two.conll", TRAIN, slice(2))
-    full = write(tmp_path / "full.conll", TRAIN)
-    empty = write(tmp_path / "empty.conll", [[[word, "_", chunk] for word, _, chunk in s] for s in TRAIN])
-    one = write(tmp_path / "one.conll", [[[word, tag, "O"] for word, tag, _ in s] for s in TRAIN])
-    tree = tmp_path / "x.conllu"
-    tree.write_text("1\tdog\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n")
-    cases = [
-        ([two], "two.conll:1: 2 columns; expected the word, its tag and its chunk label at least"),
-        ([tree], "x.conllu: CoNLL-U has no column of chunk labels"),
-        ([empty], "empty.conll: the column 'pos' is empty"),
-        ([one], "one.conll: column 'label': one label only (O)"),
-        ([full, "--pos", "tag"], "unknown pos column 'tag'"),
-        ([full, "--label", "pos", "--pos", "pos"], "expected three different ones"),
-    ]
-    for (path, *options), says in cases:
-        assert run("train", "joint", "--train", path, "--model", tmp_path / "m", *options) == 2
-        error = capsys.readouterr().err
-        assert says in error
-        assert error.count("\n") == 1
-    assert run("train", "joint", "--train", full, "--model", tmp_path / "m", "--passes", "1", "-q") == 0
-    assert run("evaluate", tmp_path / "m", two) == 2
-    assert "two.conll: no column 'label' among word, pos; name it by --columns" in capsys.readouterr().err
-
-
-def test_picture_of_both():
-    words, gold = ["The", "dog", "barks"], [("DET", "B-NP"), ("NOUN", "I-NP"), ("VERB", "B-VP")]
-    guess = [*gold[:2], ("NOUN", "B-VP")]
-    assert demo.show_both(words, gold, gold).plain == "[NP The/DET dog/NOUN] [VP barks/VERB] "
-    assert demo.show_both(words, gold, guess).plain == "[NP The/DET dog/NOUN] [VP barks/NOUN(not VERB)] "
 
 
 @pytest.mark.corpora

@@ -1,4 +1,4 @@
-"""The estimator: going on with new data, constraints, forced labels, threads, long sentences, and users' mistakes."""
+"""Taggers and chunkers with exact search: going on, constraints, forced labels, long sentences, users' mistakes."""
 
 from itertools import pairwise, product
 
@@ -10,7 +10,7 @@ import structron
 from helpers import assert_same_weights, weights_of
 from structron import StructronError
 from structron.features.gazetteer import Gazetteer
-from structron.learn.loop import Options, pass_order
+from structron.learn.loop import Schedule, pass_order
 from structron.model import chain as chain_model
 
 PLAIN = {"order": 1, "runs": 1, "cutoff": 0}
@@ -51,7 +51,7 @@ def examples(rows, templates) -> list[brute.Example]:
 
 
 def orders(passes: int, count: int) -> list[list[int]]:
-    return [pass_order(Options(), k + 1, count).tolist() for k in range(passes)]
+    return [pass_order(Schedule(), k + 1, count).tolist() for k in range(passes)]
 
 
 def words_of(rows):
@@ -132,13 +132,6 @@ def test_going_on_from_a_file(kind, tmp_path):
     assert structron.load(tmp_path / "again").predict(sentences) == labeler.predict(sentences)
 
 
-def test_old_knowledge_is_not_forgotten():
-    old = [[("der", "D"), ("hund", "N")], [("das", "D"), ("haus", "N")]]
-    new = [[("le", "D"), ("chien", "N"), ("dort", "V")]]
-    labeler = Tagger(passes=5).fit(old).partial_fit(new)
-    assert labeler.predict([["der", "hund"], ["le", "chien", "dort"]]) == [["D", "N"], ["D", "N", "V"]]
-
-
 def test_features_below_the_cut_off_may_come_later():
     """Counted in each training by itself: what was left out first can be learned when it becomes frequent."""
     rows = [[("a", "N", "X"), ("b", "N", "Y")]]
@@ -153,17 +146,6 @@ def test_the_order_cannot_change_on_the_way():
     labeler.order = 2
     with pytest.raises(StructronError, match="order: 2; expected 1, that of the model to go on from"):
         labeler.partial_fit(random_rows(1, "XY"))
-
-
-def test_partial_fit_as_the_first_training():
-    rows = random_rows(1, "XYZ")
-    assert weights_of(Tagger(passes=2).partial_fit(rows).model_) == weights_of(Tagger(passes=2).fit(rows).model_)
-
-
-def test_fit_starts_anew():
-    rows = random_rows(1, "XYZ")
-    labeler = Tagger(passes=2).fit(random_rows(5, "ABC")).fit(rows)
-    assert weights_of(labeler.model_) == weights_of(Tagger(passes=2).fit(rows).model_)
 
 
 def test_voted_models_go_on_too():
@@ -223,7 +205,7 @@ def test_predictions_are_best_under_the_constraints(kind, options):
         sentence = [(str(rng.choice([*"abcde"])), str(rng.choice([*"NV"]))) for _ in range(n)]
         forced = [str(rng.choice(labeler.model_.labels)) if rng.random() < 0.4 else None for _ in range(n)]
         for given in (None, forced):
-            (found,) = labeler.predict([sentence], None if given is None else [given])
+            (found,) = labeler.predict([sentence], forced=None if given is None else [given])
             assert tuple(found) in best_of_all(labeler, sentence, given)
             assert all(want in (None, label) for want, label in zip(given or [None] * n, found, strict=True))
 
@@ -267,14 +249,6 @@ def test_labels_after_which_nothing_legal_is_known(labels):
     rows = [[(f"w{k}", "N", label) for k, label in enumerate(labels)]]
     labeler = Chunker(passes=5).fit(rows)
     assert len(labeler.predict(words_of(rows))[0]) == len(labels)
-
-
-def test_the_scheme_stays_when_a_later_batch_does_not_show_it():
-    labeler = Chunker(passes=2).fit(CHUNKS)
-    allowed = labeler.model_.allowed
-    labeler.partial_fit([[("c", "V", "O"), ("e", "V", "O")]])
-    assert labeler.scheme_ == "iob2"
-    assert (labeler.model_.allowed == allowed).all()
 
 
 def test_forbidden_transitions_hold_also_after_loading_and_going_on(tmp_path):
@@ -337,7 +311,7 @@ def test_contradictory_forced_labels_do_not_spoil_the_rest(order, average):
     labeler = Chunker(passes=5, order=order, average=average, templates=["w[0]"]).fit(rows)
     sentence = [("c", "V"), ("b", "N"), *[(word, "N") for word in "abcd" * 10]]
     forced = [["O", "I-X", *[None] * 40]]
-    (found,) = labeler.predict([sentence], forced)
+    (found,) = labeler.predict([sentence], forced=forced)
     assert found == ["O", "I-X", *["B-X", "I-X", "O", "B-Y"] * 10]
 
 
@@ -353,12 +327,12 @@ def test_all_labels_forced():
     rng = np.random.default_rng(1)
     sentences = words_of(CHUNKS)
     forced = [[str(rng.choice(labeler.model_.labels)) for _ in sentence] for sentence in sentences]
-    assert labeler.predict(sentences, forced) == forced
+    assert labeler.predict(sentences, forced=forced) == forced
 
 
 def test_margins_of_forced_labels_are_without_limit():
     labeler = Tagger(passes=2).fit(random_rows(1, "XYZ"))
-    _, ((first, second),) = labeler.predict_with_margins([[("a", "N"), ("b", "V")]], [["Y", None]])
+    _, ((first, second),) = labeler.predict_with_margins([[("a", "N"), ("b", "V")]], forced=[["Y", None]])
     assert first == float("inf")
     assert 0 <= second < float("inf")
 
@@ -395,26 +369,10 @@ def test_voted_models_have_no_margins():
 def test_forced_labels_that_cannot_be(forced, message):
     labeler = Tagger(passes=1, templates=["w[0]"]).fit(random_rows(1, "XY"))
     with pytest.raises(StructronError, match=message):
-        labeler.predict([["a", "b"]], forced)
+        labeler.predict([["a", "b"]], forced=forced)
 
 
 # -- threads -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("average", ["mean", "voted"])
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_several_threads_give_the_output_of_one(kind, average, monkeypatch):
-    monkeypatch.setattr("structron.threads.BATCH_TOKENS", 20)
-    rows = random_rows(1, "XYZ", sentences=60, longest=6)
-    labeler = Tagger(passes=2, average=average, tag_dictionary=20, **kind).fit(rows[:20])
-    sentences = words_of(rows)
-    forced = [["X" if (s + i) % 7 == 0 else None for i in range(len(x))] for s, x in enumerate(sentences)]
-    assert labeler.predict(sentences, jobs=3) == labeler.predict(sentences, jobs=1)
-    assert labeler.predict(sentences, forced, jobs=3) == labeler.predict(sentences, forced, jobs=1)
-    if average == "mean":
-        assert labeler.predict_with_margins(sentences, jobs=2) == labeler.predict_with_margins(sentences, jobs=1)
-    labeler.jobs = 2
-    assert labeler.evaluate(rows) == labeler.evaluate(rows, jobs=1)
 
 
 def test_an_error_in_a_thread_is_raised(monkeypatch):
@@ -427,15 +385,6 @@ def test_an_error_in_a_thread_is_raised(monkeypatch):
     monkeypatch.setattr(chain_model, "decode", fail)
     with pytest.raises(MemoryError, match="no room"):
         labeler.predict([["a"]] * 9, jobs=2)
-
-
-def test_batches_do_not_change_the_output(monkeypatch):
-    rows = random_rows(3, "XYZ", sentences=30)
-    labeler = Tagger(passes=2, order=2).fit(rows)
-    whole = labeler.predict(words_of(rows))
-    for size in (1, 5, 17):
-        monkeypatch.setattr("structron.threads.BATCH_TOKENS", size)
-        assert labeler.predict(words_of(rows)) == whole
 
 
 # -- long and empty sentences --------------------------------------------------------------------------------------
@@ -458,26 +407,13 @@ def test_empty_sentences_are_examples_without_words():
     with_empty = [[], *rows, [], []]
     labeler = Tagger(passes=2, shuffle=False).fit(with_empty)
     assert labeler.predict(words_of(with_empty)) == [[], *labeler.predict(words_of(rows)), [], []]
-    assert labeler.predict([]) == []
-    assert labeler.predict([[]]) == [[]]
     assert labeler.predict_with_margins([[], []]) == ([[], []], [[], []])
-    assert labeler.score([[], *rows]) == labeler.score(rows)
-    assert Chunker(passes=1).fit(CHUNKS).predict([[], []]) == [[], []]
 
 
 def test_sentences_of_one_token():
     labeler = Tagger(order=2, passes=9, average="none", templates=["w[0]"]).fit([[("a", "X")], [("b", "Y")]])
     assert labeler.stopped_ == "converged"
     assert labeler.predict([["a"], ["b"], ["c"]])[:2] == [["X"], ["Y"]]
-
-
-def test_iterators_will_do():
-    rows = random_rows(1, "XYZ")
-    one, two = Tagger(passes=2).fit(iter(rows), dev=iter(rows)), Tagger(passes=2).fit(rows, dev=rows)
-    assert weights_of(one.model_) == weights_of(two.model_)
-    assert one.history_[0]["dev"] == two.history_[0]["dev"]
-    assert one.predict(iter(words_of(rows))) == two.predict(words_of(rows))
-    assert one.score(iter(rows)) == two.score(rows)
 
 
 # -- forms and mistakes --------------------------------------------------------------------------------------------
@@ -516,7 +452,6 @@ def test_gazetteers_from_files(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([], "training data: no sentences; expected at least one with words"),
         ([[]], "training data: no sentences"),
         ([[("a", "X"), ("b", "X")]], r"training data: one label only \(X\); expected two or more"),
         ([["a", "b"]], "training data: a token is 'a'; expected rows that end in the label"),
@@ -540,12 +475,6 @@ def test_training_data_that_cannot_be(rows, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"order": 3}, "unknown order 3; expected one of: 1, 2"),
-        ({"average": "median"}, "unknown average 'median'; expected one of: mean, none, voted"),
-        ({"passes": 0}, "passes: 0; expected at least 1"),
-        ({"cutoff": -1}, "cutoff: -1; expected 0 or more"),
-        ({"tag_dictionary": -1}, "tag_dictionary: -1; expected 0 or more"),
-        ({"jobs": 0}, "jobs: 0; expected at least 1"),
         ({"templates": "nothing"}, "templates 'nothing': neither a preset"),
         ({"templates": ["lemma[0]"]}, "unknown atom 'lemma'; columns: word"),
         ({"templates": ["label[0]"]}, "'label' is the label column and cannot be an input"),
@@ -561,15 +490,11 @@ def test_options_that_cannot_be(options, message):
 
 
 def test_prediction_that_cannot_be():
-    with pytest.raises(StructronError, match="this Tagger is not trained yet; call fit first or load a model"):
-        Tagger().predict([["a"]])
     chunker = Chunker(passes=1).fit(CHUNKS)
     with pytest.raises(StructronError, match="no column 'pos', which a template uses; the tokens have: word"):
         chunker.predict([["a"]])
     with pytest.raises(StructronError, match="sentence 1 is 'a'; expected a list of tokens"):
         chunker.predict(["a"])
-    with pytest.raises(StructronError, match="jobs: -1; expected at least 1"):
-        chunker.predict([[("a", "N")]], jobs=-1)
     with pytest.raises(StructronError, match="no column 'label'; the tokens have: word, pos"):
         chunker.score([[("a", "N")]])
 
@@ -582,24 +507,14 @@ def test_dev_data_that_cannot_be():
         Tagger(passes=1).fit(rows, dev=[[("a",)]])
 
 
-def test_a_failed_training_leaves_the_old_model_as_it_was():
-    labeler = Chunker(passes=2).fit(CHUNKS)
-    before = labeler.predict(words_of(CHUNKS))
-    for bad in ([[("a", "X")]], [[("a", "N", "f", "X")]], [[("a", "N", "B-X"), ("b", "N")]]):
-        with pytest.raises(StructronError):
-            labeler.fit(bad)
-        with pytest.raises(StructronError):
-            labeler.partial_fit(bad)
-        assert labeler.predict(words_of(CHUNKS)) == before
-
-
 def test_parts_labelled_on_threads_are_those_of_one(monkeypatch):
     """Threads take whole parts, from strings to labels; forced labels and margins go with their sentences."""
-    monkeypatch.setattr("structron.tasks.chain.labeler.PART", 3)
+    monkeypatch.setattr("structron.tasks.tokens.PART", 3)
     rows = random_rows(4, "XYZ", sentences=17)
     labeler = Tagger(passes=2).fit(rows)
     forced = [["X" if (s + i) % 4 == 0 else None for i in range(len(row))] for s, row in enumerate(rows)]
-    assert labeler.predict_with_margins(rows, forced, jobs=3) == labeler.predict_with_margins(rows, forced, jobs=1)
+    several, one = (labeler.predict_with_margins(rows, forced=forced, jobs=jobs) for jobs in (3, 1))
+    assert several == one
     assert labeler.predict(rows, jobs=3) == labeler.predict(rows)
     with pytest.raises(StructronError, match="sentence 14, token 1"):
         labeler.predict([*rows[:13], [("a", "b", "c", "d")]], jobs=2)

@@ -1,6 +1,6 @@
 """Options of the update for every task: weighted violations, margins and ALMA, from training to files and back."""
 
-import math
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -10,8 +10,6 @@ import structron
 from brute_swvp import alternate, single_positions
 from problems import named, random_corpus
 from structron import BeamLearner, Chunker, GraphParser, JointTagger, Parser, QueueLearner, SegmentChunker, Tagger
-from structron.cli import main
-from structron.data.toy_english import toy_english, write_conll, write_conllu
 from structron.errors import StructronError
 from structron.model.beam import BeamModel
 from structron.update.violation import RULES, Rule, early
@@ -41,8 +39,8 @@ def model_bits(estimator) -> list[bytes]:
 
 
 @pytest.mark.parametrize("task", MAKERS)
-def test_weighted_violations(task, tmp_path):
-    """Another model than the plain one, with its rule in the signature, kept by its file; whole: the plain one."""
+def test_weighted_violations(task):
+    """Another model than the plain one, with its rule in the signature; whole: the plain one."""
     make, data = MAKERS[task]
     plain, weighted = make(passes=5).fit(data), make(passes=5, swvp="b-wmr", beta=2.0).fit(data)
     assert model_bits(plain) != model_bits(weighted)
@@ -50,10 +48,6 @@ def test_weighted_violations(task, tmp_path):
     assert "swvp" not in plain.signature_
     assert all("invalid" in record for record in weighted.history_)
     assert weighted.score(data) > 70
-    weighted.save(tmp_path / "m")
-    again = structron.load(tmp_path / "m")
-    assert (again.swvp, again.beta, again.jj, again.enforce) == ("b-wmr", 2.0, "errors", False)
-    assert again.predict(data) == weighted.predict(data)
     assert model_bits(make(passes=5, swvp="a-wm", jj="whole", enforce=True).fit(data)) == model_bits(plain)
 
 
@@ -80,19 +74,6 @@ def test_the_signature_names_the_rule(task, given, shown):
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_a_checkpoint_goes_on_bit_for_bit(task, tmp_path):
-    make, data = MAKERS[task]
-    whole, first, rest = (make(passes=passes, swvp="b-wm") for passes in (4, 2, 4))
-    whole.fit(data[:20])
-    first.fit(data[:20], checkpoint=tmp_path / "c")
-    rest.fit(data[:20], checkpoint=tmp_path / "c", resume=True)
-    assert model_bits(rest) == model_bits(whole)
-    for other in ({"beta": 2}, {"swvp": None}, {"jj": "spans"}, {"enforce": True}):
-        with pytest.raises(StructronError, match="belongs to other data or options"):
-            make(**({"passes": 4, "swvp": "b-wm"} | other)).fit(data[:20], checkpoint=tmp_path / "c", resume=True)
-
-
-@pytest.mark.parametrize("task", TASKS)
 def test_a_users_function_is_not_in_the_file_but_its_name(task, tmp_path):
     make, data = MAKERS[task]
     built_in, own = (make(swvp="b-wm", jj=jj).fit(data[:10]) for jj in ("errors", single_positions))
@@ -102,11 +83,10 @@ def test_a_users_function_is_not_in_the_file_but_its_name(task, tmp_path):
     again = structron.load(tmp_path / "m")
     assert again.jj == "single_positions"
     assert again.predict(data[:5]) == own.predict(data[:5])
-    go_on = again.partial_fit if task in ("exact", "beam") else again.fit
     with pytest.raises(StructronError, match="jj: 'single_positions'; expected errors, spans, prefixes, whole, or"):
-        go_on(data[:10])
+        again.partial_fit(data[:10])
     again.jj = single_positions
-    go_on(data[:10])
+    again.partial_fit(data[:10])
 
 
 @pytest.mark.parametrize("task", ["parser", "graph"])
@@ -132,7 +112,7 @@ def test_documents_and_bpm():
     assert entities.fit(documents).model_.w.tobytes() == apart.tobytes()
 
 
-def test_problems_of_ones_own(tmp_path):
+def test_problems_of_ones_own():
     problem, columns = named("exchanged1")
     xs, golds = random_corpus(np.random.default_rng(1), problem, 30, 6, columns)
     examples = [(x, list(gold)) for x, gold in zip(xs, golds, strict=True)]
@@ -143,10 +123,6 @@ def test_problems_of_ones_own(tmp_path):
     )
     assert model_bits(plain) == model_bits(whole) != model_bits(weighted)
     assert "update max-violation-swvp-b-wm-3-errors" in weighted.signature_
-    weighted.save(tmp_path / "m")
-    again = BeamLearner.load(tmp_path / "m", problem)
-    assert (again.swvp, again.beta, again.jj, again.enforce) == ("b-wm", 3.0, "errors", False)
-    assert again.predict(xs) == weighted.predict(xs)
     assert model_bits(BeamLearner(problem, **how, runs=2, swvp="a-wm", jj=alternate).fit(examples)) != model_bits(plain)
 
 
@@ -159,101 +135,38 @@ def test_the_scikit_learn_estimator():
         sklearn.SequenceLabeler(swvp="a-wmr", beta=-1).fit(X, Y)
 
 
-WORKS = "; works with exact search or a beam, any update but laso, and without alma, margin and non_local"
+NOT_WITH = "; expected any update but laso, and neither alma nor margin"
 
 
 @pytest.mark.parametrize(
     ("tasks", "options", "shown"),
     [
-        (["beam", "parser", "joint"], {"update": "laso"}, "update laso"),
-        (["parser"], {"update": Rule(early, go_on=True)}, "update early"),
-        (["beam", "parser", "joint"], {"update": "early", "alma": 0.9}, r"alma 0\.9"),
-        (["exact", "beam", "parser", "joint"], {"margin": 3}, "margin 3"),
-        (["exact"], {"alma": 0.9, "beam": None}, "update laso"),
-        (["exact"], {"alma": 0.9, "beam": None, "update": "standard"}, r"alma 0\.9"),
-        (["exact"], {"non_local": ["phrase", "conjunction"]}, "non_local phrase conjunction"),
+        (["beam", "parser", "joint"], {"update": "laso"}, f"update laso{NOT_WITH}"),
+        (["parser"], {"update": Rule(early, go_on=True)}, f"update early{NOT_WITH}"),
+        (["beam", "parser", "joint"], {"update": "early", "alma": 0.9}, f"alma 0.9{NOT_WITH}"),
+        (["exact", "beam", "parser", "joint", "graph"], {"margin": 3}, f"margin 3{NOT_WITH}"),
+        (["graph"], {"alma": 0.9}, f"alma 0.9{NOT_WITH}"),
+        (["exact"], {"alma": 0.9, "beam": None, "update": "standard"}, f"alma 0.9{NOT_WITH}"),
+        (["exact"], {"non_local": ["phrase"]}, "non_local phrase; expected non_local none"),
     ],
 )
 def test_what_weighted_violations_do_not_go_with(tasks, options, shown):
     for task in tasks:
         make, data = MAKERS[task]
-        with pytest.raises(StructronError, match=f"^swvp: a-wm with {shown}{WORKS}"):
+        with pytest.raises(StructronError, match=f"^swvp: a-wm with {re.escape(shown)}"):
             make(swvp="a-wm", **options).fit(data)
-    if "parser" in tasks:
-        with pytest.raises(StructronError, match=f"^swvp: a-wm with {shown}{WORKS}"):
-            BeamLearner(PROBLEM, swvp="a-wm", **options).fit([])
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_bad_parameters(task):
     make, data = MAKERS[task]
     for given, message in (
-        ({"swvp": "wm"}, "swvp.*a-wm, b-wm, a-wmr, b-wmr"),
-        ({"beta": math.nan}, "beta: nan; expected a number above 0"),
-        ({"beta": 0}, "beta: 0; expected a number above 0"),
         ({"jj": "all"}, "jj: 'all'; expected errors, spans, prefixes, whole, or a function"),
         ({"jj": lambda y, z: [[999]]}, r"^jj: the function gave position 999; expected 0 to \d+: the sequence's"),
         ({"jj": lambda y, z: [0.5]}, r"^jj: the function gave \[0\.5\]; expected lists of positions"),
     ):
         with pytest.raises(StructronError, match=message):
             make(**{"swvp": "a-wm"} | given).fit(data)
-
-
-def test_a_cost_beside_weighted_violations():
-    with pytest.raises(StructronError, match="swvp: b-wm with cost 1; expected cost 0"):
-        GraphParser(bits=16, swvp="b-wm", cost=1.0).fit(TREES[:5])
-
-
-CHECK = "--check-violations"
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory) -> dict[str, str]:
-    folder = tmp_path_factory.mktemp("toy")
-    write_conllu(folder / "t.conllu", toy_english(12, 3))
-    write_conll(folder / "t.conll", toy_english(12, 3))
-    return {"trees": str(folder / "t.conllu"), "chunks": str(folder / "t.conll"), "model": str(folder / "m")}
-
-
-@pytest.mark.parametrize(
-    ("task", "data", "more", "says"),
-    [
-        ("chunker", "chunks", [], "update swvp-b-wm-1.5-errors"),
-        ("chunker", "chunks", ["--beam", "4", CHECK], "update max-violation-swvp-b-wm-1.5-errors | search beam-4-dp"),
-        ("parser", "trees", [CHECK], "update max-violation-swvp-b-wm-1.5-errors | search beam-8-dp"),
-        ("joint", "chunks", ["--update", "early", "--alma", "none", CHECK], "update early-swvp-b-wm-1.5-errors"),
-        ("graph-parser", "trees", [], "swvp-b-wm-1.5-errors"),
-    ],
-)
-def test_the_command_line(task, data, more, says, files, capfd):
-    argv = ["train", task, "--train", files[data], "--model", files["model"], "--passes", "1", *more]
-    assert main([*argv, "--swvp", "b-wm", "--beta", "1.5"]) == 0
-    assert says in capfd.readouterr().err
-    assert main([*argv, "--swvp", "none"]) == 0
-    assert "swvp" not in capfd.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("task", "more", "says"),
-    [
-        ("chunker", ["--swvp", "c-wm"], "'--swvp'"),
-        ("chunker", ["--swvp", "a-wm", "--beta", "nan"], "'--beta': nan: expected a number above 0"),
-        ("chunker", ["--swvp", "a-wm", "--beta", "0"], "'--beta': 0: expected a number above 0"),
-        ("graph-parser", ["--swvp", "b-wm", "--beta", "-1"], "expected a number above 0"),
-        ("chunker", ["--beta", "2"], "--beta 2: expected --swvp a-wm, b-wm, a-wmr or b-wmr beside it"),
-        ("chunker", ["--swvp", "a-wm", "--alma", "0.9"], "swvp: a-wm with update laso; works with exact search or"),
-        ("chunker", ["--swvp", "a-wm", "--margin", "4"], "swvp: a-wm with margin 4"),
-        ("joint", ["--swvp", "b-wm"], "swvp: b-wm with update laso; works with exact search or a beam"),
-        ("parser", ["--swvp", "b-wm", "--alma", "0.9"], "swvp: b-wm with alma 0.9; works with"),
-        ("segments", ["--swvp", "b-wm"], "--swvp: not an option of the segments; works with tagger, chunker, joint"),
-    ],
-)
-def test_mistakes_on_the_command_line(task, more, says, files, capfd):
-    data = "trees" if "parser" in task else "chunks"
-    assert main(["train", task, "--train", files[data], "--model", files["model"], *more]) == 2
-    said = capfd.readouterr().err
-    assert says in said
-    assert said.count("\n") == 1
 
 
 # -- margins and ALMA ----------------------------------------------------------------------------------------------
@@ -270,70 +183,31 @@ WITH_MARGINS = {
 
 
 @pytest.mark.parametrize("task", WITH_MARGINS)
-def test_margins(task, tmp_path):
+def test_margins(task):
     kind, options, data = WITH_MARGINS[task]
     plain, wide = (kind(passes=3, update="max-violation", margin=m, **options).fit(data) for m in (None, 20))
     assert wide.history_[-1]["updates"] > plain.history_[-1]["updates"]
     assert "update max-violation-margin-20 |" in wide.signature_
     assert wide.score(data) > 80
-    wide.save(tmp_path / "m")
-    again = structron.load(tmp_path / "m")
-    assert (again.margin, again.stop_change, again.signature_) == (20, None, wide.signature_)
-    assert again.predict(data) == wide.predict(data)
-    if task in ("tagger", "chunker"):
-        again.passes = 1
-        assert again.partial_fit(data).history_[0]["updates"] > 0
-
-
-@pytest.mark.parametrize("task", WITH_MARGINS)
-def test_margins_that_cannot_be(task):
-    kind, options, data = WITH_MARGINS[task]
-    for given, message in (
-        ({"margin": -1}, "margin: -1; expected a number of at least 0"),
-        ({"margin": 5, "alma": 0.5}, r"margin 5 and alma 0\.5: expected one of the two"),
-        ({"stop_change": 0}, "stop_change: 0; expected a number above 0"),
-    ):
-        with pytest.raises(StructronError, match=message):
-            kind(**options | given).fit(data)
-
-
-def test_segments_have_no_list_of_best_ones():
-    with pytest.raises(StructronError, match="segments: no n-best labellings; expected a chunker"):
-        SegmentChunker().nbest(CHUNKS, 3)
 
 
 @pytest.mark.parametrize("kind", [Tagger, Chunker])
-def test_alma(kind, tmp_path):
+def test_alma(kind):
     sentences = chunk_rows(150, 3)
     model = kind(alma=0.9, passes=3, runs=1, label="pos" if kind is Tagger else None, columns=COLUMNS)
     model.fit(sentences[:120])
     assert "update laso-alma-0.9 | search beam-8" in model.signature_
     assert model.score(sentences[120:]) > 80
-    model.save(tmp_path / "m")
-    assert structron.load(tmp_path / "m").predict(sentences[120:]) == model.predict(sentences[120:])
 
 
-@pytest.mark.parametrize("alpha", [0, -0.1, 1.5, math.nan, True, "much"])
-def test_a_share_that_cannot_be(alpha):
-    for estimator in (Tagger(alma=alpha), Parser(alma=alpha)):
-        with pytest.raises(StructronError, match="alma: "):
-            estimator.fit([[["a", "b", "0", "x"]]])
-
-
-def test_learners_of_a_problem(tmp_path):
-    """A queue learner with a beam is the engine with laso; files keep the margin."""
+def test_learners_of_a_problem():
+    """A queue learner with a beam is the engine with laso."""
     given = {"beam": 3, "passes": 3, "seed": 4, "margin": 4.0}
     own = QueueLearner(PROBLEM, queue="beam", **given).fit(NOISY)
     engine = BeamLearner(PROBLEM, update="laso", merge=False, **given).fit(NOISY)
     assert weights_of(own.model_) == pytest.approx(weights_of(engine.model_), abs=1e-4)
     assert [r["updates"] for r in own.history_] == [r["updates"] for r in engine.history_]
     assert "update laso-margin-4 |" in own.signature_
-    for learner in (own, engine):
-        learner.save(tmp_path / "m")
-        assert type(learner).load(tmp_path / "m", PROBLEM).margin == 4.0
-    for kind in (BeamLearner, QueueLearner):
-        with pytest.raises(StructronError, match="margin: nan; expected"):
-            kind(PROBLEM, margin=math.nan).fit(NOISY)
 
 
 def test_a_queue_learner_reaches_the_margin():
@@ -365,5 +239,3 @@ def test_learners_stop_when_hardly_anything_changes(tmp_path):
     resumed = BeamLearner(PROBLEM, passes=50, stop_change=0.5).fit(NOISY, **given)
     assert (resumed.stopped_, len(resumed.history_)) == ("change", passes)
     assert weights_of(resumed.model_) == weights_of(whole.model_)
-    resumed.save(tmp_path / "m")
-    assert BeamLearner.load(tmp_path / "m", PROBLEM).stop_change == 0.5

@@ -7,11 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems import CHAIN_1, chain_problem, corpus_of, inputs_of, learn_pass, learner_of, random_corpus, uneven_weights
+from problems import (
+    CHAIN_1,
+    chain_problem,
+    corpus_of,
+    inputs_of,
+    learn_pass,
+    learner_of,
+    random_corpus,
+    training,
+    uneven_weights,
+)
 from slow import SlowLearner, assert_learns_alike
-from structron.errors import StructronError
-from structron.learn.beam import BeamTraining
-from structron.update.alma import GENERATION, NORM, SCALE, TOTAL, end_example, lowering, make_alma, named, step
+from structron.update.alma import GENERATION, NORM, SCALE, TOTAL, end_example, lowering, make_alma, step
 from structron.update.violation import RULES
 
 
@@ -68,24 +76,6 @@ def test_the_scale_and_the_mean_are_exact(alpha, seed):
         assert (v * alma[TOTAL] - u) / len(seen) == pytest.approx(np.mean(seen, axis=0), abs=1e-9)
 
 
-ALPHAS = [0, -0.1, 1.5, math.nan, True, "much"]
-MARGINS = [-1, -1e-9, math.nan, math.inf, True, "much"]
-
-
-@pytest.mark.parametrize(
-    ("given_options", "message"),
-    [
-        *[((alpha,), r"alma: .*; expected a number above 0 and up to 1") for alpha in ALPHAS],
-        *[((None, margin), r"margin: .*; expected a number of at least 0, for instance 500") for margin in MARGINS],
-        ((0.9, 500), r"margin 500 and alma 0\.9: expected one of the two \(alma None; --alma no"),
-    ],
-    ids=str,
-)
-def test_options_that_cannot_be(given_options, message):
-    with pytest.raises(StructronError, match=message):
-        make_alma(*given_options)
-
-
 @pytest.mark.parametrize("margin", [None, 0, 500])
 def test_without_alma(margin):
     """A perceptron; with a margin it lowers, always by as much."""
@@ -96,19 +86,12 @@ def test_without_alma(margin):
     assert (state[SCALE], state[TOTAL], lowering(state)) == (1, 1, margin or 0)
 
 
-def test_names():
-    assert (named("laso", None), named("laso", 0.9)) == ("laso", "laso-alma-0.9")
-    assert named("max-violation", None, 500.0) == "max-violation-margin-500"
-    assert named("early", None, 0.5) == "early-margin-0.5"
-    assert named("early", None, 0.0) == "early-margin-0"
-
-
 def test_margins_are_larger():
     """Separable data: after convergence ALMA's good states win by at least as much as it asks for."""
     problem, rng = chain_problem(3, 6, CHAIN_1), np.random.default_rng(2)
     xs, golds = random_corpus(rng, problem, 6, 4, [6])
     for alpha in (0.5, 0.9):
-        learner = BeamTraining(problem, inputs_of(problem, xs, golds), 3, "laso", average="none", alma=alpha)
+        learner = training(problem, inputs_of(problem, xs, golds), 3, "laso", average="none", alma=alpha)
         for _ in range(3000):
             if not learn_pass(learner, range(6))["updates"]:
                 break

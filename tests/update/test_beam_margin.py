@@ -18,6 +18,7 @@ from problems import (
     learn_pass,
     learner_of,
     random_corpus,
+    training,
     uneven_weights,
     weights_in,
 )
@@ -57,7 +58,7 @@ def test_exact_search_is_algorithm_3_1(name, merge):
         rng, (problem, xs, golds) = np.random.default_rng(seed), corpus_of(name, seed, 4, 4)
         spaces, weights = [Space(problem, x) for x in xs], uneven_weights(problem, rng)
         kept = [e for e, space in enumerate(spaces) if len(list(space.all())) > 1]
-        fast = BeamTraining(problem, inputs_of(problem, xs, golds), None, "standard", merge, "none", margin=margin)
+        fast = training(problem, inputs_of(problem, xs, golds), None, "standard", merge, "none", margin=margin)
         begin_with(fast, weights)
         for _ in range(4):
             order = rng.permutation(kept).tolist()
@@ -103,7 +104,7 @@ def test_weights_are_those_of_the_slow_learner(name, rule):
 def test_every_update_is_a_violation_of_the_margin(name, rule):
     """w·ΔΦ ≤ C, from the weights before and after an example; some are violations of the margin only."""
     (problem, xs, golds), margin, close = corpus_of(name, 5, 6), 6.0, 0
-    learner = BeamTraining(problem, inputs_of(problem, xs, golds), 3, rule, average="none", margin=margin)
+    learner = training(problem, inputs_of(problem, xs, golds), 3, rule, average="none", margin=margin)
     before: Weights = {}
     for e in [*range(6)] * 12:
         updates = learn_pass(learner, [e])["updates"]
@@ -122,7 +123,7 @@ def test_gold_on_top_is_no_longer_enough(rule, merge):
     problem = chain_problem(3, 4, ["w"])
     for margin, updates in ((None, 0), (0.0, 0), (1.5, 0), (3.0, 1)):
         given = inputs_of(problem, [np.array([[1]])], [[0]])
-        learner = BeamTraining(problem, given, 3, rule, merge, "none", margin=margin)
+        learner = training(problem, given, 3, rule, merge, "none", margin=margin)
         begin_with(learner, {("w", (1,), 0): 6.0, ("w", (1,), 1): 4.0, ("w", (1,), 2): 1.0})
         assert learn_pass(learner, [0])["updates"] == updates
         found = weights_in(problem, *learner.rows())
@@ -134,7 +135,7 @@ def test_the_best_that_is_not_gold_under_a_beam():
     """Standard, beam 1: gold leaves the beam at a step where it was best, and the last step is learned from."""
     problem = chain_problem(2, 3, ["w"])
     weights = {("w", (1,), 0): 3.0, ("w", (2,), 0): 9.0}
-    learner = BeamTraining(problem, inputs_of(problem, [np.array([[1], [2]])], [[0, 0]]), 1, "standard", margin=5.0)
+    learner = training(problem, inputs_of(problem, [np.array([[1], [2]])], [[0, 0]]), 1, "standard", margin=5.0)
     begin_with(learner, weights)
     learner.average = "none"
     assert learn_pass(learner, [0])["updates"] == 1
@@ -173,7 +174,7 @@ def test_convergence_on_figure_1(margin, merge):
     """Two features, so δ is known: ΔΦ are (-1, 1), (1, 1), (1, 0), best separated by (1, 2)/√5; δ = 1/√5, R² = 2."""
     problem, delta = figure1_problem(), 1 / math.sqrt(5)
     x, gold = np.array([[0], [1], [2], [3]]), (0, 0, 1, 2)
-    learner = BeamTraining(problem, inputs_of(problem, [x], [gold]), None, "standard", merge, "none", margin=margin)
+    learner = training(problem, inputs_of(problem, [x], [gold]), None, "standard", merge, "none", margin=margin)
     updates = converged(learner, 1)
     reached, longest = geometry([Space(problem, x)], [gold], weights_in(problem, *learner.rows()))
     assert longest == 2
@@ -189,7 +190,7 @@ def test_convergence_on_chains(merge):
     xs, golds = random_corpus(rng, problem, 6, 4, [6])
     spaces, given, found = [Space(problem, x) for x in xs], inputs_of(problem, xs, golds), {}
     for margin in (0.0, 2.0, 10.0, 200.0):
-        learner = BeamTraining(problem, given, None, "standard", merge, "none", margin=margin)
+        learner = training(problem, given, None, "standard", merge, "none", margin=margin)
         updates = converged(learner, 6)
         found[margin] = (updates, *geometry(spaces, golds, weights_in(problem, *learner.rows())))
     delta = max(reached for _, reached, _ in found.values())
@@ -204,7 +205,7 @@ def test_every_valid_rule_reaches_the_margin(rule):
     """In a beam too, where every prefix can be separated: words that have one label each."""
     problem, rng = chain_problem(3, 6, CHAIN_1), np.random.default_rng(2)
     xs, golds = random_corpus(rng, problem, 6, 4, [6], lambda space: tuple((space.x[:, 0] % 3).tolist()))
-    learner = BeamTraining(problem, inputs_of(problem, xs, golds), 4, rule, average="none", margin=15.0)
+    learner = training(problem, inputs_of(problem, xs, golds), 4, rule, average="none", margin=15.0)
     assert converged(learner, 6) > 0
     weights = weights_in(problem, *learner.rows())
     for x, gold in zip(xs, golds, strict=True):
@@ -220,7 +221,7 @@ def test_the_state_of_an_older_version_goes_on():
     """Which had no place for the margin."""
     problem = chain_problem()
     xs, golds = random_corpus(np.random.default_rng(1), problem, 3, 4, [4])
-    old, new = (BeamTraining(problem, inputs_of(problem, xs, golds), 2) for _ in range(2))
+    old, new = (training(problem, inputs_of(problem, xs, golds), 2) for _ in range(2))
     learn_pass(old, range(3))
     state = old.state()
     new.restore(state | {"pace": state["pace"][:MARGIN]})

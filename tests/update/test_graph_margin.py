@@ -9,6 +9,7 @@ from brute_trees import trees
 from structron.update.alma import GENERATION, NORM, SCALE, TOTAL, lowering, make_alma
 from structron.update.delta import make_delta, put
 from structron.update.trees import take_step
+from structron.weights.hashed import mean_vector
 from tree_updates import bounds, features, learn_pass, make_learner, ranking_features
 
 KINDS = {
@@ -44,7 +45,7 @@ def test_weights_are_those_of_the_whole_vector(kind, alpha):
     Wrong trees are found with a cost of (1 - α)/α·k^(-1/2) for every wrong word.
     """
     learner = make_learner(alma=alpha, **KINDS[kind])
-    w, k, seen = np.zeros(len(learner.w)), 1, []
+    w, k, seen = np.zeros(len(learner.store.w)), 1, []
     for _ in range(4):
         for e in range(learner.examples):
             low = (1 - alpha) / alpha / math.sqrt(k)
@@ -62,11 +63,11 @@ def test_weights_are_those_of_the_whole_vector(kind, alpha):
             if wrong + lost:
                 w = project(w + math.sqrt(2 / k) * project(delta))
                 k += 1
-            assert np.abs(learner.pace[SCALE] * learner.w - w).max() < 1e-5
+            assert np.abs(learner.pace[SCALE] * learner.store.w - w).max() < 1e-5
             seen.append(w)
     assert learner.pace[GENERATION] == k > 5
     assert learner.pace[SCALE] * math.sqrt(learner.pace[NORM]) == pytest.approx(float(np.linalg.norm(w)), abs=1e-5)
-    assert np.abs(learner.present(slice(None)) - np.mean(seen, axis=0)).max() < 1e-5
+    assert np.abs(mean_vector([learner.present()], 0.0) - np.mean(seen, axis=0)).max() < 1e-5
 
 
 def least_lead(learner, e, w, cost):
@@ -84,7 +85,7 @@ def test_every_other_tree_loses_by_the_margin(kind):
     for margin, holds in ((400.0, True), (None, False)):
         learner = make_learner(margin=margin, **KINDS[kind])
         assert any(learn_pass(learner) == 0 for _ in range(200))
-        leads = [least_lead(learner, e, learner.w.astype(np.float64), 400.0) for e in range(learner.examples)]
+        leads = [least_lead(learner, e, learner.store.w.astype(np.float64), 400.0) for e in range(learner.examples)]
         assert all(lead > -1e-3 for lead in leads) is holds
 
 
@@ -94,7 +95,7 @@ def test_the_margin_of_alma(kind):
     learner = make_learner(alma=0.8, **KINDS[kind])
     assert any(learn_pass(learner) == 0 for _ in range(500))
     cost = 0.25 / math.sqrt(learner.pace[GENERATION])
-    w = learner.pace[SCALE] * learner.w.astype(np.float64)
+    w = learner.pace[SCALE] * learner.store.w.astype(np.float64)
     assert np.linalg.norm(w) <= 1 + 1e-5
     assert all(least_lead(learner, e, w, cost) > -1e-5 for e in range(learner.examples))
 
@@ -103,9 +104,9 @@ def test_a_margin_of_nothing_is_the_perceptron():
     plain, none = make_learner(), make_learner(margin=0.0)
     for learner in (plain, none):
         learn_pass(learner)
-    assert plain.w.any()
-    assert np.array_equal(plain.w, none.w)
-    assert np.array_equal(plain.u, none.u)
+    assert plain.store.w.any()
+    assert np.array_equal(plain.store.w, none.store.w)
+    assert np.array_equal(plain.store.u, none.store.u)
 
 
 def test_a_step_by_hand():

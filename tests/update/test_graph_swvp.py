@@ -11,10 +11,11 @@ from brute_swvp import alternate, naive_jj, shares
 from graphs import SETTINGS, Model
 from structron import GraphParser
 from structron.learn.graph import GraphLearner
-from structron.model.graph import shift_of
 from structron.search.graph.features import look_at
 from structron.update.swvp import FAMILIES, VARIANTS, Swvp, define_jj, make_mixed
-from structron.update.trees import Sums, decisions, difference, make_tree, mix_trees, touch_rank
+from structron.update.swvp_trees import decisions, mix_trees
+from structron.update.trees import Sums, difference, make_tree, touch_rank
+from structron.weights.hashed import shift_of
 from toy import tree_rows
 
 TOY = tree_rows(60, 0)
@@ -66,7 +67,7 @@ def learners(options: dict, **more) -> list[GraphLearner]:
     made = []
     for extra in ({}, more):
         parser = GraphParser(**SMALL, **options, **extra)
-        made.append(parser._make_learner(parser._treebank(TOY[:12], crossing=not parser.projective)))
+        made.append(parser._learner(TOY[:12], None))
     return made
 
 
@@ -78,8 +79,8 @@ def test_the_whole_tree_is_the_perceptron(kind, variant):
     for k in range(12):
         for learner in (plain, mixed):
             learner.learn_from(np.arange(12), k)
-    assert plain.w.any()
-    assert same([plain.w, plain.u], [mixed.w, mixed.u])
+    assert plain.store.w.any()
+    assert same([plain.store.w, plain.store.u], [mixed.store.w, mixed.store.u])
 
 
 @pytest.mark.parametrize("jj", [*FAMILIES, alternate], ids=[*FAMILIES, "own"])
@@ -89,11 +90,11 @@ def test_updates_are_the_weighted_sum(kind, jj):
     for variant, enforce in itertools.product(VARIANTS, (False, True)):
         _, learner = learners(KINDS[kind], swvp=variant, beta=1.5, jj=jj, enforce=enforce)
         for k in range(8):
-            before = learner.w.copy()
+            before = learner.store.w.copy()
             learner.learn_from(np.arange(12), k)
             start, stop = learner.trees.starts[k : k + 2]
             expected = expected_change(learner, before, int(start), int(stop - start), Swvp(variant, 1.5, jj, enforce))
-            change = learner.w - before
+            change = learner.store.w - before
             assert np.allclose(change, expected, atol=2e-4), (variant, enforce, k)
 
 
@@ -122,7 +123,7 @@ def mixed(y, z, places):
 
 def empty_look(learner, start, n):
     """A sentence seen with empty weights, and these."""
-    w, u = np.zeros(len(learner.w), np.float32), np.zeros(len(learner.u))
+    w, u = np.zeros(len(learner.store.w), np.float32), np.zeros(len(learner.store.u))
     return look_at(learner.templates, learner.trees.x, start, n, w, shift_of(learner.bits)), w, Sums(u, 1.0, 1.0)
 
 

@@ -22,6 +22,7 @@ from problems import (
     named,
     parser_problem,
     random_corpus,
+    training,
     uneven_weights,
     weights_in,
 )
@@ -108,7 +109,7 @@ def trained(name: str, seed: int, beam: int | None, rule: str, merge: bool, swvp
     rng, (problem, columns) = np.random.default_rng(seed), problem_of(name)
     xs, golds = random_corpus(rng, problem, 4, 5, columns)
     more = {"average": "none", "check": True} | more
-    learner = BeamTraining(problem, inputs_of(problem, xs, golds), beam, rule, merge, swvp=swvp, **more)
+    learner = training(problem, inputs_of(problem, xs, golds), beam, rule, merge, swvp=swvp, **more)
     begin_with(learner, uneven_weights(problem, rng))
     return learner, xs, golds
 
@@ -137,7 +138,7 @@ def test_single_steps_add_up_to_the_whole_update(name, rule):
     for e in range(len(xs)):
         found = []
         for swvp in (None, Swvp("a-wm")):
-            learner = BeamTraining(problem, inputs_of(problem, xs, golds), 2, rule, average="none", swvp=swvp)
+            learner = training(problem, inputs_of(problem, xs, golds), 2, rule, average="none", swvp=swvp)
             learn_pass(learner, [e])
             found.append(weights_in(problem, *learner.rows()))
         whole, weighted = found
@@ -151,7 +152,7 @@ def test_a_hand_worked_parse():
     """x = a b, correct: shift shift right, found: shift shift left; one wrong step, d = 0, so all of it is γ = 1."""
     problem = parser_problem(["s0.w", "s1.w"], words=4)
     x, gold = np.array([[1, 1], [2, 1]]), [0, 0, 2]
-    learner = BeamTraining(problem, inputs_of(problem, [x], [gold]), 1, "standard", average="none", swvp=Swvp("b-wm"))
+    learner = training(problem, inputs_of(problem, [x], [gold]), 1, "standard", average="none", swvp=Swvp("b-wm"))
     learn_pass(learner, [0])
     assert weights_in(problem, *learner.rows()) == {
         ("s0.w", (2,), 2): 1.0,

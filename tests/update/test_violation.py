@@ -24,17 +24,18 @@ from problems import (
     parser_problem,
     random_corpus,
     random_weights,
+    training,
     uneven_weights,
     weights_in,
     without_zeros,
 )
 from slow import SlowLearner, SlowTrace, assert_learns_alike, slow_rule
 from structron.errors import StructronError
-from structron.learn import beam as beam_training
 from structron.learn.beam import BeamTraining
-from structron.learn.loop import Options, train
+from structron.learn.loop import Schedule, train
 from structron.search.beam.frontier import Anchored
 from structron.update.violation import RULES, Rule, standard
+from structron.weights import store
 from structron.weights.sparse import DENSE_ROWS
 
 VALID = [name for name, rule in RULES.items() if rule.valid]
@@ -73,8 +74,8 @@ def never(best, gold, alive, right, n):
 
 def trace_of(problem, x, gold, weights, beam: int) -> SlowTrace:
     """What the engine's search leaves for an example."""
-    learner = BeamTraining(problem, inputs_of(problem, [x], [gold]), beam, Rule(never))
-    learner.sparse = model_of(problem, weights).sparse
+    learner = training(problem, inputs_of(problem, [x], [gold]), beam, Rule(never))
+    learner.store.sparse = model_of(problem, weights).sparse
     assert learn_pass(learner, [0])["updates"] == 0
     trace, n = learner.engine.room(learner.inputs).trace, len(gold)
     columns = (trace.best, trace.gold, trace.alive.astype(bool), trace.right.astype(bool))
@@ -121,7 +122,7 @@ def test_a_tie_is_a_violation():
 def test_an_unknown_rule_is_named():
     problem, xs, golds = corpus_of("chain1")
     with pytest.raises(StructronError, match="update"):
-        BeamTraining(problem, inputs_of(problem, xs, golds), 1, "erly")
+        training(problem, inputs_of(problem, xs, golds), 1, "erly")
 
 
 # -- the learner ---------------------------------------------------------------------------------------------------
@@ -143,7 +144,7 @@ def test_rows_of_many_labels_are_learned_alike():
     problem, rng = chain_problem(24, 3, CHAIN_1), np.random.default_rng(5)
     xs, golds = random_corpus(rng, problem, 25, 4, [3])
     for rule in ("max-violation", "laso"):
-        fast = BeamTraining(problem, inputs_of(problem, xs, golds), 2, rule)
+        fast = training(problem, inputs_of(problem, xs, golds), 2, rule)
         slow = SlowLearner(problem, xs, golds, rule, 2)
         for _ in range(2):
             learn_pass(fast, range(25))
@@ -152,7 +153,7 @@ def test_rows_of_many_labels_are_learned_alike():
         found, mean = weights_in(problem, *fast.rows()), slow.mean()
         assert {key: found.get(key, 0.0) for key in mean} == pytest.approx(mean, abs=1e-5)
         state = {name: array.copy() for name, array in fast.state().items()}
-        again = BeamTraining(problem, inputs_of(problem, xs, golds), 2, rule)
+        again = training(problem, inputs_of(problem, xs, golds), 2, rule)
         again.restore(state)
         assert same(fast, again)
         fast.average = "none"
@@ -181,7 +182,7 @@ def test_laso_learns_more_than_once_from_an_example():
 def test_the_check_refutes_a_rule_that_only_claims_to_be_valid():
     problem = figure1_problem()
     inputs = inputs_of(problem, [np.zeros((4, 1), np.int64)], [[0, 0, 1, 2]])
-    learner = BeamTraining(problem, inputs, 1, Rule(standard, valid=True), check=True)
+    learner = training(problem, inputs, 1, Rule(standard, valid=True), check=True)
     learn_pass(learner, [0])
     learn_pass(learner, [0])
     with pytest.raises(AssertionError, match="1 updates were no violations"):
@@ -206,7 +207,7 @@ def figure1_weights(rule: str, beam: int | None, passes: int) -> tuple[list[tupl
     problem = figure1_problem()
     x, y = np.zeros((4, 1), np.int64), [0, 0, 1, 2]
     problem.check(x, y)
-    learner = BeamTraining(problem, inputs_of(problem, [x], [y]), beam, rule, average="none", check=True)
+    learner = training(problem, inputs_of(problem, [x], [y]), beam, rule, average="none", check=True)
     weights, counts = [], []
     for _ in range(passes):
         counts.append(learn_pass(learner, [0]))
@@ -306,7 +307,7 @@ def test_mistakes_stay_within_the_bound(name, rule):
     exact = not RULES[rule].valid
     bound = bound_of(problem, xs, golds, exact)
     for beam in (None,) if exact else (1, 2, None):
-        learner = BeamTraining(problem, inputs_of(problem, xs, golds), beam, rule, average="none", check=True)
+        learner = training(problem, inputs_of(problem, xs, golds), beam, rule, average="none", check=True)
         updates = []
         for _ in range(200):
             updates.append(learn_pass(learner, range(len(xs)))["updates"])
@@ -337,16 +338,16 @@ def test_a_run_is_a_function_of_the_seed(rule, tmp_path):
     """Whether it is another learner's, a twin's, or resumed; and a learner can be set back."""
     first, again, other, half, rest = (learner_of("parser", 2, rule) for _ in range(5))
     for learner, seed in ((first, 1), (again, 1), (other, 2)):
-        train(learner, Options(passes=4, seed=seed))
+        train(learner, Schedule(passes=4, seed=seed))
     assert same(first, again)
     assert not same(first, other)
     twin = other.twin()
     assert not len(twin.rows()[0])
-    train(twin, Options(passes=4, seed=1))
+    train(twin, Schedule(passes=4, seed=1))
     assert same(first, twin)
-    train(half, Options(passes=2, seed=1, checkpoint=tmp_path / "half"))
+    train(half, Schedule(passes=2, seed=1, checkpoint=tmp_path / "half"))
     state = {name: array.copy() for name, array in half.state().items()}
-    result = train(rest, Options(passes=4, seed=1, checkpoint=tmp_path / "half", resume=True))
+    result = train(rest, Schedule(passes=4, seed=1, checkpoint=tmp_path / "half", resume=True))
     assert same(first, rest)
     assert not same(half, rest)
     assert [record["pass"] for record in result.history] == [1, 2, 3, 4]
@@ -360,8 +361,8 @@ def test_a_checkpoint_of_other_data_is_refused():
     problem = chain_problem(2, 2, ["y1"], where=1)
     x = np.ones((2, 1), np.int64)
     anchored = Anchored(np.array([0, 1, 2]), np.array([0, 1], np.int32), np.array([[5, 0], [6, 0]], np.uint64))
-    with_features = BeamTraining(problem, inputs_of(problem, [x], [[0, 1]]), 1, "early", anchored=anchored)
-    without = BeamTraining(problem, inputs_of(problem, [x], [[0, 1]]), 1, "early")
+    with_features = training(problem, inputs_of(problem, [x], [[0, 1]]), 1, "early", anchored=anchored)
+    without = training(problem, inputs_of(problem, [x], [[0, 1]]), 1, "early")
     with pytest.raises(StructronError, match="other data or options"):
         without.restore(with_features.state())
     assert with_features.fingerprint() != without.fingerprint()
@@ -371,7 +372,7 @@ def test_a_checkpoint_of_other_data_is_refused():
 @pytest.mark.parametrize("name", ["chain2", "labelled"])
 def test_tables_that_are_too_small_grow(name, rule, monkeypatch):
     usual = learner_of(name, 2, rule)
-    monkeypatch.setattr(beam_training, "FIRST_CELLS", 16)
+    monkeypatch.setattr(store, "FIRST_CELLS", 16)
     tiny = learner_of(name, 2, rule)
     before = len(tiny.sparse.column)
     for _ in range(3):
@@ -397,7 +398,7 @@ def test_searches_that_need_room_are_repeated_without_a_trace(rule):
 def test_an_infinite_beam_learns_with_arrays_that_grow():
     problem, xs, golds = corpus_of("chain2", 5, 2, 7)
     xs, golds = [*xs, np.ones((7, 1), np.int64)], [*golds, (0, 1, 2, 0, 1, 2, 0)]
-    merged, plain = (BeamTraining(problem, inputs_of(problem, xs, golds), None, "early", m) for m in (True, False))
+    merged, plain = (training(problem, inputs_of(problem, xs, golds), None, "early", m) for m in (True, False))
     for learner in (merged, plain):
         learn_pass(learner, range(3))
     assert plain.engine.room(plain.inputs).wide > 256
@@ -413,8 +414,8 @@ def test_numbered_features_are_learned_like_templates():
     table = np.stack([np.arange(101, 105), np.zeros(4)], axis=1).astype(np.uint64)
     anchored = Anchored(np.arange(len(words) + 1), words.astype(np.int32), table)
     for rule in RULES:
-        left = BeamTraining(by_template, inputs_of(by_template, xs, golds), 2, rule)
-        right = BeamTraining(numbered, inputs_of(numbered, xs, golds), 2, rule, anchored=anchored)
+        left = training(by_template, inputs_of(by_template, xs, golds), 2, rule)
+        right = training(numbered, inputs_of(numbered, xs, golds), 2, rule, anchored=anchored)
         for _ in range(2):
             assert learn_pass(left, range(6)) == learn_pass(right, range(6))
         named = weights_in(by_template, *left.rows())

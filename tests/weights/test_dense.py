@@ -7,10 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from structron.errors import StructronError
 from structron.kernels.table import hash_list
 from structron.model.chain import Dictionary
 from structron.update.perceptron import add
-from structron.weights.dense import FIRST_ROWS, Rows, dense_rows, row_stride, sparse_rows
+from structron.weights.dense import (
+    FIRST_ROWS,
+    DenseStore,
+    dense_rows,
+    pack_mean,
+    row_stride,
+    sparse_rows,
+)
 
 
 def test_rows_have_room_for_all_columns_and_are_whole_vectors():
@@ -19,8 +27,13 @@ def test_rows_have_room_for_all_columns_and_are_whole_vectors():
         assert row_stride(columns) % 4 == 0
 
 
+def rows_of(labels: int, fixed: int) -> DenseStore:
+    """Rows without features."""
+    return DenseStore(labels, fixed, 0, 0, False)
+
+
 def test_rows_grow_and_keep_what_they_hold():
-    rows = Rows(3, 10)
+    rows = rows_of(3, 10)
     rows.size[0] = len(rows.w)
     rows.w[:] = np.arange(rows.w.size).reshape(rows.w.shape)
     rows.u[:] = -rows.w
@@ -45,7 +58,7 @@ updates = st.lists(
 @given(updates, st.integers(0, 3))
 def test_the_mean_is_that_of_all_vectors(history, idle):
     """history[t] holds the updates at example t; some examples at the end change nothing."""
-    rows = Rows(3, 5)
+    rows = rows_of(3, 5)
     weights = SimpleNamespace(w=rows.w, u=rows.u)
     vectors = []
     for time, changes in enumerate([*history, *[[]] * idle], 1):
@@ -60,14 +73,14 @@ def test_the_mean_is_that_of_all_vectors(history, idle):
 
 def test_the_mean_of_many_rows():
     """More rows than are worked on at a time."""
-    rows = Rows(2, 40_000)
+    rows = rows_of(2, 40_000)
     rng = np.random.default_rng(0)
     rows.w[:40_000], rows.u[:40_000] = rng.integers(9, size=(40_000, 4)), rng.integers(9, size=(40_000, 4))
     assert (rows.mean(7) == (rows.w[:40_000] - rows.u[:40_000] / 7).astype(np.float32)).all()
 
 
 def test_the_mean_before_the_first_example_is_where_learning_starts():
-    rows = Rows(2, 3)
+    rows = rows_of(2, 3)
     rows.w[:3] = 5
     mean = rows.mean(0)
     assert (mean == 5).all()
@@ -77,7 +90,7 @@ def test_the_mean_before_the_first_example_is_where_learning_starts():
 
 def test_large_counts_stay_exact():
     """Sums of (t-1) * update run into billions; float64 holds them."""
-    rows = Rows(2, 1)
+    rows = rows_of(2, 1)
     weights = SimpleNamespace(w=rows.w, u=rows.u)
     time = 1_000_000_007
     add.py_func(weights, 0, 0, 1.0, time)
@@ -107,28 +120,112 @@ def test_a_matrix_survives_its_sparse_form(shape):
     assert (again == w).all()
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"weight": np.ones(3, np.float32)},
-        {"weight_label": np.array([0, 9], np.uint8)},
-        {"weight_label": np.array([0, -1], np.int8)},
-        {"weight_label": np.array([0.0, 1.0])},
-        {"weight_count": np.array([1, 2], np.uint16)},
-        {"weight_count": np.array([3, -1], np.int16)},
-        {"weight_count": np.array([[1, 1]], np.uint16)},
-        {"weight": np.array(["a", "b"])},
-    ],
+# -- stores --------------------------------------------------------------------------------------------------------
+
+FEATURES, PAIRS, LABELS, FIXED = 6, 3, 3, 2
+cells = st.lists(
+    st.tuples(
+        st.one_of(
+            st.tuples(st.just("fixed"), st.integers(0, FIXED - 1)),
+            st.tuples(st.just("feature"), st.integers(0, FEATURES - 1)),
+            st.tuples(st.just("pair"), st.integers(0, PAIRS - 1), st.integers(0, LABELS)),
+        ),
+        st.integers(0, LABELS - 1),
+        st.integers(-3, 3),
+    ),
+    max_size=25,
 )
-def test_parts_that_do_not_fit(change):
-    parts = {
-        "weight_count": np.array([1, 1], np.uint16),
-        "weight_label": np.array([0, 1], np.uint8),
-        "weight": np.ones(2, np.float32),
-    }
-    assert dense_rows(parts, 2).shape == (2, 4)
-    with pytest.raises(ValueError, match="weights"):
-        dense_rows(parts | change, 2)
+
+
+def filled(changes) -> tuple[DenseStore, dict]:
+    """A store whose rows are claimed one by one as updates touch them, and a dictionary of the same weights."""
+    store, weights = DenseStore(LABELS, FIXED, FEATURES, PAIRS, True), {}
+    for name, label, amount in changes:
+        kind, number = name[:2]
+        if kind == "feature" and store.row_of[number] < 0:
+            store.row_of[number] = store.claim(1)[0]
+        if kind == "pair" and store.block_of[number] < 0:
+            store.reserve(0, 1)
+            store.block_of[number] = store.size[1]
+            store.size[1] += 1
+        if kind == "pair" and store.block_rows[store.block_of[number], name[2]] < 0:
+            store.block_rows[store.block_of[number], name[2]] = store.claim(1)[0]
+        store.w[row_in(store, name), label] += amount
+        weights[name, label] = weights.get((name, label), 0) + amount
+    return store, weights
+
+
+def row_in(store: DenseStore, name: tuple) -> int:
+    if name[0] == "fixed":
+        return name[1]
+    return store.row_of[name[1]] if name[0] == "feature" else store.block_rows[store.block_of[name[1]], name[2]]
+
+
+def named(store: DenseStore) -> dict:
+    """Weights that are not 0, by name."""
+    names = [("fixed", k) for k in range(FIXED)]
+    names += [("feature", k) for k in range(FEATURES) if store.row_of[k] >= 0]
+    names += [("pair", k, p) for k in range(PAIRS) if store.block_of[k] >= 0 for p in range(LABELS + 1)]
+    rows = {name: row for name in names if (row := row_in(store, name)) >= 0}
+    return {(n, y): float(store.w[r, y]) for n, r in rows.items() for y in range(LABELS) if store.w[r, y]}
+
+
+def total(*parts: tuple[dict, float]) -> dict:
+    keys = {key for weights, _ in parts for key in weights}
+    sums = {key: sum(share * weights.get(key, 0.0) for weights, share in parts) for key in keys}
+    return {key: value for key, value in sums.items() if value}
+
+
+@given(cells, cells, st.sampled_from([1.0, 0.5, -0.25]))
+def test_stores_are_added_by_feature(ours, theirs, share):
+    (one, left), (two, right) = filled(ours), filled(theirs)
+    one.add(two, share)
+    assert named(one) == total((left, 1.0), (right, share))
+    assert named(two) == total((right, 1.0))
+    assert not named(one.twin())
+
+
+@given(cells)
+def test_a_state_brings_a_store_back(changes):
+    store, weights = filled(changes)
+    again = store.twin()
+    again.restore({name: array.copy() for name, array in store.state().items()})
+    assert named(again) == total((weights, 1.0))
+    assert np.array_equal(again.size, store.size)
+    more = (("pair", 0, 0), 0, 2)
+    one, two = (total((named(s), 1.0), (filled([more])[1], 1.0)) for s in (again, store))
+    assert one == two
+
+
+def test_a_state_of_other_features_is_refused():
+    with pytest.raises(StructronError, match="the checkpoint was made from other data or options"):
+        filled([])[0].restore(DenseStore(LABELS, FIXED, FEATURES + 1, PAIRS, True).state())
+
+
+@given(st.lists(cells, min_size=1, max_size=3))
+def test_a_packed_mean_is_that_of_dictionaries(runs):
+    """Features without weight are left out, and every row of the mean can be found in the stores it came from."""
+    made = [filled(changes) for changes in runs]
+    stores = [store for store, _ in made]
+    packed = pack_mean(stores, [store.mean(0) for store in stores])
+    expected = total(*((weights, 1 / len(runs)) for _, weights in made))
+    names = [("fixed", k) for k in range(FIXED)] + [("feature", k) for k in packed.numbers.tolist()]
+    names += [
+        ("pair", int(packed.pair_numbers[k]), int(p)) for k, p in zip(*np.nonzero(packed.block_rows >= 0), strict=False)
+    ]
+    assert len(names) == len(packed.w)
+    found = {(n, y): float(packed.w[r, y]) for r, n in enumerate(names) for y in range(LABELS) if packed.w[r, y]}
+    assert {key: value for key, value in found.items() if abs(value) > 1e-6} == pytest.approx(expected, abs=1e-5)
+    touched = {name for _, weights in made for (name, _), weight in weights.items() if weight}
+    assert {name for name in names if name[0] != "fixed"} == {name for name in touched if name[0] != "fixed"}
+    for store in stores:
+        rows = store.rows_of(packed).tolist()
+        assert rows == [row if (row := known_row(store, name)) >= 0 else -1 for name in names]
+
+
+def known_row(store: DenseStore, name: tuple) -> int:
+    """The row of a feature, -1 if it has none."""
+    return -1 if name[0] == "pair" and store.block_of[name[1]] < 0 else int(row_in(store, name))
 
 
 # -- dictionaries --------------------------------------------------------------------------------------------------

@@ -4,10 +4,11 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from structron.model.beam import mean_rows, stretches
+from structron.errors import StructronError
+from structron.threads import stretches
 from structron.weights.sparse import (
     CELLS,
     CLASSES,
@@ -35,12 +36,14 @@ from structron.weights.sparse import (
     stride_of,
     weight_of,
 )
+from structron.weights.store import SparseStore, mean_rows
 
 COLUMNS = 40
 KEY_VALUES = [1, 2, 3, (1 << 55) + 1, (1 << 55) + 2, (7 << 55) + 5, 2**64 - 1]
 steps = st.lists(
     st.tuples(st.sampled_from(KEY_VALUES), st.integers(0, COLUMNS - 1), st.integers(-3, 3)), min_size=1, max_size=80
 )
+NO_KEYS = np.zeros(0, np.uint64)
 MANY = [(key, c, 1 + c % 2) for c in range(COLUMNS) for key in (1, 2)]
 """Two rows that become dense."""
 
@@ -195,7 +198,7 @@ def test_a_lean_model_holds_the_same(weights, first):
 @given(st.lists(rows_of, min_size=1, max_size=3))
 @settings(max_examples=60)
 def test_the_mean_of_several_sets_of_rows(parts):
-    keys, rows = mean_rows([as_rows(weights) for weights in parts])
+    keys, rows = mean_rows([as_rows(weights) for weights in parts], NO_KEYS)
     found = defaultdict(dict)
     for place, column, weight in zip(*(array.tolist() for array in rows), strict=True):
         found[int(keys[place])][column] = weight
@@ -212,9 +215,92 @@ def test_the_mean_of_several_sets_of_rows(parts):
 
 def test_weights_that_cancel_leave_no_trace():
     left, right = as_rows({1: {0: 2, 1: 1}, 2: {3: 1}}), as_rows({1: {0: -2}, 2: {3: -1}})
-    keys, rows = mean_rows([left, right])
+    keys, rows = mean_rows([left, right], NO_KEYS)
     assert keys.tolist() == [1]
     assert [array.tolist() for array in rows] == [[0], [1], [0.5]]
+
+
+def by_key(keys: np.ndarray, rows: Row) -> dict[int, dict[int, float]]:
+    found = defaultdict(dict)
+    for place, column, weight in zip(*(array.tolist() for array in rows), strict=True):
+        assert column not in found[int(keys[place])]
+        found[int(keys[place])][column] = weight
+    return no_zeros(found)
+
+
+def plus(ours: dict, theirs: dict, share: float) -> dict[int, dict[int, float]]:
+    added = {key: dict(row) for key, row in ours.items()}
+    for key, row in theirs.items():
+        for column, weight in row.items():
+            added.setdefault(key, {})[column] = added.get(key, {}).get(column, 0) + share * weight
+    return no_zeros(added)
+
+
+ANCHORED = np.array([3, 1, 2**64 - 1], np.uint64)
+
+
+def stored(weights: dict, anchored: np.ndarray) -> SparseStore:
+    """A store of the rows; those of numbered features first, in the order of their numbers."""
+    numbered = {int(key): weights.get(int(key), {}) for key in anchored}
+    keys, rows = as_rows(numbered | {key: row for key, row in weights.items() if key not in numbered})
+    store = SparseStore(COLUMNS, anchored)
+    store.load(keys[len(anchored) :], rows, len(anchored))
+    return store
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Stores without room to spare."""
+    monkeypatch.setattr("structron.weights.store.FIRST_CELLS", 16)
+    monkeypatch.setattr("structron.weights.store.FIRST_DENSE", 1)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("anchored", [NO_KEYS, ANCHORED], ids=["keys", "numbers"])
+@given(rows_of, rows_of, st.sampled_from([1.0, 0.5, -1.0]))
+@example(FULL, FULL, -1.0)
+@example(FULL, {}, 1.0)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_stores_are_added_by_key(anchored, ours, theirs, share):
+    """What was loaded, added, or brought back from a state is that of dictionaries, and grows on."""
+    one, two = stored(ours, anchored), stored(theirs, anchored)
+    assert by_key(*one.present(0, 2.0)) == plus({}, ours, 2.0)
+    one.add(two, share)
+    expected = plus(ours, theirs, share)
+    assert by_key(*one.present(0, 1.0)) == expected
+    assert by_key(*two.present(0, 1.0)) == no_zeros(theirs)
+    again = one.twin()
+    assert not by_key(*again.present(0, 1.0))
+    again.restore({name: array.copy() for name, array in one.state().items()})
+    for store in (one, again):
+        store.grow(2, 8 * COLUMNS, 2)
+        sparse, new, old = store.sparse, np.uint64(77), min(len(anchored), 1)
+        add(sparse, sparse.table, claim(sparse, new), 5, 1.5, 3.0)
+        table, place = (store.table, 0) if old else (sparse.table, claim(sparse, np.uint64(3)))
+        add(sparse, table, place, 0, 1.0, 2.0)
+        assert by_key(*store.present(0, 1.0)) == plus(expected, {77: {5: 1.5}, 3: {0: 1.0}}, 1.0)
+        mean = by_key(*store.present(4, 1.0))
+        assert mean == plus(expected, {77: {5: 1.5 - 3 / 4}, 3: {0: 1.0 - 2 / 4}}, 1.0)
+        assert store.present(0, 1.0)[0][: len(anchored)].tolist() == anchored.tolist()
+
+
+def test_a_state_of_other_features_is_refused():
+    with pytest.raises(StructronError, match="the checkpoint was made from other data or options"):
+        SparseStore(COLUMNS, NO_KEYS).restore(SparseStore(COLUMNS, ANCHORED).state())
+
+
+@given(st.lists(rows_of, min_size=1, max_size=3), st.sampled_from([0.0, 2.0]))
+def test_keys_that_come_first(parts, least):
+    """Numbered features stand before all others; small weights are left out."""
+    keys, rows = mean_rows([as_rows(weights) for weights in parts], ANCHORED, least, total=1)
+    early = np.isin(keys, ANCHORED).tolist()
+    assert early == sorted(early, reverse=True)
+    expected = {}
+    for weights in parts:
+        expected = plus(expected, weights, 1.0)
+    kept = {key: {c: w for c, w in row.items() if abs(w) > least} for key, row in expected.items()}
+    assert by_key(keys, rows) == no_zeros(kept)
+    assert (np.diff(rows.place) >= 0).all()
 
 
 @given(st.lists(st.integers(0, 30_000), max_size=12))

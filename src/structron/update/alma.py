@@ -20,7 +20,6 @@ import math
 
 import numpy as np
 
-from structron.errors import StructronError
 from structron.kernels.jit import compiled
 
 ALPHA, B, C, SCALE, NORM, GENERATION, TOTAL, LONGEST, MARGIN, SIZE = range(10)
@@ -35,34 +34,10 @@ def make_alma(alma: float | tuple[float, float, float] | None, margin: float | N
     """
     state = np.zeros(SIZE)
     state[SCALE] = state[GENERATION] = 1.0
-    if margin is not None:
-        state[MARGIN] = checked_margin(margin)
-        if alma is not None:
-            raise StructronError(f"margin {margin:g} and alma {alma}: expected one of the two (alma None; --alma none)")
-    if alma is None:
-        return state
-    alpha = alma[0] if isinstance(alma, tuple) else alma
-    if isinstance(alpha, bool) or not isinstance(alpha, int | float | np.number) or not 0 < alpha <= 1:
-        raise StructronError(f"alma: {alpha!r}; expected a number above 0 and up to 1, for instance 0.9")
-    state[: C + 1] = alma if isinstance(alma, tuple) else (alpha, 1 / alpha, math.sqrt(2))
+    state[MARGIN] = margin or 0.0
+    if alma is not None:
+        state[: C + 1] = alma if isinstance(alma, tuple) else (alma, 1 / alma, math.sqrt(2))
     return state
-
-
-def checked_margin(margin: float, name: str = "margin") -> float:
-    """The C of a margin perceptron, checked."""
-    number = isinstance(margin, int | float | np.number) and not isinstance(margin, bool)
-    if not number or not 0 <= margin < math.inf:
-        raise StructronError(f"{name}: {margin!r}; expected a number of at least 0, for instance 500")
-    return float(margin)
-
-
-def named(update: str, alma: float | None, margin: float | None = None, weighted: object = None) -> str:
-    """An update rule with its step, as signatures spell it; weighted: weighted violations (update/swvp.py), or None."""
-    if weighted is not None:
-        return f"{weighted}" if update == "standard" else f"{update}-{weighted}"
-    if margin is not None:
-        return f"{update}-margin-{margin:g}"
-    return update if alma is None else f"{update}-alma-{alma:g}"
 
 
 @compiled

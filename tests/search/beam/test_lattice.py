@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from problems import learn_pass
+from problems import learn_pass, training
 from segmentations import (
     PROBLEM,
     Corpus,
@@ -22,7 +22,6 @@ from segmentations import (
 )
 from slow import assert_close
 from structron.errors import StructronError
-from structron.learn.beam import BeamTraining
 from structron.search.beam.engine import make_inputs
 from structron.search.beam.frontier import Anchored
 
@@ -169,7 +168,7 @@ def test_many_nodes_and_edges_need_room():
             table[key] = max(table.get(key, -math.inf), table[i, before] + gain)
     best = max(table.get((n, label), -math.inf) for label in (1, 2))
     assert scores[0] == pytest.approx(best, rel=1e-4)
-    learner = BeamTraining(PROBLEM, corpus.inputs(True), None, "laso", anchored=corpus.anchored(model.anchored_table))
+    learner = training(PROBLEM, corpus.inputs(True), None, "laso", anchored=corpus.anchored(model.anchored_table))
     assert learn_pass(learner, [0])["examples"] == 1
 
 
@@ -192,7 +191,7 @@ def test_a_node_that_does_not_grow_is_named():
     problem, x = make_problem(advance=stuck), np.zeros((3, 1), np.int64)
     with pytest.raises(StructronError, match=r"advance: example 0: column 4 \(lattice\) is 0 and then 0"):
         problem.check(x)
-    learner = BeamTraining(problem, make_inputs(problem, x, np.array([0, 3]), [[0, 0, 0]]), None, "laso")
+    learner = training(problem, make_inputs(problem, x, np.array([0, 3]), [[0, 0, 0]]), None, "laso")
     with pytest.raises(StructronError, match="the column that `lattice` names did not grow"):
         learner.learn(np.zeros(1, np.int64), 0)
 
@@ -207,7 +206,7 @@ def test_without_numbered_features_there_are_none():
     for e in range(2):
         assert tuple(found[e]) == corpus.best(weights, e)
         assert scores[e] == pytest.approx(corpus.score(weights, e, found[e]), rel=1e-4)
-    learner = BeamTraining(PROBLEM, corpus.inputs(True), 2, "laso")
+    learner = training(PROBLEM, corpus.inputs(True), 2, "laso")
     learner.learn(np.arange(2), 0)
     short = Anchored(np.zeros(3, np.int64), np.zeros(1, np.int32), np.ones((1, 2), np.uint64), *PROBLEM.kinds)
     with pytest.raises(StructronError, match="numbered features do not fit the tokens"):

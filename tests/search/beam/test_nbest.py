@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from problems import (
-    CASES,
+    USUAL,
     Space,
     inputs_of,
     model_of,
-    problem_of,
+    named,
     random_case,
     random_weights,
     road_problem,
@@ -22,7 +22,7 @@ from structron.search.beam.engine import NO_ANCHORS, Engine
 seeds = st.integers(0, 2**32 - 1)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", USUAL)
 @given(seed=seeds, n=st.integers(1, 60))
 @settings(max_examples=10)
 def test_an_infinite_beam_gives_the_best_of_all_derivations(name, seed, n):
@@ -38,7 +38,7 @@ def test_an_infinite_beam_gives_the_best_of_all_derivations(name, seed, n):
 
 @pytest.mark.parametrize("merge", [True, False], ids=["merging", "plain"])
 @pytest.mark.parametrize("k", [1, 3, 8, None])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", USUAL)
 @given(seed=seeds, n=st.integers(1, 10))
 @settings(max_examples=5)
 def test_a_list_is_the_last_beam(name, k, merge, seed, n):
@@ -65,7 +65,7 @@ def test_dead_ends_are_not_listed(beam):
 
 def test_long_lists_need_room():
     """3^8 labellings: more than there is room for at first, in the search and in the lists."""
-    problem, rng = problem_of("chain2"), np.random.default_rng(4)
+    problem, rng = named("chain2")[0], np.random.default_rng(4)
     weights, xs = random_weights(problem, rng, 20), [rng.integers(1, 4, (n, 1)) for n in (2, 8, 3)]
     lists = model_of(problem, weights).nbest(inputs_of(problem, xs), 5000, None, False)
     assert [len(found) for found in lists] == [9, 5000, 27]
@@ -87,6 +87,6 @@ def test_threads_and_stretches_do_not_matter(monkeypatch):
 
 
 def test_a_list_has_at_least_one():
-    problem = problem_of("chain2")
+    problem = named("chain2")[0]
     with pytest.raises(StructronError, match="n: 0; expected at least 1"):
         model_of(problem, {}).nbest(inputs_of(problem, [np.ones((1, 1), np.int64)]), 0)

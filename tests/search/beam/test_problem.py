@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from helpers import run_python
-from problems import chain_advance, chain_problem, inputs_of, learn_pass, model_of, parser_problem
+from problems import chain_advance, chain_problem, inputs_of, learn_pass, model_of, parser_problem, training
 from structron.errors import StructronError
-from structron.learn.beam import BeamTraining
 from structron.search.beam.problem import EXPECTED
 
 X = np.array([[1], [2]], np.int64)
@@ -230,7 +229,7 @@ def test_a_search_ends_with_an_error_not_a_crash(search):
 )
 def test_learning_from_correct_actions_that_do_not_fit(gold, text):
     problem = chain_problem(legal=only_zero)
-    learner = BeamTraining(problem, inputs_of(problem, [X, X], [[0, 0], gold]), 2, "early")
+    learner = training(problem, inputs_of(problem, [X, X], [[0, 0], gold]), 2, "early")
     with pytest.raises(StructronError, match=says("legal", "example 1")) as caught:
         learn_pass(learner, [0, 1])
     assert text in str(caught.value)
@@ -295,13 +294,13 @@ import json, sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
 import mine
-from problems import (inputs_of, learn_pass)
-from structron.learn.beam import LEARN, BeamTraining
+from problems import inputs_of, learn_pass, training
+from structron.learn.beam import LEARN
 from structron.search.beam.engine import DECODE
 
 problem = mine.make()
 xs = [np.array([[0], [1], [0]]), np.array([[1], [1]])]
-learner = BeamTraining(problem, inputs_of(problem, xs, [[0, 1, 0], [1, 1]]), 2, "max-violation")
+learner = training(problem, inputs_of(problem, xs, [[0, 1, 0], [1, 1]]), 2, "max-violation")
 for _ in range(4):
     learn_pass(learner, [0, 1])
 found = learner.snapshot().decode(inputs_of(problem, xs), 2)[0]
@@ -343,6 +342,6 @@ def test_a_second_process_compiles_neither_the_engine_nor_the_problem(tmp_path):
 def warm_up() -> None:
     """See to it that the engine is in the cache, whichever test comes first."""
     problem = chain_problem()
-    learner = BeamTraining(problem, inputs_of(problem, [X], [[0, 1]]), 2)
+    learner = training(problem, inputs_of(problem, [X], [[0, 1]]), 2)
     learn_pass(learner, [0])
     learner.snapshot().decode(inputs_of(problem, [X]), 2)

@@ -119,3 +119,24 @@ def test_there_is_an_end_to_templates():
     last = composition.texts[-1]
     values = dict(zip(last.split("|"), (3, 2), strict=True))
     assert composition.describe(key_of(composition, last, values)) == f"{last}=3|2"
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=40)
+def test_keys_move_when_alphabets_grow(seed):
+    """Key by key: read the values back and make the key anew; those that were hashed stay as they are."""
+    rng, names = np.random.default_rng(seed), ["a", "b", "c", "d", "e"]
+    sizes = dict(zip(names, [*(int(2 ** rng.uniform(0, 18)) for _ in names[:-1]), 0], strict=True))
+    grown = {name: size and size + int(rng.integers(0, 2 * size + 2)) for name, size in sizes.items()}
+    texts = ["a", "b|c", "d|c|b|a", "a|a|b|c|d", "e|a"]
+    old, new = compose(sizes, texts), compose(grown, texts)
+    keys, expected = [], []
+    for number in rng.permutation(np.repeat(np.arange(len(texts)), 8)).tolist():
+        values = [int(rng.integers(size or 1 << 40)) for size in sizes.values()]
+        keys.append(old.key(number, values))
+        read = old.values_of(keys[-1])[1]
+        again = None if read is None else [read.get(name, 0) for name in names]
+        expected.append(keys[-1] if again is None else new.key(number, again))
+        assert expected[-1] == new.key(number, values)
+    assert old.rekey(np.array(keys, np.uint64), new).tolist() == expected
+    assert len(old.rekey(np.zeros(0, np.uint64), new)) == 0

@@ -8,12 +8,12 @@ import pytest
 from brute_trees import trees
 from graphs import BITS, NAMES, SETTINGS, Model
 from structron.learn.graph import Trees
-from structron.model.graph import shift_of
 from structron.search.graph.features import look_at
 from structron.search.graph.parse import keep_best
 from structron.search.graph.templates import FIRST_ORDER, MOST_ATOMS, RANKING, ROLES, SECOND_ORDER, TEMPLATES, settle
 from structron.tasks.graph.parser import possible_relations
 from structron.update.trees import Sums, difference, make_tree
+from structron.weights.hashed import shift_of
 
 X = np.array([[2, 2, 3], [3, 3, 2], [2, 3, 4], [4, 2, 2], [5, 4, 3]])
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import compiled
+from structron.kernels.jit import compiled, inlined
 from structron.search.chain.scores import FORBIDDEN, edges_into, load_all
 from structron.search.chain.viterbi import LOWEST, alpha_row, keep_all, search
 
@@ -99,7 +99,7 @@ def make_choices(room):
     return Choices(np.empty(room), np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64))
 
 
-@compiled
+@inlined
 def put_choice(choices, count, loss, place, label, second):
     """Enter a choice that is not forbidden; returns how many there are now."""
     if loss < TOO_MUCH:
@@ -118,7 +118,7 @@ def more_choices(old, used):
     return new
 
 
-@compiled
+@inlined
 def ways_into(chains, weights, scene, i, z):
     """ways[q] = the best prefix over label q into the state at row i: (z[i]), or (z[i-1], z[i]) at order 2."""
     alpha, column, ways, labels = scene.alpha, scene.column, scene.ways, scene.ways.shape[0]
@@ -175,7 +175,7 @@ def sentence_choices(chains, weights, scene, base, n, z, choices, count):
     return count
 
 
-@compiled
+@inlined
 def best_label(ways):
     """The first label with the best way."""
     best = 0
@@ -226,7 +226,7 @@ def second_best(chains, weights, order, start, n, labels, work):
 # -- the queue -------------------------------------------------------------------------------------------------------
 
 
-@compiled
+@inlined
 def before(loss, a, b):
     """Whether a comes before b: less loss, or as much and a lower number."""
     return loss[a] < loss[b] or (loss[a] == loss[b] and a < b)
@@ -265,21 +265,17 @@ def make_queue(room):
 
 
 @compiled
-def with_room(queue, more):
-    """The queue with room for so many more: itself, or a larger copy."""
-    room, used = queue.loss.shape[0], queue.size[ENTERED]
-    if used + more <= room:
-        return queue
-    while used + more > room:
-        room *= 2
-    larger = make_queue(room)
+def more_room(queue, more):
+    """A copy of the queue with room for at least so many more."""
+    used = queue.size[ENTERED]
+    larger = make_queue(2 * (used + more))
     larger.loss[:used], larger.parent[:used] = queue.loss[:used], queue.parent[:used]
     larger.choice[:used], larger.heap[:used] = queue.choice[:used], queue.heap[:used]
     larger.size[:] = queue.size
     return larger
 
 
-@compiled
+@inlined
 def enter(queue, loss, parent, choice):
     """Let a labelling wait."""
     heap, item, k = queue.heap, queue.size[ENTERED], queue.size[WAITING]
@@ -292,7 +288,7 @@ def enter(queue, loss, parent, choice):
     queue.size[WAITING] += 1
 
 
-@compiled
+@inlined
 def enter_main(queue, main, m, reach, loss, parent):
     """Let a labelling's next choice wait among those of the best one, from m on: the first not right of `reach`."""
     while m < main.loss.shape[0] and main.place[m] > reach:
@@ -348,7 +344,7 @@ def main_choices(chains, weights, scene, lo, hi, z, most):
     return best
 
 
-@compiled
+@inlined
 def own_choices(chains, weights, scene, base, i, z, best, own, used):
     """Add the choices of z from row i leftwards, up to where it meets the best labelling again, which is `best`.
 
@@ -400,7 +396,8 @@ def n_best_of(chains, weights, order, lo, hi, labels, n, work, trellis, rows, lo
             rows[count, k] = z[k]
         losses[count], begin = loss, used
         own, used, reach[count] = own_choices(chains, weights, scene, base, i, z, trellis.z, own, used)
-        queue = with_room(queue, used - begin + 2)
+        if queue.size[ENTERED] + used - begin + 2 > queue.loss.shape[0]:
+            queue = more_room(queue, used - begin + 2)
         for k in range(begin, used):
             enter(queue, loss + own.loss[k], count, -1 - k)
         if m >= 0:

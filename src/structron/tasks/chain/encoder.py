@@ -18,7 +18,16 @@ from structron.search.beam.engine import make_inputs
 from structron.search.beam.frontier import Anchored, Inputs
 from structron.search.beam.problem import SearchProblem
 from structron.tasks.chain.extras import Extras, number_extras
-from structron.tasks.chain.problem import FIRST_X, FORCED, MASK, look_ahead, make_problem, make_table
+from structron.tasks.chain.problem import (
+    FIRST_X,
+    FORCED,
+    MASK,
+    MASKS,
+    can_be_legal,
+    look_ahead,
+    make_problem,
+    make_table,
+)
 
 START = "<s>"
 """What stands before the first label of a sentence."""
@@ -73,21 +82,27 @@ class LabelEncoder:
     ) -> tuple[Inputs, Anchored, np.ndarray]:
         """For each of these tokens a copy of its sentence that rules out its label there; False: no other is possible.
 
-        Tokens that can have no other label have no copy.
+        Tokens that can have no other label in a legal labelling have no copy.
         """
         sentences = np.searchsorted(prepared.starts, tokens, "right") - 1
         lo, hi = int(sentences[0]), int(sentences[-1]) + 1
         inputs, anchored = model.look(prepared, lo, hi, forced)
-        count, masks_at = len(self.labels), int(inputs.table[3])
-        masks = inputs.table[masks_at:].reshape(-1, count)
-        first = int(prepared.starts[lo])
-        rest = masks[inputs.x[tokens - first, MASK]].copy()
-        rest[np.arange(len(tokens)), labels] = 0
+        count, masks_at = len(self.labels), int(inputs.table[MASKS])
+        masks = inputs.table[masks_at:].reshape(-1, count).astype(bool)
+        rest = masks[inputs.x[tokens - int(prepared.starts[lo]), MASK]]
+        rest[np.arange(len(tokens)), labels] = False
         possible = rest.any(axis=1)
-        copies, anchored = expanded(inputs, anchored, sentences[possible] - lo)
+        own = sentences[possible] - lo
+        copies, anchored = expanded(inputs, anchored, own)
         banned = copies.starts[:-1] + (tokens - prepared.starts[sentences])[possible]
         copies.x[banned, MASK] = len(masks) + np.arange(len(banned))
-        table = np.concatenate([inputs.table, rest[possible].reshape(-1)])
+        more = np.concatenate([masks, rest[possible]])
+        lost = ~can_be_legal(more, copies.x[:, MASK], self.allowed, copies.starts)
+        lost &= can_be_legal(masks, inputs.x[:, MASK], self.allowed, inputs.starts)[own]
+        possible[possible] = ~lost
+        copies, anchored = expanded(copies, anchored, np.flatnonzero(~lost))
+        more, copies.x[:, MASK] = look_ahead(more, copies.x[:, MASK], self.allowed, copies.starts)
+        table = np.concatenate([inputs.table[:masks_at], more.reshape(-1)])
         return copies._replace(table=table), anchored, possible
 
     def describe(self, key: int) -> str:

@@ -5,7 +5,7 @@
 Beams, weighted violations and features of documents are imported when they are asked for.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +20,7 @@ from structron.learn.chain import Chain, ChainLearner, Perceptron, Start
 from structron.model.chain import ChainModel
 from structron.model.heaviest import Heaviest
 from structron.options import DEFAULT, Chains, Documents, options
+from structron.sentences import spell
 from structron.tasks.chain.constraints import Neighbours, legal_transitions, make_dictionary
 from structron.tasks.chain.explain import explain, heaviest_features
 from structron.tasks.chain.templates import label_templates, looks_further
@@ -212,8 +213,6 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
         return accuracy_scores(self._words(prepared), gold, guess, known.__getitem__)
 
     def _words(self, prepared: Any) -> list[list[str]]:
-        from structron.sentences import spell
-
         return spell(prepared.word_ids, prepared.word_types, prepared.starts)
 
     def inspect(self, label: str | None = None, *, top: int = 20) -> Heaviest:
@@ -284,6 +283,9 @@ class Tagger(ChainLabeler):
 
     task: ClassVar[str] = "tagger"
     metric: ClassVar[str] = "accuracy"
+    lacks: ClassVar[Mapping[str, str]] = {
+        "non_local": "the built-in document features are of chunk labels; functions of your own work in Python"
+    }
     default_templates: ClassVar[dict[str, str]] = {"": "tagger"}
 
 

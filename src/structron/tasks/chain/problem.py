@@ -106,12 +106,25 @@ def look_ahead(
     """
     if allowed.all() or masks[mask_of].all():
         return masks, mask_of
-    open_to = masks[mask_of]
+    open_to = _from_the_end(masks[mask_of], allowed, starts, keep=True)
+    packed, numbers = np.unique(np.packbits(open_to, axis=1), axis=0, return_inverse=True)
+    return np.unpackbits(packed, axis=1, count=masks.shape[1]).astype(bool), numbers.reshape(-1)
+
+
+def can_be_legal(masks: np.ndarray, mask_of: np.ndarray, allowed: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """bool[sentences]: whether there is any legal labelling."""
+    found, full = np.ones(len(starts) - 1, bool), np.diff(starts) > 0
+    left = _from_the_end(masks[mask_of], allowed, starts, keep=False)
+    found[full] = (left[starts[:-1][full]] & allowed[0]).any(axis=1)
+    return found
+
+
+def _from_the_end(open_to: np.ndarray, allowed: np.ndarray, starts: np.ndarray, keep: bool) -> np.ndarray:
+    """bool[tokens, labels] without the labels that nothing legal can follow. keep: never take a token's last label."""
     lengths, follows = np.diff(starts), allowed[1:].T.astype(np.float32)
     for place in range(int(lengths.max(initial=0)) - 2, -1, -1):
         tokens = starts[:-1][lengths > place + 1] + place
         left = open_to[tokens] & (open_to[tokens + 1].astype(np.float32) @ follows > 0)
-        some = left.any(axis=1)
-        open_to[tokens[some]] = left[some]
-    packed, numbers = np.unique(np.packbits(open_to, axis=1), axis=0, return_inverse=True)
-    return np.unpackbits(packed, axis=1, count=masks.shape[1]).astype(bool), numbers.reshape(-1)
+        changed = left.any(axis=1) | (not keep)
+        open_to[tokens[changed]] = left[changed]
+    return open_to

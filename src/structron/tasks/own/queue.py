@@ -118,7 +118,7 @@ class QueueLearner(Queues, Margins, ProblemEstimator):
         space, found = Space(model.engine(1, False), inputs, NO_ANCHORS, self.limit, self.heuristic), []
         for e in range(len(inputs.starts) - 1):
             space.begin(e, model.sparse)
-            nodes = search_n(space, queue_maker(self.queue, self.beam), n)
+            nodes = search_n(space, queue_maker(self.queue, self.beam, n=n), n)
             found.append([(node.actions(), node.g) for node in nodes])
         return found
 

@@ -1,0 +1,130 @@
+"""The arrows between modules: they run down the layers, never up or in a circle, and a plain chunker needs few."""
+
+import ast
+import json
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import structron
+from helpers import run_python
+
+PACKAGE = Path(structron.__file__).parent
+LAYERS = [
+    {"cli", "experiments", "sklearn"},
+    {"tasks"},
+    {"estimator"},
+    {"learn"},
+    {"options"},
+    {"model"},
+    {"update"},
+    {"search"},
+    {"weights"},
+    {"features"},
+    {"io"},
+    {"data", "evaluate", "kernels", "progress", "sentences", "threads"},
+    {"schemes", "trees"},
+    {"_version", "errors"},
+]
+"""From the top down: a module imports from its own layer or from lower ones."""
+PUBLIC = ["structron", "structron.__main__"]
+"""The names that users see stand above all."""
+
+
+class Arrow(NamedTuple):
+    source: str
+    target: str
+    late: bool  # inside a function
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = modules()
+
+
+def arrows_of(source: str) -> Iterator[Arrow]:
+    tree = ast.parse(MODULES[source].read_text())
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    late = {id(node) for function in functions for node in ast.walk(function)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (Arrow(source, alias.name, id(node) in late) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{source}: a relative import"
+            for name in (f"{node.module}.{alias.name}" for alias in node.names):
+                yield Arrow(source, name if name in MODULES else str(node.module), id(node) in late)
+
+
+ALL = [arrow for source in MODULES for arrow in arrows_of(source)]
+OWN = [arrow for arrow in ALL if arrow.target.split(".")[0] == "structron" and arrow.source not in PUBLIC]
+
+
+def layer_of(module: str) -> int:
+    part = module.split(".")[1]
+    return next(number for number, parts in enumerate(LAYERS) if part in parts)
+
+
+def test_every_module_has_its_layer():
+    parts = {module.split(".")[1] for module in MODULES if module not in PUBLIC}
+    assert parts == set().union(*LAYERS)
+    assert len(OWN) > 500
+    assert {arrow.target for arrow in OWN} <= MODULES.keys()
+
+
+def test_arrows_run_down():
+    assert not [arrow for arrow in OWN if layer_of(arrow.target) < layer_of(arrow.source)]
+
+
+@pytest.mark.parametrize("depth", [2, 3, 9], ids=["folders", "folders in folders", "modules"])
+def test_there_is_no_circle(depth):
+    """Imports inside functions count, too."""
+    graph: dict[str, set[str]] = {}
+    for arrow in OWN:
+        source, target = (".".join(module.split(".")[:depth]) for module in arrow[:2])
+        if source != target:
+            graph.setdefault(source, set()).add(target)
+    TopologicalSorter(graph).prepare()
+
+
+PLAIN = """
+import json, sys
+import structron
+rows = [[("a", "N", "B-X"), ("b", "V", "O")], [("b", "N", "O")]]
+chunker = structron.Chunker(passes=1)
+imported = [name for name in sys.modules if name.startswith("structron")]
+chunker.fit(rows, dev=rows).predict(rows)
+print(json.dumps([imported, [name for name in sys.modules if name.startswith("structron")]]))
+"""
+
+
+@pytest.fixture(scope="module")
+def plain() -> list[list[str]]:
+    """What a plain chunker imports: when it is made, and until it has learned and predicted."""
+    done = run_python(PLAIN, NUMBA_DISABLE_JIT="1")
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)
+
+
+def test_a_plain_chunker_knows_nothing_of_other_searches(plain):
+    others = ("beam", "queue", "swvp", "mixed", "documents", "graph", "alma", "joint", "segments", "trees.", "cli")
+    for imported in plain:
+        assert "structron.learn.chain" in imported
+        assert not [module for module in imported if any(word in module for word in others)]
+
+
+def test_imports_inside_functions_are_for_what_most_do_without(plain):
+    """Parts of the package that a plain chunker never loads, and libraries that not everybody has or waits for."""
+    late = {arrow for arrow in ALL if arrow.late}
+    own = {arrow for arrow in late if arrow.target in MODULES}
+    assert own
+    assert not [arrow for arrow in own if arrow.target in plain[0]]
+    assert {arrow.target.split(".")[0] for arrow in late - own} <= {"matplotlib", "rich", "safetensors"}
