@@ -31,8 +31,7 @@ def check_bound(report: Report, sentences: int = 100, longest: int = 8, seed: in
     if tagger.stopped_ != "converged" or margin <= 0:
         raise StructronError("Theorem 1: found no separator of the toy corpus; expected data that can be separated")
     bound = (radius / margin) ** 2
-    found = {"mistakes": mistakes, "passes": passes, "R": radius, "delta": margin, "bound": bound}
-    report.content["bound"] = found
+    report.content["bound"] = {"mistakes": mistakes, "passes": passes, "R": radius, "delta": margin, "bound": bound}
     table = Table("Theorem 1 on separable toy English: mistakes k ≤ R²/δ²", ("", "value"))
     table.add(f"mistakes k, in {passes} passes", mistakes)
     table.add("R, an upper bound", radius)

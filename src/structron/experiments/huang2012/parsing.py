@@ -20,7 +20,6 @@ INVALID = (20.0, 60.0)
 SHOWN_POINTS = 12.0
 """Progress curves show so many points of UAS below the best: early passes would press the rest together."""
 
-
 Found = dict[tuple[str, int | None, bool], Trial]
 """Trials by method, beam, and whether equivalent states are merged."""
 
