@@ -6,7 +6,7 @@ import pytest
 from structron.data.toy_english import toy_english
 from structron.evaluate import chunk_scores
 from structron.experiments.daume2005 import tasks
-from structron.experiments.daume2005.tasks import EARLY, JOINT, LASO_A, LASO_P, PAPER, SEGMENTS, STANDARD
+from structron.experiments.daume2005.tasks import EARLY, JOINT, LASO_A, LASO_P, PAPER, STANDARD
 from structron.experiments.daume2005.theorem import bound, check_theorem, make_learner, margin_of
 from structron.experiments.frame import Report, Trial, learn_once
 from structron.update import alma
@@ -56,9 +56,7 @@ def test_the_diagonal(figures, met):
     assert [target["met"] for target in report.targets] == [met]
 
 
-def test_tables_have_the_papers_figures_beside_ours():
-    table = tasks.table_of(SEGMENTS, {(LASO_A, 5): made(LASO_A, 5, 94)})
-    assert str(table).splitlines()[2].split()[-4:] == ["2:04", "93.80", "94.40", "94.30"]
+def test_the_papers_tables_agree_with_each_other():
     assert PAPER["grid"]["figures"]["1"][0] == PAPER["joint"]["figures"]["LaSO-A 1"][-1]
 
 

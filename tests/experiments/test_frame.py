@@ -80,11 +80,8 @@ def test_an_interrupt_keeps_what_was_done(tmp_path, capsys):
 
 def test_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
-    with (
-        pytest.raises(StructronError, match="cannot make the folder"),
-        reporting("", tmp_path / "file" / "o", False, ""),
-    ):
-        pass
+    with pytest.raises(StructronError, match="cannot make the folder"):
+        reporting("", tmp_path / "file" / "o", False, "").__enter__()
 
 
 # -- figures -------------------------------------------------------------------------------------------------------

@@ -13,10 +13,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from structron import Chunker, Tagger
 from structron.experiments import frame
 from structron.experiments.collins2002.maxent import MaxEnt
 from structron.experiments.frame import Line, Report, Rows, Table, load_rows, say
+from structron.tasks.chain.labeler import Chunker, Tagger
 
 CUTOFFS = (0, 5)
 AVERAGES = {"avg": "mean", "noavg": "none"}

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from structron import Tagger
 from structron.data.toy_english import toy_english
 from structron.errors import StructronError
 from structron.experiments.collins2002.maxent import history_rows
 from structron.experiments.frame import Report, Rows, Table
 from structron.learn.chain import ChainLearner
 from structron.learn.loop import Schedule, train
+from structron.tasks.chain.labeler import Tagger
 
 HANDICAP = 1000
 """Of right labels while a separator is sought: large beside the changes that single updates make."""
@@ -31,8 +31,7 @@ def check_bound(report: Report, sentences: int = 100, longest: int = 8, seed: in
     if tagger.stopped_ != "converged" or margin <= 0:
         raise StructronError("Theorem 1: found no separator of the toy corpus; expected data that can be separated")
     bound = (radius / margin) ** 2
-    found = {"mistakes": mistakes, "passes": passes, "R": radius, "delta": margin, "bound": bound}
-    report.content["bound"] = found
+    report.content["bound"] = {"mistakes": mistakes, "passes": passes, "R": radius, "delta": margin, "bound": bound}
     table = Table("Theorem 1 on separable toy English: mistakes k ≤ R²/δ²", ("", "value"))
     table.add(f"mistakes k, in {passes} passes", mistakes)
     table.add("R, an upper bound", radius)

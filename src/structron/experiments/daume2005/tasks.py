@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from structron import JointTagger, SegmentChunker
 from structron.experiments.frame import Report, Rows, Table, Trial, draw_grid, learn, paper_of, say, shown_beam, timed
+from structron.tasks.joint.tagger import JointTagger
+from structron.tasks.segments.chunker import SegmentChunker
 
 PAPER = paper_of("daume2005")
 ALPHA = 0.9

@@ -10,10 +10,10 @@ uses the paper's γ may be too small where differences are longer (R is the long
 import math
 from dataclasses import replace
 
-from structron import JointTagger
 from structron.experiments.daume2005.tasks import ALPHA, COLUMNS, PAPER
 from structron.experiments.frame import Report, Rows, Table, learn_once, say
 from structron.learn.encoded import EncodedLearner
+from structron.tasks.joint.tagger import JointTagger
 from structron.update.alma import ALPHA as SHARE
 from structron.update.alma import GENERATION, LONGEST, SCALE, B, C
 

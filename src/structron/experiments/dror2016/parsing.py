@@ -24,10 +24,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structron import GraphParser
 from structron.experiments.dror2016.choice import CONTROL, CSP, MEAN, SEED, Scores, Trials
 from structron.experiments.frame import Rows, has, invalid_share, load_rows
 from structron.progress import Progress
+from structron.tasks.graph.parser import GraphParser
 
 B_WM, ENFORCED, CROSSING = "b-wm", "b-wm enforced", "CSP non-projective"
 BITS = 22

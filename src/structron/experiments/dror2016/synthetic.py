@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from structron import Tagger
 from structron.data.hmm import SPLIT, Dataset, Pair, dataset, posterior_decode
 from structron.experiments.dror2016 import choice
 from structron.experiments.dror2016.choice import AVERAGED, CONTROL, CSP, MEAN, POSTERIOR, SEED, Scores, Trials, spelled
@@ -22,6 +21,7 @@ from structron.learn.chain import ChainLearner
 from structron.learn.loop import Schedule, pass_order
 from structron.learn.weighted import WeightedViolations
 from structron.search.chain.viterbi import decode
+from structron.tasks.chain.labeler import Tagger
 from structron.update.perceptron import TIME
 from structron.update.swvp import VARIANTS, Swvp
 

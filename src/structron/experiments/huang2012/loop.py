@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from structron import BeamLearner, SearchProblem
 from structron.experiments.frame import Report, Table
 from structron.experiments.huang2012.methods import PAPER
+from structron.search.beam.problem import SearchProblem
+from structron.tasks.own.beam import BeamLearner
 
 ACTIONS = "NV."
 GOLD, FIRST = "NNV.", "NNN."

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from structron import Parser
 from structron.experiments.frame import SPLITS, Line, Report, Rows, Table, Trial, draw_lines, learn, load_rows
 from structron.experiments.huang2012 import methods
 from structron.experiments.huang2012.methods import EARLY, EWT, MAX_VIOLATION, PAPER, STANDARD, WSJ, Scale
+from structron.tasks.shift_reduce.parser import Parser
 
 CORPORA = {WSJ: ("word", "pos", "head"), EWT: ("form", "xpos", "head")}
 BEAM = 8
@@ -19,7 +19,6 @@ TIME_SHARE, GAP = 0.5, 5.0
 INVALID = (20.0, 60.0)
 SHOWN_POINTS = 12.0
 """Progress curves show so many points of UAS below the best: early passes would press the rest together."""
-
 
 Found = dict[tuple[str, int | None, bool], Trial]
 """Trials by method, beam, and whether equivalent states are merged."""

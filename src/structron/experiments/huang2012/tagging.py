@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from structron import Tagger
 from structron.experiments import frame
 from structron.experiments.frame import Report, Rows, Table, Trial
 from structron.experiments.huang2012.methods import EARLY, EWT, METHODS, PAPER, STANDARD, Scale, show_invalid
 from structron.features.templates import load_templates
+from structron.tasks.chain.labeler import Tagger
 
 COLUMNS = ("form", "known", "xpos")
 UNKNOWN = "<unk>"

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from structron import Chunker, Document
 from structron.evaluate import chunk_scores
 from structron.experiments.frame import need, timed
 from structron.experiments.kazama2007.corpora import Corpus, gold_of, templates_of
@@ -23,7 +22,8 @@ from structron.features.index import look_up, number_features
 from structron.features.phrases import FAMILIES
 from structron.features.templates import load_templates
 from structron.kernels.table import build_table
-from structron.sentences import sentences_of, split
+from structron.sentences import Document, sentences_of, split
+from structron.tasks.chain.labeler import Chunker
 
 CRF, PERCEPTRON, AVERAGED, MARGIN = "CRF", "perceptron", "averaged perceptron", "margin perceptron"
 CANDIDATE, PROPOSED = "candidate", "proposed"

@@ -17,18 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from structron import Document
 from structron.evaluate import chunk_scores
 from structron.experiments.frame import say, timed
 from structron.experiments.kazama2007 import models
 from structron.experiments.kazama2007.corpora import Corpus, gold_of
-from structron.experiments.kazama2007.models import Trial, make_model
+from structron.experiments.kazama2007.models import N_LARGE, Trial, make_model
 from structron.features.documents import NonLocalFeatures, Opened
 from structron.features.extract import TemplateExtractor
 from structron.features.phrases import FAMILIES
 from structron.learn.chain import ChainLearner
 from structron.search.chain.scores import score_difference
-from structron.sentences import sentences_of, spell, starts_of
+from structron.sentences import Document, sentences_of, spell, starts_of
 from structron.update.perceptron import correct
 
 PATIENCE = 3
@@ -36,7 +35,6 @@ PATIENCE = 3
 
 NonLocal = Callable[[Document, np.ndarray], np.ndarray]
 """The non-local features of labellings of a document, int16[labellings, tokens]: float64[labellings, features]."""
-MakeFirst = Callable[[Sequence[Document]], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +170,7 @@ class Reranking:
     first: the model of the whole training part, for dev and test.   make_first: trains such a model of some documents.
     """
 
-    def __init__(
-        self, corpus: Corpus, first: Any, make_first: MakeFirst, non_local: NonLocal, n_test: int = models.N_LARGE
-    ):
+    def __init__(self, corpus: Corpus, first: Any, make_first: Callable, non_local: NonLocal, n_test: int = N_LARGE):
         self.corpus, self.first, self.non_local, self.n_test = corpus, first, non_local, n_test
         self.labels = corpus.labels()
         begin = time.perf_counter()
