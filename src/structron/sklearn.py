@@ -47,7 +47,6 @@ class _AttributeLabeler(ChainLabeler):
     """The chain labeller on a user's attributes; labelled sentences are pairs of tokens and labels."""
 
     task: ClassVar[str] = "sequence-labeler"
-    extractor_: AttributeExtractor  # type: ignore[assignment]
 
     def _settle(self, sentences: Any) -> Any:
         return sentences
@@ -131,7 +130,7 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
         shared = options_of(_AttributeLabeler).keys() & options_of(type(self)).keys()
         given = {name: getattr(self, name) for name in shared} | {"constrain": self.constrain and kind is str}
         labeler = _AttributeLabeler(**given, seed=self._seed())
-        labeler.extractor_ = AttributeExtractor(known)
+        labeler.extractor_ = AttributeExtractor(known)  # type: ignore[assignment]
         return labeler
 
     def _seed(self) -> int:
