@@ -65,7 +65,7 @@ def arrows_of(source: str) -> Iterator[Arrow]:
 
 
 ALL = [arrow for source in MODULES for arrow in arrows_of(source)]
-OWN = [arrow for arrow in ALL if arrow.target.split(".")[0] == "structron" and arrow.source not in PUBLIC]
+OWN = [arrow for arrow in ALL if arrow.target.startswith("structron.") and arrow.source not in PUBLIC]
 
 
 def layer_of(module: str) -> int:
@@ -78,6 +78,12 @@ def test_every_module_has_its_layer():
     assert parts == set().union(*LAYERS)
     assert len(OWN) > 500
     assert {arrow.target for arrow in OWN} <= MODULES.keys()
+
+
+def test_only_experiments_use_the_public_names():
+    """They stand on everything else, as a user's program does."""
+    sources = {arrow.source for arrow in ALL if arrow.target == "structron"}
+    assert all(source.startswith("structron.experiments.") for source in sources), sources
 
 
 def test_arrows_run_down():

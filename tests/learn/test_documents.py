@@ -306,7 +306,7 @@ def test_a_step_with_all_candidates_is_that_of_the_paper(how, average):
     w, g, sums, checked = {}, 0.0, Counter(), 0
     before = [brute.START, *labels]
     for (p, name), (y, label) in product(enumerate(before), enumerate(labels)):  # no ties at the start
-        w["label", name, label] = learner.rows.w[p, y] = float(rng.integers(1, 10**6)) / 2**20
+        w["label", name, label] = learner.store.w[p, y] = float(rng.integers(1, 10**6)) / 2**20
     for clock, e in enumerate(rng.integers(3, size=30).tolist(), 1):
         learn_passes(learner, [[e]])
         document = examples[units[e] : units[e + 1]]

@@ -23,7 +23,7 @@ def trained(request):
     """A model, its setting and what it is to parse; an empty sentence, one word, and words never seen among it."""
     parser = GraphParser(passes=2, bits=16, runs=1, **KINDS[request.param]).fit(TOY[:25])
     sentences = [*TOY[25:30], [], [("zork", "X")], [("zork", "X"), ("quux", "Y")] * 3]
-    return parser.model_, parser._setting(), parser._inputs(sentences)
+    return parser.model_, parser._setting(), parser._ready(sentences)[1:]
 
 
 def test_the_first_is_the_best(trained):

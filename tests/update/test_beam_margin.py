@@ -24,7 +24,6 @@ from problems import (
 )
 from slow import SlowLearner, assert_close, assert_learns_alike
 from structron.learn.beam import BeamTraining
-from structron.update.alma import MARGIN
 from structron.update.violation import RULES
 
 NAMES = ["chain1", "chain2", "parser", "poor"]
@@ -215,15 +214,3 @@ def test_every_valid_rule_reaches_the_margin(rule):
 
 
 # -- checkpoints -----------------------------------------------------------------------------------------------------
-
-
-def test_the_state_of_an_older_version_goes_on():
-    """Which had no place for the margin."""
-    problem = chain_problem()
-    xs, golds = random_corpus(np.random.default_rng(1), problem, 3, 4, [4])
-    old, new = (training(problem, inputs_of(problem, xs, golds), 2) for _ in range(2))
-    learn_pass(old, range(3))
-    state = old.state()
-    new.restore(state | {"pace": state["pace"][:MARGIN]})
-    assert weights_in(problem, *new.rows()) == weights_in(problem, *old.rows())
-    assert learn_pass(new, range(3)) == learn_pass(old, range(3))

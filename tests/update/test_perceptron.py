@@ -70,7 +70,7 @@ def test_the_example_of_section_2_1():
     x = brute.Example([[(word, 1.0)] for word in words], [[] for _ in words], tuple(gold))
     learner = make_learner([x], labels, 2, average="none")
     y, z = (np.array([labels.index(label) for label in text]) for text in (gold, guess))
-    work = make_work(5, 3, learner.rows.stride, 2)
+    work = make_work(5, 3, learner.store.stride, 2)
     add_difference(learner.chains, learner.weights(), 2, 0, 5, y, z, 1.0, 1, 3, work)
     found = learned(learner)
     paper = {
@@ -153,15 +153,15 @@ def test_rows_and_blocks_grow_beyond_their_first_room(order, pairs, monkeypatch)
     examples = many_features(np.random.default_rng(1), pairs)
     passes = [np.random.default_rng(k).permutation(len(examples)).tolist() for k in range(3)]
     roomy = make_learner(examples, LABELS, order, pairs=pairs)
-    roomy.rows.reserve(200_000)
+    roomy.store.reserve(200_000)
     learn_passes(roomy, passes)
     monkeypatch.setattr("structron.weights.dense.FIRST_ROWS", 1)
     tight = make_learner(examples, LABELS, order, pairs=pairs)
-    fixed, blocks = fixed_rows(3, order), len(tight.block_rows)
-    tight.rows.w, tight.rows.u = tight.rows.w[: fixed + 1].copy(), tight.rows.u[: fixed + 1].copy()
+    fixed, blocks = fixed_rows(3, order), len(tight.store.block_rows)
+    tight.store.w, tight.store.u = tight.store.w[: fixed + 1].copy(), tight.store.u[: fixed + 1].copy()
     learn_passes(tight, passes)
-    assert len(tight.rows.w) > fixed + 1
-    assert (len(tight.block_rows) > blocks) == pairs
+    assert len(tight.store.w) > fixed + 1
+    assert (len(tight.store.block_rows) > blocks) == pairs
     assert tight.stats.tolist() == roomy.stats.tolist()
     here, there = (learned(learner) for learner in (tight, roomy))
     assert here == there

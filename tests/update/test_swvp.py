@@ -184,7 +184,7 @@ def mixed_difference(x: brute.Example, z, places, order: int) -> Counter:
 def predicted(learner, s: int) -> list[int]:
     """What the learner's search finds for a sentence under the weights of the moment."""
     starts, count = learner.chains.starts, len(learner.labels)
-    work = make_work(int(np.diff(starts).max()), count, learner.rows.stride, learner.order)
+    work = make_work(int(np.diff(starts).max()), count, learner.store.stride, learner.order)
     out, scores = np.zeros(int(starts[-1]), np.int64), np.zeros(len(starts), np.float32)
     decode(learner.chains, learner.weights(), learner.order, s, s + 1, count, work, out, scores)
     return out[starts[s] : starts[s + 1]].tolist()
@@ -224,8 +224,8 @@ def test_the_whole_output_is_the_plain_perceptron_bit_for_bit(problem, variant, 
     plain, *weighted = [(learn_passes(learner, passes), learner) for learner in learners]
     for updates, learner in weighted:
         assert updates == plain[0]
-        assert learner.rows.w.tobytes() == plain[1].rows.w.tobytes()
-        assert learner.rows.u.tobytes() == plain[1].rows.u.tobytes()
+        assert learner.store.w.tobytes() == plain[1].store.w.tobytes()
+        assert learner.store.u.tobytes() == plain[1].store.u.tobytes()
 
 
 @pytest.mark.parametrize("family", ["errors", alternate])
@@ -262,7 +262,7 @@ def test_documents_are_learned_sentence_by_sentence():
     assert apart.examples == together.examples == 6
     learn_passes(apart, [range(6)] * 3)
     learn_passes(together, [range(6)] * 3)
-    assert apart.rows.w.tobytes() == together.rows.w.tobytes()
+    assert apart.store.w.tobytes() == together.store.w.tobytes()
 
 
 def test_updates_that_are_no_violations_are_counted():

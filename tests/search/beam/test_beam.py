@@ -24,7 +24,7 @@ from structron.errors import StructronError
 from structron.model.beam import BeamModel
 from structron.model.chain import fixed_rows
 from structron.search.beam.engine import Engine
-from structron.search.beam.frontier import Anchored
+from structron.search.beam.frontier import PREFIX, Anchored
 from structron.search.beam.search import derive
 from structron.search.chain.scores import make_work
 from structron.search.chain.viterbi import decode as viterbi
@@ -154,7 +154,7 @@ def beams_of(engine: Engine, inputs, sparse, steps: int) -> list[list[tuple[floa
         for row in (row for row in f.beam[i % 2].tolist() if row >= 0):
             length = derive(engine.setting(), f, row)
             if length == i:  # what is left of two steps ago is shorter
-                beam.append((float(f.prefix[row]), tuple(f.path[1, :length].tolist())))
+                beam.append((float(f.score[row, PREFIX]), tuple(f.path[1, :length].tolist())))
         found.append(beam)
     return found
 
