@@ -300,7 +300,6 @@ class Estimator(Learned, Training, ABC):
         try:
             estimator = cls._make(header, code)
             estimator.check_options()
-            estimator._check()
             estimator.notes_ = []
             for name, empty in _HISTORY.items():
                 value = header["training"][name]

@@ -316,9 +316,12 @@ class Margins(Options):
         none="none",
     )
 
-    def steps(self) -> Search:
-        """The steps that the options stand for: those left to their default follow from the others."""
-        alma, margin, swvp = self.alma, self.margin, self.weighted()
+    def steps(self, learning: bool = True) -> Search:
+        """The steps that the options stand for: those left to their default follow from the others.
+
+        learning: a user's functions, of which a file keeps the names alone, have to be there.
+        """
+        alma, margin, swvp = self.alma, self.margin, self.weighted(learning)
         if alma == DEFAULT:
             alma = self.usual.get("alma") if margin in (None, DEFAULT) and swvp is None else None
         if margin == DEFAULT:
@@ -327,7 +330,7 @@ class Margins(Options):
             raise StructronError(f"margin {margin:g} and alma {alma}: expected one of the two (--alma none)")
         return Search(alma=alma, margin=margin, swvp=swvp).checked()
 
-    def weighted(self) -> Any:
+    def weighted(self, learning: bool) -> Any:
         """The weighted violations asked for, or None."""
         return None
 
@@ -336,12 +339,13 @@ class Margins(Options):
 class Stepping(Weighted, Margins):
     """The same, or weighted violations."""
 
-    def weighted(self) -> Any:
+    def weighted(self, learning: bool) -> Any:
         if self.swvp is None:
             return None
-        from structron.update.swvp import Swvp
+        from structron.update.swvp import FAMILIES, Swvp
 
-        return Swvp(self.swvp, self.beta, self.jj, self.enforce)
+        known = learning or callable(self.jj) or self.jj in FAMILIES
+        return Swvp(self.swvp, self.beta, self.jj if known else FAMILIES[0], self.enforce)
 
 
 @options()
@@ -359,12 +363,15 @@ class Searching(Stepping):
         none="none",
     )
 
-    def search(self) -> Search:
-        """The search that the options stand for: those left to their default follow from the others."""
-        steps, update, beam = self.steps(), self.update, self.beam
+    def search(self, learning: bool = False) -> Search:
+        """The search that the options stand for: those left to their default follow from the others.
+
+        learning: a user's functions, of which a file keeps the names alone, have to be there.
+        """
+        steps, update, beam = self.steps(learning), self.update, self.beam
         if update in (None, DEFAULT):
             update = self._usual_update(steps)
-        if isinstance(update, str) and update not in UPDATES:
+        if learning and isinstance(update, str) and update not in UPDATES:
             raise unknown("update", update, UPDATES)
         if isinstance(beam, str):
             usual = self.usual.get("beam")

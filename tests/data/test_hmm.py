@@ -113,8 +113,7 @@ def test_decoding_agrees_with_enumeration(seed):
 
 def test_impossible_steps_and_items():
     switching = hmm.HMM(np.array([1.0, 0.0]), np.array([[0.0, 1.0], [1.0, 0.0]]), np.full((2, 2), 0.5))
-    for decode in (hmm.posterior_decode, hmm.viterbi_decode):
-        assert decode(switching, np.zeros((2, 5), np.int32)).tolist() == [[0, 1, 0, 1, 0]] * 2
+    assert hmm.posterior_decode(switching, np.zeros((2, 5), np.int32)).tolist() == [[0, 1, 0, 1, 0]] * 2
     model = hmm.HMM(np.array([1.0, 0.0]), np.eye(2), np.eye(2))
     with pytest.raises(StructronError, match="item 1 has probability zero"):
         hmm.posterior_decode(model, np.array([[0, 0], [0, 1]], np.int32))

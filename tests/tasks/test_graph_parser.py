@@ -106,7 +106,7 @@ def test_a_mean_of_all_moments():
     total = np.zeros(len(mean))
     for k in range(len(data)):
         made.learn_from(np.arange(len(data)), k)
-        total += made.w
+        total += made.store.w
     assert np.allclose(mean, total / len(data), atol=1e-5)
 
 

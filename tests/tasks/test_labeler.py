@@ -361,7 +361,7 @@ def test_voted_models_have_no_margins():
     ("forced", "message"),
     [
         ([["X"]], "lengths differ from the sentences'; expected one"),
-        ([["X", None], []], "lengths differ"),
+        ([["X", None], []], "forced labels: 2 for 1 sentences; expected one for each"),
         ([["Q", None]], "unknown forced label 'Q'; expected one of: X, Y"),
         ([["", None]], "unknown forced label ''"),
     ],

@@ -6,7 +6,7 @@ A task says how to make a learner of prepared sentences; columns, features, thre
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from heapq import heappop, heappush
 from itertools import chain, pairwise
@@ -59,7 +59,7 @@ class TokenLabeler(LearnedOfTokens, Tokens, OwnAtoms, Searching, Estimator):
     # -- training ------------------------------------------------------------------------------------------------
 
     def _check(self) -> None:
-        self.search()
+        self.search(learning=True)
 
     def _learner(self, sentences: Sentences, start: Any) -> Any:
         if start is None:
@@ -123,7 +123,9 @@ class TokenLabeler(LearnedOfTokens, Tokens, OwnAtoms, Searching, Estimator):
         """
         model, items = self._check_fitted(), sentences if isinstance(sentences, list) else list(sentences)
         if forced is not None:
-            forced = self._numbers(model, sentences_of(items), sentences_of(_as_documents(items, forced)))
+            forced = self._numbers(
+                model, sentences_of(items), sentences_of(_as_documents(items, forced, "forced labels"))
+            )
         if jobs > 1 and len(items) > PART and not any(isinstance(item, Document) for item in items):
             labels, sure = self._predict_parts(model, items, forced, jobs, margins)
         else:
@@ -153,7 +155,7 @@ class TokenLabeler(LearnedOfTokens, Tokens, OwnAtoms, Searching, Estimator):
         """All scores on labelled sentences or Documents, in per cent, or those of `guess` for them."""
         items = sentences if isinstance(sentences, list) else list(sentences)
         found = self.predict(items, jobs=jobs) if guess is None else guess
-        return super().evaluate(items, guess=sentences_of(_as_documents(items, found)))
+        return super().evaluate(items, guess=sentences_of(_as_documents(items, found, "guess")))
 
     def _numbers(self, model: Any, sentences: Sequence, forced: Any) -> list[list[int]]:
         """The numbers of forced labels, -1 where a token is free."""
@@ -264,8 +266,10 @@ def first_row(sentences: Iterator[Any]) -> tuple[Iterator[Any], Sequence]:
     return chain(head, sentences), first
 
 
-def _as_documents(items: Sequence, found: Iterable) -> list:
+def _as_documents(items: Sequence, found: Sequence, what: str) -> list:
     """What was found for documents, marked as such."""
+    if len(found) != len(items):
+        raise StructronError(f"{what}: {len(found)} for {len(items)} sentences; expected one for each")
     return [Document(x) if isinstance(item, Document) else x for item, x in zip(items, found, strict=True)]
 
 

@@ -97,7 +97,7 @@ class ProblemEstimator(LearnedOfProblems, Estimator):
     """What is searched; the first argument, and the only one by position."""
 
     @abstractmethod
-    def search(self) -> Search:
+    def search(self, learning: bool = False) -> Search:
         """How to search and learn, all defaults settled."""
 
     # -- training ------------------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ class ProblemEstimator(LearnedOfProblems, Estimator):
     def _check(self) -> None:
         if not isinstance(self.problem, SearchProblem):
             raise StructronError(f"problem: {self.problem!r}; expected a SearchProblem")
-        self.search()
+        self.search(learning=True)
 
     def _learner(self, sentences: Iterable[Example], start: BeamModel | None) -> BeamTraining:
         xs, gold = self._read_examples(sentences, "training data")

@@ -53,7 +53,7 @@ class QueueLearner(Queues, Margins, ProblemEstimator):
         if self.heuristic is not None and not callable(self.heuristic):
             raise StructronError(f"heuristic: {self.heuristic!r}; expected a function (x, table, states, s) -> float")
 
-    def search(self) -> Search:
+    def search(self, learning: bool = False) -> Search:
         steps = self.steps()
         return Search(1, "laso", False, self.check, steps.alma, steps.margin)
 

@@ -59,7 +59,7 @@ class Parser(LearnedOfParser, Templates, Transitions, Searching, TreeParser):
     # -- training ------------------------------------------------------------------------------------------------
 
     def _check(self) -> None:
-        self.search()
+        self.search(learning=True)
         ParserTemplates.of(self.templates)
 
     def _learner(self, sentences: Sentences, start: BeamModel | None) -> BeamTraining:
