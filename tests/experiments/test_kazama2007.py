@@ -1,11 +1,14 @@
 """The experiment of Kazama & Torisawa (2007): its corpora, its search for C, its re-rankers, its tables."""
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from structron import Document
+import brute
+from helpers import assert_same_weights, learned
+from structron import Chunker, Document
 from structron.data.toy_english import write_conll
 from structron.errors import StructronError
 from structron.evaluate import chunk_scores
@@ -25,7 +28,7 @@ from structron.experiments.kazama2007.models import (
     tune,
 )
 from structron.experiments.kazama2007.rerank import Reranker, Reranking, Shortlist
-from structron.schemes import convert
+from structron.schemes import convert, detect
 from structron.sentences import sentences_of
 
 DUTCH = "conll2002-dutch"
@@ -77,7 +80,8 @@ def test_conll2003_is_found_and_made_iob2(conll2003, toys, tmp_path, inside):
         folder = tmp_path
     assert present(folder) == ["conll2003"]
     corpus = Corpus.load(folder, "conll2003")
-    assert "B-" not in (conll2003 / "eng.train").read_text()
+    raw = [line.split()[-1] for line in (conll2003 / "eng.train").read_text().splitlines() if line.strip()]
+    assert detect([raw]) == "iob1"
     assert gold_of(corpus.train) == [sentence.entities for sentence in toys["train"]]
     assert corpus.columns == ("word", "pos", "chunk", "label")
 
@@ -132,7 +136,7 @@ def test_folds_cover_everything_once():
     documents = [Document([["a"]] * k) for k in (3, 1, 2, 5, 4, 1, 2)]
     found = rerank.folds(documents, 5)
     assert [part for _, parts, _ in found for part in parts] == documents
-    assert [first for *_, first in found] == [0, 3, 6, 11, 15]
+    assert [first for *_, first in found] == [0, 3, 6, 11, 16]
     assert all(len(rest) + len(part) == len(documents) for rest, part, _ in found)
 
 
@@ -174,50 +178,35 @@ def test_scale_is_the_spread_of_the_middle_list():
     assert rerank.score_scale([shortlist([[0]], [1.0], [[]], [0])]) > 0
 
 
-def phi(learner, place: int, sizes: list[int], y: list[int]) -> dict:
-    """Node and edge features of a labelling of a document, token by token, and label bigrams."""
-    found: dict = {}
-    first = {sum(sizes[:k]) for k in range(len(sizes))}
-    for i, label in enumerate(y):
-        before = 0 if i in first else y[i - 1] + 1
-        numbers = (
-            own.numbers[own.ptr[place + i] : own.ptr[place + i + 1]].tolist() for own in (learner.plain, learner.pairs)
-        )
-        node, edge = numbers
-        keys = [("bigram", before, label), *(("node", k, label) for k in node)]
-        for key in (*keys, *(("edge", k, before, label) for k in edge)):
-            found[key] = found.get(key, 0) + 1
-    return found
-
-
 def test_local_features_are_those_of_whole_labellings(corpus):
-    """Differences of scores after updates against whole feature vectors in plain dicts; on other documents alike."""
-    rng, documents = np.random.default_rng(5), corpus.train[:3]
-    chunker = models.make_model(corpus, models.PERCEPTRON, None, 0, 1).fit(corpus.train)
-    labels, learner = len(chunker.learner_.labels), chunker.learner_.twin()
-    model, lists, first, weights = Reranker(0.0, learner=learner, whole=np.zeros(0)), [], 0, {}
+    """Scores, and the weights after updates, against whole feature vectors; also of documents that are looked at."""
+    documents, columns, templates = corpus.train[:3], corpus.columns, ["w[0]", "pos[-1]&y"]
+    chunker = Chunker(order=1, runs=1, passes=1, average="none", templates=templates, columns=columns).fit(documents)
+    learner, rng, lists, first = chunker.learner_.twin(), np.random.default_rng(5), [], 0
     for document in documents:
-        size = sum(map(len, document))
-        rows = np.stack([rng.integers(0, labels, size)] * 4)
-        for row in rows[1:]:
-            row[rng.integers(0, size, 3)] = rng.integers(0, labels, 3)
-        rest = (np.zeros(4), np.zeros((4, 0)), np.zeros(4), (first, first + len(document)))
-        lists.append(Shortlist(rows.astype(np.int16), *rest))
-        first += len(document)
-    places = np.cumsum([0, *(sum(map(len, document)) for document in documents)]).tolist()
+        rows = rng.integers(0, len(learner.labels), (4, sum(map(len, document)))).astype(np.int16)
+        places, first = (first, first + len(document)), first + len(document)
+        lists.append(Shortlist(rows, np.zeros(4), np.zeros((4, 0)), np.zeros(4), places))
+
+    def vector(document: Document, row: np.ndarray) -> Counter:
+        found, labels = Counter(), iter([learner.labels[y] for y in row])
+        for sentence in document:
+            x = brute.make_example(templates, columns, sentence)
+            found.update(brute.phi(x, [next(labels) for _ in sentence], 1))
+        return found
+
+    model, weights = Reranker(0.0, learner=learner), Counter()
     for right, wrong in ((3, 0), (3, 1), (2, 3)):
-        for one, document, place in zip(lists, documents, places[:-1], strict=True):
-            vectors = [phi(learner, place, list(map(len, document)), row.tolist()) for row in one.labels]
-            slow = np.array([sum(weights.get(key, 0) * value for key, value in v.items()) for v in vectors])
+        for one, document in zip(lists, documents, strict=True):
+            vectors = [vector(document, row) for row in one.labels]
+            slow = np.array([brute.dot(weights, own) for own in vectors])
             assert model.scores(one) == pytest.approx(slow - slow[0])
             model.add(one, right, wrong)
-            for sign, vector in ((1, vectors[right]), (-1, vectors[wrong])):
-                for key, value in vector.items():
-                    weights[key] = weights.get(key, 0) + sign * value
-    assert {key[0] for key, value in weights.items() if value} == {"bigram", "node", "edge"}
+            weights.update(vectors[right])
+            weights.subtract(vectors[wrong])
+    assert_same_weights(learned(learner), brute.clean(weights))
     local = model.look(chunker.extractor_.prepare(documents))
-    for one in lists:
-        assert model.scores(one, 3, local) == pytest.approx(model.scores(one)[:3])
+    assert all(model.scores(one, 3, local) == pytest.approx(model.scores(one)[:3]) for one in lists)
 
 
 def test_non_local_features_tell_labellings_apart(corpus):
