@@ -55,7 +55,8 @@ def naive_gamma(deltas: list[float], variant: str, beta: float) -> list[float] |
         ranks = {k: sum(size > sizes[k] for size in sizes.values()) for k in chosen}
         raw = {k: ((len(chosen) - ranks[k]) / len(chosen)) ** beta for k in chosen}
     elif any(sizes.values()):
-        raw = {k: sizes[k] ** beta for k in chosen}
+        largest = max(sizes.values())  # γ does not depend on the scale, but tiny numbers have no powers
+        raw = {k: (sizes[k] / largest) ** beta for k in chosen}
     else:
         raw = dict.fromkeys(chosen, 1.0)
     return [raw.get(k, 0.0) / sum(raw.values()) for k in range(len(deltas))]

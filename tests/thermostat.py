@@ -38,7 +38,7 @@ DEFINITION = {
     "atoms": atoms,
     "atom_names": {"degrees": 10, "last": 3},
     "templates": ["degrees", "degrees|last"],
-    "max_steps": lambda n: n,
+    "max_steps": int,
 }
 
 

@@ -376,8 +376,6 @@ class Searching(Stepping):
         if isinstance(beam, str):
             usual = self.usual.get("beam")
             beam = 8 if usual is None and (update != "standard" or steps.alma is not None) else usual
-        if beam is None and not self.merge:
-            raise StructronError("merge: off without a beam; expected a beam, or every hypothesis would be a state")
         found = dataclasses.replace(steps, beam=beam, update=update, merge=self.merge, check=self.check)
         return found.checked()
 

@@ -16,6 +16,7 @@ from structron.errors import StructronError
 from structron.features.attributes import AttributeExtractor, short
 from structron.model.chain import ChainModel
 from structron.options import Passes, Weighted, choice, free, options, options_of, real, switch, whole
+from structron.sentences import spell
 from structron.tasks.chain.labeler import ChainLabeler
 
 try:
@@ -50,6 +51,11 @@ class _AttributeLabeler(ChainLabeler):
 
     def _settle(self, sentences: Any) -> Any:
         return sentences
+
+    def _judge(self, dev: Any) -> Any:
+        ready = self._prepare(dev, True, "dev data")
+        gold = spell(ready.label_ids, ready.label_types, ready.starts)
+        return lambda model: self._scores(gold, self._decode(model, ready, self.jobs)).accuracy
 
     def _chunks(self) -> bool:
         return self.constrain

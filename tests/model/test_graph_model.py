@@ -6,6 +6,7 @@ import pytest
 from structron import GraphParser
 from structron.data.toy_english import toy_english
 from structron.model import graph
+from structron.sentences import starts_of
 
 TOY = [list(zip(s.words, s.pos, map(str, s.heads), s.relations, strict=True)) for s in toy_english(40)]
 KINDS = {
@@ -23,7 +24,7 @@ def trained(request):
     """A model, its setting and what it is to parse; an empty sentence, one word, and words never seen among it."""
     parser = GraphParser(passes=2, bits=16, runs=1, **KINDS[request.param]).fit(TOY[:25])
     sentences = [*TOY[25:30], [], [("zork", "X")], [("zork", "X"), ("quux", "Y")] * 3]
-    return parser.model_, parser._setting(), parser._ready(sentences)[1:]
+    return parser.model_, parser._setting(), (parser.input_.encode(sentences), starts_of(sentences))
 
 
 def test_the_first_is_the_best(trained):

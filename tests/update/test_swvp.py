@@ -80,7 +80,7 @@ def test_deltas_are_those_of_full_rescoring(order, pairs, seed):
 def test_a_single_position_is_a_few_factors(order):
     """However long the sentence: only the position itself and the `order` next ones are looked at."""
     y, z = np.zeros(50, np.int64), np.ones(50, np.int64)
-    jj = pack_substructures([(20,), (49,), (3, 4, 10)], make_mixed(50))
+    jj = pack_substructures([(20,), (49,), (3, 4, 10)], [3, 4, 10, 20, 49], make_mixed(50))
     assert factors_around(jj, 0, order, 50) == order + 1
     assert jj.around[: order + 1].tolist() == list(range(20, 21 + order))
     assert factors_around(jj, 1, order, 50) == 1

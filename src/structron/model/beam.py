@@ -21,6 +21,9 @@ from structron.threads import for_each, stretches
 from structron.weights.sparse import Row, pack
 from structron.weights.store import declared_rows, row_tensors, rows_of
 
+WIDE = 64
+"""The beam that gives the n-best of a search without one."""
+
 
 class BeamModel:
     """Weights for a problem. `anchored_keys` and `keys` name the rows, in this order."""
@@ -81,15 +84,22 @@ class BeamModel:
         anchored: Anchored = NO_ANCHORS,
         jobs: int = 1,
     ) -> list[list[Derivation]]:
-        """Up to n derivations of every example, each with its score, best first; a narrower beam is widened to n."""
-        engine = self.engine(None if beam is None else max(beam, n), merge)
-        parts: dict[int, list[list[Derivation]]] = {}
+        """Up to n derivations of every example, each with its score, best first.
+
+        Merged states stand for their best derivation alone, so the list comes from a beam without merging, at least n
+        wide, and the best derivation of the search itself is one of it.
+        """
+        wide = max(WIDE if beam is None else beam, n)
+        engine, parts = self.engine(wide, False), dict[int, list[list[Derivation]]]()
 
         def run(stretch: tuple[int, int]) -> None:
             parts[stretch[0]] = engine.nbest(inputs, self.sparse, anchored, n, *stretch)
 
         for_each(run, stretches(inputs.starts), jobs)
-        return [own for lo in sorted(parts) for own in parts[lo]]
+        found = [own for lo in sorted(parts) for own in parts[lo]]
+        best = zip(*self.decode(inputs, beam, merge, anchored, jobs), strict=True)
+        every = [[first, *(d for d in own if d[0] != first[0])] for first, own in zip(best, found, strict=True)]
+        return [sorted(own, key=lambda d: -d[1])[:n] for own in every]
 
     def decode_tokens(
         self,

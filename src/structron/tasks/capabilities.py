@@ -47,8 +47,8 @@ def able(kind: Any, what: str) -> bool:
 
 
 def reason(kind: Any, what: str) -> str:
-    """Why not; a value of an option goes by its own name: votes are lacking, not averages."""
-    return kind.lacks.get(what.split()[-1], "")
+    """Why not."""
+    return kind.lacks.get(what, "")
 
 
 def able_tasks(what: str) -> list[str]:

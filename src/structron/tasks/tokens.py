@@ -59,7 +59,9 @@ class TokenLabeler(LearnedOfTokens, Tokens, OwnAtoms, Searching, Estimator):
     # -- training ------------------------------------------------------------------------------------------------
 
     def _check(self) -> None:
-        self.search(learning=True)
+        search = self.search(learning=True)
+        if search.beam is None and not search.merge:
+            raise StructronError("merge: off without a beam; expected a beam, or every labelling would be a state")
 
     def _learner(self, sentences: Sentences, start: Any) -> Any:
         if start is None:

@@ -14,7 +14,7 @@ from structron.features.alphabets import ParserInput, Sentence
 from structron.io.columns import EMPTY, Columns, tree_columns
 from structron.io.tensors import Tensors, texts
 from structron.options import Stepping, Trees, options
-from structron.sentences import starts_of
+from structron.sentences import check_sentences, starts_of
 from structron.tasks.treebank import Arc, Projective, make_projective, read_arcs, settle_columns
 from structron.trees import unlift
 
@@ -45,7 +45,7 @@ class TreeParser(LearnedOfTrees, Trees, Stepping, Estimator):
 
     def _treebank(self, sentences: Sentences, start: Any, crossing: bool = False) -> Projective:
         """Settle the columns and read the trees; those with crossing arcs are lifted or left out unless wanted."""
-        given = [sentence for sentence in sentences if len(sentence)]
+        given = _full(sentences, "training data")
         if not given:
             raise StructronError("training data: no sentences; expected at least one with words")
         if start is None:
@@ -69,7 +69,7 @@ class TreeParser(LearnedOfTrees, Trees, Stepping, Estimator):
         return read_arcs(sentences, self.roles_, what, self.many_roots)
 
     def _judge(self, dev: Sentences) -> Callable[[Any], float]:
-        sentences = [sentence for sentence in dev if len(sentence)]
+        sentences = _full(dev, "dev data")
         gold = self.arcs(sentences, "dev data")
         if not gold:
             raise StructronError("dev data: no sentences; expected at least one with words")
@@ -82,7 +82,7 @@ class TreeParser(LearnedOfTrees, Trees, Stepping, Estimator):
     def _ready(self, sentences: Sentences, what: str = "data") -> tuple[list[int], np.ndarray, np.ndarray]:
         """The length of every sentence; those that have words, encoded; and where each of these begins."""
         given = list(sentences)
-        full = [sentence for sentence in given if len(sentence)]
+        full = _full(given, what)
         x = self.input_.encode(full) if full else np.zeros((0, len(self.input_.names)), np.int64)
         return list(map(len, given)), x, starts_of(full)
 
@@ -163,3 +163,10 @@ class TreeParser(LearnedOfTrees, Trees, Stepping, Estimator):
     def needed_(self) -> set[str]:
         """The columns that a sentence to be parsed must have."""
         return set(self.input_.read)
+
+
+def _full(sentences: Sentences, what: str) -> list[Sentence]:
+    """The sentences that have words."""
+    given = list(sentences)
+    check_sentences(given, what)
+    return [sentence for sentence in given if len(sentence)]

@@ -60,6 +60,11 @@ def pointer(function: Callable, signature: Any, what: str, expected: str) -> Any
         raise StructronError(f"{what}: cannot be compiled ({reason}); expected {expected} over int64 arrays") from None
 
 
+def many_steps(tokens: int) -> int:
+    """More steps than a derivation is likely to have."""
+    return 10 * tokens + 100
+
+
 class SearchProblem:
     """A structured problem that can be searched, and so learned.
 
@@ -97,7 +102,7 @@ class SearchProblem:
         parts: Sequence[Sequence[int]] | np.ndarray | None = None,
         always: Sequence[str] = (),
         table: Sequence[int] | np.ndarray = (0,),
-        max_steps: Callable[[int], int] = lambda n: 10 * n + 100,
+        max_steps: Callable[[int], int] = many_steps,
         where: int = -1,
         looks_at: Callable[[str], Iterable[str]] = part_of,
         views: Sequence[int] | np.ndarray | None = None,

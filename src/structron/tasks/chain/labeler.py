@@ -44,7 +44,8 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
     # -- training ------------------------------------------------------------------------------------------------
 
     def _check(self) -> None:
-        search, sources = self.search(learning=True), self._sources()
+        super()._check()
+        search, sources = self.search(), self._sources()
         if search.swvp is not None and sources:
             from structron.features.documents import name_of
 

@@ -141,8 +141,8 @@ class PairEncoder:
     def columns_named(self, label: str | None) -> dict[str, list[int]]:
         """The columns of weights behind a tag, a chunk label or a pair, by name; None: of all tags and chunk labels."""
         tags, chunks, actions = self.pairs.tags, self.pairs.chunks, self.problem.actions
-        found = {f"tag {tag}": [k] for k, tag in enumerate(tags) if label in (None, tag)}
-        found |= {f"chunk {c}": [len(tags) + k] for k, c in enumerate(chunks) if label in (None, c)}
+        found = {f"tag {tag}": [k] for k, tag in enumerate(tags) if label in (None, tag, f"tag {tag}")}
+        found |= {f"chunk {c}": [len(tags) + k] for k, c in enumerate(chunks) if label in (None, c, f"chunk {c}")}
         if label is not None and label in actions:
             found[label] = self.problem.parts[actions.index(label)].tolist()
         if not found:
