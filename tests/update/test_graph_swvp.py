@@ -13,7 +13,8 @@ from structron import GraphParser
 from structron.learn.graph import GraphLearner
 from structron.search.graph.features import look_at
 from structron.update.swvp import FAMILIES, VARIANTS, Swvp, define_jj, make_mixed
-from structron.update.trees import Sums, decisions, difference, make_tree, mix_trees, touch_rank
+from structron.update.swvp_trees import decisions, mix_trees
+from structron.update.trees import Sums, difference, make_tree, touch_rank
 from structron.weights.hashed import shift_of
 from toy import tree_rows
 
