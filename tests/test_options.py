@@ -125,7 +125,6 @@ def test_defaults_follow_from_other_options(given, expected):
     [
         ({"margin": 5, "alma": 0.5}, r"margin 5 and alma 0\.5: expected one of the two"),
         ({"update": "erly"}, "unknown update 'erly'"),
-        ({"beam": None, "merge": False}, "merge: off without a beam"),
         ({"swvp": "a-wm", "update": "laso"}, "swvp: a-wm with update laso; expected any update but laso"),
         ({"swvp": "a-wm", "alma": 0.9, "update": "early"}, r"swvp: a-wm with alma 0\.9"),
         ({"swvp": "a-wm", "margin": 2.0}, r"swvp: a-wm with margin 2\.0"),
@@ -134,7 +133,15 @@ def test_defaults_follow_from_other_options(given, expected):
 )
 def test_what_does_not_go_together(given, says):
     with pytest.raises(StructronError, match=says):
-        Settled(**given).search()
+        Settled(**given).search(learning=True)
+
+
+def test_a_loaded_model_searches_without_the_functions_that_taught_it():
+    """A file keeps the names of a user's rule and sub-structures: enough to predict, not to learn."""
+    given = Settled(update="my_rule", swvp="a-wm", jj="my_parts", beam=4)
+    assert (given.search().beam, given.search().merge) == (4, True)
+    with pytest.raises(StructronError, match="jj: 'my_parts'"):
+        given.search(learning=True)
 
 
 def test_names_of_updates_and_searches():
