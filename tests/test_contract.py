@@ -251,7 +251,7 @@ def test_going_on_with_more_data(case, model, tmp_path):
         found = case.labels(estimator.model_)
         assert [label for label in found if label in set(known)] == known
         assert (len(found) > len(known)) is (case.new is not None)
-        assert estimator.score(more) > 50
+        assert estimator.score(more) > 45
         assert estimator.score(case.train) > before - 75
         estimator.save(tmp_path / "n")
         assert case.load(tmp_path / "n").predict(case.inputs) == estimator.predict(case.inputs)

@@ -284,7 +284,11 @@ class Estimator(Learned, Training, ABC):
     def _stored(self) -> dict[str, Any]:
         """The options as a file keeps them; a user's function goes by its name."""
         names = [name for name, option in options_of(type(self)).items() if option.stored]
-        return {name: _plain(getattr(self, name)) for name in names}
+        return {name: _plain(getattr(self, name)) for name in names} | self._settled()
+
+    def _settled(self) -> dict[str, Any]:
+        """Options that training has settled: a model that is loaded and trained again reads the same columns."""
+        return {}
 
     def _load_model(self, path: Path) -> Any:
         return self._read(path, *modelfile.load(path), **self._code()).model_

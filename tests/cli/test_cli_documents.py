@@ -108,7 +108,7 @@ def test_inner_scheme_and_forced_labels(entities, run, refuses, tmp_path):
     assert {"O", "B-PER"} <= found <= {f"{x}-{y}" for x in "BI" for y in ("PER", "LOC", "ORG")} | {"O"}
     file = write(tmp_path / "some", "-DOCSTART- X O\nAnn NNP B-ORG\nran VBD _\n")
     assert column(run("predict", entities / "model", file, "--forced").out, 2)[:2] == ["O", "B-ORG"]
-    file = write(tmp_path / "none", "Ann NNP I-LOC\nran VBD _\n")
+    file = write(tmp_path / "none", "-DOCSTART- X O\n\nAnn NNP I-LOC\nran VBD _\n")
     refuses("predict", tmp_path / "m", file, "--forced", says=["forced labels", "bilou", "iob2"])
     refuses("train", "entities", *how, "--warm-start", tmp_path / "m", says="--inner cannot be given with --warm-start")
 

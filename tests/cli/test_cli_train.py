@@ -205,7 +205,7 @@ def test_bad_dev_data(refuses, toy, tmp_path, text, says):
         (["--format", "conllu"], "1 column between tabs where 10 were expected"),
         (["--encoding", "klingon"], "unknown encoding 'klingon'"),
         (["--templates", "nonsense"], ["'nonsense'", "collins-np"]),
-        (["--gazetteer", "LOC=nowhere"], "nowhere: no such file"),
+        (["--gazetteer", "LOC=nowhere"], "nowhere: cannot be read (no such file"),
         (["--forbid", "A B"], ["'A'", "B-NP"]),
         (["--log", "nowhere/log"], ["nowhere/log", "no folder"]),
         (["--warm-start", "nowhere"], "nowhere: cannot read the model"),

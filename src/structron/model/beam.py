@@ -84,19 +84,31 @@ class BeamModel:
         anchored: Anchored = NO_ANCHORS,
         jobs: int = 1,
     ) -> list[list[Derivation]]:
-        """Up to n derivations of every example, each with its score, best first.
+        """Up to n derivations of every example, each with its score, best first; a narrower beam is widened to n.
 
-        Merged states stand for their best derivation alone, so the list comes from a beam without merging, at least n
-        wide, and the best derivation of the search itself is one of it.
+        Merged states stand for their best derivation alone; `candidates` looks beyond them.
         """
-        wide = max(WIDE if beam is None else beam, n)
-        engine, parts = self.engine(wide, False), dict[int, list[list[Derivation]]]()
+        engine = self.engine(None if beam is None else max(beam, n), merge)
+        parts: dict[int, list[list[Derivation]]] = {}
 
         def run(stretch: tuple[int, int]) -> None:
             parts[stretch[0]] = engine.nbest(inputs, self.sparse, anchored, n, *stretch)
 
         for_each(run, stretches(inputs.starts), jobs)
-        found = [own for lo in sorted(parts) for own in parts[lo]]
+        return [own for lo in sorted(parts) for own in parts[lo]]
+
+    def candidates(
+        self,
+        inputs: Inputs,
+        n: int,
+        beam: int | None = 8,
+        merge: bool = True,
+        anchored: Anchored = NO_ANCHORS,
+        jobs: int = 1,
+    ) -> list[list[Derivation]]:
+        """The same from a beam without merging, so that all are different derivations; the best of the search itself,
+        merging or not, is one of them."""
+        found = self.nbest(inputs, n, WIDE if beam is None else beam, False, anchored, jobs)
         best = zip(*self.decode(inputs, beam, merge, anchored, jobs), strict=True)
         every = [[first, *(d for d in own if d[0] != first[0])] for first, own in zip(best, found, strict=True)]
         return [sorted(own, key=lambda d: -d[1])[:n] for own in every]

@@ -95,7 +95,7 @@ class EncodedModel:
     ) -> list[tuple[list[np.ndarray], list[float]]]:
         """(labellings, scores) of each sentence: what the last beam holds, best first."""
         inputs, anchored = self.look(prepared, 0, len(prepared.starts) - 1)
-        found = self.base.nbest(inputs, n, beam, merge, anchored, jobs)
+        found = self.base.candidates(inputs, n, beam, merge, anchored, jobs)
         return [([self.encoder.labels_of(np.array(a, np.int64)) for a, _ in own], [s for _, s in own]) for own in found]
 
     def margins(

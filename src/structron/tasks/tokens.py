@@ -197,6 +197,9 @@ class TokenLabeler(LearnedOfTokens, Tokens, OwnAtoms, Searching, Estimator):
         }
         return learned, model.tensors() | gazetteer_tensors(gazetteers)
 
+    def _settled(self) -> dict[str, Any]:
+        return {"columns": self.roles_.names, "label": self.roles_.outputs[-1]}
+
     def _template_texts(self) -> list[str]:
         return [str(template) for template in self.extractor_.templates]
 
@@ -205,17 +208,13 @@ class TokenLabeler(LearnedOfTokens, Tokens, OwnAtoms, Searching, Estimator):
         self.roles_ = Columns(names, learned["word"], outputs)
         if not {learned["word"], *outputs} <= set(names):
             raise ValueError("columns do not fit together")
-        self.columns, self.scheme_ = names, learned["scheme"]
+        self.scheme_ = learned["scheme"]
         self.atoms = code.get("atoms")
         gazetteers = take_gazetteers(learned["gazetteers"], tensors)
         self.gazetteers = {gazetteer.name: gazetteer for gazetteer in gazetteers} or None
         self.templates = texts(learned["templates"], "templates")
-        self._take_labels(outputs)
         self._take_features(learned, tensors)
         self.model_ = self._read_model(learned["model"], tensors, **code)
-
-    def _take_labels(self, outputs: list[str]) -> None:
-        self.label = outputs[0]
 
     def _take_features(self, learned: dict[str, Any], tensors: Tensors) -> None:
         self.extractor_ = self._make_extractor(parse_templates(self.templates))

@@ -134,12 +134,15 @@ class TreeParser(LearnedOfTrees, Trees, Stepping, Estimator):
         }
         return learned, model.tensors() | self.input_.tensors()
 
+    def _settled(self) -> dict[str, Any]:
+        return {"columns": self.roles_.names, "pos": self.roles_.pos}
+
     def _take(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
         names, outputs = texts(learned["columns"], "columns"), texts(learned["outputs"], "outputs", 1)
         word, pos = learned["word"], learned["pos"]
         if not {word, pos, *outputs} <= set(names) or len({word, pos, *outputs}) < 2 + len(outputs) or len(outputs) > 2:
             raise ValueError("columns do not fit together")
-        self.roles_, self.columns, self.pos = Columns(names, word, outputs, pos), names, pos
+        self.roles_ = Columns(names, word, outputs, pos)
         self.relations_, self.lifted_ = texts(learned["relations"], "relations"), bool(learned["lifted"])
         self.input_ = ParserInput(names, word, pos, texts(learned["inputs"], "inputs"), outputs)
         if set(self.input_.read) & set(outputs):

@@ -46,6 +46,8 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
     def _check(self) -> None:
         super()._check()
         search, sources = self.search(), self._sources()
+        if "non_local" in self.lacks and any(isinstance(source, str) for source in sources):
+            raise StructronError(f"non_local: not available for the {self.task} ({self.lacks['non_local']})")
         if search.swvp is not None and sources:
             from structron.features.documents import name_of
 

@@ -138,12 +138,12 @@ class JointTagger(LearnedOfPairs, Tags, TagDictionary, EncodedLabeler):
         learned, tensors = super()._learned(model)
         return learned, tensors | self.guesser_.tensors()
 
-    def _take_labels(self, outputs: list[str]) -> None:
-        if len(outputs) != 2:
-            raise ValueError("columns do not fit together")
-        self.pos, self.label = outputs
+    def _settled(self) -> dict[str, Any]:
+        return super()._settled() | {"pos": self.roles_.outputs[0]}
 
     def _take_features(self, learned: dict[str, Any], tensors: Tensors) -> None:
+        if len(self.roles_.outputs) != 2:
+            raise ValueError("columns do not fit together")
         self.templates_ = JointTemplates.of(self.templates, self.roles_)
         self.guesser_ = Guesser.take(tensors)
         self.extractor_ = self._make_extractor(self.templates_.tokens)

@@ -215,7 +215,7 @@ class ProblemEstimator(LearnedOfProblems, Estimator):
 
     def _search_nbest(self, model: BeamModel, inputs: Inputs, n: int, jobs: int) -> list[list[tuple[list[int], float]]]:
         search = self.search()
-        return model.nbest(inputs, n, search.beam, search.merge, jobs=jobs)
+        return model.candidates(inputs, n, search.beam, search.merge, jobs=jobs)
 
     def _decode(self, model: BeamModel, ready: Any, jobs: int) -> Names:
         full, inputs = ready

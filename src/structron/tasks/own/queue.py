@@ -17,6 +17,7 @@ from structron.search.queue.nodes import Space
 from structron.search.queue.queue import queue_maker, search, search_n
 from structron.tasks.own.beam import WALKED, ActionScores, Example, Names, ProblemEstimator
 
+NO_HEURISTIC = "heuristic: none, for queue a-star; expected heuristic(x, table, states, s) -> float"
 STROLL = 200
 """Steps of a random walk through an example before training."""
 
@@ -47,11 +48,19 @@ class QueueLearner(Queues, Margins, ProblemEstimator):
     def _check(self) -> None:
         super()._check()
         if self.queue == "a-star" and self.heuristic is None:
-            raise StructronError("heuristic: none, for queue a-star; expected heuristic(x, table, states, s) -> float")
+            raise StructronError(NO_HEURISTIC)
         if self.heuristic is not None and self.queue not in ("a-star", "best-first"):
             raise StructronError(f"heuristic: given for queue {self.queue}; expected queue a-star or best-first")
         if self.heuristic is not None and not callable(self.heuristic):
             raise StructronError(f"heuristic: {self.heuristic!r}; expected a function (x, table, states, s) -> float")
+
+    @classmethod
+    def _ask_for(cls, path: Any, header: dict[str, Any], code: dict[str, Any]) -> None:
+        super()._ask_for(path, header, code)
+        options = header.get("options")
+        asked = code.get("queue") or (options.get("queue") if isinstance(options, dict) else None)
+        if asked == "a-star" and code.get("heuristic") is None:
+            raise StructronError(f"{path}: {NO_HEURISTIC}")
 
     def search(self, learning: bool = False) -> Search:
         steps = self.steps()
@@ -113,7 +122,7 @@ class QueueLearner(Queues, Margins, ProblemEstimator):
         return [node.actions() for node in found], [node.g for node in found]
 
     def _search_nbest(self, model: BeamModel, inputs: Inputs, n: int, jobs: int) -> list[list[tuple[list[int], float]]]:
-        """The first n goals that the search comes to, best first."""
+        """The first n goals that the search comes to, in this order."""
         self._check()
         space, found = Space(model.engine(1, False), inputs, NO_ANCHORS, self.limit, self.heuristic), []
         for e in range(len(inputs.starts) - 1):

@@ -133,7 +133,7 @@ class Parser(LearnedOfParser, Templates, Transitions, Searching, TreeParser):
         self, model: BeamModel, x: np.ndarray, starts: np.ndarray, n: int, jobs: int
     ) -> list[list[tuple[list[Arc], float]]]:
         search = self.search()
-        best = model.nbest(make_inputs(self.problem_, x, starts), n, search.beam, search.merge, jobs=jobs)
+        best = model.candidates(make_inputs(self.problem_, x, starts), n, search.beam, search.merge, jobs=jobs)
         found = []
         for words, own in zip(np.diff(starts).tolist(), best, strict=True):
             trees = self._built(np.arange(len(own) + 1) * words, [actions for actions, _ in own])
