@@ -36,9 +36,9 @@ class Heaviest:
 def largest(weights: np.ndarray, top: int) -> np.ndarray:
     """The places of the largest weights by size, equal ones in their order, without those that are zero."""
     size = np.abs(weights)
-    best = np.argpartition(-size, top - 1)[:top] if top < len(size) else np.arange(len(size))
-    best = best[np.lexsort((best, -size[best]))]
-    return best[size[best] > 0]
+    least = np.partition(size, len(size) - top)[len(size) - top] if top < len(size) else 0.0
+    best = np.flatnonzero((size >= least) & (size > 0))
+    return best[np.lexsort((best, -size[best]))][:top]
 
 
 def heaviest(
