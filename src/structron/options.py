@@ -22,7 +22,8 @@ from structron.errors import StructronError, unknown
 
 DEFAULT = "default"
 """Stands for a value that depends on other options."""
-UPDATES = ("standard", "early", "max-violation", "latest", "hybrid", "laso")
+LASO = ("laso", "laso-literal")
+UPDATES = ("standard", "early", "max-violation", "latest", "hybrid", *LASO)
 VARIANTS = ("a-wm", "b-wm", "a-wmr", "b-wmr")
 NON_LOCAL = ("phrase", "phrase-majority", "sub-phrase", "sub-phrase-majority", "conjunction")
 SCHEMES = ("iob1", "iob2", "iobes", "bilou")
@@ -281,7 +282,7 @@ class Search:
         """Itself; weighted violations do not go with everything."""
         if self.swvp is None:
             return self
-        means = self.update == "laso" or getattr(self.update, "mean", False) or getattr(self.update, "go_on", False)
+        means = self.update in LASO or getattr(self.update, "mean", False) or getattr(self.update, "go_on", False)
         given = {"update": self.update_name if means else None, "alma": self.alma, "margin": self.margin}
         for what, value in given.items():
             if value is not None:
@@ -550,6 +551,7 @@ class Queues(Options):
 
     queue: str = choice("Order of the search.", QUEUES, default="best-first", flag=None)
     beam: int | None = whole("Nodes that are kept of each depth (queue beam).", default=8, none="inf", flag=None)
+    update: str = choice("Update: LaSO's, or its eq. (2) as printed.", LASO, default="laso", flag=None)
     check: bool | None = switch("Check every update (slow).", default=None, flag=None, stored=False, none="none")
     heuristic: Callable | None = free(
         "heuristic(x, table, states, s): the most that may still be gained from row s on.",

@@ -158,8 +158,8 @@ class GraphLearner:
         y = self._decisions(start, n, self.trees.heads, self.trees.relations)
         z = self._decisions(start, n, self.found, self.named)
         wrong = {j for j in range(n) if y[j] != z[j]}
-        lists = substructures(self.swvp.jj(y, z), wrong, n)
-        return pack_substructures(lists, wrong, self.mixed), len(lists)
+        lists, size = substructures(self.swvp.jj(y, z), wrong, n)
+        return pack_substructures(lists, size, wrong, self.mixed), len(lists)
 
     def _decisions(self, start: int, n: int, heads: np.ndarray, relations: np.ndarray) -> list:
         """The heads of a sentence's words, with the names of their relations if there are any."""

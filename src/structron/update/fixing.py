@@ -5,7 +5,8 @@
         if z ≠ y':  w = w + ΔΦ(x, y', z)        collect_…(…), then step(…) and apply(…)
 
 LaSO (Daumé & Marcu 2005, Figure 2) is the rule that takes for z the mean of the queue, eq. (2), and goes on after an
-update with the correct prefix, so that an example can have several. ALMA is another step: update/alma.py. Weighted
+update with the correct prefix, so that an example can have several. `laso` leaves out of that mean what is no mistake,
+`laso-literal` nothing. ALMA is another step: update/alma.py. Weighted
 violations (Dror & Reichart 2016) learn from mixtures of y' and z in place of z: update/mixed.py.
 """
 
@@ -51,36 +52,45 @@ steps; NOT_VIOLATIONS: updates of a valid rule that the check refuted; TROUBLE: 
 that could not go on, STEPS: where, FIRST: the step it is to go on from (LaSO), NEEDED: cells for MORE_WEIGHTS; for
 ASK_JJ, a user's JJ, STEPS and NEEDED are the lengths of z and y'."""
 MORE_WEIGHTS, MORE_DELTA, ASK_JJ = 100, 101, 102
+LITERAL = 2
+"""In `How.mean`: eq. (2) of Daumé & Marcu as it is printed."""
 
 
 @compiled
-def collect_queue(atoms, inputs, e, anchored, setting, f, trace, n, gold_length, delta):
+def is_meant(f, row, gold, mean):
+    """Whether a state is in the second sum of eq. (2): literally every one, else a wrong one that is not below gold."""
+    return mean == LITERAL or (f.link[row, GOLD] != WHOLE and f.score[row, PREFIX] >= gold)
+
+
+@compiled
+def collect_queue(atoms, inputs, e, anchored, setting, f, trace, n, gold_length, mean, delta):
     """Eq. (2) of Daumé & Marcu: Δ = Φ of the correct prefix - the mean over the queue; returns their mean score.
 
     At a fall that is the whole beam. At the end of a search states below the correct one may be left in it, and that
     one itself: they are not wrong, and with them the update need not be a violation.
     """
-    wrong, total = 0, 0.0
+    taken, total = 0, 0.0
     for b in range(f.used[COUNT]):
         row = f.beam[f.used[NOW], b]
-        if f.link[row, GOLD] != WHOLE and f.score[row, PREFIX] >= trace.gold[n]:
-            wrong += 1
+        if is_meant(f, row, trace.gold[n], mean):
+            taken += 1
             total += f.score[row, PREFIX]
     for b in range(f.used[COUNT]):
         row = f.beam[f.used[NOW], b]
-        if f.link[row, GOLD] != WHOLE and f.score[row, PREFIX] >= trace.gold[n]:
+        if is_meant(f, row, trace.gold[n], mean):
             length = derive(setting, f, row)
-            collect_difference(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, 1.0 / wrong, delta)
-    return total / max(wrong, 1)
+            collect_difference(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, 1.0 / taken, delta)
+    return total / max(taken, 1)
 
 
 @compiled
-def collect_lattice(atoms, inputs, e, anchored, setting, f, trace, n, delta):
+def collect_lattice(atoms, inputs, e, anchored, setting, f, trace, n, mean, delta):
     """The same for an exact search, over the whole lattice: every node stands for the best derivation through it.
 
-    The mean is taken over the nodes whose derivation does not score below the correct one. Viterbi's algorithm
-    backwards gives the best way on from every node; counts of derivations then run along the best ways to and from
-    the nodes, so that no derivation is written out. Returns the mean of the scores.
+    The mean is taken over the nodes whose derivation does not score below the correct one; literally over the bad nodes
+    of the entire lattice (section 4.1 of the paper). Viterbi's algorithm backwards gives the best way on from every
+    node; counts of derivations then run along the best ways to and from the nodes, so that no derivation is written
+    out. Returns the mean of the scores.
     """
     best, rest, edge = f.score[:, PREFIX], f.score[:, INSIDE], f.heap
     way, before, after = f.link[:, PRED], f.link[:, BEGIN], f.link[:, ORIGIN]
@@ -92,10 +102,11 @@ def collect_lattice(atoms, inputs, e, anchored, setting, f, trace, n, delta):
             rest[edge[k, BACK]], way[edge[k, BACK]] = value, k
     count, total = 0, 0.0
     for r in range(f.used[ROWS]):
-        if f.link[r, GOLD] != WHOLE and best[r] + rest[r] >= trace.gold[n]:
+        through = best[r] + rest[r]
+        if f.link[r, GOLD] != WHOLE and (through >= trace.gold[n] or (mean == LITERAL and through > -np.inf)):
             before[r] = after[r] = 1
             count += 1
-            total += best[r] + rest[r]
+            total += through
     share = 1.0 / max(count, 1)
     for node in range(f.seen.shape[0] - 1, -1, -1):
         r = f.seen[node] - 1
@@ -122,7 +133,7 @@ class How(NamedTuple):
 
     stop_at_fall: int
     go_on: int
-    mean: int
+    mean: int  # 0, 1 or LITERAL
     check: int  # 1: compare the margin of every update with w·Δ; 2: it must be a violation, too
 
 
@@ -180,9 +191,9 @@ def collect_update(advance, atoms, given, e, n, i, how, delta, stats, weighing):
     inputs, anchored, setting, f, trace = given.inputs, given.anchored, given.setting, given.frontier, given.trace
     gold_length, best = min(i, inputs.gold_ptr[e + 1] - inputs.gold_ptr[e]), trace.best[i]
     if how.mean and setting.lattice >= 0:
-        best = collect_lattice(atoms, inputs, e, anchored, setting, f, trace, n, delta)
+        best = collect_lattice(atoms, inputs, e, anchored, setting, f, trace, n, how.mean, delta)
     elif how.mean:
-        best = collect_queue(atoms, inputs, e, anchored, setting, f, trace, n, gold_length, delta)
+        best = collect_queue(atoms, inputs, e, anchored, setting, f, trace, n, gold_length, how.mean, delta)
     end, margin = DONE, trace.gold[i] - best
     if how.mean:
         return end, best, margin

@@ -75,9 +75,9 @@ def ask(
     gold = inputs.gold[inputs.gold_ptr[e] :][:gold_length]
     y, z = ([names[action] for action in actions.tolist()] for actions in (gold, f.path[1, :length]))
     wrong = weighing.jj.places[: list_wrong_steps(inputs, e, f, trace, length, gold_length, weighing)].tolist()
-    lists = substructures(family(y, z), set(wrong), max(lengths))
+    lists, size = substructures(family(y, z), set(wrong), max(lengths))
     own = np.array([ASKED, len(lists), len(wrong)], np.int64)
-    return weighing._replace(jj=pack_substructures(lists, wrong, weighing.jj), own=own)
+    return weighing._replace(jj=pack_substructures(lists, size, wrong, weighing.jj), own=own)
 
 
 @compiled
@@ -156,7 +156,7 @@ def collect_weighted(
     wrong, count = weighing.own[WRONG], weighing.own[COUNT]
     if weighing.own[STATE] == BUILT_IN:
         wrong = list_wrong_steps(inputs, e, f, trace, length, gold_length, weighing)
-        count = group_wrong(rule.family, wrong, jj)
+        count = group_wrong(rule.family, wrong, max(length, gold_length), jj)
     for k in range(count + 1):
         clear(delta)
         collect_mixed(

@@ -23,7 +23,9 @@ then m^J = z, γ = 1, and this is Collins' perceptron, bit for bit.
     WM     |d_J|^β                                 uniform where all d_J are 0, as before the first update
     WMR    ((|JJ| - r) / |JJ|)^β                   r: how many |d| are larger; equal ones share a rank
 
-The aggressive variants (a-) know violations only, d_J ≤ 0, also where JJ is counted; the balanced ones (b-) all of JJ.
+The balanced variants (b-) take all of JJ. In the paper that is every position, |JJ| = L: right ones have d = 0 and
+change nothing, but they count in WMR. The aggressive variants (a-) put the violations, m^J ≠ y and d_J ≤ 0, in the
+place of JJ.
 Where nothing qualifies, the update is that of the whole output (section 4.2, property 3).
 
 Theorem 1 asks for w·Σ γ(m^J)·ΔΦ(x, y, m^J) ≤ 0. Aggressive updates have it. Balanced ones may not, which the paper lets
@@ -80,6 +82,7 @@ class Mixed(NamedTuple):
     gamma: np.ndarray  # float64[count + 1]
     m: np.ndarray  # int64[n]: m^J (chains)
     around: np.ndarray  # int64[n]: the tokens whose factors tell m^J from y (chains)
+    size: np.ndarray  # int64[1]: |JJ|, those J with m^J = y included
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +142,7 @@ def make_mixed(longest: int) -> Mixed:
     """Room for sentences of up to that many tokens."""
     places, m, around = (np.zeros(longest, np.int64) for _ in range(3))
     first, last = (np.zeros(longest + 1, np.int64) for _ in range(2))
-    return Mixed(places, first, last, np.zeros(longest + 1), np.zeros(longest + 1), m, around)
+    return Mixed(places, first, last, np.zeros(longest + 1), np.zeros(longest + 1), m, around, np.zeros(1, np.int64))
 
 
 # -- JJ ------------------------------------------------------------------------------------------------------------
@@ -153,12 +156,12 @@ def define_jj(family, y, z, n, jj):
         if y[j] != z[j]:
             jj.places[wrong] = j
             wrong += 1
-    return group_wrong(family, wrong, jj)
+    return group_wrong(family, wrong, n, jj)
 
 
 @compiled
-def group_wrong(family, wrong, jj):
-    """The same, where the first `wrong` of jj.places are the wrong positions."""
+def group_wrong(family, wrong, n, jj):
+    """The same, where the first `wrong` of jj.places are the wrong ones of n positions."""
     count, begin = 0, 0
     for k in range(wrong):
         run_ends = k + 1 == wrong or jj.places[k + 1] > jj.places[k] + 1
@@ -167,13 +170,14 @@ def group_wrong(family, wrong, jj):
             begin = 0 if family == PREFIXES else k + 1
             count += 1
     jj.first[count], jj.last[count] = 0, wrong
+    jj.size[0] = n if family == ERRORS else count
     return count
 
 
-def substructures(given: Any, wrong: set[int], n: int) -> list[tuple[int, ...]]:
-    """What a user's function gave, as the wrong positions of each J; every mixed assignment once."""
+def substructures(given: Any, wrong: set[int], n: int) -> tuple[list[tuple[int, ...]], int]:
+    """What a user's function gave: the wrong positions of each J, every mixed assignment once; and |JJ|."""
     try:
-        lists = [{index(j) for j in positions} for positions in given]
+        lists = list(dict.fromkeys(frozenset(index(j) for j in positions) for positions in given))
     except TypeError:
         text = f"{given!r}"
         shown = text if len(text) <= 60 else f"{text[:60]}…"
@@ -181,16 +185,21 @@ def substructures(given: Any, wrong: set[int], n: int) -> list[tuple[int, ...]]:
     outside = [j for positions in lists for j in positions if not 0 <= j < n]
     if outside:
         raise StructronError(f"jj: the function gave position {outside[0]}; expected 0 to {n - 1}: the sequence's own")
-    return list(dict.fromkeys(tuple(sorted(found)) for positions in lists if (found := positions & wrong)))
+    found = dict.fromkeys(tuple(sorted(own)) for positions in lists if (own := positions & wrong))
+    return list(found), len(lists)
 
 
-def pack_substructures(lists: Sequence[tuple[int, ...]], wrong: Iterable[int], jj: Mixed) -> Mixed:
-    """The lists, and after them the whole output, as the kernels read them, with the room of `jj` for the rest."""
+def pack_substructures(lists: Sequence[tuple[int, ...]], size: int, wrong: Iterable[int], jj: Mixed) -> Mixed:
+    """The lists, and after them the whole output, as the kernels read them, with the room of `jj` for the rest.
+
+    size: |JJ|.
+    """
     every = [*lists, tuple(sorted(wrong))]
     sizes = np.array([len(positions) for positions in every], np.int64)
     places, last = np.array([j for positions in every for j in positions], np.int64), np.cumsum(sizes)
     room = np.zeros(len(every)), np.zeros(len(every))
-    return jj._replace(places=places, first=last - sizes, last=last, delta=room[0], gamma=room[1])
+    own = {"places": places, "first": last - sizes, "last": last, "delta": room[0], "gamma": room[1]}
+    return jj._replace(**own, size=np.array([size], np.int64))
 
 
 # -- SETGAMMA ------------------------------------------------------------------------------------------------------
@@ -202,17 +211,17 @@ def qualifies(delta, rule):
 
 
 @compiled
-def rank_share(delta, count, k, qualified, rule):
-    """(|JJ| - r) / |JJ| of J number k."""
+def rank_share(delta, count, k, size, rule):
+    """(|JJ| - r) / |JJ| of J number k; size: |JJ|."""
     larger = 0
     for other in range(count):
         larger += qualifies(delta[other], rule) and abs(delta[other]) > abs(delta[k])
-    return (qualified - larger) / qualified
+    return (size - larger) / size
 
 
 @compiled
-def set_gamma(delta, count, rule, gamma):
-    """γ from d; returns the weight of the whole output's update: 1 where no J qualifies, else 0."""
+def set_gamma(delta, count, size, rule, gamma):
+    """γ from d; returns the weight of the whole output's update: 1 where no J qualifies, else 0. size: |JJ|."""
     qualified, top, total = 0, 0.0, 0.0
     for k in range(count):
         if qualifies(delta[k], rule):
@@ -222,7 +231,7 @@ def set_gamma(delta, count, rule, gamma):
         if not qualifies(delta[k], rule):
             gamma[k] = 0.0
         elif rule.ranked:
-            gamma[k] = rank_share(delta, count, k, qualified, rule) ** rule.beta
+            gamma[k] = rank_share(delta, count, k, qualified if rule.aggressive else size, rule) ** rule.beta
         else:
             gamma[k] = (abs(delta[k]) / top) ** rule.beta if top > 0 else 1.0
         total += gamma[k]
@@ -255,7 +264,7 @@ def enforce_condition(delta, count, gamma, whole):
 @compiled
 def weigh(jj, count, rule):
     """Set jj.gamma of every mixture and of the whole output from jj.delta; returns w·Σ γ(m^J)·ΔΦ(x, y, m^J)."""
-    jj.gamma[count] = set_gamma(jj.delta, count, rule, jj.gamma)
+    jj.gamma[count] = set_gamma(jj.delta, count, jj.size[0], rule, jj.gamma)
     mixed = weighted_delta(jj.delta, count, jj.gamma)
     if rule.enforce and mixed > 0:
         jj.gamma[count] = enforce_condition(jj.delta, count, jj.gamma, jj.delta[count])

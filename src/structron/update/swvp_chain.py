@@ -161,7 +161,7 @@ def learn_with_function(
             y, z = gold[start:stop], work.z[: stop - start]
             given = family(names[y].tolist(), names[z].tolist())
             places = np.flatnonzero(y != z).tolist()
-            lists = substructures(given, set(places), stop - start)
-            own = pack_substructures(lists, places, jj)
+            lists, size = substructures(given, set(places), stop - start)
+            own = pack_substructures(lists, size, places, jj)
             correct_mixed(chains, gold, weights, order, s, own, len(lists), rule, len(labels), work, stats)
     return hi

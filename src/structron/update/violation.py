@@ -67,8 +67,10 @@ class Rule:
     valid: bool = True
     """Every update is a violation."""
     mean: bool = False
-    """Learn from the mean of all states in the beam that are not below the correct one, not from the best alone. The
-    rule must then choose the last step of the search."""
+    """Learn from the mean of the states in the beam that are wrong and not below the correct one, not from the best
+    alone. The rule must then choose the last step of the search."""
+    literal: bool = False
+    """Take that mean over all states in the beam, as eq. (2) of Daumé & Marcu (2005) is printed."""
 
 
 RULES = {
@@ -78,6 +80,7 @@ RULES = {
     "latest": Rule(latest),
     "hybrid": Rule(hybrid),
     "laso": Rule(early, stop_at_fall=True, go_on=True, mean=True),
+    "laso-literal": Rule(early, stop_at_fall=True, go_on=True, mean=True, literal=True, valid=False),
 }
 
 

@@ -91,10 +91,10 @@ def learn(space: Space, make_queue: MakeQueue, update: Update) -> None:
 
 
 def wrong_nodes(sibs: Sequence[Node], nodes: Sequence[Node]) -> list[Node]:
-    """The nodes of the second sum of eq. (2); nodes[0] is the one that was removed from the queue.
+    """The nodes of the second sum of eq. (2) that are mistakes; nodes[0] is the one that was removed from the queue.
 
-    Those that are y-good or rank below all siblings are no mistakes: with them the update need not be a violation. If
-    nothing else is left, the node itself.
+    Those that are y-good or rank below all siblings are none: with them the update need not be a violation. If nothing
+    else is left, the node itself. (`laso-literal` takes all nodes, as the equation is printed.)
     """
     lowest = min(sib.rank for sib in sibs)
     return [node for node in nodes if not node.good and node.rank >= lowest] or [nodes[0]]

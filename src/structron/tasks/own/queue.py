@@ -40,7 +40,6 @@ class QueueLearner(Queues, Margins, ProblemEstimator):
 
     task: ClassVar[str] = "queue problem"
     lacks: ClassVar[Mapping[str, str]] = {
-        "update": "the update of a queue is LaSO's",
         "merge": "nodes of a queue are single derivations",
         "swvp": "LaSO's update takes the mean of the queue, not one derivation to mix",
     }
@@ -64,7 +63,7 @@ class QueueLearner(Queues, Margins, ProblemEstimator):
 
     def search(self, learning: bool = False) -> Search:
         steps = self.steps()
-        return Search(1, "laso", False, self.check, steps.alma, steps.margin)
+        return Search(1, self.update, False, self.check, steps.alma, steps.margin)
 
     # -- training ------------------------------------------------------------------------------------------------
 
