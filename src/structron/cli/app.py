@@ -202,11 +202,28 @@ def experiment(
         Path | None, typer.Option(metavar="DIR", help="Folder of the corpora; STRUCTRON_DATA by default.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Less data, fewer passes.")] = False,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for tables and figures.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for results; results or results/quick by default.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Processes; as many as cores by default.")
+    ] = None,
     verbose: Verbose = False,
 ) -> Job:
-    """Run the experiments of a paper and compare with its figures."""
+    """Run the experiments of a paper and compare with its figures; goes on where it was interrupted."""
     return Job("structron.cli.experiment", locals())
+
+
+@app.command()
+def papers(
+    results: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of results; results by default.")] = None,
+    write: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write results.md and papers.md in this folder.")
+    ] = None,
+    verbose: Verbose = False,
+) -> Job:
+    """Show what holds up of each paper, from the results of its experiments."""
+    return Job("structron.cli.papers", locals())
 
 
 def main(argv: Sequence[str] | None = None) -> int:

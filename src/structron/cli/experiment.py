@@ -8,20 +8,30 @@ from pkgutil import iter_modules
 from structron import experiments
 from structron.data.corpora import ENVIRONMENT, corpora_dir
 from structron.errors import StructronError, unknown
+from structron.experiments.frame import report
+from structron.experiments.frame.report import Experiment
 
 PAPER = re.compile("[a-z]+[0-9]{4}")
+RESULTS = Path("results")
 
 
 def papers() -> list[str]:
-    """The papers there are, author and year; `frame`, which they all stand on, is none."""
-    return sorted(found.name for found in iter_modules(experiments.__path__) if PAPER.fullmatch(found.name))
+    """The papers there are, author and year, the oldest first; `frame`, which they all stand on, is none."""
+    found = (entry.name for entry in iter_modules(experiments.__path__) if PAPER.fullmatch(entry.name))
+    return sorted(found, key=lambda name: (name[-4:], name))
 
 
-def run(paper: str, data: Path | None = None, quick: bool = False, out: Path | None = None) -> None:
+def experiment_of(paper: str) -> Experiment:
     if paper not in papers():
         raise unknown("paper", paper, papers())
+    return import_module(f"structron.experiments.{paper}").EXPERIMENT
+
+
+def run(
+    paper: str, data: Path | None = None, quick: bool = False, out: Path | None = None, jobs: int | None = None
+) -> None:
+    experiment = experiment_of(paper)
     folder = corpora_dir(str(data) if data else None)
-    module = import_module(f"structron.experiments.{paper}")
-    if folder is None and getattr(module, "NEEDS_CORPORA", True):
+    if folder is None and experiment.needs_corpora:
         raise StructronError(f"{paper} needs real corpora: give their folder with --data or in {ENVIRONMENT}")
-    module.run(data=folder, quick=quick, out=out)
+    report.run(experiment, folder, quick, out or (RESULTS / "quick" if quick else RESULTS), jobs)

@@ -1,8 +1,19 @@
-"""What every experiment stands on: corpora, trainings, statistics, tables, figures, and a report that writes itself."""
+"""What every experiment stands on: corpora, jobs and the ledger of trials, statistics, verdicts, tables, figures."""
 # ruff: noqa: F401
 
 from structron.experiments.frame.figures import Line, draw_grid, draw_lines
-from structron.experiments.frame.report import Report, Table, reporting, write_json
-from structron.experiments.frame.statistics import comparison, mean, sign_flip_test
+from structron.experiments.frame.ledger import Job, Ledger, Trial
+from structron.experiments.frame.report import Drawing, Experiment, Table
+from structron.experiments.frame.statistics import block_counts, comparison, mean, sign_flip_test
 from structron.experiments.frame.tools import SPLITS, Rows, has, last_tenth, load_rows, need, paper_of, say, timed
-from structron.experiments.frame.trials import Trial, invalid_share, learn, learn_once, shown_beam
+from structron.experiments.frame.training import (
+    first_pass,
+    invalid_share,
+    late_invalid,
+    learn,
+    learn_once,
+    seconds_until,
+    shown_beam,
+    tested,
+)
+from structron.experiments.frame.verdict import Claim, Sample, Verdict, ahead, together, within

@@ -1,18 +1,19 @@
-"""What an experiment leaves behind: tables with the paper's figures beside ours, and targets with what was measured.
+"""An experiment, and what it leaves behind: tables with the paper's figures beside ours, claims with verdicts, figures.
 
-Tables are printed as they come, and files written anew each time: an interrupt loses nothing that was done.
+All of it is made from the ledger, so that it can be made again at any time, from a part of the trials too.
 """
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from structron.errors import StructronError
-from structron.experiments.frame.tools import say
-from structron.io import atomic_write_bytes
+from structron.experiments.frame.ledger import Job, Ledger
+from structron.experiments.frame.tools import need, say
+from structron.experiments.frame.verdict import Claim
+from structron.experiments.frame.work import work_off
 
 
 @dataclass(slots=True)
@@ -37,15 +38,29 @@ class Table:
         row = (name, *cells, *(self.paper.get(name, ()) if paper is None else paper))
         self.rows.append(row + (None,) * (len(self.columns) - len(row)))
 
+    def cells(self) -> list[list[str]]:
+        return [list(self.columns), *([_cell(value) for value in row] for row in self.rows)]
+
     def __str__(self) -> str:
         """Aligned columns: on a terminal as in files and pipes."""
-        lines = [list(self.columns), *([_cell(value) for value in row] for row in self.rows)]
+        lines = self.cells()
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         texts = []
         for first, *others in lines:
             figures = [text.rjust(width) for text, width in zip(others, widths[1:], strict=True)]
             texts.append("  ".join([first.ljust(widths[0]), *figures]).rstrip())
         return "\n".join([self.title, *(f"  {text}" for text in texts), *(f"  {note}" for note in self.notes)])
+
+    def markdown(self) -> str:
+        return "\n".join(
+            [f"**{self.title}**", "", markdown_rows(self.cells()), "", *(f"{note}  " for note in self.notes)]
+        )
+
+
+def markdown_rows(lines: Sequence[Sequence[str]]) -> str:
+    """A Markdown table; the first line has the names of the columns."""
+    head, *others = [f"| {' | '.join(cell.replace('|', '∣') for cell in line)} |" for line in lines]
+    return "\n".join([head, f"|{' --- |' * len(lines[0])}", *others])
 
 
 def _cell(value: Any) -> str:
@@ -54,73 +69,83 @@ def _cell(value: Any) -> str:
     return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
-def write_json(path: Path, results: Mapping[str, Any]) -> None:
-    atomic_write_bytes(path, (json.dumps(results, indent=2, ensure_ascii=False) + "\n").encode())
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A figure as a PNG file. draw: called with the path and then `given`."""
+
+    name: str
+    draw: Callable[..., None]
+    given: Sequence[Any]
 
 
-@dataclass(slots=True)
-class Report:
-    """folder: where files go (None: nowhere).   content: what `results.json` holds."""
-
-    folder: Path | None = None
-    content: dict[str, Any] = field(default_factory=dict)
-    tables: list[Table] = field(default_factory=list)
-    targets: list[dict[str, Any]] = field(default_factory=list)
-    files: list[str] = field(default_factory=lambda: ["results.json", "tables.txt"])
-
-    def show(self, table: Table) -> None:
-        self.tables.append(table)
-        print(table, end="\n\n", flush=True)
-        self.write()
-
-    def target(self, what: str, measured: str, met: bool, **names: Any) -> None:
-        """What was aimed at; names: what {name} stands for in it."""
-        self.targets.append({"target": what.format(**names), "measured": measured, "met": met})
-
-    def target_lines(self) -> list[str]:
-        return [
-            f"target {t['target']}: measured {t['measured']}: {'met' if t['met'] else 'not met'}" for t in self.targets
-        ]
-
-    def text(self) -> str:
-        return "\n\n".join([*map(str, self.tables), "\n".join(self.target_lines())]) + "\n"
-
-    def write(self, finished: bool = False) -> None:
-        """Bring `results.json` and `tables.txt` up to date."""
-        self.content |= {"finished": finished, "targets": self.targets}
-        if self.folder is not None:
-            write_json(self.folder / "results.json", self.content)
-            atomic_write_bytes(self.folder / "tables.txt", self.text().encode())
-
-    def figure(self, name: str, draw: Callable[..., None], *given: Any) -> None:
-        """Draw into a file; where nothing can be drawn there are the tables, and a line that says why."""
-        assert self.folder is not None
-        try:
-            draw(self.folder / name, *given)
-            self.files.append(name)
-        except StructronError as error:
-            say(f"no figure {name}: {error}")
+def _no_drawings(ledger: Ledger) -> Iterator[Drawing]:
+    yield from ()
 
 
-@contextmanager
-def reporting(paper: str, folder: Path, quick: bool, less: str) -> Iterator[Report]:
-    """A report that is finished when the work is. less: what a quick run does less of."""
-    try:  # before hours of work and not after them
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A paper: which jobs, and what is made of their trials.
+
+    plan: (ledger, scale, folder of corpora) → the jobs that are wanted, given what has been found; asked again after
+    each. full, quick: the scales of the two runs. needs: modules with the extras that install them. code: where the
+    paper's pseudo-code stands.
+    """
+
+    name: str
+    title: str
+    plan: Callable[[Ledger, Any, Path | None], Iterable[Job]]
+    tables: Callable[[Ledger], Iterable[Table]]
+    claims: Callable[[Ledger], Iterable[Claim]]
+    full: Any
+    quick: Any
+    code: str
+    drawings: Callable[[Ledger], Iterable[Drawing]] = _no_drawings
+    needs: Mapping[str, str] = field(default_factory=dict)
+    needs_corpora: bool = True
+
+    @property
+    def command(self) -> str:
+        return f"structron experiment {self.name} --data D"
+
+    def ledger(self, folder: Path, quick: bool = False) -> Ledger:
+        return Ledger(folder / f"{self.name}.json", self.title, quick)
+
+
+def run(experiment: Experiment, data: Path | None, quick: bool, folder: Path, jobs: int | None = None) -> Ledger:
+    """Do what is still to be done, then print tables and verdicts and draw the figures."""
+    for module, extra in experiment.needs.items():
+        need(module, extra)
+    scale, begin = experiment.quick if quick else experiment.full, time.perf_counter()
+    ledger = experiment.ledger(folder, quick)
+    list(
+        experiment.plan(ledger, scale, data)
+    )  # corpora that are not there are found missing before anything is written
+    try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StructronError(f"{folder}: cannot make the folder for results: {error.strerror}") from None
-    report = Report(folder, {"paper": paper, "quick": quick})
-    if quick:
-        say(f"quick: {less}")
     try:
-        yield report
+        work_off(lambda: experiment.plan(ledger, scale, data), ledger, data, jobs)
     except KeyboardInterrupt:
-        say(f"interrupted: what was done is in {folder}")
+        say(f"interrupted: {len(ledger.trials)} trials are in {ledger.path}; the same command goes on from there")
         raise
-    report.write(finished=True)
-    say(f"written to {folder}: {', '.join(report.files)}")
-    if not report.targets:
-        return
+    for table in experiment.tables(ledger):
+        print(table, end="\n\n", flush=True)
+    for claim in experiment.claims(ledger):
+        print(f"{claim.where}: {claim.text} Paper: {claim.paper}. Here: {claim.ours}. {claim.verdict}", flush=True)
     if quick:
-        say("quick: the targets are meant for the whole run; less data and fewer passes change what is measured")
-    print("\n".join(report.target_lines()), flush=True)
+        say("quick: verdicts are meant for the full run; less data and fewer passes change what is measured")
+    files = [ledger.path.name, *draw_all(experiment, ledger, folder)]
+    say(f"written to {folder}: {', '.join(files)} ({time.perf_counter() - begin:.0f} s)")
+    return ledger
+
+
+def draw_all(experiment: Experiment, ledger: Ledger, folder: Path) -> Iterator[str]:
+    """Draw into files; where nothing can be drawn there are the tables, and a line that says why."""
+    for drawing in experiment.drawings(ledger):
+        name = f"{experiment.name}-{drawing.name}.png"
+        try:
+            drawing.draw(folder / name, *drawing.given)
+            yield name
+        except StructronError as error:
+            say(f"no figure {name}: {error}")

@@ -1,0 +1,31 @@
+"""`structron papers`: what holds up of each paper, from the files of results; or the pages of the documentation."""
+
+from pathlib import Path
+
+from structron.cli.experiment import RESULTS, experiment_of, papers
+from structron.errors import StructronError
+from structron.experiments.frame.documents import papers_page, renewed
+from structron.io import atomic_write_bytes
+
+TABLES, VERDICTS = "results.md", "papers.md"
+
+
+def run(results: Path | None = None, write: Path | None = None) -> None:
+    """Print the verdicts, or bring the pages in a folder up to date."""
+    folder = results or RESULTS
+    if not folder.is_dir():
+        raise StructronError(f"{folder}: no folder of results; expected the files that structron experiment writes")
+    found = [(experiment, experiment.ledger(folder)) for experiment in map(experiment_of, papers())]
+    page = papers_page(found)
+    if write is None:
+        print(page)
+        return
+    path = write / TABLES
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise StructronError(f"{path}: cannot be read: {error.strerror}") from None
+    for experiment, ledger in found:
+        text = renewed(text, experiment, ledger)
+    atomic_write_bytes(path, text.encode())
+    atomic_write_bytes(write / VERDICTS, page.encode())

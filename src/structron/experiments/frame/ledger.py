@@ -1,0 +1,124 @@
+"""Trials and the file that keeps them: `results/<paper>.json`.
+
+A *job* is a piece of work that stands by itself: a function of the experiments and its arguments, all of which JSON can
+hold. What it finds is a *trial*. A ledger has the trials of a paper by the name of their job, and writes its file anew
+after each: a run that was interrupted goes on where it was. Tables, figures, verdicts and documents are made from the
+file alone. It holds figures, options, times and versions, and nothing of a corpus.
+"""
+
+import json
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numba
+
+from structron._version import __version__
+from structron.errors import StructronError
+from structron.io import atomic_write_bytes
+
+Figures = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """work: "module:function" below `structron.experiments`; it is called as function(data, **options) and returns
+    figures.   options: what JSON can hold; left out where they are the function's defaults.   cost: about how many
+    seconds it takes, until there is a trial of the same work to go by."""
+
+    work: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    cost: float = 30.0
+
+    @property
+    def key(self) -> str:
+        """Its name in the ledger: the same job has the same name whatever the order of its options."""
+        return " ".join([self.work, *(f"{name}={json.dumps(self.options[name])}" for name in sorted(self.options))])
+
+    def __str__(self) -> str:
+        shown = (f"{name} {value}" for name, value in self.options.items() if value is not None)
+        return ", ".join([self.work.partition(":")[2], *shown])
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A job that was done, and what came of it."""
+
+    work: str
+    options: Mapping[str, Any]
+    figures: Figures
+    seconds: float
+    version: str
+
+    def __getitem__(self, name: str) -> Any:
+        """A figure, or else an option."""
+        return self.figures[name] if name in self.figures else self.options[name]
+
+
+class Ledger:
+    """The trials of a paper, in memory and in a file.
+
+    quick: of the short run, which has a file of its own.
+    """
+
+    def __init__(self, path: Path, paper: str, quick: bool = False):
+        self.path, self.paper, self.quick = path, paper, quick
+        self.trials: dict[str, Trial] = {}
+        if path.exists():
+            self._read()
+
+    def _read(self) -> None:
+        try:
+            found = json.loads(self.path.read_text(encoding="utf-8"))
+            trials = [Trial(**entry) for entry in found["trials"]]
+            paper, quick = found["paper"], found["quick"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StructronError(f"{self.path}: not a file of results: {error}; expected one of this command") from None
+        if (paper, quick) != (self.paper, self.quick):
+            kind = "a quick run" if quick else "a full run"
+            raise StructronError(f"{self.path}: results of {kind} of {paper}; expected another file with --out")
+        self.trials = {Job(trial.work, trial.options).key: trial for trial in trials}
+
+    def __contains__(self, job: Job) -> bool:
+        return job.key in self.trials
+
+    def __iter__(self) -> Iterator[Trial]:
+        return iter(self.trials.values())
+
+    def get(self, job: Job) -> Trial | None:
+        return self.trials.get(job.key)
+
+    def of(self, work: str, **options: Any) -> list[Trial]:
+        """The trials of some work whose options have these values (None: or are not given)."""
+        return [
+            trial
+            for trial in self
+            if trial.work == work and all(trial.options.get(name) == value for name, value in options.items())
+        ]
+
+    def enter(self, job: Job, figures: Figures, seconds: float) -> Trial:
+        """Keep a trial, in the file too."""
+        plain = json.loads(json.dumps(figures))
+        trial = self.trials[job.key] = Trial(job.work, dict(job.options), plain, round(seconds, 2), __version__)
+        self.write()
+        return trial
+
+    def write(self) -> None:
+        """A line for each trial, in the order of their names: what changes from run to run is easily seen."""
+        head = {
+            "paper": self.paper,
+            "quick": self.quick,
+            "seconds": round(sum(trial.seconds for trial in self)),
+            "machine": {"cores": os.cpu_count(), "python": platform.python_version(), "numba": numba.__version__},
+        }
+        names = Trial.__dataclass_fields__
+        lines = [
+            json.dumps({name: getattr(self.trials[key], name) for name in names}, ensure_ascii=False)
+            for key in sorted(self.trials)
+        ]
+        parts = [f' "{name}": {json.dumps(value, ensure_ascii=False)},' for name, value in head.items()]
+        text = "\n".join(["{", *parts, ' "trials": [', ",\n".join(f"  {line}" for line in lines), " ]", "}"])
+        atomic_write_bytes(self.path, f"{text}\n".encode())

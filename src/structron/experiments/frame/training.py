@@ -1,0 +1,77 @@
+"""A training as figures for the ledger: the record of every pass, and scores with their counts by block."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from structron.experiments.frame.ledger import Figures, Trial
+from structron.experiments.frame.statistics import block_counts
+from structron.experiments.frame.tools import Rows, timed
+from structron.learn.loop import Learner
+
+LATE = 3
+"""Late passes are the last of so many equal parts."""
+KEPT = ("dev", "seconds", "updates", "invalid", "fell_off", "search_errors")
+
+
+def shown_beam(beam: int | None) -> int | str:
+    return "inf" if beam is None else beam
+
+
+def learn(estimator: Any, train: Rows, dev: Rows, test: Rows | None = None) -> Figures:
+    """Fit, the best pass on dev data kept. Figures: dev, best_pass, seconds (learning up to that pass, without scoring
+    dev data), passes: what the record has of each pass; dev_blocks; of test data test, test_blocks, test_seconds."""
+    estimator.set_params(jobs=1).fit(train, dev=dev)
+    history = estimator.history_
+    best = max(record["dev"] for record in history)
+    number = 1 + next(k for k, record in enumerate(history) if record["dev"] == best)
+    figures: Figures = {"dev": best, "best_pass": number, "seconds": seconds_of(history[:number])}
+    figures["passes"] = {
+        name: [round(record[name], 4) for record in history] for name in KEPT if all(name in one for one in history)
+    }
+    figures["dev_blocks"] = block_counts(estimator, dev, estimator.predict(dev))
+    return figures if test is None else figures | tested(estimator, test)
+
+
+def tested(estimator: Any, test: Rows) -> Figures:
+    """Scores on test data."""
+    guess, seconds = timed(estimator.predict, test)
+    scores = estimator.evaluate(test, guess=guess)
+    found = {"test": getattr(scores, estimator.metric), "test_seconds": round(seconds, 3)}
+    return found | {"test_blocks": block_counts(estimator, test, guess)}
+
+
+def seconds_of(history: Sequence[dict[str, Any]]) -> float:
+    return round(sum(record["seconds"] for record in history), 3)
+
+
+def first_pass(trial: Trial, level: float) -> int | None:
+    """The pass after which dev first was at that level, from 1; None: never."""
+    return next((k for k, score in enumerate(trial["passes"]["dev"], 1) if score >= level), None)
+
+
+def seconds_until(trial: Trial, passes: int) -> float:
+    """Learning time of the first passes."""
+    return sum(trial["passes"]["seconds"][:passes])
+
+
+def invalid_share(trial: Trial, first: int = 0, last: int | None = None) -> float:
+    """Invalid updates of all updates of some passes, in per cent; exact search does not count them: it makes none."""
+    passes = trial["passes"]
+    updates = sum(passes["updates"][first:last])
+    return 100 * sum(passes.get("invalid", [0])[first:last]) / updates if updates else 0.0
+
+
+def late_invalid(trial: Trial) -> float:
+    """The same of late passes."""
+    return invalid_share(trial, first=-max(1, len(trial["passes"]["dev"]) // LATE))
+
+
+def learn_once(learner: Learner, examples: np.ndarray | None = None) -> dict[str, Any]:
+    """A pass over some examples of a learner in a given order, or all in theirs; gives its figures."""
+    order, place = np.arange(learner.examples) if examples is None else examples, 0
+    learner.begin_pass()
+    while place < len(order):
+        place = learner.learn(order, place)
+    return learner.counts()
