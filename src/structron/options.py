@@ -243,6 +243,7 @@ class Weighted(Options):
         "Sub-structures of --swvp: errors, spans, prefixes, whole, or a function.", default="errors", flag=None
     )
     enforce: bool = switch("Make every update of --swvp a violation (their condition 2).", default=False, flag=None)
+    scaled: bool = switch("Multiply updates of --swvp by the number of wrong positions.", default=False, flag=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,7 +347,7 @@ class Stepping(Weighted, Margins):
         from structron.update.swvp import FAMILIES, Swvp
 
         known = learning or callable(self.jj) or self.jj in FAMILIES
-        return Swvp(self.swvp, self.beta, self.jj if known else FAMILIES[0], self.enforce)
+        return Swvp(self.swvp, self.beta, self.jj if known else FAMILIES[0], self.enforce, self.scaled)
 
 
 @options()

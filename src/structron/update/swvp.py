@@ -30,7 +30,8 @@ Where nothing qualifies, the update is that of the whole output (section 4.2, pr
 
 Theorem 1 asks for w·Σ γ(m^J)·ΔΦ(x, y, m^J) ≤ 0. Aggressive updates have it. Balanced ones may not, which the paper lets
 pass; such updates are counted as invalid. `enforce` mixes in as little of the whole output's update, whose d ≤ 0, as it
-takes.
+takes. `scaled` (ours) multiplies γ by the number of wrong positions: an update with one error then has the length that
+it has in a sentence with ten.
 """
 
 import math
@@ -67,6 +68,7 @@ class Rule(NamedTuple):
     aggressive: bool  # violations only, else all
     beta: float
     enforce: bool
+    scaled: bool
 
 
 class Mixed(NamedTuple):
@@ -93,6 +95,7 @@ class Swvp:
     beta: float = 1.0
     jj: str | Family = "errors"
     enforce: bool = False
+    scaled: bool = False
 
     def __post_init__(self) -> None:
         if self.variant not in VARIANTS:
@@ -113,7 +116,7 @@ class Swvp:
     def rule(self) -> Rule:
         family = WHOLE if callable(self.jj) else FAMILIES.index(self.jj)
         ranked, aggressive = self.variant.endswith("r"), self.variant.startswith("a")
-        return Rule(family, ranked, aggressive, float(self.beta), bool(self.enforce))
+        return Rule(family, ranked, aggressive, float(self.beta), bool(self.enforce), bool(self.scaled))
 
     @property
     def valid(self) -> bool:
@@ -121,14 +124,15 @@ class Swvp:
         return self.rule.aggressive or self.enforce
 
     def __str__(self) -> str:
-        return f"swvp-{self.variant}-{self.beta:g}-{self.family}{'-enforced' if self.enforce else ''}"
+        how = f"{'-enforced' if self.enforce else ''}{'-scaled' if self.scaled else ''}"
+        return f"swvp-{self.variant}-{self.beta:g}-{self.family}{how}"
 
 
 def make_swvp(estimator: Any) -> Swvp | None:
     """The weighted violations that an estimator's parameters ask for."""
     if estimator.swvp is None:
         return None
-    return Swvp(estimator.swvp, estimator.beta, estimator.jj, estimator.enforce)
+    return Swvp(estimator.swvp, estimator.beta, estimator.jj, estimator.enforce, estimator.scaled)
 
 
 def refuse(swvp: Swvp, **without: Any) -> None:
@@ -269,7 +273,13 @@ def weigh(jj, count, rule):
     if rule.enforce and mixed > 0:
         jj.gamma[count] = enforce_condition(jj.delta, count, jj.gamma, jj.delta[count])
         mixed = max(0.0, -jj.gamma[count] * jj.delta[count])  # together 0 to the bit, where that is possible
-    return mixed + jj.gamma[count] * jj.delta[count]
+    dot = mixed + jj.gamma[count] * jj.delta[count]
+    if rule.scaled:
+        wrong = jj.last[count] - jj.first[count]
+        dot *= wrong
+        for k in range(count + 1):
+            jj.gamma[k] *= wrong
+    return dot
 
 
 @compiled
