@@ -128,13 +128,6 @@ class Swvp:
         return f"swvp-{self.variant}-{self.beta:g}-{self.family}{how}"
 
 
-def make_swvp(estimator: Any) -> Swvp | None:
-    """The weighted violations that an estimator's parameters ask for."""
-    if estimator.swvp is None:
-        return None
-    return Swvp(estimator.swvp, estimator.beta, estimator.jj, estimator.enforce, estimator.scaled)
-
-
 def refuse(swvp: Swvp, **without: Any) -> None:
     """An error if a parameter that weighted violations do not go with is not None."""
     for what, value in without.items():
