@@ -4,57 +4,27 @@ import gzip
 import io
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from structron.cli.experiment import experiment_of
 from structron.data.toy_english import ToySentence, toy_english, write_conll, write_conllu
-from structron.experiments import daume2005, dror2016
-from structron.experiments.dror2016.parsing import ParsingScale
-from structron.experiments.frame import SPLITS
-from structron.experiments.huang2012.methods import EWT, WSJ, Scale
-from structron.experiments.kazama2007.study import Scale as EntityScale
+from structron.experiments.frame import SPLITS, Experiment, Ledger
+from structron.experiments.frame import report as frame_report
 
-ITEMS = {"train": 80, "dev": 30, "test": 30}
-SCALES = {
-    "daume2005": daume2005.Scale(60, (1, 5, None), (1, 10), (2, 2), 12, 60),
-    "dror2016": dror2016.Scale(
-        2, (1.0, 2.0), 1, ITEMS, ParsingScale(400, 150, 200, {1: (1.0, 3.0), 2: (2.0,)}, 2, 400, 200, 2)
-    ),
-    "huang2012": Scale(
-        sentences=40,
-        dev_sentences=20,
-        tagging_beams=(1, 4),
-        tagging_passes=(2, 2),
-        parsing_beams=(1, 8),
-        parsing_passes={WSJ: (3, 2, 1), EWT: (3, 2, 1)},
-        tagging_sentences=60,
-    ),
-    "kazama2007": EntityScale(
-        documents=15,
-        passes=3,
-        bpm=2,
-        margins=(10, 100),
-        candidate_margins=(10,),
-        variances=(10,),
-        iterations=10,
-        test_candidates=(20, 100),
-        second_margins=(1, 100),
-        second_passes=5,
-        refine=False,
-        processes=1,
-    ),
-}
+EWT, WSJ = "ud-english-ewt", "wsj-sample-dep"
 
 
 @dataclass(frozen=True)
 class Run:
-    """What an experiment gave back, printed, said on the way, and wrote."""
+    """An experiment, what it printed and said on the way, and what is left of it."""
 
-    results: dict
+    experiment: Experiment
+    ledger: Ledger
     printed: str
     said: str
     folder: Path
@@ -99,17 +69,16 @@ def toy_data(toys, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def run(toy_data, tmp_path_factory) -> Callable[[str], Run]:
-    """Runs the experiment of a paper, once."""
+    """Runs the experiment of a paper, once, at the tiny scale of its tests."""
 
     @cache
     def run(paper: str) -> Run:
-        if paper == "kazama2007":
-            pytest.importorskip("pycrfsuite")
-        module, folder = import_module(f"structron.experiments.{paper}"), tmp_path_factory.mktemp(paper) / "new"
-        with pytest.MonkeyPatch.context() as patch, redirect_stdout(io.StringIO()) as out:
-            patch.setattr(module, "QUICK", SCALES.get(paper), raising=False)
-            with redirect_stderr(io.StringIO()) as err:
-                results = module.run(toy_data, quick=True, out=folder)
-        return Run(results, out.getvalue(), err.getvalue(), folder)
+        experiment = replace(experiment_of(paper), quick=import_module(f"scales_{paper}").TINY)
+        for module in experiment.needs:
+            pytest.importorskip(module)
+        folder = tmp_path_factory.mktemp(paper) / "new"
+        with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+            ledger = frame_report.run(experiment, toy_data, True, folder, jobs=1)
+        return Run(experiment, ledger, out.getvalue(), err.getvalue(), folder)
 
     return run

@@ -1,32 +1,225 @@
-"""What all experiments share: tables, reports, figures, statistics, and what is read off a training."""
+"""What all experiments share: jobs and the ledger of their trials, verdicts, tables, figures, statistics, pages."""
 
+import itertools
 import json
 import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+import structron
 from structron.data.toy_english import toy_english, write_conllu
 from structron.errors import StructronError
 from structron.experiments.frame import (
+    Claim,
+    Drawing,
+    Experiment,
+    Job,
+    Ledger,
     Line,
-    Report,
+    Sample,
     Table,
     Trial,
+    Verdict,
+    ahead,
     draw_grid,
     draw_lines,
+    first_pass,
     has,
     invalid_share,
     last_tenth,
+    late_invalid,
+    learn,
     load_rows,
-    reporting,
+    paper_of,
+    seconds_until,
     sign_flip_test,
+    together,
+    within,
 )
+from structron.experiments.frame.documents import marks, papers_page, renewed
+from structron.experiments.frame.report import run
+from structron.experiments.frame.statistics import block_counts, block_test, score_of
+from structron.experiments.frame.work import time_left, work_off
 
 PNG = b"\x89PNG\r\n"
 
 
-# -- tables and reports --------------------------------------------------------------------------------------------
+# -- jobs and their ledger -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def calls(monkeypatch) -> Counter:
+    """Counts what is worked on in an experiment of nobody's."""
+    found: Counter = Counter()
+
+    def square(data: Path | None, x: int, seed: int = 1) -> dict:
+        found[x, seed] += 1
+        if x < 0:
+            raise KeyboardInterrupt
+        return {"dev": float(x * x), "test": 1.0}
+
+    module = ModuleType("structron.experiments.nobody1999")
+    module.square = square  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    return found
+
+
+def square(x: int, **options: int) -> Job:
+    return Job("nobody1999:square", {"x": x, **options})
+
+
+def test_a_job_has_one_name_whatever_the_order_of_its_options():
+    assert Job("a:b", {"x": 1, "y": None}).key == Job("a:b", {"y": None, "x": 1}, cost=5).key
+    assert Job("a:b", {"x": 1}).key != Job("a:b", {"x": "1"}).key
+
+
+def test_trials_are_kept_and_not_made_again(calls, tmp_path, capsys):
+    jobs = [square(2), square(3), square(3), square(3, seed=2)]
+    work_off(lambda: jobs, Ledger(tmp_path / "a.json", "Nobody"), None, jobs=1)
+    ledger = Ledger(tmp_path / "a.json", "Nobody")
+    work_off(lambda: [*jobs, square(4)], ledger, None, jobs=1)
+    assert calls == {(2, 1): 1, (3, 1): 1, (3, 2): 1, (4, 1): 1}
+    assert [trial["dev"] for trial in ledger.of("nobody1999:square", x=3)] == [9.0, 9.0]
+    assert len(ledger.of("nobody1999:square", seed=None)) == 3
+    assert ledger.get(square(5)) is None
+    assert "going on: 3 trials" in (said := capsys.readouterr().err)
+    assert "[1 of 1, about 0 s left] square, x 4, dev 16.00, test 1.00" in said
+    head = json.loads((tmp_path / "a.json").read_text())
+    assert (head["paper"], head["quick"], len(head["trials"])) == ("Nobody", False, 4)
+    assert {trial["version"] for trial in head["trials"]} == {structron.__version__}
+
+
+def test_the_file_does_not_depend_on_the_order_of_work(calls, tmp_path):
+    texts = set()
+    for number, order in enumerate(itertools.permutations([square(1), square(2), square(3)])):
+        ledger = Ledger(tmp_path / f"{number}.json", "Nobody")
+        for job in order:
+            ledger.enter(job, {"dev": 1.0}, 2.0)
+        texts.add(ledger.path.read_text())
+    assert len(texts) == 1
+
+
+def test_a_plan_goes_on_from_what_it_sees(calls, tmp_path):
+    """It wants the next number as long as the last one's square is below 30."""
+    ledger = Ledger(tmp_path / "a.json", "Nobody")
+
+    def plan() -> list[Job]:
+        return [square(1), *(square(trial["x"] + 1) for trial in list(ledger) if trial["dev"] < 30)]
+
+    work_off(plan, ledger, None, jobs=1)
+    assert sorted(calls) == [(x, 1) for x in range(1, 7)]
+
+
+def test_an_interrupt_keeps_what_was_done(calls, tmp_path):
+    path = tmp_path / "a.json"
+    with pytest.raises(KeyboardInterrupt):
+        work_off(lambda: [square(2), square(-1)], Ledger(path, "Nobody"), None, jobs=1)
+    assert [trial["x"] for trial in Ledger(path, "Nobody")] == [2]
+
+
+def test_a_process_finds_what_we_find(tmp_path):
+    """Its work here is to read what the paper of that name reports."""
+    job, ledger = Job("frame.tools:paper_of"), Ledger(tmp_path / "a.json", "Nobody")
+    work_off(lambda: [job], ledger, "huang2012", jobs=2)  # type: ignore[arg-type]
+    assert ledger.trials[job.key].figures == paper_of("huang2012")
+
+
+def test_the_time_that_is_left(calls, tmp_path):
+    ledger = Ledger(tmp_path / "a.json", "Nobody")
+    ledger.enter(square(1), {}, 4.0)
+    ledger.enter(square(2), {}, 6.0)
+    assert time_left([square(3), square(4), Job("nobody1999:other", cost=7)], ledger) == 5 + 5 + 7
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("{", "not a file of results"),
+        ('{"paper": "Nobody", "quick": false, "trials": [{"a": 1}]}', "not a file of results"),
+        ('{"paper": "Nobody", "quick": true, "trials": []}', "results of a quick run of Nobody"),
+        ('{"paper": "Another", "quick": false, "trials": []}', "results of a full run of Another"),
+    ],
+)
+def test_files_that_are_no_ledger(text, error, tmp_path):
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(StructronError, match=error):
+        Ledger(tmp_path / "a.json", "Nobody")
+    assert (tmp_path / "a.json").read_text() == text
+
+
+# -- an experiment from end to end -----------------------------------------------------------------------------------
+
+
+def made(**changes: object) -> Experiment:
+    """One that squares numbers."""
+
+    def tables(ledger: Ledger) -> list[Table]:
+        table = Table("Squares", ("x", "square"), notes=["of whole numbers"])
+        for trial in ledger:
+            table.add(str(trial["x"]), trial["dev"])
+        return [table]
+
+    def claims(ledger: Ledger) -> list[Claim]:
+        return [Claim("Table 1", "Squares grow.", "yes", "4.00", within(4.0, 1, 9))]
+
+    options: dict = {"plan": lambda ledger, scale, data: [square(x) for x in scale], "tables": tables, "claims": claims}
+    options |= {"full": (1, 2, 3), "quick": (1, 2), "code": "squares.py", "needs_corpora": False}
+    return Experiment("nobody1999", "Nobody (1999)", **(options | changes))
+
+
+def test_what_is_printed_and_written(calls, tmp_path, capsys):
+    ledger = run(made(), None, True, tmp_path / "new", jobs=1)
+    out, err = capsys.readouterr()
+    assert [line.split() for line in out.splitlines()[:4]] == [
+        ["Squares"],
+        ["x", "square"],
+        ["1", "1.00"],
+        ["2", "4.00"],
+    ]
+    assert out.splitlines()[-1] == "Table 1: Squares grow. Paper: yes. Here: 4.00. reproduced"
+    assert "verdicts are meant for the full run" in err
+    assert ledger.path == tmp_path / "new" / "nobody1999.json"
+
+
+def test_pages_are_written_from_the_ledger(calls, tmp_path):
+    experiment = made()
+    ledger = run(experiment, None, False, tmp_path, jobs=1)
+    begin, end = marks("nobody1999")
+    text = f"# Results\n{begin}\nold\n{end}\nprose\n"
+    page = renewed(text, experiment, ledger)
+    assert "old" not in page
+    assert "| 3 | 9.00 |" in page
+    assert "3 trials" in page
+    assert page.endswith(f"{end}\nprose\n")
+    assert renewed(page, experiment, ledger) == page
+    with pytest.raises(StructronError, match="no place for the tables of nobody1999"):
+        renewed("# Results", experiment, ledger)
+    verdicts = papers_page([(experiment, ledger)])
+    assert "| Table 1 | Squares grow. | yes | 4.00 | **reproduced** (4; 1 to 9) |" in verdicts
+    assert "`squares.py`" in verdicts
+    assert "p ≤ 0.05" in verdicts
+
+
+def test_a_folder_that_cannot_be_made(calls, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StructronError, match="cannot make the folder"):
+        run(made(), None, False, tmp_path / "file" / "o")
+
+
+def test_what_an_experiment_needs_is_asked_for_first(calls, tmp_path):
+    with pytest.raises(StructronError, match=r"structron\[bench\]"):
+        run(made(needs={"no_such_module": "bench"}), None, False, tmp_path / "o")
+    assert not (tmp_path / "o").exists()
+
+
+# -- tables ----------------------------------------------------------------------------------------------------------
 
 
 def test_table_lines_up():
@@ -35,6 +228,8 @@ def test_table_lines_up():
     table.add("longer", paper=(3, 100.0))
     lines = ["Title", "  Method  paper    ours", "  a       93.50       –", "  longer      3  100.00", "  a note"]
     assert str(table).splitlines() == lines
+    rows = ["| Method | paper | ours |", "| --- | --- | --- |", "| a | 93.50 | – |", "| longer | 3 | 100.00 |"]
+    assert table.markdown().splitlines()[2:6] == rows
 
 
 def test_a_table_of_a_papers_file():
@@ -43,45 +238,6 @@ def test_a_table_of_a_papers_file():
     table.add("a", 1)
     table.add("b", 2)
     assert (table.title, table.notes, table.rows) == ("toys (Table 1)", ["of toys"], [("a", 1, 93.5), ("b", 2, None)])
-
-
-def test_a_report_ends_with_its_targets(tmp_path, capsys):
-    with reporting("Nobody (1999)", tmp_path / "new", True, "two sentences") as report:
-        report.content["figure"] = 1
-        report.show(Table("Title", ("Method",)))
-        report.target("at least {least}", "3", True, least=2)
-        report.target("at least 4", "3", False)
-    out, err = capsys.readouterr()
-    lines = ["target at least 2: measured 3: met", "target at least 4: measured 3: not met"]
-    assert out.splitlines()[-2:] == lines
-    assert "quick: two sentences" in err
-    assert "the targets are meant for the whole run" in err
-    assert (tmp_path / "new" / "tables.txt").read_text().splitlines()[-2:] == lines
-    results = json.loads((tmp_path / "new" / "results.json").read_text())
-    assert results == report.content
-    assert results | {"paper": "Nobody (1999)", "quick": True, "finished": True, "figure": 1} == results
-
-
-def test_an_interrupt_keeps_what_was_done(tmp_path, capsys):
-    def work() -> None:
-        with reporting("Nobody (1999)", tmp_path, False, "") as report:
-            report.content["done"] = 1
-            report.show(Table("Title", ("Method",)))
-            report.content["lost"] = 2
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        work()
-    assert f"interrupted: what was done is in {tmp_path}" in capsys.readouterr().err
-    results = json.loads((tmp_path / "results.json").read_text())
-    assert (results["finished"], results["done"], "lost" in results) == (False, 1, False)
-    assert "Title" in (tmp_path / "tables.txt").read_text()
-
-
-def test_folder_that_cannot_be_made(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StructronError, match="cannot make the folder"):
-        reporting("", tmp_path / "file" / "o", False, "").__enter__()
 
 
 # -- figures -------------------------------------------------------------------------------------------------------
@@ -98,15 +254,15 @@ LINES = [Line("a", range(1, 4), [3.0, 1.0, 2.0]), Line("b", range(1, 4), [3.0, 1
     ],
     ids=["lines", "one-line", "grid"],
 )
-def test_figures_are_drawn_where_that_is_possible(draw, given, tmp_path, monkeypatch, capsys):
+def test_figures_are_drawn_where_that_is_possible(draw, given, calls, tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
-    report = Report(tmp_path)
-    report.figure("a.png", draw, *given)
-    assert (tmp_path / "a.png").read_bytes().startswith(PNG)
+    experiment = made(drawings=lambda ledger: [Drawing("a", draw, given)])
+    run(experiment, None, False, tmp_path, jobs=1)
+    assert (tmp_path / "nobody1999-a.png").read_bytes().startswith(PNG)
+    assert "nobody1999.json, nobody1999-a.png" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    report.figure("b.png", draw, *given)
-    assert "no figure b.png: this needs matplotlib" in capsys.readouterr().err
-    assert report.files[2:] == ["a.png"]
+    run(experiment, None, False, tmp_path, jobs=1)
+    assert "no figure nobody1999-a.png: this needs matplotlib" in capsys.readouterr().err
     with pytest.raises(StructronError, match=r"structron\[plot\]"):
         draw(tmp_path / "b.png", *given)
 
@@ -125,28 +281,35 @@ def test_rows_have_the_named_columns_of_conllu(tmp_path):
     assert not has(tmp_path, "toy", "test")
 
 
-def made(dev: list[float], seconds: list[float], invalid: list[int]) -> Trial:
+def trained(dev: list[float], seconds: list[float], **counts: list[int]) -> Trial:
+    passes = {"dev": dev, "seconds": seconds, **counts}
+    return Trial("tagging", {"seed": 1}, {"passes": passes}, 1.0, "1")
+
+
+def test_time_until_a_level_and_invalid_shares():
     """Ten updates a pass."""
-    figures = zip(dev, seconds, invalid, strict=True)
-    return Trial("standard", 8, [{"dev": d, "seconds": s, "updates": 10, "invalid": k} for d, s, k in figures])
+    trial = trained([80.0, 82.5, 82.5, 81.0], [1.0, 2.0, 4.0, 8.0], updates=[10] * 4, invalid=[1, 2, 3, 4])
+    assert (seconds_until(trial, 1), seconds_until(trial, 4)) == (1.0, 15.0)
+    assert (first_pass(trial, 80.0), first_pass(trial, 82.5), first_pass(trial, 82.6)) == (1, 2, None)
+    assert (invalid_share(trial), invalid_share(trial, 1, 3), late_invalid(trial)) == (25.0, 25.0, 40.0)
+    trial = trained([80.0] * 6, [1.0] * 6, updates=[10] * 6, invalid=[9, 9, 9, 9, 1, 3])
+    assert late_invalid(trial) == 20.0
 
 
-def test_best_pass_time_and_invalid_shares():
-    trial = made([80.0, 82.5, 82.5, 81.0], [1.0, 2.0, 4.0, 8.0], [1, 2, 3, 4])
-    assert (trial.best, trial.best_pass, trial.best_seconds) == (82.5, 2, 3.0)
-    assert (trial.seconds(1), trial.seconds()) == (1.0, 15.0)
-    assert (trial.first_pass(80.0), trial.first_pass(82.6)) == (1, None)
-    assert invalid_share(trial.history) == 25.0
-    assert trial.late_invalid == 40.0
-    assert made([80.0] * 6, [1.0] * 6, [9, 9, 9, 9, 1, 3]).late_invalid == 20.0
+@pytest.mark.parametrize("counts", [{"updates": [5]}, {"updates": [0], "invalid": [0]}], ids=["exact", "converged"])
+def test_exact_search_and_passes_without_updates_have_no_invalid_updates(counts):
+    assert late_invalid(trained([1.0], [1.0], **counts)) == 0.0
 
 
-def test_exact_search_and_passes_without_updates_have_no_invalid_updates():
-    trial = Trial("standard", None, [{"dev": 1.0, "seconds": 1.0, "updates": 5}])
-    assert trial.late_invalid == 0.0
-    assert trial.as_dict()["beam"] == "inf"
-    converged = Trial("early", 1, [{"dev": 1.0, "seconds": 1.0, "updates": 0, "invalid": 0}])
-    assert converged.late_invalid == 0.0
+def test_a_training_as_figures():
+    rows = [[list(pair) for pair in zip(s.words, s.pos, strict=True)] for s in toy_english(90, seed=5)]
+    tagger = structron.Tagger(passes=3, runs=1, columns=("word", "pos"))
+    found = learn(tagger, rows[:40], rows[40:65], rows[65:])
+    assert found["dev"] == max(found["passes"]["dev"]) == pytest.approx(tagger.score(rows[40:65]))
+    assert found["best_pass"] == 1 + found["passes"]["dev"].index(found["dev"])
+    assert found["seconds"] == pytest.approx(sum(found["passes"]["seconds"][: found["best_pass"]]), abs=1e-3)
+    assert score_of(np.sum(found["test_blocks"], axis=0)) == pytest.approx(found["test"])
+    assert json.loads(json.dumps(found)) == found
 
 
 # -- significance --------------------------------------------------------------------------------------------------
@@ -166,3 +329,95 @@ def test_many_differences_are_drawn():
     """Zeros change nothing but that assignments are drawn: p is about that of all assignments of the others."""
     values = np.random.default_rng(0).normal(0.3, 1, 16)
     assert sign_flip_test([*values, *[0.0] * 4]) == pytest.approx(sign_flip_test(values), abs=0.01)
+
+
+def test_blocks_by_hand():
+    """Two blocks: exchanging none or both gives the difference found, 10; one of them 0: p is a half."""
+    a, b = np.array([[9, 10], [8, 10]]), np.array([[8, 10], [7, 10]])
+    assert block_test(a, b) == pytest.approx(0.5, abs=0.02)
+    assert block_test(a, a) == 1
+    assert block_test(np.array([[9, 10]] * 10), np.array([[8, 10]] * 10)) == pytest.approx(2 / 1024, abs=0.002)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(1, 9)), min_size=1, max_size=6))
+def test_exchanging_blocks_is_enumerated(rows):
+    """Against all exchanges, for F1 from (right, found too many, missed) in each block of two methods."""
+    a = np.array([[right, right + more, right + missed] for right, more, missed in rows])
+    b = a[::-1].copy()
+
+    def f1(counts: np.ndarray) -> float:
+        right, found, gold = counts.sum(axis=0)
+        return 200 * right / (found + gold)
+
+    differences = []
+    for swapped in itertools.product((False, True), repeat=len(a)):
+        one = np.array([b[k] if swap else a[k] for k, swap in enumerate(swapped)])
+        other = np.array([a[k] if swap else b[k] for k, swap in enumerate(swapped)])
+        differences.append(abs(f1(one) - f1(other)))
+    expected = np.mean([difference >= differences[0] - 1e-9 for difference in differences])
+    assert block_test(a, b) == pytest.approx(expected, abs=0.03)
+
+
+@pytest.mark.parametrize("task", ["chunks", "pairs", "trees"])
+def test_blocks_add_up_to_the_score(task):
+    sentences = toy_english(60, seed=5)
+    make: dict[str, tuple[Callable, tuple[str, ...]]] = {
+        "chunks": (structron.Chunker, ("words", "pos", "chunks")),
+        "pairs": (structron.JointTagger, ("words", "pos", "chunks")),
+        "trees": (structron.Parser, ("words", "pos", "heads", "relations")),
+    }
+    kind, columns = make[task]
+    rows = [[list(map(str, row)) for row in zip(*(getattr(s, c) for c in columns), strict=True)] for s in sentences]
+    names = ("word", "pos", "head", "deprel") if task == "trees" else ("word", "pos", "chunk")
+    model = kind(passes=1, columns=names).fit(rows[:30])
+    guess = model.predict(rows[30:])
+    scores, counts = model.evaluate(rows[30:], guess=guess), np.sum(block_counts(model, rows[30:], guess), axis=0)
+    assert score_of(counts) == pytest.approx(scores.uas if task == "trees" else scores.f1)
+
+
+# -- verdicts --------------------------------------------------------------------------------------------------------
+
+BLOCKS = np.array([[90, 100]] * 25)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "verdict"),
+    [
+        (Sample([93.0, 93.2, 93.1], BLOCKS + [1, 0]), Sample([92.0, 92.2, 92.5], BLOCKS), "reproduced"),
+        (Sample([92.0, 92.2, 92.5], BLOCKS), Sample([93.0, 93.2, 93.1], BLOCKS + [1, 0]), "not reproduced"),
+        (Sample([93.0, 93.2, 92.1], BLOCKS + [1, 0]), Sample([92.0, 92.2, 92.5], BLOCKS), "not decidable"),
+        (Sample([93.0, 93.2, 93.1], BLOCKS), Sample([92.0, 92.2, 92.5], BLOCKS), "not decidable"),
+        (Sample([93.0, 93.2, 93.1]), Sample([92.0, 92.2, 92.5]), "not decidable"),
+        (Sample([2.0] * 9 + [0.0]), Sample([1.0] * 10), "reproduced"),
+        (Sample([2.0] * 5), Sample([1.0] * 5), "not decidable"),
+        (Sample([]), Sample([]), "not run"),
+        (Sample([1.0]), Sample([1.0, 2.0]), "not run"),
+    ],
+    ids=["ahead", "behind", "a-seed-is-not", "p", "three-seeds", "ten-data-sets", "five-data-sets", "none", "unpaired"],
+)
+def test_a_is_ahead_of_b(a, b, verdict):
+    assert ahead(a, b).verdict == verdict
+
+
+def test_samples_pair_trials_by_their_seeds():
+    def trial(seed: int, score: float) -> Trial:
+        return Trial("a", {"seed": seed}, {"test": score, "test_blocks": [[seed, 10]]}, 1.0, "1")
+
+    sample = Sample.of([trial(2, 5.0), trial(1, 7.0)])
+    assert sample.scores == [7.0, 5.0]
+    assert sample.blocks is not None
+    assert sample.blocks.tolist() == [[3, 20]]
+    assert str(sample) == "6.00 ± 1.41"
+    assert not Sample.of([])
+
+
+def test_bounds_and_several_claims_at_once():
+    yes, no, open_, absent = within(1.0, 0, 2), within(3.0, 0, 2), Verdict("not decidable"), within(None)
+    assert [str(one) for one in (yes, no, absent)] == ["reproduced", "not reproduced", "not run"]
+    assert [str(together(list(few))) for few in ([yes, yes], [yes, open_], [open_, no], [yes, absent], [])] == [
+        "reproduced",
+        "not decidable",
+        "not reproduced",
+        "not run",
+        "not run",
+    ]
