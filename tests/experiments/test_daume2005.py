@@ -1,104 +1,155 @@
-"""The experiment of Daumé & Marcu (2005): its trials, its grid, its theorem."""
+"""The experiment of Daumé & Marcu (2005): its plan, its verdicts, its theorems."""
+
+import math
 
 import numpy as np
 import pytest
+from scales_daume2005 import TINY
 
 from structron.data.toy_english import toy_english
-from structron.evaluate import chunk_scores
-from structron.experiments.daume2005 import tasks
-from structron.experiments.daume2005.tasks import EARLY, JOINT, LASO_A, LASO_P, PAPER, STANDARD
-from structron.experiments.daume2005.theorem import bound, check_theorem, make_learner, margin_of
-from structron.experiments.frame import Report, Trial, learn_once
+from structron.experiments.daume2005 import EXPERIMENT, FULL, sweeps, tasks, theorem
+from structron.experiments.daume2005.claims import ahead_outcome, claims, is_usual
+from structron.experiments.daume2005.outcome import TRAIN, beams_of, grid_of, of, paired, scores_table, sweep_of
+from structron.experiments.daume2005.tasks import COLUMNS, LASO_A, METHODS, PAPER, THEIRS
+from structron.experiments.frame import Job, Ledger, learn_once
+from structron.tasks.joint.tagger import JointTagger
 from structron.update import alma
+
+LENGTH = math.sqrt(2)
 
 
 def test_every_method_is_tried_at_every_beam(run):
-    results = run("daume2005").results
-    assert [(t["method"], t["beam"]) for t in results["segments"]] == [
-        ("perceptron", "inf"),
-        *((method, beam) for method in (LASO_P, LASO_A) for beam in (1, 5, "inf")),
-        *((EARLY, 5), (STANDARD, 5)),
-    ]
-    assert [(t["method"], t["beam"]) for t in results["joint"]] == [
-        *((method, beam) for method in (LASO_P, LASO_A) for beam in (1, 10)),
-        *((EARLY, 10), (STANDARD, 10)),
-    ]
-    assert np.shape(results["grid"]) == (2, 2)
-    diagonal = {t["beam"]: t["test"] for t in results["joint"] if t["method"] == LASO_A}
-    assert [results["grid"][k][k] for k in range(2)] == [diagonal[1], diagonal[10]]
+    ledger = run("daume2005").ledger
+    for features, exact in ((THEIRS, ["inf"]), (tasks.OURS, [])):
+        table = scores_table(ledger, "segments", features)
+        assert [row[0] for row in table.rows] == [
+            "perceptron inf",
+            *(f"{method} {beam}" for method in ("LaSO-P", "LaSO-A") for beam in (1, 5, *exact)),
+            *(f"our {method} {beam}" for method in ("LaSO-P", "LaSO-A") for beam in (5, *exact)),
+            *("early 5", "standard 5"),
+        ]
+    assert beams_of(ledger, "joint") == [1, 5, 10]
+    assert all(of(ledger, "joint", method, 10) for method in METHODS if method != "perceptron")
+    beams, grid = grid_of(ledger)
+    diagonal = [of(ledger, "joint", LASO_A, beam)[0] for beam in beams]
+    assert [grid[k][k].mean for k in range(3)] == [trial["test"] for trial in diagonal]
+    assert [grid[k][k].blocks.tolist() for k in range(3)] == [trial["test_blocks"] for trial in diagonal]
 
 
-def made(method: str, beam: int, f1: float) -> Trial:
-    scores = chunk_scores([["B-X"] * 100], [["B-X"] * round(f1) + ["O"] * (100 - round(f1))])
-    history = [{"dev": f1, "seconds": 125.7, "updates": 1}]
-    return Trial(method, beam, history, test=f1, scores=scores, test_seconds=1.0)
+def test_every_claim_has_a_verdict(run):
+    made = list(claims(run("daume2005").ledger))
+    assert len(made) == len(PAPER["claims"])
+    missing = [claim.text for claim in made if str(claim.verdict) == "not run"]
+    assert all("every beam" in text or "beam 25" in text for text in missing)
+    assert {"Theorem 4, section 4.2", "Table 1", "Table 2", "Table 3"} <= {claim.where for claim in made}
 
 
-@pytest.mark.parametrize(("f1", "met"), [((95, 94, 93, 92), True), ((94, 95, 93, 92), False)])
-def test_targets_of_a_task(f1, met):
-    """ALMA's score and time, and the order of methods."""
-    report = Report()
-    methods = (LASO_A, LASO_P, EARLY, STANDARD)
-    tasks.targets(JOINT, {(m, 10): made(m, 10, f) for m, f in zip(methods, f1, strict=True)}, report)
-    score = made(LASO_A, 10, f1[0]).scores.f1
-    assert [target["met"] for target in report.targets] == [score >= 93.8, True, met]
-    assert report.targets[1]["measured"] == "2:05"
-    tasks.targets(JOINT, {}, report)
-    assert len(report.targets) == 3
+def test_a_half_done_run_has_tables_and_claims(run, tmp_path):
+    whole, part = run("daume2005").ledger, Ledger(tmp_path / "part.json", "paper")
+    part.trials = dict(list(whole.trials.items())[:7])
+    assert list(EXPERIMENT.tables(part))
+    assert len(list(claims(part))) == len(PAPER["claims"])
+    empty = Ledger(tmp_path / "none.json", "paper")
+    assert not list(EXPERIMENT.tables(empty))
+    assert {str(claim.verdict) for claim in claims(empty)} == {"not run"}
+
+
+def test_sweeps_go_around_the_usual_constants(run):
+    jobs = [job.options["constants"] for job in sweeps(FULL) if job.options["seed"] == 1]
+    own = jobs[::2]
+    assert jobs[1::2] == own
+    assert [one[0] for one in own if is_usual(one)] == list(FULL.alphas)
+    assert [0.9, 0.2778, 1.4142] in own
+    assert [0.9, 1.1111, 5.6569] in own
+    ledger = run("daume2005").ledger
+    assert len(sweep_of(ledger, "joint")) == len(TINY.alphas) + 2 * len(TINY.factors)
+    assert all("constants" not in trial.options for trial in of(ledger, "joint", LASO_A, 10))
+
+
+def test_constants_reach_the_learner(toy_data, monkeypatch):
+    seen = []
+    monkeypatch.setattr(tasks, "learn", lambda model, *rows: seen.append(model.fit(rows[0][:5]).learner_.pace) or {})
+    tasks.train(toy_data, task="joint", method=LASO_A, beam=2, passes=1, patience=0, constants=(0.6, 3.0, 0.5))
+    assert seen[0][[alma.ALPHA, alma.B, alma.C]].tolist() == [0.6, 3.0, 0.5]
+
+
+def entered(ledger: Ledger, method: str, scores: dict[int, float]) -> None:
+    for seed, score in scores.items():
+        options = {"task": "joint", "features": "default", "method": method, "beam": 10, "seed": seed}
+        right = round(score)
+        ledger.enter(Job(TRAIN, options), {"test": score, "test_blocks": [[right, 100, 100]] * 25}, 1.0)
 
 
 @pytest.mark.parametrize(
-    ("figures", "met"), [([[94.0, 92.0], [90.0, 94.5]], True), ([[94.0, 94.1], [90.0, 94.5]], False)]
+    ("others", "verdict"), [((93, 93), "reproduced"), ((95, 96), "not reproduced"), ((93, 95), "not decidable")]
 )
-def test_the_diagonal(figures, met):
-    report = Report()
-    tasks.diagonal_target((1, 5), figures, report)
-    assert [target["met"] for target in report.targets] == [met]
+def test_methods_are_compared_by_the_seeds_they_share(tmp_path, others, verdict):
+    ledger = Ledger(tmp_path / "made.json", "paper")
+    entered(ledger, "early", {1: 94.0, 2: 94.0, 3: 10.0})
+    entered(ledger, "standard", dict(enumerate(map(float, others), 1)))
+    shown, found = ahead_outcome(ledger, PAPER["claims"]["joint_early"]["ahead"])
+    assert str(found) == verdict
+    assert shown.startswith("94.00 ± 0.00 against ")
+    a, _ = paired(of(ledger, "joint", "early", 10), of(ledger, "joint", "standard", 10), "test")
+    assert list(a.scores) == [94.0, 94.0]
 
 
 def test_the_papers_tables_agree_with_each_other():
     assert PAPER["grid"]["figures"]["1"][0] == PAPER["joint"]["figures"]["LaSO-A 1"][-1]
+    for entry in PAPER["claims"].values():
+        for pair, shown in zip(entry.get("ahead", ()), entry["paper"].split("; "), strict=False):
+            figures = [PAPER[task]["figures"].get(f"{method} {beam}", [None])[-1] for task, method, beam in pair]
+            assert shown in ("no figures", f"{figures[0]} against {figures[1]}")
 
 
-# -- Theorem 4 -----------------------------------------------------------------------------------------------------
+# -- theorems ------------------------------------------------------------------------------------------------------
 
 
-def test_the_bound_is_the_papers():
+def test_the_bounds_are_the_papers():
     """15 932 corrections, margin 1.299e-2: at most 17 724 (17 711 from the rounded margin)."""
-    assert bound(1.299e-2) == pytest.approx(17724, rel=1e-3)
-    assert bound(0.5, 1.0) == pytest.approx(2 / 0.25 + 4)
+    assert theorem.bound_of("Theorem 4", 1.299e-2, 1) == pytest.approx(17724, rel=1e-3)
+    assert theorem.alma_bound(0.5, 1.0) == pytest.approx(2 / 0.25 + 4)
+    assert theorem.bound_of("perceptron", 0.1, 3) == pytest.approx(900)
+    assert theorem.other_bound(1.0, 1.0) == pytest.approx(0.5 + math.sqrt(1.25))
+    share, b, c = theorem.COROLLARY_5
+    assert c**2 + 2 * (1 - share) * b * c == pytest.approx(1)
 
 
 def rows(count: int) -> list:
     return [[list(row) for row in zip(s.words, s.pos, s.chunks, strict=True)] for s in toy_english(count, 9)]
 
 
-def test_the_margin_is_where_mistakes_begin():
-    learner = make_learner(rows(8))
+@pytest.mark.parametrize("steps", theorem.STEPS)
+def test_the_margin_is_where_mistakes_begin(steps):
+    tagger = JointTagger(columns=COLUMNS, beam=5, cutoff=0, passes=1, update="laso-literal", alma=None).fit(rows(8))
+    learner = theorem.make_learner(tagger, theorem.STEPS[steps])
     while learn_once(learner)["updates"]:
         pass
     before = learner.pace.copy()
-    margin = margin_of(learner)
+    margin = theorem.margin_of(learner)
     assert 0 < margin < 1
     assert (learner.pace == before).all()
+    length = np.linalg.norm(learner.store.present(0, 1.0)[1].weight)
     for lowered, wrong in ((0.999 * margin, False), (1.001 * margin, True)):
-        learner.pace[alma.ALPHA], learner.pace[alma.B] = 0.5, 2 * lowered
-        learner.pace[alma.C], learner.pace[alma.GENERATION] = 0.0, 1.0
+        learner.pace[[alma.ALPHA, alma.B, alma.C, alma.GENERATION]] = 0.5, 2 * lowered, 0.0, 1.0
+        learner.pace[[alma.SCALE, alma.NORM]] = 1 / length, 0.0
         assert bool(learn_once(learner)["updates"]) == wrong
         learner.pace[:] = before
 
 
-@pytest.mark.parametrize("passes", [300, 1], ids=["separated", "not-separated"])
-def test_corrections_stay_below_the_bound(passes):
-    report = Report()
-    check_theorem(rows(10), passes, report)
-    found = report.content["theorem4"]
-    if passes == 1:
-        assert found["left"] > 0
-        assert "margin" not in found
-        assert not report.targets
-        assert "Not separated after 1 passes" in str(report.tables[0])
-    else:
-        assert found["left"] == 0
-        assert 0 < found["corrections"] <= found["safe_bound"]
-        assert report.targets[0]["met"]
+def test_r_is_the_length_of_the_longest_step():
+    """One step from zero weights: Δ of a greedy search is a step less another, so it is √2 times as long at most."""
+    tagger = JointTagger(columns=COLUMNS, beam=1, cutoff=0, passes=1, update="laso-literal", alma=0.9).fit(rows(8))
+    longest = math.sqrt(tagger.learner_.pace[alma.LONGEST])
+    assert longest <= LENGTH * theorem.step_length(tagger.learner_) * (1 + 1e-9)
+    assert longest > theorem.step_length(tagger.learner_) / LENGTH
+
+
+def test_data_that_are_not_separated_have_no_margin(toy_data, run):
+    found = theorem.converge(toy_data, steps="Theorem 4", sentences=30, passes=1, scored=10)
+    assert found["left"] > 0
+    assert "margin" not in found
+    ledger = Ledger(run("daume2005").folder / "other.json", "paper")
+    ledger.enter(Job("daume2005.theorem:converge", {"steps": "Theorem 4"}), found, 1.0)
+    verdict = next(claim.verdict for claim in claims(ledger) if claim.where.startswith("Theorem 4"))
+    assert (str(verdict), verdict.why) == ("not decidable", "not separated")

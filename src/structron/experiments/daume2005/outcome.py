@@ -1,0 +1,142 @@
+"""Daumé & Marcu (2005): tables and the heat map, from the ledger alone."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from structron.experiments.daume2005.tasks import LASO, LASO_A, METHODS, OUR_LASO, OURS, PAPER, TASKS, THEIRS
+from structron.experiments.daume2005.theorem import STEPS, bound_of
+from structron.experiments.frame import Drawing, Ledger, Sample, Table, Trial, ahead, draw_grid, mean, shown_beam
+
+TRAIN, CONVERGE = "daume2005.tasks:train", "daume2005.theorem:converge"
+FEATURES = {THEIRS: "the paper's features, without its lists", OURS: "our default templates"}
+
+
+def of(ledger: Ledger, task: str, method: str, beam: int | None, features: str = "") -> list[Trial]:
+    """The trials of a method in the order of their seeds; sweeps are not among them. Segments: the paper's features."""
+    features = features or (THEIRS if task == "segments" else OURS)
+    given = {"task": task, "method": method, "beam": beam, "features": features, "constants": None}
+    return sorted(ledger.of(TRAIN, **given), key=lambda trial: trial["seed"])
+
+
+def beams_of(ledger: Ledger, task: str, method: str = LASO_A, features: str = "") -> list[int | None]:
+    """The beams that a method was trained with, exact search last."""
+    found = {trial.options.get("beam") for trial in ledger.of(TRAIN, task=task, method=method, constants=None)}
+    return sorted((b for b in found if of(ledger, task, method, b, features)), key=lambda b: (b is None, b))
+
+
+def paired(a: Sequence[Trial], b: Sequence[Trial], part: str) -> tuple[Sample, Sample]:
+    """Samples of two methods over the seeds that both have."""
+    seeds = {trial["seed"] for trial in a} & {trial["seed"] for trial in b}
+    x, y = (Sample.of([trial for trial in own if trial["seed"] in seeds], part) for own in (a, b))
+    return x, y
+
+
+# -- tables --------------------------------------------------------------------------------------------------------
+
+
+def tables(ledger: Ledger) -> Iterator[Table]:
+    made = [scores_table(ledger, "segments", THEIRS), scores_table(ledger, "segments", OURS)]
+    made += [scores_table(ledger, "joint", OURS), grid_table(ledger), equation_table(ledger)]
+    made += [sweep_table(ledger), theorem_table(ledger)]
+    yield from (table for table in made if table.rows)
+
+
+def scores_table(ledger: Ledger, task: str, features: str) -> Table:
+    """Every method at every beam."""
+    table, late = Table.of(PAPER[task], features=FEATURES[features]), 0
+    for method in METHODS:
+        for beam in beams_of(ledger, task, method, features):
+            trials = of(ledger, task, method, beam, features)
+            times = [round(mean([trial[name] for trial in trials]), 1) for name in ("seconds", "test_seconds")]
+            passes = ", ".join(str(trial["best_pass"]) for trial in trials)
+            scores = [mean([trial[name] for trial in trials]) for name in TASKS[task].scores]
+            dev, test = (str(Sample.of(trials, part)) for part in ("dev", "test"))
+            table.add(f"{method} {shown_beam(beam)}", times[0], passes, times[1], dev, *scores, test)
+            late += sum(trial["best_pass"] + trial["patience"] > trial.options["passes"] for trial in trials)
+    table.notes.append(f"{late} trainings ended at the cap of passes, the others when dev F had stopped to gain.")
+    return table
+
+
+def grid_of(ledger: Ledger) -> tuple[list[int], list[list[Sample]]]:
+    """(beams, samples): samples[i][j] was trained with beams[i] and tested with beams[j]."""
+    beams = [beam for beam in beams_of(ledger, "joint") if beam is not None]
+    found = [of(ledger, "joint", LASO_A, beam)[0]["grid"] for beam in beams]
+    if any(str(beam) not in row for row in found for beam in beams):
+        return [], []
+    samples = [[row[str(beam)] for beam in beams] for row in found]
+    return beams, [[Sample([one["test"]], np.array(one["test_blocks"])) for one in row] for row in samples]
+
+
+def grid_table(ledger: Ledger) -> Table:
+    table, (beams, grid) = Table.of(PAPER["grid"]), grid_of(ledger)
+    whole = len(beams) == len(table.paper)
+    table.columns = ["trained with", *(f"b {beam}" for beam in beams)]
+    table.columns += [f"paper's {beam}" for beam in beams] if whole else []
+    for beam, row in zip(beams, grid, strict=True):
+        table.add(str(beam), *(sample.mean for sample in row), paper=None if whole else ())
+    return table
+
+
+def equation_table(ledger: Ledger) -> Table:
+    """Eq. (2) as printed, and ours."""
+    table = Table.of(PAPER["equation"])
+    for task, features in (("segments", THEIRS), ("segments", OURS), ("joint", OURS)):
+        for literal, ours in zip(LASO, OUR_LASO, strict=True):
+            for beam in beams_of(ledger, task, ours, features):
+                new, old = (of(ledger, task, method, beam, features) for method in (ours, literal))
+                (a, b), (c, d) = paired(new, old, "dev"), paired(new, old, "test")
+                if a:
+                    shown = f"{task}, {features}, {literal} {shown_beam(beam)}"
+                    table.add(shown, str(b), str(a), ahead(a, b).why, str(d), str(c), ahead(c, d).why)
+    return table
+
+
+def sweep_of(ledger: Ledger, task: str) -> dict[tuple[float, ...], Sample]:
+    """Dev F by (α, B, C)."""
+    trials = [trial for trial in ledger.of(TRAIN, task=task, method=LASO_A) if "constants" in trial.options]
+    keys = sorted({tuple(trial["constants"]) for trial in trials})
+    return {key: Sample.of([t for t in trials if tuple(t["constants"]) == key], "dev") for key in keys}
+
+
+def sweep_table(ledger: Ledger) -> Table:
+    table, found = Table.of(PAPER["sweep"]), {task: sweep_of(ledger, task) for task in TASKS}
+    for key in sorted({key for own in found.values() for key in own}):
+        shown = (str(found[task][key]) if key in found[task] else None for task in TASKS)
+        table.add(" ".join(f"{value:.2f}" for value in key), *shown)
+    return table
+
+
+def theorem_trials(ledger: Ledger) -> dict[str, Trial]:
+    found = {trial["steps"]: trial for trial in ledger.of(CONVERGE)}
+    return {steps: found[steps] for steps in STEPS if steps in found}
+
+
+def theorem_table(ledger: Ledger) -> Table:
+    """A column for each kind of step."""
+    table, found = Table.of(PAPER["theorem"]), theorem_trials(ledger)
+    table.columns = ["", *found, "paper's Theorem 4"]
+    for name in ("sentences", "passes", "corrections", "left") if found else ():
+        table.add(name, *(one[name] for one in found.values()))
+    if margin := widest_margin(found):
+        longest = max(one["longest"] for one in found.values())
+        table.add("margin γ", *(f"{one['margin']:.3e}" for one in found.values()))
+        table.add("R, longest step", *(one["step"] for one in found.values()))
+        table.add("longest Δ", *(one["longest"] or None for one in found.values()))
+        table.add("bound", *(f"{bound_of(name, margin, one['step']):.4g}" for name, one in found.items()))
+        table.add("bound with γ/longest Δ", *(f"{bound_of(name, margin / longest, 1):.4g}" for name in found))
+    return table
+
+
+def widest_margin(found: dict[str, Trial]) -> float | None:
+    """Of any learner, if all of them have separated the data."""
+    separated = found and not any(one["left"] for one in found.values())
+    return max(one["margin"] for one in found.values()) if separated else None
+
+
+def drawings(ledger: Ledger) -> Iterator[Drawing]:
+    beams, grid = grid_of(ledger)
+    if grid:
+        scores = [[sample.mean for sample in row] for row in grid]
+        title = "Chunk F by beam, LaSO with ALMA (Table 3)"
+        yield Drawing("table3", draw_grid, (title, "testing beam", "training beam", beams, scores, "F1/% on test data"))

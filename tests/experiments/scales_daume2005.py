@@ -1,0 +1,20 @@
+"""The tiny scale of Daumé & Marcu (2005) for tests."""
+
+from structron.experiments.daume2005 import Scale
+
+TINY = Scale(
+    sentences=50,
+    scored=30,
+    segment_beams=(1, 5, None),
+    joint_beams=(1, 5, 10),
+    own_beams=(1, 5),
+    passes=2,
+    patience=1,
+    seeds=1,
+    sweep_sentences=30,
+    sweep_seeds=1,
+    alphas=(0.5, 0.9),
+    factors=(2,),
+    theorem_sentences=12,
+    theorem_passes=60,
+)
