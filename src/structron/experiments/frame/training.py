@@ -23,6 +23,8 @@ def learn(estimator: Any, train: Rows, dev: Rows, test: Rows | None = None) -> F
     """Fit, the best pass on dev data kept. Figures: dev, best_pass, seconds (learning up to that pass, without scoring
     dev data), passes: what the record has of each pass; dev_blocks; of test data test, test_blocks, test_seconds."""
     estimator.set_params(jobs=1).fit(train, dev=dev)
+    if estimator.stopped_ == "interrupted":  # training keeps what it has; a trial that is cut short is none
+        raise KeyboardInterrupt
     history = estimator.history_
     best = max(record["dev"] for record in history)
     number = 1 + next(k for k, record in enumerate(history) if record["dev"] == best)
