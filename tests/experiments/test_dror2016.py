@@ -1,18 +1,16 @@
-"""The experiment of Dror & Reichart (2016): its features, its choices, its trainings, its tables, what it writes."""
+"""The experiment of Dror & Reichart (2016): its features, its choices, its trainings, its tables, its claims."""
 
-import json
-import math
 from collections import Counter
-from threading import Event
+from pathlib import Path
 
 import numpy as np
 import pytest
+from scales_dror2016 import ITEMS, PARSING, TINY
 
 import structron
-from structron.cli import experiment
 from structron.data.hmm import SETUPS, dataset
 from structron.experiments import dror2016
-from structron.experiments.dror2016 import parsing, synthetic, table2
+from structron.experiments.dror2016 import parsing, readings, synthetic, table1, table2
 from structron.experiments.dror2016.choice import (
     AVERAGED,
     CONTROL,
@@ -24,21 +22,18 @@ from structron.experiments.dror2016.choice import (
     Trials,
     spelled,
 )
-from structron.experiments.dror2016.parsing import B_WM, CORPORA, CROSSING, ENFORCED, Bank, ParsingScale, Training
-from structron.experiments.dror2016.synthetic import COLUMNS, ORDER, TEMPLATES, Bench, try_all
-from structron.experiments.dror2016.table2 import SHOWN, SHOWN_MEAN, TEST, TOP, Parsed, compare, compare_orders, figures
-from structron.experiments.frame import Report
+from structron.experiments.dror2016.parsing import B_WM, CORPORA, CROSSING, ENFORCED, SCALED
+from structron.experiments.dror2016.readings import READINGS, Reading
+from structron.experiments.dror2016.synthetic import COLUMNS, ORDER, TEMPLATES, Bench
+from structron.experiments.dror2016.table2 import SHOWN, TEST, TOP
+from structron.experiments.frame import Job, Ledger
 from structron.search.chain.scores import score_difference
 from structron.update.perceptron import add_difference
 from structron.update.swvp import VARIANTS, Swvp
 
-NAMES = list(SETUPS)
-ITEMS = {"train": 80, "dev": 30, "test": 30}
-SCALE = ParsingScale(400, 150, 200, {1: (1.0, 3.0), 2: (2.0,)}, 2)
-TINY = dror2016.Scale(2, (1.0, 2.0), 1, ITEMS, SCALE)
-HERE = ("ud-english-ewt", "wsj-sample-dep", "ud-basque-bdt", "conll2007-spanish")
-EWT, WSJ, BASQUE, SPANISH, OLD_BASQUE = (
-    next(corpus for corpus in CORPORA if corpus.name == name) for name in (*HERE, "conll2007-basque")
+FIRST, SECOND, THIRD = SETUPS
+EWT, WSJ, BASQUE, SPANISH, OLD_BASQUE = HERE = (
+    *("ud-english-ewt", "wsj-sample-dep", "ud-basque-bdt", "conll2007-spanish", "conll2007-basque"),
 )
 
 # -- synthetic data ------------------------------------------------------------------------------------------------
@@ -60,7 +55,7 @@ def minus(a: Counter, b: Counter) -> Counter:
     return found
 
 
-@pytest.mark.parametrize("setup", NAMES)
+@pytest.mark.parametrize("setup", SETUPS)
 def test_features_are_the_papers(setup):
     """ΔΦ(y, z)·ΔΦ(y, z') by the kernels and by the definition, for random z and z'."""
     data, rng = dataset(setup, 0), np.random.default_rng(1)
@@ -82,32 +77,97 @@ def test_features_are_the_papers(setup):
 @pytest.mark.parametrize("average", ["none", "mean"])
 @pytest.mark.parametrize("swvp", [None, "b-wm"])
 def test_scores_are_those_of_a_labeller(swvp, average):
-    data = dataset(NAMES[0], 1)
+    data = dataset(FIRST, 1)
     train, dev, test = (
-        synthetic.rows_of(tuple(array[: ITEMS[part]] for array in getattr(data, part)))
-        for part in ("train", "dev", "test")
+        synthetic.rows_of(tuple(array[: ITEMS[part]] for array in getattr(data, part))) for part in ITEMS
     )
     options = {"order": 1, "runs": 1, "cutoff": 0, "average": average, "passes": 3, "columns": COLUMNS}
-    labeler = structron.Tagger(templates=TEMPLATES, swvp=swvp, beta=2.0, **options).fit(train)
-    bench = Bench(data, ITEMS)
-    learner = bench.trained(Swvp(swvp, 2.0) if swvp else None, 3)
-    scores = bench.scores(learner, average == "mean")
+    labeler = structron.Tagger(templates=list(TEMPLATES), swvp=swvp, beta=2.0, **options).fit(train)
+    scores = Bench(data, ITEMS).tried(Swvp(swvp, 2.0) if swvp else None, 3)[average == "mean"]
     assert scores.dev == pytest.approx(labeler.score(dev))
     assert scores.test == pytest.approx(labeler.score(test))
+    last = labeler.history_[-1]
+    assert scores.active == pytest.approx(100 * last["updates"] / ITEMS["train"])
+    broken, updates = (sum(record.get(name, 0) for record in labeler.history_) for name in ("invalid", "updates"))
+    assert scores.broken == pytest.approx(100 * broken / updates)
 
 
 def test_everything_is_tried_on_a_data_set():
-    trials = try_all(NAMES[1], 0, 2, (0.5, 3.0), ITEMS)
+    options = {"setup": SECOND, "number": 0, "betas": [0.5, 3.0], "passes": 2, "items": ITEMS}
+    figures = synthetic.table1(None, **options)
+    trials = Trials.of(figures["models"])
     variants = {*VARIANTS, *(f"{name} averaged" for name in VARIANTS)}
     assert trials.models.keys() == {POSTERIOR, CSP, AVERAGED, CONTROL, *variants}
     assert all(set(trials.models[name]) == {0.5, 3.0} for name in variants)
     assert trials.models[CONTROL].keys() == {1, 2}
     assert trials.models[CONTROL][1] == trials.scores_of(CSP)
     assert trials.scores_of(POSTERIOR).test > max(trials.scores_of(name).test for name in variants)
-    assert trials == try_all(NAMES[1], 0, 2, (0.5, 3.0), ITEMS)
-    shown = json.loads(json.dumps(trials.as_dict()))
-    assert shown["b-wm"].keys() == {"0.5", "3"}
-    assert shown[CSP] == pytest.approx(trials.scores_of(CSP)[:2], abs=1e-3)
+    assert figures == synthetic.table1(None, **options)
+    assert trials.plain() == figures["models"]
+
+
+def test_the_special_case_is_not_zero_against_zero():
+    assert set(synthetic.special_case(None, passes=2, items=ITEMS)["differences"].values()) == {0.0}
+    a, b = (Bench(dataset(FIRST, 0), ITEMS).train(swvp, 2)[0].store.mean(0) for swvp in (None, Swvp("b-wm")))
+    assert a.any()
+    assert a.shape != b.shape or (a != b).any()
+
+
+# -- readings ------------------------------------------------------------------------------------------------------
+
+
+def test_the_first_reading_is_table_1s_data():
+    found, best = readings.data_of(THIRD, 3, READINGS["as in Table 1"], {"train": 7000, "dev": 2000, "test": 1000})
+    known = dataset(THIRD, 3)
+    for part in ITEMS:
+        assert all(np.array_equal(a, b) for a, b in zip(getattr(found, part), getattr(known, part), strict=True))
+    assert (best(found.test[0]) == found.test[1]).mean() > 0.9
+
+
+def test_what_readings_change():
+    def hmm(name: str, setup: str = THIRD):
+        return readings.hmm_of(setup, READINGS[name], np.random.default_rng(1))
+
+    def sorted_row(name: str, setup: str = THIRD) -> list[float]:
+        return sorted(hmm(name, setup).emission[0], reverse=True)
+
+    spread = [0.4, 0.2, 0.1, 0.1, 0.1, *[0.1 / 15] * 15]
+    assert sorted_row("rest spread") == pytest.approx(spread)
+    assert sorted_row("rest to one symbol") == pytest.approx([0.4, 0.2, *[0.1] * 4, *[0] * 14])
+    assert sorted_row("rest spread", FIRST) == pytest.approx([0.75, 0.1, 0.05, 0.05, 0.05])
+    for name, alike in (("states emit alike", False), ("one permutation for all rows", True)):
+        assert (hmm(name).emission == hmm(name).emission[0]).all()
+        assert (hmm(name).transition == hmm(name).transition[0]).all() == alike
+    tops = [hmm_.emission.argmax(axis=1) for hmm_ in (hmm("no filter", FIRST), hmm("as in Table 1", FIRST))]
+    assert len(set(tops[1])) == 3
+    seeds = [readings.hmm_of(FIRST, Reading(distinct=False), np.random.default_rng(k)) for k in range(9)]
+    assert any(len(set(one.emission.argmax(axis=1))) < 3 for one in seeds)
+    items = {"train": 50, "dev": 20, "test": 3000}
+    swapped, best = readings.data_of(FIRST, 0, READINGS["symbols from states"], items)
+    assert swapped.test[0].max() == 2
+    assert swapped.test[1].max() == 4
+    assert (best(swapped.test[0]) == swapped.test[1]).mean() == pytest.approx(0.75, abs=0.02)
+    apart, _ = readings.data_of(FIRST, 0, READINGS["test data of another HMM"], items)
+    same, _ = readings.data_of(FIRST, 0, READINGS["no filter"], items)
+    assert np.array_equal(apart.train[0], same.train[0])
+    assert not np.array_equal(apart.hmm.emission, same.hmm.emission)
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_every_reading_can_be_tried(name):
+    found = readings.try_reading(None, name=name, setup=SECOND, number=0, passes=2, items=ITEMS)
+    assert found.keys() == {POSTERIOR, CSP, "a-wm"}
+    assert all(0 <= score <= 100 for score in found.values())
+    assert name in PAPER["readings"]["texts"]
+
+
+def test_whole_items_count_once():
+    usual, whole = (
+        readings.try_reading(None, name=name, setup=FIRST, number=0, passes=2, items=ITEMS)
+        for name in ("no filter", "whole items")
+    )
+    assert all(whole[method] < usual[method] for method in usual)
+    assert all(round(whole[method] * 0.3, 3) == round(whole[method] * 0.3) for method in whole)  # of 30 items
 
 
 # -- choices -------------------------------------------------------------------------------------------------------
@@ -115,7 +175,7 @@ def test_everything_is_tried_on_a_data_set():
 
 def made(variant: dict[float, tuple[float, float]], csp: tuple[float, float] = (70, 70)) -> Trials:
     """All variants alike, all averages too."""
-    scores = {beta: Scores(*pair) for beta, pair in variant.items()}
+    scores = {beta: Scores(*pair, 10.0, 0.5) for beta, pair in variant.items()}
     plain = {POSTERIOR: {1: Scores(90, 91)}, CSP: {1: Scores(*csp)}, AVERAGED: {1: Scores(*csp)}}
     control = {1: Scores(*csp), 2: Scores(csp[0] + 1, csp[1] + 2)}
     return Trials(plain | {CONTROL: control} | {name + end: scores for name in VARIANTS for end in ("", MEAN)})
@@ -124,62 +184,103 @@ def made(variant: dict[float, tuple[float, float]], csp: tuple[float, float] = (
 @pytest.mark.parametrize(
     ("variant", "generalises", "misleads"),
     [
-        ({0.5: (72, 75), 1.0: (71, 74)}, 1, 0),
-        ({0.5: (72, 75), 1.0: (71, 75.5)}, 1, 0),
-        ({0.5: (72, 75), 1.0: (71, 75.6)}, 0, 0),
-        ({0.5: (72, 70), 1.0: (71, 69)}, 1, 1),
-        ({0.5: (69, 68), 1.0: (68, 72)}, 0, 0),
+        ({0.5: (72, 75), 1.0: (71, 74)}, True, False),
+        ({0.5: (72, 75), 1.0: (71, 75.5)}, True, False),
+        ({0.5: (72, 75), 1.0: (71, 75.6)}, False, False),
+        ({0.5: (72, 70), 1.0: (71, 69)}, True, True),
+        ({0.5: (69, 68), 1.0: (68, 72)}, False, False),
     ],
     ids=["best", "nearly", "not", "misled", "behind-on-dev"],
 )
 def test_generalisation(variant, generalises, misleads):
-    row = synthetic.summary([made(variant)], "b-wm")
-    assert (row["generalises"], row["misled"]) == (generalises, misleads)
+    outcome = made(variant)
+    assert table1.generalises(outcome, "b-wm") == generalises
+    assert table1.is_misled(outcome, "b-wm") == misleads
 
 
-def test_a_table_and_its_figures():
+def ledger_of(tmp_path: Path, outcomes: dict[str, list[Trials]]) -> Ledger:
+    ledger = Ledger(tmp_path / "dror2016.json", "dror2016")
+    for setup, own in outcomes.items():
+        for number, outcome in enumerate(own):
+            ledger.enter(Job(table1.WORK, {"setup": setup, "number": number}), {"models": outcome.plain()}, 1.0)
+    return ledger
+
+
+def test_a_table_and_its_figures(tmp_path):
     outcomes = [made({1.0: (72, 74)}), made({1.0: (73, 71)}, (70, 72))]
-    rows = synthetic.summaries(outcomes)
-    first, csp = rows[0], next(row for row in rows if row["method"] == CSP)
-    assert (first["method"], first["test"], first["gain"], first["wins"]) == ("b-wm", 72.5, 1.5, 1)
-    assert first["std"] == pytest.approx(np.sqrt(4.5))
-    assert first["control_gain"] == -0.5
-    assert (first["generalises"], first["misled"]) == (2, 1)
-    assert "gain" not in csp
-    table = synthetic.table_of(NAMES[0], rows, 2)
+    (table,) = table1.tables(ledger_of(tmp_path, {FIRST: outcomes}))
     assert len(table.rows) == 12
-    assert table.rows[0][-10:-7] == ("+1.50", "1.000", "1/2")
-    assert table.rows[0][-3:] == (75.47, 3.05, "9/10")
-
-
-@pytest.mark.parametrize(("ahead", "met"), [((1, 1, -1), True), ((1, -1, -1), False)])
-def test_the_target_goes_by_dev_data(ahead, met):
-    """The variant with the best dev accuracy counts, though another is better on test data."""
-    found = {}
-    for setup, gain in zip(SETUPS, ahead, strict=True):
-        found[setup] = [{"method": m, "dev": 60, "gain": 9, "p": 0.5, "control_gain": 0} for m in ORDER]
-        found[setup][2] |= {"dev": 61, "gain": gain}
-    report = Report()
-    synthetic.target(found, report)
-    assert [target["met"] for target in report.targets] == [met]
-    said = report.targets[0]["measured"]
-    assert said.count("A-WM ") == 3
-    assert all(f"paper {gain}" in said for gain in ("+3.72", "+5.29", "+5.18"))
+    first = table.rows[0]
+    assert first[:2] == ("B-WM", 72.5)
+    assert first[2:4] == (72.5, pytest.approx(np.sqrt(4.5)))
+    assert first[4:11] == ("+1.50", "1.000", "1/2", "2/2", "1/2", "-0.50", "1.000")
+    assert first[11:] == (75.47, 3.05, "9/10")
+    assert table.rows[4][:1] + table.rows[4][4:11] == (CSP, *[None] * 7)
     known = PAPER["synthetic"]["setups"]
-    assert list(known) == NAMES
-    assert {name for setup in known.values() for name in setup} == {*map(spelled, ORDER), CSP}
+    assert list(known) == list(SETUPS)
+    assert all({*setup} == {*map(spelled, ORDER), CSP} for setup in known.values())
     assert [spelled(name) for name in ("a-wmr", "a-wmr averaged", AVERAGED)] == ["A-WMR", "A-WMR averaged", AVERAGED]
+
+
+def verdicts(claims, word: str) -> list[str]:
+    return [str(claim.verdict) for claim in claims if word in claim.text]
+
+
+def test_claims_about_table_1(tmp_path):
+    """Ten data sets: ahead by 4 and then 2 in the first set-up, level in the second, behind in the third."""
+    ten = {
+        FIRST: [made({1.0: (72, 74 - 2 * (k % 2))}) for k in range(10)],
+        SECOND: [made({1.0: (70, 70 + (-1) ** k)}) for k in range(10)],
+        THIRD: [made({1.0: (69, 30)}, (70, 40 + (k % 2))) for k in range(10)],
+    }
+    ledger = ledger_of(tmp_path, ten)
+    claims = list(table1.claims(ledger))
+    expected = ["reproduced", "not decidable", "not reproduced"]
+    assert verdicts(claims, "best on dev data is ahead") == expected
+    assert verdicts(claims, "every one of") == expected
+    assert [claim.paper for claim in claims if "best on dev data is ahead" in claim.text] == [
+        f"{gain} (the best variant)" for gain in ("+3.72", "+5.29", "+5.18")
+    ]
+    assert "B-WMR" not in next(claim.text for claim in claims if f"{THIRD}: every one of" in claim.text)
+    assert verdicts(claims, "vary less") == ["not reproduced", "not reproduced", "reproduced"]
+    assert verdicts(claims, "at least 7 of 10") == ["not reproduced"]  # level: five wins of ten
+    assert verdicts(claims, "is rare") == ["reproduced"]
+    assert verdicts(claims, "within 0.5 points") == ["reproduced"]
+    assert verdicts(claims, "is hard") == ["not reproduced"]
+    assert verdicts(claims, "Explains the level") == ["not run"] * (len(READINGS) - 1)
+    special, conditions, converged = table1.theory(ledger)
+    assert [str(one.verdict) for one in (special, conditions, converged)] == ["not run", "not reproduced", "reproduced"]
+    assert conditions.ours == "aggressive: 10.0 % at most; balanced: 10.0 % in the mean"
+
+
+def test_the_best_variant_goes_by_dev_data():
+    outcome = made({1.0: (72, 74)})
+    outcome.models["a-wm"] = {1.0: Scores(73, 60)}
+    assert table1.best_variant([outcome]) == "a-wm"
+
+
+@pytest.mark.parametrize(("csp", "verdict"), [(27.0, "reproduced"), (31.0, "not reproduced")])
+def test_a_reading_explains_the_level_or_does_not(csp, verdict, tmp_path):
+    ledger = ledger_of(tmp_path, {})
+    for setup in SETUPS:
+        job = Job(table1.READING, {"name": "no filter", "setup": setup, "number": 0})
+        ledger.enter(job, {CSP: csp, "a-wm": 33.0, POSTERIOR: 50.0}, 1.0)
+    claim = next(one for one in table1.claims(ledger) if "may share" in one.text)
+    assert str(claim.verdict) == verdict
+    assert claim.ours == f"{csp:.2f}, 33.00 (CSP in the first two set-ups: {csp:.1f}, {csp:.1f})"
+    (table,) = table1.tables(ledger)
+    assert [row[0] for row in table.rows] == ["no filter", "the paper"]
 
 
 # -- parsing ------------------------------------------------------------------------------------------------------
 
 
 def parsers(weighted: dict[float, tuple[float, float]], csp: float = 70.0, control: float = 71.0) -> Trials:
-    """The averaged figures are 5 higher; enforced is as B-WM."""
+    """The averaged figures are 5 higher; enforced and scaled are as B-WM."""
     scores = {beta: Scores(*pair, 10 * beta) for beta, pair in weighted.items()}
     means = {beta: Scores(pair[0] + 5, pair[1] + 5) for beta, pair in weighted.items()}
-    variants = {B_WM: scores, ENFORCED: scores, B_WM + MEAN: means, ENFORCED + MEAN: means}
-    plain = {CSP: {1: Scores(math.nan, csp)}, AVERAGED: {1: Scores(math.nan, csp + 5)}}
+    variants = {name + end: own for name in (B_WM, ENFORCED, SCALED) for end, own in (("", scores), (MEAN, means))}
+    plain = {CSP: {1: Scores(None, csp)}, AVERAGED: {1: Scores(None, csp + 5)}}
     return Trials(plain | variants | {CONTROL: {1: Scores(60, control - 9), 2: Scores(61, control)}})
 
 
@@ -196,261 +297,190 @@ def parsers(weighted: dict[float, tuple[float, float]], csp: float = 70.0, contr
 def test_which_beta_counts(weighted, beta, own, top, test):
     trials = parsers(weighted)
     assert trials.chosen(B_WM) == beta
-    found = figures(trials)
+    found = table2.figures(trials)
     assert [found[name] for name in (SHOWN, TOP, TEST)] == [own, top, test]
-    assert (found[CSP], found[AVERAGED], found[CONTROL], found[SHOWN_MEAN]) == (70, 75, 71, own + 5)
-    assert trials.as_dict()[CSP] == [None, 70]  # no score on dev data that it has seen
-
-
-# -- data ----------------------------------------------------------------------------------------------------------
-
-
-def test_what_is_there_is_used(toy_data, tmp_path):
-    sentences = [[["w"]] * n for n in (3, 4, 5)]
-    assert [len(parsing.front(sentences, tokens)) for tokens in (2, 3, 6, 7, 12, None)] == [0, 1, 1, 2, 3, 3]
-    found, absent = parsing.usable(toy_data)
-    assert found == [EWT, WSJ, BASQUE, SPANISH]
-    assert set(absent) == {corpus.name for corpus in CORPORA} - {corpus.name for corpus in found}
-    for nothing in (tmp_path, None):
-        assert parsing.usable(nothing) == ([], [corpus.name for corpus in CORPORA])
-
-
-def test_a_treebank_with_dev_data(toy_data):
-    bank = Bank.load(toy_data, EWT, SCALE)
-    assert bank.own_dev
-    sizes = {name: size["tokens"] for name, size in bank.sizes().items()}
-    assert 350 < sizes["train"] == sizes["train without dev"] <= 400
-    assert 0 < sizes["dev"] <= 150 < sizes["test"] <= 200
-
-
-def test_a_treebank_without_dev_data(toy_data):
-    """What was drawn for dev data is kept from all but CSP, and the cut comes after the draw."""
-    bank = Bank.load(toy_data, SPANISH, ParsingScale(None, None, None, {1: (1.0,)}, 1))
-    assert not bank.own_dev
-    assert (len(bank.whole), len(bank.dev), len(bank.rest)) == (200, 66, 134)
-    assert not any(sentence in bank.rest for sentence in bank.dev)
-    cut = Bank.load(toy_data, SPANISH, ParsingScale(100, None, None, {1: (1.0,)}, 1))
-    assert cut.rest == bank.rest[: len(cut.rest)] != cut.whole == bank.whole[: len(cut.whole)]
-
-
-# -- trainings -----------------------------------------------------------------------------------------------------
-
-
-def test_what_is_trained(toy_data):
-    found = parsing.plan(Bank.load(toy_data, EWT, SCALE), SCALE)
-    first = [Training(1, method, beta) for method in (B_WM, ENFORCED) for beta in (1.0, 3.0)]
-    second = [Training(2, CSP, 1), Training(2, B_WM, 2.0), Training(2, ENFORCED, 2.0)]
-    assert found == [Training(1, CSP, 1), Training(1, CONTROL, 2), *first, *second]
-    assert Training(2, CONTROL, 1) in parsing.plan(Bank.load(toy_data, SPANISH, SCALE), SCALE)
 
 
 @pytest.mark.parametrize(
-    ("training", "own"),
+    ("order", "method", "value", "own"),
     [
-        (Training(1, CSP, 1), {}),
-        (Training(2, CSP, 1), {}),
-        (Training(1, CROSSING, 1), {"projective": False}),
-        (Training(2, CROSSING, 1), {"projective": False}),
-        (Training(1, CONTROL, 2), {"seed": 2}),
-        (Training(1, B_WM, 5.0), {"swvp": "b-wm", "beta": 5.0}),
-        (Training(2, ENFORCED, 0.5), {"swvp": "b-wm", "beta": 0.5, "enforce": True}),
+        (1, CSP, 1, {"seed": 1}),
+        (2, B_WM, 2.0, {"swvp": "b-wm", "beta": 2.0}),
+        (2, ENFORCED, 1.0, {"swvp": "b-wm", "enforce": True}),
+        (1, SCALED, 1.0, {"swvp": "b-wm", "scaled": True}),
+        (1, CONTROL, 3, {"seed": 3}),
+        (1, CROSSING, 1, {"projective": False}),
     ],
-    ids=lambda given: f"{given.method}-{given.order}" if isinstance(given, Training) else "",
 )
-def test_scores_are_those_of_a_parser(toy_data, training, own):
-    """Last weights and mean weights, each from a training of its own; the control has no mean."""
-    bank = Bank.load(toy_data, EWT, SCALE)
-    found = parsing.train(bank, training, 3, Event())
-    options = {"order": training.order, "labelled": False, "bits": 22, "pos": "xpos", "passes": 3, "runs": 1} | own
-    for scores, average in zip(found, ("none", "none" if training.method == CONTROL else "mean"), strict=True):
+def test_scores_are_those_of_a_parser(toy_data, order, method, value, own):
+    """Last weights and mean weights, each as a training of its own has them."""
+    what = {"corpus": EWT, "order": order, "method": method, "value": value}
+    found = parsing.train(toy_data, **what, tokens=[400, 150, 200], passes=3)
+    bank = parsing.load(toy_data, EWT, 400, 150, 200)
+    options = {"order": order, "labelled": False, "bits": 22, "pos": "xpos", "passes": 3, "runs": 1} | own
+    for end, average in (("", "none"), ("_mean", "mean")):
         parser = structron.GraphParser(average=average, **options).fit(bank.whole)
-        assert scores[:2] == (parser.score(bank.dev), parser.score(bank.test))
+        assert (found[f"dev{end}"], found[f"test{end}"]) == (parser.score(bank.dev), parser.score(bank.test))
+    assert found["record"]["updates"] == [record["updates"] for record in parser.history_]
 
 
 def test_csp_learns_from_the_dev_sentences_where_there_are_no_others(toy_data):
-    bank = Bank.load(toy_data, SPANISH, SCALE)
-    csp, control = (parsing.train(bank, Training(1, method, 1), 2, Event()) for method in (CSP, CONTROL))
-    assert all(math.isnan(scores.dev) for scores in csp)
+    csp, control = (
+        parsing.train(toy_data, corpus=SPANISH, order=1, method=method, value=1, tokens=[400, 150, 200], passes=2)
+        for method in (CSP, CONTROL)
+    )
+    assert csp["dev"] is None
+    bank = parsing.load(toy_data, SPANISH, 400, 150, 200)
     options = {"order": 1, "passes": 2, "runs": 1, "average": "none", "labelled": False, "bits": 22, "pos": "xpos"}
     parser = structron.GraphParser(**options).fit(bank.rest)
-    assert control[0][:2] == (parser.score(bank.dev), parser.score(bank.test))
+    assert (control["dev"], control["test"]) == (parser.score(bank.dev), parser.score(bank.test))
 
 
 def test_several_roots_in_another_encoding(tmp_path):
-    folder = tmp_path / OLD_BASQUE.name
+    folder = tmp_path / OLD_BASQUE
     folder.mkdir()
     rows = [("Año", "N", 0), ("bi", "D", 1), ("etxe", "N", 0), ("da", "V", 3)]
     lines = "".join(f"{k}\t{w}\t_\t{t}\t{t}\t_\t{h}\tx\t_\t_\n" for k, (w, t, h) in enumerate(rows, 1)) + "\n"
     for split in ("train", "test"):
         (folder / f"{split}.conll").write_bytes((lines * 9).encode("iso-8859-1"))
-    bank = Bank.load(tmp_path, OLD_BASQUE, SCALE)
-    assert bank.whole[0][0][1] == "Año"
-    found = parsing.train(bank, Training(1, CSP, 1), 3, Event())
-    assert (found[0].test, found[1].test) == (100, 100)
+    assert parsing.load(tmp_path, OLD_BASQUE, 400, 150, 200).whole[0][0][1] == "Año"
+    found = parsing.train(tmp_path, corpus=OLD_BASQUE, order=1, method=CSP, value=1, tokens=[400, 150, 200], passes=3)
+    assert (found["test"], found["test_mean"]) == (100, 100)
 
 
-def test_a_training_can_be_stopped(toy_data):
-    stop = Event()
-    stop.set()
-    with pytest.raises(KeyboardInterrupt):
-        parsing.train(Bank.load(toy_data, EWT, SCALE), Training(1, CSP, 1), 1000, stop)
+def test_the_plan(toy_data):
+    ledger = Ledger(Path("nowhere"), "dror2016")
+    jobs = [job.options for job in parsing.plan(ledger, PARSING, toy_data)]
+
+    def values(corpus: str, method: str) -> list[float]:
+        return [one["value"] for one in jobs if (one["corpus"], one["order"], one["method"]) == (corpus, 2, method)]
+
+    assert values(EWT, B_WM) == [1.0, 3.0]
+    assert values(EWT, CONTROL) == [2]  # CSP is its first order
+    assert values(EWT, SCALED) == values(EWT, ENFORCED) == values(WSJ, B_WM) == [1.0]
+    assert values(SPANISH, CONTROL) == [1]
+    assert (values(BASQUE, CROSSING), values(EWT, CROSSING)) == ([1], [])
+    assert list(parsing.plan(ledger, PARSING, None)) == []
+    whole = list(dror2016.plan(ledger, TINY, None))
+    assert {job.work for job in whole} == {table1.WORK, table1.SPECIAL, table1.READING}
+    assert len(whole) == 2 * 3 + 1 + 3 * len(READINGS)
+    assert len({job.key for job in dror2016.plan(ledger, dror2016.FULL, None)}) == 30 + 1 + 5 * 3 * len(READINGS)
+    assert {*dror2016.SWEPT} <= {*CORPORA}
 
 
-def fake(bank: Bank, training: Training, passes: int, stop: Event) -> tuple[Scores, Scores]:
-    """Made-up scores: dev data like large β and seeds, test data do not."""
-    scores = Scores(50 + training.value, 60 + training.order - training.value)
-    return scores, scores
-
-
-def test_orders_come_as_soon_as_they_are_done(toy_data, monkeypatch):
-    monkeypatch.setattr(parsing, "train", fake)
-    found = dict(parsing.try_bank(Bank.load(toy_data, BASQUE, SCALE), SCALE))
-    assert list(found) == [1, 2]
-    own = found[1].models
-    assert own[CONTROL] == {1: Scores(51, 60), 2: Scores(52, 59)}
-    assert own[CSP] == own[AVERAGED] == {1: Scores(51, 60)}
-    assert own[B_WM] == own[ENFORCED + MEAN] == {1: Scores(51, 60), 3: Scores(53, 58)}
-    drawn = dict(parsing.try_bank(Bank.load(toy_data, SPANISH, SCALE), SCALE))
-    assert drawn[2].models[CONTROL] == {1: Scores(51, 61)}
-    assert figures(found[1])[SHOWN] == 58
-    assert figures(found[1])[TEST] == 60
-    assert parsing.try_crossing(toy_data, BASQUE, SCALE) == {1: (60, 60), 2: (61, 61)}
-
-
-# -- tables --------------------------------------------------------------------------------------------------------
+# -- Table 2 -------------------------------------------------------------------------------------------------------
 
 
 def test_the_papers_figures_are_copied_right():
     """Against its own row of averages, where that is one, and the counts in its text."""
-    wins = {1: {TOP: 5, TEST: 6}, 2: {SHOWN: 5, TOP: 7, TEST: 7}}
+    wins = {1: {TOP: "5/9", TEST: "6/9"}, 2: {SHOWN: "5/9", TOP: "7/9", TEST: "7/9"}}
     too_high = {1: (0.77, 0.77, 0.77, 0.78), 2: (0, 0, 0, 0.1)}
     for order in (1, 2):
-        means = np.array(table2.means(table2.paper_figures(order), table2.PAPERS))
+        known = table2.paper_figures(order)
+        means = np.array(table2.means(known, table2.PAPERS))
         assert means + too_high[order] == pytest.approx(PAPER["parsing"]["printed"][str(order)], abs=0.012)
         for name, count in wins[order].items():
-            assert compare(table2.paper_figures(order), name, CSP)["wins"] == count
+            assert table2.cells_of(*table2.pair(known, name, CSP))[2] == count
 
 
-def parsed() -> Parsed:
+def entered(ledger: Ledger, corpus: str, order: int, trials: Trials) -> None:
+    for method, models in trials.models.items():
+        if not method.endswith(MEAN):
+            for value, scores in models.items():
+                mean = trials.models.get(method + MEAN, models)[value]
+                figures = {"dev": scores.dev, "test": scores.test, "dev_mean": mean.dev, "test_mean": mean.test}
+                figures |= {"own_dev": corpus != SPANISH, "sentences": 50}
+                figures["record"] = {"updates": [90, 10], "invalid": [10, 10]}
+                options = {"corpus": corpus, "order": order, "method": method, "value": value}
+                ledger.enter(Job(parsing.WORK, options | {"tokens": [400, 150, 200], "passes": 2}), figures, 1.0)
+
+
+@pytest.fixture
+def parsed(tmp_path) -> Ledger:
     """B-WM is ahead of CSP by 1 and 2 at order 1, by -1 and 2 at order 2; of the control by 0 and 1, -2 and 1."""
-    found = Parsed(SCALE, drawn=[SPANISH.name])
-    found.trials = {
-        1: {EWT.name: parsers({1.0: (80.0, 71.0)}), BASQUE.name: parsers({1.0: (80.0, 72.0)})},
-        2: {EWT.name: parsers({2.0: (80, 70)}, 71, 72), BASQUE.name: parsers({2.0: (80, 73)}, 71, 72)},
-    }
-    found.crossing = {BASQUE.name: {1: (75, 76), 2: (76, 75.5)}}
-    return found
+    ledger = Ledger(tmp_path / "dror2016.json", "dror2016")
+    entered(ledger, WSJ, 1, parsers({1.0: (80.0, 71.0)}))
+    entered(ledger, BASQUE, 1, parsers({1.0: (80.0, 72.0)}))
+    entered(ledger, WSJ, 2, parsers({2.0: (80.0, 70.0)}, 71, 72))
+    entered(ledger, BASQUE, 2, parsers({2.0: (80.0, 73.0)}, 71, 72))
+    entered(ledger, BASQUE, 2, Trials({CROSSING: {1: Scores(60, 70)}, CROSSING + MEAN: {1: Scores(60, 77)}}))
+    return ledger
 
 
-def test_comparisons_by_hand():
-    found = parsed()
-    first, second = found.figures(1), found.figures(2)
-    assert compare(first, SHOWN, CSP) == {"method": SHOWN, "base": CSP, "gain": 1.5, "p": 0.5, "wins": 2, "of": 2}
-    assert compare(second, SHOWN, CSP) == {"method": SHOWN, "base": CSP, "gain": 0.5, "p": 1.0, "wins": 1, "of": 2}
-    assert compare(first, SHOWN, CONTROL)["gain"] == 0.5
-    expected = {"method": CSP, "order 1": 70, "order 2": 71, "gain": 1, "p": 0.5, "wins": 2, "of": 2}
-    assert compare_orders(first, second, CSP) == expected
-    one = {EWT.name: second[EWT.name]}
-    assert compare_orders(first, one, CSP)["of"] == 1
-    assert compare_orders(first, {}, CSP) | {"gain": 0, "of": 0} == compare_orders(first, {}, CSP)
-
-
-def test_the_tables():
-    found, report = parsed(), Report()
-    alone = Parsed(SCALE, trials={1: {SPANISH.name: parsers({1.0: (80, 71)})}})  # which the paper does not have
-    assert table2.order_table(alone, 1).rows[0][-4:] == (None,) * 4
-    summary = table2.report_parsing(found, report)
-    assert json.loads(json.dumps(summary))["crossing"] == {BASQUE.name: {"1": [75, 76], "2": [76, 75.5]}}
-    first, extra, _, extra2, differences, _, crossing = report.tables
+def test_the_tables_of_parsing(parsed):
+    first, _, _, extra2, differences, orders, crossing = table2.tables(parsed)
     lines = str(first).splitlines()
     english, basque, mean = (line.split() for line in lines[2:5])
-    assert english == [EWT.name, "70.00", *["71.00"] * 3, "1", "86.34", "86.40", "86.70", "86.70"]
+    assert english == [WSJ, "70.00", *["71.00"] * 3, "1", "of", "1", "86.34", "86.40", "86.70", "86.70"]
     assert basque[-4:] == ["79.47", "79.54", "79.54", "79.54"]
     assert mean[5:] == ["70.00", *["71.50"] * 3, "–", "82.92", "82.87", "83.00", "83.01"]
-    assert extra2.rows[-1] == ("mean", 71, 71.5, "20.0", 71.5, 72, 76, 76.5, 76.5)
-    text = " ".join([*lines, str(extra)])
-    sizes = "400 of train, 150 of dev, 200 of test"
-    assert all(told in text for told in (sizes, "β: 1, 3 ", "Without dev data: conll2007-spanish", "2 orders"))
+    assert "400 of train, 150 of dev, 200 of test" in str(first)
+    assert extra2.rows[-1] == ("mean", 71, 71.5, "20.0", "20.0", 71.5, 71.5, 72, 76, 76.5, 76.5, 76.5)
     assert len(differences.rows) == 2 * len(table2.COMPARED)
     assert differences.rows[0] == ("B-WM - CSP", 1, "+1.50", "0.500", "2/2", "-0.04", "0.254", "4/9")
-    assert [row[-1] for row in crossing.rows] == ["+1.00", "-0.50"]
-    assert [target["met"] for target in report.targets] == [True, True, True, False]
-    assert report.targets[2]["measured"] == "ud-basque-bdt +1.00"
-    assert report.targets[0]["measured"] == "+1.00 (p 0.500, ahead on 2/2)"
+    assert orders.rows[0][:6] == (CSP, 70, 71, "+1.00", "0.500", "2/2")
+    assert crossing.rows == [(BASQUE, 2, 76, 77, "+1.00")]
+    entered(parsed, SPANISH, 1, parsers({1.0: (80, 71)}))
+    table = table2.order_table(parsed, 1)
+    assert table.rows[-2][-4:] == (None,) * 4  # which the paper does not have
+    assert f"Without dev data: {SPANISH}" in table.notes[-1]
+
+
+def test_every_beta_where_more_were_tried(parsed):
+    entered(parsed, WSJ, 2, Trials({B_WM: {0.5: Scores(80, 71)}}))
+    table = table2.sweep_table(parsed)
+    assert table.rows == [(WSJ, 2, 71, 71, 70)]
+    assert list(table.columns[-2:]) == ["β 0.5", "β 2"]
+
+
+def test_claims_about_parsing(parsed, tmp_path):
+    claims = list(table2.claims(parsed))
+    level = [claim for claim in claims if claim.where == "Table 2" and "is level" in claim.text]
+    assert [str(claim.verdict) for claim in level] == ["not reproduced", "reproduced"]  # 1.5 and 0.5 apart
+    assert [claim.paper for claim in level] == ["-0.04, ahead in 4/9", "-0.03, ahead in 5/9"]
+    assert {str(claim.verdict) for claim in claims if "is ahead" in claim.text} == {"not decidable"}  # two treebanks
+    empty = Ledger(tmp_path / "empty.json", "dror2016")
+    assert list(dror2016.tables(empty)) == []
+    found = list(dror2016.claims(empty))
+    assert {str(claim.verdict) for claim in found} == {"not run"}
+    assert {claim.where for claim in found} >= {"Table 1", "Table 2", "Theorem 1", "Theorem 2 (Appendix B)"}
+
+
+def test_bounds(tmp_path, monkeypatch):
+    ledger, jobs = (
+        Ledger(tmp_path / "dror2016.json", "dror2016"),
+        [Job("dror2016.bound:check", {"seed": k}) for k in (1, 2)],
+    )
+    monkeypatch.setattr(dror2016, "BOUNDS", {"theorem-1": jobs[:1], "theorem-2": jobs})
+    ledger.enter(jobs[0], {"updates": 7, "bound": 30.5}, 1.0)
+    ledger.enter(jobs[1], {"updates": 31, "bound": 30.5}, 1.0)
+    assert [str(claim.verdict) for claim in dror2016.bound_claims(ledger)] == ["reproduced", "not reproduced"]
+    assert jobs[1] in list(dror2016.plan(ledger, TINY, None))
 
 
 # -- the whole -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("given", [False, True], ids=["no-folder", "empty-folder"])
-def test_the_whole_experiment_without_corpora(given, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(dror2016, "QUICK", TINY)
-    monkeypatch.setattr(dror2016, "try_all", lambda *given: made({1.0: (72, 74)}))
-    monkeypatch.delenv("STRUCTRON_DATA", raising=False)
-    experiment.run("dror2016", tmp_path if given else None, True, tmp_path / "out")
-    results = json.loads((tmp_path / "out" / "results.json").read_text())
-    assert results["finished"]
-    where = f"{tmp_path} has none" if given else "no folder of corpora is given"
-    assert f"Table 1 alone: Table 2 needs treebanks; {where}" in capsys.readouterr().err
-    assert results["parsing"] == {"left_out": [corpus.name for corpus in CORPORA]}
-    assert list(results["synthetic"]["table1"]) == NAMES
-    assert len(results["synthetic"]["outcomes"]) == 6
-    assert len(results["targets"]) == 2
-
-
 def test_both_tables(run):
-    results, said = run("dror2016").results, run("dror2016").said
-    found = json.loads(json.dumps(results["parsing"]))
-    assert "left out, since" in said
-    assert "ud-greek-gdt" in found["left_out"]
-    assert tuple(found["treebanks"]) == HERE
-    for name, entry in found["treebanks"].items():
-        assert entry["own_dev"] == (name != SPANISH.name)
-        assert entry["order 1"][B_WM].keys() == {"1", "3"}
-        assert entry["order 1"][CONTROL].keys() == {"1", "2"}
-        assert entry["order 2"][B_WM].keys() == {"2"}
-        assert found["table2"]["1"][name][CSP] == pytest.approx(entry["order 1"][CSP][1], abs=1e-3)
-    assert list(found["crossing"]) == [BASQUE.name]
-    assert found["treebanks"][BASQUE.name]["crossing"] == found["crossing"][BASQUE.name]
-    assert len(results["targets"]) == 6
-
-
-def test_an_interrupt_keeps_what_is_done(toy_data, tmp_path, monkeypatch):
-    """Of the synthetic data sets, then of the treebanks."""
-    monkeypatch.setattr(dror2016, "QUICK", TINY)
-
-    def interrupted_set(setup, number, *given):
-        if (setup, number) == (NAMES[1], 1):
-            raise KeyboardInterrupt
-        return made({1.0: (72, 74)})
-
-    def interrupted(bank: Bank, training: Training, *given) -> tuple[Scores, Scores]:
-        if (bank.corpus, training.order) == (BASQUE, 2):
-            raise KeyboardInterrupt
-        return fake(bank, training, *given)
-
-    def stopped() -> dict:
-        with pytest.raises(KeyboardInterrupt):
-            dror2016.run(toy_data, True, tmp_path)
-        results = json.loads((tmp_path / "results.json").read_text())
-        assert not results["finished"]
-        return results
-
-    monkeypatch.setattr(dror2016, "try_all", interrupted_set)
-    outcomes = stopped()["synthetic"]["outcomes"]
-    assert [outcome["number"] for outcome in outcomes] == [0, 0, 0, 1]
-    assert outcomes[0][POSTERIOR] == [90, 91]
-    monkeypatch.setattr(dror2016, "try_all", lambda *given: made({1.0: (72, 74)}))
-    monkeypatch.setattr(parsing, "train", interrupted)
-    results = stopped()
-    assert "table1" in results["synthetic"]
-    orders = {name: [key for key in entry if "order" in key] for name, entry in results["parsing"]["treebanks"].items()}
-    assert orders == {EWT.name: ["order 1", "order 2"], WSJ.name: ["order 1", "order 2"], BASQUE.name: ["order 1"]}
+    ledger: Ledger = run("dror2016").ledger
+    assert len(ledger.of(table1.WORK)) == 6
+    assert len(ledger.of(table1.READING)) == 3 * len(READINGS)
+    here = [name for name in CORPORA if name in HERE and name != OLD_BASQUE]
+    for order in (1, 2):
+        found = parsing.collected(ledger, order)
+        assert list(found) == here
+        assert set(found[EWT].models[B_WM]) == {1.0, 3.0}
+        assert set(found[EWT].models[CONTROL]) == {1, 2}
+        assert found[SPANISH].scores_of(CSP).dev is None
+        assert all(own.has(SCALED, ENFORCED) for own in found.values())
+    tables = list(dror2016.tables(ledger))
+    assert len(tables) == 3 + 1 + 4 + 4
+    assert {trial.work for trial in ledger} == {table1.WORK, table1.SPECIAL, table1.READING, parsing.WORK}
 
 
 @pytest.mark.corpora
-@pytest.mark.parametrize("corpus", CORPORA, ids=lambda corpus: corpus.name)
-def test_real_treebanks_can_be_learned_from(corpora, corpus: parsing.Corpus):
-    if corpus in parsing.usable(corpora)[0]:
-        bank = Bank.load(corpora, corpus, ParsingScale(2000, 500, 500, {1: (1.0,)}, 1))
-        assert parsing.train(bank, Training(1, CSP, 1), 2, Event())[1].test > 40
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_real_treebanks_can_be_learned_from(corpora, corpus):
+    if corpus in {one.name for one in parsing.usable(corpora)}:
+        found = parsing.train(corpora, corpus=corpus, order=1, method=CSP, value=1, tokens=[2000, 500, 500], passes=2)
+        assert found["test_mean"] > 40

@@ -6,10 +6,11 @@ of the training data as a variant has β.
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from structron.experiments.frame import paper_of
+from structron.experiments.frame import Claim, Sample, Verdict, comparison, paper_of
 
 PAPER = paper_of("dror2016")
 CSP, CONTROL, POSTERIOR = "CSP", "CSP best order", "posterior"
@@ -20,11 +21,13 @@ SEED = 1
 
 
 class Scores(NamedTuple):
-    """Accuracy of one model, in per cent; dev NaN: it has seen the dev data. broken: updates against condition 2."""
+    """Accuracy of one model, in per cent; dev None: it has seen the dev data. broken: updates against condition 2, of
+    all; active: examples that still led to an update in the last pass, in per cent too."""
 
-    dev: float
+    dev: float | None
     test: float
-    broken: float | None = None
+    broken: float = 0.0
+    active: float = 0.0
 
 
 def spelled(method: str) -> str:
@@ -38,13 +41,28 @@ class Trials:
 
     models: dict[str, dict[float, Scores]] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, figures: Mapping[str, Mapping[str, Sequence[float]]]) -> "Trials":
+        """From what `plain` gave."""
+        return cls({name: {float(k): Scores(*own) for k, own in models.items()} for name, models in figures.items()})
+
+    def plain(self) -> dict[str, dict[str, list[float | None]]]:
+        """As figures of a ledger."""
+        return {
+            name: {f"{k:g}": [None if score is None else round(score, 4) for score in own] for k, own in models.items()}
+            for name, models in self.models.items()
+        }
+
     def enter(self, method: str, value: float, scores: Scores) -> None:
         self.models.setdefault(method, {})[value] = scores
+
+    def has(self, *methods: str) -> bool:
+        return all(method in self.models for method in methods)
 
     def chosen(self, method: str) -> float:
         """The β that is best on dev data; among equals the smallest."""
         found = self.models[method]
-        return max(found, key=lambda beta: (found[beta].dev, -beta))
+        return max(found, key=lambda beta: (_dev(found[beta]), -beta))
 
     def scores_of(self, method: str) -> Scores:
         """Those of a method with the β chosen on dev data."""
@@ -53,16 +71,35 @@ class Trials:
     def best_on_test(self, method: str, slack: float = math.inf) -> float:
         """The highest test score of all β that are on dev data within `slack` of the best there."""
         found = self.models[method].values()
-        least = max(scores.dev for scores in found) - slack
-        return max(scores.test for scores in found if scores.dev >= least - 1e-9)
+        least = max(map(_dev, found)) - slack
+        return max(scores.test for scores in found if _dev(scores) >= least - 1e-9)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Pairs of dev and test, of variants under their β."""
-        found: dict[str, Any] = {}
-        for method, models in self.models.items():
-            pairs = {
-                f"{value:g}": [None if math.isnan(score) else round(score, 3) for score in scores[:2]]
-                for value, scores in models.items()
-            }
-            found[method] = pairs[f"{SEED}"] if method in (CSP, AVERAGED, POSTERIOR) else pairs
-        return found
+
+def _dev(scores: Scores) -> float:
+    return -math.inf if scores.dev is None else scores.dev
+
+
+def paired(outcomes: Sequence[Trials], *methods: str) -> list[Sample]:
+    """The test scores of methods, over the data sets that have all of them."""
+    both = [outcome for outcome in outcomes if outcome.has(*methods)]
+    return [Sample([outcome.scores_of(method).test for outcome in both]) for method in methods]
+
+
+def against(a: Sample, b: Sample) -> str:
+    """What stands in the column "here" of a comparison."""
+    return f"{a} against {b}" if a and b else "–"
+
+
+def cells_of(a: Sample, b: Sample) -> list[str]:
+    """A difference, its p, and how often it is one."""
+    if not a:
+        return []
+    found = comparison([x - y for x, y in zip(a.scores, b.scores, strict=True)])
+    return [f"{found['gain']:+.2f}", f"{found['p']:.3f}", f"{found['wins']}/{found['of']}"]
+
+
+def claim(name: str, ours: str, verdict: Verdict, **names: Any) -> Claim:
+    """A claim of `paper.toml`; names: what {name} stands for in it."""
+    entry = PAPER["claims"][name]
+    where, text, paper = (entry[key].format(**names) for key in ("where", "text", "paper"))
+    return Claim(where, text, paper, ours, verdict)

@@ -1,37 +1,36 @@
-"""Dror & Reichart (2016), dependency parsing: every training on the treebanks that stand in for those of CoNLL 2007.
+"""Dror & Reichart (2016), dependency parsing: trainings on the treebanks that stand in for those of CoNLL 2007.
 
 The paper trains TurboParser, whose search is not projective, with CSP and with B-WM. Here it is the graph-based parser,
 unlabelled, with projective search, which is exact at both orders; on treebanks with many crossing arcs there is a
 non-projective CSP too. Every training is scored twice, with its last weights and with the mean of all.
 
-The paper does not impose its condition 2, that what an update adds up is a violation: its models converge without it.
-At second order B-WM breaks it often: there is a B-WM with the condition enforced, too. (A word's features depend there
-on the heads of others, and single differences do not add up to the whole one.)
+Two variants are ours. The paper does not impose its condition 2, that what an update adds up is a violation: its models
+converge without it. At second order B-WM breaks it often (a word's features depend there on the heads of others, and
+single differences do not add up to the whole one): *enforced*. And γ adds up to 1 however many words are wrong, so that
+an error in a long sentence counts for little: *scaled*, γ times the number of wrong words.
 
 Where a treebank has no dev data, sentences drawn from its training data are, as in the paper: B-WM and the control
 learn from the others, CSP from all.
 """
 
-import math
-import os
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from itertools import accumulate
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate, product
 from pathlib import Path
-from threading import Event
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from structron.experiments.dror2016.choice import CONTROL, CSP, MEAN, SEED, Scores, Trials
-from structron.experiments.frame import Rows, has, invalid_share, load_rows
-from structron.progress import Progress
+from structron.experiments.frame import Job, Ledger, Rows, has, load_rows
 from structron.tasks.graph.parser import GraphParser
 
-B_WM, ENFORCED, CROSSING = "b-wm", "b-wm enforced", "CSP non-projective"
+B_WM, ENFORCED, SCALED, CROSSING = "b-wm", "b-wm enforced", "b-wm scaled", "CSP non-projective"
+WEIGHTED: Mapping[str, Mapping[str, Any]] = {B_WM: {}, ENFORCED: {"enforce": True}, SCALED: {"scaled": True}}
+WORK = "dror2016.parsing:train"
 BITS = 22
-"""2^22 weights: enough for what is learned here, and a thread of its own for every training needs little memory."""
+"""2^22 weights: enough for what is learned here."""
 HELD_OUT, LEAST_LEFT = 1000, 2
 """Sentences drawn for dev data where there are none (the paper's number), and how many times as many must be left."""
 
@@ -49,46 +48,51 @@ class Corpus:
     crossing: bool = False
 
 
-CORPORA = (
-    Corpus("ud-english-ewt", "English", pos="xpos"),
-    Corpus("wsj-sample-dep", "English", pos="pos"),
-    Corpus("ud-chinese-gsd", "Chinese"),
-    Corpus("ud-greek-gdt", "Greek", crossing=True),
-    Corpus("ud-italian-partut", "Italian"),
-    Corpus("ud-turkish-imst", "Turkish"),
-    Corpus("ud-basque-bdt", "Basque", crossing=True),
-    Corpus("conll2007-basque", "Basque", pos="xpos", encoding="iso-8859-1", single_root=False, crossing=True),
-    Corpus("ud-hungarian-szeged", "Hungarian", crossing=True),
-    Corpus("conll2007-spanish", "Spanish", pos="xpos"),
-)
-LANGUAGES = {corpus.name: corpus.language for corpus in CORPORA}
+CORPORA = {
+    corpus.name: corpus
+    for corpus in (
+        Corpus("ud-greek-gdt", "Greek", crossing=True),
+        Corpus("ud-hungarian-szeged", "Hungarian", crossing=True),
+        Corpus("ud-italian-partut", "Italian"),
+        Corpus("ud-english-ewt", "English", pos="xpos"),
+        Corpus("wsj-sample-dep", "English", pos="pos"),
+        Corpus("ud-chinese-gsd", "Chinese"),
+        Corpus("ud-turkish-imst", "Turkish"),
+        Corpus("ud-basque-bdt", "Basque", crossing=True),
+        Corpus("conll2007-basque", "Basque", pos="xpos", encoding="iso-8859-1", single_root=False, crossing=True),
+        Corpus("conll2007-spanish", "Spanish", pos="xpos"),
+        Corpus("ud-arabic-padt", "Arabic"),
+        Corpus("ud-catalan-ancora", "Catalan"),
+    )
+}
 
 
 @dataclass(frozen=True, slots=True)
 class ParsingScale:
-    """How much is done: tokens of each split (None: all), the β tried at each order, passes; and the same for
-    projective beside non-projective search, which need no β and have time for more data."""
+    """How much is done. tokens: of train, dev and test, from the front. few: the β tried of every method on every
+    treebank; many: those of B-WM on the treebanks named in `swept`, where the control has as many orders. corpora: how
+    many treebanks at most."""
 
-    train: int | None
-    dev: int | None
-    test: int | None
-    betas: dict[int, Sequence[float]]
+    tokens: Sequence[int]
     passes: int
-    crossing_train: int | None = None
-    crossing_test: int | None = None
-    crossing_passes: int = 6
+    few: Sequence[float]
+    many: Sequence[float]
+    swept: Sequence[str]
+    orders: Sequence[int] = (1, 2)
+    corpora: int | None = None
 
 
-def usable(data: Path | None) -> tuple[list[Corpus], list[str]]:
-    """The treebanks that are there, and the names of those that are not."""
-    there = [corpus for corpus in CORPORA if data and all(has(data, corpus.name, part) for part in ("train", "test"))]
-    return there, [corpus.name for corpus in CORPORA if corpus not in there]
+def usable(data: Path | None) -> list[Corpus]:
+    """The treebanks that are there."""
+    if data is None:
+        return []
+    return [corpus for corpus in CORPORA.values() if all(has(data, corpus.name, part) for part in ("train", "test"))]
 
 
-def front(sentences: Rows, tokens: int | None) -> Rows:
+def front(sentences: Rows, tokens: int) -> Rows:
     """Whole sentences from the front, as long as they have no more tokens than that."""
     ends = accumulate(map(len, sentences))
-    return [one for one, end in zip(sentences, ends, strict=True) if tokens is None or end <= tokens]
+    return [one for one, end in zip(sentences, ends, strict=True) if end <= tokens]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,116 +105,100 @@ class Bank:
     dev: Rows
     test: Rows
 
-    @classmethod
-    def load(cls, data: Path, corpus: Corpus, scale: ParsingScale) -> "Bank":
-        def rows(split: str) -> Rows:
-            return load_rows(data, corpus.name, split, encoding=corpus.encoding)
-
-        everything, test = rows("train"), front(rows("test"), scale.test)
-        if has(data, corpus.name, "dev"):
-            whole = front(everything, scale.train)
-            return cls(corpus, whole, whole, front(rows("dev"), scale.dev), test)
-        count = min(HELD_OUT, len(everything) // (1 + LEAST_LEFT))
-        drawn = set(np.random.default_rng(SEED).choice(len(everything), count, replace=False).tolist())
-        dev, rest = ([one for k, one in enumerate(everything) if (k in drawn) == held] for held in (True, False))
-        return cls(corpus, front(everything, scale.train), front(rest, scale.train), front(dev, scale.dev), test)
-
     @property
     def own_dev(self) -> bool:
         return self.whole is self.rest
 
-    def sizes(self) -> dict[str, Any]:
-        parts = {"train": self.whole, "train without dev": self.rest, "dev": self.dev, "test": self.test}
-        return {name: {"sentences": len(part), "tokens": sum(map(len, part))} for name, part in parts.items()}
+
+@cache
+def load(data: Path, name: str, train: int, dev: int, test: int) -> Bank:
+    """A treebank, with so many tokens of each part at most."""
+    corpus = CORPORA[name]
+
+    def rows(split: str) -> Rows:
+        return load_rows(data, name, split, encoding=corpus.encoding)
+
+    everything, held = rows("train"), front(rows("test"), test)
+    if has(data, name, "dev"):
+        whole = front(everything, train)
+        return Bank(corpus, whole, whole, front(rows("dev"), dev), held)
+    count = min(HELD_OUT, len(everything) // (1 + LEAST_LEFT))
+    drawn = set(np.random.default_rng(SEED).choice(len(everything), count, replace=False).tolist())
+    out, rest = ([one for k, one in enumerate(everything) if (k in drawn) == own] for own in (True, False))
+    return Bank(corpus, front(everything, train), front(rest, train), front(out, dev), held)
 
 
-class Training(NamedTuple):
-    """A method at an order; value: its β, of CSP the seed."""
-
-    order: int
-    method: str
-    value: float
-
-
-def plan(bank: Bank, scale: ParsingScale) -> list[Training]:
-    """All trainings on a treebank, order by order. CSP is itself the control's first order if both learn from the same
-    sentences."""
-    found = []
-    for order, betas in scale.betas.items():
-        found.append(Training(order, CSP, SEED))
-        found += [Training(order, CONTROL, SEED + k) for k in range(bank.own_dev, len(betas))]
-        found += [Training(order, method, beta) for method in (B_WM, ENFORCED) for beta in betas]
+def train(
+    data: Path,
+    *,
+    corpus: str,
+    order: int,
+    method: str,
+    value: float,
+    tokens: Sequence[int],
+    passes: int,
+) -> dict[str, Any]:
+    """A job: UAS of a parser with its last weights and with their mean. value: β, of CSP the seed of its order."""
+    bank = load(data, corpus, *tokens)
+    options: dict[str, Any] = {"labelled": False, "average": "none", "bits": BITS, "pos": bank.corpus.pos, "jobs": 1}
+    options |= {"single_root": bank.corpus.single_root, "passes": passes, "runs": 1, "order": order}
+    if method in WEIGHTED:
+        options |= {"seed": SEED, "swvp": B_WM, "beta": value, **WEIGHTED[method]}
+    else:
+        options |= {"seed": int(value), "projective": method != CROSSING}
+    on_whole = method in (CSP, CROSSING)
+    rows = bank.whole if on_whole else bank.rest
+    parser = GraphParser(**options).fit(rows)
+    record = {name: [one.get(name, 0) for one in parser.history_] for name in ("updates", "invalid")}
+    found: dict[str, Any] = {"own_dev": bank.own_dev, "sentences": len(rows), "record": record}
+    for end in ("", "_mean"):
+        found[f"dev{end}"] = parser.score(bank.dev) if bank.own_dev or not on_whole else None
+        found[f"test{end}"] = parser.score(bank.test)
+        parser.learner_.average = "mean"
+        parser.model_ = parser.learner_.snapshot()
     return found
 
 
-class Stoppable(Progress):
-    """Ends a training on a thread that does not hear Ctrl-C."""
-
-    def __init__(self, stop: Event):
-        super().__init__()
-        self.stop = stop
-
-    def advance(self, done: int) -> None:
-        if self.stop.is_set():
-            raise KeyboardInterrupt
+def values_of(scale: ParsingScale, corpus: str, method: str) -> Sequence[float]:
+    """The β of a method; of the control the seeds of as many orders, of CSP one seed."""
+    if method in (CSP, CROSSING):
+        return [SEED]
+    betas = scale.many if corpus in scale.swept and method in (B_WM, CONTROL) else scale.few
+    return [SEED + k for k in range(len(betas))] if method == CONTROL else betas
 
 
-def train(bank: Bank, training: Training, passes: int, stop: Event) -> tuple[Scores, Scores]:
-    """UAS of a parser with its last weights and with their mean."""
-    order, method, value = training
-    options: dict[str, Any] = {"labelled": False, "average": "none", "bits": BITS, "pos": bank.corpus.pos}
-    options |= {"single_root": bank.corpus.single_root, "passes": passes, "runs": 1, "order": order}
-    if method in (B_WM, ENFORCED):
-        options |= {"seed": SEED, "swvp": B_WM, "beta": value, "enforce": method == ENFORCED}
-    else:
-        options |= {"seed": int(value), "projective": method != CROSSING}
-    parser = GraphParser(**options)
-    on_whole = method in (CSP, CROSSING)
-    parser.fit(bank.whole if on_whole else bank.rest, progress=Stoppable(stop))
-    if parser.stopped_ == "interrupted":
-        raise KeyboardInterrupt
+def plan(ledger: Ledger, scale: ParsingScale, data: Path | None) -> Iterator[Job]:
+    """CSP and B-WM everywhere, then the control, then what is ours. CSP is itself the control's first order if both
+    learn from the same sentences."""
+    banks = usable(data)[: scale.corpora]
 
-    def scores(model: Any) -> Scores:
-        parser.model_ = model
-        dev = parser.score(bank.dev) if bank.own_dev or not on_whole else math.nan
-        return Scores(dev, parser.score(bank.test), invalid_share(parser.history_))
+    def job(corpus: Corpus, order: int, method: str, value: float) -> Job:
+        size = {"tokens": list(scale.tokens), "passes": scale.passes}
+        return Job(WORK, {"corpus": corpus.name, "order": order, "method": method, "value": value, **size}, 15 * order)
 
-    last = scores(parser.model_)
-    if method == CONTROL:
-        return last, last
-    parser.learner_.average = "mean"
-    return last, scores(parser.learner_.snapshot())
+    for methods in ((CSP, B_WM), (CONTROL,), (SCALED,), (ENFORCED,), (CROSSING,)):
+        for corpus, order, method in product(banks, scale.orders, methods):
+            if method != CROSSING or corpus.crossing:
+                skip = method == CONTROL and has(data, corpus.name, "dev") if data else 0
+                for value in values_of(scale, corpus.name, method)[skip:]:
+                    yield job(corpus, order, method, value)
 
 
-def try_bank(bank: Bank, scale: ParsingScale) -> Iterator[tuple[int, Trials]]:
-    """Train everything on a treebank, as many models at a time as there are cores; give every order when done."""
-    jobs = plan(bank, scale)
-    found, left = {order: Trials() for order in scale.betas}, [job.order for job in jobs]
-    for (order, method, value), (last, mean) in train_all(bank, jobs, scale.passes):
-        found[order].enter(method, value, last)
-        if method != CONTROL:
-            found[order].enter(method + MEAN, value, mean)
-        if method == CSP and bank.own_dev:
-            found[order].enter(CONTROL, value, last)
-        left.remove(order)
-        if order not in left:
-            yield order, found[order]
+def collected(ledger: Ledger, order: int) -> dict[str, Trials]:
+    """What was found at an order, by treebank."""
+    found: dict[str, Trials] = {}
+    places = list(CORPORA)
+    for trial in sorted(ledger.of(WORK, order=order), key=lambda one: (places.index(one["corpus"]), one["value"])):
+        own, method, value = found.setdefault(trial["corpus"], Trials()), trial["method"], trial["value"]
+        updates, invalid = trial["record"]["updates"], trial["record"]["invalid"]
+        shares = 100 * sum(invalid) / max(1, sum(updates)), 100 * updates[-1] / trial["sentences"]
+        own.enter(method, value, Scores(trial["dev"], trial["test"], *shares))
+        own.enter(method + MEAN, value, Scores(trial["dev_mean"], trial["test_mean"], *shares))
+        if method == CSP and trial["own_dev"]:
+            own.enter(CONTROL, value, own.models[CSP][value])
+    return found
 
 
-def try_crossing(data: Path, corpus: Corpus, scale: ParsingScale) -> dict[int, tuple[float, float]]:
-    """By order, the test UAS of projective and of non-projective search, averaged weights."""
-    bank = Bank.load(data, corpus, replace(scale, train=scale.crossing_train, test=scale.crossing_test))
-    jobs = [Training(order, method, SEED) for order in scale.betas for method in (CSP, CROSSING)]
-    found = {job[:2]: mean.test for job, (_, mean) in train_all(bank, jobs, scale.crossing_passes)}
-    return {order: (found[order, CSP], found[order, CROSSING]) for order in scale.betas}
-
-
-def train_all(bank: Bank, jobs: Sequence[Training], passes: int) -> Iterator[tuple[Training, tuple[Scores, Scores]]]:
-    """As many at a time as there are cores, in the order of the jobs; when one fails, all others stop."""
-    stop = Event()
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        try:
-            yield from zip(jobs, pool.map(lambda job: train(bank, job, passes, stop), jobs), strict=True)
-        except BaseException:
-            stop.set()
-            raise
+def drawn(ledger: Ledger) -> list[str]:
+    """Treebanks without dev data of their own."""
+    return sorted({trial["corpus"] for trial in ledger.of(WORK) if not trial["own_dev"]})

@@ -4,58 +4,57 @@ B-WM: β chosen on dev data. Top B-WM: of the β within 0.1 UAS of the best on d
 the best on test data. The last two look at the test data: the paper gives them to show what could be reached.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from structron.experiments.dror2016.choice import AVERAGED, CONTROL, CSP, MEAN, PAPER, Trials, spelled
-from structron.experiments.dror2016.parsing import B_WM, ENFORCED, HELD_OUT, LANGUAGES, ParsingScale
-from structron.experiments.frame import SPLITS, Report, Table, comparison, mean
+from structron.experiments.dror2016.choice import (
+    AVERAGED,
+    CONTROL,
+    CSP,
+    MEAN,
+    PAPER,
+    Trials,
+    against,
+    cells_of,
+    claim,
+    spelled,
+)
+from structron.experiments.dror2016.parsing import B_WM, CORPORA, CROSSING, HELD_OUT, WORK, collected, drawn
+from structron.experiments.frame import Claim, Ledger, Sample, Table, Verdict, ahead, mean, within
 
 SLACK = 0.1
+LEVEL = 0.5
+"""UAS by which two methods may differ in the mean and still be called level."""
 SHOWN = spelled(B_WM)
-TOP, TEST, SHOWN_MEAN = f"Top {SHOWN}", f"Test {SHOWN}", spelled(B_WM + MEAN)
-HELD, HELD_MEAN = f"{SHOWN} enforced", f"{SHOWN} enforced{MEAN}"
+TOP, TEST = f"Top {SHOWN}", f"Test {SHOWN}"
+HELD, BY_ERRORS = f"{SHOWN} enforced", f"{SHOWN} scaled"
 PAPERS = (CSP, SHOWN, TOP, TEST)
 NAMES = {1: "first", 2: "second"}
-OURS = (HELD, CONTROL, AVERAGED, SHOWN_MEAN, HELD_MEAN)
+OURS = (BY_ERRORS, HELD, CONTROL, AVERAGED, *(method + MEAN for method in (SHOWN, BY_ERRORS, HELD)))
 COMPARED = (
-    *((method, CSP) for method in (SHOWN, TOP, TEST, HELD, CONTROL)),
-    *((method, CONTROL) for method in (SHOWN, HELD)),
-    *((method, AVERAGED) for method in (SHOWN_MEAN, HELD_MEAN)),
+    *((method, CSP) for method in (SHOWN, TOP, TEST, BY_ERRORS, HELD, CONTROL)),
+    *((method, SHOWN) for method in (BY_ERRORS, HELD)),
+    *((method, CONTROL) for method in (SHOWN, BY_ERRORS, HELD)),
+    *((method + MEAN, AVERAGED) for method in (SHOWN, BY_ERRORS, HELD)),
     (AVERAGED, CSP),
 )
-BOTH_ORDERS = (CSP, SHOWN, HELD, AVERAGED, SHOWN_MEAN, HELD_MEAN)
-BASQUE = "Basque"
+BOTH_ORDERS = (CSP, SHOWN, BY_ERRORS, HELD, AVERAGED)
 
 Figures = Mapping[str, Mapping[str, float]]
 """By treebank (of the paper: by language), the test UAS of every column."""
 
 
-@dataclass(slots=True)
-class Parsed:
-    """What was found so far, by order and treebank."""
-
-    scale: ParsingScale
-    drawn: list[str] = field(default_factory=list)
-    """Treebanks without dev data of their own."""
-    trials: dict[int, dict[str, Trials]] = field(default_factory=dict)
-    crossing: dict[str, dict[int, tuple[float, float]]] = field(default_factory=dict)
-    """By treebank and order, projective and non-projective test UAS, averaged weights."""
-
-    def figures(self, order: int) -> Figures:
-        return {name: figures(trials) for name, trials in self.trials.get(order, {}).items()}
-
-
 def figures(trials: Trials) -> dict[str, float]:
-    """The test UAS that stand in a row of Table 2."""
-    names = (CSP, B_WM, ENFORCED, CONTROL, AVERAGED, B_WM + MEAN, ENFORCED + MEAN)
-    found = {name.replace(B_WM, SHOWN): trials.scores_of(name).test for name in names}
-    return found | {TOP: trials.best_on_test(B_WM, SLACK), TEST: trials.best_on_test(B_WM)}
+    """The test UAS that stand in a row of Table 2, as far as they are there."""
+    found = {name.replace(B_WM, SHOWN): trials.scores_of(name).test for name in trials.models}
+    if trials.has(B_WM):
+        found |= {TOP: trials.best_on_test(B_WM, SLACK), TEST: trials.best_on_test(B_WM)}
+    return found
 
 
-def means(rows: Figures, columns: Sequence[str]) -> list[float]:
-    return [mean([row[column] for row in rows.values()]) for column in columns]
+def figures_at(ledger: Ledger, order: int) -> Figures:
+    """Of the treebanks that have CSP and B-WM."""
+    return {name: figures(trials) for name, trials in collected(ledger, order).items() if trials.has(CSP, B_WM)}
 
 
 def paper_figures(order: int) -> Figures:
@@ -63,105 +62,148 @@ def paper_figures(order: int) -> Figures:
     return {language: dict(zip(PAPERS, row, strict=True)) for language, row in known.items()}
 
 
-def compare(rows: Figures, one: str, other: str) -> dict[str, Any]:
-    """A column with another, over treebanks."""
-    return {"method": one, "base": other, **comparison([row[one] - row[other] for row in rows.values()], 4)}
+def pair(rows: Figures, one: str, other: str) -> tuple[Sample, Sample]:
+    """Two columns, over the treebanks that have both."""
+    both = [row for row in rows.values() if one in row and other in row]
+    return Sample([row[one] for row in both]), Sample([row[other] for row in both])
 
 
-def compare_orders(first: Figures, second: Figures, method: str) -> dict[str, Any]:
-    """A column at second order with the same at first order, over the treebanks that have both."""
-    both = [(first[name][method], second[name][method]) for name in first if name in second]
-    found = {f"order {k + 1}": mean([pair[k] for pair in both]) for k in range(2)}
-    return {"method": method, **found, **comparison([b - a for a, b in both], 4)}
+def orders_of(first: Figures, second: Figures, method: str) -> tuple[Sample, Sample]:
+    """A column at second and at first order, over the treebanks that have both."""
+    both = [name for name in first if method in first[name] and method in second.get(name, {})]
+    return Sample([second[name][method] for name in both]), Sample([first[name][method] for name in both])
 
 
-def cells_of(found: Mapping[str, Any] | None) -> list[str]:
-    return [f"{found['gain']:+.2f}", f"{found['p']:.3f}", f"{found['wins']}/{found['of']}"] if found else []
+def means(rows: Figures, columns: Sequence[str]) -> list[float | None]:
+    return [mean(own) if (own := [row[name] for row in rows.values() if name in row]) else None for name in columns]
 
 
-def order_table(parsed: Parsed, order: int) -> Table:
+# -- tables --------------------------------------------------------------------------------------------------------
+
+
+def order_table(ledger: Ledger, order: int) -> Table:
     """Half of Table 2."""
-    scale, entry = parsed.scale, PAPER["parsing"]
-    sizes = [f"{size} of {part}" for part in SPLITS if (size := getattr(scale, part)) is not None]
-    betas = ", ".join(f"{beta:g}" for beta in scale.betas[order])
-    names = {"order": NAMES[order], "passes": scale.passes, "betas": betas, "sizes": ", ".join(sizes) or "all"}
-    names |= {"slack": SLACK, "printed": ", ".join(map(str, entry["printed"][str(order)]))}
-    table = Table.of(entry, **names)
-    rows, known = parsed.figures(order), entry["orders"][str(order)]
+    entry, rows, trials = PAPER["parsing"], figures_at(ledger, order), collected(ledger, order)
+    one = ledger.of(WORK, order=order)[0]
+    sizes = ", ".join(f"{size} of {part}" for size, part in zip(one["tokens"], ("train", "dev", "test"), strict=True))
+    names = {"order": NAMES[order], "passes": one.options["passes"], "sizes": sizes, "slack": SLACK}
+    table = Table.of(entry, printed=", ".join(map(str, entry["printed"][str(order)])), **names)
+    known = entry["orders"][str(order)]
     for name, row in rows.items():
-        beta = parsed.trials[order][name].chosen(B_WM)
-        table.add(name, *(row[column] for column in PAPERS), f"{beta:g}", paper=known.get(LANGUAGES[name]))
+        beta, tried = trials[name].chosen(B_WM), len(trials[name].models[B_WM])
+        own = [row[column] for column in PAPERS]
+        table.add(name, *own, f"{beta:g} of {tried}", paper=known.get(CORPORA[name].language))
     known_means = means(paper_figures(order), PAPERS)
     table.add("mean (the paper's: of nine)", *means(rows, PAPERS), None, paper=known_means)
-    if parsed.drawn:
+    if drawn(ledger):
         table.notes.append(
-            f"Without dev data: {', '.join(parsed.drawn)}. There up to {HELD_OUT} sentences drawn from train are dev "
+            f"Without dev data: {', '.join(drawn(ledger))}. There up to {HELD_OUT} sentences drawn from train are dev "
             f"data, {SHOWN} and the control learn from the others, CSP from all, as in the paper."
         )
     return table
 
 
-def extra_table(parsed: Parsed, order: int) -> Table:
+def extra_table(ledger: Ledger, order: int) -> Table:
     """What the paper does not have."""
-    names = {"order": NAMES[order], "control": CONTROL, "orders": len(parsed.scale.betas[order])}
-    table = Table.of(PAPER["extra"], **names)
-    rows, broken = parsed.figures(order), []
+    table, rows, trials = (
+        Table.of(PAPER["extra"], order=NAMES[order]),
+        figures_at(ledger, order),
+        collected(ledger, order),
+    )
+    shares = {name: [getattr(trials[name].scores_of(B_WM), share) for share in ("broken", "active")] for name in rows}
     for name, row in rows.items():
-        broken.append(parsed.trials[order][name].scores_of(B_WM).broken or 0.0)
-        table.add(name, row[CSP], row[SHOWN], f"{broken[-1]:.1f}", *(row[column] for column in OURS))
-    table.add("mean", *means(rows, (CSP, SHOWN)), f"{mean(broken):.1f}", *means(rows, OURS))
+        own = [f"{share:.1f}" for share in shares[name]]
+        table.add(name, row[CSP], row[SHOWN], *own, *(row.get(column) for column in OURS))
+    last = [f"{mean(column):.1f}" for column in zip(*shares.values(), strict=True)]
+    table.add("mean", *means(rows, (CSP, SHOWN)), *last, *means(rows, OURS))
     return table
 
 
-def crossing_table(parsed: Parsed) -> Table:
-    scale = parsed.scale
-    train, test = ("all" if size is None else f"at most {size}" for size in (scale.crossing_train, scale.crossing_test))
-    names = {"train": train, "test": test, "passes": scale.crossing_passes}
-    table = Table.of(PAPER["crossing"], **names)
-    for name, orders in parsed.crossing.items():
-        for order, (flat, crossing) in orders.items():
-            table.add(name, order, flat, crossing, f"{crossing - flat:+.2f}")
+def sweep_table(ledger: Ledger) -> Table | None:
+    """Every β, where more were tried than elsewhere."""
+    found = {(name, order): own for order in NAMES for name, own in collected(ledger, order).items() if own.has(B_WM)}
+    most = max((len(own.models[B_WM]) for own in found.values()), default=0)
+    swept = {key: own for key, own in found.items() if len(own.models[B_WM]) == most and own.has(CSP)}
+    if most < 2 or not swept:
+        return None
+    entry = PAPER["sweep"]
+    betas = sorted({beta for own in swept.values() for beta in own.models[B_WM]})
+    table = Table(entry["title"], [*entry["columns"], *(f"β {beta:g}" for beta in betas)], notes=entry["notes"])
+    for (name, order), own in swept.items():
+        table.add(
+            name,
+            order,
+            own.scores_of(CSP).test,
+            *(own.models[B_WM][beta].test if beta in own.models[B_WM] else None for beta in betas),
+        )
     return table
 
 
-def report_parsing(parsed: Parsed, report: Report) -> dict[str, Any]:
-    """All tables, then the targets; returns the tables as plain data."""
-    for order in parsed.trials:
-        report.show(order_table(parsed, order))
-        report.show(extra_table(parsed, order))
+def crossing_table(ledger: Ledger) -> Table | None:
+    table = Table.of(PAPER["crossing"])
+    for order in NAMES:
+        for name, own in collected(ledger, order).items():
+            if own.has(CROSSING, CSP):
+                flat, crossing = (own.scores_of(method + MEAN).test for method in (CSP, CROSSING))
+                table.add(name, order, flat, crossing, f"{crossing - flat:+.2f}")
+    return table if table.rows else None
+
+
+def tables(ledger: Ledger) -> Iterator[Table]:
+    there = [order for order in NAMES if figures_at(ledger, order)]
+    if not there:
+        return
+    for order in there:
+        yield order_table(ledger, order)
+        yield extra_table(ledger, order)
     table = Table.of(PAPER["differences"])
-    comparisons = {order: [compare(parsed.figures(order), *pair) for pair in COMPARED] for order in parsed.trials}
-    for order, compared in comparisons.items():
-        for pair, found in zip(COMPARED, compared, strict=True):
-            known = compare(paper_figures(order), *pair) if {*pair} <= {*PAPERS} else None
-            table.add(" - ".join(pair), order, *cells_of(found), paper=cells_of(known))
-    report.show(table)
-    table = Table.of(PAPER["orders"])
-    orders = {method: compare_orders(parsed.figures(1), parsed.figures(2), method) for method in BOTH_ORDERS}
-    for method, found in orders.items():
-        known = compare_orders(paper_figures(1), paper_figures(2), method) if method in PAPERS else None
-        table.add(method, found["order 1"], found["order 2"], *cells_of(found), paper=cells_of(known))
-    report.show(table)
-    if parsed.crossing:
-        report.show(crossing_table(parsed))
-    targets(parsed, orders, report)
-    figures = {order: parsed.figures(order) for order in parsed.trials}
-    return {"table2": figures, "comparisons": comparisons, "orders": list(orders.values()), "crossing": parsed.crossing}
+    for order in there:
+        for names in COMPARED:
+            papers = cells_of(*pair(paper_figures(order), *names)) if {*names} <= {*PAPERS} else []
+            if cells := cells_of(*pair(figures_at(ledger, order), *names)):
+                table.add(" - ".join(names), order, *cells, paper=papers)
+    yield table
+    table, rows = Table.of(PAPER["orders"]), [figures_at(ledger, order) for order in NAMES]
+    for method in BOTH_ORDERS:
+        second, first = orders_of(rows[0], rows[1], method)
+        papers = cells_of(*orders_of(paper_figures(1), paper_figures(2), method)) if method in PAPERS else []
+        if first:
+            table.add(method, first.mean, second.mean, *cells_of(second, first), paper=papers)
+    yield table
+    yield from filter(None, (sweep_table(ledger), crossing_table(ledger)))
 
 
-def targets(parsed: Parsed, orders: Mapping[str, Mapping[str, Any]], report: Report) -> None:
-    """What is asked of the parser. B-WM and CSP are compared, but which is ahead is no target."""
-    for method in (CSP, AVERAGED):
-        gain, p, wins = cells_of(orders[method])
-        shown, met = f"{gain} (p {p}, ahead on {wins})", orders[method]["gain"] > 0
-        report.target(PAPER["targets"]["second"], shown, met, method=method)
-    for order in parsed.trials:
-        gains = {
-            name: pairs[order][1] - pairs[order][0]
-            for name, pairs in parsed.crossing.items()
-            if LANGUAGES[name] == BASQUE and order in pairs
-        }
-        if gains:
-            said = ", ".join(f"{name} {gain:+.2f}" for name, gain in gains.items())
-            met, names = mean(list(gains.values())) > 0, {"language": BASQUE, "order": order}
-            report.target(PAPER["targets"]["crossing"], said, met, **names)
+# -- claims --------------------------------------------------------------------------------------------------------
+
+
+def level(a: Sample, b: Sample) -> Verdict:
+    """Two methods are level: their means are."""
+    return within(abs(a.mean - b.mean) if a and b else None, high=LEVEL, unit=" UAS apart")
+
+
+def claims(ledger: Ledger) -> Iterator[Claim]:
+    rows = {order: figures_at(ledger, order) for order in NAMES}
+
+    def known(a: Sample, b: Sample) -> str:
+        gain, _, wins = cells_of(a, b)
+        return f"{gain}, ahead in {wins}"
+
+    def compared(name: str, order: int, one: str, other: str, verdict: Any) -> Claim:
+        a, b = pair(rows[order], one, other)
+        names: dict[str, Any] = {"order": NAMES[order], "one": one, "other": other, "level": LEVEL}
+        if {one, other} <= {*PAPERS}:
+            names["figures"] = known(*pair(paper_figures(order), one, other))
+        return claim(name, against(a, b), verdict(a, b), **names)
+
+    for order in NAMES:
+        yield compared("level", order, SHOWN, CSP, level)
+        for method in (TOP, TEST):
+            yield compared("improves", order, method, CSP, ahead)
+    second, first = orders_of(rows[1], rows[2], CSP)
+    papers = orders_of(paper_figures(1), paper_figures(2), CSP)
+    yield claim("second", against(second, first), ahead(second, first), figures=known(*papers))
+    for order in NAMES:
+        yield compared("parsing-control", order, SHOWN, CONTROL, ahead)
+        for method in (BY_ERRORS, HELD):
+            yield compared("remedy", order, method, SHOWN, ahead)
+            yield compared("remedy-level", order, method, CSP, level)
