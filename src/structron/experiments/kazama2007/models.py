@@ -1,13 +1,13 @@
-"""Kazama & Torisawa (2007): the methods as models, a trained model with its dev score, the search for the best C.
+"""Kazama & Torisawa (2007): the methods as models, and the conditional random field beside them.
 
-The conditional random field is python-crfsuite's. It takes any features of a token and pairs them with its label; with
-the label before it pairs none. So it has the node features of Table 1 and bare label bigrams, but no edge features. Its
-sequences are sentences: with local features alone documents make no difference to the labels that are best.
+The field is python-crfsuite's. It takes any features of a token and pairs them with its label; with the label before it
+pairs none. So it has the node features of Table 1 and bare label bigrams, but no edge features. Its sequences are
+sentences: with local features alone documents make no difference to the labels that are best.
 """
 
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from structron.evaluate import chunk_scores
-from structron.experiments.frame import need, timed
+from structron.experiments.frame import need
+from structron.experiments.frame.ledger import Figures
+from structron.experiments.frame.statistics import BLOCKS, count
 from structron.experiments.kazama2007.corpora import Corpus, gold_of, templates_of
 from structron.features.extract import TemplateExtractor
 from structron.features.index import look_up, number_features
@@ -27,27 +29,15 @@ from structron.tasks.chain.labeler import Chunker
 
 CRF, PERCEPTRON, AVERAGED, MARGIN = "CRF", "perceptron", "averaged perceptron", "margin perceptron"
 CANDIDATE, PROPOSED = "candidate", "proposed"
-AVERAGED_MARGIN, AVERAGED_PROPOSED = "averaged margin perceptron", "averaged proposed"
+AVERAGED_MARGIN = "averaged margin perceptron (ours)"
 SENTENCES, SENTENCES_C = "sentence by sentence (ours)", 50
 """Local features learned from sentences (update/nbest.py), with the C that `train entities` has."""
-RERANKING_1, RERANKING_2 = "re-ranking 1", "re-ranking 2"
 
-GRID = (500, 1000, 1414, 2000, 2828, 4000, 5657, 8000, 11313, 16000, 32000)
-"""The values of C that the paper tries."""
 N, N_TEST = 20, 100
 """n, candidates in training, and n', candidates in testing while C is tuned."""
-N_LARGE = 800
-"""The larger n' of re-ranking 2 in Table 6."""
-BPM = 10
 STOP = 1e-4
-FOLDS = 5
 CUTOFF = 2
 
-NO_BPM, SAME_C = "{}, no BPM".format, "{}, same C".format
-"""Names of methods without the BPM start, and with the margin perceptron's C."""
-
-HALVINGS = 4
-"""How often the least value of C is halved when it is the best one."""
 OPTIONS: dict[str, dict[str, Any]] = {
     PERCEPTRON: {},
     AVERAGED: {"average": "mean"},
@@ -55,72 +45,61 @@ OPTIONS: dict[str, dict[str, Any]] = {
     AVERAGED_MARGIN: {"average": "mean"},
     CANDIDATE: {"local_update": "none"},
     PROPOSED: {"local_update": "aggressive"},
-    AVERAGED_PROPOSED: {"local_update": "aggressive", "average": "mean"},
     SENTENCES: {"local_update": "sentences", "average": "mean"},
 }
-"""What makes a method; without an average the last weights count, as in the """
+"""What makes a method; without an average the last weights count, as in the paper."""
 
 
-@dataclass(slots=True)
-class Trial:
-    """A method with its C (of the CRF: the variance of its prior), and what came of it."""
-
-    method: str
-    c: float | None
-    dev: float
-    seconds: float
-    passes: int
-    stopped: str = ""
-    pass_seconds: float | None = None
-    bpm: int = 0
-    test: float | None = None
-    n: int | None = None
-    model: Any = field(default=None, repr=False)
-
-    def as_dict(self) -> dict[str, Any]:
-        kept = ("method", "c", "n", "bpm", "dev", "test", "passes", "stopped", "pass_seconds")
-        return {name: getattr(self, name) for name in kept} | {"seconds": round(self.seconds, 2)}
-
-    def __str__(self) -> str:
-        c = "" if self.c is None else f", C = {self.c:g}"
-        after = f"{self.passes} passes ({self.stopped})" if self.stopped else f"{self.passes} passes"
-        return f"{self.method}{c}: dev {self.dev:.2f} after {after}, {self.seconds:.0f} s"
-
-
-def make_model(corpus: Corpus, method: str, c: float | None, bpm: int, passes: int) -> Chunker:
+def make_model(corpus: Corpus, method: str, c: float | None, bpm: int, passes: int, seed: int = 1) -> Chunker:
     options: dict[str, Any] = {"order": 1, "runs": 1, "average": "none", "passes": passes, "margin": c, "bpm": bpm}
     options |= {"templates": templates_of(corpus.columns), "columns": corpus.columns, "cutoff": CUTOFF}
     if "local_update" in OPTIONS[method]:
         options |= {"non_local": FAMILIES, "candidates": N, "test_candidates": N_TEST}
-    return Chunker(stop_change=STOP, **(options | OPTIONS[method]))
+    return Chunker(stop_change=STOP, seed=seed, jobs=1, **(options | OPTIONS[method]))
 
 
-def attempt(corpus: Corpus, method: str, c: float | None, bpm: int, passes: int) -> Trial:
-    """Train to the end, as the stopping rule says; dev data see the final weights only, as in the"""
-    model = make_model(corpus, method, c, bpm, passes)
-    _, seconds = timed(model.fit, corpus.train)
-    vars(model).pop("learner_", None)  # the encoded training data
-    spent = [record["seconds"] for record in model.history_]
-    mean = round(sum(spent) / len(spent), 3)
-    return Trial(method, c, model.score(corpus.dev), seconds, len(spent), model.stopped_, mean, bpm, model=model)
+def next_values(tried: Mapping[float, float], start: Sequence[float], least: float) -> list[float]:
+    """The values of C to try next, given the dev scores of those that were tried; none: the best one is found.
 
-
-def tune(values: Sequence[float], at: Callable[[float], Trial], refine: bool = True) -> Trial:
-    """The best on dev data: of these values, then of their neighbours among the paper's as long as one is better.
-
-    Where the least of all is the best, halves of it are tried too. Of equal scores the smaller C wins.
+    First those of the start. Then, while the best one is the smallest, half of it (but not less than `least`), and
+    while it is the largest, twice as much: it ends up with a worse one on each side. Of equal scores the smaller C
+    wins.
     """
-    tried = {c: at(c) for c in values}
-    while True:
-        best = max(sorted(tried), key=lambda c: tried[c].dev)
-        known = sorted({*GRID, *tried})
-        place = known.index(best)
-        more = [c for c in known[max(place - 1, 0) : place + 2] if c not in tried]
-        if place == 0 and best > GRID[0] / 2**HALVINGS:
-            more.append(best / 2)
-        if not refine or not more:
-            return tried[best]
-        tried |= {c: at(c) for c in more}
+    if missing := [c for c in start if c not in tried]:
+        return missing
+    best = best_value(tried)
+    below = [best / 2] if best == min(tried) and best / 2 >= least else []
+    above = [best * 2] if best == max(tried) else []
+    return [*below, *above]
+
+
+def best_value(tried: Mapping[float, float]) -> float:
+    return max(sorted(tried), key=lambda c: tried[c])
+
+
+def search(start: Sequence[float], least: float, at: Callable[[float], Any]) -> tuple[float, Any, list]:
+    """Try values of C until the best one is found: (it, what was made with it, all of them with their dev scores).
+
+    at: makes something with a C; the last part of it is the dev score.
+    """
+    made: dict[float, Any] = {}
+    while more := next_values({c: one[-1] for c, one in made.items()}, start, least):
+        made |= {c: at(c) for c in more}
+    best = best_value({c: one[-1] for c, one in made.items()})
+    return best, made[best], sorted((c, one[-1]) for c, one in made.items())
+
+
+def scored(part: str, documents: Sequence[Document], guess: Sequence[Any]) -> Figures:
+    """F1 of labels, and the counts behind it by block of documents: figures `<part>` and `<part>_blocks`.
+
+    guess: for each document the labels of its sentences.
+    """
+    edges = np.linspace(0, len(documents), min(BLOCKS, len(documents)) + 1).round().astype(int).tolist()
+    flat = [[labels for document in guess[a:b] for labels in document] for a, b in pairwise(edges)]
+    found = [chunk_scores(gold_of(documents[a:b]), own) for (a, b), own in zip(pairwise(edges), flat, strict=True)]
+    blocks = [count(scores) for scores in found]
+    right, guessed, gold = np.sum(blocks, axis=0)
+    return {part: 200 * int(right) / max(1, int(guessed + gold)), f"{part}_blocks": blocks}
 
 
 class Crf:
@@ -162,11 +141,12 @@ class CrfModel:
     content: bytes
     iterations: int
 
-    def predict(self, documents: Sequence[Document]) -> list[list[str]]:
-        """The labels of all sentences."""
+    def predict(self, documents: Sequence[Document]) -> list[list[list[str]]]:
+        """For each document the labels of its sentences."""
         tagger = need("pycrfsuite", "bench").Tagger()
         tagger.open_inmemory(self.content)
-        return [tagger.tag(sentence) for sentence in self.crf.tokens(documents)]
+        found = iter([tagger.tag(sentence) for sentence in self.crf.tokens(documents)])
+        return [[next(found) for _ in document] for document in documents]
 
     def score(self, documents: Sequence[Document]) -> float:
-        return chunk_scores(gold_of(documents), self.predict(documents)).f1
+        return scored("dev", documents, self.predict(documents))["dev"]

@@ -1,115 +1,285 @@
-"""Kazama & Torisawa (2007): tables beside the paper's, and targets, from what a corpus's JSON file holds."""
+"""Kazama & Torisawa (2007): tables beside the paper's, and the verdict on each of its claims, from the ledger."""
 
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from structron.experiments.frame import Report, Table, paper_of
+import numpy as np
+
+from structron.experiments.frame import Claim, Ledger, Sample, Table, Verdict, ahead, mean, paper_of, together
+from structron.experiments.frame import within as lies_within
+from structron.experiments.frame.verdict import UNDECIDED
 from structron.experiments.kazama2007 import models
-from structron.experiments.kazama2007.models import MARGIN, N_TEST, NO_BPM, PROPOSED, RERANKING_1, RERANKING_2, SAME_C
+from structron.experiments.kazama2007.corpora import AUTOMATIC, CONLL2003, ENGLISH
+from structron.experiments.kazama2007.models import AVERAGED, CANDIDATE, CRF, MARGIN, N_TEST, PERCEPTRON, PROPOSED, N
+from structron.experiments.kazama2007.plan import BOUNDS, TUNED, Found, corpora_of
+from structron.experiments.kazama2007.rerank import FEW, KINDS, OURS, RERANKING_1, RERANKING_2
 
 PAPER = paper_of("kazama2007")
 ROWS = (
-    *(models.CRF, models.PERCEPTRON, models.AVERAGED, MARGIN, models.AVERAGED_MARGIN),
-    *(models.CANDIDATE, PROPOSED, models.AVERAGED_PROPOSED, models.SENTENCES),
+    *(CRF, PERCEPTRON, AVERAGED, MARGIN, CANDIDATE, PROPOSED),
+    *(models.AVERAGED_MARGIN, models.SENTENCES),
 )
-TUNED = (MARGIN, models.CANDIDATE, PROPOSED, RERANKING_1, RERANKING_2)
-TIMES_MARGIN = 3
-"""How much slower than the margin perceptron the proposed algorithm may be."""
+SHORT = {"conll2002-dutch": "Dutch", ENGLISH: "English", CONLL2003: "CoNLL-2003"}
+MOST_TIMES, LEAST_TIMES, LITTLE = 2.7, 2.0, 0.5
+"""How much slower than the margin perceptron the proposed algorithm may be, how much slower than it re-ranking is at
+least, and how much F1 the BPM start changes at most: the bounds of three claims."""
 
-Results = dict[str, Any]
+Scores = dict[int | None, Any]
+"""Figures by seed; None: there is nothing that a seed could change."""
+Side = Callable[[Found], Scores]
 
 
 def number(c: float | None) -> str | None:
     return None if c is None else f"{c:g}"
 
 
-def show_tables(found: Results, report: Report) -> None:
-    """All tables of a corpus that has been worked through."""
-    for table in (table2(found), table3(found), table6(found), table7(found), *other_tables(found)):
-        report.show(table)
+def sample(found: Scores, part: str = "test") -> Sample:
+    own = list(found.values())
+    blocks = np.sum([one[f"{part}_blocks"] for one in own], axis=0) if own else None
+    return Sample([one[part] for one in own], blocks)
 
 
-def table2(found: Results) -> Table:
-    parts = ", ".join(f"{split} {sizes['documents']}" for split, sizes in found["sizes"].items())
-    table = Table.of(PAPER["table2"], corpus=found["corpus"], parts=parts)
+def both(found: Scores) -> tuple[str | None, str | None]:
+    """Dev and test F1."""
+    return (str(sample(found, "dev")), str(sample(found))) if found else (None, None)
+
+
+def average(found: Scores, name: str) -> int:
+    return round(mean([one[name] for one in found.values()]))
+
+
+def final(found: Found, method: str, **how: Any) -> Scores:
+    return {trial.options.get("seed"): trial for trial in found.final(method, **how)}
+
+
+def by_n(found: Found, n: int) -> Scores:
+    """The proposed algorithm with n candidates in testing."""
+    own = found.final(PROPOSED)
+    return {trial["seed"]: trial["by_n"][str(n)] for trial in own if str(n) in trial.figures.get("by_n", {})}
+
+
+def numbers_of(found: Found) -> list[int]:
+    return sorted({int(n) for trial in found.final(PROPOSED) for n in trial.figures.get("by_n", {})})
+
+
+def reranked(found: Found, kind: str, n: int = N_TEST) -> Scores:
+    return {trial["seed"]: trial[kind]["by_n"][str(n)] for trial in found.reranked()}
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
+
+
+def tables(ledger: Ledger) -> Iterator[Table]:
+    """All tables of each corpus."""
+    for corpus in corpora_of(ledger):
+        found = Found(ledger, corpus)
+        for make in (table2, table3, table5, table6, table7, bpm_table, margins_table):
+            table = make(found)
+            if table.rows:
+                yield table
+
+
+def table2(found: Found) -> Table:
+    sizes = next(iter(found.ledger.of("kazama2007.jobs:train", corpus=found.corpus)))["sizes"]
+    parts = ", ".join(f"{split} {size}" for split, size in sizes.items())
+    table = Table.of(PAPER["table2"], corpus=SHORT[found.corpus], parts=parts)
     for method in ROWS:
-        trial = found["chosen"][method]
-        table.add(method, number(trial["c"]), *(trial[name] for name in ("dev", "test", "seconds", "passes")))
+        plain = method in (PERCEPTRON, AVERAGED)
+        for start in (False, True) if plain else (None,):
+            if own := final(found, method, bpm=start):
+                name, c = f"{method}, BPM start" if start else method, number(found.chosen(method))
+                table.add(name, c, *both(own), *(average(own, name) for name in ("learning", "passes")))
     return table
 
 
-def table3(found: Results) -> Table:
-    c = number(found["chosen"][PROPOSED]["c"])
-    table = Table.of(PAPER["table3"], corpus=found["corpus"], c=c)
-    for n, scores in found["table3"].items():
-        table.add(n, scores["dev"], scores["test"], scores["seconds"])
+def table3(found: Found) -> Table:
+    table = Table.of(PAPER["table3"], corpus=SHORT[found.corpus], c=number(found.chosen(PROPOSED)))
+    for n in numbers_of(found):
+        own = by_n(found, n)
+        table.add(str(n), *both(own), average(own, "labelling"))
     return table
 
 
-def table6(found: Results) -> Table:
-    chosen, more = found["chosen"], found["table3"]
-    oracle = ", ".join(f"n' = {n} {score:.2f}" for n, score in found["reranking"]["oracle"].items())
-    table = Table.of(PAPER["table6"], corpus=found["corpus"], oracle=oracle)
-
-    def add(method: str, n: int | None, dev: float, test: float) -> None:
-        known = table.paper.get(method if n is None else f"{method}, {n}", ())
-        table.add(method, n, number(chosen[method]["c"]), dev, test, paper=known)
-
-    for method, n in ((MARGIN, None), (RERANKING_1, N_TEST), (RERANKING_2, N_TEST)):
-        add(method, n, chosen[method]["dev"], chosen[method]["test"])
-    add(RERANKING_2, models.N_LARGE, *found["reranking"]["large"])
-    for n in dict.fromkeys((N_TEST, max(map(int, more)))):
-        add(PROPOSED, n, more[str(n)]["dev"], more[str(n)]["test"])
+def table5(found: Found) -> Table:
+    """Given tags beside those of a tagger; the given ones are the better ones, as TagChunk's are in the paper."""
+    table = Table.of(PAPER["table5"], corpus=SHORT[found.corpus])
+    for method in (MARGIN, PROPOSED):
+        if worse := final(found, method, tags=AUTOMATIC):
+            table.add(method, *both(worse), *both(final(found, method)))
     return table
 
 
-def timed_trials(found: Results) -> dict[str, tuple[dict[str, Any], float]]:
-    """The trials of Table 7 and their seconds; re-ranking trains a first model of everything, five of parts, and the
-    second."""
-    chosen = found["chosen"]
-    before = chosen[MARGIN]["seconds"] + found["reranking"]["first_seconds"]
-    alone, again = (MARGIN, SAME_C(PROPOSED)), (RERANKING_1, SAME_C(RERANKING_2))
-    trials = [(chosen[name], 0) for name in alone] + [(chosen[name], before) for name in again]
-    return {trial["method"]: (trial, more + trial["seconds"]) for trial, more in trials}
+def table6(found: Found) -> Table:
+    trials = found.reranked()
+    oracle = ", ".join(f"n' = {n} {score:.2f}" for n, score in trials[0]["oracle"].items()) if trials else ""
+    table = Table.of(PAPER["table6"], corpus=SHORT[found.corpus], oracle=oracle)
 
+    def add(method: str, n: int | None, c: float | None, own: Scores) -> None:
+        if own:
+            table.add(method, n, number(c), *both(own), paper=table.paper.get(f"{method}, {n}" if n else method, ()))
 
-def table7(found: Results) -> Table:
-    trials = timed_trials(found)
-    margin, proposed = (trials[method][0]["passes"] for method in (MARGIN, PROPOSED))
-    names = {"corpus": found["corpus"], "c": number(trials[MARGIN][0]["c"]), "margin": margin, "proposed": proposed}
-    table = Table.of(PAPER["table7"], **names)
-    for method in table.paper:
-        trial, seconds = trials[method]
-        table.add(method, trial["dev"], trial["test"], seconds, seconds / trials[MARGIN][1], trial["pass_seconds"])
+    if not trials:
+        return table
+    add(MARGIN, None, found.chosen(MARGIN), final(found, MARGIN))
+    large = max(int(n) for n in trials[0][RERANKING_1]["by_n"])
+    for kind in KINDS:
+        for n in (N_TEST, FEW) if kind.startswith(RERANKING_1) else (N_TEST, large):
+            add(kind, n, trials[0][kind]["c"], reranked(found, kind, n))
+    for n in dict.fromkeys((N_TEST, *numbers_of(found)[-1:])):
+        add(PROPOSED, n, found.chosen(PROPOSED), by_n(found, n))
     return table
 
 
-def other_tables(found: Results) -> tuple[Table, Table]:
-    """The effect of the BPM start, and every C that was tried."""
-    chosen = found["chosen"]
-    names = {"corpus": found["corpus"]}
-    bpm = Table.of(PAPER["bpm"], bpm=chosen[MARGIN]["bpm"], **names)
-    for method in bpm.paper:
-        trials = (chosen[method], chosen[NO_BPM(method)])
-        bpm.add(method, *(t[split] for t in trials for split in ("dev", "test")))
-    margins = Table.of(PAPER["margins"], **names)
+def seconds_of(found: Found) -> dict[str, float]:
+    """Of training, with the margin perceptron's C; re-ranking trains a first model of everything, five of parts, and
+    the second. Empty until all are there."""
+    margin, proposed, again = found.tried(MARGIN).get(found.chosen(MARGIN) or 0), found.same_c(), found.reranked()
+    if margin is None or proposed is None or not again:
+        return {}
+    alone = {MARGIN: margin["learning"], PROPOSED: proposed["learning"]}
+    return alone | {kind: again[0]["learning"] + again[0][kind]["learning"] for kind in KINDS}
+
+
+def table7(found: Found) -> Table:
+    seconds, c = seconds_of(found), found.chosen(MARGIN)
+    table = Table.of(PAPER["table7"], corpus=SHORT[found.corpus], c=number(c))
+    if not seconds:
+        return table
+    own: dict[str, Any] = {MARGIN: found.tried(MARGIN)[c or 0], PROPOSED: found.same_c()}
+    for method in (MARGIN, *KINDS[:2], PROPOSED):
+        one = own.get(method) or found.reranked()[0][method]["by_n"][str(N_TEST)]
+        ratio = f"{seconds[method] / seconds[MARGIN]:.2f}"
+        passes = own[method]["passes"] if method in own else None
+        table.add(method, one["dev"], one["test"], round(seconds[method]), ratio, passes)
+    return table
+
+
+def bpm_table(found: Found) -> Table:
+    table = Table.of(PAPER["bpm"], corpus=SHORT[found.corpus])
+    for method in (PERCEPTRON, AVERAGED, MARGIN, PROPOSED):
+        start, none = (final(found, method, bpm=bpm) for bpm in (True, False))
+        if start and none:
+            table.add(method, *both(start), *both(none))
+    return table
+
+
+def margins_table(found: Found) -> Table:
+    """Every C that was tried."""
+    table = Table.of(PAPER["margins"], corpus=SHORT[found.corpus])
+
+    def add(method: str, tried: Sequence[tuple[float, float]]) -> None:
+        if tried:
+            table.add(method, "  ".join(f"{c:g}: {dev:.2f}" for c, dev in tried))
+
     for method in TUNED:
-        own = [t for t in found["trials"] if (t["method"], t["bpm"]) == (method, chosen[method]["bpm"])]
-        tried = sorted((t["c"], t["dev"]) for t in own)
-        margins.add(method, "  ".join(f"{c:g}: {dev:.2f}" for c, dev in tried))
-    return bpm, margins
+        add(method, sorted((c, trial["dev"]) for c, trial in found.tried(method).items()))
+    for trial in found.final(CRF):
+        add(CRF, trial["tried"])
+    for trial in found.reranked():
+        for kind in KINDS:
+            add(kind, trial[kind]["tried"])
+    return table
 
 
-def targets(every: list[Results], report: Report) -> None:
-    """What is asked for, corpus by corpus and of all together."""
-    gains, wanted = {}, PAPER["targets"]
-    for found in every:
-        trials, test = timed_trials(found), {method: found["chosen"][method]["test"] for method in ROWS}
-        names = {"corpus": found["corpus"], "c": number(found["chosen"][MARGIN]["c"]), "times": TIMES_MARGIN}
-        for what, a, b in (("margin", MARGIN, models.AVERAGED), ("candidate", PROPOSED, models.CANDIDATE)):
-            shown = f"{test[a]:.2f} and {test[b]:.2f} ({test[a] - test[b]:+.2f})"
-            report.target(wanted[what], shown, test[a] > test[b], **names)
-        gains[found["corpus"]] = test[PROPOSED] - test[MARGIN]
-        ratio = trials[PROPOSED][1] / trials[MARGIN][1]
-        report.target(wanted["time"], f"{ratio:.2f}", ratio <= TIMES_MARGIN, **names)
-    shown = ", ".join(f"{name} {gain:+.2f}" for name, gain in gains.items())
-    report.target(wanted["proposed"], shown, any(gain > 0 for gain in gains.values()))
+# -- claims ------------------------------------------------------------------------------------------------------------
+
+
+class Judge:
+    """Claims of `paper.toml` with what was found on each corpus; one holds if it holds on all of them."""
+
+    def __init__(self, ledger: Ledger):
+        self.ledger, self.corpora = ledger, [Found(ledger, corpus) for corpus in corpora_of(ledger)]
+
+    def claim(self, name: str, results: Sequence[tuple[str, str, Verdict]]) -> Claim:
+        """results: for each corpus its name, the figures and the verdict."""
+        known = PAPER["claims"][name]
+        named = [Verdict(one.verdict, f"{corpus} {one.why}" if one.why else "") for corpus, _, one in results]
+        ours = "; ".join(f"{corpus} {figures}".strip() for corpus, figures, _ in results if figures)
+        return Claim(known["where"], known["text"], known["paper"], ours or "–", together(named))
+
+    def ahead(self, name: str, *pairs: tuple[Side, Side], only: str | None = None) -> Claim:
+        """In each pair the first method is ahead of the second."""
+        results = []
+        for found in self.corpora:
+            for first, second in pairs if only in (None, found.corpus) else ():
+                a, b = paired(first(found), second(found))
+                figures = " against ".join(str(one) if one.spread else f"{one.mean:.2f}" for one in (a, b) if one)
+                results.append((SHORT[found.corpus], figures, ahead(a, b)))
+        return self.claim(name, results)
+
+    def within(self, name: str, value: Callable[[Found], float | None], low: float, high: float, unit: str) -> Claim:
+        results = []
+        for found in self.corpora:
+            one = value(found)
+            figures = "" if one is None else f"{one:.2f}{unit}"
+            results.append((SHORT[found.corpus], figures, lies_within(one, low, high)))
+        return self.claim(name, results)
+
+    def bound(self, name: str, work: str) -> Claim:
+        trials = self.ledger.of(work)
+        if not trials:
+            return self.claim(name, [])
+        held, closest = mean([trial["holds"] for trial in trials]), max(t["updates"] / t["bound"] for t in trials)
+        figures = f"in {100 * held:.0f} % of {len(trials)} runs; updates at most {100 * closest:.0f} % of the bound"
+        return self.claim(name, [("", figures, lies_within(100 * held, low=100, unit=" %"))])
+
+
+def paired(a: Scores, b: Scores) -> tuple[Sample, Sample]:
+    """Both with the seeds that they share; what has none is compared with every seed of the other."""
+    a, b = (dict.fromkeys(other, one[None]) if None in one else one for one, other in ((a, b), (b, a)))
+    seeds = sorted(seed for seed in a.keys() & b.keys() if seed is not None)
+    return sample({seed: a[seed] for seed in seeds}), sample({seed: b[seed] for seed in seeds})
+
+
+def of(method: str, **how: Any) -> Side:
+    return lambda found: final(found, method, **how)
+
+
+def with_n(n: int | None) -> Side:
+    """n: candidates in testing; None: the most that were tried."""
+    return lambda found: by_n(found, n or max(numbers_of(found), default=0))
+
+
+def again(kind: str) -> Side:
+    return lambda found: reranked(found, kind)
+
+
+def claims(ledger: Ledger) -> Iterator[Claim]:
+    """In the order of the paper."""
+    judge = Judge(ledger)
+    margin, proposed = of(MARGIN), of(PROPOSED)
+    yield from (judge.bound(name, work) for name, work in zip(("margin_bound", "proposed_bound"), BOUNDS, strict=True))
+    yield judge.ahead("crf_perceptron", (of(CRF), of(PERCEPTRON)))
+    yield judge.ahead("averaged", (of(AVERAGED), of(PERCEPTRON)))
+    yield judge.ahead("margin", (margin, of(AVERAGED)))
+    yield judge.ahead("margin_start", *((margin, of(method, bpm=True)) for method in (PERCEPTRON, AVERAGED)))
+    yield judge.ahead("crf", (of(CRF), margin))
+    yield judge.ahead("proposed", (proposed, margin))
+    yield judge.ahead("candidate", (proposed, of(CANDIDATE)))
+    yield judge.ahead("more", (with_n(N_TEST), with_n(N)))
+    yield judge.ahead("most", (with_n(None), with_n(N)))
+    yield judge.claim("related", [("", "", Verdict(UNDECIDED, PAPER["claims"]["related"]["why"]))])
+    better = [(of(method), of(method, tags=AUTOMATIC)) for method in (MARGIN, PROPOSED)]
+    yield judge.ahead("tags", *better, only=ENGLISH)
+    yield judge.ahead("tags_most", (with_n(None), margin), only=ENGLISH)
+    yield judge.ahead("bpm_proposed", (proposed, of(PROPOSED, bpm=False)))
+    yield judge.within("bpm_margin", start_gain, -LITTLE, LITTLE, "")
+    yield judge.ahead("reranking", *((again(kind), margin) for kind in (RERANKING_1, RERANKING_2)))
+    yield judge.ahead("reranking_2", (again(RERANKING_2), again(RERANKING_1)))
+    yield judge.ahead("proposed_reranking", *((proposed, again(kind)) for kind in (RERANKING_1, RERANKING_2)))
+    yield judge.ahead("proposed_ours", *((proposed, again(OURS(kind))) for kind in (RERANKING_1, RERANKING_2)))
+    yield judge.within("time", lambda found: ratio(found, PROPOSED, MARGIN), -np.inf, MOST_TIMES, " times")
+    yield judge.within(
+        "time_reranking", lambda found: ratio(found, RERANKING_1, PROPOSED), LEAST_TIMES, np.inf, " times"
+    )
+
+
+def start_gain(found: Found) -> float | None:
+    """What the BPM start adds to the margin perceptron's test F1."""
+    start, none = paired(*(final(found, MARGIN, bpm=bpm) for bpm in (True, False)))
+    return start.mean - none.mean if start and none else None
+
+
+def ratio(found: Found, a: str, b: str) -> float | None:
+    seconds = seconds_of(found)
+    return seconds[a] / seconds[b] if seconds else None

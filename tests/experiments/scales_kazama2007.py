@@ -1,0 +1,19 @@
+"""The tiny scale of Kazama & Torisawa (2007) for tests."""
+
+from structron.experiments.kazama2007.plan import Scale
+
+TINY = Scale(
+    documents=15,
+    passes=3,
+    bpm=2,
+    seeds=(1, 2),
+    fewer=(1, 2),
+    margins=(10, 100),
+    variances=(10,),
+    iterations=10,
+    test_candidates=(20, 100),
+    second_margins=(1, 100),
+    second_passes=5,
+    n_large=120,
+    walk=False,
+)
