@@ -2,25 +2,27 @@
 
     P(y | h) = exp(w · φ(h, y)) / Z(h)        h = the sentence, the position and the two labels before
 
-Training is a multinomial logistic regression over all positions with their gold histories, by scikit-learn; its weights
-are rows of an ordinary chain model, searched exactly with the normalisers in place (search/local.py).
+Training looks at all positions with their gold histories: by generalised iterative scaling, as in the paper, or by
+L-BFGS. The weights are rows of an ordinary chain model, searched exactly with the normalisers in place
+(search/chain/local.py).
 """
 
-import warnings
+import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
+from structron.experiments.collins2002.features import ORDER, contexts, feature_counts
 from structron.experiments.frame import need
 from structron.features.names import Names
 from structron.kernels.table import aligned_zeros
 from structron.learn.chain import ChainLearner
-from structron.model.chain import ChainModel, fixed_rows
+from structron.model.chain import ChainModel
 from structron.search.chain.local import decode_local
 from structron.weights.dense import row_stride
 
-ORDER = 2
-TOLERANCE = 1e-8
+TOLERANCE = 1e-9
 """So small that the number of iterations decides, as it does in the paper."""
 
 
@@ -32,53 +34,86 @@ class LocalModel(ChainModel):
 
 
 class MaxEnt:
-    """The training data of a chain learner as one sparse matrix: a row per token, a column per row of weights."""
+    """The training data of a chain learner as one sparse matrix: a row per token, a column per context.
 
-    def __init__(self, learner: ChainLearner):
-        sparse = need("scipy.sparse", "sklearn")
-        self.learner, numbered = learner, learner.plain
-        fixed = fixed_rows(len(learner.labels), ORDER)
-        history = np.stack(history_rows(learner.gold, learner.prepared.starts, len(learner.labels)), 1)
-        ptr = numbered.ptr + 2 * np.arange(len(numbered.ptr))
-        columns = np.insert(numbered.numbers + fixed, np.repeat(numbered.ptr[:-1], 2), history.ravel())
-        shape = (len(learner.gold), fixed + len(numbered.keys))
-        self.matrix = sparse.csr_matrix((np.ones(len(columns)), columns.astype(np.int32), ptr), shape)
+    Features are pairs of a context and a label that were seen `cutoff` times at least, and once.
+    """
 
-    def train(self, prior: float, milestones: Sequence[int]) -> Iterator[tuple[int, LocalModel]]:
-        """(iterations, the model after them) for rising numbers of L-BFGS iterations, each going on from the last.
+    def __init__(self, learner: ChainLearner, cutoff: int = 0):
+        self.learner, counts = learner, feature_counts(learner)
+        ptr, numbers = contexts(learner)
+        shape = (len(learner.gold), len(counts))
+        self.matrix = need("scipy.sparse", "sklearn").csr_matrix(
+            (np.ones(len(numbers), np.float32), numbers, ptr), shape
+        )
+        self.shape, self.features = counts.shape, np.flatnonzero(counts.ravel() >= max(1, cutoff))
+        self.counts = counts.ravel()[self.features].astype(float)
 
-        prior: scikit-learn's C, the variance of a Gaussian prior; infinite for maximum likelihood.
+    def train(self, method: str, milestones: Sequence[int]) -> Iterator[tuple[int, LocalModel]]:
+        """(iterations, the model after them) for rising numbers of iterations, until nothing is left to gain.
+
+        method: "gis", "lbfgs", or "prior": L-BFGS with a Gaussian prior of variance 1.
         """
-        linear = need("sklearn.linear_model", "sklearn")
-        limits = need("threadpoolctl", "sklearn").threadpool_limits
-        logistic = linear.LogisticRegression(C=prior, tol=TOLERANCE, fit_intercept=False, warm_start=True)
-        done = 0
-        for milestone in milestones:
-            logistic.set_params(max_iter=milestone - done)
-            with warnings.catch_warnings(), limits(1):
-                warnings.simplefilter("ignore", need("sklearn.exceptions", "sklearn").ConvergenceWarning)
-                logistic.fit(self.matrix, self.learner.gold)
-            iterations = int(logistic.n_iter_[0])
-            yield done + iterations, self._model(logistic.coef_)
-            if iterations < milestone - done:
-                return
-            done = milestone
+        if method == "gis":
+            yield from self._scale(milestones)
+        else:
+            yield from self._descend(1.0 if method == "prior" else math.inf, milestones)
 
-    def _model(self, coefficients: np.ndarray) -> LocalModel:
-        """Weights as a chain model without constraints; of two labels scikit-learn gives the second's weights only."""
+    def _scale(self, milestones: Sequence[int]) -> Iterator[tuple[int, LocalModel]]:
+        """w += log(E~ / E) / C, where no token has more than C features with a label. There is no feature that fills up
+        to C: scaling converges without it (Curran & Clark 2003)."""
+        w, ones = np.zeros(len(self.features)), np.ones(len(self.features))
+        most = float((self.matrix @ self._dense(ones)).max())
+        for iteration in range(1, max(milestones) + 1):
+            w += np.log(self.counts / self._expected(w)[1]) / most
+            if iteration in milestones:
+                yield iteration, self._model(w)
+
+    def _descend(self, variance: float, milestones: Sequence[int]) -> Iterator[tuple[int, LocalModel]]:
+        kept: dict[int, np.ndarray] = {}
+        iterations = 0
+
+        def objective(w: np.ndarray) -> tuple[float, np.ndarray]:
+            loss, expected = self._expected(w)
+            return loss + float(w @ w) / (2 * variance), expected - self.counts + w / variance
+
+        def note(w: np.ndarray) -> None:
+            nonlocal iterations
+            iterations += 1
+            if iterations in milestones:
+                kept[iterations] = w.copy()
+
+        limits: dict[str, Any] = {"maxiter": max(milestones), "maxfun": 2 * max(milestones), "ftol": TOLERANCE}
+        start = np.zeros(len(self.features))
+        minimize = need("scipy.optimize", "sklearn").minimize
+        found = minimize(objective, start, jac=True, method="L-BFGS-B", callback=note, options=limits)
+        kept[int(found.nit)] = found.x
+        for number, w in kept.items():
+            yield number, self._model(w)
+
+    def _dense(self, w: np.ndarray) -> np.ndarray:
+        dense = np.zeros(self.shape, np.float32)
+        dense.reshape(-1)[self.features] = w
+        return dense
+
+    def _expected(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """-log P of the training labels, and how often the model expects each feature."""
+        gold = self.learner.gold
+        p = self.matrix @ self._dense(w)
+        p -= p.max(axis=1, keepdims=True)
+        own = p[np.arange(len(gold)), gold]
+        np.exp(p, out=p)
+        total = p.sum(axis=1, keepdims=True)
+        p /= total
+        loss = np.log(total).sum(dtype=float) - own.sum(dtype=float)
+        return float(loss), (self.matrix.T @ p).reshape(-1)[self.features].astype(float)
+
+    def _model(self, w: np.ndarray) -> LocalModel:
+        """Weights as a chain model without constraints."""
         learner, count = self.learner, len(self.learner.labels)
-        w = aligned_zeros((coefficients.shape[1], row_stride(count)), np.float32)
-        w[:, count - len(coefficients) : count] = coefficients.T
+        rows = aligned_zeros((self.shape[0], row_stride(count)), np.float32)
+        rows[:, :count] = self._dense(w)
         allowed = np.ones((count + 1, count), bool)
         no_keys, no_rows, no_names = np.empty(0, np.uint64), np.empty((0, count + 1), np.int32), Names.of([])
         blocks = (no_keys, no_rows, allowed, learner.chain.dictionary, no_names, no_names)
-        return LocalModel(learner.labels, ORDER, w, learner.plain.keys, *blocks)
-
-
-def history_rows(gold: np.ndarray, starts: np.ndarray, labels: int) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of T1 and T2 that the labels before each token choose; 0 stands for the start of the sentence."""
-    place = np.arange(len(gold)) - np.repeat(starts[:-1], np.diff(starts))
-    before = np.where(place > 0, np.roll(gold, 1) + 1, 0)
-    before2 = np.where(place > 1, np.roll(gold, 2) + 1, 0)
-    contexts = labels + 1
-    return before, contexts + before2 * contexts + before
+        return LocalModel(learner.labels, ORDER, rows, learner.plain.keys, *blocks)

@@ -1,0 +1,181 @@
+"""Collins (2002): tables, verdicts and learning curves, from the ledger alone."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from structron.experiments import frame
+from structron.experiments.collins2002.settings import CUTOFFS, FAMILIES, Setting, best_of, find, sample, settings_of
+from structron.experiments.frame import Claim, Drawing, Ledger, Line, Table, Verdict, ahead, together, within
+from structron.experiments.frame.verdict import MISSING
+
+PAPER = frame.paper_of("collins2002")
+TITLES = {"np": "NP chunking", "pos": "POS tagging"}
+THEOREM = "collins2002.theorem"
+NEAR, LATEST, TIMES = 0.5, 20, 2.0
+"""Thresholds that claims state: points between voting and averaging; passes until the best one; how many times larger
+the spread without averaging is."""
+COMPARISONS: dict[str, tuple[list[tuple[Setting, Setting]], tuple[str, ...]]] = {
+    "averaging": ([(Setting("Perc", cc, "avg"), Setting("Perc", cc, "noavg")) for cc in CUTOFFS], ("dev", "test")),
+    "cutoff": ([(Setting("Perc", 0, own), Setting("Perc", 5, own)) for own in ("avg", "noavg")], ("dev", "test")),
+    "entropy": ([(Setting("ME", 5), Setting("ME", 0))], ("dev", "test")),
+}
+"""Claims of Figure 4: pairs of settings, the first of which is ahead over these data."""
+
+
+def shown(task: str, score: float) -> float:
+    """The paper's figure: F-measure or, for tagging, the error rate."""
+    return round(score if task == "np" else 100 - score, 2)
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
+
+
+def tables(ledger: Ledger) -> Iterator[Table]:
+    every = [table for task in TITLES for table in (dev_table(ledger, task), final_table(ledger, task))]
+    yield from (table for table in (*every, voting_table(ledger), theorem_table(ledger)) if table.rows)
+
+
+def dev_table(ledger: Ledger, task: str) -> Table:
+    table = Table.of(PAPER["dev"][task])
+    for setting in (setting for family in FAMILIES for setting in settings_of(family)):
+        paper, numits = table.paper.get(str(setting), (None, None))
+        if found := find(ledger, task, setting):
+            table.add(str(setting), paper, shown(task, found["dev"]), numits, found["best"], paper=())
+    return table
+
+
+def final_table(ledger: Ledger, task: str) -> Table:
+    known = PAPER["test"][task]
+    table = Table.of(known)
+    for family in FAMILIES:
+        best = best_of(ledger, task, family)
+        if best and "test" in best:
+            how = f"{str(best['setting']).removeprefix(f'{family}, ')}, {best['best']}"
+            table.add(family, how, known.get(family), shown(task, best["test"]))
+    saved = errors_avoided(ledger, task)
+    if saved is not None:
+        table.add("ME's errors avoided by Perc", None, f"{known['saved']} %", f"{saved:.1f} %")
+    return table
+
+
+def errors_avoided(ledger: Ledger, task: str) -> float | None:
+    """By the perceptron, of those that ME makes on test data, in per cent."""
+    perceptron, entropy = (sample(best_of(ledger, task, family), "test") for family in ("Perc", "ME"))
+    missed = 100 - entropy.mean
+    return 100 * (perceptron.mean - entropy.mean) / missed if perceptron and entropy and missed else None
+
+
+def voting_table(ledger: Ledger) -> Table:
+    table = Table.of(PAPER["voting"])
+    for trial in ledger.of(f"{THEOREM}:voting"):
+        scores = [shown(trial["task"], trial[name]["test"]) for name in ("voted", "mean", "none")]
+        table.add(TITLES[trial["task"]], trial["examples"], trial["updates"] + 1, *scores)
+    return table
+
+
+def theorem_table(ledger: Ledger) -> Table:
+    table = Table.of(PAPER["theorems"])
+    for number in (1, 2, 3):
+        for trial in ledger.of(f"{THEOREM}:theorem{number}"):
+            figures = [trial.figures.get(name) for name in ("examples", "mistakes", "R", "delta", "D", "bound")]
+            table.add(f"{number}, {trial['language']}", *(None if one is None else f"{one:.4g}" for one in figures))
+    return table
+
+
+# -- claims ------------------------------------------------------------------------------------------------------------
+
+
+def claims(ledger: Ledger) -> Iterator[Claim]:
+    yield bound_claim(ledger, "theorem1")
+    yield bound_claim(ledger, "theorem2")
+    yield voting_claim(ledger)
+    yield bound_claim(ledger, "theorem3")
+    for name, (pairs, parts) in COMPARISONS.items():
+        for task in TITLES:
+            yield compared(name, task, [[find(ledger, task, one) for one in pair] for pair in pairs], parts)
+    for task in TITLES:
+        yield compared("dev", task, [[best_of(ledger, task, family) for family in ("Perc", "ME")]], ("dev",))
+    yield passes_claim(ledger)
+    yield stability_claim(ledger)
+    for task in TITLES:
+        saved = errors_avoided(ledger, task)
+        more = "" if saved is None else f", {saved:.1f} % of the errors avoided"
+        yield compared("test", task, [[best_of(ledger, task, family) for family in ("Perc", "ME")]], ("test",), more)
+
+
+def make_claim(name: str, ours: str, verdict: Verdict, task: str = "") -> Claim:
+    entry = PAPER["claims"][name]
+    text = entry["text"].format(task=TITLES.get(task))
+    return Claim(entry["where"], text, entry["paper"][task] if task else entry["paper"], ours or "–", verdict)
+
+
+def bound_claim(ledger: Ledger, name: str) -> Claim:
+    trials = ledger.of(f"{THEOREM}:{name}")
+    ours = ", ".join(f"{trial['mistakes']:.3g} ≤ {trial['bound']:.3g}" for trial in trials)
+    return make_claim(name, ours, together([within(trial["mistakes"], high=trial["bound"]) for trial in trials]))
+
+
+def voting_claim(ledger: Ledger) -> Claim:
+    parts, verdicts = [], []
+    for trial in ledger.of(f"{THEOREM}:voting"):
+        mean, voted = trial["mean"]["test"], trial["voted"]["test"]
+        both = " against ".join(f"{shown(trial['task'], score):.2f}" for score in (mean, voted))
+        parts.append(f"{TITLES[trial['task']]} {both}")
+        verdicts.append(within(abs(voted - mean), high=NEAR))
+    return make_claim("voting", "; ".join(parts), together(verdicts))
+
+
+def compared(name: str, task: str, pairs: Sequence[Sequence], parts: tuple[str, ...], more: str = "") -> Claim:
+    """The first of each pair is ahead of the second, over some parts of the data together."""
+    verdicts, texts = [], []
+    for first, second in pairs:
+        verdicts.append(ahead(sample(first, *parts), sample(second, *parts)))
+        for part in parts:
+            both = (sample(first, part), sample(second, part))
+            if all(both):
+                scores = " against ".join(f"{shown(task, one.mean):.2f}" for one in both)
+                texts.append(scores if len(parts) == 1 else f"{part} {scores}")
+    return make_claim(name, "; ".join(texts) + more, together(verdicts), task)
+
+
+def curves(ledger: Ledger, average: str) -> list[list[float]]:
+    """Dev scores after each pass, of both tasks with both cut-offs."""
+    found = [find(ledger, task, Setting("Perc", cutoff, average)) for task in TITLES for cutoff in CUTOFFS]
+    return [[score for _, score in one["curve"]] for one in found if one]
+
+
+def passes_claim(ledger: Ledger) -> Claim:
+    best = [1 + curve.index(max(curve)) for curve in curves(ledger, "avg")]
+    verdict = within(max(best), high=LATEST) if len(best) == 4 else Verdict(MISSING)
+    return make_claim("passes", f"passes {', '.join(map(str, best))}" if best else "", verdict)
+
+
+def stability_claim(ledger: Ledger) -> Claim:
+    """By the standard deviation over the second half of the passes."""
+    spreads = [[float(np.std(one[len(one) // 2 :])) for one in curves(ledger, name)] for name in ("noavg", "avg")]
+    pairs = list(zip(*spreads, strict=True))
+    least = min((last / mean if mean else np.inf for last, mean in pairs), default=None)
+    verdict = within(least, low=TIMES) if len(pairs) == 4 else Verdict(MISSING)
+    return make_claim("stability", "; ".join(f"{last:.3f} against {mean:.3f}" for last, mean in pairs), verdict)
+
+
+# -- figures -----------------------------------------------------------------------------------------------------------
+
+
+def drawings(ledger: Ledger) -> Iterator[Drawing]:
+    """Learning curves of the perceptron."""
+    for task, title in TITLES.items():
+        lines, best, figure = [], *((max, "F-measure") if task == "np" else (min, "error rate/%"))
+        for setting in settings_of("Perc"):
+            if found := find(ledger, task, setting):
+                numbers, scores = zip(*found["curve"], strict=True)
+                paper = PAPER["dev"][task]["figures"][str(setting)][0] if task == "np" else None
+                lines.append(Line(str(setting), numbers, [shown(task, score) for score in scores], best, paper))
+        about = (
+            f"{title}: the perceptron with and without averaging",
+            "passes over the training data",
+            f"dev {figure}",
+        )
+        if lines:
+            yield Drawing(f"{task}-curves", frame.draw_lines, (*about, lines))
