@@ -9,7 +9,7 @@ from structron.experiments.frame import Experiment
 from structron.experiments.kazama2007 import plan, tables
 
 QUICK = plan.Scale(
-    documents=12,
+    documents=25,
     passes=4,
     bpm=2,
     seeds=(1, 2),

@@ -11,7 +11,7 @@ from structron.experiments.frame.verdict import UNDECIDED
 from structron.experiments.kazama2007 import models
 from structron.experiments.kazama2007.corpora import AUTOMATIC, CONLL2003, ENGLISH
 from structron.experiments.kazama2007.models import AVERAGED, CANDIDATE, CRF, MARGIN, N_TEST, PERCEPTRON, PROPOSED, N
-from structron.experiments.kazama2007.plan import BOUNDS, TUNED, Found, corpora_of
+from structron.experiments.kazama2007.plan import BOUNDS, TRAIN, TUNED, Found, corpora_of
 from structron.experiments.kazama2007.rerank import FEW, KINDS, OURS, RERANKING_1, RERANKING_2
 
 PAPER = paper_of("kazama2007")
@@ -42,6 +42,13 @@ def sample(found: Scores, part: str = "test") -> Sample:
 def both(found: Scores) -> tuple[str | None, str | None]:
     """Dev and test F1."""
     return (str(sample(found, "dev")), str(sample(found))) if found else (None, None)
+
+
+def shared(a: Scores, b: Scores) -> tuple[Scores, Scores]:
+    """Both with the seeds that they share; what has none is compared with every seed of the other."""
+    a, b = (dict.fromkeys(other, one[None]) if None in one else one for one, other in ((a, b), (b, a)))
+    seeds = [seed for seed in a if seed in b]
+    return {seed: a[seed] for seed in seeds}, {seed: b[seed] for seed in seeds}
 
 
 def average(found: Scores, name: str) -> int:
@@ -80,15 +87,18 @@ def tables(ledger: Ledger) -> Iterator[Table]:
 
 
 def table2(found: Found) -> Table:
-    sizes = next(iter(found.ledger.of("kazama2007.jobs:train", corpus=found.corpus)))["sizes"]
+    sizes = found.ledger.of(TRAIN, corpus=found.corpus)[0]["sizes"]
     parts = ", ".join(f"{split} {size}" for split, size in sizes.items())
     table = Table.of(PAPER["table2"], corpus=SHORT[found.corpus], parts=parts)
     for method in ROWS:
         plain = method in (PERCEPTRON, AVERAGED)
         for start in (False, True) if plain else (None,):
             if own := final(found, method, bpm=start):
-                name, c = f"{method}, BPM start" if start else method, number(found.chosen(method))
-                table.add(name, c, *both(own), *(average(own, name) for name in ("learning", "passes")))
+                name, spent = (
+                    f"{method}, BPM start" if start else method,
+                    (average(own, "learning"), average(own, "passes")),
+                )
+                table.add(name, number(found.chosen(method)), *both(own), *spent)
     return table
 
 
@@ -104,8 +114,9 @@ def table5(found: Found) -> Table:
     """Given tags beside those of a tagger; the given ones are the better ones, as TagChunk's are in the paper."""
     table = Table.of(PAPER["table5"], corpus=SHORT[found.corpus])
     for method in (MARGIN, PROPOSED):
-        if worse := final(found, method, tags=AUTOMATIC):
-            table.add(method, *both(worse), *both(final(found, method)))
+        worse, better = shared(final(found, method, tags=AUTOMATIC), final(found, method))
+        if worse:
+            table.add(method, *both(worse), *both(better))
     return table
 
 
@@ -157,8 +168,8 @@ def table7(found: Found) -> Table:
 def bpm_table(found: Found) -> Table:
     table = Table.of(PAPER["bpm"], corpus=SHORT[found.corpus])
     for method in (PERCEPTRON, AVERAGED, MARGIN, PROPOSED):
-        start, none = (final(found, method, bpm=bpm) for bpm in (True, False))
-        if start and none:
+        start, none = shared(*(final(found, method, bpm=bpm) for bpm in (True, False)))
+        if start:
             table.add(method, *both(start), *both(none))
     return table
 
@@ -193,7 +204,7 @@ class Judge:
     def claim(self, name: str, results: Sequence[tuple[str, str, Verdict]]) -> Claim:
         """results: for each corpus its name, the figures and the verdict."""
         known = PAPER["claims"][name]
-        named = [Verdict(one.verdict, f"{corpus} {one.why}" if one.why else "") for corpus, _, one in results]
+        named = [Verdict(one.verdict, f"{corpus} {one.why}".strip() if one.why else "") for corpus, _, one in results]
         ours = "; ".join(f"{corpus} {figures}".strip() for corpus, figures, _ in results if figures)
         return Claim(known["where"], known["text"], known["paper"], ours or "–", together(named))
 
@@ -202,7 +213,7 @@ class Judge:
         results = []
         for found in self.corpora:
             for first, second in pairs if only in (None, found.corpus) else ():
-                a, b = paired(first(found), second(found))
+                a, b = map(sample, shared(first(found), second(found)))
                 figures = " against ".join(str(one) if one.spread else f"{one.mean:.2f}" for one in (a, b) if one)
                 results.append((SHORT[found.corpus], figures, ahead(a, b)))
         return self.claim(name, results)
@@ -222,13 +233,6 @@ class Judge:
         held, closest = mean([trial["holds"] for trial in trials]), max(t["updates"] / t["bound"] for t in trials)
         figures = f"in {100 * held:.0f} % of {len(trials)} runs; updates at most {100 * closest:.0f} % of the bound"
         return self.claim(name, [("", figures, lies_within(100 * held, low=100, unit=" %"))])
-
-
-def paired(a: Scores, b: Scores) -> tuple[Sample, Sample]:
-    """Both with the seeds that they share; what has none is compared with every seed of the other."""
-    a, b = (dict.fromkeys(other, one[None]) if None in one else one for one, other in ((a, b), (b, a)))
-    seeds = sorted(seed for seed in a.keys() & b.keys() if seed is not None)
-    return sample({seed: a[seed] for seed in seeds}), sample({seed: b[seed] for seed in seeds})
 
 
 def of(method: str, **how: Any) -> Side:
@@ -276,8 +280,8 @@ def claims(ledger: Ledger) -> Iterator[Claim]:
 
 def start_gain(found: Found) -> float | None:
     """What the BPM start adds to the margin perceptron's test F1."""
-    start, none = paired(*(final(found, MARGIN, bpm=bpm) for bpm in (True, False)))
-    return start.mean - none.mean if start and none else None
+    start, none = map(sample, shared(*(final(found, MARGIN, bpm=bpm) for bpm in (True, False))))
+    return start.mean - none.mean if start else None
 
 
 def ratio(found: Found, a: str, b: str) -> float | None:
