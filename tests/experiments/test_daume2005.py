@@ -41,6 +41,8 @@ def test_every_claim_has_a_verdict(run):
     assert len(made) == len(PAPER["claims"])
     missing = [claim.text for claim in made if str(claim.verdict) == "not run"]
     assert all("every beam" in text or "beam 25" in text for text in missing)
+    beside = [claim.where for claim in made if "(our LaSO: " in claim.ours]
+    assert beside == ["Table 1", "Table 1, abstract", "Tables 1 and 2", "Section 5", "Section 5"]
     assert {"Theorem 4, section 4.2", "Table 1", "Table 2", "Table 3"} <= {claim.where for claim in made}
 
 

@@ -50,8 +50,22 @@ def claims(ledger: Ledger) -> Iterator[Claim]:
         yield Claim(entry["where"], entry["text"], entry["paper"], shown, verdict)
 
 
-def ahead_outcome(ledger: Ledger, pairs: Sequence[Sequence[Sequence[Any]]]) -> Outcome:
-    """One is better than the other on test data, for every pair of (task, method, beam)."""
+Pairs = Sequence[Sequence[Sequence[Any]]]
+"""Of (task, method, beam)."""
+
+
+def ahead_outcome(ledger: Ledger, pairs: Pairs) -> Outcome:
+    """The first of every pair is better than the second on test data; beside it, where it was run, our LaSO's verdict,
+    which does not count."""
+    shown, verdict = compared(ledger, pairs)
+    ours = [[(task, f"our {m}" if m in LASO else m, beam) for task, m, beam in pair] for pair in pairs]
+    beside, other = compared(ledger, ours)
+    if other.verdict != MISSING and any(method in LASO for pair in pairs for _, method, _ in pair):
+        shown += f" (our LaSO: {beside}: {other})"
+    return shown, verdict
+
+
+def compared(ledger: Ledger, pairs: Pairs) -> Outcome:
     shown, verdicts = [], []
     for pair in pairs:
         own, other = (of(ledger, task, method, None if beam == "inf" else beam) for task, method, beam in pair)
