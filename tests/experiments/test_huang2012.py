@@ -1,16 +1,17 @@
-"""The experiment of Huang, Fayong & Guo (2012): Figure 1, and what is read off training runs."""
+"""The experiment of Huang, Fayong & Guo (2012): Figure 1, theorems, and what is read off trainings."""
 
 from collections import Counter
-from pathlib import Path
+from itertools import product
 
+import numpy as np
 import pytest
 
 from structron.experiments import huang2012
-from structron.experiments.frame import Report, Trial
-from structron.experiments.huang2012 import parsing, tagging
-from structron.experiments.huang2012.loop import iterate, show_loop
-from structron.experiments.huang2012.methods import EWT, METHODS, WSJ
-from structron.experiments.huang2012.parsing import Found, show_parsing, time_share
+from structron.experiments.frame import Ledger, verdict
+from structron.experiments.huang2012 import anomaly, closer, methods, parsing, tagging, theorem, theory
+from structron.experiments.huang2012.loop import figure1, iterate
+from structron.experiments.huang2012.methods import EWT, METHODS, NEVER, WSJ
+from structron.tasks.shift_reduce.parser import Parser
 
 # -- Figure 1 ------------------------------------------------------------------------------------------------------
 
@@ -28,92 +29,152 @@ def test_figure_1_is_the_papers():
     assert found[-1][-1] == (0, 8)
 
 
-@pytest.mark.parametrize(("beam", "update"), [(None, "standard"), (2, "early")])
-def test_figure_1_ends_where_the_search_is_exact_or_updates_are_valid(beam, update):
-    found = iterate(beam, update)
-    assert [record["updated"] for record in found] == [True, True, False]
-    assert all(record["valid"] for record in found)
-    assert found[-1]["z"] == "NNV."
-
-
-def test_figure_1_validity_is_the_sign_of_the_product():
-    report = Report()
-    show_loop(report)
-    (table,), results = report.tables, report.content["figure1"]
-    for records in results.values():
+def test_figure_1_ends_where_the_search_is_exact_or_updates_are_valid():
+    found = figure1(None)
+    for name in ("exact, standard", "beam 2, early"):
+        records = found["settings"][name]
+        assert [record["updated"] for record in records] == [True, True, False]
+        assert records[-1]["z"] == "NNV."
+    for records in found["settings"].values():
         assert all(record["valid"] == (record["product"] <= 0) for record in records)
-    assert [row[0] for row in table.rows if row[0]] == list(results)
-    assert "(-1, +1)" in str(table)
+    assert found["margin"] == 1, "u = (1, 2): NNV. has 3, NVV. 2 and NNN. 2"
+    claim = theory.loop_claim(found["settings"]["greedy, standard"], found["margin"])
+    assert claim.verdict.verdict == verdict.REPRODUCED
+    assert theory.loop_claim(found["settings"]["exact, standard"], 1).verdict.verdict == verdict.NOT_REPRODUCED
+
+
+# -- theorems ------------------------------------------------------------------------------------------------------
+
+
+def test_confusion_sets_are_those_of_the_definitions():
+    """One sentence of two words, tags N V, with four tags: 15 whole outputs, 3 + 3 greedy ones, 3 + 15 prefixes."""
+    data, size = [([0, 1], [0, 1])], 2
+    sets = theorem.confusions(data, size)
+    assert {name: len(triples) for name, triples in sets.items()} == {"C_s": 15, "C_g": 6, "C_b": 18}
+
+    def phi(tags):
+        counts = Counter()
+        for place, tag in enumerate(tags):
+            counts[place * 4 + tag] += 1
+            counts[(2 + (tags[place - 1] + 1 if place else 0)) * 4 + tag] += 1
+        return np.array([counts[k] for k in range(28)])
+
+    wrong = [z for z in product(range(4), repeat=2) if z != (0, 1)]
+    assert {tuple(phi((0, 1)) - phi(z)) for z in wrong} == set(map(tuple, sets["C_s"].astype(int)))
+    prefixes = {tuple(phi((0,)) - phi((tag,))) for tag in (1, 2, 3)}
+    assert prefixes | set(map(tuple, sets["C_s"].astype(int))) == set(map(tuple, sets["C_b"].astype(int)))
+
+
+def test_the_separator_has_nearly_the_largest_margin():
+    u, margin = theorem.separation(np.array([[1.0, 0.0], [0.0, 1.0], [3.0, 3.0]]))
+    assert u == pytest.approx([0.5**0.5, 0.5**0.5], abs=1e-2)
+    assert margin == pytest.approx(0.5**0.5, abs=1e-2)
+    assert theorem.separation(np.array([[1.0, 0.0], [-1.0, 0.0]]))[1] <= 0
+
+
+def test_scores_of_the_engine_are_products_with_the_features():
+    """So that the confusion sets are those of what is trained."""
+    examples, size = theorem.make_data(3, 6, 4)
+    rows = [(np.array(words)[:, None], [theorem.TAGS[tag] for tag in tags]) for words, tags in examples]
+    learner = theorem.BeamLearner(theorem.problem(size), beam=2, update="early", average="none", passes=2).fit(rows)
+    w = np.zeros((size + 5) * 4)
+    for number, tag in enumerate(theorem.TAGS):
+        for own in learner.inspect(tag).labels[tag]:
+            kind, value = own.feature.split("=")
+            w[(int(value) + (size if kind == "last" else 0)) * 4 + number] = own.weight
+    for words, _ in examples:
+        (tags, score), *_ = learner.nbest([np.array(words)[:, None]], 1)[0]
+        own = theorem.features(words, np.array([[theorem.TAGS.index(tag) for tag in tags]]), size)
+        assert score == pytest.approx(float(own[0] @ w))
+
+
+@pytest.mark.parametrize(
+    ("updates", "ended", "invalid", "word"),
+    [
+        (10, True, 0, "reproduced"),
+        (11, True, 0, "not reproduced"),
+        (1, False, 0, "not reproduced"),
+        (1, True, 1, "not"),
+    ],
+)
+def test_a_bound_holds_if_training_ends_below_it_by_violations(updates, ended, invalid, word, tmp_path):
+    ledger = Ledger(tmp_path / "x.json", "x")
+    own = {"name": "Theorem 6: x", "updates": updates, "bound": 10.0, "ended": ended, "invalid": invalid, "R": 1.0}
+    figures = {"scenarios": [own | {"delta": 1.0}], "implied": {"C_b": 0.2, "C_g": 0.2, "C_s": 0.3}}
+    ledger.enter(methods.job("theorem:bounds", 1.0, seed=1), figures, 1.0)
+    claims = {claim.where: claim.verdict.verdict for claim in theory.claims(ledger)}
+    assert claims["Theorem 6"].startswith(word)
+    assert claims["Theorem 5"] == verdict.REPRODUCED
+    assert claims["Theorem 1"] == verdict.MISSING
 
 
 # -- what is read off trials ---------------------------------------------------------------------------------------
 
 
-def made_trial(method: str, dev: list[float], seconds: list[float], invalid: list[int], **more) -> Trial:
-    """Ten updates a pass."""
-    figures = zip(dev, seconds, invalid, strict=True)
-    history = [{"dev": d, "seconds": s, "updates": 10, "invalid": k} for d, s, k in figures]
-    return Trial(method, more.get("beam", 8), history, merge=more.get("merge", True), test=80.0)
+def enter(ledger, work, dev, seconds=None, invalid=0, **options):
+    """A training with these scores on dev data, ten updates a pass; test as dev."""
+    seconds = seconds or [1.0] * len(dev)
+    best = dev.index(max(dev))
+    passes = {"dev": dev, "seconds": seconds, "updates": [10] * len(dev), "invalid": [invalid] * len(dev)}
+    right = [[round(10 * max(dev)), 1000]] * 25
+    figures = {"dev": max(dev), "test": max(dev), "best_pass": best + 1, "seconds": sum(seconds[: best + 1])}
+    figures |= {"passes": passes, "dev_blocks": right, "test_blocks": right}
+    job = methods.job(work, 1.0, **({"seed": 1, "passes": 9, "patience": 2} | options))
+    return ledger.enter(job, figures, 1.0)
 
 
-def test_time_to_where_early_ends():
-    early = made_trial("early", [70.0, 80.0, 85.0], [2.0, 3.0, 5.0], [0, 0, 0])
-    assert time_share(early, made_trial("max-violation", [84.0, 86.0], [2.0, 2.5], [0, 0])) == 0.45
-    assert time_share(early, made_trial("max-violation", [84.0, 84.9], [2.0, 2.5], [0, 0])) is None
-    assert time_share(early, early) == 1.0
+def test_time_to_where_early_ends(tmp_path):
+    ledger = Ledger(tmp_path / "x.json", "x")
+    early = enter(ledger, "a:b", [70.0, 80.0, 85.0], [2.0, 3.0, 5.0])
+    soon = enter(ledger, "a:c", [84.0, 86.0], [2.0, 2.5])
+    late = enter(ledger, "a:d", [84.0, 84.9], [2.0, 2.5])
+    assert methods.as_early([early], [soon]) == pytest.approx((2 / 3, 0.45))
+    assert methods.as_early([early], [late]) == (NEVER, NEVER)
+    assert methods.as_early([early], [early]) == (1.0, 1.0)
+    assert methods.as_early([early, early], [soon, late])[0] == NEVER
 
 
-def parsing_of(share: float, gap: float, invalid: int, merged: float) -> Found:
-    """Trials with these figures: time share and gap of max-violation, invalid updates of 10, what merging gives."""
-    others = [method for method in METHODS if method not in ("standard", "max-violation")]
-    trials = [made_trial(method, [85.0], [10.0], [0]) for method in others]
-    trials.append(made_trial("max-violation", [85.0], [10 * share], [0]))
-    trials.append(made_trial("standard", [85.0 - gap], [1.0], [invalid]))
-    trials.append(made_trial("max-violation", [85.0 - merged], [1.0], [0], merge=False))
-    return {(trial.method, trial.beam, trial.merge): trial for trial in trials}
+def test_the_beam_is_chosen_on_dev_data_among_those_with_all_seeds(tmp_path):
+    ledger = Ledger(tmp_path / "x.json", "x")
+    for beam, scores in {1: (80.0, 84.0), 2: (83.0, 82.0), 10: (99.0,)}.items():
+        for seed, score in enumerate(scores, 1):
+            enter(ledger, "tagging:tag", [score], update="early", beam=beam, seed=seed)
+    assert {trial["beam"] for trial in tagging.chosen(ledger, "early")} == {2}
+    assert tagging.chosen(ledger, "hybrid") == []
 
 
-def report_in(folder: Path) -> Report:
-    return Report(folder, {"parsing": {}})
+def parsed(ledger, share, gap, invalid):
+    """Trials with these figures: time share and gap of max-violation, invalid updates of 10."""
+    for method in METHODS:
+        dev = 85.0 - gap if method == "standard" else 85.0
+        seconds = [10.0 * share if method == "max-violation" else 10.0]
+        wrong = invalid if method == "standard" else 0
+        for seed in (1, 2):
+            enter(ledger, "parsing:parse", [dev], seconds, wrong, corpus=WSJ, update=method, beam=8, seed=seed)
+    return ledger
 
 
 @pytest.mark.parametrize(
-    ("figures", "met"),
-    [
-        ((0.5, 5.0, 2, 0.0), [True] * 4),
-        ((0.51, 4.9, 1, -0.1), [False] * 4),
-        ((0.1, 13.0, 7, 0.5), [True, True, False, True]),
-    ],
-    ids=["met", "missed", "too-many-invalid"],
+    ("figures", "held"),
+    [((0.5, 5.0, 4), [True] * 4), ((0.51, 4.0, 7), [False] * 4), ((0.1, 13.0, 3), [True, True, True, False])],
+    ids=["held", "missed", "too-few-invalid"],
 )
-def test_targets_of_parsing(figures, met, tmp_path, capsys):
-    report = report_in(tmp_path)
-    show_parsing(WSJ, parsing_of(*figures), report)
-    assert [target["met"] for target in report.targets] == met
-    lines = report.target_lines()
-    assert all(line.startswith(f"target parsing {WSJ}, beam 8: ") for line in lines)
-    assert [line.endswith(": met") for line in lines] == met
-    assert f": measured {figures[0]:.2f}: " in lines[0]
-    assert report.text().count("Parsing wsj-sample-dep") == 4
-    assert capsys.readouterr().out.count("Parsing wsj-sample-dep") == 4
+def test_verdicts_on_parsing(figures, held, tmp_path):
+    ledger = parsed(Ledger(tmp_path / "x.json", "x"), *figures)
+    claims = {(claim.where, claim.text.partition(":")[2][:30]): claim for claim in parsing.claims(ledger)}
+    asked = ("is ahead of standard", "reaches early's", "at its own best", "about half of the late")
+    found = [next(c for (_, text), c in claims.items() if any(w in c.text for w in [one])) for one in asked]
+    assert [claim.verdict.verdict == verdict.REPRODUCED for claim in found] == held
+    tables = list(parsing.tables(ledger))
+    assert [row[0] for row in tables[0].rows] == list(METHODS)
 
 
-def test_a_level_that_was_not_reached_is_said_so(tmp_path):
-    found, report = parsing_of(0.1, 5.0, 2, 0.0), report_in(tmp_path)
-    found["early", 8, True].history[0]["dev"] = 85.5
-    show_parsing(WSJ, found, report)
-    assert report.target_lines()[0].endswith("measured not reached in 1 passes (85.00 against 85.50): not met")
-
-
-@pytest.mark.parametrize(("invalid", "met"), [(0, True), (1, False)])
-def test_target_of_tagging_looks_at_beams_from_4_on(invalid, met, tmp_path):
-    report = report_in(tmp_path)
-    trials = [
-        made_trial("standard", [90.0], [1.0], [9], beam=1),
-        made_trial("standard", [91.0], [1.0], [invalid], beam=4),
-    ]
-    tagging.show_tagging(trials, report)
-    assert [target["met"] for target in report.targets] == [met]
+def test_tables_can_be_made_of_nothing(tmp_path):
+    ledger = Ledger(tmp_path / "x.json", "x")
+    experiment = huang2012.EXPERIMENT
+    assert not list(experiment.tables(ledger))
+    assert not list(experiment.drawings(ledger))
+    assert {claim.verdict.verdict for claim in experiment.claims(ledger)} == {verdict.MISSING}
 
 
 # -- data ----------------------------------------------------------------------------------------------------------
@@ -131,7 +192,7 @@ def test_words_seen_once_are_unknown_but_keep_their_spelling():
 
 
 def test_unknown_words_are_counted_in_the_sentences_that_are_learned_from(toy_data):
-    train, dev, test = tagging.load(toy_data, huang2012.Scale(tagging_sentences=60, dev_sentences=20))
+    train, dev, test = tagging.load(toy_data, 60, 20)
     assert (len(train), len(dev), len(test)) == (60, 20, 60)
     counts = Counter(token[0] for sentence in train for token in sentence)
     for word, known, _ in (token for sentence in [*train, *test] for token in sentence):
@@ -140,53 +201,69 @@ def test_unknown_words_are_counted_in_the_sentences_that_are_learned_from(toy_da
 
 @pytest.mark.corpora
 def test_the_small_treebank_has_all_splits_and_heads(corpora):
-    train, dev, test = parsing.load(corpora, WSJ, huang2012.FULL)
+    train, dev, test = parsing.load(corpora, WSJ)
     assert (len(train), len(dev), len(test)) == (3396, 273, 245)
     assert {len(row) for sentence in dev for row in sentence} == {3}
     assert all(row[2].isdigit() for sentence in train for row in sentence)
 
 
-def test_every_beam_without_merging_is_also_searched_with_it():
-    for scale in (huang2012.FULL, huang2012.QUICK):
-        assert all(set(beams) <= set(scale.parsing_beams) for beams in scale.unmerged_beams.values())
-        assert scale.unmerged_beams.keys() == scale.parsing_passes.keys() == {WSJ, EWT}
+# -- a closer look -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("beam", "merge"), [(1, False), (2, False), (2, True)])
+def test_updates_looked_at_one_by_one(beam, merge, toy_data):
+    """w·ΔΦ is above 0 as often as the learner counts; greedy search always errs at its first wrong action."""
+    train = parsing.load(toy_data, WSJ, 60)[0]
+    options = {"templates": "huang", "labelled": False, "columns": parsing.COLUMNS[WSJ], "pos": "pos"}
+    parser, again = (
+        Parser(beam=beam, merge=merge, passes=passes, shuffle=False, update="standard", **options).fit(train)
+        for passes in (2, 3)
+    )
+    products, squares, first = closer.one_by_one(parser.learner_)
+    record = again.history_[-1]
+    assert (len(products), int((products > 0.5).sum())) == (record["updates"], record["invalid"])
+    assert (squares > 0).all()
+    assert len(first) == (0 if merge else len(products))
+    assert beam > 1 or all(first)
 
 
 # -- the whole -----------------------------------------------------------------------------------------------------
 
 
 def test_every_method_is_tried_at_every_beam(run):
-    results = run("huang2012").results
-    tagged = [(trial["method"], trial["beam"]) for trial in results["tagging"]]
-    five = ("standard", "early", "hybrid", "latest", "max-violation")
-    assert tagged == [("standard", "inf"), *((method, beam) for method in five for beam in (1, 4))]
-    for corpus in (WSJ, EWT):
-        parsed = [(trial["method"], trial["beam"], trial["merge"]) for trial in results["parsing"][corpus]]
-        others = [("standard", 1, True), ("max-violation", 1, True)]
-        unmerged = [("max-violation", 8, False)] if corpus == WSJ else []
-        assert parsed == [*((method, 8, True) for method in METHODS), *others, *unmerged]
-        passes = [len(trial["passes"]["dev"]) for trial in results["parsing"][corpus]]
-        assert passes == [3 if method == "early" else 2 for method in METHODS] + [1, 1] + [2] * len(unmerged)
+    ledger = run("huang2012").ledger
+    tagged = Counter((t["update"], t.options.get("beam")) for t in ledger.of(tagging.TAG))
+    two = {(method, beam): 2 for method in tagging.THREE for beam in (1, 2)} | {("standard", None): 2}
+    assert tagged == two | {(method, 4): 1 for method in (*tagging.THREE, "hybrid")}
+    for corpus, wanted in {WSJ: METHODS, EWT: tagging.THREE, "ud-basque-bdt": ("standard", "skip")}.items():
+        found = {t["update"] for t in ledger.of(parsing.PARSE, corpus=corpus, beam=8, average=None, merge=None)}
+        assert found == {*wanted, *(["skip"] if corpus == WSJ else [])}
+    assert {name for name, _ in anomaly.rows(ledger)} >= {*anomaly.VARIANTS, "ud-basque-bdt"}
+    assert not ledger.of(parsing.PARSE, corpus="ud-greek-gdt"), "it is not there"
 
 
 def test_only_standard_updates_are_invalid(run):
-    results = run("huang2012").results
-    invalid = dict.fromkeys(METHODS, 0)
-    for trial in (*results["tagging"], *results["parsing"][WSJ], *results["parsing"][EWT]):
-        assert trial["dev"] == max(trial["passes"]["dev"]) == trial["passes"]["dev"][trial["best_pass"] - 1]
-        invalid[trial["method"]] += sum(filter(None, trial["passes"]["invalid"]))
+    invalid: Counter[str] = Counter()
+    for trial in run("huang2012").ledger:
+        if "passes" in trial.figures:
+            passes = trial["passes"]
+            assert trial["dev"] == max(passes["dev"]) == passes["dev"][trial["best_pass"] - 1]
+            assert len(passes["dev"]) <= min(trial.options["passes"], trial["best_pass"] + trial["patience"])
+            invalid[trial["update"]] += sum(passes.get("invalid", []))
+        if trial.options.get("update") == "skip" and "growth" in trial.figures:
+            assert trial["growth"] <= 1e-6
     assert invalid.pop("standard") > 0
     assert not any(invalid.values())
 
 
-def test_one_beam_of_each_method_is_tested(run):
-    """The best on dev data, and nothing else: test data choose nothing."""
-    results = run("huang2012").results
-    best: dict = {}
-    for trial in results["tagging"]:
-        key = (trial["method"], trial["beam"] == "inf")
-        best[key] = max(best.get(key, 0.0), trial["dev"])
-    tested = {(t["method"], t["beam"] == "inf"): t["dev"] for t in results["tagging"] if t["test"] is not None}
-    assert tested == best
-    for corpus in (WSJ, EWT):
-        assert all((trial["test"] is None) == (trial["beam"] == 1) for trial in results["parsing"][corpus])
+def test_what_is_written(run):
+    found = run("huang2012")
+    claims = list(huang2012.EXPERIMENT.claims(found.ledger))
+    wheres = [claim.where for claim in claims]
+    assert wheres[:6] == ["Theorem 1", "Theorem 2", "Theorem 3, Figure 1", "Theorem 4", "Theorem 5", "Theorem 6"]
+    assert {claim.verdict.verdict for claim in claims[:6]} == {verdict.REPRODUCED}
+    text = " ".join(wheres)
+    assert all(part in text for part in ("Table 1", "Table 2", "Table 3", "Figure 4", "Figure 5", "Figure 6"))
+    for name in ("figure4", "figure5-tagging", f"figure5-{WSJ}", f"figure6-{WSJ}", f"figure6-{EWT}"):
+        assert (found.folder / f"huang2012-{name}.png").exists() or f"huang2012-{name}.png" in found.said
+    assert "Greedy ahead of beam 2" in found.printed

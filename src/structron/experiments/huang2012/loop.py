@@ -5,12 +5,11 @@
 Everything is computed by the beam engine: the four functions below are the problem, Δ is what an update changed.
 """
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from structron.experiments.frame import Report, Table
-from structron.experiments.huang2012.methods import PAPER
 from structron.search.beam.problem import SearchProblem
 from structron.tasks.own.beam import BeamLearner
 
@@ -18,7 +17,9 @@ ACTIONS = "NV."
 GOLD, FIRST = "NNV.", "NNN."
 """The correct labels, and those that are found while all weights are 0: the first that are legal."""
 PLACE, LAST = 1, 2
-ITERATIONS = 6
+ITERATIONS = 30
+"""Enough to see that a loop has no end: weights repeat but for a growing number."""
+SEPARATOR = (1, 2)
 SETTINGS: tuple[tuple[str, int | None, str], ...] = (
     ("greedy, standard", 1, "standard"),
     ("exact, standard", None, "standard"),
@@ -103,17 +104,14 @@ def weights(learner: BeamLearner) -> tuple[int, int]:
     return int(n_to_n), int(v_to_dot)
 
 
-def show_loop(report: Report) -> None:
-    """Figure 1 beside what heals it: exact search, and updates that are violations."""
-    table, results = Table.of(PAPER["figure1"]), {}
-    for name, beam, update in SETTINGS:
-        results[name] = iterate(beam, update)
-        for number, record in enumerate(results[name], 1):
-            change: tuple[Any, ...] = (None, None, None)
-            if record["updated"]:
-                delta = "({:+}, {:+})".format(*record["delta"])
-                change = (delta, record["product"], "yes" if record["valid"] else "no")
-            w = "({}, {})".format(*record["w"])
-            table.add(name if number == 1 else "", number, record["z"], *change, w)
-    report.content["figure1"] = results
-    report.show(table)
+def features(z: str) -> tuple[int, int]:
+    """Φ = (#N→N, #V→.)"""
+    return z.count("NN") + z.count("NNN"), z.count("V.")
+
+
+def figure1(data: Path | None) -> dict[str, Any]:
+    """Figure 1 beside what heals it: exact search, and updates that are violations; and the margin of u = (1, 2)."""
+    n_to_n, v_to_dot = features(GOLD)
+    wrong = [features(z) for z in ("NNN.", "NVN.", "NVV.")]
+    margins = [SEPARATOR[0] * (n_to_n - a) + SEPARATOR[1] * (v_to_dot - b) for a, b in wrong]
+    return {"margin": min(margins), "settings": {name: iterate(beam, update) for name, beam, update in SETTINGS}}

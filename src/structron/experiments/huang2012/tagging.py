@@ -6,30 +6,45 @@ unknown word; their spelling features stay.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 from structron.experiments import frame
-from structron.experiments.frame import Report, Rows, Table, Trial
-from structron.experiments.huang2012.methods import EARLY, EWT, METHODS, PAPER, STANDARD, Scale, show_invalid
+from structron.experiments.frame import (
+    Claim,
+    Drawing,
+    Job,
+    Ledger,
+    Line,
+    Rows,
+    Sample,
+    Table,
+    Trial,
+    mean,
+    within,
+)
+from structron.experiments.huang2012 import methods
+from structron.experiments.huang2012.methods import EARLY, EWT, MAX_VIOLATION, METHODS, PAPER, STANDARD, Scale, claim
 from structron.features.templates import load_templates
 from structron.tasks.chain.labeler import Tagger
 
 COLUMNS = ("form", "known", "xpos")
 UNKNOWN = "<unk>"
-TAGGING_METHODS = METHODS[:-1]
-"""The paper's five; LaSO is only in the comparison of parsers."""
-ENOUGH_BEAM, NEAR_ZERO = 4, 5.0
-"""Invalid standard updates, in per cent, are to be as good as gone at this beam and above."""
+FIVE, THREE = METHODS[:-1], (STANDARD, EARLY, MAX_VIOLATION)
+"""The paper's methods, and those of its Table 1; LaSO is only in the comparison of parsers."""
+TAG = "huang2012.tagging:tag"
+ENOUGH_BEAM, NEAR_ZERO, FASTER, MUCH_FASTER = 4, 5.0, 0.75, 0.5
+"""What the claims ask for: see paper.toml."""
 
 
-def load(data: Path, scale: Scale) -> list[Rows]:
+@cache
+def load(data: Path, sentences: int | None = None, dev_sentences: int | None = None) -> tuple[Rows, ...]:
     """The three parts, tokens with a column in which rare words are unknown."""
     train, dev, test = (frame.load_rows(data, EWT, split, (COLUMNS[0], COLUMNS[-1])) for split in frame.SPLITS)
-    train = train[: scale.tagging_sentences]
+    train = train[:sentences]
     counts = Counter(word for sentence in train for word, _ in sentence)
-    return [hide_rare(rows, counts) for rows in (train, dev[: scale.dev_sentences], test)]
+    return tuple(hide_rare(rows, counts) for rows in (train, dev[:dev_sentences], test))
 
 
 def hide_rare(rows: Rows, counts: Counter[str]) -> Rows:
@@ -42,45 +57,113 @@ def templates() -> list[str]:
     return [re.sub(r"^w\[", f"{COLUMNS[1]}[", str(template)) for template in load_templates("collins-pos")]
 
 
-def attempt_all(parts: Sequence[Rows], scale: Scale) -> list[Trial]:
-    """Every method at every beam, and exact search; what a method does best on dev data is tested."""
-    train, dev, test = parts
-    early, other = scale.tagging_passes
-    options: dict[str, Any] = {"order": 2, "runs": 1, "cutoff": 0, "columns": COLUMNS, "label": COLUMNS[-1]}
-    found = []
-    for method, beams in [(STANDARD, (None,)), *((method, scale.tagging_beams) for method in TAGGING_METHODS)]:
-        options |= {"update": method, "passes": early if method == EARLY else other, "templates": templates()}
-        taggers = [Tagger(beam=beam, **options) for beam in beams]
-        trials = [frame.learn("tagging", tagger, train, dev) for tagger in taggers]
-        best, tagger = max(zip(trials, taggers, strict=True), key=lambda pair: pair[0].best)
-        best.test = tagger.score(test)
-        found += trials
-    return found
+def tag(
+    data: Path,
+    *,
+    update: str,
+    seed: int,
+    passes: int,
+    patience: int,
+    beam: int | None = None,
+    sentences: int | None = None,
+    dev_sentences: int | None = None,
+) -> frame.ledger.Figures:
+    """A tagger under a beam, or with exact search."""
+    tagger = Tagger(update=update, beam=beam, seed=seed, passes=passes, patience=patience, templates=templates())
+    tagger.set_params(order=2, runs=1, cutoff=0, columns=COLUMNS, label=COLUMNS[-1])
+    return frame.learn(tagger, *load(data, sentences, dev_sentences))
 
 
-def show_tagging(trials: Sequence[Trial], report: Report) -> None:
+def plan(scale: Scale) -> Iterator[Job]:
+    """Seed by seed, so that every comparison has its first figures early."""
+    passes, patience = scale.tagging
+    sizes = {"sentences": scale.tagging_sentences, "dev_sentences": scale.dev_sentences}
+    for seed in scale.seeds:
+        wanted: list[tuple[str, int | None]] = [(method, beam) for beam in scale.tagging_beams for method in THREE]
+        wanted.append((STANDARD, None))
+        if seed == scale.seeds[0]:
+            wanted += [(method, beam) for method, beams in scale.tagging_once.items() for beam in beams]
+        for method, beam in wanted:
+            own = {"update": method, "beam": beam, "seed": seed, "passes": passes, "patience": patience}
+            yield methods.job("tagging:tag", 15.0 + 14.0 * (beam or 2), **own, **sizes)
+
+
+def found(ledger: Ledger, method: str, beam: int | None) -> list[Trial]:
+    return methods.by_seed(ledger.of(TAG, update=method, beam=beam))
+
+
+def chosen(ledger: Ledger, method: str) -> list[Trial]:
+    """The beam of a method that is best on dev data, in the mean over seeds, among those with the most seeds."""
+    by_beam = [found(ledger, method, beam) for beam in methods.beams_of(ledger.of(TAG, update=method))]
+    most = max(map(len, by_beam), default=0)
+    return max((own for own in by_beam if len(own) == most), key=lambda own: mean([t["dev"] for t in own]), default=[])
+
+
+def tables(ledger: Ledger) -> Iterator[Table]:
     """Table 1 and Figure 4, Table 2, Figure 5."""
-    report.content["tagging"] = [trial.as_dict() for trial in trials]
     table = Table.of(PAPER["table1"])
-    for trial in sorted(trials, key=lambda trial: (trial.beam is None, trial.beam or 0)):
-        name = f"{'exact' if trial.beam is None else trial.beam}, {trial.method}"
-        paper = table.paper.get(name, (None, None))
-        table.add(name, *paper, trial.best_pass, trial.best, trial.best_seconds, paper=())
-    report.show(table)
+    for beam in methods.beams_of(ledger.of(TAG)):
+        early = found(ledger, EARLY, beam)
+        for method in FIVE:
+            if own := found(ledger, method, beam):
+                add_row(table, f"{beam}, {method}", own, early)
+    if exact := found(ledger, STANDARD, None):
+        add_row(table, "exact, standard", exact, [])
+    if not table.rows:
+        return
+    table.notes.append(methods.capped(ledger.of(TAG)))
+    yield table
     table = Table.of(PAPER["table2"])
-    for trial in (trial for trial in trials if trial.test is not None):
-        ours = (frame.shown_beam(trial.beam), trial.best_pass, trial.best_seconds, trial.best, trial.test)
-        table.add(f"{trial.method}, exact search" if trial.beam is None else trial.method, *ours)
-    report.show(table)
+    rows = [("standard, exact search", exact), *((method, chosen(ledger, method)) for method in FIVE)]
+    for name, own in rows:
+        if own:
+            it, seconds = methods.means(own, "best_pass", "seconds")
+            shown = frame.shown_beam(own[0].options.get("beam"))
+            table.add(name, shown, f"{it:.1f}", seconds, *(str(Sample.of(own, part)) for part in ("dev", "test")))
+    yield table
+    yield from methods.invalid_table("Tagging", methods.standard_trials(ledger, TAG))
+
+
+def add_row(table: Table, name: str, own: list[Trial], early: list[Trial]) -> None:
+    it, seconds = methods.means(own, "best_pass", "seconds")
+    paper = table.paper.get(name, (None, None))
+    share = methods.shown(methods.as_early(early, own)[0]) if early else None
+    table.add(name, *paper, f"{it:.1f}", str(Sample.of(own, "dev")), share, seconds, paper=())
+
+
+def claims(ledger: Ledger) -> Iterator[Claim]:
+    """Figure 4, Tables 1 and 2, and the half of Figure 5 that is about tagging."""
+    figures, test = PAPER["table1"]["figures"], PAPER["table2"]["figures"]
+    for rival, beams in ((STANDARD, (1, 2, 7)), (EARLY, (2, 7))):
+        for beam in beams:
+            both = [found(ledger, method, beam) for method in (MAX_VIOLATION, rival)]
+            paper = " against ".join(f"{figures[f'{beam}, {method}'][1]:.2f}" for method in (MAX_VIOLATION, rival))
+            yield methods.versus("ahead", both, "dev", beam=beam, rival=rival, figures=paper)
+    for beam in (1, 2):
+        both = [found(ledger, method, beam) for method in (MAX_VIOLATION, EARLY)]
+        paper = " against ".join(str(figures[f"{beam}, {method}"][0]) for method in (MAX_VIOLATION, EARLY))
+        yield methods.at_most("faster", both, "best_pass", FASTER, beam=beam, figures=paper)
+    exact, best = found(ledger, STANDARD, None), {method: chosen(ledger, method) for method in THREE}
+    yield methods.versus("exact", [exact, best[STANDARD]], "dev")
+    for method in (EARLY, MAX_VIOLATION):
+        paper = f"{test[method][-1]} against {test['standard, exact search'][-1]}"
+        yield methods.versus("beams", [best[method], exact], method=method, figures=paper)
+    yield methods.at_most("time", [best[MAX_VIOLATION], exact], "seconds", MUCH_FASTER)
+    late = {beam: methods.late(own) for beam, own in methods.standard_trials(ledger, TAG).items()}
+    wide = {beam: share for beam, share in late.items() if beam >= ENOUGH_BEAM}
+    ours = ", ".join(f"{share:.1f} % at beam {beam}" for beam, share in wide.items())
+    verdict = within(max(wide.values(), default=None), high=NEAR_ZERO, unit=" %")
+    yield claim("zero", ours, verdict, beam=ENOUGH_BEAM, share=NEAR_ZERO)
+
+
+def drawings(ledger: Ledger) -> Iterator[Drawing]:
+    """Figures 4 and 5."""
     lines = []
-    for method in TAGGING_METHODS:
-        own = {t.beam: t.best for t in trials if t.method == method and t.beam is not None}
-        lines.append(frame.Line(method, list(own), list(own.values())))
-    title = "Tagging: beams and updates (Figure 4)"
-    report.figure("figure4-tagging.png", frame.draw_lines, title, "beam", "best dev accuracy/%", lines)
-    show_invalid("Tagging", "tagging", trials, report)
-    wide = [t for t in trials if t.method == STANDARD and t.beam is not None and t.beam >= ENOUGH_BEAM]
-    if wide:
-        worst = max(wide, key=lambda trial: trial.late_invalid)
-        shown, names = f"{worst.late_invalid:.1f} % (beam {worst.beam})", {"beam": ENOUGH_BEAM, "share": NEAR_ZERO}
-        report.target(PAPER["targets"]["tagging"], shown, worst.late_invalid <= NEAR_ZERO, **names)
+    for method in FIVE:
+        own = {beam: found(ledger, method, beam) for beam in methods.beams_of(ledger.of(TAG, update=method))}
+        if own:
+            lines.append(Line(method, list(own), [methods.means(trials, "dev")[0] for trials in own.values()]))
+    if lines:
+        axes = ("beam", "best dev accuracy/%")
+        yield Drawing("figure4", frame.draw_lines, ("Tagging: beams and updates (Figure 4)", *axes, lines))
+        yield from methods.invalid_drawing("Tagging", "tagging", methods.standard_trials(ledger, TAG))
