@@ -125,8 +125,8 @@ def perceptron_on_all(
 
 
 def milestones(limit: int) -> list[int]:
-    """The numbers of iterations that are scored: the limit, its half, …"""
-    return sorted(limit >> k for k in range(MILESTONES) if limit >> k)
+    """The numbers of iterations that are scored: the limit, its half, … down to 5."""
+    return sorted(limit >> k for k in range(MILESTONES) if limit >> k >= 5)
 
 
 def maximum_entropy(
