@@ -2,10 +2,13 @@
 
 import itertools
 from functools import cache
+from typing import Any
 
 import numpy as np
 
-from structron.search.trees.parts import make_parts
+from structron.search.trees.arborescence import arborescence, make_contraction
+from structron.search.trees.eisner import eisner, make_chart
+from structron.search.trees.parts import Arcs, Parts, rank, side
 
 
 @cache
@@ -100,3 +103,46 @@ def random_scores(seed: int, n: int, whole: bool) -> np.ndarray:
     """Whole numbers make ties."""
     rng = np.random.default_rng(seed)
     return (rng.integers(-3, 4, (n + 1, n + 1)) if whole else rng.normal(size=(n + 1, n + 1))).astype(np.float32)
+
+
+# -- kernels as functions of plain scores ------------------------------------------------------------------------------
+
+
+def make_parts(arcs: Arcs, arc: Any, sibling: Any = None, grand: Any = None, triple: Any = None) -> Parts:
+    """Scores of parts by functions of words: arc(h, m), sibling(h, s, m), grand(g, h, m), triple(g, h, s, m).
+
+    s or g is -1 where there is none.
+    """
+    count = len(arcs.head) - 1
+    found: dict[str, list[float]] = {"arc": [], "sibling": [], "grand": [], "triple": []}
+    inner = {}
+    for b in range(count):
+        h, m = int(arcs.head[b]), int(arcs.word[b])
+        start, step, _ = side(arcs, h, m > h)
+        inner[b] = [-1, *(int(arcs.word[start + step * k]) for k in range(rank(arcs, b)))]
+        found["arc"].append(arc(h, m))
+        found["sibling"] += [sibling(h, s, m) for s in inner[b] if sibling]
+    for a in range(count + 1):
+        g, h = int(arcs.head[a]), int(arcs.word[a])
+        below = range(arcs.first[h], arcs.first[h + 1])
+        found["grand"] += [grand(g, h, int(arcs.word[b])) for b in below if grand]
+        found["triple"] += [triple(g, h, s, int(arcs.word[b])) for b in below if triple for s in inner[b]]
+    return Parts(*(np.array(found[name], np.float32) for name in Parts._fields))
+
+
+def best_projective(scores: Any, single_root: bool = False) -> tuple[np.ndarray, float]:
+    """The heads (those of the words alone) and the score of the best projective tree."""
+    given = np.ascontiguousarray(scores, np.float32)
+    n = len(given) - 1
+    heads = np.empty(n + 1, np.int64)
+    score = eisner(given, n, single_root, make_chart(n), heads)
+    return heads[1:], float(score)
+
+
+def best_tree(scores: Any, single_root: bool = False) -> tuple[np.ndarray, float]:
+    """The heads (those of the words alone) and the score of the best tree, crossing arcs or not."""
+    given = np.ascontiguousarray(scores, np.float32)
+    n = len(given) - 1
+    heads = np.empty(n + 1, np.int64)
+    score = arborescence(given, n, single_root, make_contraction(n), heads)
+    return heads[1:], float(score)

@@ -10,19 +10,20 @@ from structron._version import __version__
 from structron.errors import StructronError
 
 if TYPE_CHECKING:
-    from structron.features.alphabets import Alphabet
-    from structron.search.beam.frontier import TAIL
-    from structron.search.beam.problem import SearchProblem
-    from structron.sentences import Document
-    from structron.tasks.chain.labeler import Chunker, Tagger
-    from structron.tasks.entities import EntityRecognizer
-    from structron.tasks.graph.parser import GraphParser
-    from structron.tasks.joint.tagger import JointTagger
-    from structron.tasks.own.beam import BeamLearner
-    from structron.tasks.own.queue import QueueLearner
-    from structron.tasks.registry import load
-    from structron.tasks.segments.chunker import SegmentChunker
-    from structron.tasks.shift_reduce.parser import Parser
+    from structron.features.alphabets import Alphabet as Alphabet
+    from structron.search.beam.frontier import TAIL as TAIL
+    from structron.search.beam.problem import SearchProblem as SearchProblem
+    from structron.sentences import Document as Document
+    from structron.tasks.chain.labeler import Chunker as Chunker
+    from structron.tasks.chain.labeler import Tagger as Tagger
+    from structron.tasks.entities import EntityRecognizer as EntityRecognizer
+    from structron.tasks.graph.parser import GraphParser as GraphParser
+    from structron.tasks.joint.tagger import JointTagger as JointTagger
+    from structron.tasks.own.beam import BeamLearner as BeamLearner
+    from structron.tasks.own.queue import QueueLearner as QueueLearner
+    from structron.tasks.registry import load as load
+    from structron.tasks.segments.chunker import SegmentChunker as SegmentChunker
+    from structron.tasks.shift_reduce.parser import Parser as Parser
 
 _WHERE = {
     "Alphabet": "structron.features.alphabets",
@@ -41,24 +42,7 @@ _WHERE = {
     "load": "structron.tasks.registry",
 }
 
-__all__ = [
-    "TAIL",
-    "Alphabet",
-    "BeamLearner",
-    "Chunker",
-    "Document",
-    "EntityRecognizer",
-    "GraphParser",
-    "JointTagger",
-    "Parser",
-    "QueueLearner",
-    "SearchProblem",
-    "SegmentChunker",
-    "StructronError",
-    "Tagger",
-    "__version__",
-    "load",
-]
+__all__ = ["StructronError", "__version__", *_WHERE]
 
 
 def __getattr__(name: str) -> Any:

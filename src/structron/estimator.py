@@ -127,7 +127,7 @@ class Estimator(Learned, Training, ABC):
         progress: Progress | None = None,
     ) -> Self:
         """Learn from gold sentences, whose tokens are rows with all columns; with `dev` the best pass on it is kept."""
-        self._guarded(lambda: self._train(sentences, dev, self._schedule(checkpoint, resume), progress, None))
+        self._guarded(lambda: self._train(sentences, dev, checkpoint, resume, progress, None))
         return self
 
     def partial_fit(
@@ -141,7 +141,7 @@ class Estimator(Learned, Training, ABC):
     ) -> Self:
         """Go on learning with more sentences, which may bring new features and new labels."""
         start = self._start() if hasattr(self, "model_") else None
-        self._guarded(lambda: self._train(sentences, dev, self._schedule(checkpoint, resume), progress, start))
+        self._guarded(lambda: self._train(sentences, dev, checkpoint, resume, progress, start))
         return self
 
     def _start(self) -> Any:
@@ -152,22 +152,25 @@ class Estimator(Learned, Training, ABC):
         self,
         sentences: Sentences,
         dev: Sentences | None,
-        schedule: Callable[[], Schedule],
+        checkpoint: str | Path | None,
+        resume: bool,
         progress: Progress | None,
         start: Any,
     ) -> None:
         self.check_options()
         self._check()
-        options, progress = schedule(), progress or Progress(show=self.verbose)
+        folder, progress = Path(checkpoint) if checkpoint else None, progress or Progress(show=self.verbose)
+        passes = (self.passes, self.seed, self.shuffle, self.patience, self.stop_change)
+        schedule = Schedule(*passes, checkpoint=folder, resume=resume)
         self.notes_ = []
         learner = self._learner(sentences, start)
         several: Any = learner if self._members() == 1 else Committee(learner, self._members())
         judge = None if dev is None else self._judge(dev)
         for note in self.notes_:
             progress.note(note)
-        if self.bpm and start is None and not options.resume:
+        if self.bpm and start is None and not resume:
             self._start_from_runs(several, progress)
-        result = train(several, options, judge, progress, self._save_model, self._load_model)
+        result = train(several, schedule, judge, progress, self._save_model, self._load_model)
         self.model_, self.history_, self.best_pass_ = result.model, result.history, result.best_pass
         self.stopped_, self.learner_ = result.stopped, several
         self.signature_ = self._signature()
@@ -189,12 +192,6 @@ class Estimator(Learned, Training, ABC):
         sentences = dev if isinstance(dev, list) else list(dev)
         gold, ready = self._gold(sentences, "dev data"), self._ready(sentences, "dev data")
         return lambda model: getattr(self._scores(gold, self._decode(model, ready, self.jobs)), self.metric)
-
-    def _schedule(self, checkpoint: str | Path | None, resume: bool) -> Callable[[], Schedule]:
-        folder = Path(checkpoint) if checkpoint else None
-        return lambda: Schedule(
-            self.passes, self.seed, self.shuffle, self.patience, self.stop_change, checkpoint=folder, resume=resume
-        )
 
     def _guarded(self, work: Callable[[], None]) -> None:
         """Do something; if it fails, everything is left as it was."""

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
 
 from structron.errors import StructronError
 
 BATCH_TOKENS = 20_000
+Found = TypeVar("Found")
 
 
 def stretches(starts: np.ndarray) -> list[tuple[int, int]]:
@@ -21,14 +23,11 @@ def stretches(starts: np.ndarray) -> list[tuple[int, int]]:
     return found
 
 
-def for_each(run: Callable[[tuple[int, int]], None], work: Sequence[tuple[int, int]], jobs: int) -> None:
-    """Run `run` on every stretch, on one thread or several: kernels release the lock. The first error is raised."""
+def for_each(run: Callable[[tuple[int, int]], Found], work: Sequence[tuple[int, int]], jobs: int) -> list[Found]:
+    """What `run` makes of every stretch, on one thread or several: kernels release the lock. An error is raised."""
     if jobs < 1:
         raise StructronError(f"jobs: {jobs}; expected at least 1")
     if jobs == 1 or len(work) < 2:
-        for stretch in work:
-            run(stretch)
-        return
+        return [run(stretch) for stretch in work]
     with ThreadPoolExecutor(jobs) as pool:
-        for _ in pool.map(run, work):
-            pass
+        return list(pool.map(run, work))

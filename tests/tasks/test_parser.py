@@ -11,11 +11,11 @@ import structron
 from structron.errors import StructronError
 from structron.features.alphabets import ParserInput
 from structron.io import read
-from structron.tasks.shift_reduce.oracle import tree_of
 from structron.tasks.shift_reduce.parser import Parser
 from structron.trees import MARK, check_tree
 from structron.update.violation import RULES, Rule
 from toy import tree_rows
+from transitions import tree_of
 
 TOY = tree_rows(160, 1)
 TRAIN, DEV = TOY[:120], TOY[120:]

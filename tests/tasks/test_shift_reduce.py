@@ -17,7 +17,8 @@ from numba import int64, njit, void
 from structron.errors import StructronError
 from structron.io import read
 from structron.tasks.shift_reduce import system as sr
-from structron.tasks.shift_reduce.oracle import moves, oracle, oracle_all, seen_relations, tree_of, trees_of
+from structron.tasks.shift_reduce.oracle import moves, oracle_all, seen_relations, trees_of
+from transitions import oracle, tree_of
 
 COLUMNS = ["word", "tag", "lemma", "suffix3"]
 STACK = ["s0", "s1", "s2", "s3"]

@@ -24,15 +24,12 @@ def check_settings(kind: type[Estimator], names: Iterable[str]) -> None:
 
 
 def check_able(kind: type[Estimator], flag: str, what: str) -> None:
-    """Refuse an option of a command that rests on something a task cannot do."""
-    if not able(kind, what):
-        raise refusal(kind, flag, reason(kind, what), able_tasks(what))
-
-
-def refusal(kind: type[Estimator], flag: str, why: str, others: list[str]) -> StructronError:
-    """An option that a task does not take, and where it works."""
+    """Refuse an option of a command that rests on something a task cannot do, and say where it works."""
+    if able(kind, what):
+        return
+    why, others = reason(kind, what), able_tasks(what)
     parts = [f"{flag}: not available for the {kind.task}{f' ({why})' if why else ''}"]
-    return StructronError("; ".join([*parts, *([f"works with {', '.join(others)}"] if others else [])]))
+    raise StructronError("; ".join([*parts, *([f"works with {', '.join(others)}"] if others else [])]))
 
 
 def apply(estimator: Any, settings: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from structron.errors import StructronError
 from structron.estimator import Estimator
 from structron.features.gazetteer import Gazetteer
 from structron.io import check_writable
-from structron.learn.loop import STATE_FILE, Schedule
+from structron.learn.loop import Schedule, make_folder
 from structron.options import options_of
 from structron.progress import Progress
 from structron.tasks.registry import load
@@ -107,12 +107,7 @@ def _check_outputs(model: Path, log: Path | None, checkpoint: Path | None, resum
     Schedule(checkpoint=checkpoint, resume=resume)
     if checkpoint is None:
         return
-    if (checkpoint / STATE_FILE).exists() and not resume:
-        raise StructronError(f"{checkpoint}: holds a checkpoint already; go on with --resume or name another folder")
-    try:
-        checkpoint.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StructronError(f"{checkpoint}: cannot make the checkpoint folder: {error.strerror}") from None
+    make_folder(checkpoint, resume)
     if not os.access(checkpoint, os.W_OK):
         raise StructronError(f"{checkpoint}: no permission to write; expected a writable checkpoint folder")
 

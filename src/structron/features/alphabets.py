@@ -15,7 +15,7 @@ from structron.errors import StructronError
 from structron.features.atoms import WHOLE, atom_text, parse_atom
 from structron.features.encode import check_strings
 from structron.io.columns import EMPTY
-from structron.io.tensors import TEXT, Tensor, Tensors, check, pack_json, texts, unpack_json
+from structron.io.tensors import Tensors, pack_json, taken, texts, unpack_json
 from structron.sentences import is_row
 
 UNKNOWN = 1
@@ -161,11 +161,8 @@ class ParserInput:
 
     def take(self, tensors: Tensors) -> None:
         """Take the alphabets of a model file out of its arrays; ValueError: they do not fit."""
-        self.alphabets = []
-        for k in range(len(self.names)):
-            packed = tensors.pop(f"alphabet_{k}")
-            check({"alphabet": packed}, {"alphabet": Tensor(TEXT, "bytes")}, {})
-            self.alphabets.append(Alphabet(texts(unpack_json(packed), "alphabets")))
+        packed = [taken(tensors, f"alphabet_{k}") for k in range(len(self.names))]
+        self.alphabets = [Alphabet(texts(unpack_json(own), "alphabets")) for own in packed]
 
     def sizes(self) -> dict[str, int]:
         """The size of every column's alphabet."""

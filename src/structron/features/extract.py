@@ -12,16 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from structron.errors import StructronError
+from structron.features import encode
 from structron.features.atoms import pack_types
-from structron.features.encode import (
-    Arrays,
-    Batch,
-    Numbering,
-    TemplateSet,
-    check_strings,
-    template_hash,
-    template_hashes,
-)
 from structron.features.gazetteer import Gazetteer
 from structron.features.names import Names, template_names
 from structron.features.templates import LABEL, Template, parse_template
@@ -57,9 +49,9 @@ class PreparedTemplates:
 
     def __init__(
         self,
-        batch: Batch,
-        plain: TemplateSet,
-        paired: TemplateSet,
+        batch: encode.Batch,
+        plain: encode.TemplateSet,
+        paired: encode.TemplateSet,
         word: str,
         label: str | None = None,
         units: np.ndarray | None = None,
@@ -77,14 +69,14 @@ class PreparedTemplates:
         self.word_types, self.word_ids = batch.types[word], batch.ids[word]
         self.has_pairs = bool(paired.templates)
 
-    def _templates(self, paired: bool) -> tuple[TemplateSet, Arrays]:
+    def _templates(self, paired: bool) -> tuple[encode.TemplateSet, encode.Arrays]:
         return (self.paired, self.paired_arrays) if paired else (self.plain, self.plain_arrays)
 
-    def _hashes(self, arrays: Arrays, lo: int, hi: int) -> Hashes:
+    def _hashes(self, arrays: encode.Arrays, lo: int, hi: int) -> Hashes:
         tokens = int(self.starts[hi] - self.starts[lo])
         ptr = np.zeros(tokens + 1, np.int64)
         out = np.empty(tokens * len(arrays.seeds), np.uint64)
-        count = template_hashes(arrays, self.starts, lo, hi, ptr, out)
+        count = encode.template_hashes(arrays, self.starts, lo, hi, ptr, out)
         return ptr, out[:count], NO_VALUES
 
     def hashes(self, lo: int, hi: int) -> Hashes:
@@ -109,7 +101,7 @@ class PreparedTemplates:
         templates, arrays = self._templates(paired)
         lo, hi = int(self.starts[s]), int(self.starts[s + 1])
         for t in range(len(templates.templates)):
-            key = int(template_hash(arrays, t, token, lo, hi))
+            key = int(encode.template_hash(arrays, t, token, lo, hi))
             if key:
                 yield key, templates.describe(self.batch, t, token, lo, hi), 1.0
 
@@ -137,8 +129,8 @@ class TemplateExtractor:
         known = [*self.inputs, *self.gazetteers, *self.atoms]
         if LABEL in known and any(t.labels for t in self.templates):
             raise StructronError(f"column {LABEL!r}: templates call the labels before so; expected another name")
-        self.plain = TemplateSet([t for t in self.templates if not t.labels], known, self.word)
-        self.paired = TemplateSet([t for t in self.templates if t.labels and t.parts], known, self.word)
+        self.plain = encode.TemplateSet([t for t in self.templates if not t.labels], known, self.word)
+        self.paired = encode.TemplateSet([t for t in self.templates if t.labels and t.parts], known, self.word)
         self.needed = {self.word, *self.plain.columns, *self.paired.columns}
 
     def _default_templates(self, templates: Sequence[Template]) -> list[Template]:
@@ -154,7 +146,7 @@ class TemplateExtractor:
         The sentences of a `Document` stay together: they are one unit.
         """
         wanted = self.needed | ({self.label} if labelled else set())
-        numbering = {name: Numbering(name) for name in wanted}
+        numbering = {name: encode.Numbering(name) for name in wanted}
         lengths: list[int] = []
         sizes: list[int] = []  # of the units, in sentences
         size = max(1, len(sentences)) if isinstance(sentences, Sequence) else STRETCH
@@ -170,7 +162,7 @@ class TemplateExtractor:
         types = {name: list(column.index) for name, column in numbering.items()}
         label = self.label if labelled else None
         units = np.cumsum([0, *sizes], dtype=np.int64)
-        return PreparedTemplates(Batch(starts, ids, types), self.plain, self.paired, self.word, label, units)
+        return PreparedTemplates(encode.Batch(starts, ids, types), self.plain, self.paired, self.word, label, units)
 
     def _flat(self, sentences: list[Sequence], what: str, before: int) -> tuple[list, list[str]]:
         """All tokens of all sentences and the names of their columns.
@@ -217,7 +209,7 @@ class TemplateExtractor:
         ends = np.cumsum([len(sentence) for sentence in sentences]).tolist()
         words = columns[self.word]
         if self.gazetteers:
-            check_strings(words, self.word)
+            encode.check_strings(words, self.word)
         for name, gazetteer in self.gazetteers.items():
             spans = pairwise([0, *ends])
             columns[name] = [tag for start, stop in spans for tag in gazetteer.match(words[start:stop])]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from structron.errors import StructronError
-from structron.io.tensors import TEXT, Tensor, Tensors, check, pack, unpack
+from structron.io.tensors import Tensors, pack, taken, unpack
 from structron.io.text import read_lines
 
 
@@ -102,7 +102,6 @@ def take_gazetteers(header: Any, tensors: Tensors) -> list[Gazetteer]:
     """The gazetteers of a model file, taken out of its arrays. header: (name, whether it is lower-case) of each."""
     found = []
     for k, (name, lowercase) in enumerate(header):
-        array = tensors.pop(f"gazetteer_{k}")
-        check({"phrases": array}, {"phrases": Tensor(TEXT, "bytes")}, {})
-        found.append(Gazetteer.from_phrases(name, unpack(array).split("\n"), bool(lowercase)))
+        phrases = unpack(taken(tensors, f"gazetteer_{k}")).split("\n")
+        found.append(Gazetteer.from_phrases(name, phrases, bool(lowercase)))
     return found

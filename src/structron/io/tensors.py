@@ -10,7 +10,7 @@ A file that was tampered with and given a valid checksum is either refused here,
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -157,6 +157,7 @@ def unpack_json(array: np.ndarray) -> Any:
         raise ValueError("a text is nested too deep") from None
 
 
-def declared_texts(names: Iterable[str]) -> dict[str, Tensor]:
-    """Declarations of compressed texts."""
-    return {name: Tensor(TEXT, f"bytes of {name}") for name in names}
+def taken(tensors: Tensors, name: str, size: str | int = "bytes") -> np.ndarray:
+    """Bytes taken out of a file's arrays, before the others are checked; ValueError: it is another array."""
+    check({name: tensors[name]}, {name: Tensor(TEXT, size)}, {})
+    return tensors.pop(name)

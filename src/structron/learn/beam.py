@@ -5,7 +5,6 @@
 Its state is a few arrays: the weights and their sums. So a checkpoint is exact, and runs can be averaged.
 """
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from numba import types
 
 from structron.io.tensors import Tensors
 from structron.kernels.jit import Pointed, is_cold
+from structron.learn.committee import Member
 from structron.learn.loop import digest, stretch_end
 from structron.model.beam import BeamModel
 from structron.options import Search
@@ -22,28 +22,9 @@ from structron.search.beam.engine import NO_ANCHORS, Engine
 from structron.search.beam.frontier import Anchored, Inputs
 from structron.search.beam.problem import POINTERS, SearchProblem, checking, pointer
 from structron.search.beam.scores import CLOCK
+from structron.update import fixing
 from structron.update.alma import NORM, SCALE, TOTAL, make_alma
 from structron.update.delta import make_delta
-from structron.update.fixing import (
-    ASK_JJ,
-    EXAMPLES,
-    FELL,
-    FELL_AT,
-    INVALID,
-    MORE_DELTA,
-    MORE_WEIGHTS,
-    NEEDED,
-    NOT_VIOLATIONS,
-    SEARCH_ERRORS,
-    STATS,
-    STEPS,
-    TIME,
-    TOKENS,
-    TROUBLE,
-    UPDATES,
-    How,
-    learn,
-)
 from structron.update.mixed import Weighing, ask, collect_weighted, make_weighing
 from structron.update.violation import rule_of
 from structron.weights.store import SparseStore, mean_rows
@@ -51,7 +32,7 @@ from structron.weights.store import SparseStore, mean_rows
 CALL_TOKENS = 20_000
 """Tokens learned from in one compiled call; between calls Python shows progress and hears Ctrl-C."""
 CHOOSE = types.int64(types.float64[::1], types.float64[::1], types.int64[::1], types.int64[::1], types.int64)
-LEARN, LEARN_WEIGHTED = (Pointed(learn, *POINTERS.values(), CHOOSE) for _ in range(2))
+LEARN, LEARN_WEIGHTED = (Pointed(fixing.learn, *POINTERS.values(), CHOOSE) for _ in range(2))
 
 
 @dataclass(frozen=True)
@@ -65,7 +46,7 @@ class Beginning:
     columns: np.ndarray | None = None
 
 
-class BeamTraining:
+class BeamTraining(Member):
     """The learner of a problem under a beam and an update rule."""
 
     def __init__(
@@ -82,18 +63,16 @@ class BeamTraining:
         (not of learning)."""
         self.problem, self.inputs, self.search, self.average = problem, inputs, search, average
         self.prune, self.start, self.swvp = prune, start, search.swvp
-        self.delta = make_delta()
-        self.engine = Engine(problem, search.beam, search.merge)
-        self.anchored = self.engine.anchored(inputs, anchored)
+        self.anchored = Engine(problem, search.beam, search.merge).anchored(inputs, anchored)
         self.rule = rule_of(search.update)
         self.check = checking() if search.check is None else search.check
         self.choose = pointer(self.rule.choose, CHOOSE, "update rule", "choose(best, gold, alive, right, n) -> int")
         self._begin()
 
     def _begin(self) -> None:
-        """Weights before the first example: none, or those that training goes on from."""
+        self.engine, self.delta = Engine(self.problem, self.search.beam, self.search.merge), make_delta()
         self.store = SparseStore(self.problem.columns, self.anchored.table[:, 0])
-        self.stats, self.pace = np.zeros(STATS), make_alma(self.search.alma, self.search.margin)
+        self.stats, self.pace = np.zeros(fixing.STATS), make_alma(self.search.alma, self.search.margin)
         self.weighing = None if self.swvp is None else self._make_weighing()
         if self.start is not None:
             model, columns = self.start.model, self.start.columns
@@ -105,14 +84,6 @@ class BeamTraining:
 
     def _make_weighing(self) -> Weighing:
         return make_weighing(self.swvp, int(self.inputs.limit.max(initial=1)) + 2, self.problem.exchangeable)
-
-    def twin(self) -> "BeamTraining":
-        """Another learner of the same data and options, at its start."""
-        other = copy.copy(self)
-        other.engine = Engine(self.problem, self.search.beam, self.engine.merge)
-        other.delta = make_delta()
-        other._begin()
-        return other
 
     @property
     def sparse(self) -> Any:
@@ -127,63 +98,57 @@ class BeamTraining:
         return LEARN.is_cold() if self.weighing is None else is_cold(collect_weighted)
 
     def warm_up(self) -> None:
-        """Compile now, so that pass times exclude it."""
         self._call(np.zeros(0, np.int64), 0, 0)
-
-    def begin_pass(self) -> None:
-        self.stats[UPDATES:] = 0
 
     def _call(self, sequence: np.ndarray, lo: int, hi: int) -> int:
         rule, given = self.rule, self.engine.given(self.inputs, self.sparse, self.anchored)
         check = (1 + (rule.valid and (self.swvp is None or self.swvp.valid))) * self.check
-        how = How(int(rule.stop_at_fall), int(rule.go_on), int(rule.mean) + int(rule.literal), int(check))
+        mean = int(rule.mean) + int(rule.literal)
+        how = fixing.How(int(rule.stop_at_fall), int(rule.go_on), mean, int(check))
         stretch = (self.delta, self.pace, sequence, lo, hi, how, self.stats, self.weighing)
         return self.engine.call(LEARN_WEIGHTED if self.weighing else LEARN, self.choose, given, *stretch)
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
-        """Learn from some examples of the sequence from place lo on; returns the place to go on from."""
         hi = stretch_end(self.inputs.starts, sequence, lo, CALL_TOKENS)
         done = self._call(sequence, lo, hi)
         if done < hi:
             self._settle(int(sequence[done]))
-        if self.check and self.stats[NOT_VIOLATIONS]:
+        if self.check and self.stats[fixing.NOT_VIOLATIONS]:
             raise AssertionError(
-                f"{self.search.update_name}: {int(self.stats[NOT_VIOLATIONS])} updates were no violations"
+                f"{self.search.update_name}: {int(self.stats[fixing.NOT_VIOLATIONS])} updates were no violations"
             )
         return done
 
     def _settle(self, example: int) -> None:
-        trouble, step = int(self.stats[TROUBLE]), int(self.stats[STEPS])
-        self.stats[TROUBLE] = self.stats[STEPS] = 0
+        trouble, step = int(self.stats[fixing.TROUBLE]), int(self.stats[fixing.STEPS])
+        self.stats[fixing.TROUBLE] = self.stats[fixing.STEPS] = 0
         arrays = self.engine.room(self.inputs)
-        if trouble == MORE_DELTA:
+        if trouble == fixing.MORE_DELTA:
             self.delta = make_delta(4 * len(self.delta.feature))
-        elif trouble == MORE_WEIGHTS:
-            self.store.grow(2 * step, int(self.stats[NEEDED]) + 1, 2 * step)
+        elif trouble == fixing.MORE_WEIGHTS:
+            self.store.grow(2 * step, int(self.stats[fixing.NEEDED]) + 1, 2 * step)
             arrays.memory.clock[CLOCK] += 1
-        elif trouble == ASK_JJ and self.swvp is not None and callable(self.swvp.jj):
-            fresh, lengths = self._make_weighing(), (step, int(self.stats[NEEDED]))
+        elif trouble == fixing.ASK_JJ and self.swvp is not None and callable(self.swvp.jj):
+            fresh, lengths = self._make_weighing(), (step, int(self.stats[fixing.NEEDED]))
             given = (self.problem.actions, self.inputs, example, arrays.frontier, arrays.trace)
             self.weighing = ask(fresh, self.swvp.jj, *given, *lengths)
         else:
             self.engine.settle(trouble, step, example, arrays)
 
     def counts(self) -> dict[str, Any]:
-        """This pass's figures for the progress line and the log."""
         s = self.stats
-        fell = int(s[FELL])
+        fell = int(s[fixing.FELL])
         return {
-            "updates": int(s[UPDATES]),
-            "invalid": int(s[INVALID]),
-            "examples": int(s[EXAMPLES]),
+            "updates": int(s[fixing.UPDATES]),
+            "invalid": int(s[fixing.INVALID]),
+            "examples": int(s[fixing.EXAMPLES]),
             "fell_off": fell,
-            "fell_at": round(float(s[FELL_AT]) / fell, 4) if fell else None,
-            "search_errors": int(s[SEARCH_ERRORS]),
-            "tokens": int(s[TOKENS]),
+            "fell_at": round(float(s[fixing.FELL_AT]) / fell, 4) if fell else None,
+            "search_errors": int(s[fixing.SEARCH_ERRORS]),
+            "tokens": int(s[fixing.TOKENS]),
         }
 
     def fingerprint(self) -> str:
-        """Tells whether a checkpoint was made from the same data and options."""
         problem, inputs, rule = self.problem, self.inputs, self.rule
         how = (problem.actions, problem.composition.texts, self.search, rule.choose.__qualname__, self.average)
         start = () if self.start is None else self.start.model.rows
@@ -191,17 +156,14 @@ class BeamTraining:
         return digest(how, arrays)
 
     def state(self) -> Tensors:
-        """Everything that later passes depend on."""
         return self.store.state() | {"stats": self.stats, "pace": self.pace}
 
     def restore(self, state: Tensors) -> None:
-        """Take up a state that `state` gave for the same data and options."""
         self.store.restore(state)
         self.stats[:], self.pace[:] = state["stats"], state["pace"]
         self.engine.forget()
 
     def add(self, other: Any, share: float) -> None:
-        """Add a share of the weights of another learner of the same data."""
         self.store.add(other.store, share * float(other.pace[SCALE]))
         self.anchored = self.anchored._replace(table=self.store.table)
         self.pace[NORM] = float(np.square(self.store.present(0, 1.0)[1].weight, dtype=np.float64).sum())
@@ -209,21 +171,13 @@ class BeamTraining:
 
     def rows(self) -> tuple[np.ndarray, Any]:
         """Keys and rows as they count now, averaged or not; anchored features first."""
-        time = int(self.stats[TIME]) if self.average == "mean" else 0
+        time = int(self.stats[fixing.TIME]) if self.average == "mean" else 0
         return self.store.present(time, float(self.pace[TOTAL] / time if time else self.pace[SCALE]))
-
-    def snapshot(self) -> BeamModel:
-        """The model that the weights of this moment make."""
-        return self.assemble([self])
 
     @staticmethod
     def assemble(members: Sequence["BeamTraining"]) -> BeamModel:
-        """The model that the mean of the members' weights makes."""
         first = members[0]
         anchored = first.store.table[:, 0]
         keys, rows = mean_rows([member.rows() for member in members], anchored, first.prune)
         count = int(np.isin(keys, anchored).sum())
         return BeamModel(first.problem, keys[count:], rows, keys[:count])
-
-    def finish(self, model: BeamModel) -> BeamModel:
-        return model

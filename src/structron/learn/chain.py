@@ -6,7 +6,6 @@ How a stretch of a pass is learned from is the affair of an update: `Perceptron`
 learn/weighted.py.
 """
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
@@ -18,10 +17,11 @@ from structron.features.index import Numbered, number_features
 from structron.features.names import Names
 from structron.io.tensors import Tensors
 from structron.kernels.jit import is_cold
+from structron.learn.committee import Member
 from structron.learn.loop import digest, stretch_end
 from structron.learn.votes import Ballots
-from structron.model.chain import ChainModel, Dictionary, fixed_rows
-from structron.search.chain.scores import FORBIDDEN, NO_INTS, NO_NUMBERS, Chains, Weights, make_work
+from structron.model.chain import ChainModel, Dictionary, fixed_rows, penalties
+from structron.search.chain.scores import NO_INTS, NO_NUMBERS, Chains, Weights, make_work
 from structron.update.margin import learn_with_margin
 from structron.update.perceptron import NEAR, STATS, TIME, TOKENS, UPDATES, WRONG_TOKENS, learn
 from structron.weights.dense import DenseStore, pack_mean
@@ -113,7 +113,7 @@ class LazyNames:
     paired: bool
 
 
-class ChainLearner:
+class ChainLearner(Member):
     """The learner that `learn.loop` drives."""
 
     def __init__(
@@ -135,22 +135,17 @@ class ChainLearner:
         has_pairs = prepared.has_pairs or len(self.pairs.keys) > 0
         mask_of = NO_NUMBERS
         if dictionary.mask.any():
-            place = dictionary.find(prepared.word_types)
-            mask_of = dictionary.mask[place].astype(np.int32)[prepared.word_ids]
+            mask_of = dictionary.masks_of(prepared, slice(0, len(prepared.word_ids))).astype(np.int32)
         features = (self.plain.ptr, self.plain.numbers, self.plain.values)
         pairs = (self.pairs.ptr if has_pairs else NO_INTS, self.pairs.numbers)
         self.chains = Chains(prepared.starts, *features, *pairs, mask_of)
         self._begin()
         count, stride = len(self.labels), self.store.stride
-        self.penalty = np.zeros((count + 1, stride), np.float32)
-        self.penalty[:, :count][~chain.allowed_learning] = FORBIDDEN
-        self.masks = np.zeros((len(dictionary.masks), stride), np.float32)
-        self.masks[:, :count][~dictionary.masks] = FORBIDDEN
+        self.penalty, self.masks = penalties(chain.allowed_learning, stride), penalties(dictionary.masks, stride)
         self.work = make_work(int(np.diff(prepared.starts).max(initial=1)), count, stride, self.order)
         self.found = np.zeros(int(self.sizes.max(initial=1)), np.int64)
 
     def _begin(self) -> None:
-        """Weights before the first example: none, or those that training goes on from."""
         count, paired = len(self.labels), len(self.chains.pair_ptr) > 0
         sizes = (len(self.plain.keys), len(self.pairs.keys))
         self.store = DenseStore(count, fixed_rows(count, self.order), *sizes, paired)
@@ -158,12 +153,6 @@ class ChainLearner:
         if self.start is not None:
             self._load_start(self.start)
         self.ballots = Ballots(self.store) if self.chain.average == "voted" else None
-
-    def twin(self) -> "ChainLearner":
-        """Another learner of the same data and options, at its start."""
-        other = copy.copy(self)
-        other._begin()
-        return other
 
     @property
     def examples(self) -> int:
@@ -210,18 +199,12 @@ class ChainLearner:
     # -- the loop's side -------------------------------------------------------------------------------------------
 
     def is_cold(self) -> bool:
-        """Whether the first call has to wait for the compiler."""
         return self.update.is_cold()
 
     def warm_up(self) -> None:
-        """Compile now, so that pass times exclude it."""
         self.update.learn(self, np.zeros(0, np.int64), 0, 0)
 
-    def begin_pass(self) -> None:
-        self.stats[UPDATES:] = 0
-
     def learn(self, sequence: np.ndarray, lo: int) -> int:
-        """Learn from some examples of the sequence from place lo on; returns the place to go on from."""
         starts = self.prepared.starts[self.units]
         hi = lo + 1 if self.ballots else stretch_end(starts, sequence, lo, CALL_TOKENS)
         done = self.update.learn(self, sequence, lo, hi)
@@ -240,12 +223,10 @@ class ChainLearner:
         self.store.reserve(int(self.chains.ptr[stop] - self.chains.ptr[start]) + 2 * pairs, pairs)
 
     def counts(self) -> dict[str, int]:
-        """This pass's figures for the progress line and the log."""
         places = {"updates": UPDATES, "wrong_tokens": WRONG_TOKENS, "tokens": TOKENS} | self.update.figures
         return {name: int(self.stats[place]) for name, place in places.items()}
 
     def fingerprint(self) -> str:
-        """Tells whether a checkpoint was made from the same data and options."""
         start = self.start
         how = f"{self.labels} {self.order} {self.chain.average} {start.time if start else 0} {self.update}"
         arrays = (
@@ -258,11 +239,9 @@ class ChainLearner:
         return digest(how, arrays)
 
     def state(self) -> Tensors:
-        """Everything that later passes depend on."""
         return self.store.state() | {"stats": self.stats} | (self.ballots.state() if self.ballots else {})
 
     def restore(self, state: Tensors) -> None:
-        """Take up a state that `state` gave for the same data and options."""
         self.store.restore(state)
         self.stats[:] = state["stats"]
         if self.ballots:
@@ -271,20 +250,14 @@ class ChainLearner:
     # -- from learners to a model ----------------------------------------------------------------------------------
 
     def add(self, other: Any, share: float) -> None:
-        """Add a share of the weights of another learner of the same data."""
         self.store.add(other.store, share)
 
     def present(self) -> np.ndarray:
         """float32[rows, stride]: the weights as they count now, averaged or not."""
         return self.store.mean(int(self.stats[TIME]) if self.chain.average == "mean" else 0)
 
-    def snapshot(self) -> ChainModel:
-        """The model that the weights of this moment make."""
-        return self.assemble([self])
-
     @staticmethod
     def assemble(members: Sequence["ChainLearner"]) -> ChainModel:
-        """The model that the mean of the members' weights makes."""
         first = members[0]
         stores, weights = [member.store for member in members], [member.present() for member in members]
         packed = pack_mean(stores, weights, everything=first.ballots is not None)
@@ -309,7 +282,6 @@ class ChainLearner:
         return numbered.names(numbers, known, lambda keys, tokens: self.prepared.names(keys, tokens, paired))
 
     def finish(self, model: ChainModel) -> ChainModel:
-        """Write out the names that a snapshot left for later."""
         for name in ("names", "pair_names"):
             lazy = getattr(model, name)
             if isinstance(lazy, LazyNames):

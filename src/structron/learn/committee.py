@@ -4,18 +4,49 @@ What a perceptron learns depends on the order of its examples; the mean of a few
 nearly always better than any of them (Herbrich, Graepel & Campbell's Bayes point machine for the perceptron).
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+import copy
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 
+from structron.io.tensors import Tensors, beginning, under
+from structron.learn.loop import Learner
 
-class Committee:
-    """Learners as one learner. Example e is sentence e mod n of member e div n, so any order mixes all orders.
 
-    A member is a learner of `learn.loop` with `twin()`, another one at its start, and `assemble(members)`, the model
-    of the mean.
-    """
+class Member(Learner):
+    """A learner that can be one of several: it can start anew, and its weights can be added."""
+
+    stats: np.ndarray  # the examples learned from so far, then figures of the pass
+
+    def _begin(self) -> None:
+        """Weights before the first example: none, or those that training goes on from."""
+
+    def twin(self) -> Self:
+        """Another learner of the same data and options, at its start."""
+        other = copy.copy(self)
+        other._begin()
+        return other
+
+    def begin_pass(self) -> None:
+        self.stats[1:] = 0
+
+    def add(self, other: Any, share: float) -> None:
+        """Add a share of the weights of another learner of the same data."""
+
+    @staticmethod
+    def assemble(members: Sequence[Any]) -> Any:
+        """The model that the mean of the members' weights makes."""
+
+    def snapshot(self) -> Any:
+        return self.assemble([self])
+
+    def finish(self, model: Any) -> Any:
+        return model
+
+
+class Committee(Learner):
+    """Members as one learner. Example e is sentence e mod n of member e div n, so any order mixes all orders."""
 
     def __init__(self, first: Any, runs: int):
         self.members = [first, *(first.twin() for _ in range(runs - 1))]
@@ -51,18 +82,13 @@ class Committee:
     def fingerprint(self) -> str:
         return f"{len(self.members)} x {self.members[0].fingerprint()}"
 
-    def state(self) -> dict[str, np.ndarray]:
-        return {f"{m}.{name}": array for m, name, array in self._states()}
+    def state(self) -> Tensors:
+        every = [under(f"{m}.", member.state()) for m, member in enumerate(self.members)]
+        return {name: array for own in every for name, array in own.items()}
 
-    def _states(self) -> Iterator[tuple[int, str, np.ndarray]]:
+    def restore(self, state: Tensors) -> None:
         for m, member in enumerate(self.members):
-            for name, array in member.state().items():
-                yield m, name, array
-
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        for m, member in enumerate(self.members):
-            start = f"{m}."
-            member.restore({name.removeprefix(start): a for name, a in state.items() if name.startswith(start)})
+            member.restore(beginning(f"{m}.", state))
 
     def snapshot(self) -> Any:
         return self.members[0].assemble(self.members)

@@ -66,7 +66,6 @@ class DocumentLearner(ChainLearner):
         return is_cold(n_best_of) or is_cold(correct)
 
     def warm_up(self) -> None:
-        """Compile now, so that pass times exclude it."""
         weights, units = self.weights(), self.units
         self.search.find(weights, 0, 1)
         z = self.gold[: int(self.chains.starts[units[1]])].astype(np.int16)
@@ -185,7 +184,6 @@ class DocumentLearner(ChainLearner):
 
     @staticmethod
     def assemble(members: Any) -> DocumentModel:
-        """The model that the mean of the members' weights makes."""
         base, first = ChainLearner.assemble(members), members[0]
         own = list(dict.fromkeys(name for member in members for name in member.features.number))
         weights = dict.fromkeys([*first.features.inventory.names, *own], 0.0)

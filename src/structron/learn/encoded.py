@@ -51,19 +51,16 @@ class EncodedLearner(BeamTraining):
         super().__init__(data.problem, data.inputs, search, average, anchored, start=beginning)
 
     def fingerprint(self) -> str:
-        """Tells whether a checkpoint was made from the same data and options."""
         return digest((super().fingerprint(), self.data.encoder.kind), ())
 
     @staticmethod
     def assemble(members: Sequence[BeamTraining]) -> Any:
-        """The model that the mean of the members' weights makes; its names are left for `finish`."""
         first: Any = members[0]
         base = BeamTraining.assemble(members)
         base.problem = first.data.encoder.problem
         return EncodedModel(first.data.encoder, base)
 
     def finish(self, model: Any) -> Any:
-        """Write the names that a snapshot left for later."""
         keys = model.base.anchored_keys
         if len(model.names) < len(keys):
             numbered = self.data.numbered

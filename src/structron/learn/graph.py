@@ -1,6 +1,5 @@
 """The learner of the graph-based parser that the training loop drives (see train.py)."""
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +8,7 @@ import numpy as np
 
 from structron.io.tensors import Tensors
 from structron.kernels.jit import is_cold
+from structron.learn.committee import Member
 from structron.learn.loop import digest, stretch_end
 from structron.model.graph import GraphModel
 from structron.options import Search
@@ -16,22 +16,11 @@ from structron.search.graph.parse import PARSE, Setting
 from structron.search.graph.relations import Relations
 from structron.search.graph.templates import Codes
 from structron.search.trees.search import compiled_search
+from structron.update import trees as update
 from structron.update.alma import NORM, SCALE, TOTAL, lowering, make_alma
 from structron.update.delta import make_delta
 from structron.update.swvp import Mixed, make_mixed, pack_substructures, substructures
 from structron.update.swvp_trees import OWN, correct_mixed
-from structron.update.trees import (
-    IN_PLACE,
-    INVALID,
-    LOST,
-    NO_ROOM,
-    STATS,
-    TIME,
-    TOKENS,
-    UPDATES,
-    WRONG_TOKENS,
-    correct,
-)
 from structron.weights.hashed import HashedStore, mean_vector, shift_of
 
 CALL_TOKENS = 5_000
@@ -48,7 +37,7 @@ class Trees:
     relations: np.ndarray  # int64[words]
 
 
-class GraphLearner:
+class GraphLearner(Member):
     """Weights and their sums, and one pass after the other."""
 
     def __init__(
@@ -74,33 +63,25 @@ class GraphLearner:
         self._begin()
 
     def _begin(self) -> None:
-        """Weights before the first example: none, or those that training goes on from."""
         alma, trees = self.steps.alma, self.trees
         self.store = HashedStore(self.bits, self.relations.size)
-        self.stats, self.pace = np.zeros(STATS), make_alma(alma, self.steps.margin)
+        self.stats, self.pace = np.zeros(update.STATS), make_alma(alma, self.steps.margin)
         if self.start is not None:
             self.store.load(self.start.w)
             self.pace[NORM] = float(np.square(self.start.w, dtype=np.float64).sum())
-        self.delta = IN_PLACE if alma is None else make_delta()
+        self.delta = update.IN_PLACE if alma is None else make_delta()
         self.found, self.named, self.ranked = (np.zeros(len(trees.x), np.int64) for _ in range(3))
         self.mixed = make_mixed(int(np.diff(trees.starts).max(initial=0)))
-
-    def twin(self) -> "GraphLearner":
-        """Another one at its start."""
-        other = copy.copy(self)
-        other._begin()
-        return other
 
     @property
     def examples(self) -> int:
         return len(self.trees.starts) - 1
 
     def is_cold(self) -> bool:
-        updates = [correct, *([] if self.swvp is None else [correct_mixed])]
+        updates = [update.correct, *([] if self.swvp is None else [correct_mixed])]
         return GraphModel.is_cold(self.setting) or any(map(is_cold, updates))
 
     def warm_up(self) -> None:
-        """Compile now, so that pass times exclude it."""
         before = self.stats.copy(), self.pace.copy()
         self._parse(np.zeros(1, np.int64), 0, 0)
         self._correct(0, 0)
@@ -108,11 +89,7 @@ class GraphLearner:
             self._correct_mixed(0, 0, self.mixed, OWN)
         self.stats[:], self.pace[:] = before
 
-    def begin_pass(self) -> None:
-        self.stats[UPDATES:] = 0
-
     def learn(self, sequence: np.ndarray, lo: int) -> int:
-        """Learn from some examples of the sequence from place lo on; returns the place to go on from."""
         hi = stretch_end(self.trees.starts, sequence, lo, CALL_TOKENS)
         for k in range(lo, hi):
             self.learn_from(sequence, k)
@@ -142,8 +119,8 @@ class GraphLearner:
         """How many words were wrong."""
         amount = 1.0 if self.swvp is None else 0.0
         while True:
-            wrong = correct(*self._example(start, n), self.ranked, amount, self.delta, self.pace, self.stats)
-            if wrong != NO_ROOM:
+            wrong = update.correct(*self._example(start, n), self.ranked, amount, self.delta, self.pace, self.stats)
+            if wrong != update.NO_ROOM:
                 return wrong
             self.delta = make_delta(4 * len(self.delta.feature))
 
@@ -169,48 +146,39 @@ class GraphLearner:
         return [(h, self.names[r]) for h, r in zip(own, relations[start : start + n].tolist(), strict=True)]
 
     def counts(self) -> dict[str, Any]:
-        """This pass's figures for the progress line and the log."""
         s = self.stats
-        found = {"updates": int(s[UPDATES]), "wrong_tokens": int(s[WRONG_TOKENS]), "tokens": int(s[TOKENS])}
-        found |= {"invalid": int(s[INVALID])} if self.swvp is not None else {}
-        return found | ({"ranked_wrong": int(s[LOST])} if self.setting.keep else {})
+        found = {
+            "updates": int(s[update.UPDATES]),
+            "wrong_tokens": int(s[update.WRONG_TOKENS]),
+            "tokens": int(s[update.TOKENS]),
+        }
+        found |= {"invalid": int(s[update.INVALID])} if self.swvp is not None else {}
+        return found | ({"ranked_wrong": int(s[update.LOST])} if self.setting.keep else {})
 
     def fingerprint(self) -> str:
-        """Tells whether a checkpoint was made from the same data and options."""
         how = (tuple(self.setting), self.bits, self.average, self.steps)
         start = () if self.start is None else (self.start.w,)
         t = self.trees
         return digest(how, (t.x, t.starts, t.heads, t.relations, self.templates.slots, self.templates.salt, *start))
 
     def state(self) -> Tensors:
-        """Everything that later passes depend on."""
         return self.store.state() | {"stats": self.stats, "pace": self.pace}
 
     def restore(self, state: Tensors) -> None:
-        """Take up a state that `state` gave for the same data and options."""
         self.store.restore(state)
         self.stats[:], self.pace[:] = state["stats"], state["pace"]
 
     def add(self, other: Any, share: float) -> None:
-        """Add a share of the weights of another learner of the same data."""
         self.store.add(other.store, share * float(other.pace[SCALE]))
         self.pace[NORM] = float(np.square(self.store.w, dtype=np.float64).sum())
 
     def present(self) -> tuple[HashedStore, int, float]:
         """The weights with the time and the scale by which they count now, averaged or not."""
-        time = int(self.stats[TIME]) if self.average == "mean" else 0
+        time = int(self.stats[update.TIME]) if self.average == "mean" else 0
         return self.store, time, float(self.pace[TOTAL] / time if time else self.pace[SCALE])
-
-    def snapshot(self) -> GraphModel:
-        """The model that the weights of this moment make."""
-        return self.assemble([self])
 
     @staticmethod
     def assemble(members: Sequence["GraphLearner"]) -> GraphModel:
-        """The model that the mean of the members' weights makes."""
         first = members[0]
         w = mean_vector([member.present() for member in members], first.prune)
         return GraphModel(first.templates, first.relations, first.bits, w)
-
-    def finish(self, model: GraphModel) -> GraphModel:
-        return model

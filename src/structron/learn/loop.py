@@ -21,6 +21,7 @@ import numpy as np
 
 from structron.errors import StructronError
 from structron.io import modelfile
+from structron.io.tensors import Tensors
 from structron.progress import Progress
 
 STATE_FILE = "state.structron"
@@ -33,16 +34,35 @@ class Learner(Protocol):
 
     @property
     def examples(self) -> int: ...
-    def is_cold(self) -> bool: ...
-    def warm_up(self) -> None: ...
+
+    def is_cold(self) -> bool:
+        """Whether the first call has to wait for the compiler."""
+
+    def warm_up(self) -> None:
+        """Compile now, so that pass times exclude it."""
+
     def begin_pass(self) -> None: ...
-    def learn(self, sequence: np.ndarray, lo: int) -> int: ...
-    def counts(self) -> dict[str, int]: ...
-    def state(self) -> dict[str, np.ndarray]: ...
-    def restore(self, state: dict[str, np.ndarray]) -> None: ...
-    def fingerprint(self) -> str: ...
-    def snapshot(self) -> Any: ...
-    def finish(self, model: Any) -> Any: ...
+
+    def learn(self, sequence: np.ndarray, lo: int) -> int:
+        """Learn from some examples of the sequence from place lo on; returns the place to go on from."""
+
+    def counts(self) -> dict[str, Any]:
+        """This pass's figures for the progress line and the log."""
+
+    def state(self) -> Tensors:
+        """Everything that later passes depend on."""
+
+    def restore(self, state: Tensors) -> None:
+        """Take up a state that `state` gave for the same data and options."""
+
+    def fingerprint(self) -> str:
+        """Tells whether a checkpoint was made from the same data and options."""
+
+    def snapshot(self) -> Any:
+        """The model that the weights of this moment make."""
+
+    def finish(self, model: Any) -> Any:
+        """A snapshot with what it left for later: names of features."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +200,16 @@ def _is_steady(history: list[dict[str, Any]], change: float) -> bool:
     return len(errors) > STEADY and all(abs(new - old) < change * old or new == old for old, new in pairwise(errors))
 
 
+def make_folder(folder: Path, resume: bool) -> None:
+    """Make the folder of a checkpoint; refuse one that holds another, unless that is to be resumed."""
+    if (folder / STATE_FILE).exists() and not resume:
+        raise StructronError(f"{folder}: holds a checkpoint already; go on with --resume or name another folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StructronError(f"{folder}: cannot make the checkpoint folder: {error.strerror}") from None
+
+
 class _Checkpoint:
     """A folder with the learner's state after the last whole pass, and the best model so far."""
 
@@ -195,14 +225,7 @@ class _Checkpoint:
         self.folder, self.learner, self.save, self.load = schedule.checkpoint, learner, save, load
         self.saved = ""
         self.fingerprint = f"{schedule.seed} {schedule.shuffle} {scored} {learner.fingerprint()}"
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StructronError(f"{self.folder}: cannot make the checkpoint folder: {error.strerror}") from None
-        if (self.folder / STATE_FILE).exists() and not schedule.resume:
-            raise StructronError(
-                f"{self.folder}: holds a checkpoint already; go on with --resume or name another folder"
-            )
+        make_folder(self.folder, schedule.resume)
 
     def write(self, result: Result) -> None:
         best = ""

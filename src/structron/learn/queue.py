@@ -18,23 +18,10 @@ from structron.search.beam.problem import POINTERS, SearchProblem
 from structron.search.beam.scores import CLOCK
 from structron.search.queue.nodes import EXPANDER, Heuristic, Node, Space
 from structron.search.queue.queue import learn, queue_maker, wrong_nodes
+from structron.update import fixing
 from structron.update.alma import ALPHA, SCALE, TOTAL, end_example, lowering, step
 from structron.update.collect import collect
 from structron.update.delta import FULL, apply, clear, fits, measure
-from structron.update.fixing import (
-    EXAMPLES,
-    FELL,
-    FELL_AT,
-    INVALID,
-    MORE_DELTA,
-    MORE_WEIGHTS,
-    NEEDED,
-    STEPS,
-    TIME,
-    TOKENS,
-    TROUBLE,
-    UPDATES,
-)
 
 Derivations = list[list[int]]
 """The correct derivations of an example: at least one."""
@@ -91,7 +78,6 @@ class QueueTraining(BeamTraining):
         return EXPANDER.is_cold() or GATHER.is_cold()
 
     def warm_up(self) -> None:
-        """Compile now, so that pass times exclude it."""
         self.space.begin(0, self.sparse)
         self._gather([self.space.initial()], [])
 
@@ -99,19 +85,19 @@ class QueueTraining(BeamTraining):
         """Learn from one example; returns the next place."""
         e = int(sequence[lo])
         self._begin_search(e)
-        before = self.stats[UPDATES]
+        before = self.stats[fixing.UPDATES]
 
         def update(sibs: Sequence[Node], nodes: Sequence[Node], fell: bool) -> None:
-            if fell and self.stats[UPDATES] == before:
-                self.stats[FELL] += 1
-                self.stats[FELL_AT] += nodes[0].depth / max(nodes[0].depth, *map(len, self.derivations[e]))
+            if fell and self.stats[fixing.UPDATES] == before:
+                self.stats[fixing.FELL] += 1
+                self.stats[fixing.FELL_AT] += nodes[0].depth / max(nodes[0].depth, *map(len, self.derivations[e]))
             self._update(sibs, nodes)
 
         learn(self.space, queue_maker(self.queue, self.width), update)
         end_example(self.pace)
-        self.stats[TIME] += 1
-        self.stats[EXAMPLES] += 1
-        self.stats[TOKENS] += self.inputs.starts[e + 1] - self.inputs.starts[e]
+        self.stats[fixing.TIME] += 1
+        self.stats[fixing.EXAMPLES] += 1
+        self.stats[fixing.TOKENS] += self.inputs.starts[e + 1] - self.inputs.starts[e]
         return lo + 1
 
     def _begin_search(self, e: int) -> None:
@@ -133,12 +119,16 @@ class QueueTraining(BeamTraining):
         wrong, stats = nodes if self.rule.literal else wrong_nodes(sibs, nodes), self.stats
         self._gather(sibs, wrong)
         while self.delta.used[FULL]:
-            stats[TROUBLE] = MORE_DELTA
+            stats[fixing.TROUBLE] = fixing.MORE_DELTA
             self._settle(self.space.e)
             self._gather(sibs, wrong)
         needed = fits(self.delta, self.sparse, self.anchored)
         if needed:
-            stats[TROUBLE], stats[STEPS], stats[NEEDED] = MORE_WEIGHTS, self.delta.used[0], needed
+            stats[fixing.TROUBLE], stats[fixing.STEPS], stats[fixing.NEEDED] = (
+                fixing.MORE_WEIGHTS,
+                self.delta.used[0],
+                needed,
+            )
             self._settle(self.space.e)
         size, dot = measure(self.delta, self.sparse, self.anchored) if self.check or self.pace[ALPHA] else (0.0, 0.0)
         if self.check:
@@ -146,8 +136,8 @@ class QueueTraining(BeamTraining):
         apply(self.delta, self.sparse, self.anchored, step(self.pace, size, dot), self.pace[TOTAL])
         self.engine.room(self.inputs).memory.clock[CLOCK] += 1
         self._take_pace()
-        stats[UPDATES] += 1
-        stats[INVALID] += mean_of("rank", sibs) > mean_of("rank", wrong)
+        stats[fixing.UPDATES] += 1
+        stats[fixing.INVALID] += mean_of("rank", sibs) > mean_of("rank", wrong)
 
     def _verify(self, dot: float, sibs: Sequence[Node], wrong: Sequence[Node]) -> None:
         """Compare w·Δ, from the weights alone, with the scores of the search; in a beam it must be a violation."""

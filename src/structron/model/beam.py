@@ -18,8 +18,9 @@ from structron.search.beam.problem import SearchProblem
 from structron.search.beam.scores import CLOCK
 from structron.search.beam.states import TOP
 from structron.threads import for_each, stretches
+from structron.weights.dense import cell_tensors
 from structron.weights.sparse import Row, pack
-from structron.weights.store import declared_rows, row_tensors, rows_of
+from structron.weights.store import declared_rows, rows_of
 
 WIDE = 64
 """The beam that gives the n-best of a search without one."""
@@ -65,14 +66,11 @@ class BeamModel:
         """The best actions of every example and their scores."""
         engine = self.engine(beam, merge)
 
-        parts: dict[int, tuple[list[list[int]], list[float]]] = {}
-
-        def run(stretch: tuple[int, int]) -> None:
+        def run(stretch: tuple[int, int]) -> tuple[list[list[int]], list[float]]:
             found = engine.decode(inputs, self.sparse, anchored, *stretch)
-            parts[stretch[0]] = actions_of(found, *stretch), found[3][stretch[0] : stretch[1]].tolist()
+            return actions_of(found, *stretch), found[3][stretch[0] : stretch[1]].tolist()
 
-        for_each(run, stretches(inputs.starts), jobs)
-        done = [parts[lo] for lo in sorted(parts)]
+        done = for_each(run, stretches(inputs.starts), jobs)
         return [a for actions, _ in done for a in actions], [s for _, scores in done for s in scores]
 
     def nbest(
@@ -89,13 +87,11 @@ class BeamModel:
         Merged states stand for their best derivation alone; `candidates` looks beyond them.
         """
         engine = self.engine(None if beam is None else max(beam, n), merge)
-        parts: dict[int, list[list[Derivation]]] = {}
 
-        def run(stretch: tuple[int, int]) -> None:
-            parts[stretch[0]] = engine.nbest(inputs, self.sparse, anchored, n, *stretch)
+        def run(stretch: tuple[int, int]) -> list[list[Derivation]]:
+            return engine.nbest(inputs, self.sparse, anchored, n, *stretch)
 
-        for_each(run, stretches(inputs.starts), jobs)
-        return [own for lo in sorted(parts) for own in parts[lo]]
+        return [own for part in for_each(run, stretches(inputs.starts), jobs) for own in part]
 
     def candidates(
         self,
@@ -143,7 +139,7 @@ class BeamModel:
 
     def tensors(self) -> Tensors:
         """The arrays of a model file."""
-        rows = row_tensors(self.rows, len(self.anchored_keys) + len(self.keys), self.problem.columns)
+        rows = cell_tensors(*self.rows, len(self.anchored_keys) + len(self.keys), self.problem.columns)
         return {"keys": self.keys, "anchored_keys": self.anchored_keys} | rows
 
     @staticmethod

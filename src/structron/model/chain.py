@@ -34,12 +34,19 @@ from structron.search.chain.scores import (
 )
 from structron.search.chain.viterbi import decode
 from structron.threads import for_each, stretches
-from structron.weights.dense import DECLARED, dense_rows, sparse_rows
+from structron.weights.dense import declared_cells, dense_rows, sparse_rows
 
 
 def fixed_rows(labels: int, order: int) -> int:
     """How many rows the label n-grams take."""
     return labels + 1 + ((labels + 1) ** 2 if order == 2 else 0)
+
+
+def penalties(allowed: np.ndarray, stride: int, amount: np.float32 = FORBIDDEN) -> np.ndarray:
+    """float32[rows, stride]: what a label costs; allowed: bool[rows, labels]."""
+    found = np.zeros((len(allowed), stride), np.float32)
+    found[:, : allowed.shape[1]][~allowed] = amount
+    return found
 
 
 @dataclass
@@ -85,13 +92,8 @@ class ChainModel:
     @cached_property
     def weights(self) -> Weights:
         """What the kernels read."""
-        stride, labels = self.w.shape[1], len(self.labels)
-        penalty = np.zeros((labels + 1, stride), np.float32)
-        penalty[:, :labels][~self.allowed] = FORBIDDEN
-        forced = ~np.eye(labels, dtype=bool)
-        masks = np.zeros((len(self.dictionary.masks) + labels, stride), np.float32)
-        masks[: len(self.dictionary.masks), :labels][~self.dictionary.masks] = FORBIDDEN
-        masks[len(self.dictionary.masks) :, :labels][forced] = FORCED_OUT
+        stride, alone = self.w.shape[1], np.eye(len(self.labels), dtype=bool)
+        masks = [penalties(self.dictionary.masks, stride), penalties(alone, stride, FORCED_OUT)]
         return Weights(
             w=self.w,
             u=np.empty((0, 0), np.float64),
@@ -99,8 +101,8 @@ class ChainModel:
             block_of=np.arange(len(self.block_keys), dtype=np.int32),
             block_rows=self.block_rows,
             size=np.array([len(self.w), len(self.block_keys)], np.int64),
-            penalty=penalty,
-            masks=masks,
+            penalty=penalties(self.allowed, stride),
+            masks=np.concatenate(masks),
         )
 
     def chains(self, prepared: Prepared, lo: int, hi: int, forced: np.ndarray | None = None) -> Chains:
@@ -113,14 +115,10 @@ class ChainModel:
         tokens = slice(int(prepared.starts[lo]), int(prepared.starts[hi]))
         mask_of = NO_NUMBERS
         if self.dictionary.mask.any() or forced is not None:
-            mask_of = np.zeros(int(starts[-1]), np.int32)
-        if self.dictionary.mask.any():
-            place = self.dictionary.find(prepared.word_types)
-            mask_of = np.where(place < 0, 0, self.dictionary.mask[place]).astype(np.int32)[prepared.word_ids[tokens]]
+            mask_of = self.dictionary.masks_of(prepared, tokens)
         if forced is not None:
-            here = forced[tokens]
-            mask_of = np.where(here < 0, mask_of, here + len(self.dictionary.masks)).astype(np.int32)
-        return Chains(starts, ptr, numbers, values, pair_ptr, pair_numbers, mask_of)
+            mask_of = np.where(forced[tokens] < 0, mask_of, forced[tokens] + len(self.dictionary.masks))
+        return Chains(starts, ptr, numbers, values, pair_ptr, pair_numbers, mask_of.astype(np.int32))
 
     def decode(
         self, prepared: Prepared, jobs: int = 1, forced: np.ndarray | None = None, margins: bool = False
@@ -211,7 +209,9 @@ class ChainModel:
     def declared(cls, header: dict[str, Any]) -> tuple[dict[str, Tensor], Sizes]:
         """The arrays that go with a header, and the sizes that it settles."""
         labels, rows = len(texts(header["labels"], "labels", 2)), whole(header["rows"], "rows")
-        declared = DECLARED | Dictionary.declared() | (Votes.declared() if header["voted"] else {})
+        declared = (
+            declared_cells("rows", "labels") | Dictionary.declared() | (Votes.declared() if header["voted"] else {})
+        )
         declared |= Names.declared("features", texts(header["name_heads"], "names"))
         declared |= Names.declared("blocks", texts(header["pair_name_heads"], "names"), "pair_")
         declared |= {

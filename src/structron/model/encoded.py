@@ -6,9 +6,10 @@ the engine's inputs, what its actions say of tokens, and how its features are ca
     sentences ──encoder.inputs, encoder.hashes──▶ engine ──▶ actions ──encoder.labels_of──▶ a number for each token
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -17,31 +18,50 @@ from structron.features.names import Names
 from structron.io.tensors import Sizes, Tensor, Tensors, check, texts
 from structron.model.beam import BeamModel
 from structron.search.beam.frontier import Anchored, Inputs
-from structron.search.beam.problem import SearchProblem
 
 MARGIN_TOKENS = 20_000
 """Tokens in one batch of searches for margins."""
 
 
-class Encoder(Protocol):
-    """Between sentences and the engine."""
+class Encoder(ABC):
+    """Between sentences and the engine. Its `problem` is the one that predictions are searched in, its `labels` are
+    those of tokens."""
 
     kind: ClassVar[str]
 
-    @property
-    def problem(self) -> SearchProblem: ...
-    @property
-    def labels(self) -> list[str]: ...
-    def inputs(self, prepared: Any, lo: int, hi: int, forced: np.ndarray | None = None) -> Inputs: ...
-    def hashes(self, prepared: Any, lo: int, hi: int) -> Hashes: ...
-    def labels_of(self, actions: np.ndarray) -> np.ndarray: ...
-    def describe(self, key: int) -> str: ...
-    def header(self) -> dict[str, Any]: ...
-    def tensors(self) -> Tensors: ...
+    @abstractmethod
+    def inputs(self, prepared: Any, lo: int, hi: int, forced: np.ndarray | None = None) -> Inputs:
+        """Sentences lo … hi - 1 for the engine. forced: int[tokens of all sentences], -1 = free."""
+
+    def hashes(self, prepared: Any, lo: int, hi: int) -> Hashes:
+        """The features that are numbered before the search: by default those of the tokens alone."""
+        return prepared.hashes(lo, hi)
+
+    def labels_of(self, actions: np.ndarray) -> np.ndarray:
+        """The numbers of tokens' labels: by default actions are labels."""
+        return actions
+
+    @abstractmethod
+    def describe(self, key: int) -> str:
+        """The name of a feature that is made in states."""
+
+    @abstractmethod
+    def header(self) -> dict[str, Any]:
+        """What a model file's header says."""
+
+    def tensors(self) -> Tensors:
+        """The arrays of a model file beside those of the engine's model."""
+        return {}
+
     @classmethod
-    def declared(cls, header: dict[str, Any]) -> tuple[dict[str, Tensor], Sizes]: ...
+    def declared(cls, header: dict[str, Any]) -> tuple[dict[str, Tensor], Sizes]:
+        """The arrays that go with a header, and the sizes that it settles."""
+        return {}, {}
+
     @classmethod
-    def from_file(cls, header: dict[str, Any], tensors: Tensors) -> "Encoder": ...
+    @abstractmethod
+    def from_file(cls, header: dict[str, Any], tensors: Tensors) -> Self:
+        """The inverse of `header` and `tensors`, of arrays that were checked; ValueError: they do not fit together."""
 
 
 @dataclass

@@ -24,16 +24,12 @@ class GraphModel:
         self.templates, self.relations, self.bits, self.w = templates, relations, bits, w
 
     @staticmethod
-    def is_cold(setting: Setting | None = None, nbest: bool = False) -> bool:
-        """Whether the compiler has to be waited for; with a setting for its search too, which is compiled by itself.
-
-        nbest: for `nbest`, which has a kernel of its own, instead of `decode`.
-        """
-        kernel = PARSE_BEST if nbest else PARSE
+    def is_cold(setting: Setting | None = None) -> bool:
+        """Whether the compiler has to be waited for; with a setting for its search too, which is compiled by itself."""
         if setting is None:
-            return kernel.is_cold()
+            return PARSE.is_cold()
         search = search_of(setting.order, setting.grandparents, setting.projective)
-        return kernel.is_cold() or is_cold(compiled(search))
+        return PARSE.is_cold() or is_cold(compiled(search))
 
     def decode(self, x: np.ndarray, starts: np.ndarray, setting: Setting, jobs: int) -> tuple[np.ndarray, np.ndarray]:
         """Heads and relations of all words."""
@@ -53,17 +49,15 @@ class GraphModel:
 
         A score is that of the search: the sum over the parts, every arc with the relation that suits its words best.
         """
-        found: list[list[Tree]] = [[] for _ in range(len(starts) - 1)]
         search = compiled_search(setting.order, setting.grandparents, setting.projective)
 
-        def parse(one: tuple[int, int]) -> None:
+        def parse(one: tuple[int, int]) -> list[Tree]:
             start, words = int(starts[one[0]]), int(starts[one[1]] - starts[one[0]])
             model: Any = (self.w, shift_of(self.bits), setting, self.relations)
             heads, relations, scores = PARSE_BEST(search, self.templates, x, start, words, *model, n)
-            found[one[0]] = list(zip(heads[:, 1:], relations[:, 1:], scores.tolist(), strict=True))
+            return list(zip(heads[:, 1:], relations[:, 1:], scores.tolist(), strict=True))
 
-        for_each(parse, [(s, s + 1) for s in range(len(found))], jobs)
-        return found
+        return for_each(parse, [(s, s + 1) for s in range(len(starts) - 1)], jobs)
 
     @property
     def features(self) -> int:

@@ -1,7 +1,8 @@
 """What weighs most in a model: one way to find it, over what a model says of its rows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +40,11 @@ def largest(weights: np.ndarray, top: int) -> np.ndarray:
     least = np.partition(size, len(size) - top)[len(size) - top] if top < len(size) else 0.0
     best = np.flatnonzero((size >= least) & (size > 0))
     return best[np.lexsort((best, -size[best]))][:top]
+
+
+def heaviest_of(model: Any, columns: Mapping[str, Sequence[int]], top: int, name: Callable[[int], str]) -> Heaviest:
+    """The heaviest features of a model's columns of weights, those behind each label or action added up."""
+    return Heaviest({own: heaviest(model.weights_of(given), own, top, name) for own, given in columns.items()})
 
 
 def heaviest(

@@ -26,9 +26,6 @@ class EncodedLabeler(TokenLabeler):
         out, _ = model.decode(prepared, search.beam, search.merge, jobs)
         return out, np.empty(0, np.float32)
 
-    def _nbest(self, model: EncodedModel, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
-        return self._beam_nbest(model, ready, n, jobs)
-
     def explain(self, sentence: Sequence, *, top: int = 8) -> list[Any]:
         """For each step of the search the runner-up, and the features that decided."""
         search = self.search()

@@ -7,7 +7,6 @@ A task says how to make a learner of prepared sentences; columns, features, thre
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from heapq import heappop, heappush
 from itertools import chain, pairwise
 from typing import Any, ClassVar
@@ -23,6 +22,7 @@ from structron.io.columns import Columns, default_columns, label_columns
 from structron.io.tensors import Tensors, texts
 from structron.options import DEFAULT, OwnAtoms, Searching, Tokens, options
 from structron.sentences import Document, check_sentences, is_row, regroup, sentences_of, spell, split
+from structron.threads import for_each
 
 PART = 1000
 """Sentences that a thread labels at a time."""
@@ -30,15 +30,8 @@ PART = 1000
 Labels = list[list[Any]]
 
 
-class LearnedOfTokens:
-    """What `fit` leaves in every labeller."""
-
-    extractor_: TemplateExtractor
-    scheme_: str | None
-
-
 @options()
-class TokenLabeler(LearnedOfTokens, Tokens, OwnAtoms, Searching, Estimator):
+class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
     """Learns something for every token from templates over its columns."""
 
     default_templates: ClassVar[dict[str, str]] = {}
@@ -76,6 +69,7 @@ class TokenLabeler(LearnedOfTokens, Tokens, OwnAtoms, Searching, Estimator):
         sentences, first = first_row(iter(sentences))
         self.roles_ = self._settle_columns(list(self.columns) if self.columns else default_columns(len(first)))
         self.extractor_ = self._make_extractor(self._templates())
+        self.scheme_: str | None = None
         return sentences
 
     def _settle_columns(self, names: list[str]) -> Columns:
@@ -135,13 +129,12 @@ class TokenLabeler(LearnedOfTokens, Tokens, OwnAtoms, Searching, Estimator):
         return regroup(items, labels), regroup(items, sure) if margins else []
 
     def _predict_parts(self, model: Any, items: list, forced: Any, jobs: int, margins: bool) -> tuple[Labels, Labels]:
-        places = range(0, len(items), PART)
-        fixed = [None if forced is None else forced[lo : lo + PART] for lo in places]
-        parts = [items[lo : lo + PART] for lo in places]
+        def run(part: tuple[int, int]) -> tuple[Labels, Labels]:
+            own = slice(*part)
+            return self._predict_some(model, items[own], None if forced is None else forced[own], 1, margins)
+
         try:
-            with ThreadPoolExecutor(jobs) as pool:
-                work = pool.map(lambda part, own: self._predict_some(model, part, own, 1, margins), parts, fixed)
-                every = list(work)
+            every = for_each(run, [(lo, lo + PART) for lo in range(0, len(items), PART)], jobs)
         except StructronError:
             self._prepare(items)  # the same error, with sentences counted from the first
             raise
@@ -170,15 +163,15 @@ class TokenLabeler(LearnedOfTokens, Tokens, OwnAtoms, Searching, Estimator):
         pairs = zip(items, found, strict=True)
         return [own if isinstance(item, Document) else [(x[0], s) for x, s in own] for item, own in pairs]
 
-    def _beam_nbest(self, model: Any, prepared: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
+    def _nbest(self, model: Any, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
         """What the beam holds at the end of each sentence; of a document's sentences the best combinations."""
-        search, units = self.search(), prepared.units
-        found = model.nbest(prepared, n, search.beam, search.merge, jobs)
+        search = self.search()
+        found = model.nbest(ready, n, search.beam, search.merge, jobs)
         lists = []
         for labellings, scores in found:
             spelled = [self._spell(row, model, np.array([0, len(row)]))[0] for row in labellings] or [[]]
             lists.append(list(zip(spelled, scores or [0.0], strict=True)))
-        return [combine(lists[lo:hi], n) for lo, hi in pairwise(units.tolist())]
+        return [combine(lists[lo:hi], n) for lo, hi in pairwise(ready.units.tolist())]
 
     # -- files ---------------------------------------------------------------------------------------------------
 

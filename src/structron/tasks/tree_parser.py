@@ -19,16 +19,8 @@ from structron.tasks.treebank import Arc, Projective, make_projective, read_arcs
 from structron.trees import unlift
 
 
-class LearnedOfTrees:
-    """What `fit` leaves in every parser."""
-
-    relations_: list[str]
-    lifted_: bool
-    input_: ParserInput
-
-
 @options()
-class TreeParser(LearnedOfTrees, Trees, Stepping, Estimator):
+class TreeParser(Trees, Stepping, Estimator):
     """An estimator whose sentences are rows with a head and, unless it is unlabelled, a relation for every word."""
 
     @abstractmethod

@@ -49,10 +49,6 @@ class DenseStore:
         self.block_of = np.full(pairs, -1, np.int32)
         self.block_rows = np.full((FIRST_BLOCKS if paired else 0, labels + 1), -1, np.int32)
 
-    def twin(self) -> "DenseStore":
-        """An empty store of the same features."""
-        return DenseStore(self.labels, self.fixed, self.features, self.pairs, self.paired)
-
     def reserve(self, rows: int, blocks: int = 0) -> None:
         """Make room for that many further rows and blocks."""
         used = int(self.size[0])
@@ -165,30 +161,38 @@ def pack_mean(stores: Sequence[DenseStore], weights: Sequence[np.ndarray], every
 
 # -- files -----------------------------------------------------------------------------------------------------------
 
-DECLARED = {
-    "weight_count": Tensor("uint16", "rows", adds_up="cells"),
-    "weight_label": Tensor("uint8|uint16", "cells", below="labels"),
-    "weight": Tensor("float32", "cells"),
-}
-"""Rows as their non-zero weights."""
+
+def declared_cells(rows: str, columns: str | int) -> dict[str, Tensor]:
+    """Rows as their non-zero weights; their size by name, and the size or number that columns stay below."""
+    return {
+        "weight_count": Tensor("uint16", rows, adds_up="cells"),
+        "weight_label": Tensor("uint8|uint16", "cells", below=columns),
+        "weight": Tensor("float32", "cells"),
+    }
+
+
+def cell_tensors(row: np.ndarray, column: np.ndarray, weight: np.ndarray, rows: int, columns: int) -> Tensors:
+    """Weights sorted by row, as a model file holds them."""
+    kind = np.uint8 if columns <= 256 else np.uint16
+    counts = np.bincount(row, minlength=rows).astype(np.uint16)
+    return {"weight_count": counts, "weight_label": column.astype(kind), "weight": weight}
+
+
+def cells_in(tensors: Tensors) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The inverse of `cell_tensors`, of arrays that were checked: row, column, weight."""
+    counts = tensors["weight_count"]
+    return np.repeat(np.arange(len(counts)), counts), tensors["weight_label"], tensors["weight"]
 
 
 def sparse_rows(w: np.ndarray, columns: int) -> Tensors:
     """A matrix as its non-zero weights: what a model file holds."""
-    dense = w[:, :columns]
-    row, column = np.nonzero(dense)
-    kind = np.uint8 if columns <= 256 else np.uint16
-    counts = np.bincount(row, minlength=len(w))
-    return {
-        "weight_count": counts.astype(np.uint16),
-        "weight_label": column.astype(kind),
-        "weight": dense[row, column].astype(np.float32),
-    }
+    row, column = np.nonzero(w[:, :columns])
+    return cell_tensors(row, column, w[row, column], len(w), columns)
 
 
 def dense_rows(tensors: Tensors, columns: int) -> np.ndarray:
     """The inverse of `sparse_rows`, padded and aligned, of arrays that were checked."""
-    counts, column, weight = (tensors[name] for name in DECLARED)
-    w = aligned_zeros((len(counts), row_stride(columns)), np.float32)
-    w[np.repeat(np.arange(len(counts)), counts), column] = weight
+    row, column, weight = cells_in(tensors)
+    w = aligned_zeros((len(tensors["weight_count"]), row_stride(columns)), np.float32)
+    w[row, column] = weight
     return w

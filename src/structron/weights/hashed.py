@@ -38,10 +38,6 @@ class HashedStore:
         self.w = make_vector(bits, relations, np.float32)
         self.u = make_vector(bits, relations, np.float64)
 
-    def twin(self) -> "HashedStore":
-        """An empty store of the same size."""
-        return HashedStore(self.bits, self.relations)
-
     def add(self, other: "HashedStore", share: float) -> None:
         """w += share · w of another store."""
         self.w += np.float32(share) * other.w

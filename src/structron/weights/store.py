@@ -6,13 +6,13 @@ All can be told to add, to give their state and take it back, and stores of the 
 """
 
 from collections.abc import Sequence
-from typing import Protocol, Self
 
 import numpy as np
 
 from structron.errors import StructronError
 from structron.io.tensors import Tensor, Tensors
 from structron.kernels.table import ABSENT
+from structron.weights.dense import cells_in, declared_cells
 from structron.weights.sparse import (
     CELLS,
     COUNT,
@@ -32,15 +32,6 @@ from structron.weights.sparse import (
 FIRST_CELLS, FIRST_DENSE = 1 << 22, 1 << 14
 
 
-class Store(Protocol):
-    """What every kind of store can do."""
-
-    def twin(self) -> Self: ...
-    def add(self, other: Self, share: float) -> None: ...
-    def state(self) -> Tensors: ...
-    def restore(self, state: Tensors) -> None: ...
-
-
 class SparseStore:
     """Sparse rows of features that are made in states, and of features that were numbered before (`anchored`).
 
@@ -51,10 +42,6 @@ class SparseStore:
         self.columns = columns
         self.table = np.stack([anchored_keys, np.zeros_like(anchored_keys)], axis=1)
         self.sparse: Sparse = make_sparse(columns, FIRST_CELLS >> 4, FIRST_CELLS, FIRST_DENSE)
-
-    def twin(self) -> "SparseStore":
-        """An empty store of the same features."""
-        return SparseStore(self.columns, self.table[:, 0])
 
     def grow(self, keys: int, cells: int, dense: int) -> None:
         """Make room for that many further keys, cells and dense rows."""
@@ -163,26 +150,13 @@ def mean_rows(
 # -- files -----------------------------------------------------------------------------------------------------------
 
 
-def declared_rows(columns: int, keys: int = 1) -> dict[str, Tensor]:
-    """The arrays of sparse rows in a model file. keys: the least key."""
-    return {
-        "keys": Tensor("uint64", "keys", least=keys),
-        "anchored_keys": Tensor("uint64", "anchored", least=1),
-        "weight_count": Tensor("uint16", "all keys", adds_up="cells"),
-        "weight_label": Tensor("uint8|uint16", "cells", below=columns),
-        "weight": Tensor("float32", "cells"),
-    }
-
-
-def row_tensors(rows: Row, count: int, columns: int) -> Tensors:
-    """Rows as a model file holds them."""
-    kind = np.uint8 if columns <= 256 else np.uint16
-    counts = np.bincount(rows.place, minlength=count).astype(np.uint16)
-    return {"weight_count": counts, "weight_label": rows.column.astype(kind), "weight": rows.weight}
+def declared_rows(columns: int) -> dict[str, Tensor]:
+    """The arrays of sparse rows in a model file."""
+    keys = {"keys": Tensor("uint64", "keys", least=1), "anchored_keys": Tensor("uint64", "anchored", least=1)}
+    return keys | declared_cells("all keys", columns)
 
 
 def rows_of(tensors: Tensors) -> Row:
-    """The inverse of `row_tensors`, of arrays that were checked."""
-    counts = tensors["weight_count"]
-    place = np.repeat(np.arange(len(counts)), counts)
-    return Row(place, tensors["weight_label"].astype(np.int32), tensors["weight"])
+    """The inverse of `cell_tensors`, of arrays that were checked."""
+    place, column, weight = cells_in(tensors)
+    return Row(place, column.astype(np.int32), weight)

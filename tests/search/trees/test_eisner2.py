@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brute_trees import Scores, some_arcs, trees
-from structron.search.trees.eisner import best_projective
+from brute_trees import Scores, best_projective, make_parts, some_arcs, trees
 from structron.search.trees.eisner2 import grandparents, siblings
-from structron.search.trees.parts import climb, index_arcs, make_parts, tree_score
+from structron.search.trees.parts import climb, index_arcs, tree_score
 from structron.search.trees.search import compiled_search
 from structron.trees import check_tree
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brute_trees import best_of, random_scores, score_of, stands_in, trees
-from structron.search.trees.arborescence import arborescence, best_tree, make_contraction
-from structron.search.trees.eisner import best_projective, eisner, make_chart
+from brute_trees import best_of, best_projective, best_tree, random_scores, score_of, stands_in, trees
+from structron.search.trees.arborescence import arborescence, make_contraction
+from structron.search.trees.eisner import eisner, make_chart
 from structron.trees import check_tree, is_projective
 
 SEARCHES = {"eisner": (best_projective, True), "arborescence": (best_tree, False)}

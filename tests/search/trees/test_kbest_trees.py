@@ -5,10 +5,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from brute_trees import Scores, some_arcs, trees
+from brute_trees import Scores, make_parts, some_arcs, trees
 from structron.kernels.jit import Pointed
 from structron.search.trees.kbest import k_best
-from structron.search.trees.parts import index_arcs, make_parts
+from structron.search.trees.parts import index_arcs
 from structron.search.trees.search import SIGNATURE, compiled_search
 
 K_BEST = Pointed(getattr(k_best, "py_func", k_best), SIGNATURE)

@@ -71,11 +71,11 @@ class Queue(NamedTuple):
     size: np.ndarray  # int64[2]: how many have been entered, how many wait
 
 
-def make_trellis(rows: int, labels: int, stride: int, order: int, kind: type = np.float32) -> Trellis:
+def make_trellis(rows: int, labels: int, stride: int, order: int) -> Trellis:
     """Room for a document of so many tokens."""
     rows = max(rows, 1)
     return Trellis(
-        np.zeros((rows * labels if order == 2 else rows, stride), kind),
+        np.zeros((rows * labels if order == 2 else rows, stride), np.float32),
         np.zeros((rows if order == 2 else 1, labels + 1), np.int64),
         np.zeros(rows, np.int64),
         np.zeros(rows, np.int64),

@@ -10,17 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from structron.kernels.jit import compiled, inlined
+from structron.search.graph import templates as groups
 from structron.search.graph.features import ZERO, bin_of, rows_of_three, rows_of_two, side_of
 from structron.search.graph.scores import NOTHING, tag_code
-from structron.search.graph.templates import (
-    RELATION,
-    RELATION_ABOVE,
-    RELATION_BESIDE,
-    RELATION_CHILD,
-    RELATION_FAR,
-    RELATION_OF,
-    RELATION_UNDER,
-)
 
 
 class Relations(NamedTuple):
@@ -65,7 +57,7 @@ def relations_of_words(look, n, relations):
     for role in range(2):
         for to_right in range(2):
             for i in range(n + 1):
-                group = RELATION_UNDER if role == 0 else RELATION_OF
+                group = groups.RELATION_UNDER if role == 0 else groups.RELATION_OF
                 for t in range(rows_of_two(look, ZERO, group, i, i, side_code(0, to_right))):
                     for k in range(relations.size):
                         sums[role, to_right, i, k] += look.w[look.rows[t] + k]
@@ -75,23 +67,23 @@ def relations_of_words(look, n, relations):
 @compiled
 def rows_of_pair(look, at, h, m):
     """The rows of an arc's relation that look at both words."""
-    at = rows_of_two(look, at, RELATION, h, m, side_code(h, m))
-    return rows_of_two(look, at, RELATION_FAR, h, m, bin_code(h, m))
+    at = rows_of_two(look, at, groups.RELATION, h, m, side_code(h, m))
+    return rows_of_two(look, at, groups.RELATION_FAR, h, m, bin_code(h, m))
 
 
 @compiled
 def rows_of_relation(look, heads, n, m):
     """All rows of the relation of word m in a tree, or under any heads; how many."""
     h = heads[m]
-    at = rows_of_two(look, ZERO, RELATION_OF, m, m, side_code(h, m))
-    at = rows_of_two(look, at, RELATION_UNDER, h, h, side_code(h, m))
+    at = rows_of_two(look, ZERO, groups.RELATION_OF, m, m, side_code(h, m))
+    at = rows_of_two(look, at, groups.RELATION_UNDER, h, h, side_code(h, m))
     at = rows_of_pair(look, at, h, m)
     for i in range(1, n + 1):
         if heads[i] == m:
-            at = rows_of_three(look, at, RELATION_CHILD, h, i, m, side_code(m, i))
+            at = rows_of_three(look, at, groups.RELATION_CHILD, h, i, m, side_code(m, i))
         elif heads[i] == h and i != m:
-            at = rows_of_three(look, at, RELATION_BESIDE, h, i, m, side_code(i, m))
-    return rows_of_three(look, at, RELATION_ABOVE, heads[h] if h > 0 else n + 1, h, m, NOTHING)
+            at = rows_of_three(look, at, groups.RELATION_BESIDE, h, i, m, side_code(i, m))
+    return rows_of_three(look, at, groups.RELATION_ABOVE, heads[h] if h > 0 else n + 1, h, m, NOTHING)
 
 
 @inlined

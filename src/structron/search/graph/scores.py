@@ -8,6 +8,7 @@ import numpy as np
 
 from structron.kernels.jit import compiled, inlined
 from structron.kernels.table import SEED, mix
+from structron.search.graph import templates as groups
 from structron.search.graph.features import (
     PLAIN,
     ZERO,
@@ -20,18 +21,6 @@ from structron.search.graph.features import (
     side_of,
     sum_both,
     sum_cells,
-)
-from structron.search.graph.templates import (
-    ARC,
-    BETWEEN,
-    GRAND,
-    HEAD,
-    RANK,
-    RANK_HEAD,
-    RANK_WORD,
-    SIBLING,
-    TRIPLE,
-    WORD,
 )
 from structron.search.trees.parts import Parts, rank, side
 from structron.weights.hashed import CELLS
@@ -66,14 +55,14 @@ def of_words(sums, h, m):
 @compiled
 def rank_arcs(look, n, scores):
     """Write the scores of all arcs under the fast model that prunes: float32[n + 1, n + 1]."""
-    sums = sums_of_words(look, n, RANK_HEAD, RANK_WORD)
+    sums = sums_of_words(look, n, groups.RANK_HEAD, groups.RANK_WORD)
     for h in range(n + 1):
         scores[h, 0] = -np.inf
         for m in range(1, n + 1):
             if h == m:
                 scores[h, m] = -np.inf
                 continue
-            count = rows_of_two(look, ZERO, RANK, h, m, NOTHING)
+            count = rows_of_two(look, ZERO, groups.RANK, h, m, NOTHING)
             both = sum_both(look, count, bin_of(h, m), PLAIN + side_of(h, m))
             scores[h, m] = of_words(sums, h, m) + both
 
@@ -81,7 +70,7 @@ def rank_arcs(look, n, scores):
 @compiled
 def rows_between(look, at, h, m, kinds, known):
     """The rows of the tags between, of which there are `known`, all different: kinds[: known]."""
-    place = look.templates.start[BETWEEN]
+    place = look.templates.start[groups.BETWEEN]
     for k in range(known):
         look.rows[at + k] = row_of(look.codes[h, place] + look.codes[m, place + 1] + tag_code(kinds[k]), look.shift)
     return at + known
@@ -105,7 +94,7 @@ def gather_tags(look, begin, end, kinds, known, marks, stamp):
 @compiled
 def score_arcs(look, arcs, n, tags, scores):
     """Write the score of each arc without its relation: float32[arcs]."""
-    sums = sums_of_words(look, n, HEAD, WORD)
+    sums = sums_of_words(look, n, groups.HEAD, groups.WORD)
     kinds, marks = np.zeros(n + 1, np.int64), np.zeros(tags, np.int64)
     for h in range(n + 1):
         for to_right in range(2):
@@ -117,7 +106,7 @@ def score_arcs(look, arcs, n, tags, scores):
                 known = gather_tags(look, low, high, kinds, known, marks, 2 * h + to_right + 1)
                 reached = m
                 near, plain = bin_of(h, m), PLAIN + to_right
-                at = rows_between(look, rows_of_two(look, ZERO, ARC, h, m, NOTHING), h, m, kinds, known)
+                at = rows_between(look, rows_of_two(look, ZERO, groups.ARC, h, m, NOTHING), h, m, kinds, known)
                 scores[b] = of_words(sums, h, m) + sum_both(look, at, near, plain)
                 b += step
 
@@ -141,7 +130,7 @@ def score_siblings(look, arcs, n, scores):
             s = arcs.word[start + step * (k - 1)] if k > 0 else n + 1
             near, plain = sibling_cells(h, s, m, n + 1)
             scores[arcs.sibling[b] + k] = sum_both(
-                look, rows_of_three(look, ZERO, SIBLING, h, s, m, NOTHING), near, plain
+                look, rows_of_three(look, ZERO, groups.SIBLING, h, s, m, NOTHING), near, plain
             )
 
 
@@ -156,13 +145,13 @@ def score_grand(look, arcs, n, grand, triple):
             m = arcs.word[b]
             cell = order_of(g, h, m)
             grand[arcs.grand[a] + b - arcs.first[h]] = sum_cells(
-                look, rows_of_three(look, ZERO, GRAND, g, h, m, NOTHING), cell
+                look, rows_of_three(look, ZERO, groups.GRAND, g, h, m, NOTHING), cell
             )
             if triple.shape[0] > 0:
                 start, step, _ = side(arcs, h, m > h)
                 for k in range(1 + rank(arcs, b)):
                     s = arcs.word[start + step * (k - 1)] if k > 0 else n + 1
-                    triple[third] = sum_cells(look, rows_of_four(look, ZERO, TRIPLE, g, h, s, m), cell)
+                    triple[third] = sum_cells(look, rows_of_four(look, ZERO, groups.TRIPLE, g, h, s, m), cell)
                     third += 1
 
 
@@ -173,7 +162,7 @@ def score_parts(look, arcs, n, arc_scores, setting):
     above = wanted and setting.grandparents
     sibling = np.zeros(arcs.sibling[-1] if wanted else 0, np.float32)
     grand = np.zeros(arcs.grand[-1] if above else 0, np.float32)
-    triple = np.zeros(arcs.triple[-1] if above and look.templates.size[TRIPLE] > 0 else 0, np.float32)
+    triple = np.zeros(arcs.triple[-1] if above and look.templates.size[groups.TRIPLE] > 0 else 0, np.float32)
     if wanted:
         score_siblings(look, arcs, n, sibling)
     if above:

@@ -23,8 +23,6 @@ from typing import Protocol
 
 from structron.search.queue.nodes import Node, Space
 
-QUEUES = ("greedy", "beam", "best-first", "a-star", "exhaustive")
-
 
 class Queue(Protocol):
     """Nodes in the order of a discipline; among equals the one that was made first."""

@@ -7,7 +7,7 @@ O(n · words of the cycle), and cycles have at most 2n words in all: O(n²) as i
 Scores and heads are those of `eisner`. A node is known by the first of its words.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -187,12 +187,3 @@ def arborescence(scores, n, single_root, c, heads):
     for m in range(1, n + 1):
         total += scores[heads[m], m]
     return total
-
-
-def best_tree(scores: Any, single_root: bool = False) -> tuple[np.ndarray, float]:
-    """The heads (those of the words alone) and the score of the best tree, crossing arcs or not."""
-    given = np.ascontiguousarray(scores, np.float32)
-    n = len(given) - 1
-    heads = np.empty(n + 1, np.int64)
-    score = arborescence(given, n, single_root, make_contraction(n), heads)
-    return heads[1:], float(score)

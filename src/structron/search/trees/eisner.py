@@ -9,7 +9,7 @@ up to its last child m, whose own words beyond m are still to come. Both directi
 which it is. No back-pointers are kept: the way back finds each maximum again, for the best tree only.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -128,12 +128,3 @@ def eisner(scores, n, single_root, chart, heads):
     heads[root] = 0
     take_apart(chart, put(chart.stack, put(chart.stack, 0, COMPLETE, root, 1), COMPLETE, root, n), heads)
     return best
-
-
-def best_projective(scores: Any, single_root: bool = False) -> tuple[np.ndarray, float]:
-    """The heads (those of the words alone) and the score of the best projective tree."""
-    given = np.ascontiguousarray(scores, np.float32)
-    n = len(given) - 1
-    heads = np.empty(n + 1, np.int64)
-    score = eisner(given, n, single_root, make_chart(n), heads)
-    return heads[1:], float(score)

@@ -9,7 +9,7 @@ Arcs are sorted by head, then by word. The parts of an arc stand together, so th
 from left to right and only for arcs that pruning has left, and a search finds any part by adding.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -192,25 +192,3 @@ def climb(arcs, parts, n, single_root, heads):
         if word == 0:
             return best
         heads[word] = new_head
-
-
-def make_parts(arcs: Arcs, arc: Any, sibling: Any = None, grand: Any = None, triple: Any = None) -> Parts:
-    """Scores of parts by functions of words: arc(h, m), sibling(h, s, m), grand(g, h, m), triple(g, h, s, m).
-
-    s or g is -1 where there is none. For tests and experiments: slow.
-    """
-    count = len(arcs.head) - 1
-    found: dict[str, list[float]] = {"arc": [], "sibling": [], "grand": [], "triple": []}
-    inner = {}
-    for b in range(count):
-        h, m = int(arcs.head[b]), int(arcs.word[b])
-        start, step, _ = side(arcs, h, m > h)
-        inner[b] = [-1, *(int(arcs.word[start + step * k]) for k in range(rank(arcs, b)))]
-        found["arc"].append(arc(h, m))
-        found["sibling"] += [sibling(h, s, m) for s in inner[b] if sibling]
-    for a in range(count + 1):
-        g, h = int(arcs.head[a]), int(arcs.word[a])
-        below = range(arcs.first[h], arcs.first[h + 1])
-        found["grand"] += [grand(g, h, int(arcs.word[b])) for b in below if grand]
-        found["triple"] += [triple(g, h, s, int(arcs.word[b])) for b in below if triple for s in inner[b]]
-    return Parts(*(np.array(found[name], np.float32) for name in Parts._fields))

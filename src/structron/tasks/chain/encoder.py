@@ -7,34 +7,26 @@ from typing import Any, ClassVar
 import numpy as np
 
 from structron.errors import StructronError
-from structron.features.extract import Hashes, PreparedTemplates
+from structron.features.extract import PreparedTemplates
 from structron.features.index import number_features
 from structron.io.tensors import Sizes, Tensor, Tensors, texts, whole
 from structron.learn.chain import Chain
 from structron.learn.encoded import Encoded
 from structron.model.dictionary import Dictionary, allowed_of
-from structron.model.encoded import EncodedModel, expanded
+from structron.model.encoded import EncodedModel, Encoder, expanded
 from structron.search.beam.engine import make_inputs
 from structron.search.beam.frontier import Anchored, Inputs
 from structron.search.beam.problem import SearchProblem
+from structron.tasks.chain import problem as labelling
 from structron.tasks.chain.extras import Extras, number_extras
-from structron.tasks.chain.problem import (
-    FIRST_X,
-    FORCED,
-    MASK,
-    MASKS,
-    can_be_legal,
-    look_ahead,
-    make_problem,
-    make_table,
-)
+from structron.tasks.chain.problem import FIRST_X, FORCED, MASK, MASKS, can_be_legal, look_ahead
 
 START = "<s>"
 """What stands before the first label of a sentence."""
 
 
 @dataclass
-class LabelEncoder:
+class LabelEncoder(Encoder):
     """Labels, the templates over labels before, and constraints."""
 
     labels: list[str]
@@ -48,11 +40,9 @@ class LabelEncoder:
 
     @cached_property
     def problem(self) -> SearchProblem:
-        """The problem that predictions are searched in."""
-        return make_problem(self.labels, self.templates, self.extras.sizes, self.allowed)
+        return labelling.make_problem(self.labels, self.templates, self.extras.sizes, self.allowed)
 
     def inputs(self, prepared: PreparedTemplates, lo: int, hi: int, forced: np.ndarray | None = None) -> Inputs:
-        """Sentences lo … hi - 1 for the engine. forced: int[tokens of all sentences], -1 = free."""
         tokens = slice(int(prepared.starts[lo]), int(prepared.starts[hi]))
         masks, mask_of = self.dictionary.masks, self.dictionary.masks_of(prepared, tokens)
         here = None
@@ -63,14 +53,6 @@ class LabelEncoder:
         starts = prepared.starts[lo : hi + 1] - prepared.starts[lo]
         extras = self.extras.columns(prepared, lo, hi)
         return _inputs(self.problem, starts, (masks, mask_of), extras, self.allowed, here)
-
-    def hashes(self, prepared: PreparedTemplates, lo: int, hi: int) -> Hashes:
-        """The features of the tokens alone."""
-        return prepared.hashes(lo, hi)
-
-    def labels_of(self, actions: np.ndarray) -> np.ndarray:
-        """Actions are labels."""
-        return actions
 
     def without(
         self,
@@ -118,24 +100,20 @@ class LabelEncoder:
     # -- files ---------------------------------------------------------------------------------------------------
 
     def header(self) -> dict[str, Any]:
-        """What a model file's header says."""
         found = {"labels": self.labels, "order": self.order, "label_templates": self.templates}
         return found | {"extra_name_heads": self.extras.heads()}
 
     def tensors(self) -> Tensors:
-        """The arrays of a model file."""
         return {"allowed": self.allowed} | self.dictionary.tensors() | self.extras.tensors()
 
     @classmethod
     def declared(cls, header: dict[str, Any]) -> tuple[dict[str, Tensor], Sizes]:
-        """The arrays that go with a header, and the sizes that it settles."""
         labels = len(texts(header["labels"], "labels", 2))
         declared = {"allowed": Tensor("bool", "contexts", "labels")} | Dictionary.declared()
         return declared | Extras.declared(header["extra_name_heads"]), {"labels": labels, "contexts": labels + 1}
 
     @classmethod
     def from_file(cls, header: dict[str, Any], tensors: Tensors) -> "LabelEncoder":
-        """The inverse of `header` and `tensors`, of arrays that were checked."""
         templates = texts(header["label_templates"], "templates over labels")
         if "y[-1]" not in templates:
             raise ValueError("templates over labels do not fit")
@@ -161,7 +139,7 @@ def _inputs(
     for c, column in enumerate(extras):
         x[:, FIRST_X + c] = column
     history = problem.width - FIRST_X
-    return make_inputs(problem, x, starts)._replace(table=make_table(history, len(extras), allowed, masks))
+    return make_inputs(problem, x, starts)._replace(table=labelling.make_table(history, len(extras), allowed, masks))
 
 
 def encode_labels(
@@ -175,7 +153,7 @@ def encode_labels(
     numbered = number_features(prepared.hashes, prepared.starts, chain.cutoff, keys)
     tokens = slice(0, int(prepared.starts[-1]))
     open_to = (chain.dictionary.masks, chain.dictionary.masks_of(prepared, tokens))
-    problem = make_problem(chain.labels, templates, extras.sizes, chain.allowed_learning)
+    problem = labelling.make_problem(chain.labels, templates, extras.sizes, chain.allowed_learning)
     inputs = _inputs(problem, prepared.starts, open_to, columns, chain.allowed_learning)
     inputs = inputs._replace(gold=gold, gold_ptr=prepared.starts)
     return Encoded(encoder, problem, inputs, numbered, lambda keys, tokens: prepared.names(keys, tokens, False))

@@ -68,16 +68,18 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
 
     def _start(self) -> Any:
         """An exact learner's state with its sums, where it is still there; otherwise the model's weights."""
-        if self.order != self._order():
-            raise StructronError(f"order: {self.order}; expected {self._order()}, that of the model to go on from")
+        order = self._known().order
+        if self.order != order:
+            raise StructronError(f"order: {self.order}; expected {order}, that of the model to go on from")
         if not self.model_.searches_exactly:
             return self.model_
         if isinstance(getattr(self, "learner_", None), ChainLearner):
             return self.learner_.as_start()
         return Start.of_model(self.model_)
 
-    def _order(self) -> int:
-        return self.model_.order if self.model_.searches_exactly else self.model_.encoder.order
+    def _known(self) -> Any:
+        """What has order and dictionary: the model, or its encoder."""
+        return self.model_ if self.model_.searches_exactly else self.model_.encoder
 
     def _members(self) -> int:
         """Votes are the vectors of one run."""
@@ -101,7 +103,7 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
             self.notes_.append(f"{illegal} forbidden transitions in the training labels, learned from as they are")
         dictionary = make_dictionary(prepared, gold, len(labels), self.tag_dictionary)
         if start is not None:
-            dictionary = self._dictionary().merged(dictionary, len(labels))
+            dictionary = self._known().dictionary.merged(dictionary, len(labels))
         learning = neighbours.seen(allowed)
         chain = Chain(labels, self.order, allowed, learning, dictionary, self.cutoff, self.average)
         search, templates = self.search(), getattr(self.extractor_, "templates", [])
@@ -112,9 +114,6 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
         if exact:
             return self._exact_learner(prepared, gold, chain, start)
         return self._beam_learner(prepared, gold, chain, templates, start)
-
-    def _dictionary(self) -> Any:
-        return self.model_.dictionary if self.model_.searches_exactly else self.model_.encoder.dictionary
 
     def _exact_learner(self, prepared: Any, gold: np.ndarray, chain: Chain, start: Start | None) -> ChainLearner:
         """Viterbi's learner: Collins' perceptron, with a margin or weighted violations, or with document features."""
@@ -195,7 +194,7 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
 
     def _nbest(self, model: Any, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
         if not model.searches_exactly:
-            return self._beam_nbest(model, ready, n, jobs)
+            return super()._nbest(model, ready, n, jobs)
         model.choose_from(self.test_candidates)
         found = []
         for unit, (rows, scores) in enumerate(model.nbest(ready, n, jobs)):
@@ -211,12 +210,10 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
         if sentences is None:
             return accuracy_scores(gold, gold, guess, lambda word: True)
         prepared = self._prepare(sentences)
-        found = self._dictionary().find(prepared.word_types) >= 0
+        found = self._known().dictionary.find(prepared.word_types) >= 0
         known = dict(zip(prepared.word_types, found.tolist(), strict=True))
-        return accuracy_scores(self._words(prepared), gold, guess, known.__getitem__)
-
-    def _words(self, prepared: Any) -> list[list[str]]:
-        return spell(prepared.word_ids, prepared.word_types, prepared.starts)
+        words = spell(prepared.word_ids, prepared.word_types, prepared.starts)
+        return accuracy_scores(words, gold, guess, known.__getitem__)
 
     def inspect(self, label: str | None = None, *, top: int = 20) -> Heaviest:
         """The heaviest features of every label, and of label pairs and triples; only those for `label` if given."""

@@ -12,27 +12,10 @@ import numpy as np
 
 from structron.model.explain import Reason
 from structron.model.graph import GraphModel
+from structron.search.graph import templates as groups
 from structron.search.graph.features import BINS, PLAIN, bin_of, look_at, order_of, side_of
 from structron.search.graph.relations import bin_code, side_code
 from structron.search.graph.scores import sibling_cells, tag_code
-from structron.search.graph.templates import (
-    ARC,
-    BETWEEN,
-    GRAND,
-    HEAD,
-    RELATION,
-    RELATION_ABOVE,
-    RELATION_BESIDE,
-    RELATION_CHILD,
-    RELATION_FAR,
-    RELATION_OF,
-    RELATION_UNDER,
-    ROLES,
-    SIBLING,
-    TRIPLE,
-    WORD,
-    slot_of,
-)
 from structron.search.trees.parts import siblings_of
 from structron.weights.hashed import LOG_CELLS, shift_of
 
@@ -84,34 +67,34 @@ class Speller:
             h, s = int(heads[m]), int(inner[m]) or n + 1
             g = int(heads[h]) if h > 0 else n + 1
             arc = (bin_of(h, m), PLAIN + side_of(h, m))
-            for group, i in ((HEAD, h), (WORD, m)):
+            for group, i in ((groups.HEAD, h), (groups.WORD, m)):
                 yield from self._of(group, (i, i), 0, arc)
-            yield from self._of(ARC, (h, m), 0, arc)
+            yield from self._of(groups.ARC, (h, m), 0, arc)
             for tag in sorted({int(self.look.tags[i]) for i in range(min(h, m) + 1, max(h, m))}):
-                yield from self._of(BETWEEN, (h, m), int(tag_code(tag)), arc, f" over tag {tag}")
+                yield from self._of(groups.BETWEEN, (h, m), int(tag_code(tag)), arc, f" over tag {tag}")
             if self.parser.relations_:
                 yield from self._relation(heads, m, int(relations[m]))
             if setting.order == 2:
                 near, plain = sibling_cells(h, s, m, n + 1)
-                yield from self._of(SIBLING, (h, s, m), 0, (near, plain))
+                yield from self._of(groups.SIBLING, (h, s, m), 0, (near, plain))
                 if setting.grandparents:
-                    yield from self._of(GRAND, (g, h, m), 0, (order_of(g, h, m),))
-                    yield from self._of(TRIPLE, (g, h, s, m), 0, (order_of(g, h, m),))
+                    yield from self._of(groups.GRAND, (g, h, m), 0, (order_of(g, h, m),))
+                    yield from self._of(groups.TRIPLE, (g, h, s, m), 0, (order_of(g, h, m),))
 
     def _relation(self, heads: np.ndarray, m: int, relation: int) -> Iterator[Feature]:
         n, h, cells = len(heads) - 1, int(heads[m]), (relation,)
         name = f" as {self.parser.relations_[relation]}"
         side = int(side_code(h, m))
-        yield from self._of(RELATION_OF, (m, m), side, cells, name)
-        yield from self._of(RELATION_UNDER, (h, h), side, cells, name)
-        yield from self._of(RELATION, (h, m), side, cells, name)
-        yield from self._of(RELATION_FAR, (h, m), int(bin_code(h, m)), cells, name)
+        yield from self._of(groups.RELATION_OF, (m, m), side, cells, name)
+        yield from self._of(groups.RELATION_UNDER, (h, h), side, cells, name)
+        yield from self._of(groups.RELATION, (h, m), side, cells, name)
+        yield from self._of(groups.RELATION_FAR, (h, m), int(bin_code(h, m)), cells, name)
         for i in range(1, n + 1):
             if heads[i] == m:
-                yield from self._of(RELATION_CHILD, (h, i, m), int(side_code(m, i)), cells, name)
+                yield from self._of(groups.RELATION_CHILD, (h, i, m), int(side_code(m, i)), cells, name)
             elif heads[i] == h and i != m:
-                yield from self._of(RELATION_BESIDE, (h, i, m), int(side_code(i, m)), cells, name)
-        yield from self._of(RELATION_ABOVE, (int(heads[h]) if h > 0 else n + 1, h, m), 0, cells, name)
+                yield from self._of(groups.RELATION_BESIDE, (h, i, m), int(side_code(i, m)), cells, name)
+        yield from self._of(groups.RELATION_ABOVE, (int(heads[h]) if h > 0 else n + 1, h, m), 0, cells, name)
 
     def _of(
         self, group: int, words: tuple[int, ...], more: int, cells: tuple[int, ...], note: str = ""
@@ -128,10 +111,10 @@ class Speller:
 
     def _spelled(self, group: int, text: str, words: tuple[int, ...]) -> str:
         """What each atom of a template says of these words."""
-        place, found = dict(zip(ROLES.get(group, "hm"), words, strict=True)), []
+        place, found = dict(zip(groups.ROLES.get(group, "hm"), words, strict=True)), []
         for atom in text.split("|"):
             role, _, what = atom.partition(".")
-            name, offset = slot_of(what)
+            name, offset = groups.slot_of(what)
             i = place[role] + offset
             inside = 1 <= i <= len(self.words) - 2 and place[role] < len(self.words) - 1
             found.append(self.values[name][i - 1] if inside else self.words[0 if i == 0 else -1])

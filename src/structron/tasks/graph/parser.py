@@ -21,7 +21,7 @@ from structron.model.heaviest import Heaviest
 from structron.options import Graphs, options
 from structron.search.graph.parse import Setting
 from structron.search.graph.relations import Relations
-from structron.search.graph.templates import EXTRA, FIRST_ORDER, RANKING, SECOND_ORDER, Codes, settle
+from structron.search.graph.templates import EXTRA, FIRST_ORDER, RANKING, SECOND_ORDER, settle
 from structron.sentences import starts_of
 from structron.tasks.graph.explain import Attachment, explain
 from structron.tasks.graph.inspect import heaviest_features
@@ -31,15 +31,8 @@ from structron.tasks.treebank import Arc, empty_columns
 NO_PREFIX = "the search looks at whole trees: there is no prefix, no beam and no state to merge"
 
 
-class LearnedOfGraphs:
-    """What `fit` leaves in a graph-based parser."""
-
-    templates_: Codes
-    texts_: dict[int, list[str]]
-
-
 @options({"passes": 5, "runs": 2})
-class GraphParser(LearnedOfGraphs, Graphs, TreeParser):
+class GraphParser(Graphs, TreeParser):
     """Learns dependency trees with exact search over all trees, or nearly all, and perceptron updates.
 
     Order 1 scores arcs (McDonald, Crammer & Pereira 2005), order 2 also siblings and the head's head (Koo & Collins

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from structron.errors import unknown
-from structron.features.extract import Hashes, PreparedTemplates
+from structron.features.extract import PreparedTemplates
 from structron.features.index import number_features
 from structron.io.tensors import Sizes, Tensor, Tensors, texts
 from structron.learn.encoded import Encoded
 from structron.model.dictionary import Dictionary, allowed_of
-from structron.model.encoded import EncodedModel
+from structron.model.encoded import EncodedModel, Encoder
 from structron.search.beam.engine import make_inputs
 from structron.search.beam.frontier import Inputs
 from structron.search.beam.problem import SearchProblem
@@ -61,7 +61,7 @@ class Pairs:
 
 
 @dataclass
-class PairEncoder:
+class PairEncoder(Encoder):
     """Pairs, the templates over the history, and constraints: of chunk labels on each other, of words on tags."""
 
     pairs: Pairs
@@ -74,7 +74,6 @@ class PairEncoder:
 
     @cached_property
     def problem(self) -> SearchProblem:
-        """The problem that predictions are searched in."""
         return self.make_problem(self.allowed)
 
     def make_problem(self, allowed: np.ndarray) -> SearchProblem:
@@ -84,11 +83,9 @@ class PairEncoder:
 
     @property
     def labels(self) -> list[Any]:
-        """The pairs of tag and chunk label."""
         return self.pairs.names
 
     def inputs(self, prepared: PreparedTemplates, lo: int, hi: int, forced: np.ndarray | None = None) -> Inputs:
-        """Sentences lo … hi - 1 for the engine."""
         return self.encode(self.problem, prepared, lo, hi, self.extras.columns(prepared, lo, hi), self.allowed)
 
     def encode(
@@ -120,14 +117,6 @@ class PairEncoder:
         table = make_table(history_of(problem), len(extras), pairs.pairs, allowed, lists)
         return make_inputs(problem, x, starts)._replace(table=table)
 
-    def hashes(self, prepared: PreparedTemplates, lo: int, hi: int) -> Hashes:
-        """The features of the tokens alone."""
-        return prepared.hashes(lo, hi)
-
-    def labels_of(self, actions: np.ndarray) -> np.ndarray:
-        """Actions are pairs."""
-        return actions
-
     def describe(self, key: int) -> str:
         """The name of a feature of the history: `w[0]=dog,t[-1]=DT,c[-1]=B-NP`."""
         template, values = self.problem.composition.values_of(key)
@@ -152,18 +141,15 @@ class PairEncoder:
     # -- files ---------------------------------------------------------------------------------------------------
 
     def header(self) -> dict[str, Any]:
-        """What a model file's header says."""
         found = {"tags": self.pairs.tags, "chunks": self.pairs.chunks, "history_templates": self.templates}
         return found | {"extra_name_heads": self.extras.heads()}
 
     def tensors(self) -> Tensors:
-        """The arrays of a model file."""
         own = {"pairs": self.pairs.pairs, "allowed": self.allowed}
         return own | self.dictionary.tensors() | self.extras.tensors()
 
     @classmethod
     def declared(cls, header: dict[str, Any]) -> tuple[dict[str, Tensor], Sizes]:
-        """The arrays that go with a header, and the sizes that it settles."""
         tags, chunks = (len(texts(header[name], name, 2)) for name in ("tags", "chunks"))
         declared = {
             "pairs": Tensor("int64", "pairs", 2, least=0),
@@ -174,7 +160,7 @@ class PairEncoder:
 
     @classmethod
     def from_file(cls, header: dict[str, Any], tensors: Tensors) -> "PairEncoder":
-        """The inverse of `header` and `tensors`, of arrays that were checked; every label is part of a pair."""
+        """Every label is part of a pair."""
         found = tensors["pairs"]
         for k, labels in enumerate((header["tags"], header["chunks"])):
             if not np.array_equal(np.unique(found[:, k]), np.arange(len(labels))):

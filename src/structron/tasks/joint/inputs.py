@@ -15,7 +15,7 @@ from structron.errors import StructronError
 from structron.features.atoms import CLASS, Atom, atom_text
 from structron.features.templates import MAX_HISTORY, Template, parse_templates, template_lines
 from structron.io.columns import Columns
-from structron.io.tensors import TEXT, Tensor, Tensors, check, pack_json, unpack_json
+from structron.io.tensors import Tensors, pack_json, taken, unpack_json
 from structron.sentences import check_sentences, is_row
 
 KIND = "joint"
@@ -208,9 +208,7 @@ class Guesser:
     @classmethod
     def take(cls, tensors: Tensors) -> "Guesser":
         """The guesses of a model file, taken out of its arrays; ValueError: they do not fit."""
-        packed = tensors.pop("guesses")
-        check({"guesses": packed}, {"guesses": Tensor(TEXT, "bytes")}, {})
-        words, endings = unpack_json(packed)
+        words, endings = unpack_json(taken(tensors, "guesses"))
         for guesses in (*words.values(), *endings.values()):
             if len(guesses) != len(GUESSES) or not all(isinstance(text, str) for text in guesses):
                 raise ValueError("guesses do not fit")

@@ -17,7 +17,7 @@ from structron.io.columns import Columns, default_columns, pair_columns
 from structron.io.tensors import Tensors
 from structron.learn.encoded import EncodedLearner
 from structron.model.encoded import EncodedModel
-from structron.model.heaviest import Heaviest, heaviest
+from structron.model.heaviest import Heaviest, heaviest_of
 from structron.options import DEFAULT, TagDictionary, Tags, options
 from structron.tasks.chain.constraints import Neighbours, legal_transitions, make_dictionary
 from structron.tasks.chain.extras import Extras
@@ -29,15 +29,8 @@ from structron.tasks.tokens import first_row
 Pair = tuple[str, str]
 
 
-class LearnedOfPairs:
-    """What `fit` leaves in a joint tagger."""
-
-    templates_: JointTemplates
-    guesser_: Guesser
-
-
 @options({"beam": DEFAULT, "update": DEFAULT, "alma": DEFAULT, "cutoff": 2, "tag_dictionary": 5})
-class JointTagger(LearnedOfPairs, Tags, TagDictionary, EncodedLabeler):
+class JointTagger(Tags, TagDictionary, EncodedLabeler):
     """Learns the tag and the chunk label of every word together (Daumé & Marcu 2005, section 4.2).
 
     In templates t[-1] and c[-1] are the tag and the chunk label before. A function given as `jj` gets pairs such as
@@ -125,9 +118,7 @@ class JointTagger(LearnedOfPairs, Tags, TagDictionary, EncodedLabeler):
     def inspect(self, label: str | None = None, *, top: int = 20) -> Heaviest:
         """The heaviest features of every tag and chunk label, or of one of them, or of a pair (NN/B-NP)."""
         model = self._check_fitted()
-        columns = model.encoder.columns_named(label)
-        weights = {name: model.base.weights_of(own) for name, own in columns.items()}
-        return Heaviest({name: heaviest(own, name, top, model.name_of) for name, own in weights.items()})
+        return heaviest_of(model.base, model.encoder.columns_named(label), top, model.name_of)
 
     # -- files ---------------------------------------------------------------------------------------------------
 

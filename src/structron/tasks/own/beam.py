@@ -8,7 +8,7 @@ file ◀──save── names of actions, atoms and templates; weights; never c
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -16,12 +16,13 @@ import numpy as np
 
 from structron.errors import StructronError, unknown
 from structron.estimator import DAMAGE, Estimator
+from structron.evaluate import Scores
 from structron.io import modelfile
 from structron.io.tensors import Tensors, check, whole
 from structron.learn.beam import BeamTraining, Beginning
 from structron.model.beam import BeamModel
 from structron.model.explain import Explainer, Step
-from structron.model.heaviest import Heaviest, heaviest
+from structron.model.heaviest import Heaviest, heaviest_of
 from structron.options import Search, Searching, options
 from structron.search.beam.engine import make_inputs
 from structron.search.beam.frontier import Inputs
@@ -38,7 +39,7 @@ Score = Callable[[Names, Names], float]
 
 
 @dataclass(frozen=True)
-class ActionScores:
+class ActionScores(Scores):
     """How many actions are right, place by place, and how many examples from end to end; in percent.
 
     An example whose actions are more or fewer than the correct ones counts as many places as the longer of the two.
@@ -59,10 +60,6 @@ class ActionScores:
         exact = sum(a == b for a, b in pairs)
         return cls(len(pairs), actions, correct, 100 * correct / max(actions, 1), 100 * exact / max(len(pairs), 1))
 
-    def as_dict(self) -> dict[str, Any]:
-        """All figures by name."""
-        return asdict(self)
-
     def report(self) -> str:
         """A line for people."""
         text = f"{self.examples} examples, {self.exact:.2f}% without an error"
@@ -76,15 +73,8 @@ class Judged(NamedTuple):
     score: Score | None
 
 
-class LearnedOfProblems:
-    """What `fit` leaves in an estimator for a problem."""
-
-    columns_: int
-    extra_: Any
-
-
 @options()
-class ProblemEstimator(LearnedOfProblems, Estimator):
+class ProblemEstimator(Estimator):
     """An estimator for a `SearchProblem`, which is given first.
 
     An example is a pair (x, actions). x: whole numbers, rows of them, or an array (one dimension: one column); actions:
@@ -138,7 +128,8 @@ class ProblemEstimator(LearnedOfProblems, Estimator):
         if not xs:
             raise StructronError("training data: no examples; expected pairs of an input and its actions")
         if start is None:
-            self.columns_, self.extra_ = xs[0].shape[1], None
+            self.columns_: int = xs[0].shape[1]
+            self.extra_: Any = None
         inputs = self._inputs(xs, "training data", gold)
         self._walk(xs, gold)
         return self._make_learner(inputs, gold, None if start is None else Beginning(start))
@@ -270,14 +261,9 @@ class ProblemEstimator(LearnedOfProblems, Estimator):
 
         Where actions share weights (parts), a feature counts with the sum that the action's score gets from it.
         """
-        model, name = self._check_fitted(), self._namer(spell)
-        chosen = range(len(self.problem.actions)) if label is None else [self._number(label)]
-        found = {}
-        for k in chosen:
-            action = self.problem.actions[k]
-            weights = model.weights_of([c for c in self.problem.parts[k].tolist() if c >= 0])
-            found[action] = heaviest(weights, action, top, name)
-        return Heaviest(found)
+        model, actions = self._check_fitted(), self.problem.actions
+        chosen = range(len(actions)) if label is None else [self._number(label)]
+        return heaviest_of(model, {actions[k]: self.problem.parts[k] for k in chosen}, top, self._namer(spell))
 
     def explain(self, sentence: Input, *, top: int = 8, spell: Mapping[str, Sequence[str]] | None = None) -> list[Step]:
         """For each action of the best derivation the runner-up in that state, and the features that decided."""

@@ -14,7 +14,7 @@ from structron.features.extract import PreparedTemplates
 from structron.io.tensors import Tensors
 from structron.learn.encoded import EncodedLearner
 from structron.model.encoded import EncodedModel
-from structron.model.heaviest import Heaviest, heaviest
+from structron.model.heaviest import Heaviest, heaviest_of
 from structron.options import DEFAULT, Chunks, options
 from structron.sentences import spell
 from structron.tasks.chain.encoder import columns_of
@@ -86,8 +86,8 @@ class SegmentChunker(Chunks, EncodedLabeler):
         labels = model.encoder.segments.labels
         if label is not None and label not in labels:
             raise unknown("label", label, labels)
-        chosen = [(y, name) for y, name in enumerate(labels) if label in (None, name)]
-        return Heaviest({n: heaviest(model.base.weights_of([y]), n, top, model.name_of) for y, n in chosen})
+        columns = {name: [y] for y, name in enumerate(labels) if label in (None, name)}
+        return heaviest_of(model.base, columns, top, model.name_of)
 
     # -- files ---------------------------------------------------------------------------------------------------
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from structron.features.extract import Hashes, PreparedTemplates
 from structron.features.stretches import Shape, number_stretches, stretch_hashes, stretch_names
-from structron.io.tensors import Sizes, Tensor, Tensors, texts, whole
+from structron.io.tensors import Tensors, texts, whole
 from structron.learn.encoded import Encoded
-from structron.model.encoded import EncodedModel
+from structron.model.encoded import EncodedModel, Encoder
 from structron.search.beam.engine import make_inputs
 from structron.search.beam.frontier import Inputs
 from structron.search.beam.problem import SearchProblem
@@ -24,7 +24,7 @@ LONGEST = 10_000
 
 
 @dataclass
-class SegmentEncoder:
+class SegmentEncoder(Encoder):
     """The labels and lengths of chunks, and which of their tokens features tell apart."""
 
     segments: Segments
@@ -34,16 +34,14 @@ class SegmentEncoder:
 
     @cached_property
     def problem(self) -> SearchProblem:
-        """The problem of cutting a sentence into chunks."""
         return make_problem(self.segments, (self.shape.positions, self.shape.whole))
 
     @property
     def labels(self) -> list[str]:
-        """Those of tokens."""
         return self.segments.bio
 
     def inputs(self, prepared: PreparedTemplates, lo: int, hi: int, forced: np.ndarray | None = None) -> Inputs:
-        """Sentences lo … hi - 1 for the engine: nothing but their lengths."""
+        """Nothing but their lengths."""
         starts = prepared.starts[lo : hi + 1] - prepared.starts[lo]
         return make_inputs(self.problem, np.zeros((int(starts[-1]), 1), np.int64), starts)
 
@@ -60,22 +58,11 @@ class SegmentEncoder:
         return self.problem.composition.describe(key, {"y[-1]": [START, *self.segments.labels]})
 
     def header(self) -> dict[str, Any]:
-        """What a model file's header says."""
         found = {"labels": self.segments.labels, "longest": self.segments.longest}
         return found | {"stretches": [self.shape.positions, self.shape.whole]}
 
-    def tensors(self) -> Tensors:
-        """None of its own."""
-        return {}
-
-    @classmethod
-    def declared(cls, header: dict[str, Any]) -> tuple[dict[str, Tensor], Sizes]:
-        """None."""
-        return {}, {}
-
     @classmethod
     def from_file(cls, header: dict[str, Any], tensors: Tensors) -> "SegmentEncoder":
-        """The inverse of `header`; ValueError: it does not fit together."""
         labels = texts(header["labels"], "labels", 1)
         longest = [whole(number, "longest", 1, LONGEST) for number in header["longest"]]
         if len(labels) != len(longest) or labels[0] != OUTSIDE or sum(longest) > 10 * LONGEST:

@@ -8,8 +8,6 @@ way to actions, and is -1 on the way back.
     actions  int64[2 * words - sentences]   those of sentence k begin at 2 * starts[k] - k
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from structron.errors import StructronError
@@ -146,13 +144,6 @@ def _what_is_wrong(heads: list[int]) -> str:
     return "arcs cross; expected a projective tree"
 
 
-def oracle(heads: Sequence[int], relations: Sequence[int] | None = None, labels: int = 1) -> list[int]:
-    """The actions that build one tree; without relations, those of an unlabelled parser."""
-    numbers = None if relations is None else np.array(relations, np.int64)
-    starts = np.array([0, len(heads)], np.int64)
-    return oracle_all(starts, np.array(heads, np.int64), numbers, labels).tolist()
-
-
 def trees_of(starts: np.ndarray, actions: np.ndarray, labels: int) -> tuple[np.ndarray, np.ndarray]:
     """The heads and relations that the actions of a corpus build."""
     words = int(starts[-1])
@@ -163,12 +154,6 @@ def trees_of(starts: np.ndarray, actions: np.ndarray, labels: int) -> tuple[np.n
     if wrong >= 0:
         raise StructronError(f"sentence {wrong + 1}: not a derivation; expected 2n - 1 legal actions for n words")
     return heads, relations
-
-
-def tree_of(actions: Sequence[int], n: int, labels: int = 1) -> tuple[list[int], list[int]]:
-    """The heads and relations that the actions of one sentence of n words build."""
-    heads, relations = trees_of(np.array([0, n], np.int64), np.array(actions, np.int64), labels)
-    return heads.tolist(), relations.tolist()
 
 
 def moves(labels: int) -> np.ndarray:

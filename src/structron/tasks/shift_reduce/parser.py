@@ -13,11 +13,11 @@ import numpy as np
 from structron.errors import unknown
 from structron.estimator import Sentences
 from structron.features.alphabets import ParserInput, Sentence
-from structron.io.tensors import TEXT, Tensor, Tensors, check, texts
+from structron.io.tensors import Tensors, check, taken, texts
 from structron.learn.beam import BeamTraining, Beginning
 from structron.model.beam import BeamModel
 from structron.model.explain import Explainer, Step
-from structron.model.heaviest import Heaviest, heaviest
+from structron.model.heaviest import Heaviest, heaviest_of
 from structron.options import Searching, Templates, Transitions, options
 from structron.search.beam.engine import make_inputs
 from structron.search.beam.frontier import TAIL
@@ -30,17 +30,8 @@ from structron.tasks.tree_parser import TreeParser
 from structron.tasks.treebank import Arc, Treebank
 
 
-class LearnedOfParser:
-    """What `fit` leaves in a parser."""
-
-    root_: str | None
-    templates_: list[str]
-    seen_: np.ndarray | None  # bool[2, tags, tags, relations]: the relations seen by side, tag of the head, of the word
-    problem_: SearchProblem
-
-
 @options()
-class Parser(LearnedOfParser, Templates, Transitions, Searching, TreeParser):
+class Parser(Templates, Transitions, Searching, TreeParser):
     """Learns dependency trees with beam search and violation-fixing updates (Huang, Fayong & Guo 2012).
 
     Templates: default, huang, a file, or a list of texts. Words seen less often than the cutoff are treated as unknown.
@@ -64,7 +55,7 @@ class Parser(LearnedOfParser, Templates, Transitions, Searching, TreeParser):
 
     def _learner(self, sentences: Sentences, start: BeamModel | None) -> BeamTraining:
         """Settle relations, alphabets and the problem, and turn trees into the actions that build them."""
-        data, actions = self._treebank(sentences, start), [] if start is None else self.problem_.actions
+        data = self._treebank(sentences, start)
         bank = Treebank.of(data.trees, self.labelled_, [] if start is None else self.relations_)
         self.relations_ = bank.names
         if start is None:
@@ -72,14 +63,16 @@ class Parser(LearnedOfParser, Templates, Transitions, Searching, TreeParser):
             self.templates_, extra = ParserTemplates.of(self.templates).settle(self.roles_, data.sentences)
             roles = self.roles_
             self.input_ = ParserInput(roles.names, roles.word, str(roles.pos), extra, roles.outputs)
-            self.seen_ = None
+            self.seen_: np.ndarray | None = None
         x = self.input_.learn(data.sentences, self.cutoff)
         self.seen_ = self._seen(bank, x, self.seen_) if self.limit_relations and self.labelled_ else None
         self.problem_ = self._make_problem()
         gold = oracle_all(bank.starts, bank.heads, bank.relations, len(bank.names))
         ptr = 2 * bank.starts - np.arange(len(bank.starts))
         inputs = make_inputs(self.problem_, x, bank.starts)._replace(gold=gold, gold_ptr=ptr)
-        beginning = None if start is None else Beginning(start, columns_of(actions, self.problem_.actions, "actions"))
+        beginning = None
+        if start is not None:
+            beginning = Beginning(start, columns_of(start.problem.actions, self.problem_.actions, "actions"))
         return BeamTraining(self.problem_, inputs, self.search(), self.average, prune=self.prune, start=beginning)
 
     def _seen(self, bank: Treebank, x: np.ndarray, before: np.ndarray | None) -> np.ndarray:
@@ -154,9 +147,7 @@ class Parser(LearnedOfParser, Templates, Transitions, Searching, TreeParser):
         chosen = [k for k, name in enumerate(actions) if label in (None, name, name.partition(":")[2])]
         if not chosen:
             raise unknown("action", label, actions)
-        weights = {actions[k]: model.weights_of(self.problem_.parts[k].tolist()) for k in chosen}
-        name_of = self._namer()
-        return Heaviest({name: heaviest(own, name, top, name_of) for name, own in weights.items()})
+        return heaviest_of(model, {actions[k]: self.problem_.parts[k] for k in chosen}, top, self._namer())
 
     def explain(self, sentence: Sentence, *, top: int = 8) -> list[Step]:
         """For each action of the best derivation the runner-up in that state, and the features that decided."""
@@ -197,13 +188,13 @@ class Parser(LearnedOfParser, Templates, Transitions, Searching, TreeParser):
         if not self.relations_ or self.labelled_ != isinstance(self.root_, str):
             raise ValueError("relations do not fit together")
         self.templates = self.templates_ = texts(learned["templates"], "templates", 1)
-        self.seen_ = self._unpack_seen(tensors.pop("seen")) if "seen" in tensors else None
+        self.seen_ = self._unpack_seen(tensors) if "seen" in tensors else None
         self.problem_ = self._make_problem()
         check(tensors, BeamModel.declared(self.problem_), {"anchored": 0})
         self.model_ = BeamModel.from_tensors(self.problem_, tensors)
 
-    def _unpack_seen(self, packed: np.ndarray) -> np.ndarray:
+    def _unpack_seen(self, tensors: Tensors) -> np.ndarray:
         tags, relations = self.input_.sizes()["t"], len(self.relations_)
         size = 2 * tags * tags * relations
-        check({"seen": packed}, {"seen": Tensor(TEXT, -(-size // 8))}, {})
+        packed = taken(tensors, "seen", -(-size // 8))
         return np.unpackbits(packed, count=size).astype(np.bool_).reshape(2, tags, tags, relations)
