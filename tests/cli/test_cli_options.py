@@ -102,13 +102,6 @@ def test_what_predict_and_evaluate_get(given):
     assert given("evaluate", "m", "f", "--test-candidates", "7")["settings"] == {"test_candidates": 7}
 
 
-@pytest.mark.parametrize("value", ["-1", "nan", "inf", "-inf", "much", ""])
-@pytest.mark.parametrize("option", ["--margin", "--local-margin", "--stop-change"])
-def test_numbers_that_cannot_be(refuses, option, value):
-    least = "above 0" if option == "--stop-change" else "of at least 0"
-    refuses(*TRAIN, option, value, says=f"'{option}': {value}: expected a number {least}, or none; see")
-
-
 @pytest.mark.parametrize(
     ("argv", "says"),
     [
@@ -118,27 +111,16 @@ def test_numbers_that_cannot_be(refuses, option, value):
         *((f"{' '.join(TRAIN)} {option}", says) for option, says in {
             "--average median": "expected one of: mean, none, voted",
             "--update late": "expected one of: standard, early, max-violation",
-            "--nonprojective drop": "expected one of: lift, skip",
-            "--local-update bold": "aggressive",
             "--swvp c-wm": "a-wmr, b-wmr, or none",
-            "--inner iob": "iob1, iob2",
             "--order 3": "expected a whole number of at least 1 and at most 2",
             "--passes 0": "expected a whole number of at least 1",
-            "--passes 1.5": "expected a whole number of at least 1",
-            "--bpm -1": "of at least 0",
-            "--stop-change 0": "above 0",
-            "--candidates 0": "of at least 1",
+            "--stop-change 0": "0: expected a number above 0, or none; see",
+            "--margin inf": "inf: expected a number of at least 0, or none; see",
             "--beam 0": "expected a whole number of at least 1, or inf",
-            "--beam many": "expected a whole number of at least 1, or inf",
-            "--beam 1_0": "expected a whole number",
             "--beam ²": "expected a whole number",
             "--alma 0": "expected a number above 0 and at most 1, or none",
-            "--alma 1.5": "above 0 and at most 1, or none",
-            "--alma nan": "above 0 and at most 1, or none",
             "--non-local none,phrase": "expected names",
-            "--non-local phrase,": "expected names",
             "--gazetteer LOC": "TYPE=FILE",
-            "--gazetteer =x": "TYPE=FILE",
             "--forbid A": "expected a label and a next label",
         }.items()),
         ("predict m --jobs 0", "of at least 1"),
