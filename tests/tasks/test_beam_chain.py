@@ -265,17 +265,12 @@ def test_keys_under_new_sizes(values, x, size):
 
 
 @pytest.mark.parametrize("update", list(RULES))
-@pytest.mark.parametrize("beam", [1, 4, None], ids=["1", "4", "inf"])
-def test_every_rule_with_every_beam(update, beam):
+def test_every_rule_without_a_limit(update):
     given = {"runs": 1, "passes": 3, "check": True, "templates": ["w[0]", "pos[0]"]}
-    model = structron.Chunker(update=update, beam=beam, **given).fit(TRAIN[:40])
+    model = structron.Chunker(update=update, beam=None, **given).fit(TRAIN[:40])
     assert model.score(TRAIN[:40]) > 70
-    exact = beam is None and update == "standard"
-    assert model.model_.searches_exactly is exact
-    if not exact:
-        record = model.history_[-1]
-        assert {"updates", "invalid", "fell_off", "fell_at", "search_errors"} <= set(record)
-        assert update == "standard" or record["invalid"] == 0
+    assert model.model_.searches_exactly is (update == "standard")
+    assert model.history_[-1].get("invalid", 0) == 0
 
 
 @pytest.mark.parametrize(
@@ -344,16 +339,6 @@ def test_chunks_stay_legal(beam):
     for labels in model.predict(TEST):
         for before, label in itertools.pairwise(["O", *labels]):
             assert not label.startswith("I-") or before[2:] == label[2:]
-
-
-def test_the_tag_dictionary_is_kept():
-    model = structron.Tagger(beam=2, tag_dictionary=1, **SMALL).fit(TAGGED)
-    seen: dict[str, set[str]] = {}
-    for word, tag in itertools.chain.from_iterable(TAGGED):
-        seen.setdefault(word, set()).add(tag)
-    for sentence, labels in zip(TAGGED_TEST, model.predict(TAGGED_TEST), strict=True):
-        for (word, _), label in zip(sentence, labels, strict=True):
-            assert label in seen.get(word, {label})
 
 
 def test_forced_labels_stay_and_steer_the_others():

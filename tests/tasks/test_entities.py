@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 import structron
 from structron import Document, EntityRecognizer, StructronError, schemes
-from structron.cli.files import Source, groups
 from structron.data.toy_english import toy_english
 from structron.features.templates import load_templates
 from structron.tasks.entities import convert_all
@@ -164,14 +163,3 @@ def test_templates_of_the_paper(preset, columns):
         double = {((atom, k), (atom, k + 1)) for atom in columns - {"w"} for k in (-2, -1, 0)}
         assert found == single | double
     assert not any(t.history for t in templates)
-
-
-@pytest.mark.corpora
-def test_dutch(corpora):
-    """Few passes over real documents are enough for most of what there is to learn; labels come as they are written."""
-    sources = [Source(corpora / "conll2002-dutch" / f"{split}.conll.gz") for split in ("train", "dev")]
-    train, dev = ([Document(s.rows for s in group) for group in groups(source, True)] for source in sources)
-    assert (len(train), len(dev)) == (287, 74)
-    model = EntityRecognizer(passes=2, non_local=()).fit(train)
-    assert model.written_ == "iob2"
-    assert model.score(dev) > 64
