@@ -6,11 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_helpers import Toy
 
 from structron.cli import capabilities, evaluate, main, predict, train
 from structron.cli.options import OPTIONS, flag_of
-from structron.data.toy_english import toy_english, write_conll
 from structron.options import options_of
 from structron.tasks.capabilities import ABILITIES, ROWS, able, able_tasks, reason, table
 from structron.tasks.registry import OWN, TASKS, TRAINABLE
@@ -179,15 +177,3 @@ def test_tasks_by_name(refuses):
     assert all(TASKS[task].task == task for task in TASKS)
     for task in (*OWN, "graph-parsers", "poet"):
         refuses("train", task, "--train", "t", "--model", "m", says=[repr(task), "tagger, chunker"])
-
-
-@pytest.mark.parametrize("task", ["joint", "segments"])
-def test_a_margin_and_its_signature(run, tmp_path, task):
-    """A margin takes the place of ALMA, the default of these two."""
-    toy = Toy(tmp_path)
-    write_conll(toy / "t.conll", toy_english(60, seed=3))
-    argv = ["train", task, "--train", toy / "t.conll", "--model", toy / "m", "--passes", "2", "--margin", "10"]
-    found = run(*argv, "--stop-change", "0.5")
-    assert found.status == 0, found.err
-    beam = {"joint": 10, "segments": 5}[task]
-    assert f"| {task} | update laso-margin-10 | search beam-{beam}-dp |" in found.err

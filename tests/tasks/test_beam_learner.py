@@ -89,16 +89,6 @@ def test_the_best_pass_on_dev_is_kept():
     assert max(record["dev"] for record in plain.history_) == round(plain.score(dev), 4)
 
 
-def test_history_has_the_figures_of_every_pass():
-    learner = BeamLearner(PROBLEM, passes=2, beam=1, update="standard").fit(NOISY)
-    assert [record["pass"] for record in learner.history_] == [1, 2]
-    for record in learner.history_:
-        assert record["examples"] == len(NOISY)
-        assert record["tokens"] == sum(len(x) for x, _ in NOISY)
-        assert 0 <= record["invalid"] <= record["updates"] <= len(NOISY)
-        assert {"fell_off", "fell_at", "search_errors", "seconds"} <= record.keys()
-
-
 @pytest.mark.parametrize("average", ["mean", "none"])
 def test_the_mean_of_runs(average):
     learner = BeamLearner(PROBLEM, runs=3, passes=2, average=average).fit(NOISY)
@@ -255,13 +245,6 @@ def test_files_that_are_something_else(tmp_path):
     with pytest.raises(StructronError, match="problem"):
         structron.load(path)
     header, tensors = modelfile.load(path)
-    learned = {name: value for name, value in header["learned"].items() if name != "columns"}
-    modelfile.save(path, header | {"learned": learned}, tensors)
-    with pytest.raises(StructronError, match="damaged model file"):
-        BeamLearner.load(path, PROBLEM)
-    modelfile.save(path, header, tensors | {"weight_label": tensors["weight_label"] + 2})
-    with pytest.raises(StructronError, match="damaged model file"):
-        BeamLearner.load(path, PROBLEM)
     modelfile.save(path, header | {"task": "tagger"}, tensors)
     with pytest.raises(StructronError, match=r"a tagger model; expected one that BeamLearner\.save wrote"):
         BeamLearner.load(path, PROBLEM)

@@ -90,9 +90,8 @@ def segmentations(n: int, segments: Segments):
                 yield [(y, length), *rest]
 
 
-def slow_score(sentence: list[list[str]], path: list[tuple[int, int]], model: EncodedModel) -> float:
+def slow_score(sentence: list[list[str]], path: list[tuple[int, int]], model: EncodedModel, weights: dict) -> float:
     """The sum of the weights of all features of a segmentation, looked up by name."""
-    weights = weights_by_name(model)
     before, place, total = "<s>", 0, 0.0
     labels, positions = model.encoder.segments.labels, model.encoder.shape.positions
     for y, length in path:
@@ -148,10 +147,10 @@ def test_exact_search_is_the_best_of_all_segmentations(seed):
     given_rows = [[row[:2] for row in sentence] for sentence in random_data(rng, [1, 2, 4, 5])]
     prepared, segments = chunker.extractor_.prepare(given_rows), model.encoder.segments
     out, scores = model.decode(prepared, None, True)
-    labels = np.array(model.labels)[out].tolist()
+    labels, weights = np.array(model.labels)[out].tolist(), weights_by_name(model)
     for rows, score in zip(given_rows, scores.tolist(), strict=True):
         mine, labels = labels[: len(rows)], labels[len(rows) :]
-        every = {tuple(p): slow_score(rows, p, model) for p in segmentations(len(rows), segments)}
+        every = {tuple(p): slow_score(rows, p, model, weights) for p in segmentations(len(rows), segments)}
         found = tuple((segments.labels.index(kind), n) for kind, n in segments_of(mine))
         assert score == pytest.approx(max(every.values()))
         assert every[found] == pytest.approx(score)
