@@ -16,6 +16,7 @@ from problems import (
     model_of,
     named,
     parser_problem,
+    random_case,
     random_corpus,
     random_weights,
 )
@@ -32,13 +33,6 @@ from structron.weights.sparse import Row
 from walks import road_weights, roads, walk_problem
 
 seeds = st.integers(0, 2**32 - 1)
-
-
-def random_case(name: str, seed: int, longest: int = 5, examples: int = 2):
-    """A problem, whole-numbered weights, and inputs."""
-    rng, (problem, columns) = np.random.default_rng(seed), named(name)
-    weights = random_weights(problem, rng)
-    return problem, weights, random_corpus(rng, problem, examples, longest, columns)[0]
 
 
 # -- exact search --------------------------------------------------------------------------------------------------
@@ -223,28 +217,6 @@ def test_room_and_memory_do_not_matter(name):
     for left, right in zip(plain.decode(inputs, sparse), tight.decode(inputs, sparse), strict=True):
         assert left.tolist() == right.tolist()
     assert tight.room(inputs).rows > 8
-
-
-def test_threads_and_stretches_do_not_matter(monkeypatch):
-    problem, weights, xs = random_case("parser", 6, longest=6, examples=40)
-    model, inputs = model_of(problem, weights), inputs_of(problem, xs)
-    expected = model.decode(inputs, 2)
-    monkeypatch.setattr("structron.threads.BATCH_TOKENS", 10)
-    assert model.decode(inputs, 2) == expected
-    assert model.decode(inputs, 2, jobs=3) == expected
-    assert model.decode(inputs, 2, jobs=3) == expected
-    assert [model.decode(inputs_of(problem, [x]), 2) for x in xs] == [
-        ([a], [s]) for a, s in zip(*expected, strict=True)
-    ]
-
-
-def test_an_empty_input_has_an_empty_derivation():
-    problem, weights, xs = random_case("chain1", 7)
-    empty = np.zeros((0, 1), np.int64)
-    found, scores = model_of(problem, weights).decode(inputs_of(problem, [empty, xs[0], empty]), 2)
-    assert found[0] == found[2] == []
-    assert len(found[1]) == len(xs[0])
-    assert scores[0] == scores[2] == 0.0
 
 
 def test_a_beam_needs_a_state_and_a_thread():
