@@ -182,7 +182,10 @@ def test_nbest_of_conllu(toy, run, tmp_path):
     assert all(x.lines[0].startswith("# nbest = ") for x in again)
 
 
-def test_nbest_that_cannot_be(toy, refuses):
+def test_predictions_that_cannot_be(toy, refuses):
     file = toy / "test.conll"
+    refuses(
+        "predict", toy.chunker, file, "--beam", "4", says="beam: 4; expected none: the model was trained with exact"
+    )
     for option in ("--confidence", "--forced"):
         refuses("predict", toy.chunker, file, "--nbest", "2", option, says=["--nbest", "--confidence", "--forced"])

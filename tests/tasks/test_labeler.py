@@ -318,20 +318,6 @@ def test_margins_of_forced_labels_are_without_limit():
     assert 0 <= second < float("inf")
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_margins_are_distances_to_the_best_with_another_label(kind):
-    labeler = Tagger(passes=3, **kind).fit(random_rows(1, "XYZ", sentences=9))
-    w, labels = weights_of(labeler.model_), labeler.model_.labels
-    sentences = words_of(random_rows(7, "X", words="abcde"))
-    found, margins = labeler.predict_with_margins(sentences)
-    assert found == labeler.predict(sentences)
-    for sentence, z, sure in zip(sentences, found, margins, strict=True):
-        x = brute.make_example(kind["templates"], COLUMNS, [(*row, "") for row in sentence])
-        score = {y: brute.dot(w, brute.phi(x, y, kind["order"])) for y in brute.labellings(labels, len(x))}
-        expected = [score[tuple(z)] - max(score[y] for y in score if y[i] != z[i]) for i in range(len(x))]
-        assert sure == pytest.approx(expected, abs=1e-4)
-
-
 def test_voted_models_have_no_margins():
     labeler = Tagger(passes=1, average="voted").fit(random_rows(1, "XY"))
     with pytest.raises(StructronError, match="a voted model has no margins"):
