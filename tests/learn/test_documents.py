@@ -59,13 +59,12 @@ def one(text: str) -> tuple[list[list[str]], list[list[str]]]:
 # -- worked documents ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+WORKED = {
+    "phrase": [
         # two of three occurrences are LOC, one is outside: pairs LOC-LOC 1, O-LOC 2, both ways, over 2 others
-        ("Paris/LOC is | Paris was | in Paris/LOC", {"phrase=LOC,LOC": 1.0, "phrase=O,LOC": 2.0}),
-        ("Paris/LOC is | Paris/PER was", {"phrase=LOC,PER": 2.0}),
-        ("New_York/LOC is | New_York/LOC was", {"phrase=LOC,LOC": 2.0}),
+        ("Paris/LOC is | Paris was | in Paris/LOC", {"LOC,LOC": 1.0, "O,LOC": 2.0}),
+        ("Paris/LOC is | Paris/PER was", {"LOC,PER": 2.0}),
+        ("New_York/LOC is | New_York/LOC was", {"LOC,LOC": 2.0}),
         # no occurrence is an entity, or there is one only: nothing
         ("Paris is | Paris was", {}),
         ("Paris/LOC is", {}),
@@ -74,62 +73,43 @@ def one(text: str) -> tuple[list[list[str]], list[list[str]]]:
         # lower case is no phrase
         ("de/LOC is | de was", {}),
     ],
-)
-def test_phrase_consistency(text, expected):
-    words, labels = one(text)
-    assert counted(words, [labels], families=["phrase"]) == [expected]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Paris/LOC is | Paris was | in Paris/LOC", {"phrase-majority=LOC,LOC": 2.0, "phrase-majority=O,LOC": 1.0}),
-        ("Paris/LOC | Paris | Paris", {"phrase-majority=LOC,O": 1.0, "phrase-majority=O,O": 2.0}),
-        ("Paris/LOC | Paris", {"phrase-majority=LOC,LOC": 1.0, "phrase-majority=O,LOC": 1.0}),  # of equals, a class
+    "phrase-majority": [
+        ("Paris/LOC is | Paris was | in Paris/LOC", {"LOC,LOC": 2.0, "O,LOC": 1.0}),
+        ("Paris/LOC | Paris | Paris", {"LOC,O": 1.0, "O,O": 2.0}),
+        ("Paris/LOC | Paris", {"LOC,LOC": 1.0, "O,LOC": 1.0}),  # of equals, a class
     ],
-)
-def test_phrase_majority(text, expected):
-    words, labels = one(text)
-    assert counted(words, [labels], families=["phrase-majority"]) == [expected]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Bill_Clinton/PER said | Clinton/PER too", {"sub-phrase=PER,PER": 1.0}),
-        ("Bill_Clinton/PER said | Clinton/LOC too", {"sub-phrase=PER,LOC": 1.0}),
-        ("Bill_Clinton/PER said | Clinton too", {"sub-phrase=PER,O": 1.0}),
+    "sub-phrase": [
+        ("Bill_Clinton/PER said | Clinton/PER too", {"PER,PER": 1.0}),
+        ("Bill_Clinton/PER said | Clinton/LOC too", {"PER,LOC": 1.0}),
+        ("Bill_Clinton/PER said | Clinton too", {"PER,O": 1.0}),
         # Clinton is in one PER and one LOC: half of each; Bill and Bill Clinton do not occur elsewhere
-        ("Bill_Clinton/PER | Clinton_County/LOC | Clinton/PER", {"sub-phrase=PER,PER": 0.5, "sub-phrase=LOC,PER": 0.5}),
+        ("Bill_Clinton/PER | Clinton_County/LOC | Clinton/PER", {"PER,PER": 0.5, "LOC,PER": 0.5}),
         ("Bill_Clinton/PER said", {}),
     ],
-)
-def test_sub_phrase_consistency(text, expected):
-    words, labels = one(text)
-    assert counted(words, [labels], families=["sub-phrase"]) == [expected]
-
-
-def test_sub_phrase_majority():
-    words, labels = one("Bill_Clinton/PER | Hillary_Clinton/PER | Clinton_County/LOC | Clinton/LOC | Clinton")
-    expected = {"sub-phrase-majority=PER,LOC": 1.0, "sub-phrase-majority=PER,O": 1.0}
-    assert counted(words, [labels], families=["sub-phrase-majority"]) == [expected]
+    "sub-phrase-majority": [
+        (
+            "Bill_Clinton/PER | Hillary_Clinton/PER | Clinton_County/LOC | Clinton/LOC | Clinton",
+            {"PER,LOC": 1.0, "PER,O": 1.0},
+        ),
+    ],
+    "conjunction": [
+        ("in Paris/LOC and Rome/LOC", {"LOC,LOC": 1.0}),
+        ("in Paris/LOC , Rome/PER , and Bonn/LOC", {"LOC,PER": 1.0, "PER,LOC": 1.0}),
+        ("in Paris/LOC or Rome", {"LOC,O": 1.0}),
+        ("in Paris/LOC and left", {}),  # not a name at all
+        ("Rome and Paris/LOC", {"O,LOC": 1.0}),
+        ("in Paris/LOC | and Rome/LOC", {}),  # another sentence
+        ("New_York/LOC and San_Jose/LOC", {"LOC,LOC": 1.0}),
+    ],
+}
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("in Paris/LOC and Rome/LOC", {"conjunction=LOC,LOC": 1.0}),
-        ("in Paris/LOC , Rome/PER , and Bonn/LOC", {"conjunction=LOC,PER": 1.0, "conjunction=PER,LOC": 1.0}),
-        ("in Paris/LOC or Rome", {"conjunction=LOC,O": 1.0}),
-        ("in Paris/LOC and left", {}),  # not a name at all
-        ("Rome and Paris/LOC", {"conjunction=O,LOC": 1.0}),
-        ("in Paris/LOC | and Rome/LOC", {}),  # another sentence
-        ("New_York/LOC and San_Jose/LOC", {"conjunction=LOC,LOC": 1.0}),
-    ],
+    ("family", "text", "expected"), [(family, *case) for family, cases in WORKED.items() for case in cases]
 )
-def test_conjunction_consistency(text, expected):
+def test_features_by_hand(family, text, expected):
     words, labels = one(text)
-    assert counted(words, [labels], families=["conjunction"]) == [expected]
+    assert counted(words, [labels], families=[family]) == [{f"{family}={name}": n for name, n in expected.items()}]
 
 
 def test_a_family_that_is_not_asked_for_does_not_count():

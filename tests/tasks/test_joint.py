@@ -118,21 +118,6 @@ def test_words_alone_are_the_input(tagger):
     assert tagger.needed_ == {"word"}
 
 
-@given(
-    st.lists(st.lists(st.sampled_from(["the", "dog", "barks", ",", "Xqz", "of", "to"]), max_size=7), max_size=4),
-    st.sampled_from([1, 3, None]),
-)
-@settings(max_examples=25)
-def test_chunk_labels_are_always_in_order(tagger, sentences, beam):
-    tagger.beam = beam
-    found = tagger.predict(sentences)
-    tagger.beam = 10
-    assert [len(s) for s in found] == [len(s) for s in sentences]
-    assert schemes.count_illegal([[chunk for _, chunk in s] for s in found], "iob2") == 0
-    seen = {(tag, chunk) for s in TRAIN for _, tag, chunk in s}
-    assert {pair for s in found for pair in s} <= seen
-
-
 @pytest.mark.parametrize("scheme", ["iob1", "iobes"])
 def test_other_schemes(scheme):
     def converted(data):

@@ -303,14 +303,6 @@ def test_a_dictionary_and_an_order_that_leave_no_legal_way():
     assert found[3:] == ["B-X", "I-X", "O", "B-Y"] * 5
 
 
-def test_all_labels_forced():
-    labeler = Chunker(passes=1).fit(CHUNKS)
-    rng = np.random.default_rng(1)
-    sentences = words_of(CHUNKS)
-    forced = [[str(rng.choice(labeler.model_.labels)) for _ in sentence] for sentence in sentences]
-    assert labeler.predict(sentences, forced=forced) == forced
-
-
 def test_margins_of_forced_labels_are_without_limit():
     labeler = Tagger(passes=2).fit(random_rows(1, "XYZ"))
     _, ((first, second),) = labeler.predict_with_margins([[("a", "N"), ("b", "V")]], forced=[["Y", None]])
@@ -367,12 +359,6 @@ def test_a_sentence_of_a_hundred_thousand_tokens(order):
     assert min(margins) > 0
     middle = np.array(margins[400:-400]).reshape(-1, 4)
     assert (abs(middle - middle[0]) < 1e-3).all()
-
-
-def test_sentences_of_one_token():
-    labeler = Tagger(order=2, passes=9, average="none", templates=["w[0]"]).fit([[("a", "X")], [("b", "Y")]])
-    assert labeler.stopped_ == "converged"
-    assert labeler.predict([["a"], ["b"], ["c"]])[:2] == [["X"], ["Y"]]
 
 
 # -- forms and mistakes --------------------------------------------------------------------------------------------
