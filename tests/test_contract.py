@@ -2,8 +2,10 @@
 
 import copy
 import inspect
+import json
 import pickle
 import random
+import struct
 from collections import defaultdict
 from dataclasses import fields
 from itertools import pairwise
@@ -13,7 +15,6 @@ import pytest
 from sklearn.base import clone
 
 import structron
-from crafted import places
 from estimators import CASES, Case, bytes_of, fitted
 from structron import Document, StructronError
 from structron.cli.tasks import check_able
@@ -174,6 +175,16 @@ def test_a_file_gives_the_estimator_back(case, model, tmp_path):
     model.save(tmp_path / "twice")
     assert (tmp_path / "m").read_bytes() == (tmp_path / "again").read_bytes() == (tmp_path / "twice").read_bytes()
     assert bytes_of(again.fit(case.train), tmp_path / "r") == bytes_of(model, tmp_path / "s")
+
+
+def places(data: bytes) -> list[int]:
+    """Where to cut a file: every kind of place, from the length to the last byte."""
+    (length,) = struct.unpack("<Q", data[:8])
+    found = {0, 1, 7, 8, 9, 8 + length // 2, 8 + length - 1, 8 + length, 9 + length, len(data) - 1}
+    for name, entry in json.loads(data[8 : 8 + length]).items():
+        if name != "__metadata__":
+            found |= {8 + length + offset for offset in entry["data_offsets"]}
+    return sorted(place for place in found if place < len(data))
 
 
 def test_files_cut_off_or_changed_are_refused_in_one_line(case, model, tmp_path):

@@ -13,7 +13,6 @@ import safetensors.numpy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crafted import repack
 from structron import __version__
 from structron.errors import StructronError
 from structron.io import modelfile
@@ -123,9 +122,17 @@ def test_flipped_bits_are_noticed(path):
     assert all(line.startswith(f"{path}: ") and "\n" not in line for line in refused)
 
 
+def repack(source: Path, target: Path, header: dict, tensors: dict) -> None:
+    """The file with some entries of header and tensors replaced and a right checksum."""
+    old_header, old_tensors = modelfile.load(source)
+    new_header, new_tensors = old_header | header, old_tensors | tensors
+    new_header["checksum"] = modelfile._digest(new_header, new_tensors)
+    target.write_bytes(safetensors.numpy.save(new_tensors, {modelfile.KEY: json.dumps(new_header)}))
+
+
 @pytest.mark.parametrize(("number", "remedy"), [(1, "train the model again"), (0, "train"), (3, "upgrade")])
 def test_other_formats(number, remedy, path, tmp_path):
-    repack(path, tmp_path / "other", {"format": number, "version": "9.9"})
+    repack(path, tmp_path / "other", {"format": number, "version": "9.9"}, {})
     says = rf"other: made by structron 9\.9 \(format {number}\); this version reads format 2: {remedy}"
     with pytest.raises(StructronError, match=says):
         modelfile.load(tmp_path / "other")

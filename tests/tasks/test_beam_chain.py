@@ -25,7 +25,6 @@ from toy import chunk_rows
 TOY = [sentence for sentence in chunk_rows(160, 2) if sentence]
 TRAIN, TEST = TOY[:120], TOY[120:]
 TAGGED = [[row[:2] for row in sentence] for sentence in TRAIN]
-TAGGED_TEST = [[row[:2] for row in sentence] for sentence in TEST]
 SMALL = {"templates": ["w[0]", "suffix2[0]", "w[-1]"], "runs": 1, "passes": 2, "cutoff": 0}
 
 
