@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from hypothesis import strategies as st
 
 from structron.search.trees.arborescence import arborescence, make_contraction
 from structron.search.trees.eisner import eisner, make_chart
@@ -39,6 +40,16 @@ def trees(n: int, projective: bool, single_root: bool) -> np.ndarray:
     left, right = spans[:, :, :, None], spans[:, :, None, :]
     crossing = (left[0] < right[0]) & (right[0] < left[1]) & (left[1] < right[1])
     return kept[~crossing.any(axis=(1, 2))]
+
+
+@st.composite
+def any_trees(draw, longest: int) -> list[int]:
+    """The heads of a tree with one root over up to so many words."""
+    order = draw(st.permutations(range(1, draw(st.integers(1, longest)) + 1)))
+    heads = [0] * len(order)
+    for place, word in enumerate(order[1:], 1):
+        heads[word - 1] = order[draw(st.integers(0, place - 1))]
+    return heads
 
 
 class Scores:

@@ -1,5 +1,7 @@
 """A graph-based parser's sentence with random weights: its search, and a sum over features that knows nothing of it."""
 
+from typing import Any
+
 import numpy as np
 
 from structron.kernels.jit import Pointed
@@ -24,6 +26,15 @@ PARSE_ONE = Pointed(getattr(parse, "py_func", parse), SIGNATURE)
 NONE = np.empty(0, np.int64)
 
 
+def add_features(look: Any, u: np.ndarray, n: int, setting: Setting, table: Any, heads: Any, relations: Any) -> None:
+    """Every feature of a tree, as an update adds it to the weights that are looked at."""
+    tree = make_tree(np.array([-1, *heads]), np.array([-1, *relations]), n)
+    nothing = tree._replace(heads=np.full(n + 1, -9), relation=np.full(n + 1, -9))
+    every = np.ones(n + 1, np.bool_)
+    for m in range(1, n + 1):
+        touch_word(look, Sums(u, 1.0, 2.0), n, setting, table, tree, nothing, every, m, 1.0)
+
+
 class Model:
     """Random weights over a sentence, and a sum over features that knows nothing of the search."""
 
@@ -43,13 +54,8 @@ class Model:
     def score(self, heads, relations=None) -> float:
         """w · Φ: the features that an update adds, counted in an empty vector."""
         counts, u = np.zeros_like(self.w), np.zeros(len(self.w))
-        own = np.zeros(self.n + 1, np.int64) if relations is None else np.array([0, *relations])
-        tree = make_tree(np.array([-1, *heads]), own, self.n)
-        look = self.look(counts)
-        rival = tree._replace(heads=np.full(self.n + 1, -9), relation=np.full(self.n + 1, -9))
-        every = np.ones(self.n + 1, np.bool_)
-        for m in range(1, self.n + 1):
-            touch_word(look, Sums(u, 1.0, 2.0), self.n, self.setting, self.relations, tree, rival, every, m, 1.0)
+        own = np.zeros(self.n, np.int64) if relations is None else relations
+        add_features(self.look(counts), u, self.n, self.setting, self.relations, heads, own)
         assert np.array_equal(counts, u)
         return float(self.w.astype(np.float64) @ counts)
 

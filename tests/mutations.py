@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from structron.data.toy_english import toy_english
 from structron.errors import StructronError
 from structron.io import modelfile
 from structron.tasks.registry import TASKS, load
+from toy import chunk_rows, tree_rows
 
 TASK_NAMES = ("tagger", "chunker", "segments", "joint", "entities", "parser", "graph-parser")
 HUGE = (2**31 - 1, 2**31, 2**40, 2**62, -1, -2, -(2**31), -(2**62))
@@ -37,12 +37,7 @@ PART = 100
 def make_model(task: str, folder: Path) -> tuple[Path, list]:
     """A small model of a task, and sentences for it."""
     trees = "parser" in task
-    rows = [
-        list(zip(s.words, s.pos, map(str, s.heads), s.relations, strict=True))
-        if trees
-        else list(zip(s.words, s.pos, s.chunks, strict=True))
-        for s in toy_english(40)
-    ]
+    rows = (tree_rows if trees else chunk_rows)(40, 0)
     given: dict[str, Any] = {"passes": 1, "runs": 1}
     given |= {"bits": 14, "order": 2} if task == "graph-parser" else {}
     given |= {"average": "voted"} if task == "tagger" else {}

@@ -169,45 +169,6 @@ def figure1_problem() -> SearchProblem:
     )
 
 
-# -- dead ends ----------------------------------------------------------------------------------------------------
-
-
-def road_start(x, table, states, s):
-    states[s, 1] = 0
-
-
-def road_legal(x, table, states, s, out):
-    """0 → 1, 2, 3; 1 is a dead end, 2 → 3, 3 is final."""
-    place = states[s, 1]
-    if place == 0:
-        out[0], out[1], out[2] = 1, 2, 3
-        return 3
-    out[0] = 3
-    return -1 if place == 1 else 1 if place == 2 else 0
-
-
-def road_advance(x, table, states, s, action, t):
-    states[t, 1] = action
-
-
-def road_atoms(x, table, states, s, out):
-    out[0] = states[s, 1]
-
-
-def road_problem() -> SearchProblem:
-    return SearchProblem(
-        actions=["0", "1", "2", "3"],
-        width=2,
-        start=road_start,
-        legal=road_legal,
-        advance=road_advance,
-        atoms=road_atoms,
-        atom_names={"at": 4},
-        templates=["at"],
-        max_steps=lambda n: 3,
-    )
-
-
 PROBLEMS: dict[str, tuple[Callable[[], SearchProblem], list[int]]] = {
     "chain1": (lambda: chain_problem(3, 4, CHAIN_1), [4]),
     "chain2": (lambda: chain_problem(3, 4, CHAIN_2), [4]),

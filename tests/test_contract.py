@@ -2,8 +2,11 @@
 
 import copy
 import inspect
+import json
 import pickle
 import random
+import struct
+from collections import defaultdict
 from dataclasses import fields
 from itertools import pairwise
 from typing import Any
@@ -12,15 +15,15 @@ import pytest
 from sklearn.base import clone
 
 import structron
-from crafted import places
 from estimators import CASES, Case, bytes_of, fitted
 from structron import Document, StructronError
 from structron.cli.tasks import check_able
 from structron.features.gazetteer import Gazetteer
 from structron.options import DEFAULT, Option, default_of, options_of
-from structron.sentences import regroup
+from structron.sentences import regroup, sentences_of
 from structron.tasks.capabilities import ROWS, able, reason
 from structron.tasks.registry import TASKS, TRAINABLE
+from structron.update.violation import RULES, Rule
 
 OWN = ("problem", "queue problem")
 KINDS = {case.kind: name for name, case in reversed(CASES.items())}
@@ -174,6 +177,16 @@ def test_a_file_gives_the_estimator_back(case, model, tmp_path):
     assert bytes_of(again.fit(case.train), tmp_path / "r") == bytes_of(model, tmp_path / "s")
 
 
+def places(data: bytes) -> list[int]:
+    """Where to cut a file: every kind of place, from the length to the last byte."""
+    (length,) = struct.unpack("<Q", data[:8])
+    found = {0, 1, 7, 8, 9, 8 + length // 2, 8 + length - 1, 8 + length, 9 + length, len(data) - 1}
+    for name, entry in json.loads(data[8 : 8 + length]).items():
+        if name != "__metadata__":
+            found |= {8 + length + offset for offset in entry["data_offsets"]}
+    return sorted(place for place in found if place < len(data))
+
+
 def test_files_cut_off_or_changed_are_refused_in_one_line(case, model, tmp_path):
     path = tmp_path / "odd"
     model.save(path)
@@ -257,6 +270,21 @@ def test_going_on_with_more_data(case, model, tmp_path):
         assert case.load(tmp_path / "n").predict(case.inputs) == estimator.predict(case.inputs)
 
 
+@pytest.mark.parametrize("update", [*RULES, Rule(RULES["latest"].choose)], ids=[*RULES, "own"])
+@pytest.mark.parametrize("name", ["tagger", "chunker, beam", "segments", "joint", "parser", "problem"])
+def test_every_rule_learns(case, update, tmp_path):
+    """Valid ones from violations only; a file keeps the name of a user's own."""
+    model = case.make(update=update, beam=2, alma=None, check=True, passes=5).fit(case.train)
+    rule = update if isinstance(update, str) else "latest"
+    assert f"| update {rule}" in model.signature_
+    assert " | search beam-2-dp | " in model.signature_
+    assert model.score(case.train) > 60
+    assert {"updates", "invalid", "fell_off", "fell_at", "search_errors"} <= model.history_[-1].keys()
+    assert rule == "standard" or model.history_[-1]["invalid"] == 0
+    model.save(tmp_path / "m")
+    assert case.load(tmp_path / "m").update == rule
+
+
 # -- questions -----------------------------------------------------------------------------------------------------
 
 
@@ -331,7 +359,8 @@ def test_heaviest_features(case, model):
         model.inspect("colour")
 
 
-def test_decisions_have_reasons(case, model):
+def test_decisions_have_reasons(name, case, model):
+    """The heaviest come first; all of them together are the margin, and all steps of a search its score."""
     sentence = case.inputs[0][0] if isinstance(case.inputs[0], Document) else case.inputs[0]
     found = model.explain(sentence, top=2)
     assert found
@@ -339,6 +368,13 @@ def test_decisions_have_reasons(case, model):
     assert all(str(step) for step in found)
     every = model.explain(sentence, top=10**6)
     assert [step.because for step in found] == [step.because[:2] for step in every]
+    for step in every:
+        weights = [reason.weight for reason in step.because]
+        assert weights == sorted(weights, key=abs, reverse=True)
+        if name != "graph-parser":  # the relations of its trees are chosen once more
+            assert sum(weights) == pytest.approx(step.margin or 0.0, abs=1e-3)
+    if hasattr(every[0], "score"):
+        assert sum(step.score for step in every) == pytest.approx(model.nbest([sentence], 1)[0][0][1], rel=1e-5)
 
 
 def test_predictions_as_columns(name, case, model):
@@ -383,6 +419,17 @@ METHODS = {
 }
 
 
+@pytest.mark.parametrize("name", ["tagger", "chunker, beam", "entities", "joint"])
+def test_words_keep_to_the_labels_of_the_dictionary(case):
+    model = case.make(tag_dictionary=1).fit(case.train)
+    seen, place = defaultdict(set), model.roles_.names.index(model.roles_.outputs[0])
+    for row in (row for sentence in sentences_of(case.train) for row in sentence):
+        seen[row[0]].add(row[place])
+    sentences = sentences_of(case.inputs)
+    for sentence, (labels, *_) in zip(sentences, model.predict_columns(sentences), strict=True):
+        assert all(label in seen.get(row[0], {label}) for row, label in zip(sentence, labels, strict=True))
+
+
 @pytest.mark.parametrize("what", ROWS.values())
 @pytest.mark.parametrize("task", TRAINABLE)
 def test_every_cell_of_the_capability_table(task, what, tmp_path):
@@ -412,6 +459,8 @@ def test_every_cell_of_the_capability_table(task, what, tmp_path):
     given = {name: value for name, value in given.items() if name in options_of(kind)}
     model = kind(**plain | given).fit(case.train)
     assert len(model.predict(case.inputs)) == len(case.inputs)
+    if what == "gazetteers":
+        assert "gaz_THE[0]" in map(str, model.extractor_.templates)
     model.save(tmp_path / "m")
     assert structron.load(tmp_path / "m").predict(case.inputs) == model.predict(case.inputs)
 

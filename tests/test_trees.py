@@ -55,10 +55,7 @@ def is_tree(heads):
 
 @st.composite
 def trees(draw, relations=("a", "b", "c")):
-    order = draw(st.permutations(range(1, draw(st.integers(1, 14)) + 1)))
-    heads = [0] * len(order)
-    for place, word in enumerate(order[1:], 1):
-        heads[word - 1] = order[draw(st.integers(0, place - 1))]
+    heads = draw(brute_trees.any_trees(14))
     return heads, draw(st.lists(st.sampled_from(relations), min_size=len(heads), max_size=len(heads)))
 
 

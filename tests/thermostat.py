@@ -72,12 +72,3 @@ def weights_of(model) -> dict[tuple[str, int], float]:
     names = [model.problem.composition.describe(int(key)) for key in model.keys]
     cells = zip(model.rows.place.tolist(), model.rows.column.tolist(), model.rows.weight.tolist(), strict=True)
     return {(names[place], column): weight for place, column, weight in cells if weight}
-
-
-def score_of(weights, x, actions) -> float:
-    """The score of a derivation, from the definition of the problem."""
-    found, last = 0.0, 0
-    for d, action in zip(x, actions, strict=True):
-        found += weights.get((f"degrees={d}", action), 0.0) + weights.get((f"degrees|last={d}|{last}", action), 0.0)
-        last = action + 1
-    return found

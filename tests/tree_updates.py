@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from graphs import add_features
 from structron import GraphParser
 from structron.learn.graph import GraphLearner
 from structron.search.graph.features import look_at
-from structron.update.trees import Sums, make_tree, touch_rank, touch_word
+from structron.update.trees import Sums, touch_rank
 from structron.weights.hashed import shift_of
 
 SENTENCES = [
@@ -44,12 +45,7 @@ def features(learner: GraphLearner, e: int, heads, relations=None) -> np.ndarray
     counts, u = np.zeros_like(learner.store.w), np.zeros_like(learner.store.u)
     look = look_at(learner.templates, learner.trees.x, start, n, counts, shift_of(learner.bits))
     own = np.zeros(n, np.int64) if relations is None else relations
-    tree = make_tree(np.array([-1, *heads]), np.array([-1, *own]), n)
-    nothing = tree._replace(heads=np.full(n + 1, -9), relation=np.full(n + 1, -9))
-    every = np.ones(n + 1, np.bool_)
-    for m in range(1, n + 1):
-        given = (n, learner.setting, learner.relations, tree, nothing, every, m, 1.0)
-        touch_word(look, Sums(u, 1.0, 1.0), *given)
+    add_features(look, u, n, learner.setting, learner.relations, heads, own)
     return counts.astype(np.float64)
 
 

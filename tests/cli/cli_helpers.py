@@ -1,20 +1,14 @@
-"""What the tests of the command line share: a toy corpus with models, what a command did, and a parser that counts."""
+"""What the tests of the command line share: a toy corpus with models, and what a command did."""
 
 import re
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
 
 import numpy as np
 
-from structron.estimator import Estimator
-from structron.evaluate import attachment_scores
 from structron.io import modelfile
-from structron.io.columns import tree_columns
-from structron.model.heaviest import Heaviest, Weight
-from structron.options import Searching, Trees, options
 
 SMALL = ["--passes", "3", "--quiet"]
 AWKWARD_CONLL = (
@@ -79,74 +73,3 @@ def candidates_of(text: str) -> list[tuple[int, float, str]]:
 def same_tensors(one: str | Path, other: str | Path) -> bool:
     first, second = modelfile.load(one)[1], modelfile.load(other)[1]
     return first.keys() == second.keys() and all(np.array_equal(first[name], second[name]) for name in first)
-
-
-@options()
-class ChainOfWords(Trees, Searching, Estimator):
-    """A parser that only counts: every word hangs on the word before it, its relation tells the beam."""
-
-    task: ClassVar[str] = "parser"
-    single_root: ClassVar[bool] = True
-    lacks: ClassVar[dict[str, str]] = {
-        "confidence": "trees have no margins",
-        "forced": "trees are whole",
-        "explain": "it only counts",
-        "partial_fit": "it forgets",
-    }
-
-    @property
-    def metric(self) -> str:  # type: ignore[override]
-        return "las" if self.roles_.relation else "uas"
-
-    @property
-    def needed_(self) -> set[str]:
-        return {self.roles_.word, str(self.roles_.pos)}
-
-    def _settle_columns(self, names: list[str]):
-        return tree_columns(names, self.pos, self.labelled)
-
-    def fit(self, sentences, *, dev=None, **_):
-        self.roles_, self.model_ = self._settle_columns(list(self.columns)), self
-        self.sentences, self.dev = list(sentences), list(dev or [])
-        self.history_, self.best_pass_, self.stopped_, self.signature_ = [], 1, "passes", "a chain of words"
-        return self
-
-    def is_cold(self) -> bool:
-        return False
-
-    def _learner(self, sentences, start): ...
-
-    def _summary(self): ...
-
-    def _ready(self, sentences, what="data"):
-        assert all(len(row) == len(self.roles_.names) for rows in sentences for row in rows)
-        return sentences
-
-    def _decode(self, model, ready, jobs):
-        return [[(i, f"beam{self.beam}") for i in range(len(rows))] for rows in ready]
-
-    def _nbest(self, model, ready, n, jobs):
-        found = self._decode(model, ready, jobs)
-        return [[(tree, 1.5), ([(0, "root") for _ in tree], -2.0)][:n] for tree in found]
-
-    def _columns_of(self, prediction):
-        columns = [[str(head) for head, _ in prediction], [relation for _, relation in prediction]]
-        return columns[: len(self.roles_.outputs)]
-
-    def _gold(self, sentences, what="data"):
-        head, *relation = map(self.roles_.names.index, self.roles_.outputs)
-        return [[(int(row[head]), row[relation[0]] if relation else None) for row in rows] for rows in sentences]
-
-    def _scores(self, gold, guess, sentences=None):
-        return attachment_scores(gold, guess)
-
-    def inspect(self, label=None, *, top=20):
-        found = {"shift": [Weight("s0.w=dog", "shift", 2.5)], "left": [Weight("s0.t=NN", "left", -1.5)]}
-        return Heaviest({name: weights for name, weights in found.items() if label in (None, name)})
-
-    def _learned(self, model):
-        return {"columns": self.roles_.names, "sentences": self.sentences, "dev": self.dev}, {"none": np.zeros(1)}
-
-    def _take(self, learned: dict[str, Any], tensors, **code):
-        self.roles_, self.model_ = self._settle_columns(learned["columns"]), self
-        self.sentences, self.dev = learned["sentences"], learned["dev"]

@@ -6,11 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_helpers import SMALL, ChainOfWords, Ran, Toy
+from cli_helpers import SMALL, Ran, Toy
 
 from structron.cli import main
 from structron.data.toy_english import toy_english, write_conll, write_conllu
-from structron.tasks.registry import TASKS
 
 
 @pytest.fixture(scope="session")
@@ -70,9 +69,3 @@ def refuses(run):
             assert str(piece) in found.err
 
     return command
-
-
-@pytest.fixture
-def counting(monkeypatch):
-    """A parser that only counts in place of the task's own."""
-    monkeypatch.setitem(TASKS.data, "parser", ChainOfWords)

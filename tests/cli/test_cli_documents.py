@@ -113,18 +113,6 @@ def test_inner_scheme_and_forced_labels(entities, run, refuses, tmp_path):
     refuses("train", "entities", *how, "--warm-start", tmp_path / "m", says="--inner cannot be given with --warm-start")
 
 
-def test_labels_of_entities_are_chunk_labels(refuses, tmp_path):
-    file = write(tmp_path / "a", "-DOCSTART- X O\n\nAnn NNP B-PER\n\nran VBD VERB\n")
-    says = ["training data: sentence 2: label 'VERB' is not a chunk label"]
-    refuses("train", "entities", "--train", file, "--model", tmp_path / "m", says=says)
-
-
-def test_inspect_entities(entities, run):
-    assert "\nB-PER\n" in run("inspect", entities / "model", "--top", "2").out
-    found = run("inspect", entities / "model", "--sentence", "Ann/NNP ran/VBD")
-    assert (found.status, found.out[:4]) == (0, "Ann ")
-
-
 def test_nbest_of_documents(entities, run, tmp_path):
     found = run("predict", entities / "model", entities / "test.conll", "--nbest", "4").out
     candidates = candidates_of(found)

@@ -50,12 +50,6 @@ def test_evaluate_agrees_with_predict(toy, tmp_path, run):
     assert json.loads(run("evaluate", toy.chunker, out, "--json").out)["f1"] == 100
 
 
-def test_labels_that_training_never_saw_are_wrong(toy, tmp_path, run):
-    file = write(tmp_path / "new.conll", "The DT B-NEW\ndog NN I-NEW\n")
-    scores = json.loads(run("evaluate", toy.chunker, file, "--json").out)
-    assert (scores["f1"], scores["accuracy"], scores["per_type"]["NEW"]["gold"]) == (0, 0, 1)
-
-
 def test_evaluation_needs_labels(toy, tmp_path, refuses):
     refuses("evaluate", toy.chunker, write(tmp_path / "a", "The DT\n"), says=[tmp_path / "a", "no column 'label'"])
     empty = write(tmp_path / "b", "The DT _\n")

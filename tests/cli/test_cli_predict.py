@@ -4,7 +4,7 @@ import gzip
 from pathlib import Path
 
 import pytest
-from cli_helpers import AWKWARD_CONLL, AWKWARD_CONLLU, SMALL, Ran, candidates_of, column, write
+from cli_helpers import AWKWARD_CONLL, AWKWARD_CONLLU, Ran, candidates_of, column, write
 
 import structron
 from structron.io import read
@@ -143,22 +143,6 @@ def test_failed_prediction_leaves_the_old_output(toy, tmp_path, refuses):
     refuses("predict", toy.chunker, file, "-o", tmp_path / "no" / "out", says="no folder")
 
 
-def test_very_long_sentence(toy, tmp_path, run):
-    file = write(tmp_path / "long.conll", "dog NN O\n" * 100_000)
-    out = tmp_path / "out"
-    assert run("predict", toy.chunker, file, "-o", out).status == 0
-    assert out.read_text().count("\n") == 100_000
-
-
-def test_voted_model_has_no_margins(toy, tmp_path, run, refuses):
-    model = tmp_path / "m"
-    args = ["--train", toy / "test.conll", "--model", model, "--average", "voted"]
-    assert run("train", "chunker", *args, *SMALL).status == 0
-    assert run("predict", model, toy / "dev.conll").status == 0
-    refuses("predict", model, toy / "dev.conll", "--confidence", says="a voted model has no margins")
-    refuses("inspect", model, "--sentence", "The/DT", says="a voted model")
-
-
 def test_nbest_of_sentences(toy, run, tmp_path):
     expected = structron.load(toy.chunker).nbest([[row[:2] for row in s.rows] for s in read(toy / "test.conll")], 3)
     found = run("predict", toy.chunker, toy / "test.conll", "--nbest", "3")
@@ -198,7 +182,10 @@ def test_nbest_of_conllu(toy, run, tmp_path):
     assert all(x.lines[0].startswith("# nbest = ") for x in again)
 
 
-def test_nbest_that_cannot_be(toy, refuses):
+def test_predictions_that_cannot_be(toy, refuses):
     file = toy / "test.conll"
+    refuses(
+        "predict", toy.chunker, file, "--beam", "4", says="beam: 4; expected none: the model was trained with exact"
+    )
     for option in ("--confidence", "--forced"):
         refuses("predict", toy.chunker, file, "--nbest", "2", option, says=["--nbest", "--confidence", "--forced"])

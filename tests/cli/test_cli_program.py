@@ -111,32 +111,13 @@ def test_mistake_shows_its_traceback_if_asked_for(run, toy):
 
 
 def test_bad_models(toy, tmp_path, refuses):
-    good = Path(toy.chunker).read_bytes()
-    flipped = bytearray(good)
-    flipped[len(good) // 2] ^= 1
     header, arrays = modelfile.load(toy.chunker)
     modelfile.save(tmp_path / "other", {**header, "task": "poet"}, arrays)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(modelfile, "FORMAT", 99)
-        modelfile.save(tmp_path / "future", header, arrays)
-    write(tmp_path / "cut", good[: len(good) // 2])
-    write(tmp_path / "flipped", bytes(flipped))
-    write(tmp_path / "empty", b"")
     write(tmp_path / "text", b"hello, I am no model")
-    says = {
-        "missing": "cannot read the model",
-        "cut": "",
-        "flipped": "damaged model file",
-        "empty": "not a structron model",
-        "text": "not a structron model",
-        "future": "format 99",
-        "other": "unknown task 'poet'",
-    }
+    says = {"missing": "cannot read the model", "text": "not a structron model", "other": "unknown task 'poet'"}
     for name, piece in says.items():
-        for command in (["predict"], ["evaluate"], ["inspect"]):
-            file = [] if command == ["inspect"] else [toy / "test.conll"]
-            refuses(*command, tmp_path / name, *file, says=[tmp_path / name, piece])
-    refuses("predict", tmp_path, toy / "test.conll", says="is a folder")
+        for command, *file in (["predict", toy / "test.conll"], ["evaluate", toy / "test.conll"], ["inspect"]):
+            refuses(command, tmp_path / name, *file, says=[tmp_path / name, piece])
 
 
 def test_inspect_works_in_any_encoding(toy):

@@ -155,22 +155,34 @@ def test_sentences_before_an_error_are_delivered(write):
         list(sentences)
 
 
+BAD_LINES = {
+    "a NN O\n\nb NN O X\n": ":3: 4 columns where 3 were expected",
+    "# # O\n\n\na\tNN\n\tNN\nb\n": ":6: 1 column where 2 were expected",
+    "a\nb c\n": ":2: 2 columns where 1 was expected",
+    **dict.fromkeys(["", gzip.compress(b"", mtime=0)], ": the file is empty"),
+    **dict.fromkeys(["\n", "# only\n# comments\n", "# # B-NP", "-DOCSTART- O\n\n", "\ufeff", " \t"], ": no sentences"),
+    b"a X\n\xc3": ":2: not valid utf-8 (byte 0xc3)",
+}
+BAD_CONLLU = {
+    f"{WORD}2\tdog\tdog\n": ":2: 3 columns between tabs where 10 were expected",
+    "1 the the\n": ":1: 1 column between tabs where 10 were expected",
+    f"# x\n{WORD}{WORD}": ":3: word id 1 where 2 was expected",
+    f"{WORD}\n{NOUN}": ":3: word id 2 where 1 was expected",
+    f"{WORD}{NOUN.replace('2', '2-1', 1)}": ":2: malformed id '2-1'; expected a word id",
+    **{WORD.replace("1", id, 1): f":1: malformed id '{id}'; expected a word id" for id in ("x", "\u0661", "1.0", "")},
+    "# x\n\n": ": no sentences",
+}
+
+
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("name", "content", "message"),
     [
-        ("a NN O\n\nb NN O X\n", ":3: 4 columns where 3 were expected"),
-        ("# # O\n\n\na\tNN\n\tNN\nb\n", ":6: 1 column where 2 were expected"),
-        ("a\nb c\n", ":2: 2 columns where 1 was expected"),
-        ("", ": the file is empty"),
-        (gzip.compress(b"", mtime=0), ": the file is empty"),
-        *[
-            (text, ": no sentences")
-            for text in ("\n", "# only\n# comments\n", "# # B-NP", "-DOCSTART- O\n\n", "\ufeff", " \t")
-        ],
+        *(("f.conll", content, message) for content, message in BAD_LINES.items()),
+        *(("f.conllu", content, message) for content, message in BAD_CONLLU.items()),
     ],
 )
-def test_files_that_cannot_be_read(write, content, message):
-    assert problem(write(content)).startswith(f"f.conll{message}")
+def test_files_that_cannot_be_read(write, name, content, message):
+    assert problem(write(content, name)).startswith(f"{name}{message}")
 
 
 # --- CoNLL-U --------------------------------------------------------------------------------------
@@ -195,25 +207,6 @@ def test_conllu_newdoc_spaces_and_crlf(write):
     (sentence,) = read(write(content, "f.conllu"))
     assert (sentence.rows[0][1], sentence.rows[0][9]) == ("more than", "_")
     assert text_of([sentence]) == content
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (f"{WORD}2\tdog\tdog\n", "f.conllu:2: 3 columns between tabs where 10 were expected"),
-        ("1 the the\n", "f.conllu:1: 1 column between tabs where 10 were expected"),
-        (f"# x\n{WORD}{WORD}", "f.conllu:3: word id 1 where 2 was expected"),
-        (f"{WORD}\n{NOUN}", "f.conllu:3: word id 2 where 1 was expected"),
-        (f"{WORD}{NOUN.replace('2', '2-1', 1)}", "f.conllu:2: malformed id '2-1'; expected a word id"),
-        (WORD.replace("1", "x", 1), "f.conllu:1: malformed id 'x'; expected a word id"),
-        (WORD.replace("1", "\u0661", 1), "f.conllu:1: malformed id '\u0661'; expected a word id"),
-        (WORD.replace("1", "1.0", 1), "f.conllu:1: malformed id '1.0'; expected a word id"),
-        (WORD.replace("1", "", 1), "f.conllu:1: malformed id ''; expected a word id"),
-        ("# x\n\n", "f.conllu: no sentences"),
-    ],
-)
-def test_conllu_errors(write, content, message):
-    assert problem(write(content, "f.conllu")).startswith(message)
 
 
 # --- formats, files and encodings -----------------------------------------------------------------
@@ -307,16 +300,10 @@ def test_invalid_bytes_name_their_line(write, before):
     assert problem(write(content)) == expected
 
 
-@pytest.mark.parametrize(
-    ("content", "encoding", "message"),
-    [
-        (b"a X\n\xc3", "utf-8", ":2: not valid utf-8 (byte 0xc3)"),
-        ("a X\né X\n", "ascii", ":2: not valid ascii (byte 0xc3); give --encoding (for instance utf-8)"),
-        ("a X\n", "utf-16", ":1: not valid utf-16"),
-    ],
-)
-def test_invalid_bytes_elsewhere(write, content, encoding, message):
-    assert problem(write(content), encoding=encoding).startswith(f"f.conll{message}")
+def test_files_in_another_encoding_than_said(write):
+    said = "f.conll:2: not valid ascii (byte 0xc3); give --encoding (for instance utf-8)"
+    assert problem(write("a X\né X\n"), encoding="ascii") == said
+    assert problem(write("a X\n"), encoding="utf-16").startswith("f.conll:1: not valid utf-16")
 
 
 @pytest.mark.parametrize("encoding", ["iso-8859-1", "utf-16", "utf-16-le", "utf-8-sig", "shift_jis", "gb18030"])

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 import brute
 import structron
 from helpers import assert_same_weights, learn_passes, learned, make_learner, random_examples, weights_of
-from structron.errors import StructronError
 from structron.learn.committee import Committee
 from structron.learn.loop import Schedule, pass_order
 
@@ -93,8 +92,3 @@ def test_votes_are_those_of_one_run():
     several, one = (structron.Tagger(runs=k, average="voted", passes=2, cutoff=0).fit(ROWS) for k in (3, 1))
     assert several.model_.votes.count.tolist() == one.model_.votes.count.tolist()
     assert weights_of(several.model_) == weights_of(one.model_)
-
-
-def test_runs_that_cannot_be():
-    with pytest.raises(StructronError, match="runs: 0; expected"):
-        structron.Tagger(runs=0).fit(ROWS)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from structron import GraphParser
-from structron.data.toy_english import toy_english
 from structron.model import graph
 from structron.sentences import starts_of
+from toy import tree_rows
 
-TOY = [list(zip(s.words, s.pos, map(str, s.heads), s.relations, strict=True)) for s in toy_english(40)]
+TOY = tree_rows(40, 0)
 KINDS = {
     "arcs": {"order": 1},
     "crossing": {"order": 1, "projective": False},

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import problems
-import structron
 from structron import JointTagger, StructronError, schemes
 from structron.evaluate import joint_scores
 from structron.io.columns import pair_columns
@@ -16,7 +15,6 @@ from structron.tasks.chain.constraints import legal_transitions
 from structron.tasks.joint.encoder import PairEncoder, Pairs
 from structron.tasks.joint.inputs import Guesser, JointTemplates
 from structron.tasks.joint.problem import make_problem
-from structron.update.violation import RULES
 from stubs import dictionary_of, extras_of, sentences_at
 from toy import chunk_rows
 
@@ -120,21 +118,6 @@ def test_words_alone_are_the_input(tagger):
     assert tagger.needed_ == {"word"}
 
 
-@given(
-    st.lists(st.lists(st.sampled_from(["the", "dog", "barks", ",", "Xqz", "of", "to"]), max_size=7), max_size=4),
-    st.sampled_from([1, 3, None]),
-)
-@settings(max_examples=25)
-def test_chunk_labels_are_always_in_order(tagger, sentences, beam):
-    tagger.beam = beam
-    found = tagger.predict(sentences)
-    tagger.beam = 10
-    assert [len(s) for s in found] == [len(s) for s in sentences]
-    assert schemes.count_illegal([[chunk for _, chunk in s] for s in found], "iob2") == 0
-    seen = {(tag, chunk) for s in TRAIN for _, tag, chunk in s}
-    assert {pair for s in found for pair in s} <= seen
-
-
 @pytest.mark.parametrize("scheme", ["iob1", "iobes"])
 def test_other_schemes(scheme):
     def converted(data):
@@ -146,36 +129,6 @@ def test_other_schemes(scheme):
     found = [[chunk for _, chunk in s] for s in tagger.predict(DEV)]
     steps = [step for labels in found for step in zip([None, *labels], labels, strict=False)]
     assert all(schemes.allowed(a, b, scheme) for a, b in steps)
-
-
-def test_the_tag_dictionary():
-    tagger = JointTagger(tag_dictionary=2, **SMALL).fit(TRAIN)
-    seen: dict[str, set[str]] = {}
-    for word, tag, _ in (row for s in TRAIN for row in s):
-        seen.setdefault(word, set()).add(tag)
-    often = {word for word in seen if sum(row[0] == word for s in TRAIN for row in s) >= 2}
-    for s, pairs in zip(DEV, tagger.predict(DEV), strict=True):
-        for (word, _, _), (tag, _) in zip(s, pairs, strict=True):
-            assert word not in often or tag in seen[word]
-
-
-@pytest.mark.parametrize("alma", [None, 0.9], ids=["perceptron", "alma"])
-@pytest.mark.parametrize("update", RULES)
-def test_every_rule_learns(update, alma):
-    tagger = JointTagger(update=update, beam=2, alma=alma, **SMALL).fit(TRAIN[:60])
-    assert tagger.score(TRAIN[:60]) > 60
-    name = update if alma is None else f"{update}-alma-0.9"
-    assert f"update {name} | search beam-2-dp" in tagger.signature_
-
-
-def test_gazetteers_count(tmp_path):
-    (tmp_path / "names.txt").write_text("Zyx Corp\nQuux\n")
-    data = [[["Zyx", "N", "B-NP"], ["Corp", "N", "I-NP"]], [["go", "V", "B-VP"], ["up", "V", "I-VP"]]] * 3
-    tagger = JointTagger(templates=["class[0]", "t[-1]"], gazetteers={"ORG": tmp_path / "names.txt"}, passes=3)
-    tagger.fit(data)
-    assert tagger.predict([["Quux"], ["go"]]) == [[("N", "B-NP")], [("V", "B-VP")]]
-    tagger.save(tmp_path / "m")
-    assert structron.load(tmp_path / "m").predict([["Quux"]]) == [[("N", "B-NP")]]
 
 
 # -- guesses and templates -----------------------------------------------------------------------------------------
@@ -223,11 +176,8 @@ BAD = {
     "pos": (TRAIN, {"pos": "tag"}, "unknown pos column 'tag'; expected one of: word, pos, label"),
     "label": (TRAIN, {"label": "np"}, "unknown label column 'np'"),
     "the same": (TRAIN, {"label": "pos", "pos": "pos"}, "expected three different ones"),
-    "twice": (TRAIN, {"columns": ["word", "pos", "pos"]}, "a name stands twice"),
-    "update": (TRAIN, {"update": "late"}, "unknown update 'late'"),
     "template": (TRAIN, {"templates": ["pos[0]"]}, "'pos' is predicted and cannot be an input"),
     "far": (TRAIN, {"templates": ["t[-9]"]}, "at most 8 labels back"),
-    "atom": (TRAIN, {"templates": ["lemma[0]"]}, "unknown atom 'lemma'"),
     "column": (TRAIN, {"templates": ["t[-1]"], "columns": ["t", "pos", "chunk"]}, "column 't': templates call labels"),
     "tab": ([[["a", "N\tN", "O"]]], {}, "a tab in a label"),
 }
@@ -242,18 +192,3 @@ def test_bad_data_and_options(data, options, says):
 def test_bad_sentences_to_label(tagger):
     with pytest.raises(StructronError, match="sentence 1, token 1: 2 columns; expected rows of 3 columns"):
         tagger.predict([[["a", "N"]]])
-    with pytest.raises(StructronError, match="expected a list of tokens"):
-        tagger.predict(["The dog"])
-    with pytest.raises(StructronError, match="'dog'; expected rows of 3 columns"):
-        tagger.evaluate([["dog"]])
-
-
-@pytest.mark.corpora
-def test_real_data(corpora):
-    from structron.io import read
-
-    rows = [
-        sentence.rows for sentence, _ in zip(read(corpora / "conll2000" / "train.conll.gz"), range(350), strict=False)
-    ]
-    tagger = JointTagger(passes=2).fit(rows[:300])
-    assert tagger.score(rows[300:]) > 70

@@ -61,45 +61,26 @@ def words_of(rows):
 # -- going on ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("average", ["none", "mean"])
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_fit_gives_the_weights_of_the_naive_perceptron(kind, average):
-    rows = random_rows(1, "XYZ")
-    labeler = Tagger(passes=4, average=average, **kind).fit(rows)
-    run = brute.perceptron(examples(rows, kind["templates"]), ["X", "Y", "Z"], kind["order"], orders(4, 5))
-    assert [record["updates"] for record in labeler.history_] == run.mistakes
-    expected = run.last if average == "none" else run.mean()
-    assert_same_weights(weights_of(labeler.model_), expected, tolerance=1e-6)
+PARTS = [random_rows(1, "XYZ", words="ab"), random_rows(2, "AYZ", words="bcde"), random_rows(3, "WXZ", words="cd")]
 
 
 @pytest.mark.parametrize("average", ["none", "mean"])
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_further_data_bring_new_features_and_labels(kind, average):
-    """The mean then runs over every example of both trainings; old weights stay where they were."""
-    first, second = random_rows(1, "XY", words="abc"), random_rows(2, "AYZ", words="bcde")
-    labeler = Tagger(passes=3, average=average, **kind).fit(first)
-    labeler.passes = 2
-    labeler.partial_fit(second)
-    assert labeler.model_.labels == ["X", "Y", "A", "Z"]
-    one = brute.perceptron(examples(first, kind["templates"]), ["X", "Y"], kind["order"], orders(3, 5))
-    args = (examples(second, kind["templates"]), ["X", "Y", "A", "Z"], kind["order"], orders(2, 5))
-    two = brute.perceptron(*args, start=one.last)
-    both = brute.Run(one.vectors + two.vectors, [])
-    assert_same_weights(weights_of(labeler.model_), both.last if average == "none" else both.mean(), tolerance=1e-6)
-
-
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_three_trainings_in_a_row(kind):
-    parts = [random_rows(1, "XY", words="ab"), random_rows(2, "YZ", words="bc"), random_rows(3, "WXZ", words="cd")]
-    labeler = Tagger(passes=2, **kind)
+@pytest.mark.parametrize("parts", [PARTS[:1], PARTS[:2], PARTS], ids=["at once", "in two parts", "in three"])
+def test_learning_gives_the_weights_of_the_naive_perceptron(parts, kind, average):
+    """Further data bring new features and labels; the mean then runs over every example of all trainings."""
+    labeler = Tagger(passes=3, average=average, **kind)
     labels, vectors = [], []
     for rows in parts:
         labeler.partial_fit(rows)
         labels += sorted({row[-1] for s in rows for row in s} - set(labels))
-        args = (examples(rows, kind["templates"]), labels, kind["order"], orders(2, 5))
-        vectors += brute.perceptron(*args, start=vectors[-1] if vectors else None).vectors
+        args = (examples(rows, kind["templates"]), labels, kind["order"], orders(3, 5))
+        run = brute.perceptron(*args, start=vectors[-1] if vectors else None)
+        vectors += run.vectors
+        assert [record["updates"] for record in labeler.history_[-3:]] == run.mistakes
     assert labeler.model_.labels == labels
-    assert_same_weights(weights_of(labeler.model_), brute.Run(vectors, []).mean(), tolerance=1e-6)
+    both = brute.Run(vectors, [])
+    assert_same_weights(weights_of(labeler.model_), both.last if average == "none" else both.mean(), tolerance=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
@@ -322,33 +303,11 @@ def test_a_dictionary_and_an_order_that_leave_no_legal_way():
     assert found[3:] == ["B-X", "I-X", "O", "B-Y"] * 5
 
 
-def test_all_labels_forced():
-    labeler = Chunker(passes=1).fit(CHUNKS)
-    rng = np.random.default_rng(1)
-    sentences = words_of(CHUNKS)
-    forced = [[str(rng.choice(labeler.model_.labels)) for _ in sentence] for sentence in sentences]
-    assert labeler.predict(sentences, forced=forced) == forced
-
-
 def test_margins_of_forced_labels_are_without_limit():
     labeler = Tagger(passes=2).fit(random_rows(1, "XYZ"))
     _, ((first, second),) = labeler.predict_with_margins([[("a", "N"), ("b", "V")]], forced=[["Y", None]])
     assert first == float("inf")
     assert 0 <= second < float("inf")
-
-
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_margins_are_distances_to_the_best_with_another_label(kind):
-    labeler = Tagger(passes=3, **kind).fit(random_rows(1, "XYZ", sentences=9))
-    w, labels = weights_of(labeler.model_), labeler.model_.labels
-    sentences = words_of(random_rows(7, "X", words="abcde"))
-    found, margins = labeler.predict_with_margins(sentences)
-    assert found == labeler.predict(sentences)
-    for sentence, z, sure in zip(sentences, found, margins, strict=True):
-        x = brute.make_example(kind["templates"], COLUMNS, [(*row, "") for row in sentence])
-        score = {y: brute.dot(w, brute.phi(x, y, kind["order"])) for y in brute.labellings(labels, len(x))}
-        expected = [score[tuple(z)] - max(score[y] for y in score if y[i] != z[i]) for i in range(len(x))]
-        assert sure == pytest.approx(expected, abs=1e-4)
 
 
 def test_voted_models_have_no_margins():
@@ -402,20 +361,6 @@ def test_a_sentence_of_a_hundred_thousand_tokens(order):
     assert (abs(middle - middle[0]) < 1e-3).all()
 
 
-def test_empty_sentences_are_examples_without_words():
-    rows = random_rows(1, "XYZ")
-    with_empty = [[], *rows, [], []]
-    labeler = Tagger(passes=2, shuffle=False).fit(with_empty)
-    assert labeler.predict(words_of(with_empty)) == [[], *labeler.predict(words_of(rows)), [], []]
-    assert labeler.predict_with_margins([[], []]) == ([[], []], [[], []])
-
-
-def test_sentences_of_one_token():
-    labeler = Tagger(order=2, passes=9, average="none", templates=["w[0]"]).fit([[("a", "X")], [("b", "Y")]])
-    assert labeler.stopped_ == "converged"
-    assert labeler.predict([["a"], ["b"], ["c"]])[:2] == [["X"], ["Y"]]
-
-
 # -- forms and mistakes --------------------------------------------------------------------------------------------
 
 
@@ -432,11 +377,6 @@ def test_columns_are_named_by_their_place_or_by_the_user():
     assert named.predict([[("go", "went"), ("home", "home")]]) == [["V", "N"]]
 
 
-def test_labels_never_seen_are_wrong_not_fatal():
-    labeler = Tagger(passes=3).fit([[("a", "X"), ("b", "Y")]])
-    assert labeler.score([[("a", "X"), ("b", "Q")]]) == 50
-
-
 def test_gazetteers_from_files(tmp_path):
     (tmp_path / "places.txt").write_text("new york\nbath\n")
     rows = [[("in", "O"), ("bath", "L")], [("the", "O"), ("cat", "O")]]
@@ -449,21 +389,24 @@ def test_gazetteers_from_files(tmp_path):
         Tagger(gazetteers={"LOC": tmp_path / "missing.txt"}).fit(rows)
 
 
+@pytest.mark.parametrize("kind", [structron.Tagger, structron.SegmentChunker])
+def test_atoms_of_ones_own_are_given_again(kind, tmp_path):
+    own = {"size": lambda sentence, i: str(len(sentence[i][0]))}
+    labeler = kind(passes=2, templates=["w[0]"], atoms=own).fit(CHUNKS)
+    assert "size[0]" in map(str, labeler.extractor_.templates)
+    labeler.save(tmp_path / "m")
+    with pytest.raises(StructronError, match="give the functions of its atoms again"):
+        structron.load(tmp_path / "m")
+    assert structron.load(tmp_path / "m", atoms=own).predict(words_of(CHUNKS)) == labeler.predict(words_of(CHUNKS))
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
         ([[]], "training data: no sentences"),
         ([[("a", "X"), ("b", "X")]], r"training data: one label only \(X\); expected two or more"),
         ([["a", "b"]], "training data: a token is 'a'; expected rows that end in the label"),
-        ([[("a", "X"), ("b", "Y", "Z")]], "training data: sentence 1, token 2: 3 columns"),
-        ([[("a", "X")], ["b"]], "training data: sentence 2, token 1: 'b'"),
-        ([[("a", "X"), ("b", None)]], "column 'label': expected strings, found None"),
-        ([[("a", "X"), (3, "Y")]], "column 'word': expected strings, found 3"),
         ([[("a",), ("b",)]], "the label cannot be the word; expected word,…,label"),
-        (["ab"], "training data: sentence 1 is 'ab'; expected a list of tokens"),
-        ([[], 7], "training data: sentence 2 is 7; expected a list of tokens"),
-        ([[7]], "training data: a token is 7; expected rows that end in the label"),
-        ([[{"w": "a", "y": "X"}]], "training data: a token is {'w': 'a', 'y': 'X'}; expected rows"),
         ([[("a", "X"), ("b", "Y")], None], "training data: sentence 2 is None; expected a list of tokens"),
     ],
 )
@@ -476,8 +419,6 @@ def test_training_data_that_cannot_be(rows, message):
     ("options", "message"),
     [
         ({"templates": "nothing"}, "templates 'nothing': neither a preset"),
-        ({"templates": ["lemma[0]"]}, "unknown atom 'lemma'; columns: word"),
-        ({"templates": ["label[0]"]}, "'label' is the label column and cannot be an input"),
         ({"columns": ["a", "a"]}, "columns: a, a: a name stands twice"),
         ({"columns": ["a", "b", "c"]}, "training data: no column 'c'; the tokens have: a, b"),
         ({"columns": ["a", "b", "c", "d"]}, "sentence 1, token 1: 2 columns; expected rows of 4 columns"),
@@ -487,24 +428,6 @@ def test_training_data_that_cannot_be(rows, message):
 def test_options_that_cannot_be(options, message):
     with pytest.raises(StructronError, match=message):
         Tagger(**options).fit([[("a", "X"), ("b", "Y")]])
-
-
-def test_prediction_that_cannot_be():
-    chunker = Chunker(passes=1).fit(CHUNKS)
-    with pytest.raises(StructronError, match="no column 'pos', which a template uses; the tokens have: word"):
-        chunker.predict([["a"]])
-    with pytest.raises(StructronError, match="sentence 1 is 'a'; expected a list of tokens"):
-        chunker.predict(["a"])
-    with pytest.raises(StructronError, match="no column 'label'; the tokens have: word, pos"):
-        chunker.score([[("a", "N")]])
-
-
-def test_dev_data_that_cannot_be():
-    rows = random_rows(1, "XY")
-    with pytest.raises(StructronError, match="dev data: no column 'label'"):
-        Tagger(passes=1).fit(rows, dev=words_of(rows))
-    with pytest.raises(StructronError, match="dev data: sentence 1, token 1: 1 columns"):
-        Tagger(passes=1).fit(rows, dev=[[("a",)]])
 
 
 def test_parts_labelled_on_threads_are_those_of_one(monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from structron import BeamLearner, QueueLearner, StructronError
-from thermostat import EXAMPLES, NOISY, PROBLEM, make_examples, make_problem, weights_of
+from thermostat import EXAMPLES, NOISY, PROBLEM, make_problem, weights_of
 from walks import CYCLE, roads, walk_problem
 
 WALKS = [(CYCLE, ["to 1", "to 2", "to 3"]), (roads(4, (0, 1), (1, 0), (1, 3), (0, 2), (2, 3)), ["to 2", "to 3"])]
@@ -34,19 +34,6 @@ def test_it_learns(queue):
     assert learner.predict([x for x, _ in EXAMPLES]) == [y for _, y in EXAMPLES]
     assert learner.score(EXAMPLES) == 100.0
     assert learner.expanded_ >= sum(len(x) for x, _ in EXAMPLES)
-
-
-@pytest.mark.parametrize("alma", [None, 0.9])
-def test_a_beam_is_the_engine_with_laso(alma):
-    given = {"beam": 3, "passes": 3, "seed": 4, "alma": alma}
-    own = QueueLearner(PROBLEM, queue="beam", **given).fit(NOISY)
-    engine = BeamLearner(PROBLEM, update="laso", merge=False, **given).fit(NOISY)
-    assert weights_of(own.model_) == pytest.approx(weights_of(engine.model_), abs=1e-5)
-    figures = ("updates", "invalid", "examples", "fell_off", "fell_at", "search_errors", "tokens")
-    for mine, theirs in zip(own.history_, engine.history_, strict=True):
-        assert {name: mine[name] for name in figures} == {name: theirs[name] for name in figures}
-    xs = [x for x, _ in make_examples(30, seed=7)]
-    assert own.predict(xs) == engine.predict(xs)
 
 
 def test_scores_are_those_of_the_weights():
@@ -111,16 +98,14 @@ def test_a_space_with_cycles(queue):
 
 
 def test_saving_and_loading(tmp_path):
+    """The heuristic is given again, and other options if one likes; what the problem is made from goes along."""
     path, xs = tmp_path / "m.structron", [x for x, _ in NOISY]
     learner = QueueLearner(PROBLEM, queue="a-star", heuristic=far_ahead, limit=5000, passes=2, alma=0.8).fit(NOISY)
     assert "| search a-star |" in learner.signature_
     learner.save(path, extra={"a": [1]})
     again = QueueLearner.load(path, PROBLEM, heuristic=far_ahead)
-    assert (again.queue, again.limit, again.alma, again.passes) == ("a-star", 5000, 0.8, 2)
-    assert (again.extra_, again.signature_, again.history_) == ({"a": [1]}, learner.signature_, learner.history_)
+    assert (again.queue, again.limit, again.alma, again.extra_) == ("a-star", 5000, 0.8, {"a": [1]})
     assert again.predict_with_scores(xs) == learner.predict_with_scores(xs)
-    again.save(tmp_path / "n.structron")
-    assert QueueLearner.load(tmp_path / "n.structron", PROBLEM, heuristic=far_ahead).extra_ == {"a": [1]}
     seen = []
     made = QueueLearner.load(path, lambda extra: seen.append(extra) or make_problem(), queue="beam", beam=2)
     assert (seen, made.queue, made.beam) == ([{"a": [1]}], "beam", 2)

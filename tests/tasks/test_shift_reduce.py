@@ -5,7 +5,6 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from itertools import pairwise, product
 from random import Random
 
 import numpy as np
@@ -14,10 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import int64, njit, void
 
+import brute_trees
 from structron.errors import StructronError
 from structron.io import read
 from structron.tasks.shift_reduce import system as sr
 from structron.tasks.shift_reduce.oracle import moves, oracle_all, seen_relations, trees_of
+from structron.trees import is_projective, lift
 from transitions import oracle, tree_of
 
 COLUMNS = ["word", "tag", "lemma", "suffix3"]
@@ -249,29 +250,6 @@ def test_no_words_are_a_final_state():
     assert unlabelled(0).legal(0) == []
 
 
-def trees_by_definition(n: int) -> set[tuple[int, ...]]:
-    """Heads of all projective trees with one root: every word between a head and its child is below the head."""
-
-    def above(heads, word):
-        while word and len(found) <= n:
-            found.append(word)
-            word = heads[word - 1]
-        return found
-
-    trees = set()
-    for heads in product(range(n + 1), repeat=n):
-        paths = []
-        for word in range(1, n + 1):
-            found: list[int] = []
-            paths.append(above(heads, word))
-        if heads.count(0) != 1 or max(map(len, paths)) > n:
-            continue
-        arcs = [(head, word) for word, head in enumerate(heads, 1) if head]
-        if all(head in paths[k - 1] for head, word in arcs for k in range(min(head, word), max(head, word))):
-            trees.add(heads)
-    return trees
-
-
 def derivations(n: int) -> list[tuple[list[int], list[int]]]:
     """Every unlabelled derivation: its actions and the heights of its stacks."""
     engine, found = unlabelled(n), []
@@ -292,7 +270,7 @@ def test_the_actions_build_every_projective_tree_and_no_other(n):
         assert len(actions) == 2 * n - 1
         assert heights[-1] == 1
         by_tree[tuple(tree_of(actions, n)[0])].append((sum(heights), actions))
-    assert set(by_tree) == trees_by_definition(n)
+    assert set(by_tree) == set(map(tuple, brute_trees.trees(n, True, True).tolist()))
     assert len(by_tree) == [1, 2, 7, 30, 143][n - 1]  # C(3n - 2, n - 1) / n
     assert sum(map(len, by_tree.values())) == [1, 2, 8, 40, 224][n - 1]  # Catalan(n - 1) * 2 ** (n - 1)
     for heads, ways in by_tree.items():
@@ -390,23 +368,12 @@ def test_the_default_templates():
 # -- trees there and back ------------------------------------------------------------------------------------------
 
 
-def random_projective(random: Random, n: int) -> list[int]:
-    """A root anywhere, and stretches of words on either side that are such trees themselves."""
-    heads = [0] * n
-    spans = [(0, n, 0)]
-    while spans:
-        lo, hi, head = spans.pop()
-        root = random.randrange(lo, hi)
-        heads[root] = head
-        for start, stop in ((lo, root), (root + 1, hi)):
-            cuts = sorted({start, stop, *(k for k in range(start + 1, stop) if random.random() < 0.4)})
-            spans += [(a, b, root + 1) for a, b in pairwise(cuts)]
-    return heads
-
-
-@given(st.randoms(use_true_random=False), st.lists(st.integers(1, 30), min_size=1, max_size=5), st.integers(1, 4))
-def test_actions_give_the_tree_back(random, lengths, labels):
-    corpus = [random_projective(random, n) for n in lengths]
+@given(
+    st.randoms(use_true_random=False), st.lists(brute_trees.any_trees(30), min_size=1, max_size=5), st.integers(1, 4)
+)
+def test_actions_give_the_tree_back(random, trees, labels):
+    corpus = [lift(heads, None)[0] for heads in trees]
+    lengths = list(map(len, corpus))
     relations = [[random.randrange(labels) if head else -1 for head in heads] for heads in corpus]
     starts = np.cumsum([0, *lengths])
     flat_heads, flat_relations = np.concatenate(corpus), np.concatenate(relations)
@@ -435,14 +402,9 @@ def test_actions_by_hand():
     [
         ([], "no words"),
         ([3, 4, 0, 3], "^sentence 1: arcs cross; expected a projective tree$"),
-        ([2, 1], "^sentence 1: word 1: no root"),
         ([0, 3, 2], "^sentence 1: word 2: is in a cycle"),
-        ([0, 0], "^sentence 1: word 2: second root"),
-        ([0, 3], "^sentence 1: word 2: head 3 out of range"),
-        ([0, -1], "^sentence 1: word 2: head -1 out of range"),
-        ([0, 2], "^sentence 1: word 2: is its own head"),
     ],
-    ids=["no words", "crossing", "no root", "cycle", "two roots", "too large", "negative", "own head"],
+    ids=["no words", "crossing", "no tree"],
 )
 def test_what_has_no_actions(heads, message):
     with pytest.raises(StructronError, match=message):
@@ -474,16 +436,10 @@ TREEBANKS = [
 ]
 
 
-def crosses(heads: np.ndarray) -> bool:
-    words = np.arange(1, len(heads) + 1)
-    low, high = np.minimum(heads, words), np.maximum(heads, words)
-    return bool(((low[:, None] < low) & (low < high[:, None]) & (high[:, None] < high)).any())
-
-
 @pytest.mark.corpora
 @pytest.mark.parametrize("name", TREEBANKS)
 def test_real_trees_there_and_back(name, corpora):
-    """All that is projective with one root; what crosses, by a look at every pair of arcs, is refused."""
+    """All that is projective with one root; what crosses is refused."""
     encoding = "iso-8859-1" if name == "conll2007-basque" else "utf-8"
     trees, crossing = [], 0
     for path in sorted(corpora.glob(f"{name}/*.conll*.gz")):
@@ -492,7 +448,7 @@ def test_real_trees_there_and_back(name, corpora):
             heads = [int(row[6 if wide else 2]) for row in sentence.rows]
             if heads.count(0) != 1:
                 continue
-            if crosses(np.array(heads)):
+            if not is_projective(heads):
                 crossing += 1
                 with pytest.raises(StructronError, match="arcs cross"):
                     oracle(heads)

@@ -195,31 +195,6 @@ def test_a_lean_model_holds_the_same(weights, first):
     assert find(sparse.table, absent, home(sparse.table, absent)) == -1
 
 
-@given(st.lists(rows_of, min_size=1, max_size=3))
-@settings(max_examples=60)
-def test_the_mean_of_several_sets_of_rows(parts):
-    keys, rows = mean_rows([as_rows(weights) for weights in parts], NO_KEYS)
-    found = defaultdict(dict)
-    for place, column, weight in zip(*(array.tolist() for array in rows), strict=True):
-        found[int(keys[place])][column] = weight
-    expected = defaultdict(lambda: defaultdict(float))
-    for weights in parts:
-        for key, row in weights.items():
-            for column, weight in row.items():
-                expected[key][column] += weight / len(parts)
-    assert found.keys() == expected.keys() == set(keys.tolist())
-    for key, row in expected.items():
-        assert found[key] == pytest.approx(row)
-    assert (np.diff(rows.place) >= 0).all()
-
-
-def test_weights_that_cancel_leave_no_trace():
-    left, right = as_rows({1: {0: 2, 1: 1}, 2: {3: 1}}), as_rows({1: {0: -2}, 2: {3: -1}})
-    keys, rows = mean_rows([left, right], NO_KEYS)
-    assert keys.tolist() == [1]
-    assert [array.tolist() for array in rows] == [[0], [1], [0.5]]
-
-
 def by_key(keys: np.ndarray, rows: Row) -> dict[int, dict[int, float]]:
     found = defaultdict(dict)
     for place, column, weight in zip(*(array.tolist() for array in rows), strict=True):
@@ -284,23 +259,29 @@ def test_stores_are_added_by_key(anchored, ours, theirs, share):
         assert store.present(0, 1.0)[0][: len(anchored)].tolist() == anchored.tolist()
 
 
-def test_a_state_of_other_features_is_refused():
-    with pytest.raises(StructronError, match="the checkpoint was made from other data or options"):
-        SparseStore(COLUMNS, NO_KEYS).restore(SparseStore(COLUMNS, ANCHORED).state())
-
-
-@given(st.lists(rows_of, min_size=1, max_size=3), st.sampled_from([0.0, 2.0]))
-def test_keys_that_come_first(parts, least):
-    """Numbered features stand before all others; small weights are left out."""
-    keys, rows = mean_rows([as_rows(weights) for weights in parts], ANCHORED, least, total=1)
-    early = np.isin(keys, ANCHORED).tolist()
+@pytest.mark.parametrize("first", [NO_KEYS, ANCHORED], ids=["keys", "numbers"])
+@pytest.mark.parametrize("total", [1, None], ids=["sum", "mean"])
+@given(parts=st.lists(rows_of, min_size=1, max_size=3), least=st.sampled_from([0.0, 2.0]))
+@example(parts=[{1: {0: 2, 1: 1}, 2: {3: 1}}, {1: {0: -2}, 2: {3: -1}}], least=0.0)
+@settings(max_examples=40)
+def test_the_mean_of_several_sets_of_rows(first, total, parts, least):
+    """Numbered features stand before all others; small weights are left out, and keys without weights."""
+    keys, rows = mean_rows([as_rows(weights) for weights in parts], first, least, total)
+    early = np.isin(keys, first).tolist()
     assert early == sorted(early, reverse=True)
     expected = {}
     for weights in parts:
-        expected = plus(expected, weights, 1.0)
-    kept = {key: {c: w for c, w in row.items() if abs(w) > least} for key, row in expected.items()}
-    assert by_key(keys, rows) == no_zeros(kept)
+        expected = plus(expected, weights, 1.0 / (total or len(parts)))
+    kept = no_zeros({key: {c: w for c, w in row.items() if abs(w) > least} for key, row in expected.items()})
+    found = by_key(keys, rows)
+    assert found.keys() == kept.keys() == set(keys.tolist())
+    assert all(found[key] == pytest.approx(row) for key, row in kept.items())
     assert (np.diff(rows.place) >= 0).all()
+
+
+def test_a_state_of_other_features_is_refused():
+    with pytest.raises(StructronError, match="the checkpoint was made from other data or options"):
+        SparseStore(COLUMNS, NO_KEYS).restore(SparseStore(COLUMNS, ANCHORED).state())
 
 
 @given(st.lists(st.integers(0, 30_000), max_size=12))

@@ -13,11 +13,11 @@ from problems import (
     named,
     random_case,
     random_weights,
-    road_problem,
 )
 from slow import SlowSearch
 from structron.errors import StructronError
 from structron.search.beam.engine import NO_ANCHORS, Engine
+from walks import road_weights, roads, walk_problem
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -57,10 +57,10 @@ def test_a_list_is_the_last_beam(name, k, merge, seed, n):
 
 @pytest.mark.parametrize("beam", [2, 8, None])
 def test_dead_ends_are_not_listed(beam):
-    problem = road_problem()
-    weights = {("at", (0,), 1): 5.0, ("at", (0,), 2): -1.0, ("at", (0,), 3): -2.0, ("at", (2,), 3): -3.0}
-    inputs = inputs_of(problem, [np.zeros((1, 1), np.int64)])
-    assert model_of(problem, weights).nbest(inputs, 3, beam, False) == [[([3], -2.0), ([2, 3], -4.0)]]
+    """From 0 to 1, where nothing goes on, to 2, or directly to 3."""
+    problem, x = walk_problem(4, max_steps=lambda n: 3), roads(4, (0, 1), (0, 2), (0, 3), (2, 3))
+    weights = road_weights({(0, 1): 5.0, (0, 2): -1.0, (0, 3): -2.0, (2, 3): -3.0})
+    assert model_of(problem, weights).nbest(inputs_of(problem, [x]), 3, beam, False) == [[([3], -2.0), ([2, 3], -4.0)]]
 
 
 def test_long_lists_need_room():

@@ -41,13 +41,19 @@ NAMES = ["chain2", "parser"]
 # -- searching -------------------------------------------------------------------------------------------------------
 
 
+def begun(problem, x, weights: Weights, heuristic, limit: int) -> Space:
+    """A search space with the weights of a model."""
+    model = model_of(problem, weights)
+    space = Space(model.engine(1, False), inputs_of(problem, [x]), NO_ANCHORS, limit, heuristic)
+    space.begin(0, model.sparse)
+    return space
+
+
 def run(
     problem, x, weights: Weights, queue: str, beam=8, heuristic=None, limit=100_000
 ) -> tuple[list[int], float, int]:
     """Actions, score and number of expanded nodes."""
-    model, inputs = model_of(problem, weights), inputs_of(problem, [x])
-    space = Space(model.engine(1, False), inputs, NO_ANCHORS, limit, heuristic)
-    space.begin(0, model.sparse)
+    space = begun(problem, x, weights, heuristic, limit)
     node = search(space, queue_maker(queue, beam))
     return node.actions(), node.g, space.expanded
 
@@ -142,9 +148,7 @@ def test_a_star_is_optimal_and_expands_less(negative, seed):
 
 def goals_of(problem, x, weights: Weights, n: int, queue: str, beam=8, heuristic=None, limit=100_000):
     """Actions and score of n goals."""
-    model, inputs = model_of(problem, weights), inputs_of(problem, [x])
-    space = Space(model.engine(1, False), inputs, NO_ANCHORS, limit, heuristic)
-    space.begin(0, model.sparse)
+    space = begun(problem, x, weights, heuristic, limit)
     return [(node.actions(), node.g) for node in search_n(space, queue_maker(queue, beam, n), n)]
 
 
@@ -278,11 +282,12 @@ def test_actions_that_are_none_are_noticed(legal):
 
 
 def learner_of(
-    problem, xs, golds: Sequence, queue: str, beam: int = 8, heuristic=None, limit: int = 100_000, alma=None
+    problem, xs, golds: Sequence, queue: str, beam: int = 8, heuristic=None, limit: int = 100_000, **step
 ) -> QueueTraining:
+    """step: alma or margin."""
     every = [[list(gold)] if not gold or np.ndim(gold[0]) == 0 else [list(one) for one in gold] for gold in golds]
     inputs, how = inputs_of(problem, xs, [own[0] for own in every]), (queue, beam, heuristic, limit)
-    return QueueTraining(problem, inputs, every, how, Search(1, "laso", False, alma=alma), "none")
+    return QueueTraining(problem, inputs, every, how, Search(1, "laso", False, **step), "none")
 
 
 def learn_walk(x, golds: Sequence, queue: str, start: dict[tuple[int, int], float], **more):
@@ -312,15 +317,15 @@ def assert_learns_as_the_engine(fast: BeamTraining, slow: QueueTraining, rng: np
     return fallen
 
 
-@pytest.mark.parametrize("alma", [None, 0.8])
+@pytest.mark.parametrize("step", [{}, {"alma": 0.8}, {"margin": 0.5}], ids=["perceptron", "alma", "margin"])
 @pytest.mark.parametrize("name", NAMES)
-def test_a_beam_learns_as_the_engine_does(name, alma):
+def test_a_beam_learns_as_the_engine_does(name, step):
     """Greedy is a beam of one."""
     rng, (problem, columns) = np.random.default_rng(3), named(name)
     xs, golds = random_corpus(rng, problem, 5, 5, columns)
     for queue, beam in (("greedy", 1), ("beam", 1), ("beam", 2), ("beam", 4)):
-        fast = training(problem, inputs_of(problem, xs, golds), beam, "laso", False, alma=alma)
-        assert_learns_as_the_engine(fast, learner_of(problem, xs, golds, queue, beam=beam, alma=alma), rng)
+        fast = training(problem, inputs_of(problem, xs, golds), beam, "laso", False, **step)
+        assert_learns_as_the_engine(fast, learner_of(problem, xs, golds, queue, beam=beam, **step), rng)
 
 
 def random_roads(rng: np.random.Generator, places: int) -> np.ndarray:

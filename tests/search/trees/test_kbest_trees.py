@@ -1,4 +1,4 @@
-"""The k best trees against all trees there are, sorted by their scores."""
+"""The best tree and the k best against all trees there are, sorted by their scores."""
 
 import numpy as np
 import pytest
@@ -32,6 +32,13 @@ def find(kind, scores: Scores, allowed: np.ndarray, single_root: bool, k: int) -
     return list(zip(map(tuple, heads[:, 1:].tolist()), found.tolist(), strict=True))
 
 
+def first_of(kind, scores: Scores, allowed: np.ndarray, single_root: bool) -> tuple[tuple[int, ...], float]:
+    """The tree that the search alone finds."""
+    arcs, heads = index_arcs(allowed, scores.n), np.full(scores.n + 1, -9)
+    score = compiled_search(*kind)(arcs, scores.parts(arcs), scores.n, single_root, heads)
+    return tuple(heads[1:].tolist()), score
+
+
 def all_of(kind, scores: Scores, allowed: np.ndarray, single_root: bool) -> dict[tuple[int, ...], float]:
     """Every tree that the mask leaves, and its score."""
     candidates = trees(scores.n, kind[2], single_root)
@@ -55,8 +62,13 @@ def all_of(kind, scores: Scores, allowed: np.ndarray, single_root: bool) -> dict
 @example("arcs", 1, 5, True, False, True, 1.0, 1000)
 @example("crossing", 1, 5, False, True, True, 1.0, 1000)
 @example("crossing", 2, 5, False, False, True, 0.6, 100)
+@example("siblings", 3, 6, False, False, True, 0.6, 1)
+@example("grandparents", 3, 6, False, True, True, 0.6, 1)
 def test_no_tree_is_missed(name, seed, n, whole, single_root, triple, share, k):
-    """The k best scores of all trees, from different trees; whole scores have ties, where any order will do."""
+    """The k best scores of all trees, from different trees; whole scores have ties, where any order will do.
+
+    The first is what the search alone finds.
+    """
     kind = EXACT[name]
     scores, allowed = make_scores(kind, seed, n, whole, triple), some_arcs(seed, n, share)
     found, possible = find(kind, scores, allowed, single_root, k), all_of(kind, scores, allowed, single_root)
@@ -65,6 +77,7 @@ def test_no_tree_is_missed(name, seed, n, whole, single_root, triple, share, k):
     assert len({heads for heads, _ in found}) == len(found)
     for heads, score in found:
         assert score == pytest.approx(possible[heads], abs=1e-4)
+    assert found[0] == first_of(kind, scores, allowed, single_root)
 
 
 @given(
@@ -84,9 +97,7 @@ def test_climbing(name, seed, n, single_root, share, k):
     for heads, score in found:
         assert score == pytest.approx(possible[heads], abs=1e-4)
     assert found[1:] == sorted(found[1:], key=lambda tree: -tree[1])
-    arcs, first = index_arcs(allowed, n), np.zeros(n + 1, np.int64)
-    score = compiled_search(*kind)(arcs, scores.parts(arcs), n, single_root, first)
-    assert found[0] == (tuple(first[1:].tolist()), score)
+    assert found[0] == first_of(kind, scores, allowed, single_root)
 
 
 @pytest.mark.parametrize("name", EXACT | CLIMBING)
