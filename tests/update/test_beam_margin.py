@@ -116,7 +116,7 @@ def test_every_update_is_a_violation_of_the_margin(name, rule):
 
 
 @pytest.mark.parametrize("merge", [True, False], ids=["merged", "apart"])
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", [name for name in RULES if name != "laso-literal"])
 def test_gold_on_top_is_no_longer_enough(rule, merge):
     """One word: L0 is correct and beats L1 by 2 and L2 by 5. With C = 3 there is one update, against L1 alone."""
     problem = chain_problem(3, 4, ["w"])

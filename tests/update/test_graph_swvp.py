@@ -108,10 +108,11 @@ def expected_change(learner, before, start, n, swvp):
     before = before + total
     if own == other:
         return total
-    lists = [*map(list, naive_jj(swvp.jj, own, other)), [j for j in range(n) if own[j] != other[j]]]
-    changes = [phi(learner, start, n, y, mixed(y, z, places)) for places in lists]
+    jj = naive_jj(swvp.jj, own, other)
+    every = [j for j in range(n) if own[j] != other[j]]
+    changes = [phi(learner, start, n, y, mixed(y, z, list(places))) for places in [*jj, every]]
     deltas = [float(change @ before) for change in changes]
-    weighted = shares(deltas[:-1], deltas[-1], swvp, least=1e-9)
+    weighted = shares(jj, deltas[:-1], deltas[-1], swvp, least=1e-9)
     return total + sum(share * change for share, change in zip(weighted, changes, strict=True))
 
 

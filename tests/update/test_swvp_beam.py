@@ -85,9 +85,9 @@ def weighted_step(space: Space, y, z, weights, swvp: Swvp) -> dict:
     """Δ of Algorithm 2 for two prefixes."""
     marks = (y, z) if space.problem.exchangeable else (steps_of(space, y), steps_of(space, z))
     family = (lambda *_: swvp.jj(list(y), list(z))) if callable(swvp.jj) else swvp.jj
-    lists = naive_jj(family, *zip(*zip_longest(*marks), strict=True))
+    jj = naive_jj(family, *zip(*zip_longest(*marks), strict=True))
     every = [j for j, (a, b) in enumerate(zip_longest(*marks)) if a != b]
-    return naive_step([mixed_difference(space, y, z, places) for places in [*lists, every]], weights, swvp)
+    return naive_step(jj, [mixed_difference(space, y, z, places) for places in [*jj, every]], weights, swvp)
 
 
 @dataclass

@@ -29,7 +29,7 @@ from problems import Space as Slow
 from structron import StructronError
 from structron.learn.beam import BeamTraining
 from structron.learn.queue import QueueTraining
-from structron.options import Search
+from structron.options import LASO, Search
 from structron.search.beam.engine import NO_ANCHORS
 from structron.search.queue.nodes import Node, Space
 from structron.search.queue.queue import queue_maker, search, search_n, wrong_nodes
@@ -278,11 +278,19 @@ def test_actions_that_are_none_are_noticed(legal):
 
 
 def learner_of(
-    problem, xs, golds: Sequence, queue: str, beam: int = 8, heuristic=None, limit: int = 100_000, alma=None
+    problem,
+    xs,
+    golds: Sequence,
+    queue: str,
+    beam: int = 8,
+    heuristic=None,
+    limit: int = 100_000,
+    alma=None,
+    update: str = "laso",
 ) -> QueueTraining:
     every = [[list(gold)] if not gold or np.ndim(gold[0]) == 0 else [list(one) for one in gold] for gold in golds]
     inputs, how = inputs_of(problem, xs, [own[0] for own in every]), (queue, beam, heuristic, limit)
-    return QueueTraining(problem, inputs, every, how, Search(1, "laso", False, alma=alma), "none")
+    return QueueTraining(problem, inputs, every, how, Search(1, update, False, alma=alma), "none")
 
 
 def learn_walk(x, golds: Sequence, queue: str, start: dict[tuple[int, int], float], **more):
@@ -312,15 +320,17 @@ def assert_learns_as_the_engine(fast: BeamTraining, slow: QueueTraining, rng: np
     return fallen
 
 
+@pytest.mark.parametrize("update", LASO)
 @pytest.mark.parametrize("alma", [None, 0.8])
 @pytest.mark.parametrize("name", NAMES)
-def test_a_beam_learns_as_the_engine_does(name, alma):
+def test_a_beam_learns_as_the_engine_does(name, alma, update):
     """Greedy is a beam of one."""
     rng, (problem, columns) = np.random.default_rng(3), named(name)
     xs, golds = random_corpus(rng, problem, 5, 5, columns)
     for queue, beam in (("greedy", 1), ("beam", 1), ("beam", 2), ("beam", 4)):
-        fast = training(problem, inputs_of(problem, xs, golds), beam, "laso", False, alma=alma)
-        assert_learns_as_the_engine(fast, learner_of(problem, xs, golds, queue, beam=beam, alma=alma), rng)
+        fast = training(problem, inputs_of(problem, xs, golds), beam, update, False, alma=alma)
+        slow = learner_of(problem, xs, golds, queue, beam=beam, alma=alma, update=update)
+        assert_learns_as_the_engine(fast, slow, rng)
 
 
 def random_roads(rng: np.random.Generator, places: int) -> np.ndarray:
@@ -329,15 +339,17 @@ def random_roads(rng: np.random.Generator, places: int) -> np.ndarray:
     return roads(places, *steps)
 
 
-def test_a_beam_learns_as_the_engine_does_where_derivations_differ_in_length():
+@pytest.mark.parametrize("update", LASO)
+def test_a_beam_learns_as_the_engine_does_where_derivations_differ_in_length(update):
     """Goals wait for longer derivations, and a correct one that waits can fall off the beam."""
     problem, rng, late = walk_problem(6), np.random.default_rng(8), 0
     for beam in (1, 2, 3):
         xs = [random_roads(rng, 6) for _ in range(6)]
         ways = [list(Slow(problem, x).all()) for x in xs]
         golds = [own[int(rng.integers(len(own)))] for own in ways]
-        fast = training(problem, inputs_of(problem, xs, golds), beam, "laso", False)
-        late += assert_learns_as_the_engine(fast, learner_of(problem, xs, golds, "beam", beam=beam), rng)
+        fast = training(problem, inputs_of(problem, xs, golds), beam, update, False)
+        slow = learner_of(problem, xs, golds, "beam", beam=beam, update=update)
+        late += assert_learns_as_the_engine(fast, slow, rng)
     assert late > 0
 
 
