@@ -48,7 +48,9 @@ def mixed_jj(family, y, z) -> list[tuple[int, ...]]:
     return [places for places in naive_jj(family, y, z) if places]
 
 
-def naive_gamma(jj: Sequence[tuple[int, ...]], deltas: Sequence[float], variant: str, beta: float) -> list[float] | None:
+def naive_gamma(
+    jj: Sequence[tuple[int, ...]], deltas: Sequence[float], variant: str, beta: float
+) -> list[float] | None:
     """γ of every J ∈ JJ_x from w·ΔΦ(x, y, m^J) of all of them: section 5 of the paper with its footnote 5.
 
     For the aggressive variants I^v takes the place of JJ_x. Only J with m^J ≠ y are updated with (line 11 of Algorithm

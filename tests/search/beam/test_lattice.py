@@ -138,6 +138,38 @@ def test_updates_look_at_the_whole_lattice(seed, rule, alma):
     assert_close(learned(learner, corpus.features), expected, 1e-5)
 
 
+@pytest.mark.parametrize(
+    ("rule", "shares"),
+    [("laso", {(2,): 1 / 2, (3,): 1 / 2}), ("laso-literal", {(2,): 1 / 3, (3,): 1 / 3, (1, 0): 1 / 3})],
+)
+def test_equation_2_in_a_lattice_by_hand(rule, shares):
+    """Two words, labels a and b, a segment is one word or both. Actions: 0 a, 1 b (one word), 2 aa, 3 bb (two words).
+
+    w: a of one word 1, b of one word 1/2, b after a 1/2, aa 3, bb 5/2. Correct is a b: 1 + 1/2 + 1/2 = 2.
+    Nodes are (words done, last label), those by the correct prefix excluded, with the best derivation through each:
+        (1, b)  b a: 1/2 + 1 = 3/2        (2, a)  aa: 3        (2, b)  bb: 5/2        (1, a) is correct alone
+    All bad nodes of the lattice: a mean of three. Those that are not below 2: aa and bb.
+    """
+    lengths = {(1, 0): 1.0, (1, 1): 0.5, (2, 0): 3.0, (2, 1): 2.5}
+    weights = {(("y", 1), 1): 0.5, **{(("len", n), label): weight for (n, label), weight in lengths.items()}}
+    segment = {  # (length, label before, label) of the segments of a derivation
+        (0, 1): [(1, 0, 0), (1, 1, 1)],
+        (1, 0): [(1, 0, 1), (1, 2, 0)],
+        (2,): [(2, 0, 0)],
+        (3,): [(2, 0, 1)],
+    }
+    expected = dict(weights)
+    for actions, share in {(0, 1): -1.0, **shares}.items():
+        for length, before, label in segment[actions]:
+            for name in (("len", length), ("y", before), ("y|len", before, length)):
+                expected[name, label] = expected.get((name, label), 0.0) - share
+    corpus = Corpus(0, [2], 1, golds=[(0, 1)])
+    learner = training(PROBLEM, corpus.inputs(True), None, rule, True, "none", check=True)
+    begin_with(learner, weights)
+    assert learn_pass(learner, [0])["updates"] == 1
+    assert_close(learned(learner, 1), expected, 1e-6)
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_every_rule_learns_exactly(rule):
     """Separable data: with exact search all rules end with the correct segmentations as the best."""

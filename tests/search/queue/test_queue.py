@@ -396,6 +396,55 @@ def test_equation_2_by_hand():
         assert learn_walk(DIAMOND, [[1, 5], [2, 5]], queue, start, beam=2)[0] == good | others
 
 
+def each(amount: float, *found: tuple[int, int]) -> dict[tuple[int, int], float]:
+    return dict.fromkeys(found, amount)
+
+
+@pytest.mark.parametrize(
+    ("queue", "change"),
+    [
+        # one node, 0→3, at a fall: +1/2 for 0→1 and 0→2, -1 for 0→3, as with the filter
+        ("greedy", each(1 / 2, (0, 1), (0, 2)) | each(-1, (0, 3))),
+        # two nodes: 3→5, and 1→5, which is y-good: 1/2 - 1/2 for 0→1 and 1→5, 1/2 for 0→2 and 2→5, -1/2 for 0→3 and 3→5
+        ("beam", each(1 / 2, (0, 2), (2, 5)) | each(-1 / 2, (0, 3), (3, 5))),
+        # four nodes: 3→5, and 1, 4, 2, of which 1 and 2 are y-good and 2 is the last in the queue: 1/2 - 1/4 for 0→1
+        # and 0→2, 1/2 for 1→5 and 2→5, -1/4 for 0→3, 3→5 and 0→4
+        (
+            "best-first",
+            each(1 / 4, (0, 1), (0, 2)) | each(1 / 2, (1, 5), (2, 5)) | each(-1 / 4, (0, 3), (3, 5), (0, 4)),
+        ),
+        # three goals: 3→5, 1→5 and 2→5; 4→5 is a worse way to the same place, and y-bad: 1/2 - 1/3, and -1/3
+        ("exhaustive", each(1 / 6, (0, 1), (1, 5), (0, 2), (2, 5)) | each(-1 / 3, (0, 3), (3, 5))),
+    ],
+)
+def test_equation_2_as_printed_by_hand(queue, change):
+    """The four ways of the test above, and eq. (2) over {node} ∪ nodes: every node of the queue has the same share,
+    y-good or not, before or after the siblings."""
+    start = {(0, 1): -1.0, (0, 2): -2.0, (0, 3): 1.0, (0, 4): -1.5}
+    expected = {road: start.get(road, 0.0) + change.get(road, 0.0) for road in start.keys() | change.keys()}
+    expected = {road: weight for road, weight in expected.items() if weight}
+    for same in {"best-first": ("best-first", "a-star")}.get(queue, (queue,)):
+        heuristic = (lambda *_: 0.0) if same == "a-star" else None
+        found, counts, _ = learn_walk(
+            DIAMOND, [[1, 5], [2, 5]], same, start, beam=2, update="laso-literal", heuristic=heuristic
+        )
+        assert found == pytest.approx(expected, abs=1e-6)
+        # w·Δ: -1.5 - 1; -1.5 - (1 - 1)/2; -1.5 - (1 - 1 - 1.5 - 2)/4 = -0.625; -1.5 - (1 - 1 - 2)/3
+        assert counts["invalid"] == 0
+
+
+def test_equation_2_as_printed_need_not_be_a_violation():
+    """0→2→5 (-1) is correct, the goal by 3 (0) is first; in the queue are 1 (-4) and 4 (-7), far behind.
+
+    Literally the mean of the queue is (0 - 4 - 7 - 1)/4 = -3 (the y-good 2 with its -1 included): w·Δ = -1 + 3 = 2 > 0.
+    With the filter only 3→5 is left: w·Δ = -1.
+    """
+    start = {(0, 1): -4.0, (0, 2): -1.0, (0, 4): -7.0}
+    for update, invalid in (("laso", 0), ("laso-literal", 1)):
+        _, counts, _ = learn_walk(DIAMOND, [2, 5], "best-first", start, update=update)
+        assert counts["invalid"] == invalid
+
+
 def test_equation_3_by_hand():
     """From 0 to 5 by 1 (correct) or by 2, α = 0.5: B = 2, C = √2, k = 1.
 
