@@ -36,11 +36,13 @@ def test_it_learns(queue):
     assert learner.expanded_ >= sum(len(x) for x, _ in EXAMPLES)
 
 
+@pytest.mark.parametrize("update", ["laso", "laso-literal"])
 @pytest.mark.parametrize("alma", [None, 0.9])
-def test_a_beam_is_the_engine_with_laso(alma):
-    given = {"beam": 3, "passes": 3, "seed": 4, "alma": alma}
+def test_a_beam_is_the_engine_with_laso(alma, update):
+    given = {"beam": 3, "passes": 3, "seed": 4, "alma": alma, "update": update}
     own = QueueLearner(PROBLEM, queue="beam", **given).fit(NOISY)
-    engine = BeamLearner(PROBLEM, update="laso", merge=False, **given).fit(NOISY)
+    engine = BeamLearner(PROBLEM, merge=False, **given).fit(NOISY)
+    assert f"update {update}{'' if alma is None else '-alma-0.9'} |" in own.signature_
     assert weights_of(own.model_) == pytest.approx(weights_of(engine.model_), abs=1e-5)
     figures = ("updates", "invalid", "examples", "fell_off", "fell_at", "search_errors", "tokens")
     for mine, theirs in zip(own.history_, engine.history_, strict=True):

@@ -82,7 +82,7 @@ def check(documents: int = 8, margin: float = 10.0, candidates: int = 4, seed: i
     delta, radius = float((local @ separator(local)).min()), longest(total)
     rows = [Document([[[f"w{word}", f"L{right_label(word)}"] for word in s] for s in document]) for document in made]
     own: dict[str, Any] = {"templates": ["w[0]"], "order": 1, "average": "none", "runs": 1, "shuffle": False}
-    how = {"candidates": candidates, "test_candidates": candidates, "local_update": "aggressive"}
+    how: dict[str, Any] = {"candidates": candidates, "test_candidates": candidates, "local_update": "aggressive"}
     tagger = Tagger(passes=10_000, margin=margin, non_local=[agreement], **own, **how).fit(rows)
     updates = sum(record["updates"] for record in tagger.history_)
     size = float(np.sqrt((tagger.model_.w.astype(float) ** 2).sum() + (tagger.model_.g**2).sum()))
