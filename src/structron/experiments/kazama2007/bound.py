@@ -56,7 +56,8 @@ def vectors(document: list[list[int]], labelling: tuple[int, ...]) -> tuple[np.n
     """Φˡ and Φᵃ of a labelling of all words of a document."""
     cut = len(document[0])
     parts = (labelling[:cut], labelling[cut:])
-    local = sum(phi(words, part, WORDS, LABELS) for words, part in zip(document, parts, strict=True))
+    each = [phi(words, part, WORDS, LABELS) for words, part in zip(document, parts, strict=True)]
+    local = np.sum(each, axis=0)
     shared = agreement([[(word,) for word in words] for words in document], parts)
     return local, np.concatenate([local, [shared["agree"], shared["differ"]]])
 
