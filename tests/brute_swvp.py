@@ -26,48 +26,63 @@ variants = st.builds(
 
 
 def naive_jj(family, y, z) -> list[tuple[int, ...]]:
-    """The wrong positions of every J, straight from the definition of a family."""
-    wrong = [j for j in range(len(y)) if y[j] != z[j]]
+    """JJ_x in full: of every J the wrong positions, on which alone m^J depends; () where m^J = y."""
+    n, wrong = len(y), [j for j in range(len(y)) if y[j] != z[j]]
     if callable(family):
-        lists = [sorted(set(J) & set(wrong)) for J in family(list(y), list(z))]
+        sets = [set(J) for J in family(list(y), list(z))]
     elif family == "errors":
-        lists = [[j] for j in range(len(y))]
+        sets = [{j} for j in range(n)]  # the paper's: {1}, {2}, … {L}
     elif family == "spans":
-        runs = [range(a, b) for a in range(len(y)) for b in range(a + 1, len(y) + 1) if set(range(a, b)) <= set(wrong)]
-        lists = [r for r in runs if r.start - 1 not in wrong and r.stop not in wrong]
+        runs = [range(a, b) for a in range(n) for b in range(a + 1, n + 1) if set(range(a, b)) <= set(wrong)]
+        sets = [set(r) for r in runs if r.start - 1 not in wrong and r.stop not in wrong]
     elif family == "prefixes":
-        lists = [range(j) for j in range(len(y) + 1)]
+        sets = [set(wrong[:k]) for k in range(1, len(wrong) + 1)]
     else:
-        lists = [range(len(y))]
-    return list(dict.fromkeys(found for J in lists if (found := tuple(j for j in J if j in wrong))))
+        sets = [set(range(n))]
+    distinct = [J for k, J in enumerate(sets) if J not in sets[:k]]
+    return [tuple(j for j in wrong if j in J) for J in distinct]
 
 
-def naive_gamma(deltas: list[float], variant: str, beta: float) -> list[float] | None:
-    """The paper's formulas, normalised; None where no J qualifies."""
+def mixed_jj(family, y, z) -> list[tuple[int, ...]]:
+    """I = {J ∈ JJ_x : m^J ≠ y}."""
+    return [places for places in naive_jj(family, y, z) if places]
+
+
+def naive_gamma(
+    jj: Sequence[tuple[int, ...]], deltas: Sequence[float], variant: str, beta: float
+) -> list[float] | None:
+    """γ of every J ∈ JJ_x from w·ΔΦ(x, y, m^J) of all of them: section 5 of the paper with its footnote 5.
+
+    For the aggressive variants I^v takes the place of JJ_x. Only J with m^J ≠ y are updated with (line 11 of Algorithm
+    2): γ is 0 for the others, and normalised over these. None where there are none.
+    """
+    mixed = [k for k, places in enumerate(jj) if places]
     if variant.startswith("a"):
-        chosen = [k for k, d in enumerate(deltas) if d <= 0]
+        every = mixed = [k for k in mixed if deltas[k] <= 0]
     else:
-        chosen = list(range(len(deltas)))
-    if not chosen:
+        every = list(range(len(jj)))
+    if not mixed:
         return None
-    sizes = {k: abs(deltas[k]) for k in chosen}
+    sizes = {k: abs(deltas[k]) for k in every}
     if variant.endswith("wmr"):
-        ranks = {k: sum(size > sizes[k] for size in sizes.values()) for k in chosen}
-        raw = {k: ((len(chosen) - ranks[k]) / len(chosen)) ** beta for k in chosen}
+        ranks = {k: sum(size > sizes[k] for size in sizes.values()) for k in every}
+        raw = {k: ((len(every) - ranks[k]) / len(every)) ** beta for k in mixed}
     elif any(sizes.values()):
         largest = max(sizes.values())  # γ does not depend on the scale, but tiny numbers have no powers
-        raw = {k: (sizes[k] / largest) ** beta for k in chosen}
+        raw = {k: (sizes[k] / largest) ** beta for k in mixed}
     else:
-        raw = dict.fromkeys(chosen, 1.0)
-    return [raw.get(k, 0.0) / sum(raw.values()) for k in range(len(deltas))]
+        raw = dict.fromkeys(mixed, 1.0)
+    return [raw.get(k, 0.0) / sum(raw.values()) for k in range(len(jj))]
 
 
-def shares(deltas: Sequence[float], whole: float, swvp: Swvp, least: float = 0.0) -> list[float]:
+def shares(
+    jj: Sequence[tuple[int, ...]], deltas: Sequence[float], whole: float, swvp: Swvp, least: float = 0.0
+) -> list[float]:
     """γ of every J and, last, the share of the whole output: where no J qualifies, and where condition 2 asks for it.
 
     least: sums up to it are taken for 0.
     """
-    gamma = naive_gamma(list(deltas), swvp.variant, swvp.beta)
+    gamma = naive_gamma(jj, deltas, swvp.variant, swvp.beta)
     if gamma is None:
         return [0.0] * len(deltas) + [1.0]
     total, share = float(np.dot(gamma, deltas)), 0.0
@@ -76,11 +91,11 @@ def shares(deltas: Sequence[float], whole: float, swvp: Swvp, least: float = 0.0
     return [*((1 - share) * g for g in gamma), share]
 
 
-def naive_step(changes: Sequence[dict], weights: dict, swvp: Swvp) -> dict:
+def naive_step(jj: Sequence[tuple[int, ...]], changes: Sequence[dict], weights: dict, swvp: Swvp) -> dict:
     """Δ of Algorithm 2 (lines 6 to 11) from ΔΦ of the mixed assignment of every J and, last, of the whole output."""
     found = [sum(weights.get(name, 0.0) * value for name, value in change.items()) for change in changes]
     step: dict = {}
-    for share, change in zip(shares(found[:-1], found[-1], swvp), changes, strict=True):
+    for share, change in zip(shares(jj, found[:-1], found[-1], swvp), changes, strict=True):
         for name, value in change.items():
             step[name] = step.get(name, 0.0) + share * value
     return step

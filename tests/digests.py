@@ -34,6 +34,10 @@ def halves_and_ends(y: list, z: list) -> list:
     return [range(len(y) // 2), [len(y) - 1]]
 
 
+WEIGHTED = [*zip(VARIANTS, FAMILIES, strict=True), ("a-wm", halves_and_ends), ("b-wmr", "errors")]
+"""Kinds of weighted violations: every family, and the one variant that counts all positions."""
+
+
 def chain_problems(count: int):
     """Orders and random chains of both, with and without pairs, constraints and values."""
     for k in range(count):
@@ -111,8 +115,8 @@ def documents() -> str:
 def weighted() -> str:
     """Weighted violations, every family, both orders, with and without pairs."""
     found = []
-    for k, jj in enumerate([*FAMILIES, halves_and_ends]):
-        how = {"swvp": VARIANTS[k % 4], "beta": 0.5 + k, "jj": jj, "enforce": k % 2 == 0}
+    for k, (variant, jj) in enumerate(WEIGHTED):
+        how = {"swvp": variant, "beta": 0.5 + k, "jj": jj, "enforce": k % 2 == 0}
         templates = ["w[0]", "pos[0]|pos[1]", *(["pos[0]&y"] if k % 2 else [])]
         labeler = structron.Chunker(passes=2, order=1 + k % 2, templates=templates, **how).fit(chunk_rows(12, 2))
         found.append(np.round(labeler.model_.w, 3))
@@ -166,8 +170,8 @@ def weighted_beams() -> str:
         rng, (problem, columns) = np.random.default_rng(3), problems.named(name)
         inputs = problems.inputs_of(problem, *problems.random_corpus(rng, problem, 3, 4, columns))
         start = problems.uneven_weights(problem, rng)
-        for k, jj in enumerate([*FAMILIES, halves_and_ends]):
-            swvp = Swvp(VARIANTS[k % 4], 0.5 + k, jj, k % 2 == 0)
+        for k, (variant, jj) in enumerate(WEIGHTED):
+            swvp = Swvp(variant, 0.5 + k, jj, k % 2 == 0)
             learner = problems.training(problem, inputs, 2, "early", check=True, swvp=swvp)
             problems.begin_with(learner, start)
             keys, columns, weights, counts = learned(learner)
@@ -176,12 +180,12 @@ def weighted_beams() -> str:
 
 
 def queues() -> str:
-    """Two passes in two queues: weights and what they predict."""
+    """Two passes in queues: weights and what they predict."""
     problem, columns = problems.named("chain1")
     xs, golds = problems.random_corpus(np.random.default_rng(2), problem, 4, 4, columns)
     found = []
-    for queue in ("beam", "best-first"):
-        learner = structron.QueueLearner(problem, queue=queue, beam=2, passes=2)
+    for queue, update in (("beam", "laso"), ("best-first", "laso"), ("best-first", "laso-literal")):
+        learner = structron.QueueLearner(problem, queue=queue, update=update, beam=2, passes=2)
         learner.fit(list(zip(xs, golds, strict=True)))
         rows = learner.model_.rows
         found += [learner.model_.keys[rows.place], rows.column, np.round(rows.weight, 4)]

@@ -142,7 +142,7 @@ def slow_rule(name: str, trace: SlowTrace) -> int:
     early = fallen[0] if fallen else last
     if name == "standard":
         return last
-    if name in ("early", "laso"):
+    if name in ("early", "laso", "laso-literal"):
         return early
     if name == "max-violation":
         return min(wrong, key=trace.wrong_by, default=0)
@@ -196,7 +196,7 @@ class SlowLearner:
         self.counts["fell_at"] = round(sum(at) / len(at), 4) if at else None
 
     def example(self, e: int) -> None:
-        gold, stops = tuple(self.golds[e]), self.rule in ("early", "laso")
+        gold, stops = tuple(self.golds[e]), self.rule in ("early", "laso", "laso-literal")
         first, falls = 0, []
         while True:
             beams, trace = self.trace(e, first)
@@ -206,14 +206,15 @@ class SlowLearner:
                 falls.append((first + fallen) / max(first + fallen if stops else n, len(gold)))
             chosen = slow_rule(self.rule, trace)
             if chosen:
-                wrong = [beams[chosen][0].actions]
+                good, margin = gold[: first + chosen], trace.wrong_by(chosen)
+                queue = beams[chosen] if self.rule.startswith("laso") else beams[chosen][:1]
                 if self.rule == "laso":
-                    good = gold[: first + chosen]
-                    others = [item for item in beams[chosen] if item.actions != good]
-                    wrong = [item.actions for item in others if item.prefix >= trace.gold[chosen]]
-                self.update(e, gold[: first + chosen], wrong, trace.wrong_by(chosen))
+                    queue = [item for item in queue if item.actions != good and item.prefix >= trace.gold[chosen]]
+                elif self.rule == "laso-literal":
+                    margin = trace.gold[chosen] - sum(item.prefix for item in queue) / len(queue)
+                self.update(e, good, [item.actions for item in queue], margin)
             first += chosen
-            if not chosen or self.rule != "laso" or first >= len(gold):
+            if not chosen or not self.rule.startswith("laso") or first >= len(gold):
                 break
         if falls:
             self.counts["fell_off"] += 1

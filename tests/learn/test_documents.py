@@ -241,8 +241,8 @@ def test_separate_margins():
     assert find_update(*scores, (0, 0.0, 50.0), 45.0, 0.5) == Step(1, False)
 
 
-def non_local_learner(examples, labels, order, margin, sources=(), units=None, average="none", **options):
-    prepared = PreparedExamples(examples)
+def non_local_learner(examples, labels, order, margin, sources=(), units=None, average="none", values=False, **options):
+    prepared = PreparedExamples(examples, values)
     if units is not None:
         prepared.units = np.array(units)
     gold = np.array([labels.index(label) for x in examples for label in x.y], np.int64)
@@ -329,6 +329,89 @@ def test_a_step_with_all_candidates_is_that_of_the_paper(how, average):
         )
         checked += step is not None
     assert checked >= 5
+
+
+NEAR = 1e-4
+"""Scores as near as this are taken for equal: which of them is taken is a matter of the search."""
+
+
+def print_of_algorithm_4(document, w, g, labels, order, n, margins, proposed):
+    """Algorithm 4.1, or 4.2 (proposed), as they are printed, over the list of all labellings.
+
+    Gives the line that makes the update, and the update, local and non-local; None where scores are too near.
+    """
+    (c_total, c_local), gold = margins, tuple(x.y for x in document)
+    local, total, phi_l, phi_g = {}, {}, {}, {}
+    for z in product(*(brute.labellings(labels, len(x)) for x in document)):
+        phi_l[z] = sum((brute.phi(x, y, order) for x, y in zip(document, z, strict=True)), Counter())
+        phi_g[z] = Counter({f"two_features={name}": v for name, v in two_features(None, z).items()})
+        local[z], total[z] = brute.dot(w, phi_l[z]), brute.dot(w, phi_l[z]) + brute.dot(g, phi_g[z])
+    ranked = sorted(local, key=lambda z: -local[z])
+    n_best = ranked[:n]
+    by_total = sorted(n_best, key=lambda z: -total[z])
+    if any(local[a] - local[b] < NEAR for a, b in pairwise(ranked[: n + 1])):
+        return None
+    if any(total[a] - total[b] < NEAR for a, b in pairwise(by_total[:3])):
+        return None
+    if any(abs(s[gold] - s[z] - c) < NEAR for s, c in ((total, c_total), (local, c_local)) for z in n_best):
+        return None
+    first, second = by_total[0], (by_total[1] if len(by_total) > 1 else None)
+
+    def away_from(z, non_local=True):
+        changes = [Counter(phi_l[gold]), Counter(phi_g[gold]) if non_local else Counter()]
+        changes[0].subtract(phi_l[z])
+        changes[1].subtract(phi_g[z] if non_local else ())
+        return changes
+
+    if first != gold and total[gold] - total[first] <= c_total:
+        return "A best", away_from(first)
+    if second is not None and total[gold] - total[second] <= c_total:
+        return "A second", away_from(second)
+    if proposed and n_best[0] != gold:
+        return ("B best" if gold in n_best else "B missing"), away_from(n_best[0], False)
+    if proposed and len(n_best) > 1 and local[gold] - local[n_best[1]] <= c_local:
+        return "B second", away_from(n_best[1], False)
+    return "none", [Counter(), Counter()]
+
+
+def two_features(document, labels):
+    """A user's features: how many sentences begin as the first one, and how many labels are a B."""
+    return {**same_first(document, labels), "b": 1.5 * sum(row.count("B") for row in map(tuple, labels))}
+
+
+@pytest.mark.parametrize("proposed", [True, False], ids=["algorithm 4.2", "algorithm 4.1"])
+def test_every_step_is_that_of_the_printed_algorithm(proposed):
+    """For several n, smaller than the number of labellings or not, and Cᵃ ≠ Cˡ: every line of the algorithm is met."""
+    lines: Counter = Counter()
+    for seed, (n, order, margins) in enumerate(product((1, 2, 3, 99), (1, 2), ((0.5, 4.0), (6.0, 2.0)))):
+        rng = np.random.default_rng(seed)
+        examples = random_examples(rng, ["A", "B"], sentences=8, longest=2, vocabulary=4)
+        for x in examples:  # values of their own, so that few scores are equal
+            x.plain = [[(f, float(rng.integers(1, 4096)) / 1024) for f, _ in token] for token in x.plain]
+        units, how = [0, 2, 4, 6, 8], "aggressive" if proposed else "none"
+        more = {"values": True, "candidates": n, "local_update": how, "local_margin": margins[1]}
+        learner = non_local_learner(examples, ["A", "B"], order, margins[0], [two_features], units, **more)
+        learner.store.w[:3, :2] = rng.integers(-4096, 4096, (3, 2)) / 1024
+        for e in rng.integers(4, size=60).tolist():
+            states = []
+            for _ in range(2):
+                model = learner.finish(learner.snapshot())
+                states.append((weights_of(model), dict(zip(model.features.names, model.g.tolist(), strict=True))))
+                if len(states) == 1:
+                    (updates,) = learn_passes(learner, [[e]])
+            (w, g), after = states
+            document = examples[units[e] : units[e + 1]]
+            found = print_of_algorithm_4(document, w, g, ["A", "B"], order, n, margins, proposed)
+            if found is not None:
+                line, changes = found
+                lines[line] += 1
+                assert updates == (line != "none")
+                for before, now, change in zip((w, g), after, changes, strict=True):
+                    for name in before.keys() | now.keys() | change.keys():
+                        expected = before.get(name, 0.0) + change[name]
+                        assert now.get(name, 0.0) == pytest.approx(expected, abs=1e-4), (line, name)
+    met = {"A best", "A second", "none"} | ({"B best", "B missing", "B second"} if proposed else set())
+    assert lines.keys() == met, lines
 
 
 def test_bpm_start_is_the_mean_of_one_pass_runs():

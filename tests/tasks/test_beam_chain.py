@@ -241,7 +241,7 @@ def test_every_rule_without_a_limit(update):
     model = structron.Chunker(update=update, beam=None, **given).fit(TRAIN[:40])
     assert model.score(TRAIN[:40]) > 70
     assert model.model_.searches_exactly is (update == "standard")
-    assert model.history_[-1].get("invalid", 0) == 0
+    assert not RULES[update].valid or model.history_[-1].get("invalid", 0) == 0
 
 
 @pytest.mark.parametrize(

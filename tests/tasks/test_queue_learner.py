@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from structron import BeamLearner, QueueLearner, StructronError
-from thermostat import EXAMPLES, NOISY, PROBLEM, make_problem, weights_of
+from thermostat import EXAMPLES, NOISY, PROBLEM, make_examples, make_problem, weights_of
 from walks import CYCLE, roads, walk_problem
 
 WALKS = [(CYCLE, ["to 1", "to 2", "to 3"]), (roads(4, (0, 1), (1, 0), (1, 3), (0, 2), (2, 3)), ["to 2", "to 3"])]
@@ -34,6 +34,21 @@ def test_it_learns(queue):
     assert learner.predict([x for x, _ in EXAMPLES]) == [y for _, y in EXAMPLES]
     assert learner.score(EXAMPLES) == 100.0
     assert learner.expanded_ >= sum(len(x) for x, _ in EXAMPLES)
+
+
+@pytest.mark.parametrize("update", ["laso", "laso-literal"])
+@pytest.mark.parametrize("alma", [None, 0.9])
+def test_a_beam_is_the_engine_with_laso(alma, update):
+    given = {"beam": 3, "passes": 3, "seed": 4, "alma": alma, "update": update}
+    own = QueueLearner(PROBLEM, queue="beam", **given).fit(NOISY)
+    engine = BeamLearner(PROBLEM, merge=False, **given).fit(NOISY)
+    assert f"update {update}{'' if alma is None else '-alma-0.9'} |" in own.signature_
+    assert weights_of(own.model_) == pytest.approx(weights_of(engine.model_), abs=1e-5)
+    figures = ("updates", "invalid", "examples", "fell_off", "fell_at", "search_errors", "tokens")
+    for mine, theirs in zip(own.history_, engine.history_, strict=True):
+        assert {name: mine[name] for name in figures} == {name: theirs[name] for name in figures}
+    xs = [x for x, _ in make_examples(30, seed=7)]
+    assert own.predict(xs) == engine.predict(xs)
 
 
 def test_scores_are_those_of_the_weights():

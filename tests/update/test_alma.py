@@ -18,6 +18,7 @@ from problems import (
     training,
     uneven_weights,
 )
+from separable import confusion_matrix, margin_of, separable
 from slow import SlowLearner, assert_learns_alike
 from structron.update.alma import GENERATION, NORM, SCALE, TOTAL, end_example, lowering, make_alma, step
 from structron.update.violation import RULES
@@ -97,3 +98,27 @@ def test_margins_are_larger():
                 break
         assert learner.counts()["updates"] == 0
         assert learner.pace[GENERATION] > 1
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.9, 1.0])
+@pytest.mark.parametrize("beam", [1, 2, None])
+@pytest.mark.parametrize("name", ["chain", "parser"])
+def test_theorem_4_bounds_the_corrections(name, beam, alpha):
+    """At most 2/γ²·(2/α - 1)² + 8/α - 4 for B = √8/α, C = √2: γ, as the paper has it, not γ/R.
+
+    The proof is for ℘(Δ), of length 1 at most. So γ is the least u·℘(Φ(y') - Φ(z)), u of length 1, over all correct
+    prefixes y' and wrong z as long. A mean Δ of several such differences d has it too: u·Δ ≥ γ·Σ max(1, ‖d‖)/n ≥
+    γ·max(1, ‖Δ‖).
+    """
+    problem, xs, golds = separable(name)
+    rows = confusion_matrix(problem, xs, golds, whole=False)
+    rows /= np.maximum(1.0, np.linalg.norm(rows, axis=1))[:, None]
+    gamma = margin_of(rows)
+    step = (alpha, math.sqrt(8) / alpha, math.sqrt(2))
+    learner = training(problem, inputs_of(problem, xs, golds), beam, "laso", average="none", alma=step, check=True)
+    corrections = 0
+    while new := learn_pass(learner, range(len(xs)))["updates"]:
+        corrections += new
+        assert corrections <= 2 / gamma**2 * (2 / alpha - 1) ** 2 + 8 / alpha - 4
+    assert corrections > 0
+    assert learner.pace[GENERATION] == 1 + corrections

@@ -13,12 +13,14 @@ from structron import GraphParser
 from structron.learn.graph import GraphLearner
 from structron.search.graph.features import look_at
 from structron.update.swvp import FAMILIES, VARIANTS, Swvp, define_jj, make_mixed
-from structron.update.swvp_trees import decisions, mix_trees
+from structron.update.swvp_trees import OWN, decisions, mix_trees
 from structron.update.trees import Sums, difference, make_tree, touch_rank
 from structron.weights.hashed import shift_of
 from toy import tree_rows
 
 TOY = tree_rows(60, 0)
+EIGHT = [(f"w{m}", f"t{m % 3}", f"{m - 1}", "dep") for m in range(1, 9)]
+"""Each word's head is the one before."""
 SMALL = {"bits": 16, "passes": 2, "runs": 1, "average": "none"}
 KINDS = {
     "arcs": {"order": 1},
@@ -98,6 +100,29 @@ def test_updates_are_the_weighted_sum(kind, jj):
             assert np.allclose(change, expected, atol=2e-4), (variant, enforce, k)
 
 
+@pytest.mark.parametrize(
+    ("variant", "large", "small"), [("b-wmr", 8 / 15, 7 / 15), ("a-wmr", 2 / 3, 1 / 3), ("b-wm", 3 / 4, 1 / 4)]
+)
+def test_two_wrong_heads_in_eight_words_by_hand(variant, large, small):
+    """Two wrong heads, d = -3 and -1, those of all other words are right. B-WMR: |JJ| = 8, ranks 0 and 1: 8/8 and 7/8,
+    divided by 15/8."""
+    parser = GraphParser(**SMALL, order=1, labelled=False, swvp=variant)
+    learner = parser._learner([EIGHT], None)
+    t, w = learner.trees, learner.store.w
+    learner.found[:], learner.named[:] = t.heads, t.relations
+    y, wrong = (t.heads, t.relations), [2, 6]
+    for place in wrong:
+        learner.found[place] = next(h for h in range(1, 9) if h not in (t.heads[place], place + 1))
+    z = learner.found, learner.named
+    changes = [phi(learner, 0, 8, y, mixed(y, z, [place])) for place in wrong]
+    directions = np.linalg.pinv(np.stack(changes))  # w·ΔΦ of one, and not of the other
+    w[:] = directions @ [-1.0, -3.0]
+    assert [float(change @ w) for change in changes] == pytest.approx([-1.0, -3.0], abs=1e-5)
+    before = w.astype(np.float64)
+    learner._correct_mixed(0, 8, learner.mixed, OWN)
+    assert np.allclose(w - before, small * changes[0] + large * changes[1], atol=1e-6)
+
+
 def expected_change(learner, before, start, n, swvp):
     """Ranking apart, which the fast model learns by itself."""
     t = learner.trees
@@ -108,10 +133,11 @@ def expected_change(learner, before, start, n, swvp):
     before = before + total
     if own == other:
         return total
-    lists = [*map(list, naive_jj(swvp.jj, own, other)), [j for j in range(n) if own[j] != other[j]]]
-    changes = [phi(learner, start, n, y, mixed(y, z, places)) for places in lists]
+    jj = naive_jj(swvp.jj, own, other)
+    every = [j for j in range(n) if own[j] != other[j]]
+    changes = [phi(learner, start, n, y, mixed(y, z, list(places))) for places in [*jj, every]]
     deltas = [float(change @ before) for change in changes]
-    weighted = shares(deltas[:-1], deltas[-1], swvp, least=1e-9)
+    weighted = shares(jj, deltas[:-1], deltas[-1], swvp, least=1e-9)
     return total + sum(share * change for share, change in zip(weighted, changes, strict=True))
 
 

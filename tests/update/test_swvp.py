@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import brute
-from brute_swvp import BETAS, alternate, naive_gamma, naive_jj, naive_step, variants
+from brute_swvp import BETAS, alternate, mixed_jj, naive_gamma, naive_jj, naive_step, variants
 from helpers import (
     assert_same_weights,
     learn_passes,
@@ -52,7 +52,8 @@ def test_families_are_their_definitions(pairs):
         jj = make_mixed(len(y))
         count = define_jj(number, y, z, len(y), jj)
         found = [tuple(jj.places[jj.first[k] : jj.last[k]].tolist()) for k in range(count + 1)]
-        assert found == [*naive_jj(family, y.tolist(), z.tolist()), tuple(np.flatnonzero(y != z).tolist())]
+        assert found == [*mixed_jj(family, y.tolist(), z.tolist()), tuple(np.flatnonzero(y != z).tolist())]
+        assert jj.size[0] == len(naive_jj(family, y.tolist(), z.tolist())) or (y == z).all()
 
 
 @pytest.mark.parametrize("pairs", [False, True])
@@ -66,7 +67,7 @@ def test_deltas_are_those_of_full_rescoring(order, pairs, seed):
     y, z = rng.integers(3, size=(2, 5))
     wrong = np.flatnonzero(y != z).tolist()
     lists = list(chain.from_iterable(combinations(wrong, size) for size in range(1, len(wrong) + 1)))
-    jj = pack_substructures(lists, wrong, make_mixed(5))
+    jj = pack_substructures(lists, len(lists), wrong, make_mixed(5))
     jj.m[:] = y
     for k, places in enumerate(lists):
         mixed = y.copy()
@@ -80,7 +81,7 @@ def test_deltas_are_those_of_full_rescoring(order, pairs, seed):
 def test_a_single_position_is_a_few_factors(order):
     """However long the sentence: only the position itself and the `order` next ones are looked at."""
     y, z = np.zeros(50, np.int64), np.ones(50, np.int64)
-    jj = pack_substructures([(20,), (49,), (3, 4, 10)], [3, 4, 10, 20, 49], make_mixed(50))
+    jj = pack_substructures([(20,), (49,), (3, 4, 10)], 3, [3, 4, 10, 20, 49], make_mixed(50))
     assert factors_around(jj, 0, order, 50) == order + 1
     assert jj.around[: order + 1].tolist() == list(range(20, 21 + order))
     assert factors_around(jj, 1, order, 50) == 1
@@ -93,23 +94,25 @@ def test_a_single_position_is_a_few_factors(order):
 deltas = st.lists(st.one_of(st.just(0.0), st.floats(-1e4, 1e4, allow_subnormal=False)), max_size=8)
 
 
-def gamma_of(given_deltas, variant: str, beta: float) -> tuple[np.ndarray, float]:
-    gamma = np.full(len(given_deltas), np.nan)
-    left = set_gamma(np.array(given_deltas), len(given_deltas), Swvp(variant, beta).rule, gamma)
+def gamma_of(given_deltas, variant: str, beta: float, right: int = 0) -> tuple[np.ndarray, float]:
+    """γ of the J with m^J ≠ y; right: of how many others m^J = y."""
+    gamma, count = np.full(len(given_deltas), np.nan), len(given_deltas)
+    left = set_gamma(np.array(given_deltas), count, count + right, Swvp(variant, beta).rule, gamma)
     return gamma, left
 
 
-@given(deltas, st.sampled_from(VARIANTS), st.sampled_from(BETAS) | st.floats(0.01, 20))
-def test_gamma_is_the_papers_formula(found, variant, beta):
+@given(deltas, st.sampled_from(VARIANTS), st.sampled_from(BETAS) | st.floats(0.01, 20), st.integers(0, 6))
+def test_gamma_is_the_papers_formula(found, variant, beta, right):
     """Condition 1: γ ≥ 0 and Σγ = 1, the whole output's share counted. Aggressive variants keep to violations."""
-    gamma, left = gamma_of(found, variant, beta)
+    gamma, left = gamma_of(found, variant, beta, right)
     assert (gamma >= 0).all()
     assert gamma.sum() + left == pytest.approx(1)
     assert variant.startswith("b") or all(g == 0 for g, d in zip(gamma, found, strict=True) if d > 0)
-    expected = naive_gamma(found, variant, beta)
+    jj = [*((k,) for k in range(len(found))), *[()] * right]
+    expected = naive_gamma(jj, [*found, *[0.0] * right], variant, beta)
     assert left == (expected is None)
     if all(abs(d) > 1e-9 or d == 0 for d in found):
-        assert gamma.tolist() == pytest.approx(expected or [0.0] * len(found), abs=1e-9)
+        assert [*gamma.tolist(), *[0.0] * right] == pytest.approx(expected or [0.0] * len(jj), abs=1e-9)
 
 
 @given(deltas, st.sampled_from(["b-wm", "b-wmr"]), st.sampled_from(BETAS), st.floats(-1e4, 0))
@@ -131,20 +134,27 @@ def test_condition_2_can_be_enforced(found, variant, beta, whole):
 
 
 @pytest.mark.parametrize(
-    ("found", "variant", "beta", "expected"),
+    ("found", "right", "variant", "beta", "expected"),
     [
-        ([-3, 1, -1], "b-wm", 1, [3 / 5, 1 / 5, 1 / 5]),
-        ([-3, 1, -1], "a-wm", 1, [3 / 4, 0, 1 / 4]),
-        ([-3, 1, -1], "b-wm", 2, [9 / 11, 1 / 11, 1 / 11]),
-        ([-3, 2, -1], "b-wmr", 1, [1 / 2, 1 / 3, 1 / 6]),  # 3/3, 2/3, 1/3, divided by 2
-        ([-3, 2, -1], "a-wmr", 1, [2 / 3, 0, 1 / 3]),  # 2/2 and 1/2, divided by 3/2
-        ([-3, 2, -1], "b-wmr", 2, [9 / 14, 4 / 14, 1 / 14]),
-        ([-3, 3, 1], "b-wmr", 1, [3 / 7, 3 / 7, 1 / 7]),  # equal ones share a rank: 3/3, 3/3, 1/3
-        *[([0.0] * 4, variant, 3, [1 / 4] * 4) for variant in VARIANTS],  # before the first update
+        ([-3, 1, -1], 0, "b-wm", 1, [3 / 5, 1 / 5, 1 / 5]),
+        ([-3, 1, -1], 5, "b-wm", 1, [3 / 5, 1 / 5, 1 / 5]),  # right positions: |d|^β = 0
+        ([-3, 1, -1], 0, "a-wm", 1, [3 / 4, 0, 1 / 4]),
+        ([-3, 1, -1], 0, "b-wm", 2, [9 / 11, 1 / 11, 1 / 11]),
+        ([-3, 2, -1], 0, "b-wmr", 1, [1 / 2, 1 / 3, 1 / 6]),  # 3/3, 2/3, 1/3, divided by 2
+        ([-3, 2, -1], 3, "b-wmr", 1, [6 / 15, 5 / 15, 4 / 15]),  # 6/6, 5/6, 4/6, divided by 15/6
+        ([-3, 2], 6, "b-wmr", 1, [8 / 15, 7 / 15]),  # two errors in eight words: 8/8 and 7/8, divided by 15/8
+        ([-3, 2], 6, "b-wmr", 2, [64 / 113, 49 / 113]),
+        ([-3, 2], 6, "a-wmr", 1, [1, 0]),  # I^v = {1}: 1/1
+        ([-3, -2], 6, "a-wmr", 1, [2 / 3, 1 / 3]),  # I^v has two: 2/2 and 1/2, divided by 3/2
+        ([-3, 2, -1], 5, "a-wmr", 1, [2 / 3, 0, 1 / 3]),
+        ([-3, 2, -1], 0, "b-wmr", 2, [9 / 14, 4 / 14, 1 / 14]),
+        ([-3, 3, 1], 0, "b-wmr", 1, [3 / 7, 3 / 7, 1 / 7]),  # equal ones share a rank: 3/3, 3/3, 1/3
+        ([-3, 3, 1], 1, "b-wmr", 1, [4 / 10, 4 / 10, 2 / 10]),  # 4/4, 4/4, 2/4
+        *[([0.0] * 4, 2, variant, 3, [1 / 4] * 4) for variant in VARIANTS],  # before the first update
     ],
 )
-def test_gamma_by_hand(found, variant, beta, expected):
-    assert gamma_of(found, variant, beta)[0].tolist() == pytest.approx(expected)
+def test_gamma_by_hand(found, right, variant, beta, expected):
+    assert gamma_of(found, variant, beta, right)[0].tolist() == pytest.approx(expected)
 
 
 def test_condition_2_by_hand():
@@ -203,9 +213,9 @@ def test_every_step_is_that_of_algorithm_2(problem, swvp):
         x = examples[s]
         assert updates == (tuple(z) != x.y)
         expected = dict(before)
-        lists = [*naive_jj(swvp.jj, x.y, z), range(len(z))]
-        changes = [mixed_difference(x, z, places, problem["order"]) for places in lists]
-        for name, amount in naive_step(changes, before, swvp).items() if updates else ():
+        jj = naive_jj(swvp.jj, x.y, z)
+        changes = [mixed_difference(x, z, places, problem["order"]) for places in [*jj, range(len(z))]]
+        for name, amount in naive_step(jj, changes, before, swvp).items() if updates else ():
             expected[name] = expected.get(name, 0.0) + amount
         assert_same_weights(learned(learner), expected, tolerance=2e-5)
 
@@ -254,6 +264,30 @@ def test_two_errors_by_hand():
     assert found == halves
 
 
+@pytest.mark.parametrize(
+    ("variant", "beta", "first", "second"),
+    [
+        ("b-wmr", 1.0, 8 / 15, 7 / 15),  # |JJ| = 8: 8/8 and 7/8, divided by 15/8
+        ("b-wmr", 2.0, 64 / 113, 49 / 113),
+        ("a-wmr", 1.0, 2 / 3, 1 / 3),  # |I^v| = 2: 2/2 and 1/2, divided by 3/2
+        ("b-wm", 1.0, 7 / 9, 2 / 9),  # 3.5 and 1, divided by 4.5
+    ],
+)
+def test_two_errors_in_eight_words_by_hand(variant, beta, first, second):
+    """y = B A A A A B A A; w: 3 for A at the start, 1/2 for A after A, so that z = A A A A A A A A.
+
+    d of {1}: (start, B) + (B, A) - (start, A) - (A, A) = 0 + 0 - 3 - 1/2 = -3.5.
+    d of {6}: (A, B) + (B, A) - 2·(A, A) = -1. So r is 0 and 1, and the six right words have d = 0.
+    """
+    x = brute.Example([[(f"f{i}", 1.0)] for i in range(8)], [[] for _ in range(8)], tuple("BAAAABAA"))
+    learner = make_learner([x], ["A", "B"], 1, average="none", swvp=Swvp(variant, beta))
+    learner.store.w[0, 0], learner.store.w[1, 0] = 3.0, 0.5
+    learn_passes(learner, [[0]])
+    words = {key: value for key, value in learned(learner).items() if key[0] != "label"}
+    expected = {("f0", "B"): first, ("f0", "A"): -first, ("f5", "B"): second, ("f5", "A"): -second}
+    assert words == pytest.approx(expected)
+
+
 def test_documents_are_learned_sentence_by_sentence():
     examples = random_examples(np.random.default_rng(2), LABELS)
     apart, together = (
@@ -293,7 +327,7 @@ def test_theorem_1_bounds_the_updates_on_separable_data(order, variant, family):
     changes = []
     for x in examples:
         for z in brute.labellings(LABELS, len(x)):
-            for places in {*naive_jj(family, x.y, z), *naive_jj("whole", x.y, z)}:
+            for places in {*mixed_jj(family, x.y, z), *mixed_jj("whole", x.y, z)}:
                 changes.append(mixed_difference(x, z, places, order))
     margin = min(brute.dot(truth, change) for change in changes) / brute.norm(truth)
     radius = max(brute.norm(change) for change in changes)
@@ -341,8 +375,9 @@ def test_what_is_no_list_of_positions(lists, message):
 
 
 def test_a_users_lists_are_cut_to_what_is_wrong():
-    given_lists = [[0, 1], [1, 1, 0], {2}, (np.int64(1),), [], [0, 2]]
-    assert substructures(given_lists, {0, 1}, 3) == [(0, 1), (1,), (0,)]
+    """A list that stands there twice counts once; one that makes the same mixture as another, or none, counts."""
+    given_lists = [[0, 1], [1, 1, 0], {2}, (np.int64(1),), [], [0, 2], [0]]
+    assert substructures(given_lists, {0, 1}, 3) == ([(0, 1), (1,), (0,), (0,)], 6)
 
 
 def test_a_users_function_sees_labels():

@@ -85,9 +85,9 @@ def weighted_step(space: Space, y, z, weights, swvp: Swvp) -> dict:
     """Δ of Algorithm 2 for two prefixes."""
     marks = (y, z) if space.problem.exchangeable else (steps_of(space, y), steps_of(space, z))
     family = (lambda *_: swvp.jj(list(y), list(z))) if callable(swvp.jj) else swvp.jj
-    lists = naive_jj(family, *zip(*zip_longest(*marks), strict=True))
+    jj = naive_jj(family, *zip(*zip_longest(*marks), strict=True))
     every = [j for j, (a, b) in enumerate(zip_longest(*marks)) if a != b]
-    return naive_step([mixed_difference(space, y, z, places) for places in [*lists, every]], weights, swvp)
+    return naive_step(jj, [mixed_difference(space, y, z, places) for places in [*jj, every]], weights, swvp)
 
 
 @dataclass
@@ -160,6 +160,24 @@ def test_a_hand_worked_parse():
         ("s0.w", (2,), 1): -1.0,
         ("s1.w", (1,), 1): -1.0,
     }
+
+
+@pytest.mark.parametrize("merge", [True, False])
+@pytest.mark.parametrize("beam", [1, 3, None])
+@pytest.mark.parametrize(
+    ("variant", "first", "second"), [("b-wmr", 8 / 15, 7 / 15), ("a-wmr", 2 / 3, 1 / 3), ("b-wm", 7 / 9, 2 / 9)]
+)
+def test_two_errors_in_eight_words_by_hand(variant, first, second, beam, merge):
+    """The example of test_swvp.py: y = B A A A A B A A, z = A A A A A A A A, d = -3.5 of the first word, -1 of the
+    sixth. B-WMR: |JJ| = 8, 8/8 and 7/8, divided by 15/8."""
+    problem = chain_problem(2, 9, ["w", "y1"], exchangeable=True)
+    x, gold = np.arange(1, 9)[:, None], [1, 0, 0, 0, 0, 1, 0, 0]
+    given = inputs_of(problem, [x], [gold])
+    learner = training(problem, given, beam, "standard", merge, "none", swvp=Swvp(variant), check=True)
+    begin_with(learner, {("y1", (0,), 0): 3.0, ("y1", (1,), 0): 0.5})
+    learn_pass(learner, [0])
+    found = {key[1:]: value for key, value in weights_in(problem, *learner.rows()).items() if key[0] == "w"}
+    assert found == pytest.approx({((1,), 1): first, ((1,), 0): -first, ((6,), 1): second, ((6,), 0): -second})
 
 
 # -- the plain update ------------------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """Update rules against their table, the compiled learner against one that keeps dictionaries, and the theory."""
 
 import math
-from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +12,7 @@ from problems import (
     CHAIN_1,
     USUAL,
     Space,
+    begin_with,
     chain_problem,
     corpus_of,
     figure1_problem,
@@ -21,7 +21,6 @@ from problems import (
     learner_of,
     model_of,
     named,
-    parser_problem,
     random_corpus,
     random_weights,
     training,
@@ -29,6 +28,7 @@ from problems import (
     weights_in,
     without_zeros,
 )
+from separable import bound_of, confusion_matrix, separable
 from slow import SlowLearner, SlowTrace, assert_learns_alike, slow_rule
 from structron.errors import StructronError
 from structron.learn.beam import BeamTraining
@@ -116,6 +116,7 @@ def test_a_tie_is_a_violation():
         "latest": 2,
         "hybrid": 2,
         "laso": 2,
+        "laso-literal": 2,
     }
 
 
@@ -172,6 +173,44 @@ def test_the_figures_are_really_put_to_the_test():
             counts = learn_pass(learner, range(5))
             totals = {key: total + counts[key] for key, total in totals.items()}
     assert min(totals.values()) > 0
+
+
+@pytest.mark.parametrize(
+    ("rule", "merge", "change"),
+    [
+        # only (0, 0) is wrong and not below gold
+        ("laso", True, {(1, 1): 1, (1, 0): -1}),
+        ("laso", False, {(1, 1): 1, (1, 0): -1}),
+        # states are merged by their last label: the queue is (0, 0) and (0, 1). Word 2: L0 1 - 1/2, L1 -1/2
+        ("laso-literal", True, {(1, 1): 1, (1, 0): -1, (2, 0): 1 / 2, (2, 1): -1 / 2}),
+        # the queue is all four, gold included: L1 1 - 2/4 and L0 -2/4 for word 1, L0 1 - 2/4 and L1 -2/4 for word 2
+        ("laso-literal", False, {(1, 1): 1 / 2, (1, 0): -1 / 2, (2, 0): 1 / 2, (2, 1): -1 / 2}),
+    ],
+)
+def test_equation_2_in_a_beam_by_hand(rule, merge, change):
+    """Two words, two labels, no features but the word. w: word 1: L0 2, L1 1; word 2: L0 3, L1 1.
+
+    Correct is (1, 0) with 1 + 3 = 4; (0, 0) has 5, (0, 1) 3, (1, 1) 2, and all are in a beam of four.
+    """
+    problem = chain_problem(2, 3, ["w"])
+    given = inputs_of(problem, [np.array([[1], [2]])], [[1, 0]])
+    learner = training(problem, given, 4, rule, merge, "none", check=True)
+    start = {(1, 0): 2.0, (1, 1): 1.0, (2, 0): 3.0, (2, 1): 1.0}
+    begin_with(learner, {("w", (word,), label): weight for (word, label), weight in start.items()})
+    assert learn_pass(learner, [0])["updates"] == 1
+    found = {(word, label): weight for (_, (word,), label), weight in weights_in(problem, *learner.rows()).items()}
+    assert found == {key: weight for key in start if (weight := start[key] + change.get(key, 0.0))}
+
+
+def test_equation_2_as_printed_need_not_be_a_violation():
+    """One word: L2 (5) is correct, L0 (6) wins, L1 (1) is in the beam too: w·Δ = 5 - (6 + 5 + 1)/3 = 1, filtered -1."""
+    for rule, invalid, expected in (("laso", 0, [5, 1, 6]), ("laso-literal", 1, [6 - 1 / 3, 1 - 1 / 3, 5 + 2 / 3])):
+        problem = chain_problem(3, 2, ["w"])
+        learner = training(problem, inputs_of(problem, [np.array([[1]])], [[2]]), 3, rule, average="none", check=True)
+        begin_with(learner, {("w", (1,), 0): 6.0, ("w", (1,), 1): 1.0, ("w", (1,), 2): 5.0})
+        assert learn_pass(learner, [0])["invalid"] == invalid
+        found = weights_in(problem, *learner.rows())
+        assert [found["w", (1,), y] for y in range(3)] == pytest.approx(expected)
 
 
 def test_laso_learns_more_than_once_from_an_example():
@@ -263,50 +302,14 @@ def test_figure_1_valid_rules_never_make_an_invalid_update(rule):
 # -- mistakes are bounded ------------------------------------------------------------------------------------------
 
 
-def deltas(space: Space, gold: tuple, whole: bool) -> list[dict]:
-    """Φ(y') - Φ(z) for every wrong z as long as the prefix y' of the correct derivation; whole: whole ones only."""
-    prefixes = [gold] if whole else [gold[:i] for i in range(1, len(gold) + 1)]
-    return [space.difference(y, z) for y in prefixes for z in space.all(len(y)) if z != y]
-
-
-def bound_of(problem, xs, golds, whole: bool) -> float:
-    """R²/δ² over the whole confusion set, for a separator that a plain perceptron finds on it."""
-    every = [d for x, gold in zip(xs, golds, strict=True) for d in deltas(Space(problem, x), tuple(gold), whole)]
-    index = {feature: k for k, feature in enumerate(sorted({f for delta in every for f in delta}))}
-    matrix = np.zeros((len(every), len(index)))
-    for row, delta in zip(matrix, every, strict=True):
-        for feature, value in delta.items():
-            row[index[feature]] = value
-    u = np.zeros(len(index))
-    for _ in range(3000):
-        worst = int(np.argmin(matrix @ u / np.maximum(np.linalg.norm(matrix, axis=1), 1e-9)))
-        u += matrix[worst]
-    margin = float((matrix @ u).min() / np.linalg.norm(u))
-    assert margin > 0, "the toy data are not separable"
-    return float((matrix**2).sum(axis=1).max()) / margin**2
-
-
-@cache
-def separable(name: str):
-    """Data with a rule behind them: the label of a word; each word a child of the one before, unless its tag is 1."""
-    rng = np.random.default_rng(3)
-    if name == "chain":
-        problem = chain_problem(3, 4, CHAIN_1)
-        xs = [rng.integers(1, 4, (int(rng.integers(2, 5)), 1)) for _ in range(5)]
-        return problem, xs, [tuple((x[:, 0] - 1).tolist()) for x in xs]
-    problem = parser_problem(["s0.t|s1.t", "q0.t", "s0.t|s1.t|q0.t", "s0.w"])
-    xs = [np.stack([rng.integers(1, 4, n), np.arange(1, n + 1) % 3 + 1], axis=1) for n in (2, 3, 3, 4, 4)]
-    return problem, xs, [(0, *[0, 1] * (len(x) - 1)) for x in xs]
-
-
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("name", ["chain", "parser"])
 def test_mistakes_stay_within_the_bound(name, rule):
-    """Theorem 3 of the paper (and Collins' for standard updates with exact search): at most R²/δ² updates, ever."""
+    """Theorem 2 of the paper: at most R²/δ² updates, ever, as long as they are violations. Standard ones are if the
+    search is exact (that is Collins' Theorem 1), those of eq. (2) as printed if the queue holds one node."""
     problem, xs, golds = separable(name)
-    exact = not RULES[rule].valid
-    bound = bound_of(problem, xs, golds, exact)
-    for beam in (None,) if exact else (1, 2, None):
+    bound = bound_of(confusion_matrix(problem, xs, golds, rule == "standard"))
+    for beam in {"standard": (None,), "laso-literal": (1,)}.get(rule, (1, 2, None)):
         learner = training(problem, inputs_of(problem, xs, golds), beam, rule, average="none", check=True)
         updates = []
         for _ in range(200):

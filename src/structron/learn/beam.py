@@ -103,7 +103,7 @@ class BeamTraining(Member):
     def _call(self, sequence: np.ndarray, lo: int, hi: int) -> int:
         rule, given = self.rule, self.engine.given(self.inputs, self.sparse, self.anchored)
         check = (1 + (rule.valid and (self.swvp is None or self.swvp.valid))) * self.check
-        mean = int(rule.mean) + int(rule.literal)
+        mean = rule.mean * (1 + rule.literal)
         how = fixing.How(int(rule.stop_at_fall), int(rule.go_on), mean, int(check))
         stretch = (self.delta, self.pace, sequence, lo, hi, how, self.stats, self.weighing)
         return self.engine.call(LEARN_WEIGHTED if self.weighing else LEARN, self.choose, given, *stretch)

@@ -133,11 +133,13 @@ class QueueTraining(BeamTraining):
         size, dot = measure(self.delta, self.sparse, self.anchored) if self.check or self.pace[ALPHA] else (0.0, 0.0)
         if self.check:
             self._verify(dot, sibs, wrong)
+        lowered = self.space.low * sum(node.good > 0 for node in wrong) / len(wrong)
+        margin = mean_of("rank", sibs) - mean_of("rank", wrong) - lowered
         apply(self.delta, self.sparse, self.anchored, step(self.pace, size, dot), self.pace[TOTAL])
         self.engine.room(self.inputs).memory.clock[CLOCK] += 1
         self._take_pace()
         stats[fixing.UPDATES] += 1
-        stats[fixing.INVALID] += mean_of("rank", sibs) > mean_of("rank", wrong)
+        stats[fixing.INVALID] += margin > 0
 
     def _verify(self, dot: float, sibs: Sequence[Node], wrong: Sequence[Node]) -> None:
         """Compare w·Δ, from the weights alone, with the scores of the search; in a beam it must be a violation."""

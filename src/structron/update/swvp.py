@@ -13,19 +13,19 @@ What a mixture is, and what its features differ by, depends on the search; the r
 jj.delta[k] for every mixture and, as number `count`, for the whole output (J = [L], m^J = z); `weigh` sets jj.gamma[k]
 from them; then the search adds γ times each difference. Chains: swvp_chain.py, beams: mixed.py, trees: swvp_trees.py.
 
-JJ. What m^J is depends only on the wrong positions in J: a sub-structure is a list of wrong positions, and those J that
-make the same m^J are one. J without any (m^J = y) do not count. `errors`, the paper's choice: every wrong position by
-itself. `spans`: runs of consecutive ones. `prefixes`: all up to the k-th, for each k. `whole`: all of them at once;
-then m^J = z, γ = 1, and this is Collins' perceptron, bit for bit.
+JJ. What m^J is depends only on the wrong positions in J: a sub-structure is a list of wrong positions. J without any
+(m^J = y) change nothing, but are counted in |JJ|. `errors`, the paper's choice: every position by itself. `spans`: runs
+of consecutive wrong ones. `prefixes`: the wrong ones up to the k-th, for each k. `whole`: all of them at once; then
+m^J = z, γ = 1, and this is Collins' perceptron, bit for bit. A user's JJ is a set of sets: one that is given twice
+counts once.
 
 γ, normalised to sum 1 (the paper's formula for WMR does not):
 
     WM     |d_J|^β                                 uniform where all d_J are 0, as before the first update
     WMR    ((|JJ| - r) / |JJ|)^β                   r: how many |d| are larger; equal ones share a rank
 
-The balanced variants (b-) take all of JJ. In the paper that is every position, |JJ| = L: right ones have d = 0 and
-change nothing, but they count in WMR. The aggressive variants (a-) put the violations, m^J ≠ y and d_J ≤ 0, in the
-place of JJ.
+The balanced variants (b-) take all of JJ: for `errors` |JJ| = L, right positions have d = 0. The aggressive variants
+(a-) put the violations, m^J ≠ y and d_J ≤ 0, in the place of JJ. Sums run over J with m^J ≠ y.
 Where nothing qualifies, the update is that of the whole output (section 4.2, property 3).
 
 Theorem 1 asks for w·Σ γ(m^J)·ΔΦ(x, y, m^J) ≤ 0. Aggressive updates have it. Balanced ones may not, which the paper lets
@@ -172,7 +172,7 @@ def group_wrong(family, wrong, n, jj):
 
 
 def substructures(given: Any, wrong: set[int], n: int) -> tuple[list[tuple[int, ...]], int]:
-    """What a user's function gave: the wrong positions of each J, every mixed assignment once; and |JJ|."""
+    """What a user's function gave: the wrong positions of every J that has any; and |JJ|. JJ is a set of sets."""
     try:
         lists = list(dict.fromkeys(frozenset(index(j) for j in positions) for positions in given))
     except TypeError:
@@ -182,8 +182,7 @@ def substructures(given: Any, wrong: set[int], n: int) -> tuple[list[tuple[int, 
     outside = [j for positions in lists for j in positions if not 0 <= j < n]
     if outside:
         raise StructronError(f"jj: the function gave position {outside[0]}; expected 0 to {n - 1}: the sequence's own")
-    found = dict.fromkeys(tuple(sorted(own)) for positions in lists if (own := positions & wrong))
-    return list(found), len(lists)
+    return [tuple(sorted(own)) for positions in lists if (own := positions & wrong)], len(lists)
 
 
 def pack_substructures(lists: Sequence[tuple[int, ...]], size: int, wrong: Iterable[int], jj: Mixed) -> Mixed:

@@ -24,6 +24,7 @@ from slow import assert_close
 from structron.errors import StructronError
 from structron.search.beam.engine import make_inputs
 from structron.search.beam.frontier import Anchored
+from structron.update.violation import RULES
 
 
 def stuck(x, table, states, s, action, t):
@@ -101,14 +102,16 @@ def through_nodes(corpus, weights, e, n):
 
 
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("rule", ["laso", "laso-literal"])
 @pytest.mark.parametrize("alma", [None, (0.8, 1.25, math.sqrt(2))], ids=["perceptron", "alma"])
-def test_updates_look_at_the_whole_lattice(seed, alma):
-    """Δ is the correct derivation's features minus the mean over nodes of the best derivation through them."""
+def test_updates_look_at_the_whole_lattice(seed, rule, alma):
+    """Δ is the correct derivation's features minus the mean over bad nodes of the best derivation through them:
+    literally over all of them, else over those whose derivation is not below the correct one."""
     n = 3 + seed % 4
     corpus, weights = Corpus(seed, [n]), random_weights(seed)
     size = math.sqrt(sum(w * w for w in weights.values()))
     weights = {key: float(np.float32(0.6 * w / size)) for key, w in weights.items()}
-    learner = corpus.learner("laso", alma=alma)
+    learner = corpus.learner(rule, alma=alma)
     begin_with(learner, weights)
     alpha, b, c = alma or (1.0, 1.0, 1.0)
     low = (1 - alpha) * b if alma else 0.0
@@ -116,6 +119,8 @@ def test_updates_look_at_the_whole_lattice(seed, alma):
     wrong = through_nodes(corpus, weights, 0, n)
     limit = corpus.score(weights, 0, gold) - low
     beaten = [actions for score, actions in wrong.values() if score >= limit]
+    if beaten and rule == "laso-literal":
+        beaten = [actions for _, actions in wrong.values()]
     expected = dict(weights)
     if beaten:
         delta = {key: float(count) for key, count in corpus.phi(0, gold).items()}
@@ -133,7 +138,39 @@ def test_updates_look_at_the_whole_lattice(seed, alma):
     assert_close(learned(learner, corpus.features), expected, 1e-5)
 
 
-@pytest.mark.parametrize("rule", ["standard", "early", "max-violation", "latest", "hybrid", "laso"])
+@pytest.mark.parametrize(
+    ("rule", "shares"),
+    [("laso", {(2,): 1 / 2, (3,): 1 / 2}), ("laso-literal", {(2,): 1 / 3, (3,): 1 / 3, (1, 0): 1 / 3})],
+)
+def test_equation_2_in_a_lattice_by_hand(rule, shares):
+    """Two words, labels a and b, a segment is one word or both. Actions: 0 a, 1 b (one word), 2 aa, 3 bb (two words).
+
+    w: a of one word 1, b of one word 1/2, b after a 1/2, aa 3, bb 5/2. Correct is a b: 1 + 1/2 + 1/2 = 2.
+    Nodes are (words done, last label), those by the correct prefix excluded, with the best derivation through each:
+        (1, b)  b a: 1/2 + 1 = 3/2        (2, a)  aa: 3        (2, b)  bb: 5/2        (1, a) is correct alone
+    All bad nodes of the lattice: a mean of three. Those that are not below 2: aa and bb.
+    """
+    lengths = {(1, 0): 1.0, (1, 1): 0.5, (2, 0): 3.0, (2, 1): 2.5}
+    weights = {(("y", 1), 1): 0.5, **{(("len", n), label): weight for (n, label), weight in lengths.items()}}
+    segment = {  # (length, label before, label) of the segments of a derivation
+        (0, 1): [(1, 0, 0), (1, 1, 1)],
+        (1, 0): [(1, 0, 1), (1, 2, 0)],
+        (2,): [(2, 0, 0)],
+        (3,): [(2, 0, 1)],
+    }
+    expected = dict(weights)
+    for actions, share in {(0, 1): -1.0, **shares}.items():
+        for length, before, label in segment[actions]:
+            for name in (("len", length), ("y", before), ("y|len", before, length)):
+                expected[name, label] = expected.get((name, label), 0.0) - share
+    corpus = Corpus(0, [2], 1, golds=[(0, 1)])
+    learner = training(PROBLEM, corpus.inputs(True), None, rule, True, "none", check=True)
+    begin_with(learner, weights)
+    assert learn_pass(learner, [0])["updates"] == 1
+    assert_close(learned(learner, 1), expected, 1e-6)
+
+
+@pytest.mark.parametrize("rule", RULES)
 def test_every_rule_learns_exactly(rule):
     """Separable data: with exact search all rules end with the correct segmentations as the best."""
     corpus = Corpus(3, [4, 3, 5, 2], 400)

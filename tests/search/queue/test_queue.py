@@ -29,7 +29,7 @@ from problems import Space as Slow
 from structron import StructronError
 from structron.learn.beam import BeamTraining
 from structron.learn.queue import QueueTraining
-from structron.options import Search
+from structron.options import LASO, Search
 from structron.search.beam.engine import NO_ANCHORS
 from structron.search.queue.nodes import Node, Space
 from structron.search.queue.queue import queue_maker, search, search_n, wrong_nodes
@@ -282,12 +282,20 @@ def test_actions_that_are_none_are_noticed(legal):
 
 
 def learner_of(
-    problem, xs, golds: Sequence, queue: str, beam: int = 8, heuristic=None, limit: int = 100_000, **step
+    problem,
+    xs,
+    golds: Sequence,
+    queue: str,
+    beam: int = 8,
+    heuristic=None,
+    limit: int = 100_000,
+    update: str = "laso",
+    **step,
 ) -> QueueTraining:
     """step: alma or margin."""
     every = [[list(gold)] if not gold or np.ndim(gold[0]) == 0 else [list(one) for one in gold] for gold in golds]
     inputs, how = inputs_of(problem, xs, [own[0] for own in every]), (queue, beam, heuristic, limit)
-    return QueueTraining(problem, inputs, every, how, Search(1, "laso", False, **step), "none")
+    return QueueTraining(problem, inputs, every, how, Search(1, update, False, **step), "none")
 
 
 def learn_walk(x, golds: Sequence, queue: str, start: dict[tuple[int, int], float], **more):
@@ -317,15 +325,17 @@ def assert_learns_as_the_engine(fast: BeamTraining, slow: QueueTraining, rng: np
     return fallen
 
 
+@pytest.mark.parametrize("update", LASO)
 @pytest.mark.parametrize("step", [{}, {"alma": 0.8}, {"margin": 0.5}], ids=["perceptron", "alma", "margin"])
 @pytest.mark.parametrize("name", NAMES)
-def test_a_beam_learns_as_the_engine_does(name, step):
+def test_a_beam_learns_as_the_engine_does(name, step, update):
     """Greedy is a beam of one."""
     rng, (problem, columns) = np.random.default_rng(3), named(name)
     xs, golds = random_corpus(rng, problem, 5, 5, columns)
     for queue, beam in (("greedy", 1), ("beam", 1), ("beam", 2), ("beam", 4)):
-        fast = training(problem, inputs_of(problem, xs, golds), beam, "laso", False, **step)
-        assert_learns_as_the_engine(fast, learner_of(problem, xs, golds, queue, beam=beam, **step), rng)
+        fast = training(problem, inputs_of(problem, xs, golds), beam, update, False, **step)
+        slow = learner_of(problem, xs, golds, queue, beam=beam, update=update, **step)
+        assert_learns_as_the_engine(fast, slow, rng)
 
 
 def random_roads(rng: np.random.Generator, places: int) -> np.ndarray:
@@ -334,15 +344,17 @@ def random_roads(rng: np.random.Generator, places: int) -> np.ndarray:
     return roads(places, *steps)
 
 
-def test_a_beam_learns_as_the_engine_does_where_derivations_differ_in_length():
+@pytest.mark.parametrize("update", LASO)
+def test_a_beam_learns_as_the_engine_does_where_derivations_differ_in_length(update):
     """Goals wait for longer derivations, and a correct one that waits can fall off the beam."""
     problem, rng, late = walk_problem(6), np.random.default_rng(8), 0
     for beam in (1, 2, 3):
         xs = [random_roads(rng, 6) for _ in range(6)]
         ways = [list(Slow(problem, x).all()) for x in xs]
         golds = [own[int(rng.integers(len(own)))] for own in ways]
-        fast = training(problem, inputs_of(problem, xs, golds), beam, "laso", False)
-        late += assert_learns_as_the_engine(fast, learner_of(problem, xs, golds, "beam", beam=beam), rng)
+        fast = training(problem, inputs_of(problem, xs, golds), beam, update, False)
+        slow = learner_of(problem, xs, golds, "beam", beam=beam, update=update)
+        late += assert_learns_as_the_engine(fast, slow, rng)
     assert late > 0
 
 
@@ -387,6 +399,55 @@ def test_equation_2_by_hand():
         ("best-first", {(0, 3): 0.5, (3, 5): -0.5, (0, 4): -2.0}),
     ):
         assert learn_walk(DIAMOND, [[1, 5], [2, 5]], queue, start, beam=2)[0] == good | others
+
+
+def each(amount: float, *found: tuple[int, int]) -> dict[tuple[int, int], float]:
+    return dict.fromkeys(found, amount)
+
+
+@pytest.mark.parametrize(
+    ("queue", "change"),
+    [
+        # one node, 0→3, at a fall: +1/2 for 0→1 and 0→2, -1 for 0→3, as with the filter
+        ("greedy", each(1 / 2, (0, 1), (0, 2)) | each(-1, (0, 3))),
+        # two nodes: 3→5, and 1→5, which is y-good: 1/2 - 1/2 for 0→1 and 1→5, 1/2 for 0→2 and 2→5, -1/2 for 0→3 and 3→5
+        ("beam", each(1 / 2, (0, 2), (2, 5)) | each(-1 / 2, (0, 3), (3, 5))),
+        # four nodes: 3→5, and 1, 4, 2, of which 1 and 2 are y-good and 2 is the last in the queue: 1/2 - 1/4 for 0→1
+        # and 0→2, 1/2 for 1→5 and 2→5, -1/4 for 0→3, 3→5 and 0→4
+        (
+            "best-first",
+            each(1 / 4, (0, 1), (0, 2)) | each(1 / 2, (1, 5), (2, 5)) | each(-1 / 4, (0, 3), (3, 5), (0, 4)),
+        ),
+        # three goals: 3→5, 1→5 and 2→5; 4→5 is a worse way to the same place, and y-bad: 1/2 - 1/3, and -1/3
+        ("exhaustive", each(1 / 6, (0, 1), (1, 5), (0, 2), (2, 5)) | each(-1 / 3, (0, 3), (3, 5))),
+    ],
+)
+def test_equation_2_as_printed_by_hand(queue, change):
+    """The four ways of the test above, and eq. (2) over {node} ∪ nodes: every node of the queue has the same share,
+    y-good or not, before or after the siblings."""
+    start = {(0, 1): -1.0, (0, 2): -2.0, (0, 3): 1.0, (0, 4): -1.5}
+    expected = {road: start.get(road, 0.0) + change.get(road, 0.0) for road in start.keys() | change.keys()}
+    expected = {road: weight for road, weight in expected.items() if weight}
+    for same in {"best-first": ("best-first", "a-star")}.get(queue, (queue,)):
+        heuristic = (lambda *_: 0.0) if same == "a-star" else None
+        found, counts, _ = learn_walk(
+            DIAMOND, [[1, 5], [2, 5]], same, start, beam=2, update="laso-literal", heuristic=heuristic
+        )
+        assert found == pytest.approx(expected, abs=1e-6)
+        # w·Δ: -1.5 - 1; -1.5 - (1 - 1)/2; -1.5 - (1 - 1 - 1.5 - 2)/4 = -0.625; -1.5 - (1 - 1 - 2)/3
+        assert counts["invalid"] == 0
+
+
+def test_equation_2_as_printed_need_not_be_a_violation():
+    """0→2→5 (-1) is correct, the goal by 3 (0) is first; in the queue are 1 (-4) and 4 (-7), far behind.
+
+    Literally the mean of the queue is (0 - 4 - 7 - 1)/4 = -3 (the y-good 2 with its -1 included): w·Δ = -1 + 3 = 2 > 0.
+    With the filter only 3→5 is left: w·Δ = -1.
+    """
+    start = {(0, 1): -4.0, (0, 2): -1.0, (0, 4): -7.0}
+    for update, invalid in (("laso", 0), ("laso-literal", 1)):
+        _, counts, _ = learn_walk(DIAMOND, [2, 5], "best-first", start, update=update)
+        assert counts["invalid"] == invalid
 
 
 def test_equation_3_by_hand():
