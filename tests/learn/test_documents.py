@@ -1,7 +1,7 @@
 """Non-local features on documents worked by hand, against a slow count, and what they do to learning."""
 
 from collections import Counter
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest

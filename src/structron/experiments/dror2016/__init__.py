@@ -26,8 +26,6 @@ from structron.experiments.frame import Claim, Experiment, Job, Ledger, Table, w
 BETAS = tuple(0.5 * k for k in range(1, 11))
 FEW = (0.5, 1.0, 2.0)
 SWEPT = ("ud-greek-gdt", "ud-hungarian-szeged", "ud-italian-partut")
-MERGED = False
-"""Whether bound.py and tiny.py are there, which theory.py needs."""
 SEEDS = (1, 2, 3)
 BOUNDS: Mapping[str, Sequence[Job]] = {
     "theorem-1": [
@@ -81,7 +79,7 @@ def plan(ledger: Ledger, scale: Scale, data: Path | None) -> Iterator[Job]:
             options = {"setup": setup, "number": number, "betas": list(scale.betas)}
             yield Job(table1.WORK, options | size, 40 * len(scale.betas) / len(BETAS))
     yield Job(table1.SPECIAL, size, 5)
-    for jobs in BOUNDS.values() if MERGED else ():
+    for jobs in BOUNDS.values():
         yield from jobs
     yield from parsing.plan(ledger, scale.parsing, data)
     for number in range(scale.reading_datasets):
@@ -112,7 +110,7 @@ def bound_claims(ledger: Ledger) -> Iterator[Claim]:
 
 def claims(ledger: Ledger) -> Iterator[Claim]:
     yield from table1.theory(ledger)
-    yield from bound_claims(ledger) if MERGED else ()
+    yield from bound_claims(ledger)
     yield from table1.claims(ledger)
     yield from table2.claims(ledger)
 
