@@ -3,7 +3,6 @@ what the claims compare is learned with several."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,10 @@ from typing import Any
 from structron.experiments.frame import Job, Ledger, Trial
 from structron.experiments.kazama2007 import models
 from structron.experiments.kazama2007.corpora import AUTOMATIC, ENGLISH, PLACES, present
-from structron.experiments.kazama2007.jobs import BOUND
 from structron.experiments.kazama2007.models import AVERAGED, CANDIDATE, CRF, MARGIN, PERCEPTRON, PROPOSED
 
 TRAIN, FIELD, RERANK = (f"kazama2007.jobs:{name}" for name in ("train", "crf", "reranking"))
 BOUNDS = tuple(f"kazama2007.jobs:{name}" for name in ("margin_bound", "proposed_bound"))
-HAS_BOUND = find_spec(BOUND) is not None
 TUNED = (MARGIN, PROPOSED, CANDIDATE)
 STARTED = (*TUNED, models.AVERAGED_MARGIN)
 """Methods that start from the mean of one-pass runs."""
@@ -150,8 +147,7 @@ def plan(ledger: Ledger, scale: Scale, data: Path | None) -> Iterator[Job]:
     """The bounds, then for every corpus the searches for C, then what is compared."""
     assert data is not None
     for work, c, seed in product(BOUNDS, (1, 10, 100), range(1, 6)):
-        if HAS_BOUND:
-            yield Job(work, {"margin": c, "seed": seed}, 1)
+        yield Job(work, {"margin": c, "seed": seed}, 1)
     wanted = [Wanted(Found(ledger, corpus), scale) for corpus in present(data)]
     for one in wanted:
         yield from one.first()
