@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from structron.experiments.tiny import labellings, longest, phi, separator
+from structron.experiments.frame.tiny import labellings, longest, phi, separator
 from structron.tasks.chain.labeler import Tagger
 
 LABELS, WORDS = 3, 6

@@ -11,7 +11,7 @@ import numpy as np
 
 from structron.experiments.dror2016 import bound
 from structron.experiments.frame import learn_once
-from structron.experiments.tiny import longest, separator
+from structron.experiments.frame.tiny import longest, separator
 from structron.tasks.chain.labeler import Tagger
 
 MOST = 1000

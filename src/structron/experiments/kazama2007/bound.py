@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from structron.experiments.tiny import labellings, longest, phi, separator
+from structron.experiments.frame.tiny import labellings, longest, phi, separator
 from structron.sentences import Document
 from structron.tasks.chain.labeler import Tagger
 
