@@ -25,18 +25,16 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def plan(scale: Scale, data: Path) -> Iterator[Job]:
-    """Every variant at every beam; other treebanks, where they are there, with one seed."""
+    """Every variant at every beam; two of them on other treebanks, where they are there."""
     for seed in scale.seeds:
         for update, more in list(VARIANTS.values())[1:-1]:
             for beam in BEAMS:
                 closer = True if update in (STANDARD, SKIP) else None
                 if (update, beam) != (HYBRID, parsing.BEAM):
                     yield parsing.parse_job(scale, WSJ, update, beam, seed, closer=closer, **more)
-    for corpus in scale.other_treebanks:
-        if has(data, corpus, "train"):
-            for beam in BEAMS:
-                yield parsing.parse_job(scale, corpus, STANDARD, beam, scale.seeds[0])
-                yield parsing.parse_job(scale, corpus, SKIP, beam, scale.seeds[0])
+        for corpus in (one for one in scale.other_treebanks if has(data, one, "train")):
+            for update in (STANDARD, SKIP):
+                yield from (parsing.parse_job(scale, corpus, update, beam, seed) for beam in BEAMS)
 
 
 def rows(ledger: Ledger) -> Iterator[tuple[str, list[list[Trial]]]]:
