@@ -68,6 +68,11 @@ def tables(ledger: Ledger) -> Iterator[Table]:
         return
     for text, word in (("Greedy ahead of beam 2", verdict.REPRODUCED), ("Beam 2 ahead", verdict.NOT_REPRODUCED)):
         table.notes.append(f"{text}: {'; '.join(by_verdict.get(word, ['nowhere']))}.")
+    pairs = [[parsing.found(ledger, WSJ, update, beam) for update in (STANDARD, SKIP)] for beam in BEAMS]
+    if all(map(all, pairs)):
+        worth = [methods.means(old, "dev")[0] - methods.means(new, "dev")[0] for old, new in pairs]
+        shown = ", ".join(f"{gain:+.2f} at beam {beam}" for beam, gain in zip(BEAMS, worth, strict=True))
+        table.notes.append(f"What invalid updates are worth, against none in their place: {shown}.")
     yield table
     table = Table.of(PAPER["closer"])
     for name, own in rows(ledger):

@@ -90,7 +90,10 @@ def at_most(key: str, pair: Sequence[Sequence[Trial]], name: str, share: float, 
     if not all(pair):
         return claim(key, "", frame.within(None), share=share, **names)
     a, b = (means(own, name)[0] for own in pair)
-    return claim(key, f"{a:.1f} against {b:.1f}", frame.within(a / max(b, 1e-9), high=share), share=share, **names)
+    unit = " s" if name == "seconds" else ""
+    return claim(
+        key, f"{a:.1f}{unit} against {b:.1f}{unit}", frame.within(a / max(b, 1e-9), high=share), share=share, **names
+    )
 
 
 def late(trials: Sequence[Trial]) -> float:
