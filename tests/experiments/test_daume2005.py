@@ -123,8 +123,7 @@ def rows(count: int) -> list:
 
 @pytest.mark.parametrize("steps", theorem.STEPS)
 def test_the_margin_is_where_mistakes_begin(steps):
-    tagger = JointTagger(columns=COLUMNS, beam=5, cutoff=0, passes=1, update="laso-literal", alma=None).fit(rows(8))
-    learner = theorem.make_learner(tagger, theorem.STEPS[steps])
+    learner, _ = theorem.make_learner(rows(8), steps)
     while learn_once(learner)["updates"]:
         pass
     before = learner.pace.copy()

@@ -233,9 +233,9 @@ def test_updates_looked_at_one_by_one(beam, merge, toy_data):
 def test_every_method_is_tried_at_every_beam(run):
     ledger = run("huang2012").ledger
     tagged = Counter((t["update"], t.options.get("beam")) for t in ledger.of(tagging.TAG))
-    two = {(method, beam): 2 for method in tagging.THREE for beam in (1, 2)} | {("standard", None): 2}
-    assert tagged == two | {(method, 4): 1 for method in (*tagging.THREE, "hybrid")}
-    for corpus, wanted in {WSJ: METHODS, EWT: tagging.THREE, "ud-basque-bdt": ("standard", "skip")}.items():
+    two = {(method, beam): 2 for method in methods.THREE for beam in (1, 2)} | {("standard", None): 2, ("hybrid", 2): 2}
+    assert tagged == two | {(method, 4): 1 for method in methods.THREE}
+    for corpus, wanted in {WSJ: METHODS, EWT: methods.THREE, "ud-basque-bdt": ("standard", "skip")}.items():
         found = {t["update"] for t in ledger.of(parsing.PARSE, corpus=corpus, beam=8, average=None, merge=None)}
         assert found == {*wanted, *(["skip"] if corpus == WSJ else [])}
     assert {name for name, _ in anomaly.rows(ledger)} >= {*anomaly.VARIANTS, "ud-basque-bdt"}

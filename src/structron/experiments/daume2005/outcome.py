@@ -115,7 +115,7 @@ def theorem_trials(ledger: Ledger) -> dict[str, Trial]:
 def theorem_table(ledger: Ledger) -> Table:
     """A column for each kind of step."""
     table, found = Table.of(PAPER["theorem"]), theorem_trials(ledger)
-    table.columns = ["", *found, "paper's Theorem 4"]
+    table.columns = ["", *found, "paper's, Theorem 4"]
     for name in ("sentences", "passes", "corrections", "left") if found else ():
         table.add(name, *(one[name] for one in found.values()))
     if margin := widest_margin(found):

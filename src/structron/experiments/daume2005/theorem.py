@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from structron.experiments.daume2005.tasks import ALPHA, COLUMNS, LASO_P, METHODS, parts
-from structron.experiments.frame import learn_once
+from structron.experiments.daume2005.tasks import ALPHA, COLUMNS, METHODS, parts
+from structron.experiments.frame import Rows, learn_once
 from structron.learn.encoded import EncodedLearner
 from structron.tasks.joint.tagger import JointTagger
 from structron.update.alma import ALPHA as SHARE
@@ -30,8 +30,13 @@ BEAM = 5
 HALVINGS = 24
 THEOREM_4 = (ALPHA, math.sqrt(8) / ALPHA, math.sqrt(2))
 COROLLARY_5 = (ALPHA, 1 / ALPHA, math.sqrt(1 + (1 / ALPHA - 1) ** 2) - (1 / ALPHA - 1))
-STEPS = {"perceptron": None, "Theorem 4": THEOREM_4, "Corollary 5": COROLLARY_5}
-"""α, B and C."""
+STEPS: dict[str, tuple[str, tuple[float, float, float] | None]] = {
+    "perceptron": ("LaSO-P", None),
+    "Theorem 4": ("LaSO-A", THEOREM_4),
+    "Corollary 5": ("LaSO-A", COROLLARY_5),
+    "our LaSO-A": ("our LaSO-A", THEOREM_4),
+}
+"""Method; α, B and C. Our LaSO-A is there for its margin."""
 
 
 def perceptron_bound(margin: float, longest: float) -> float:
@@ -53,12 +58,16 @@ def bound_of(steps: str, margin: float, step: float) -> float:
     """That of one of `STEPS`."""
     if steps == "perceptron":
         return perceptron_bound(margin, step)
-    return alma_bound(margin) if steps == "Theorem 4" else other_bound(margin)
+    return other_bound(margin) if steps == "Corollary 5" else alma_bound(margin)
 
 
-def make_learner(tagger: JointTagger, step: tuple[float, float, float] | None) -> EncodedLearner:
-    """At its start; the tagger has encoded the data."""
-    return EncodedLearner(tagger.learner_.data, replace(tagger.search(), alma=step))
+def make_learner(train: Rows, steps: str) -> tuple[EncodedLearner, JointTagger]:
+    """A learner at its start, and the tagger that encoded its data with a first pass."""
+    method, constants = STEPS[steps]
+    tagger = JointTagger(columns=COLUMNS, beam=BEAM, cutoff=0, passes=1, update=METHODS[method][0], alma=None).fit(
+        train
+    )
+    return EncodedLearner(tagger.learner_.data, replace(tagger.search(), alma=constants)), tagger
 
 
 def margin_of(learner: EncodedLearner) -> float:
@@ -82,8 +91,7 @@ def step_length(learner: EncodedLearner) -> float:
 def converge(data: Path, *, steps: str, sentences: int, passes: int, scored: int | None = None) -> dict[str, Any]:
     """Learn until nothing is left to correct, then find the margin."""
     train, _, test = parts(data, sentences, scored)
-    tagger = JointTagger(columns=COLUMNS, beam=BEAM, cutoff=0, passes=1, update=METHODS[LASO_P][0], alma=None)
-    learner = make_learner(tagger.fit(train), STEPS[steps])
+    learner, tagger = make_learner(train, steps)
     corrections, done, left = 0, 0, 1
     while left and done < passes:
         left = learn_once(learner)["updates"]

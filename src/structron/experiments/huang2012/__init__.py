@@ -11,7 +11,7 @@ from structron.data.corpora import find
 from structron.errors import StructronError
 from structron.experiments.frame import SPLITS, Claim, Drawing, Experiment, Job, Ledger, Table
 from structron.experiments.huang2012 import anomaly, parsing, tagging, theory
-from structron.experiments.huang2012.methods import EARLY, EWT, LATEST, MAX_VIOLATION, STANDARD, WSJ, Scale
+from structron.experiments.huang2012.methods import EWT, HYBRID, LATEST, THREE, WSJ, Scale
 
 FULL = Scale()
 QUICK = Scale(
@@ -19,8 +19,8 @@ QUICK = Scale(
     tagging_sentences=1000,
     sentences=500,
     dev_sentences=200,
-    tagging_beams=(1, 2),
-    tagging_once={STANDARD: (7,), EARLY: (7,), MAX_VIOLATION: (7,), LATEST: (7,)},
+    tagging_beams=dict.fromkeys(THREE, (1, 2)) | {HYBRID: (2,), LATEST: (2,)},
+    tagging_once=(7,),
     tagging=(6, 2),
     parsing={WSJ: (8, 2), EWT: (6, 2)},
     parsing_beams=(1, 2),

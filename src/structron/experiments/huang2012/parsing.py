@@ -10,6 +10,7 @@ from typing import Any
 
 from structron.experiments import frame
 from structron.experiments.frame import SPLITS, Claim, Drawing, Job, Ledger, Line, Rows, Sample, Table, Trial, within
+from structron.experiments.frame.ledger import Figures
 from structron.experiments.huang2012 import methods
 from structron.experiments.huang2012.closer import RULES, look_closer
 from structron.experiments.huang2012.methods import (
@@ -48,23 +49,16 @@ def parse(
     *,
     corpus: str,
     update: str,
-    beam: int,
-    seed: int,
-    passes: int,
-    patience: int,
-    merge: bool = True,
-    average: str = "mean",
     closer: bool = False,
     sentences: int | None = None,
     dev_sentences: int | None = None,
-) -> frame.ledger.Figures:
-    """A parser under a beam. closer: look at its updates too (anomaly.py)."""
+    **how: Any,
+) -> Figures:
+    """A parser under a beam. closer: look at its updates too.   how: beam, seed, passes, patience, merge, average."""
     columns = COLUMNS.get(corpus, OTHER_COLUMNS)
-    parser = Parser(beam=beam, seed=seed, passes=passes, patience=patience, merge=merge, average=average)
-    parser.set_params(templates="huang", labelled=False, columns=columns, pos=columns[1])
-    parser.set_params(update=RULES.get(update, update))
+    parser = Parser(templates="huang", labelled=False, columns=columns, pos=columns[1])
     train, dev, test = load(data, corpus, sentences, dev_sentences)
-    figures = frame.learn(parser, train, dev, test)
+    figures = frame.learn(parser.set_params(update=RULES.get(update, update), **how), train, dev, test)
     return figures | look_closer(parser, dev) if closer else figures
 
 
