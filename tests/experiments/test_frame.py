@@ -188,6 +188,15 @@ def test_what_is_printed_and_written(calls, tmp_path, capsys):
     assert ledger.path == tmp_path / "new" / "nobody1999.json"
 
 
+def test_trials_of_another_scale_are_laid_aside(calls, tmp_path):
+    run(made(full=(1, 2)), None, False, tmp_path, jobs=1)
+    ledger = run(made(full=(2, 3)), None, False, tmp_path, jobs=1)
+    assert [[trial["x"] for trial in own.values()] for own in (ledger.trials, ledger.spare)] == [[2, 3], [1]]
+    ledger = run(made(full=(1, 3)), None, False, tmp_path, jobs=1)
+    assert sorted(trial["x"] for trial in ledger) == [1, 3]
+    assert set(calls.values()) == {1}
+
+
 def test_pages_are_written_from_the_ledger(calls, tmp_path):
     experiment = made()
     ledger = run(experiment, None, False, tmp_path, jobs=1)

@@ -9,7 +9,7 @@ file alone. It holds figures, options, times and versions, and nothing of a corp
 import json
 import os
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -61,29 +61,41 @@ class Trial:
 class Ledger:
     """The trials of a paper, in memory and in a file.
 
-    quick: of the short run, which has a file of its own.
+    quick: of the short run, which has a file of its own. spare: trials that the plan wanted once and no longer does (a
+    scale was changed): they are kept, in case it wants them again, and not looked at.
     """
 
     def __init__(self, path: Path, paper: str, quick: bool = False):
         self.path, self.paper, self.quick = path, paper, quick
         self.trials: dict[str, Trial] = {}
+        self.spare: dict[str, Trial] = {}
         if path.exists():
             self._read()
 
     def _read(self) -> None:
         try:
             found = json.loads(self.path.read_text(encoding="utf-8"))
-            trials = [Trial(**entry) for entry in found["trials"]]
+            trials, spare = ([Trial(**entry) for entry in found.get(name, ())] for name in ("trials", "spare"))
             paper, quick = found["paper"], found["quick"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise StructronError(f"{self.path}: not a file of results: {error}; expected one of this command") from None
         if (paper, quick) != (self.paper, self.quick):
             kind = "a quick run" if quick else "a full run"
             raise StructronError(f"{self.path}: results of {kind} of {paper}; expected another file with --out")
-        self.trials = {Job(trial.work, trial.options).key: trial for trial in trials}
+        self.trials, self.spare = ({Job(t.work, t.options).key: t for t in own} for own in (trials, spare))
 
     def __contains__(self, job: Job) -> bool:
+        """Whether it was done; a spare trial is then wanted again."""
+        if job.key in self.spare:
+            self.trials[job.key] = self.spare.pop(job.key)
         return job.key in self.trials
+
+    def settle(self, wanted: Iterable[Job]) -> None:
+        """Lay aside what is not wanted."""
+        keys = {job.key for job in wanted}
+        self.spare |= {key: trial for key, trial in self.trials.items() if key not in keys}
+        self.trials = {key: trial for key, trial in self.trials.items() if key in keys}
+        self.write()
 
     def __iter__(self) -> Iterator[Trial]:
         return iter(self.trials.values())
@@ -115,10 +127,11 @@ class Ledger:
             "machine": {"cores": os.cpu_count(), "python": platform.python_version(), "numba": numba.__version__},
         }
         names = Trial.__dataclass_fields__
-        lines = [
-            json.dumps({name: getattr(self.trials[key], name) for name in names}, ensure_ascii=False)
-            for key in sorted(self.trials)
-        ]
-        parts = [f' "{name}": {json.dumps(value, ensure_ascii=False)},' for name, value in head.items()]
-        text = "\n".join(["{", *parts, ' "trials": [', ",\n".join(f"  {line}" for line in lines), " ]", "}"])
+        parts = [f' "{name}": {json.dumps(value, ensure_ascii=False)}' for name, value in head.items()]
+        for what, trials in (("trials", self.trials), ("spare", self.spare)):
+            own = ({name: getattr(trials[key], name) for name in names} for key in sorted(trials))
+            lines = ",\n".join(f"  {json.dumps(trial, ensure_ascii=False)}" for trial in own)
+            if trials or what == "trials":
+                parts.append(f' "{what}": [\n{lines}\n ]')
+        text = "{\n" + ",\n".join(parts) + "\n}"
         atomic_write_bytes(self.path, f"{text}\n".encode())

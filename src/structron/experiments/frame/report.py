@@ -129,6 +129,7 @@ def run(experiment: Experiment, data: Path | None, quick: bool, folder: Path, jo
     except KeyboardInterrupt:
         say(f"interrupted: {len(ledger.trials)} trials are in {ledger.path}; the same command goes on from there")
         raise
+    ledger.settle(experiment.plan(ledger, scale, data))
     for table in experiment.tables(ledger):
         print(table, end="\n\n", flush=True)
     for claim in experiment.claims(ledger):
