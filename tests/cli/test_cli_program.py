@@ -128,12 +128,17 @@ def test_inspect_works_in_any_encoding(toy):
 
 def test_experiment(tmp_path, run, refuses, monkeypatch):
     monkeypatch.delenv("STRUCTRON_DATA", raising=False)
-    write(tmp_path / "nobody1999.py", "def run(data, quick, out):\n    print(data.name, quick, out.name)\n")
+    made = "Experiment('nobody1999', 'Nobody (1999)', lambda *given: (), list, list, None, None, 'nowhere.py')"
+    write(tmp_path / "nobody1999.py", f"from structron.experiments.frame import Experiment\nEXPERIMENT = {made}\n")
     write(tmp_path / "helper.py", "")
     monkeypatch.setattr(experiments, "__path__", [str(tmp_path)])
     (tmp_path / "data").mkdir()
     found = run("experiment", "nobody1999", "--data", tmp_path / "data", "--quick", "--out", tmp_path / "o")
-    assert found == Ran(0, "data True o\n", "")
+    assert (found.status, found.out) == (0, "")
+    assert f"written to {tmp_path / 'o'}: nobody1999.json" in found.err
+    refuses("papers", "--results", tmp_path / "o", says="results of a quick run")
+    run("experiment", "nobody1999", "--data", tmp_path / "data", "--out", tmp_path / "full")
+    assert "## Nobody (1999)" in run("papers", "--results", tmp_path / "full").out
     refuses("experiment", "somebody2000", "--data", tmp_path, says="expected one of: nobody1999")
     refuses("experiment", "nobody1999", "--data", tmp_path / "none", says=[tmp_path / "none", "no such folder"])
     refuses("experiment", "nobody1999", says="--data")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import brute
-from structron.experiments import tiny
 from structron.experiments.dror2016 import bound as dror
+from structron.experiments.frame import tiny
 from structron.experiments.kazama2007 import bound as kazama
 
 

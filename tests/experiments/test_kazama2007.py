@@ -37,7 +37,7 @@ from structron.experiments.kazama2007.models import (
     scored,
     search,
 )
-from structron.experiments.kazama2007.plan import FIELD, TRAIN, Found, Scale, Wanted, plan
+from structron.experiments.kazama2007.plan import BOUNDS, FIELD, TRAIN, Found, Scale, Wanted, plan
 from structron.experiments.kazama2007.rerank import KINDS, RERANKING_1, RERANKING_2, Reranker, Reranking, Shortlist
 from structron.schemes import convert, detect
 from structron.sentences import sentences_of
@@ -421,6 +421,8 @@ class Made:
             scores = self.scores(method, dev, seed)
             more = {n: self.scores(f"n {n}", seed=seed) | {"labelling": 1.0} for n in job.options.get("candidates", ())}
             return scores | spent | {"by_n": more}
+        if job.work in BOUNDS:
+            return {"updates": 3, "bound": 9.0, "holds": True}
         if job.work == FIELD:
             return self.scores(CRF) | spent | {"variance": 1.0, "tried": [(1.0, 50.0)]}
         kinds = {kind: {"by_n": {n: self.scores(kind) for n in (80, 100, 800)}} for kind in KINDS}

@@ -9,6 +9,8 @@ from structron.errors import StructronError
 from structron.experiments.frame import Ledger, paper_of
 from structron.experiments.frame import report as frame_report
 
+LEFT_OUT = {"daume2005": 3, "huang2012": 3}
+"""Claims about beams that the tiny scale of the tests leaves out."""
 PAPERS = ["collins2002", "daume2005", "kazama2007", "huang2012", "dror2016"]
 
 
@@ -57,7 +59,9 @@ def test_every_claim_has_a_verdict(paper, run):
     found = run(paper)
     claims = list(found.experiment.claims(found.ledger))
     assert claims
-    assert {claim.verdict.verdict for claim in claims} <= {"reproduced", "not reproduced", "not decidable"}
+    assert {claim.verdict.verdict for claim in claims} <= {"reproduced", "not reproduced", "not decidable", "not run"}
+    left_out = [claim.text for claim in claims if claim.verdict.verdict == "not run"]
+    assert len(left_out) <= LEFT_OUT.get(paper, 0), left_out
     for claim in claims:
         assert f"{claim.where}: {claim.text}" in found.printed
         assert claim.text.endswith(".")

@@ -113,8 +113,8 @@ class Ledger:
 
     def enter(self, job: Job, figures: Figures, seconds: float) -> Trial:
         """Keep a trial, in the file too."""
-        plain = json.loads(json.dumps(figures))
-        trial = self.trials[job.key] = Trial(job.work, dict(job.options), plain, round(seconds, 2), __version__)
+        options, plain = json.loads(json.dumps([dict(job.options), figures]))
+        trial = self.trials[job.key] = Trial(job.work, options, plain, round(seconds, 2), __version__)
         self.write()
         return trial
 

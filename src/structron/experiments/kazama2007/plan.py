@@ -115,6 +115,7 @@ class Wanted:
     def first(self) -> Iterator[Job]:
         """The searches for C, and what needs none."""
         for method in TUNED:
+            yield from (self.train(method, c) for c in self.found.tried(method))
             yield from self.search(method)
         for method in (PERCEPTRON, AVERAGED):
             yield from (self.train(method, seed=seed) for seed in self.scale.seeds)
