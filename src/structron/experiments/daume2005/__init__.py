@@ -26,8 +26,8 @@ class Scale:
     the cap; the same for all.   seeds: where methods are compared; elsewhere it is one.   sweep_…: of the sweeps of
     ALMA's constants.   factors: of B and C.
 
-    Saved: trainings see 5000 of 8043 sentences, for eq. (2) as printed over 50 hypotheses or a lattice costs a minute and
-    more a pass; segments with our templates have two seeds, no beam 25, and exact search for the perceptron alone;
+    Saved: trainings see 5000 of 8043 sentences, for eq. (2) as printed over 50 hypotheses or a lattice takes a minute
+    and more a pass; segments with our templates have two seeds, no beam 25, and exact search for the perceptron alone;
     sweeps learn from 1000 sentences, those of B and C with one seed. The whole: about 145 minutes of one core.
     """
 
