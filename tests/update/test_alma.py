@@ -20,7 +20,7 @@ from problems import (
 )
 from separable import confusion_matrix, margin_of, separable
 from slow import SlowLearner, assert_learns_alike
-from structron.update.alma import GENERATION, NORM, SCALE, TOTAL, end_example, lowering, make_alma, step
+from structron.update.alma import GENERATION, NORM, SCALE, SMALL, TOTAL, end_example, fold, lowering, make_alma, step
 from structron.update.violation import RULES
 
 
@@ -59,7 +59,8 @@ def test_a_step_by_hand():
 
 @given(st.floats(0.05, 1.0), st.integers(0, 2**32 - 1))
 def test_the_scale_and_the_mean_are_exact(alpha, seed):
-    """Random updates: scale·v is the vector of eq. (3), and (v·S - u)/T the mean of those after each example."""
+    """Random updates: scale·v is the vector of eq. (3), and (v·S - u)/T the mean of those after each example; now and
+    then the scale is taken into v."""
     rng = np.random.default_rng(seed)
     alma, size = make_alma(alpha), 4
     v, u, w, seen = np.zeros(size), np.zeros(size), np.zeros(size), []
@@ -73,8 +74,44 @@ def test_the_scale_and_the_mean_are_exact(alpha, seed):
         if rng.random() < 0.6:
             end_example(alma)
             seen.append(w)
+        if rng.random() < 0.2:
+            scale, total = fold(alma)
+            v, u = scale * v, u - total * v
     if seen:
         assert (v * alma[TOTAL] - u) / len(seen) == pytest.approx(np.mean(seen, axis=0), abs=1e-9)
+
+
+@pytest.mark.parametrize("average", ["mean", "none"])
+def test_taking_the_scale_into_the_weights_changes_nothing(average):
+    problem, rng = chain_problem(3, 6, CHAIN_1), np.random.default_rng(2)
+    xs, golds = random_corpus(rng, problem, 12, 4, [6])
+    inputs = inputs_of(problem, xs, golds)
+    plain, folded = (training(problem, inputs, 3, "laso", average=average, alma=0.9) for _ in range(2))
+    for _ in range(4):
+        learn_pass(plain, range(12))
+        learn_pass(folded, range(12))
+        folded._fold()
+        assert folded.pace[SCALE] == 1 > plain.pace[SCALE]
+        (keys, rows), (own_keys, own_rows) = plain.rows(), folded.rows()
+        assert (keys == own_keys).all()
+        assert own_rows.weight == pytest.approx(rows.weight, abs=1e-5)
+
+
+def test_a_small_scale_is_taken_into_the_weights():
+    """A learner whose weights are stretched, and its scale as much smaller, finds back and learns what another does."""
+    problem, rng = chain_problem(3, 6, CHAIN_1), np.random.default_rng(2)
+    xs, golds = random_corpus(rng, problem, 12, 4, [6])
+    plain, stretched = (training(problem, inputs_of(problem, xs, golds), 3, "laso", alma=0.9) for _ in range(2))
+    for learner in (plain, stretched):
+        learn_pass(learner, range(12))
+    scale, total = fold(stretched.pace)
+    stretched.store.fold(1000 * scale, total)
+    stretched.pace[NORM] *= 1000**2
+    stretched.pace[SCALE] = 1 / 1000
+    for learner in (plain, stretched):
+        learn_pass(learner, range(12))
+    assert stretched.pace[SCALE] >= SMALL
+    assert stretched.rows()[1].weight == pytest.approx(plain.rows()[1].weight, abs=1e-5)
 
 
 @pytest.mark.parametrize("margin", [None, 0, 500])

@@ -23,7 +23,7 @@ from structron.search.beam.frontier import Anchored, Inputs
 from structron.search.beam.problem import POINTERS, SearchProblem, checking, pointer
 from structron.search.beam.scores import CLOCK
 from structron.update import fixing
-from structron.update.alma import NORM, SCALE, TOTAL, make_alma
+from structron.update.alma import NORM, SCALE, TOTAL, fold, make_alma
 from structron.update.delta import make_delta
 from structron.update.mixed import Weighing, ask, collect_weighted, make_weighing
 from structron.update.violation import rule_of
@@ -111,13 +111,21 @@ class BeamTraining(Member):
     def learn(self, sequence: np.ndarray, lo: int) -> int:
         hi = stretch_end(self.inputs.starts, sequence, lo, CALL_TOKENS)
         done = self._call(sequence, lo, hi)
-        if done < hi:
+        if self.stats[fixing.TROUBLE] == fixing.FOLD:
+            self._fold()
+        elif done < hi:
             self._settle(int(sequence[done]))
         if self.check and self.stats[fixing.NOT_VIOLATIONS]:
             raise AssertionError(
                 f"{self.search.update_name}: {int(self.stats[fixing.NOT_VIOLATIONS])} updates were no violations"
             )
         return done
+
+    def _fold(self) -> None:
+        """Take the scale of ALMA into the weights."""
+        self.stats[fixing.TROUBLE] = 0
+        self.store.fold(*fold(self.pace))
+        self.engine.forget()
 
     def _settle(self, example: int) -> None:
         trouble, step = int(self.stats[fixing.TROUBLE]), int(self.stats[fixing.STEPS])

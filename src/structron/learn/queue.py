@@ -19,7 +19,7 @@ from structron.search.beam.scores import CLOCK
 from structron.search.queue.nodes import EXPANDER, Heuristic, Node, Space
 from structron.search.queue.queue import learn, queue_maker, wrong_nodes
 from structron.update import fixing
-from structron.update.alma import ALPHA, SCALE, TOTAL, end_example, lowering, step
+from structron.update.alma import ALPHA, SCALE, TOTAL, end_example, is_small, lowering, step
 from structron.update.collect import collect
 from structron.update.delta import FULL, apply, clear, fits, measure
 
@@ -98,6 +98,8 @@ class QueueTraining(BeamTraining):
         self.stats[fixing.TIME] += 1
         self.stats[fixing.EXAMPLES] += 1
         self.stats[fixing.TOKENS] += self.inputs.starts[e + 1] - self.inputs.starts[e]
+        if is_small(self.pace):
+            self._fold()
         return lo + 1
 
     def _begin_search(self, e: int) -> None:

@@ -25,6 +25,8 @@ from structron.kernels.jit import compiled
 ALPHA, B, C, SCALE, NORM, GENERATION, TOTAL, LONGEST, MARGIN, SIZE = range(10)
 """Places in the state: α (0: a perceptron), B, C; scale, ‖v‖², k; S, the sum of the scales; largest ‖Δ‖²; the
 perceptron's margin."""
+SMALL = 1e-2
+"""Scales below it are taken into the weights."""
 
 
 def make_alma(alma: float | tuple[float, float, float] | None, margin: float | None = None) -> np.ndarray:
@@ -68,3 +70,21 @@ def step(alma, length, dot):
 def end_example(alma):
     """Count the weights after an example for the mean."""
     alma[TOTAL] += alma[SCALE]
+
+
+@compiled
+def is_small(alma):
+    """Whether the scale should be taken into the weights."""
+    return alma[ALPHA] > 0 and alma[SCALE] < SMALL
+
+
+def fold(alma: np.ndarray) -> tuple[float, float]:
+    """Begin anew with scale 1; returns what weights and sums are to take in: scale and S.
+
+    v ← scale·v and u ← u - S·v leave w and the mean as they are. Where the scale becomes small, v·S and u are large and
+    nearly equal, and single precision has no digits left for their difference.
+    """
+    scale, total = float(alma[SCALE]), float(alma[TOTAL])
+    alma[NORM] *= scale * scale
+    alma[SCALE], alma[TOTAL] = 1.0, 0.0
+    return scale, total

@@ -37,7 +37,7 @@ from structron.search.beam.frontier import (
 from structron.search.beam.lattice import FINAL, NEXT
 from structron.search.beam.scores import CLOCK
 from structron.search.beam.search import derive, search
-from structron.update.alma import ALPHA, TOTAL, end_example, lowering, step
+from structron.update.alma import ALPHA, TOTAL, end_example, is_small, lowering, step
 from structron.update.collect import collect, collect_difference
 from structron.update.delta import FULL, apply, clear, fits, measure
 from structron.update.mixed import ASKED, STATE, TO_ASK, collect_weighted
@@ -51,7 +51,7 @@ from structron.update.mixed import ASKED, STATE, TO_ASK, collect_weighted
 steps; NOT_VIOLATIONS: updates of a valid rule that the check refuted; TROUBLE: how a search ended
 that could not go on, STEPS: where, FIRST: the step it is to go on from (LaSO), NEEDED: cells for MORE_WEIGHTS; for
 ASK_JJ, a user's JJ, STEPS and NEEDED are the lengths of z and y'."""
-MORE_WEIGHTS, MORE_DELTA, ASK_JJ = 100, 101, 102
+MORE_WEIGHTS, MORE_DELTA, ASK_JJ, FOLD = 100, 101, 102, 103
 LITERAL = 2
 """In `How.mean`: eq. (2) of Daumé & Marcu as it is printed."""
 
@@ -182,6 +182,9 @@ def learn(start, legal, advance, atoms, rule, given, delta, alma, sequence, lo, 
         stats[TOKENS] += inputs.starts[e + 1] - inputs.starts[e]
         if n >= gold_steps and not how.go_on and trace.gold[n] > trace.best[n]:
             stats[SEARCH_ERRORS] += 1
+        if is_small(alma):
+            stats[TROUBLE] = FOLD
+            return place + 1
     return hi
 
 

@@ -85,6 +85,13 @@ class SparseStore:
         both = np.concatenate([self.table, found])
         return both[:, 0].copy(), cells_of(self.sparse, both[:, 1], time, scale)
 
+    def fold(self, scale: float, total: float) -> None:
+        """v ← scale·v, u ← u - total·v: what is present stays the same, counted from a sum of 0 (update/alma.py)."""
+        sparse, cells, rows = self.sparse, int(self.sparse.used[CELLS]), int(self.sparse.used[DENSE_ROWS])
+        for v, u in ((sparse.w[:cells, 1], sparse.u[:cells]), (sparse.dense[:rows], sparse.dense_u[:rows])):
+            u -= total * v.astype(np.float64)
+            v *= np.float32(scale)
+
     def load(self, keys: np.ndarray, rows: Row, first: int) -> None:
         """Fill an empty store with rows, those of the first numbered features and of the keys, ready to grow."""
         count = np.bincount(rows.place, minlength=first + len(keys))
