@@ -22,6 +22,8 @@ from structron.errors import StructronError, unknown
 
 DEFAULT = "default"
 """Stands for a value that depends on other options."""
+MANY = 100_000
+"""Of what a search keeps in memory at a time."""
 LASO = ("laso", "laso-literal")
 UPDATES = ("standard", "early", "max-violation", "latest", "hybrid", *LASO)
 VARIANTS = ("a-wm", "b-wm", "a-wmr", "b-wmr")
@@ -354,7 +356,9 @@ class Stepping(Weighted, Margins):
 class Searching(Stepping):
     """Inexact search and its updates (Huang, Fayong & Guo 2012; Daumé & Marcu 2005)."""
 
-    beam: Any = whole("Hypotheses that the search keeps; inf: all of them.", default=8, metavar="N|inf", none="inf")
+    beam: Any = whole(
+        "Hypotheses that the search keeps; inf: all of them.", default=8, most=MANY, metavar="N|inf", none="inf"
+    )
     update: Any = free("Update rule for inexact search.", default="max-violation", choices=UPDATES)
     merge: bool = switch("Merge equivalent hypotheses (dynamic programming).", default=True)
     check: bool | None = switch(
@@ -468,8 +472,8 @@ class Documents(Options):
         metavar="NAME",
         stored=False,
     )
-    candidates: int = whole("n-best labellings to learn document features from.", default=20)
-    test_candidates: int = whole("n-best labellings to choose from when predicting.", default=100)
+    candidates: int = whole("n-best labellings to learn document features from.", default=20, most=MANY)
+    test_candidates: int = whole("n-best labellings to choose from when predicting.", default=100, most=MANY)
     local_update: str = choice(
         "When to update the local model that finds the candidates.",
         ("aggressive", "conservative", "none", "sentences"),
@@ -551,7 +555,9 @@ class Queues(Options):
     """Generic search."""
 
     queue: str = choice("Order of the search.", QUEUES, default="best-first", flag=None)
-    beam: int | None = whole("Nodes that are kept of each depth (queue beam).", default=8, none="inf", flag=None)
+    beam: int | None = whole(
+        "Nodes that are kept of each depth (queue beam).", default=8, most=MANY, none="inf", flag=None
+    )
     update: str = choice("Update: LaSO's, or its eq. (2) as printed.", LASO, default="laso", flag=None)
     check: bool | None = switch("Check every update (slow).", default=None, flag=None, stored=False, none="none")
     heuristic: Callable | None = free(
