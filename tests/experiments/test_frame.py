@@ -206,6 +206,10 @@ def test_pages_are_written_from_the_ledger(calls, tmp_path):
     assert "old" not in page
     assert "| 3 | 9.00 |" in page
     assert "3 trials" in page
+    assert "not finished" not in page
+    ledger.finished = False
+    assert "The full run is not finished" in renewed(text, experiment, ledger)
+    ledger.finished = True
     assert page.endswith(f"{end}\nprose\n")
     assert renewed(page, experiment, ledger) == page
     with pytest.raises(StructronError, match="no place for the tables of nobody1999"):

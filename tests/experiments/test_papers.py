@@ -1,6 +1,7 @@
 """What the experiments of all papers do: ask for corpora first, keep their trials, make tables and verdicts of them."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,7 @@ from structron.cli import experiment
 from structron.errors import StructronError
 from structron.experiments.frame import Ledger, paper_of
 from structron.experiments.frame import report as frame_report
+from structron.experiments.frame.documents import papers_page, renewed
 
 LEFT_OUT = {"daume2005": 3, "huang2012": 3}
 """Claims about beams that the tiny scale of the tests leaves out."""
@@ -104,3 +106,14 @@ def test_figures_are_drawn(paper, run):
     pictures = list(found.folder.glob("*.png"))
     assert {path.stem for path in pictures} == expected
     assert all(path.name in found.said for path in pictures)
+
+
+def test_pages_are_those_that_the_results_make():
+    """`structron papers --write docs` brings them up to date."""
+    root = Path(__file__).parents[2]
+    found = [(one, one.ledger(root / "results")) for one in map(experiment.experiment_of, experiment.papers())]
+    assert (root / "docs/papers.md").read_text(encoding="utf-8") == papers_page(found)
+    page = (root / "docs/results.md").read_text(encoding="utf-8")
+    for one, ledger in found:
+        assert renewed(page, one, ledger) == page
+        assert not ledger.quick

@@ -81,11 +81,11 @@ def plan(ledger: Ledger, scale: Scale, data: Path | None) -> Iterator[Job]:
     yield Job(table1.SPECIAL, size, 5)
     for jobs in BOUNDS.values():
         yield from jobs
-    yield from parsing.plan(ledger, scale.parsing, data)
     for number in range(scale.reading_datasets):
         for name in READINGS:
             for setup in SETUPS:
                 yield Job(table1.READING, {"name": name, "setup": setup, "number": number} | size, 3)
+    yield from parsing.plan(ledger, scale.parsing, data)
 
 
 def tables(ledger: Ledger) -> Iterator[Table]:

@@ -37,7 +37,10 @@ def provenance(ledger: Ledger) -> str:
     """What the tables are made from."""
     hours, versions = sum(trial.seconds for trial in ledger) / 3600, sorted({trial.version for trial in ledger})
     spent = f"{len(ledger.trials)} trials, {hours:.1f} hours of processor time, version {', '.join(versions)}"
-    return f"From `results/{ledger.path.name}`: {spent}." if ledger.trials else "Not run yet."
+    if not ledger.trials:
+        return "Not run yet."
+    unfinished = "" if ledger.finished else " **The full run is not finished**: this is what there is so far."
+    return f"From `results/{ledger.path.name}`: {spent}.{unfinished}"
 
 
 def papers_page(found: Sequence[tuple[Experiment, Ledger]]) -> str:

@@ -62,13 +62,14 @@ class Ledger:
     """The trials of a paper, in memory and in a file.
 
     quick: of the short run, which has a file of its own. spare: trials that the plan wanted once and no longer does (a
-    scale was changed): they are kept, in case it wants them again, and not looked at.
+    scale was changed): they are kept, in case it wants them again, and not looked at. finished: the plan wants no more.
     """
 
     def __init__(self, path: Path, paper: str, quick: bool = False):
         self.path, self.paper, self.quick = path, paper, quick
         self.trials: dict[str, Trial] = {}
         self.spare: dict[str, Trial] = {}
+        self.finished = False
         if path.exists():
             self._read()
 
@@ -82,6 +83,7 @@ class Ledger:
         if (paper, quick) != (self.paper, self.quick):
             kind = "a quick run" if quick else "a full run"
             raise StructronError(f"{self.path}: results of {kind} of {paper}; expected another file with --out")
+        self.finished = bool(found.get("finished"))
         self.trials, self.spare = ({Job(t.work, t.options).key: t for t in own} for own in (trials, spare))
 
     def __contains__(self, job: Job) -> bool:
@@ -91,10 +93,11 @@ class Ledger:
         return job.key in self.trials
 
     def settle(self, wanted: Iterable[Job]) -> None:
-        """Lay aside what is not wanted."""
+        """The work is done: lay aside what is not wanted."""
         keys = {job.key for job in wanted}
         self.spare |= {key: trial for key, trial in self.trials.items() if key not in keys}
         self.trials = {key: trial for key, trial in self.trials.items() if key in keys}
+        self.finished = True
         self.write()
 
     def __iter__(self) -> Iterator[Trial]:
@@ -113,6 +116,7 @@ class Ledger:
 
     def enter(self, job: Job, figures: Figures, seconds: float) -> Trial:
         """Keep a trial, in the file too."""
+        self.finished = False
         options, plain = json.loads(json.dumps([dict(job.options), figures]))
         trial = self.trials[job.key] = Trial(job.work, options, plain, round(seconds, 2), __version__)
         self.write()
@@ -123,6 +127,7 @@ class Ledger:
         head = {
             "paper": self.paper,
             "quick": self.quick,
+            "finished": self.finished,
             "seconds": round(sum(trial.seconds for trial in self)),
             "machine": {"cores": os.cpu_count(), "python": platform.python_version(), "numba": numba.__version__},
         }
