@@ -132,8 +132,8 @@ def test_the_margin_is_where_mistakes_begin(steps):
     assert (learner.pace == before).all()
     length = np.linalg.norm(learner.store.present(0, 1.0)[1].weight)
     for lowered, wrong in ((0.999 * margin, False), (1.001 * margin, True)):
-        learner.pace[[alma.ALPHA, alma.B, alma.C, alma.GENERATION]] = 0.5, 2 * lowered, 0.0, 1.0
-        learner.pace[[alma.SCALE, alma.NORM]] = 1 / length, 0.0
+        learner.pace[[alma.ALPHA, alma.B, alma.C, alma.GENERATION]] = 0.5, 2 * lowered * length, 0.0, 1.0
+        learner.pace[[alma.SCALE, alma.NORM]] = 1.0, 0.0
         assert bool(learn_once(learner)["updates"]) == wrong
         learner.pace[:] = before
 

@@ -71,12 +71,12 @@ def make_learner(train: Rows, steps: str) -> tuple[EncodedLearner, JointTagger]:
 
 
 def margin_of(learner: EncodedLearner) -> float:
-    """The largest lowering without a mistake; steps of length 0 leave the weights as they are."""
+    """The largest lowering without a mistake, for weights of length 1; steps of length 0 leave them as they are."""
     pace, low, high = learner.pace.copy(), 0.0, 1.0
     length = math.sqrt(np.square(learner.store.present(0, 1.0)[1].weight, dtype=float).sum())
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        learner.pace[[SHARE, B, C, GENERATION, SCALE, NORM]] = 0.5, 2 * middle, 0.0, 1.0, 1 / length, 0.0
+        learner.pace[[SHARE, B, C, GENERATION, SCALE, NORM]] = 0.5, 2 * middle * length, 0.0, 1.0, 1.0, 0.0
         low, high = (low, middle) if learn_once(learner)["updates"] else (middle, high)
     learner.pace[:] = pace
     return low
