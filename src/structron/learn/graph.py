@@ -1,4 +1,4 @@
-"""The learner of the graph-based parser that the training loop drives (see train.py)."""
+"""The learner of the graph-based parser that the training loop drives (see loop.py)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

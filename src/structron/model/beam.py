@@ -1,7 +1,7 @@
 """A learned model of a search problem: keys of features, sparse rows of weights, and the search that uses them.
 
-Features are of two kinds. Most are keys that the templates of the problem make in a state (features/compose.py). Chains
-also have features that were hashed per token before the search (`anchored`); they come first.
+Features are of two kinds. Most are keys that the templates of the problem make in a state (search/beam/states.py).
+Chains also have features that were hashed per token before the search (`anchored`); they come first.
 """
 
 from collections.abc import Callable, Sequence

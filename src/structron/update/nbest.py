@@ -20,8 +20,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.errors import StructronError, unknown
-
 SENTENCES = "sentences"
 LOCAL_UPDATES = ("aggressive", "conservative", "none", SENTENCES)
 
@@ -62,12 +60,3 @@ def find_update(
     if len(local) > 1 and gold_local - local[1] <= local_margin:
         return Step(1, True)
     return None
-
-
-def check_nbest(candidates: int, test_candidates: int, local_update: str) -> None:
-    """Check the n-best parameters."""
-    for name, value in (("candidates", candidates), ("test_candidates", test_candidates)):
-        if value < 1:
-            raise StructronError(f"{name}: {value}; expected at least 1")
-    if local_update not in LOCAL_UPDATES:
-        raise unknown("local_update", local_update, LOCAL_UPDATES)

@@ -49,8 +49,6 @@ VARIANTS = ("a-wm", "b-wm", "a-wmr", "b-wmr")
 FAMILIES = ("errors", "spans", "prefixes", "whole")
 ERRORS, SPANS, PREFIXES, WHOLE = range(4)
 
-WORKS = "works with exact search or a beam, any update but laso, and without alma, margin and non_local (none)"
-
 Family = Callable[[list, list], Iterable[Iterable[int]]]
 """A user's JJ: a function of the correct and the predicted labels of a sentence that gives lists of positions."""
 
@@ -126,13 +124,6 @@ class Swvp:
     def __str__(self) -> str:
         how = f"{'-enforced' if self.enforce else ''}{'-scaled' if self.scaled else ''}"
         return f"swvp-{self.variant}-{self.beta:g}-{self.family}{how}"
-
-
-def refuse(swvp: Swvp, **without: Any) -> None:
-    """An error if a parameter that weighted violations do not go with is not None."""
-    for what, value in without.items():
-        if value is not None:
-            raise StructronError(f"swvp: {swvp.variant} with {what} {value}; {WORKS}")
 
 
 def make_mixed(longest: int) -> Mixed:

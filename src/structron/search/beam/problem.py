@@ -75,7 +75,7 @@ class SearchProblem:
     always: atoms that tell states apart although no template uses them.   table: constants for the functions.
     max_steps: of a derivation, from the number of tokens.   where: column of a state with the token whose numbered
     features count (chains).   looks_at: the parts of a state that an atom looks at; templates over the same parts share
-    remembered scores (see features/compose.py), so few parts are fast.
+    remembered scores (see search/beam/states.py), so few parts are fast.
     views: for every action a number from 0 on, if atoms say different things to different actions (a segment's length);
     view: the column of a state in which `atoms` finds the number of the actions to be scored, 0 at other times (fast if
     `legal` gives actions of one view one after the other).   stretches: (positions, whole) where actions take stretches

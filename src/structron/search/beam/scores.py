@@ -1,7 +1,7 @@
 """What a linear model gives to every action of a state, each part computed once and remembered.
 
 A score is the sum of the rows of the features that fire. Templates over the same parts of a state form a group
-(features/compose.py), and states that agree on a group's atoms share its sum: it is remembered under their hash until
+(search/beam/states.py), and states that agree on a group's atoms share its sum: it is remembered under their hash until
 the weights change. So what depends on the position alone is computed once per position, however wide the beam.
 
 Weights of real models lie in memory far away, a look-up takes 100 ns or more, and a state has a hundred of them. They

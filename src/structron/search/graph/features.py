@@ -4,7 +4,7 @@ A feature's code, the sum of the codes of its words, says where its row of CELLS
 feature with distance and the same without it cost one trip to memory. Rows overlap by chance and are not told apart
 (the hashing trick: Ganchev & Dredze 2008); rows of relations are as long as there are relations.
 
-    x       int64[words, columns]     values of words, from 1 on (see parser_input.py)
+    x       int64[words, columns]     values of words, from 1 on (see features/alphabets.py)
     codes   uint64[n + 2, columns]    of one sentence: the root, its words, and the absence of a word
     cells   a row's: BINS distances by direction, then the two directions alone
 """

@@ -1,7 +1,7 @@
-"""Scores of the parts of one sentence (see search/parts.py) under a vector of hashed weights, in compiled code.
+"""Scores of the parts of one sentence (see search/trees/parts.py) under a vector of hashed weights, in compiled code.
 
 What looks at one word only is added up once per word, for all distances; the tags between two words are gathered while
-a head's arcs grow outwards. Relations: see graph_relations.py.
+a head's arcs grow outwards. Relations: see relations.py.
 """
 
 import numpy as np

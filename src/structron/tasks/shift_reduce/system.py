@@ -312,7 +312,7 @@ def make_table(layout: Layout, relations: int, seen: np.ndarray | None = None) -
     """The constants of a problem: the layout's steps and, where wanted, the relations seen with each pair of tags.
 
     `seen` is bool[2, tags, tags, relations]: child to the left or right, tag of the head, tag of the child (see
-    `transitions.seen_relations`); every tag of x must be below `tags`. The lists follow the steps, one CSR matrix per
+    `oracle.seen_relations`); every tag of x must be below `tags`. The lists follow the steps, one CSR matrix per
     side.
     """
     if relations < 1:
