@@ -10,6 +10,8 @@ not be the same for every one of them.
 are theorems: a bound holds or does not.
 
 **Several at once.** Reproduced if all are; not reproduced if one is not; else not decidable.
+
+*Not run* means that trials for a claim are missing; while a full run is not finished, other verdicts may still change.
 """
 
 from collections.abc import Sequence
