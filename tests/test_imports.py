@@ -24,8 +24,8 @@ LAYERS = [
     {"search"},
     {"weights"},
     {"features"},
-    {"io"},
-    {"data", "evaluate", "kernels", "progress", "sentences", "threads"},
+    {"doc", "io"},
+    {"analysis", "conll18", "data", "evaluate", "kernels", "progress", "render", "sentences", "threads"},
     {"schemes", "trees"},
     {"_version", "errors"},
 ]

@@ -1,0 +1,137 @@
+"""What an analysis of a text is made of: sentences of tokens, tokens of words, entities over words.
+
+Offsets count code points of the document's text; "_" stands for a column that says nothing, as in CoNLL-U.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from structron.schemes import spans
+
+
+@dataclass(slots=True)
+class Word:
+    """A syntactic word with its columns of CoNLL-U, and where it stands.
+
+    Inside a multiword token a word has its own stretch where the words' forms spell the token, else the whole token's.
+    """
+
+    id: int  # from 1 in each sentence
+    form: str
+    lemma: str = "_"
+    upos: str = "_"
+    xpos: str = "_"
+    feats: str = "_"
+    head: int | None = None  # the id of another word, 0: the root, None: not known
+    deprel: str = "_"
+    deps: str = "_"
+    misc: str = "_"  # without white space (Token.spaces_after) and entities (Sentence.entities)
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(slots=True)
+class Token:
+    """A stretch of the text: one word, or several (a multiword token), and the exact white space after it."""
+
+    form: str
+    start: int
+    end: int
+    words: list[Word]
+    spaces_after: str = " "
+    misc: str = "_"  # a multiword token's own, as its feats are; those of other tokens are their word's
+    feats: str = "_"
+
+    @property
+    def is_multiword(self) -> bool:
+        """Whether CoNLL-U needs a range line for it: it is several words, or one that is spelled otherwise."""
+        return len(self.words) != 1 or self.words[0].form != self.form or self.misc != "_" or self.feats != "_"
+
+    @property
+    def id(self) -> str:
+        """The id of its line in CoNLL-U: "3", or "3-4"."""
+        first, last = self.words[0].id, self.words[-1].id
+        return f"{first}-{last}" if self.is_multiword else str(first)
+
+    def place_words(self) -> None:
+        """Give the words their stretches of the text."""
+        spelled = "".join([word.form for word in self.words]) == self.form
+        place = self.start
+        for word in self.words:
+            word.start, word.end = (place, place + len(word.form)) if spelled else (self.start, self.end)
+            place += len(word.form)
+
+
+@dataclass(slots=True)
+class Entity:
+    """A name: the words first … last - 1 of a sentence (counted from 0), and their stretch of the text."""
+
+    label: str
+    first: int
+    last: int
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(slots=True)
+class Sentence:
+    """A sentence; `comments` are the raw lines of CoNLL-U that nothing else here holds.
+
+    `new_document` and `new_paragraph` say that one begins here, by its id where it has one. `empty_nodes` are raw
+    lines, each after the number of words that stand before it.
+    """
+
+    tokens: list[Token]
+    comments: list[str] = field(default_factory=list)
+    new_document: bool | str = False
+    new_paragraph: bool | str = False
+    entities: list[Entity] = field(default_factory=list)
+    empty_nodes: list[tuple[int, str]] = field(default_factory=list)
+
+    @property
+    def words(self) -> list[Word]:
+        """The words of all tokens."""
+        return [word for token in self.tokens for word in token.words]
+
+    @property
+    def start(self) -> int:
+        """Where the first token starts."""
+        return self.tokens[0].start if self.tokens else 0
+
+    @property
+    def end(self) -> int:
+        """Where the last token ends."""
+        return self.tokens[-1].end if self.tokens else 0
+
+    @property
+    def text(self) -> str:
+        """The stretch of the document's text from the first token to the last."""
+        pieces = [piece for token in self.tokens for piece in (token.form, token.spaces_after)]
+        return "".join(pieces[:-1])
+
+    @property
+    def begins(self) -> bool:
+        """Whether a document or a paragraph begins here."""
+        return self.new_document is not False or self.new_paragraph is not False
+
+    def set_entities(self, labels: Iterable[str]) -> None:
+        """Take the entities from chunk labels, one per word, in any scheme."""
+        words, text, start = self.words, self.text, self.start
+        self.entities = []
+        for label, first, last in spans(labels):
+            lo, hi = words[first].start, words[last - 1].end
+            self.entities.append(Entity(label, first, last, lo, hi, text[lo - start : hi - start]))
+
+
+def make_sentence(text: str, tokens: Sequence[tuple[int, int]], end: int, words: Sequence[Sequence[str]]) -> Sentence:
+    """A sentence of these stretches of a text, up to `end`, where the next one begins; `words`: the forms of each."""
+    made: list[Token] = []
+    number = 1
+    for (lo, hi), following, forms in zip(tokens, [*(lo for lo, _ in tokens[1:]), end], words, strict=True):
+        token = Token(text[lo:hi], lo, hi, [], text[hi:following])
+        token.words = [Word(number + k, form) for k, form in enumerate(forms)]
+        token.place_words()
+        number += len(forms)
+        made.append(token)
+    return Sentence(made)
