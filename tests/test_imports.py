@@ -25,7 +25,7 @@ LAYERS = [
     {"weights"},
     {"features"},
     {"doc", "io"},
-    {"analysis", "conll18", "data", "evaluate", "kernels", "progress", "render", "sentences", "threads"},
+    {"analysis", "conll18", "data", "evaluate", "kernels", "progress", "render", "sentences", "text", "threads"},
     {"schemes", "trees"},
     {"_version", "errors"},
 ]

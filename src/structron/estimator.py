@@ -273,10 +273,16 @@ class Estimator(Learned, Training, ABC):
         self._save_model(self._check_fitted(), Path(path))
 
     def _save_model(self, model: Any, path: Path) -> None:
+        modelfile.save(path, *self._contents(model))
+
+    def contents(self) -> tuple[dict[str, Any], Tensors]:
+        """What a file holds of a trained estimator: one of its own, or that of a pipeline."""
+        return self._contents(self._check_fitted())
+
+    def _contents(self, model: Any) -> tuple[dict[str, Any], Tensors]:
         learned, tensors = self._learned(model)
         training = {name: getattr(self, f"{name}_", empty) for name, empty in _HISTORY.items()}
-        header = {"task": self.task, "options": self._stored(), "training": training, "learned": learned}
-        modelfile.save(path, header, tensors)
+        return {"task": self.task, "options": self._stored(), "training": training, "learned": learned}, tensors
 
     def _stored(self) -> dict[str, Any]:
         """The options as a file keeps them; a user's function goes by its name."""
@@ -299,17 +305,22 @@ class Estimator(Learned, Training, ABC):
         """An estimator like the one that was saved; every defect of the file is one line."""
         cls._ask_for(path, header, code)
         try:
-            estimator = cls._make(header, code)
-            estimator.check_options()
-            estimator.notes_ = []
-            for name, empty in _HISTORY.items():
-                value = header["training"][name]
-                if not isinstance(value, type(empty)):
-                    raise ValueError(f"{name} does not fit")
-                setattr(estimator, f"{name}_", value)
-            estimator._take(header["learned"], tensors, **code)
+            return cls.from_contents(header, tensors, **code)
         except DAMAGE as error:
             raise StructronError(f"{path}: damaged model file ({error})") from None
+
+    @classmethod
+    def from_contents(cls, header: dict[str, Any], tensors: Tensors, **code: Any) -> Self:
+        """The inverse of `contents`; raises one of DAMAGE where the parts do not fit together."""
+        estimator = cls._make(header, code)
+        estimator.check_options()
+        estimator.notes_ = []
+        for name, empty in _HISTORY.items():
+            value = header["training"][name]
+            if not isinstance(value, type(empty)):
+                raise ValueError(f"{name} does not fit")
+            setattr(estimator, f"{name}_", value)
+        estimator._take(header["learned"], tensors, **code)
         return estimator
 
     @classmethod

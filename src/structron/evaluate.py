@@ -321,3 +321,32 @@ def _table(heading: str, rows: Iterable[tuple[str, TypeScore]]) -> list[str]:
             f"{score.gold:9d}{score.found:9d}{score.correct:9d}"
         )
     return lines
+
+
+@dataclass(frozen=True)
+class SegmentationScores(Scores):
+    """How well text was cut: F1 of tokens and of sentences, and their mean."""
+
+    tokens: int
+    token_f1: float
+    sentence_f1: float
+    f1: float
+    per_kind: dict[str, TypeScore]
+
+    def report(self) -> str:
+        """A table for the terminal."""
+        return "\n".join([f"{self.tokens} tokens", *_table("", list(self.per_kind.items()))])
+
+
+Spans = tuple[Sequence[tuple[int, int]], Sequence[tuple[int, int]]]
+
+
+def segmentation_scores(gold: Sequence[Spans], guess: Sequence[Spans]) -> SegmentationScores:
+    """Scores of (tokens, sentences), stretches of the same texts."""
+    found = {}
+    for k, name in enumerate(("tokens", "sentences")):
+        pairs = [(set(right[k]), set(own[k])) for right, own in zip(gold, guess, strict=True)]
+        correct = sum(len(right & own) for right, own in pairs)
+        found[name] = TypeScore.of(sum(len(r) for r, _ in pairs), sum(len(g) for _, g in pairs), correct)
+    token, sentence = found["tokens"], found["sentences"]
+    return SegmentationScores(token.gold, token.f1, sentence.f1, (token.f1 + sentence.f1) / 2, found)

@@ -444,7 +444,23 @@ class TagDictionary(Options):
 
 
 @options()
-class Chains(TagDictionary):
+class Lexical(Options):
+    """Which labels there are to choose from."""
+
+    among: str = choice(
+        "Labels to choose from: all, or those seen with a word or its ending (for hundreds of labels).",
+        ("all", "seen"),
+        default=DEFAULT,
+        fixed=True,
+    )
+    given: Sequence[str] = free("Columns that are looked up with the word (among seen).", default=(), flag=None)
+    rare: int = whole(
+        "Words seen less than N times may have the labels of their ending (among seen).", default=10, flag=None
+    )
+
+
+@options()
+class Chains(TagDictionary, Lexical):
     """Label sequences."""
 
     average: str = choice(
@@ -458,6 +474,15 @@ class Chains(TagDictionary):
     constrain: bool = switch("Keep chunk labels in a legal order.", default=True)
     forbid: Iterable[tuple[str, str]] = free(
         "Never let label B follow label A (repeatable).", default=(), kind="pairs", metavar='"A B"'
+    )
+
+
+@options()
+class Texts(Options):
+    """Plain text."""
+
+    lines: bool = switch(
+        "Every line is a paragraph of its own, not only what blank lines separate.", default=False, flag="--lines"
     )
 
 
@@ -548,6 +573,20 @@ class Graphs(Options):
     )
     keep_heads: int = whole("Heads of each word that a fast first model keeps; 0: all.", default=8, least=0)
     bits: int = whole("The model has 2^N hashed weights (graph-parser).", default=24, least=10, most=30, flag=None)
+
+
+@options()
+class Pipelines(Options):
+    """From text to trees."""
+
+    without: Sequence[str] = free(
+        "Parts to leave out: tokenizer, splitter, tagger, morphology, lemmatizer, parser, entities (repeatable).",
+        default=(),
+        kind="names",
+        metavar="PART",
+    )
+    folds: int = whole("Folds in which the parser's training data are tagged.", default=5, least=2, flag=None)
+    fast: bool = switch("A narrower beam for the parser: faster, a little less accurate.", default=False, flag="--fast")
 
 
 @options()

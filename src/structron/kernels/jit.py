@@ -10,7 +10,14 @@ from numba.core import cgutils
 from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 
-LEAVES = ("features/stretches.py", "search/beam/nbest.py", "search/queue/queue.py", "search/queue/nodes.py")
+LEAVES = (
+    "features/lexicon.py",
+    "features/stretches.py",
+    "search/beam/nbest.py",
+    "search/queue/queue.py",
+    "search/queue/nodes.py",
+    "update/choices.py",
+)
 """Files whose kernels no other file calls: a change there concerns no other kernel."""
 FOLDERS = ("features", "kernels", "search", "tasks/shift_reduce", "update", "weights")
 

@@ -69,8 +69,8 @@ class EntityRecognizer(Entities, ChainLabeler):
         convert_all(written, self.inner, what)
         return written
 
-    def _spell(self, out: np.ndarray, model: Any, starts: np.ndarray) -> list[list[str]]:
-        found = super()._spell(out, model, starts)
+    def _spell(self, out: np.ndarray, model: Any, prepared: Any, bounds: np.ndarray) -> list[list[str]]:
+        found = super()._spell(out, model, prepared, bounds)
         return found if self.written_ in (None, self.inner) else convert_all(found, self.written_)
 
     def _numbers(self, model: Any, sentences: Sequence, forced: Any) -> list[list[int]]:

@@ -85,7 +85,13 @@ class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
 
     def _make_extractor(self, templates: list[Any]) -> TemplateExtractor:
         roles, gazetteers = self.roles_, make_gazetteers(self.gazetteers)
-        return TemplateExtractor(roles.names, roles.outputs[0], templates, roles.word, gazetteers, self.atoms)
+        extractor = TemplateExtractor(roles.names, roles.outputs[0], templates, roles.word, gazetteers, self.atoms)
+        extractor.needed |= self._looked_up()
+        return extractor
+
+    def _looked_up(self) -> set[str]:
+        """Columns that are needed beside those of the templates."""
+        return set()
 
     def _prepare(self, sentences: Sentences, labelled: bool = False, what: str = "data") -> Any:
         """Look at the strings of sentences; a task may turn their labels into others that it learns better."""
@@ -101,12 +107,12 @@ class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
         prepared = self._prepare(sentences, True, what)
         return spell(prepared.label_ids, prepared.label_types, prepared.starts)
 
-    def _spell(self, out: np.ndarray, model: Any, starts: np.ndarray) -> Labels:
-        """Label numbers as the user's labels, sentence by sentence."""
-        return spell(out, model.labels, starts)
+    def _spell(self, out: np.ndarray, model: Any, prepared: Any, bounds: np.ndarray) -> Labels:
+        """Label numbers as the user's labels, sentence by sentence; bounds: of the sentences among all tokens."""
+        return spell(out, model.labels, bounds - bounds[0])
 
     def _decode(self, model: Any, ready: Any, jobs: int) -> Labels:
-        return self._spell(self._search_tokens(model, ready, jobs, None, False)[0], model, ready.starts)
+        return self._spell(self._search_tokens(model, ready, jobs, None, False)[0], model, ready, ready.starts)
 
     def predict(self, sentences: Sentences, *, jobs: int | None = None) -> Labels:
         """The best labels of each sentence or Document."""
@@ -144,7 +150,7 @@ class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
         prepared = self._prepare(items)
         fixed = None if forced is None else np.array([y for labels in forced for y in labels], np.int64)
         out, sure = self._search_tokens(model, prepared, jobs, fixed, margins)
-        return self._spell(out, model, prepared.starts), split(sure, prepared.starts) if margins else []
+        return self._spell(out, model, prepared, prepared.starts), split(sure, prepared.starts) if margins else []
 
     def evaluate(self, sentences: Sentences, *, jobs: int | None = None, guess: list | None = None) -> Any:
         """All scores on labelled sentences or Documents, in per cent, or those of `guess` for them."""
@@ -168,8 +174,9 @@ class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
         search = self.search()
         found = model.nbest(ready, n, search.beam, search.merge, jobs)
         lists = []
-        for labellings, scores in found:
-            spelled = [self._spell(row, model, np.array([0, len(row)]))[0] for row in labellings] or [[]]
+        for s, (labellings, scores) in enumerate(found):
+            bounds = ready.starts[s : s + 2]
+            spelled = [self._spell(row, model, ready, bounds)[0] for row in labellings] or [[]]
             lists.append(list(zip(spelled, scores or [0.0], strict=True)))
         return [combine(lists[lo:hi], n) for lo, hi in pairwise(ready.units.tolist())]
 

@@ -26,6 +26,8 @@ from structron.tasks.chain.explain import explain, heaviest_features
 from structron.tasks.chain.templates import label_templates, looks_further
 from structron.tasks.tokens import TokenLabeler, ask_for, names_in
 
+FEW = 100
+"""Labels that are all looked at, by default."""
 FURTHER = "templates look at labels as Viterbi cannot: exact search by dynamic programming; --beam N is faster"
 
 
@@ -40,8 +42,15 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
 
     task: ClassVar[str] = "labeler"
     metric: ClassVar[str] = "accuracy"
+    label_pairs: ClassVar[bool] = True
+    """Whether pairs of labels have weights where labels are chosen among those seen with a word."""
 
     # -- training ------------------------------------------------------------------------------------------------
+
+    def _looked_up(self) -> set[str]:
+        if missing := set(self.given) - set(self.roles_.inputs):
+            raise unknown("column to look up", min(missing), self.roles_.inputs)
+        return set(self.given)
 
     def _check(self) -> None:
         super()._check()
@@ -68,6 +77,8 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
 
     def _start(self) -> Any:
         """An exact learner's state with its sums, where it is still there; otherwise the model's weights."""
+        if self.model_.kind == "choices":
+            raise StructronError("among: seen: training cannot go on from such a model; expected one among all")
         order = self._known().order
         if self.order != order:
             raise StructronError(f"order: {self.order}; expected {order}, that of the model to go on from")
@@ -111,9 +122,51 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
         if start is not None and exact != isinstance(start, Start):
             has = "a beam" if exact else "no beam"
             raise StructronError(f"the model to go on from was trained with {has}; expected the same beam and update")
+        if exact and self._among(labels) == "seen":
+            return self._choice_learner(prepared, gold, chain)
         if exact:
             return self._exact_learner(prepared, gold, chain, start)
         return self._beam_learner(prepared, gold, chain, templates, start)
+
+    def _among(self, labels: Sequence[str]) -> str:
+        """What there is to choose from: by default all labels, unless they are many and nothing stands against it."""
+        if self.among == DEFAULT:
+            return "seen" if len(labels) > FEW and not self._against() else "all"
+        return self.among
+
+    def _against(self) -> str:
+        """What does not go with a choice among labels seen with a word, if anything."""
+        steps = self.search()
+        given: dict[str, Any] = {
+            "beam": steps.beam,
+            "update": steps.update != "standard",
+            "alma": steps.alma,
+            "margin": steps.margin,
+            "swvp": steps.swvp,
+            "average": self.average == "voted",
+            "non_local": self._sources(),
+            "tag_dictionary": self.tag_dictionary,
+            "forbid": list(self.forbid),
+            "templates": self.extractor_.paired.templates if hasattr(self, "extractor_") else (),
+        }
+        return next((name for name, value in given.items() if value not in (None, False, 0) and value != []), "")
+
+    def _choice_learner(self, prepared: PreparedTemplates, gold: np.ndarray, chain: Chain) -> Any:
+        """Collins' perceptron over the labels that a word, or words with its ending, were seen with."""
+        from structron.features.lexicon import Lexicon
+        from structron.learn.choices import ChoiceLearner
+
+        if against := self._against():
+            raise StructronError(f"among: seen with {against}; expected exact search of plain labels, or among all")
+        lexicon = Lexicon.learn(prepared, gold, list(self.given), self.rare, self._demands(chain.labels))
+        known = (chain.labels, lexicon, chain.dictionary)
+        return ChoiceLearner(prepared, gold, *known, self.label_pairs, chain.cutoff, chain.average)
+
+    def _demands(self, labels: list[str]) -> Any:
+        """What labels ask of a word's spelling."""
+        from structron.features.lexicon import NO_DEMANDS
+
+        return NO_DEMANDS
 
     def _exact_learner(self, prepared: Any, gold: np.ndarray, chain: Chain, start: Start | None) -> ChainLearner:
         """Viterbi's learner: Collins' perceptron, with a margin or weighted violations, or with document features."""
@@ -199,7 +252,7 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
         found = []
         for unit, (rows, scores) in enumerate(model.nbest(ready, n, jobs)):
             bounds = ready.starts[ready.units[unit] : ready.units[unit + 1] + 1]
-            labels = [self._spell(row, model, bounds - bounds[0]) for row in rows]
+            labels = [self._spell(row, model, ready, bounds) for row in rows]
             found.append(list(zip(labels, scores.tolist(), strict=True)))
         return found
 
@@ -236,7 +289,9 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
     def _summary(self) -> dict[str, Any]:
         model, search = self.model_, self.search()
         how = f"viterbi-{self.order}" if model.searches_exactly else str(search)
-        if model.kind == "documents":
+        if model.kind == "choices":
+            how = f"choices-{model.order}"
+        elif model.kind == "documents":
             how += f"-{self.candidates}-best-{self.local_update} test {self.test_candidates}"
         size = f"labels {len(model.labels)}"
         return {"update": search.rule, "search": how, "cutoff": self.cutoff, "features": model.size, "size": size}
@@ -259,6 +314,11 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
             functions = [given[name] for name in header["non_local_functions"]]
             self.non_local = [*header["non_local"], *functions]
             return DocumentModel.from_file(header, tensors, functions)
+        if header["kind"] == "choices":
+            from structron.model.choices import ChoiceModel
+
+            check(tensors, *ChoiceModel.declared(header))
+            return ChoiceModel.from_file(header, tensors, self._demands(header["labels"]))
         if header["kind"] != ChainModel.kind:
             raise ValueError(f"a model of kind {header['kind']!r}")
         self.non_local = []

@@ -1,0 +1,260 @@
+"""A lexicon: which labels a word may have, from those that it, or words with its ending, had in training.
+
+    word ──seen often──▶ its own labels
+      └────seen rarely, or never──▶ its own, and the commonest of the longest ending that is known
+
+Columns beside the word (its part of speech, say) may be part of what is looked up. So a token has a few labels to
+choose from, however many there are in all. Words count in lower case, digits alike.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from structron.features.atoms import char_class
+from structron.io.tensors import Tensor, Tensors
+from structron.kernels.jit import compiled
+from structron.kernels.table import MULTIPLIER, SHIFT, build_table, hash_codes, hash_list, mix, pack_strings, table_find
+
+LONGEST = 7
+"""Longest ending, in characters."""
+LEAST = 5
+"""Words that an ending must have been seen with."""
+MOST = 16
+"""Labels that an ending keeps, the commonest."""
+ENDING = np.uint64(0x71D67FFFEDA60000)
+WORD = np.uint64(0x5851F42D4C957F2D)
+
+
+class Demands(NamedTuple):
+    """What a label asks of a word: how it begins and how it ends. No labels: nothing."""
+
+    fronts: np.ndarray  # uint32: code points
+    front: np.ndarray  # int64[labels + 1]
+    backs: np.ndarray
+    back: np.ndarray
+
+
+def make_demands(fronts: list[str], backs: list[str]) -> Demands:
+    """Demands of labels by number."""
+    return Demands(*pack_strings(fronts), *pack_strings(backs))
+
+
+NO_DEMANDS = make_demands([], [])
+
+
+class Entries(NamedTuple):
+    """The lexicon as kernels read it; entry 0 is that of all words."""
+
+    table: np.ndarray  # uint64[capacity, 2]: see kernels/table.py
+    ptr: np.ndarray  # int64[entries + 1]
+    label: np.ndarray  # int32: those of an entry, the commonest first
+    sure: np.ndarray  # bool[entries]: whether a word needs no labels of its ending
+
+
+def normal(word: str) -> str:
+    """A word as it is looked up."""
+    lower = word.lower()
+    return lower if lower.isalpha() else "".join("0" if char_class(c) == "d" else c for c in lower)
+
+
+@compiled
+def ending_key(codes, stop, length, given):
+    """The key of an ending; length 0: of all words with these columns."""
+    return mix(mix(hash_codes(codes, stop - length, stop), given), ENDING + np.uint64(length)) | np.uint64(1)
+
+
+@compiled
+def word_key(codes, start, stop, given):
+    return mix(mix(hash_codes(codes, start, stop), given), WORD) | np.uint64(1)
+
+
+@compiled
+def fits(demands, label, codes, start, stop):
+    """Whether a word begins and ends as a label demands."""
+    if demands.front.shape[0] < 2:
+        return True
+    front, front_end = demands.front[label], demands.front[label + 1]
+    back, back_end = demands.back[label], demands.back[label + 1]
+    if stop - start < front_end - front + back_end - back:
+        return False
+    for j in range(front_end - front):
+        if codes[start + j] != demands.fronts[front + j]:
+            return False
+    same = True
+    for j in range(back_end - back):
+        same = same and codes[stop - 1 - j] == demands.backs[back_end - 1 - j]
+    return same
+
+
+@compiled
+def take(entries, entry, demands, codes, start, stop, out, count):
+    """Add the labels of an entry that fit and are not there yet; returns how many there are then."""
+    for j in range(entries.ptr[entry], entries.ptr[entry + 1]):
+        label = entries.label[j]
+        new = count < out.shape[0]
+        for k in range(count):
+            new = new and out[k] != label
+        if new and fits(demands, label, codes, start, stop):
+            out[count] = label
+            count += 1
+    return count
+
+
+@compiled
+def choices_of(entries, demands, codes, offsets, word, given, first, out):
+    """The labels of each word: out[first[k]] … ; `word` are places in `offsets`. Returns how many in all."""
+    total = 0
+    own = np.empty(out.shape[0], np.int32)
+    for k in range(word.shape[0]):
+        start, stop = offsets[word[k]], offsets[word[k] + 1]
+        entry = table_find(entries.table, word_key(codes, start, stop, given[k]))
+        count = 0
+        if entry >= 0:
+            count = take(entries, entry, demands, codes, start, stop, own, count)
+        if entry < 0 or not entries.sure[entry]:
+            length = min(LONGEST, stop - start)
+            found = np.int64(-1)
+            while length >= 0 and found < 0:
+                found = table_find(entries.table, ending_key(codes, stop, length, given[k]))
+                if found >= 0:
+                    before = count
+                    count = take(entries, found, demands, codes, start, stop, own, count)
+                    if count == 0 or (count == before and entry < 0):
+                        found = np.int64(-1)
+                length -= 1
+        if count == 0:
+            count = take(entries, 0, demands, codes, start, stop, own, count)
+        if count == 0:
+            own[0] = 0
+            count = 1
+        if total + count > out.shape[0]:
+            return -1
+        for j in range(count):
+            out[total + j] = own[j]
+        total += count
+        first[k + 1] = total
+    return total
+
+
+@dataclass
+class Lexicon:
+    """Labels by word and by ending. `given`: the columns that are looked up with the word."""
+
+    given: list[str]
+    keys: np.ndarray  # uint64[entries]; that of entry 0 is never looked up
+    size: np.ndarray  # uint16[entries]: how many labels
+    label: np.ndarray  # uint16
+    sure: np.ndarray  # bool[entries]
+    demands: Demands = NO_DEMANDS
+
+    def __post_init__(self) -> None:
+        ptr = np.zeros(len(self.size) + 1, np.int64)
+        np.cumsum(self.size, out=ptr[1:])
+        self.entries = Entries(build_table(self.keys), ptr, self.label.astype(np.int32), self.sure)
+
+    def choices(self, prepared, tokens: slice) -> tuple[np.ndarray, np.ndarray]:
+        """(first int64[tokens + 1], labels int32): what each token has to choose from."""
+        words, given = prepared.word_ids[tokens].astype(np.int64), self._given(prepared, tokens)
+        pair = given ^ (words.astype(np.uint64) * MULTIPLIER)
+        _, place, back = np.unique(pair, return_index=True, return_inverse=True)
+        types = [normal(word) for word in prepared.word_types]
+        codes, offsets = pack_strings(types)
+        first, room = np.zeros(len(place) + 1, np.int64), 4 * len(place) + 2 * MOST + 64
+        while True:
+            out = np.empty(room, np.int32)
+            found = choices_of(self.entries, self.demands, codes, offsets, words[place], given[place], first, out)
+            if found >= 0:
+                break
+            room *= 4
+        count = np.diff(first)[back]
+        ends = np.zeros(len(back) + 1, np.int64)
+        np.cumsum(count, out=ends[1:])
+        source = np.repeat(first[back] - ends[:-1], count) + np.arange(ends[-1])
+        return ends, out[source]
+
+    def _given(self, prepared, tokens: slice) -> np.ndarray:
+        """uint64[tokens]: a hash of the columns that go with the word."""
+        found = np.zeros(tokens.stop - tokens.start, np.uint64)
+        for name in self.given:
+            found = mixed(found, hash_list(prepared.batch.types[name])[prepared.batch.ids[name][tokens]])
+        return found
+
+    @classmethod
+    def learn(cls, prepared, gold: np.ndarray, given: Sequence[str], rare: int, demands: Demands) -> "Lexicon":
+        """From training data. rare: words seen less often may have the labels of their ending too."""
+        columns = [prepared.word_ids, *(prepared.batch.ids[name] for name in given), gold]
+        rows, counts = np.unique(np.stack(columns).astype(np.int64), axis=1, return_counts=True)
+        types = [normal(word) for word in prepared.word_types]
+        hashes = np.zeros(rows.shape[1], np.uint64)
+        for name, ids in zip(given, rows[1:-1], strict=True):
+            hashes = mixed(hashes, hash_list(prepared.batch.types[name])[ids])
+        words: dict[tuple[str, int], Counter[int]] = defaultdict(Counter)
+        endings: dict[tuple[str, int], Counter[int]] = defaultdict(Counter)
+        everything: Counter[int] = Counter()
+        for word, own, label, count in zip(
+            rows[0].tolist(), hashes.tolist(), rows[-1].tolist(), counts.tolist(), strict=True
+        ):
+            words[types[word], own][label] += count
+        for (word, own), labels in words.items():
+            for label in labels:
+                everything[label] += 1
+                for k in range(min(LONGEST, len(word)) + 1):
+                    endings[word[len(word) - k :], own][label] += 1
+        found: list[tuple[int, list[int], bool]] = [(1, _commonest(everything), False)]
+        for (ending, own), labels in endings.items():
+            if ending and labels.total() < LEAST:
+                continue
+            best = _commonest(labels)
+            if ending and best == _commonest(endings[ending[1:], own]):
+                continue
+            found.append((_key(ending, own, True), best, False))
+        for (word, own), labels in words.items():
+            found.append((_key(word, own, False), _commonest(labels), labels.total() >= rare))
+        keys, lists, sure = zip(*found, strict=True)
+        every = [label for own in lists for label in own]
+        sizes = np.array([len(own) for own in lists], np.uint16)
+        return cls(
+            list(given), np.array(keys, np.uint64), sizes, np.array(every, np.uint16), np.array(sure, bool), demands
+        )
+
+    def tensors(self) -> Tensors:
+        """For a model file."""
+        return {"entry": self.keys, "entry_size": self.size, "entry_label": self.label, "entry_sure": self.sure}
+
+    @staticmethod
+    def declared() -> dict[str, Tensor]:
+        """The arrays of a lexicon."""
+        return {
+            "entry": Tensor("uint64", "entries", least=1),
+            "entry_size": Tensor("uint16", "entries", adds_up="entry labels"),
+            "entry_label": Tensor("uint16", "entry labels", below="labels"),
+            "entry_sure": Tensor("bool", "entries"),
+        }
+
+    @classmethod
+    def from_tensors(cls, given: list[str], tensors: Tensors, demands: Demands) -> "Lexicon":
+        """The inverse of `tensors`, of arrays that were checked; ValueError: it has no entry, or one twice."""
+        keys = tensors["entry"]
+        if not len(keys) or len(np.unique(keys)) < len(keys):
+            raise ValueError("the lexicon does not fit")
+        return cls(given, keys, tensors["entry_size"], tensors["entry_label"], tensors["entry_sure"], demands)
+
+
+def _commonest(labels: Counter[int]) -> list[int]:
+    return [label for label, _ in sorted(labels.items(), key=lambda item: (-item[1], item[0]))[:MOST]]
+
+
+def _key(text: str, given: int, ending: bool) -> int:
+    codes, offsets = pack_strings([text])
+    own = np.uint64(given)
+    return int(ending_key(codes, len(text), len(text), own) if ending else word_key(codes, 0, offsets[1], own))
+
+
+def mixed(h: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """`mix` of many."""
+    h = (h ^ v) * MULTIPLIER
+    return h ^ (h >> SHIFT)

@@ -1,0 +1,206 @@
+"""A trained chain whose tokens have a few labels to choose from, out of any number (search/chain/choices.py).
+
+A lexicon says which (features/lexicon.py); weights of labels and features, and of label pairs, decide between them.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from heapq import heappop, heappush
+from typing import Any, ClassVar
+
+import numpy as np
+
+from structron.features.index import look_up
+from structron.features.lexicon import Demands, Lexicon
+from structron.features.names import Names
+from structron.io.tensors import Sizes, Tensor, Tensors, texts, whole
+from structron.kernels.jit import is_cold
+from structron.kernels.table import build_table
+from structron.model.dictionary import Dictionary
+from structron.search.chain.choices import Lattice, decode, decode_with_margins, make_room, through
+from structron.threads import for_each, stretches
+from structron.weights.cells import Cells, cells_from, weight_of
+from structron.weights.dense import cell_tensors, cells_in, declared_cells
+
+
+@dataclass
+class ChoiceModel:
+    """Labels, lexicon and weights; rows 0 … labels are those of the label before, then a row for each feature."""
+
+    labels: list[str]
+    paired: bool  # whether label pairs have weights
+    lexicon: Lexicon
+    keys: np.ndarray  # uint64[features]
+    row: np.ndarray  # int32[cells], sorted
+    column: np.ndarray  # the label of each cell
+    weight: np.ndarray  # float32[cells]
+    dictionary: Dictionary  # the words of the training data
+    names: Names
+
+    kind: ClassVar[str] = "choices"
+    searches_exactly: ClassVar[bool] = True
+
+    @property
+    def order(self) -> int:
+        """Markov order of the labels."""
+        return int(self.paired)
+
+    @property
+    def size(self) -> int:
+        """How many features have weights."""
+        return len(self.keys)
+
+    @property
+    def fixed(self) -> int:
+        """Rows of label pairs."""
+        return len(self.labels) + 1
+
+    def is_cold(self) -> bool:
+        """Whether the first search has to wait for the compiler."""
+        return is_cold(decode)
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        return build_table(self.keys)
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The weights as kernels read them."""
+        return cells_from(self.row, self.column, self.weight, len(self.labels))
+
+    def lattice(self, prepared: Any, lo: int, hi: int, forced: np.ndarray | None = None) -> Lattice:
+        """Sentences lo … hi-1 as the kernels read them. forced: int[tokens of all sentences], -1 = free."""
+        starts = prepared.starts[lo : hi + 1] - prepared.starts[lo]
+        tokens = slice(int(prepared.starts[lo]), int(prepared.starts[hi]))
+        ptr, numbers, _ = look_up(self.table, prepared.hashes(lo, hi))
+        first, choice = self.lexicon.choices(prepared, tokens)
+        if forced is not None:
+            first, choice = only(first, choice, forced[tokens])
+        return Lattice(starts, ptr, numbers, first, choice)
+
+    def decode(
+        self, prepared: Any, jobs: int = 1, forced: np.ndarray | None = None, margins: bool = False
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(label per token, score per sentence, margin per token if asked for), on several threads if wanted."""
+        starts = prepared.starts
+        out, scores = np.zeros(int(starts[-1]), np.int64), np.zeros(len(starts) - 1, np.float32)
+        sure = np.zeros(len(out) if margins else 0, np.float32)
+
+        def run(stretch: tuple[int, int]) -> None:
+            lo, hi = stretch
+            lattice, tokens = self.lattice(prepared, lo, hi, forced), slice(int(starts[lo]), int(starts[hi]))
+            given = (lattice, self.cells, len(self.labels), self.fixed, self.paired, make_room(lattice))
+            if margins:
+                every = np.zeros(len(lattice.choice), np.float32)
+                decode_with_margins(*given, out[tokens], scores[lo:hi], every, sure[tokens])
+            else:
+                decode(*given, out[tokens], scores[lo:hi])
+
+        for_each(run, stretches(starts), jobs)
+        return out, scores, sure
+
+    def nbest(self, prepared: Any, n: int, jobs: int = 1) -> list[tuple[np.ndarray, np.ndarray]]:
+        """(labellings int16[found, tokens], scores) of each document or sentence, best first."""
+        units, starts = prepared.units, prepared.starts
+
+        def run(stretch: tuple[int, int]) -> list[tuple[np.ndarray, np.ndarray]]:
+            return [self._nbest(prepared, int(units[u]), int(units[u + 1]), n) for u in range(*stretch)]
+
+        return [found for part in for_each(run, stretches(starts[units]), jobs) for found in part]
+
+    def _nbest(self, prepared: Any, lo: int, hi: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Best first from the left, by the exact score of the best that can follow."""
+        lattice = self.lattice(prepared, lo, hi)
+        room, every = make_room(lattice), np.zeros(len(lattice.choice), np.float32)
+        first, choice, tokens = lattice.first.tolist(), lattice.choice.tolist(), int(lattice.starts[-1])
+        local, after = np.zeros(len(choice)), np.zeros(len(choice) + 1)
+        begins = {int(start) for start in lattice.starts[:-1]}
+        rest = 0.0
+        for s in range(hi - lo - 1, -1, -1):
+            through(lattice, self.cells, len(self.labels), self.fixed, self.paired, s, room, every)
+            own = slice(first[lattice.starts[s]], first[lattice.starts[s + 1]])
+            size = own.stop - own.start
+            local[own], after[own] = room.local[:size], room.after[:size] + rest
+            rest += float(every[own].max(initial=0.0)) if size else 0.0
+        queue: list[tuple[float, int, float, tuple[int, ...]]] = [(-rest, 0, 0.0, ())]
+        found: list[list[int]] = []
+        scores: list[float] = []
+        made = 0
+        while queue and len(found) < n:
+            _, _, score, path = heappop(queue)
+            i = len(path)
+            if i == tokens:
+                found.append([choice[c] for c in path])
+                scores.append(score)
+                continue
+            for c in range(first[i], first[i + 1]):
+                row = choice[path[-1]] + 1 if i not in begins else 0
+                pair = float(weight_of(self.cells, row, choice[c], len(self.labels))) if self.paired else 0.0
+                made, own_score = made + 1, score + pair + float(local[c])
+                heappush(queue, (-own_score - float(after[c]), made, own_score, (*path, c)))
+        return np.array(found, np.int16).reshape(len(found), tokens), np.array(scores, np.float32)
+
+    def choose_from(self, candidates: int) -> None:
+        """How many n-best labellings document features choose from; there are none here."""
+
+    def tensors(self) -> Tensors:
+        """The arrays of a model file."""
+        cells = cell_tensors(self.row, self.column, self.weight, self.fixed + len(self.keys), len(self.labels))
+        return cells | {"keys": self.keys} | self.lexicon.tensors() | self.dictionary.tensors() | self.names.tensors()
+
+    def header(self) -> dict[str, Any]:
+        """What a model file's header says of them."""
+        given = {"kind": self.kind, "labels": self.labels, "paired": self.paired, "given": self.lexicon.given}
+        return given | {"features": len(self.keys), "name_heads": self.names.heads}
+
+    @classmethod
+    def declared(cls, header: dict[str, Any]) -> tuple[dict[str, Tensor], Sizes]:
+        """The arrays that go with a header, and the sizes that it settles."""
+        labels, features = len(texts(header["labels"], "labels", 1)), whole(header["features"], "features")
+        declared = declared_cells("rows", "labels") | Dictionary.declared() | Lexicon.declared()
+        declared |= Names.declared("features", texts(header["name_heads"], "names"))
+        declared |= {"keys": Tensor("uint64", "features", least=1)}
+        rows = labels + 1 + features
+        return declared, {"labels": labels, "features": features, "rows": rows, "row cells": rows * labels}
+
+    @classmethod
+    def from_file(cls, header: dict[str, Any], tensors: Tensors, demands: Demands) -> "ChoiceModel":
+        """Rebuild a model from arrays that were checked; ValueError: the parts do not fit together."""
+        row, column, weight = cells_in(tensors)
+        labels = len(header["labels"])
+        if len(np.unique(row * labels + column)) < len(row):
+            raise ValueError("a weight stands twice")
+        if len(np.unique(tensors["keys"])) < len(tensors["keys"]):
+            raise ValueError("a feature stands twice")
+        return cls(
+            header["labels"],
+            bool(header["paired"]),
+            Lexicon.from_tensors(texts(header["given"], "columns"), tensors, demands),
+            tensors["keys"],
+            row.astype(np.int32),
+            column,
+            weight,
+            Dictionary.from_tensors(tensors),
+            Names.from_tensors(header["name_heads"], tensors),
+        )
+
+
+def only(first: np.ndarray, choice: np.ndarray, forced: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same choices, but one alone where a label is forced (not -1), whether it was among them or not."""
+    count = np.where(forced < 0, np.diff(first), 1)
+    ends = np.zeros(len(first), np.int64)
+    np.cumsum(count, out=ends[1:])
+    found = choice[np.repeat(first[:-1] - ends[:-1], count) + np.arange(ends[-1])]
+    found[ends[:-1][forced >= 0]] = forced[forced >= 0]
+    return ends, found
+
+
+def with_gold(first: np.ndarray, choice: np.ndarray, gold: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same choices and, where it is not among them, the gold label after them: the truth can always be found."""
+    token = np.repeat(np.arange(len(gold)), np.diff(first))
+    has = np.zeros(len(gold), bool)
+    has[token[choice == gold[token]]] = True
+    places = first[1:][~has]
+    ends = first.copy()
+    ends[1:] += np.cumsum(~has)
+    return ends, np.insert(choice, places, gold[~has]).astype(np.int32)

@@ -1,0 +1,139 @@
+"""Exact search where tokens have a few labels each to choose from, however many there are in all.
+
+    tokens        x1        x2        x3
+    choices     A, B, C     D        A, E        choice[first[i]] … choice[first[i + 1] - 1]
+
+A weight is a cell (row, label) of an open-addressing table. Rows 0 … labels are those of the label before (0: the start
+of the sentence), row fixed + j is that of feature j. Where a token has one choice, its features say nothing of the
+decision and are not looked at: a score is short of a constant there.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from structron.kernels.jit import compiled
+from structron.weights.cells import weight_of
+
+LOWEST = np.float32(-1e30)
+
+
+class Lattice(NamedTuple):
+    """Sentences with what there is to choose from."""
+
+    starts: np.ndarray  # int64[sentences + 1]
+    ptr: np.ndarray  # int64[tokens + 1]
+    numbers: np.ndarray  # int32: features of tokens
+    first: np.ndarray  # int64[tokens + 1]
+    choice: np.ndarray  # int32: labels
+
+
+class Room(NamedTuple):
+    """Where a search works; sizes of the longest sentence."""
+
+    local: np.ndarray  # float32[choices]: what the features give to a choice
+    best: np.ndarray  # float32[choices]: the best prefix that ends in it …
+    back: np.ndarray  # int64[choices]: … and the choice before it there
+    after: np.ndarray  # float32[choices]: the best that can follow it
+    z: np.ndarray  # int64[tokens]
+
+
+@compiled
+def score_choices(lattice, cells, labels, fixed, start, stop, room):
+    """What the features of tokens start … stop-1 give to their choices, where there are several."""
+    origin = lattice.first[start]
+    for i in range(start, stop):
+        lo, hi = lattice.first[i], lattice.first[i + 1]
+        for c in range(lo, hi):
+            total = np.float32(0)
+            if hi - lo > 1:
+                for j in range(lattice.ptr[i], lattice.ptr[i + 1]):
+                    total += weight_of(cells, fixed + lattice.numbers[j], lattice.choice[c], labels)
+            room.local[c - origin] = total
+
+
+@compiled
+def search(lattice, cells, labels, fixed, paired, s, room):
+    """The best labelling of sentence s in room.z, and its score. paired: whether label pairs have weights."""
+    start, stop = lattice.starts[s], lattice.starts[s + 1]
+    if start == stop:
+        return np.float32(0)
+    score_choices(lattice, cells, labels, fixed, start, stop, room)
+    origin = lattice.first[start]
+    for i in range(start, stop):
+        lo, hi = lattice.first[i], lattice.first[i + 1]
+        for c in range(lo, hi):
+            best, back = np.float32(0), -1
+            if i == start:
+                if paired:
+                    best = weight_of(cells, 0, lattice.choice[c], labels)
+            else:
+                best = LOWEST
+                for p in range(lattice.first[i - 1], lo):
+                    score = room.best[p - origin]
+                    if paired:
+                        score += weight_of(cells, lattice.choice[p] + 1, lattice.choice[c], labels)
+                    if score > best:
+                        best, back = score, p
+            room.best[c - origin] = best + room.local[c - origin]
+            room.back[c - origin] = back
+    last = lattice.first[stop - 1]
+    for c in range(last, lattice.first[stop]):
+        if room.best[c - origin] > room.best[last - origin]:
+            last = c
+    found = room.best[last - origin]
+    for i in range(stop - 1, start - 1, -1):
+        room.z[i - start] = lattice.choice[last]
+        last = room.back[last - origin]
+    return found
+
+
+@compiled
+def decode(lattice, cells, labels, fixed, paired, room, out, scores):
+    """The best labels of every sentence, and their scores."""
+    for s in range(lattice.starts.shape[0] - 1):
+        scores[s] = search(lattice, cells, labels, fixed, paired, s, room)
+        for i in range(lattice.starts[s], lattice.starts[s + 1]):
+            out[i] = room.z[i - lattice.starts[s]]
+
+
+@compiled
+def through(lattice, cells, labels, fixed, paired, s, room, out):
+    """out[c]: the score of the best labelling of sentence s with choice c, for all choices of its tokens."""
+    search(lattice, cells, labels, fixed, paired, s, room)
+    start, stop = lattice.starts[s], lattice.starts[s + 1]
+    origin = lattice.first[start]
+    for i in range(stop - 1, start - 1, -1):
+        lo, hi = lattice.first[i], lattice.first[i + 1]
+        for c in range(lo, hi):
+            after = np.float32(0) if i == stop - 1 else LOWEST
+            if i < stop - 1:
+                for q in range(hi, lattice.first[i + 2]):
+                    score = room.after[q - origin] + room.local[q - origin]
+                    if paired:
+                        score += weight_of(cells, lattice.choice[c] + 1, lattice.choice[q], labels)
+                    after = max(after, score)
+            room.after[c - origin] = after
+            out[c] = room.best[c - origin] + after
+
+
+@compiled
+def decode_with_margins(lattice, cells, labels, fixed, paired, room, out, scores, through_all, sure):
+    """The same with each token's margin: by how much the best labelling beats the best with another label there."""
+    decode(lattice, cells, labels, fixed, paired, room, out, scores)
+    for s in range(lattice.starts.shape[0] - 1):
+        through(lattice, cells, labels, fixed, paired, s, room, through_all)
+        for i in range(lattice.starts[s], lattice.starts[s + 1]):
+            second = np.float32(-np.inf)
+            for c in range(lattice.first[i], lattice.first[i + 1]):
+                if lattice.choice[c] != out[i]:
+                    second = max(second, through_all[c])
+            sure[i] = scores[s] - second
+
+
+def make_room(lattice: Lattice) -> Room:
+    """Room for the longest sentence."""
+    choices = int(np.diff(lattice.first[lattice.starts]).max(initial=1))
+    tokens = int(np.diff(lattice.starts).max(initial=1))
+    local, best, after = (np.zeros(choices, np.float32) for _ in range(3))
+    return Room(local, best, np.zeros(choices, np.int64), after, np.zeros(tokens, np.int64))

@@ -1,0 +1,179 @@
+"""The parts of a pipeline: what each reads of a word, what it writes, and the settings that it is trained with.
+
+    tokenizer → splitter → tagger → morphology → lemmatizer → parser
+                                                           └→ entities
+
+Every part is an estimator of its own. A part sees words as rows of the columns it reads; what it writes goes into the
+words, and the next part reads it there. Settings were chosen on development data of several languages.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any
+
+from structron.analysis import Sentence, Word
+from structron.doc import Doc
+from structron.io.columns import EMPTY
+from structron.sentences import Document
+from structron.tasks.chain.labeler import Tagger
+from structron.tasks.entities import EntityRecognizer
+from structron.tasks.graph.parser import GraphParser
+from structron.tasks.scripts import BETWEEN_WORDS, Lemmatizer, Splitter
+from structron.tasks.shift_reduce.parser import Parser
+from structron.tasks.tokenizer import Tokenizer
+
+PARTS = ("tokenizer", "splitter", "tagger", "morphology", "lemmatizer", "parser", "entities")
+"""In the order in which they work."""
+KINDS: dict[str, tuple[Any, ...]] = {
+    "tokenizer": (Tokenizer,),
+    "splitter": (Splitter,),
+    "tagger": (Tagger,),
+    "morphology": (Tagger,),
+    "lemmatizer": (Lemmatizer,),
+    "parser": (Parser, GraphParser),
+    "entities": (EntityRecognizer,),
+}
+TAGS = ("upos", "xpos")
+MANY_TAGS = 150
+"""Pairs of UPOS and XPOS that one tagger learns; where there are more, XPOS is learned with the features."""
+BETWEEN = " "
+"""Stands between columns that are learned as one label; no column of CoNLL-U but the form and lemma may have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a part reads of a word and writes to it, and its settings."""
+
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of its rows, the label last."""
+        return [*self.reads, "+".join(self.writes)]
+
+    def rows(self, sentence: Sentence) -> list[tuple[str, ...]]:
+        """A sentence to be analysed."""
+        return rows_of(sentence.words, self.reads)
+
+    def gold(self, sentence: Sentence) -> list[tuple[str, ...]]:
+        """A sentence to be learned from."""
+        words = sentence.words
+        read, labels = rows_of(words, self.reads), rows_of(words, self.writes)
+        return [(*row, BETWEEN.join(label)) for row, label in zip(read, labels, strict=True)]
+
+    def write(self, words: Sequence[Word], labels: Sequence[str]) -> None:
+        """Put what was found into the words."""
+        if len(self.writes) == 1:
+            name = self.writes[0]
+            for word, label in zip(words, labels, strict=True):
+                setattr(word, name, label)
+            return
+        for word, label in zip(words, labels, strict=True):
+            for name, value in zip(self.writes, label.split(BETWEEN), strict=True):
+                setattr(word, name, value)
+
+
+def rows_of(words: Iterable[Word], names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Some columns of words."""
+    get: Any = attrgetter(*names)
+    return [(get(word),) for word in words] if len(names) == 1 else list(map(get, words))
+
+
+def split_rows(sentence: Sentence, labelled: bool) -> list[tuple[str, ...]]:
+    """The tokens of a sentence as the splitter reads them, with their words if those are to be learned."""
+    if not labelled:
+        return [(token.form,) for token in sentence.tokens]
+    return [(token.form, BETWEEN_WORDS.join([word.form for word in token.words])) for token in sentence.tokens]
+
+
+def tree_rows(part: Part, sentence: Sentence) -> list[tuple[str, ...]]:
+    """The words of a sentence with heads and relations."""
+    words = sentence.words
+    trees = [(EMPTY if word.head is None else str(word.head), word.deprel) for word in words]
+    return [(*row, *tree) for row, tree in zip(rows_of(words, part.reads), trees, strict=True)]
+
+
+def entity_rows(part: Part, doc: Doc, labelled: bool) -> Document:
+    """A document as the recogniser of entities reads it."""
+    found = Document()
+    for sentence in doc.sentences:
+        rows = part.rows(sentence)
+        if labelled:
+            labels = ["O"] * len(rows)
+            for entity in sentence.entities:
+                labels[entity.first : entity.last] = [f"I-{entity.label}"] * (entity.last - entity.first)
+                labels[entity.first] = f"B-{entity.label}"
+            rows = [(*row, label) for row, label in zip(rows, labels, strict=True)]
+        found.append(rows)
+    return found
+
+
+# -- what training data have -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """Which columns of a treebank say something."""
+
+    tokens: bool
+    multiword: bool
+    filled: frozenset[str]
+    heads: bool
+    entities: bool
+    tags: int  # pairs of UPOS and XPOS
+    spaces: bool  # whether it says where there is no space
+
+    @classmethod
+    def of(cls, docs: Sequence[Doc]) -> "Contents":
+        """Look at training data."""
+        words = [word for doc in docs for word in doc.words]
+        tokens = [token for doc in docs for token in doc.tokens]
+        columns = ("lemma", "upos", "xpos", "feats")
+        return cls(
+            bool(tokens),
+            any(len(token.words) != 1 for token in tokens),
+            frozenset(name for name in columns if any(getattr(word, name) != EMPTY for word in words)),
+            bool(words) and all(word.head is not None for word in words),
+            any(doc.entities for doc in docs),
+            len({(word.upos, word.xpos) for word in words}),
+            any(not token.spaces_after for token in tokens[:-1]),
+        )
+
+    def missing(self) -> list[str]:
+        """What a user should know that they lack."""
+        named = {"upos": "UPOS", "xpos": "XPOS", "feats": "FEATS", "lemma": "LEMMA"}
+        found = [f"no {named[name]} in the training data: not learned" for name in named if name not in self.filled]
+        if not self.heads:
+            found.append("no heads in the training data: no parser")
+        if not self.spaces:
+            found.append("no SpaceAfter=No in the training data: tokens are taken to stand between spaces")
+        return found
+
+
+def make_parts(contents: Contents, without: Iterable[str]) -> dict[str, Part]:
+    """The parts that can be learned, but for some; settings are those of estimators."""
+    filled, found = contents.filled, {}
+    found["tokenizer"] = Part((), (), {"passes": 8, "runs": 4})
+    if contents.multiword:
+        found["splitter"] = Part(("form",), ("words",), {"passes": 6})
+    tags = [name for name in TAGS if name in filled]
+    rest = ["feats"] if "feats" in filled else []
+    if len(tags) == 2 and contents.tags > MANY_TAGS:
+        tags, rest = ["upos"], ["xpos", *rest]
+    if tags:
+        found["tagger"] = Part(("form",), tuple(tags), {"passes": 8, "runs": 4, "among": "all"})
+    if rest:
+        reads = ("form", *tags)
+        found["morphology"] = Part(reads, tuple(rest), {"passes": 8, "runs": 2, "among": "seen", "given": tags[:1]})
+    known = [*tags, *rest]
+    if "lemma" in filled:
+        found["lemmatizer"] = Part(("form", *known), ("lemma",), {"passes": 6, "runs": 2})
+    if contents.heads and tags:
+        reads = ("form", *known, *(["lemma"] if "lemma" in filled else []))
+        found["parser"] = Part(reads, ("head", "deprel"), {"pos": tags[-1]})
+    if contents.entities:
+        found["entities"] = Part(("form", *tags[-1:]), ("entity",))
+    return {name: part for name, part in found.items() if name not in set(without)}

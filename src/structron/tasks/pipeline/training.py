@@ -1,0 +1,105 @@
+"""Training a pipeline: each part from gold columns, but for the parser and the recogniser of entities, which learn from
+columns as the other parts will predict them.
+
+    gold ──▶ tokenizer, splitter, tagger, morphology, lemmatizer
+      └─jackknife: five folds, each annotated by parts that were trained on the other four──▶ parser, entities
+
+A sentence that the parser learns from never meets a tagger that saw it.
+"""
+
+import copy
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+from structron.analysis import Sentence
+from structron.doc import Doc
+from structron.features.templates import template_lines
+from structron.progress import Progress
+from structron.tasks.pipeline.annotate import Annotator
+from structron.tasks.pipeline.parts import KINDS, Part, entity_rows, split_rows, tree_rows
+
+TAGGING = ("tagger", "morphology", "lemmatizer")
+"""Parts whose columns others read."""
+QUICK = {"runs": 1}
+"""Settings of the parts that annotate a fold."""
+
+
+def make_estimator(name: str, part: Part, seed: int, jobs: int, **changed: Any) -> Any:
+    """An untrained part."""
+    settings = {**part.settings, **changed, "seed": seed, "jobs": jobs}
+    kind = KINDS[name][settings.pop("kind", 0)]
+    if name == "tokenizer":
+        return kind(**settings)
+    if name == "parser":
+        return kind(columns=[*part.reads, *part.writes], **settings)
+    if name == "morphology":
+        settings["templates"] = readable(template_lines("morphology"), part.reads)
+    if name == "lemmatizer":
+        settings["templates"] = readable(template_lines("lemmatizer"), part.reads)
+    if name == "entities" and len(part.reads) == 1:
+        settings.setdefault("templates", "entities-words")
+    columns = ["pos" if name == "entities" and k else column for k, column in enumerate(part.columns)]
+    return kind(columns=columns, **settings)
+
+
+def readable(lines: Iterable[str], columns: Sequence[str]) -> list[str]:
+    """The templates of a preset that look at nothing but the given columns and the spelling."""
+    missing = {"upos", "xpos", "feats"} - set(columns)
+    kept = [line for line in lines if line.strip() and not line.startswith("#")]
+    return [line for line in kept if not any(f"{name}[" in line for name in missing)]
+
+
+def data_for(name: str, part: Part, docs: Sequence[Doc]) -> Iterable[Any]:
+    """What a part learns from."""
+    if name == "tokenizer":
+        return docs
+    if name == "entities":
+        return [entity_rows(part, doc, True) for doc in docs]
+    rows: Callable[[Sentence], Any] = part.gold
+    if name == "splitter":
+        rows = lambda sentence: split_rows(sentence, True)  # noqa: E731
+    elif name == "parser":
+        rows = lambda sentence: tree_rows(part, sentence)  # noqa: E731
+    return [rows(sentence) for doc in docs for sentence in doc.sentences]
+
+
+def folds_of(docs: Sequence[Doc], folds: int) -> list[list[Sentence]]:
+    """The sentences in so many parts, each of whole stretches: neighbours are mostly in the same part."""
+    sentences = [sentence for doc in docs for sentence in doc.sentences]
+    bounds = [len(sentences) * k // folds for k in range(folds + 1)]
+    return [sentences[lo:hi] for lo, hi in pairwise(bounds)]
+
+
+def jackknifed(
+    parts: dict[str, Part], docs: Sequence[Doc], folds: int, seed: int, jobs: int, progress: Progress
+) -> list[Doc]:
+    """Copies of documents with tags, features and lemmas as parts predict them that never saw the sentence."""
+    copies = copy.deepcopy(list(docs))
+    names = [name for name in TAGGING if name in parts]
+    pieces = [piece for piece in folds_of(copies, folds) if piece]
+    gold = [piece for piece in folds_of(docs, folds) if piece]
+    if not names or len(pieces) < 2:
+        return copies
+
+    def annotate(held: int) -> None:
+        rest = [Doc("", [sentence for k, piece in enumerate(gold) if k != held for sentence in piece])]
+        trained = {}
+        for name in names:
+            trained[name] = make_estimator(name, parts[name], seed, 1, **QUICK)
+            trained[name].fit(data_for(name, parts[name], rest))
+        Annotator(parts, trained).tag(pieces[held], 1)
+
+    progress.note(f"tagging the training data in {len(pieces)} folds, for the parser to learn from")
+    with ThreadPoolExecutor(max(1, jobs)) as pool:
+        for _ in pool.map(annotate, range(len(pieces))):
+            pass
+    return copies
+
+
+def predicted(annotator: Annotator, docs: Sequence[Doc], jobs: int) -> list[Doc]:
+    """Copies of documents with gold words and predicted tags."""
+    copies = copy.deepcopy(list(docs))
+    annotator.tag([sentence for doc in copies for sentence in doc.sentences], jobs)
+    return copies

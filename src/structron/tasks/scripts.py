@@ -1,0 +1,112 @@
+"""What the lemmatizer and the splitter of multiword tokens share: an edit script per token as its label, chosen among
+those seen with the token or its ending (text/scripts.py, features/lexicon.py)."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from structron.estimator import Sentences
+from structron.features.lexicon import Demands, make_demands, normal
+from structron.options import options
+from structron.sentences import spell
+from structron.tasks.chain.labeler import ChainLabeler
+from structron.text.scripts import apply_lemma, apply_words, lemma_demands, lemma_script, words_demands, words_script
+
+ALONE = "a word's script does not depend on those of others: there is nothing to search"
+BETWEEN_WORDS = "\t"
+"""What stands between the words of a multiword token in the splitter's column."""
+
+
+@options({"among": "seen", "cutoff": 2, "passes": 6})
+class ScriptLabeler(ChainLabeler):
+    """Learns how to make one text of another, for every token."""
+
+    metric: ClassVar[str] = "accuracy"
+    label_pairs: ClassVar[bool] = False
+    lacks: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("beam", "update", "merge", "alma", "margin", "swvp", "average voted", "tag_dictionary", "among all"), ALONE
+    ) | {
+        "non_local": "the built-in document features are of chunk labels",
+        "partial_fit": "the lexicon is learned from all data at once",
+        "forced": "a text that was never seen is none of the scripts to choose from",
+    }
+
+    @abstractmethod
+    def _script(self, form: str, text: str) -> str:
+        """The script that makes a text of a form."""
+
+    @abstractmethod
+    def _apply(self, script: str, form: str) -> str:
+        """The text that a script makes of a form."""
+
+    @abstractmethod
+    def _demand(self, script: str) -> tuple[str, str]:
+        """How a form has to begin and end for a script."""
+
+    def _prepare(self, sentences: Sentences, labelled: bool = False, what: str = "data") -> Any:
+        prepared = super()._prepare(sentences, labelled, what)
+        if labelled:
+            pairs, place = np.unique(np.stack([prepared.word_ids, prepared.label_ids]), axis=1, return_inverse=True)
+            forms, made = prepared.word_types, prepared.label_types
+            scripts = [self._script(forms[w], made[y]) for w, y in pairs.T.tolist()]
+            types = sorted(set(scripts))
+            number = {script: k for k, script in enumerate(types)}
+            numbers = np.array([number[script] for script in scripts], np.int32)
+            prepared.label_types, prepared.label_ids = types, numbers[place.reshape(-1)]
+        return prepared
+
+    def _gold(self, sentences: Sentences, what: str = "data") -> list[list[str]]:
+        prepared = super()._prepare(sentences, True, what)
+        return spell(prepared.label_ids, prepared.label_types, prepared.starts)
+
+    def _spell(self, out: np.ndarray, model: Any, prepared: Any, bounds: np.ndarray) -> list[list[str]]:
+        forms = spell(prepared.word_ids[bounds[0] : bounds[-1]], prepared.word_types, bounds - bounds[0])
+        scripts = spell(out, model.labels, bounds - bounds[0])
+        return [list(map(self._apply, own, words)) for own, words in zip(scripts, forms, strict=True)]
+
+    def _demands(self, labels: Sequence[str]) -> Demands:
+        wanted = [self._demand(label) for label in labels]
+        return make_demands([normal(front) for front, _ in wanted], [normal(back) for _, back in wanted])
+
+
+@options()
+class Lemmatizer(ScriptLabeler):
+    """Learns the lemma of every word from its form and, where the data have them, its tags."""
+
+    task: ClassVar[str] = "lemmatizer"
+    default_templates: ClassVar[dict[str, str]] = {"upos": "lemmatizer", "": "lemmatizer-words"}
+
+    def _settle_columns(self, names: list[str]) -> Any:
+        roles = super()._settle_columns(names)
+        if not self.given:
+            self.given = ["upos"] if "upos" in roles.inputs else []
+        return roles
+
+    def _script(self, form: str, text: str) -> str:
+        return lemma_script(form, text)
+
+    def _apply(self, script: str, form: str) -> str:
+        lemma = apply_lemma(script, form)
+        return form if lemma is None else lemma
+
+    def _demand(self, script: str) -> tuple[str, str]:
+        return lemma_demands(script)
+
+
+@options()
+class Splitter(ScriptLabeler):
+    """Learns which tokens are several words, and which words these are; between them stands a tab."""
+
+    task: ClassVar[str] = "splitter"
+    default_templates: ClassVar[dict[str, str]] = {"": "splitter"}
+
+    def _script(self, form: str, text: str) -> str:
+        return words_script(form, tuple(text.split(BETWEEN_WORDS)))
+
+    def _apply(self, script: str, form: str) -> str:
+        return BETWEEN_WORDS.join(apply_words(script, form))
+
+    def _demand(self, script: str) -> tuple[str, str]:
+        return words_demands(script)

@@ -1,0 +1,168 @@
+"""Tokens and sentences of plain text: a label for every piece of it (text/pieces.py).
+
+    I  inside a token        T  a token ends        S  a token ends, and with it a sentence
+
+Training data are documents (doc.Doc) whose text, tokens and sentences are known; what is found is a Doc of the text, to
+the last byte. A paragraph is a sequence of its own.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from structron.doc import Doc
+from structron.errors import StructronError
+from structron.estimator import Sentences
+from structron.evaluate import SegmentationScores, segmentation_scores
+from structron.io.columns import Columns
+from structron.io.tensors import Tensors
+from structron.options import Texts, options
+from structron.tasks.chain.labeler import ChainLabeler
+from structron.text.pieces import COLUMNS, INSIDE, SENTENCE, TOKEN, Pieces, pieces_of, rows_of
+
+UNIT = 8
+"""Sentences that are learned from at a time: a treebank without paragraphs would be one example."""
+DIVIDED = 0.002
+"""Share of tokens that may end inside a piece; where more do, pieces are single letters."""
+PIECES = "its labels are of pieces of text, not of words"
+
+
+@options({"order": 2, "runs": 4, "cutoff": 2})
+class Tokenizer(Texts, ChainLabeler):
+    """Cuts text into sentences and tokens."""
+
+    task: ClassVar[str] = "tokenizer"
+    metric: ClassVar[str] = "f1"
+    default_templates: ClassVar[dict[str, str]] = {"": "tokenizer"}
+    lacks: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("nbest", "confidence", "forced", "explain", "tag_dictionary", "gazetteers", "non_local", "among seen"), PIECES
+    ) | {"partial_fit": "what a piece is depends on all of the training data"}
+
+    def _chunks(self) -> bool:
+        return False
+
+    def _settle(self, sentences: Sentences) -> list[Doc]:
+        docs = _documents(sentences, "training data")
+        self.roles_ = Columns(list(COLUMNS), "piece", ["label"])
+        self.extractor_ = self._make_extractor(self._templates())
+        self.scheme_ = None
+        tokens = [token for doc in docs for token in doc.tokens]
+        self.spaces_ = any(" " in token.form for token in tokens)
+        divided = sum(_divided(doc) for doc in docs)
+        self.fine_ = divided > DIVIDED * len(tokens)
+        if divided and not self.fine_:
+            self.notes_.append(f"{divided} of {len(tokens)} tokens end inside a run of letters or digits: not learned")
+        return docs
+
+    def _prepare(self, sentences: Sentences, labelled: bool = False, what: str = "data") -> Any:
+        items = _documents(sentences, what) if labelled else list(sentences)
+        rows: list[list[tuple[str, ...]]] = []
+        found = []
+        for number, item in enumerate(items, 1):
+            text = item.text if isinstance(item, Doc) else item
+            if not isinstance(text, str):
+                raise StructronError(f"{what}: text {number} is {item!r}; expected a string or a Doc")
+            pieces = pieces_of(text, self.fine_, self.lines)
+            found.append(pieces)
+            rows += _labelled(pieces, item) if labelled else rows_of(pieces)
+        prepared = super()._prepare(rows, labelled, what)
+        prepared.pieces = found
+        return prepared
+
+    def _spell(self, out: np.ndarray, model: Any, prepared: Any, bounds: np.ndarray) -> list:
+        labels = iter(np.array(model.labels, object)[out].tolist())
+        return [self._document(pieces, labels) for pieces in prepared.pieces]
+
+    def _document(self, pieces: Pieces, labels: Iterator[str]) -> Doc:
+        """The text of pieces, cut as labels say; a paragraph ends a sentence, and a space a token."""
+        sentences: list[list[tuple[int, int]]] = []
+        tokens: list[tuple[int, int]] = []
+        paragraphs, start, ends = {0}, -1, pieces.end
+        follows = [*pieces.start[1:], -1]
+        for begin, end, following, last, label in zip(pieces.start, ends, follows, pieces.last, labels, strict=False):
+            start = begin if start < 0 else start
+            if label == INSIDE and not last:
+                gap = following - end
+                if gap == 0 or (self.spaces_ and gap == 1 and pieces.text[end] == " "):
+                    continue
+            tokens.append((start, end))
+            start = -1
+            if label == SENTENCE or last:
+                sentences.append(tokens)
+                tokens = []
+                paragraphs |= {len(sentences)} if last else set()
+        doc = Doc.from_spans(pieces.text, sentences)
+        for number in paragraphs & set(range(len(doc.sentences))):
+            doc.sentences[number].new_paragraph = True
+        return doc
+
+    def predict(self, sentences: Iterable[Any], *, jobs: int | None = None) -> list:  # type: ignore[override]
+        """The sentences and tokens of each text, as a Doc."""
+        return self._decode(self._check_fitted(), self._prepare(sentences), self._jobs(jobs))
+
+    def evaluate(self, sentences: Sentences, *, jobs: int | None = None, guess: list | None = None) -> Any:
+        """F1 of tokens and sentences of labelled documents."""
+        docs = self._gold(sentences)
+        return self._scores(docs, self.predict([doc.text for doc in docs], jobs=jobs) if guess is None else guess)
+
+    def _ready(self, sentences: Sentences, what: str = "data") -> Any:
+        return self._prepare([doc.text for doc in _documents(sentences, what)], False, what)
+
+    def _gold(self, sentences: Sentences, what: str = "data") -> list:
+        return _documents(sentences, what)
+
+    def _scores(self, gold: list, guess: list, sentences: Any = None) -> SegmentationScores:
+        return segmentation_scores([_spans(doc) for doc in gold], [_spans(doc) for doc in guess])
+
+    def _learned(self, model: Any) -> tuple[dict[str, Any], Tensors]:
+        learned, tensors = super()._learned(model)
+        return learned | {"fine": self.fine_, "spaces": self.spaces_}, tensors
+
+    def _settled(self) -> dict[str, Any]:
+        return {}
+
+    def _take(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
+        self.fine_, self.spaces_ = bool(learned["fine"]), bool(learned["spaces"])
+        super()._take(learned, tensors, **code)
+        if self.roles_.names != COLUMNS or not {*self.model_.labels} <= {INSIDE, TOKEN, SENTENCE}:
+            raise ValueError("labels of pieces do not fit")
+
+
+def _documents(items: Iterable[Any], what: str) -> list[Doc]:
+    docs = list(items)
+    for number, doc in enumerate(docs, 1):
+        if not isinstance(doc, Doc):
+            raise StructronError(f"{what}: document {number} is {doc!r}; expected a Doc with sentences")
+    if not any(doc.sentences for doc in docs):
+        raise StructronError(f"{what}: no sentences; expected at least one with words")
+    return docs
+
+
+def _divided(doc: Doc) -> int:
+    """How many tokens end inside a piece."""
+    ends = set(pieces_of(doc.text).end)
+    return sum(token.end not in ends for token in doc.tokens)
+
+
+def _labelled(pieces: Pieces, doc: Doc) -> Iterator[list[tuple[str, ...]]]:
+    """The rows of a document's paragraphs with gold labels, in units of some sentences."""
+    tokens, sentences = {token.end for token in doc.tokens}, {sentence.end for sentence in doc.sentences}
+    ends = iter(pieces.end)
+    for paragraph in rows_of(pieces):
+        unit: list[tuple[str, ...]] = []
+        count = 0
+        for row, end in zip(paragraph, ends, strict=False):
+            label = SENTENCE if end in sentences else TOKEN if end in tokens else INSIDE
+            unit.append((*row, label))
+            count += label == SENTENCE
+            if count == UNIT:
+                yield unit
+                unit, count = [], 0
+        if unit:
+            yield unit
+
+
+def _spans(doc: Doc) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """The stretches of a document's tokens and sentences."""
+    return [(token.start, token.end) for token in doc.tokens], [(s.start, s.end) for s in doc.sentences]

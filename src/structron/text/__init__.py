@@ -1,0 +1,1 @@
+"""Plain text and the words in it, below any model: pieces of text, edit scripts."""

@@ -1,0 +1,140 @@
+"""Text cut into pieces that a token boundary never divides: runs of letters, runs of digits, single marks.
+
+    Dr. Smith didn't   →   Dr|.| Smith| didn|'|t          a token ends with some of them, a sentence with some of those
+
+White space stands between pieces and is kept aside, so nothing of a text is lost. Scripts without spaces (Han, kana,
+Thai …) are cut at every character, and so is all text where training data divide runs of letters. Combining marks,
+joiners and what belongs to an emoji stay with the character before.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+SPACE, LETTER, DIGIT, LONE, MARK, ATTACHED = range(6)
+JOINER = "\u200d"
+FLAG = 0x1F1E6
+"""The first of the letters that flags are made of."""
+ZERO_WIDTH = "\u200b\ufeff"
+"""Invisible characters that count as white space."""
+WITHOUT_SPACES = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u30ff\u3100-\u312f\u31a0-\u31ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\ua960-\ua97f\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
+)
+URL = re.compile(
+    r"(?i)^\W*(?:[a-z][a-z0-9+.-]{1,15}://|www\.)\S|^\W*[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|edu|gov|info)\b"
+)
+EMAIL = re.compile(r"^\W*[\w.+-]+@[\w-]+(?:\.[\w-]+)+\W*$")
+BLANK_LINE = re.compile("\r\n|\n|\r")
+
+
+def is_space(char: str) -> bool:
+    """Whether a character stands between tokens."""
+    return char.isspace() or char in ZERO_WIDTH
+
+
+def _kind(char: str) -> int:
+    if is_space(char):
+        return SPACE
+    category = unicodedata.category(char)
+    if category[0] == "M" or category == "Cf" or "\U0001f3fb" <= char <= "\U0001f3ff":
+        return ATTACHED
+    if category[0] == "L":
+        return LONE if WITHOUT_SPACES.match(char) else LETTER
+    return DIGIT if category[0] == "N" else MARK
+
+
+def cut(text: str, fine: bool = False) -> np.ndarray:
+    """bool[characters]: whether a piece, or a run of white space, begins there. fine: at every letter too."""
+    if not text:
+        return np.zeros(0, bool)
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    points, place = np.unique(codes, return_inverse=True)
+    own = np.array([_kind(chr(point)) for point in points.tolist()], np.int8)[place.reshape(-1)]
+    base = np.maximum.accumulate(np.where(own == ATTACHED, 0, np.arange(len(own))))
+    kinds = np.where((own == ATTACHED) & ((own[base] == SPACE) | (own[base] == ATTACHED)), MARK, own[base])
+    flags = (codes >= FLAG) & (codes < FLAG + 26)
+    begins, space = np.ones(len(codes), bool), kinds == SPACE
+    alone = (kinds[1:] == LONE) | ((kinds[1:] == MARK) & (codes[1:] != codes[:-1]) & ~(flags[1:] & flags[:-1]))
+    if fine:
+        alone |= kinds[1:] == LETTER
+    begins[1:] = (kinds[1:] != kinds[:-1]) | alone
+    hangs = (own[1:] == ATTACHED) | (codes[:-1] == ord(JOINER))
+    begins[1:] &= ~(hangs & ~space[1:] & ~space[:-1])
+    return begins
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """The pieces of a text: where they begin and end, and which of them end a paragraph."""
+
+    text: str
+    start: list[int]
+    end: list[int]
+    last: list[bool]  # whether a blank line, or nothing, follows
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+def pieces_of(text: str, fine: bool = False, lines: bool = False) -> Pieces:
+    """The pieces of a text. lines: every line is a paragraph, not only what stands between blank lines."""
+    begins = np.flatnonzero(cut(text, fine)).tolist()
+    start, end, last = [], [], []
+    for lo, hi in pairwise([*begins, len(text)]):
+        if not is_space(text[lo]):
+            start.append(lo)
+            end.append(hi)
+            last.append(False)
+        elif last and len(BLANK_LINE.findall(text, lo, hi)) > (0 if lines else 1):
+            last[-1] = True
+    if last:
+        last[-1] = True
+    return Pieces(text, start, end, last)
+
+
+COLUMNS = ["piece", "space", "word", "before", "after", "previous", "next", "kind", "label"]
+"""What is known of a piece: the piece, the space after it, the run without spaces that it stands in, what of it comes
+before and after the piece, the runs before and after, and whether the run is an address."""
+INSIDE, TOKEN, SENTENCE = "I", "T", "S"
+NOTHING = "_"
+LONG = 40
+"""Runs that are longer are cut for the features, as addresses may be very long."""
+
+
+def _kind_of(word: str) -> str:
+    if "@" in word and EMAIL.match(word):
+        return "email"
+    return "url" if URL.match(word) else NOTHING
+
+
+def rows_of(pieces: Pieces) -> list[list[tuple[str, ...]]]:
+    """The pieces of each paragraph as rows of the columns but the label."""
+    text, start, end, last = pieces.text, pieces.start, pieces.end, pieces.last
+    runs: list[tuple[int, int]] = []  # first and last piece, exclusive, of what stands between spaces
+    first = 0
+    for k in range(len(start)):
+        if k + 1 == len(start) or end[k] != start[k + 1]:
+            runs.append((first, k + 1))
+            first = k + 1
+    words = [text[start[lo] : end[hi - 1]] for lo, hi in runs]
+    found: list[list[tuple[str, ...]]] = []
+    rows: list[tuple[str, ...]] = []
+    for r, (lo, hi) in enumerate(runs):
+        word = words[r]
+        previous = words[r - 1][-LONG:] if r and not last[lo - 1] else NOTHING
+        following = words[r + 1][:LONG] if r + 1 < len(runs) and not last[hi - 1] else NOTHING
+        kind = _kind_of(word) if hi - lo > 2 else NOTHING
+        origin = start[lo]
+        for k in range(lo, hi):
+            piece, before, after = text[start[k] : end[k]], word[: start[k] - origin], word[end[k] - origin :]
+            space = "" if k + 1 < hi else "p" if last[k] else "s"
+            around = (word[:LONG], before[-LONG:] or NOTHING, after[:LONG] or NOTHING, previous, following, kind)
+            rows.append((piece[:LONG], space or "-", *around))
+        if last[hi - 1]:
+            found.append(rows)
+            rows = []
+    return found

@@ -1,0 +1,129 @@
+"""Cells: weights by (row, label), where labels are so many that rows would be mostly empty (search/chain/choices.py).
+
+Stores of the same data number rows and labels alike, so a cell has the same key in all of them: that is how the mean of
+several runs and the start from one-pass runs are made.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from structron.io.tensors import Tensors
+from structron.kernels.jit import compiled
+from structron.kernels.table import MULTIPLIER, SHIFT
+
+NONE = np.uint64(0)
+FIRST = 1 << 16
+
+
+class Cells(NamedTuple):
+    """Weights by row and label; capacity is a power of two, at most half of it used."""
+
+    key: np.ndarray  # uint64[capacity]: 1 + row · labels + label; 0: free
+    w: np.ndarray  # float32[capacity]
+    u: np.ndarray  # float64[capacity] while learning: the sum for the mean (update/perceptron.py)
+    used: np.ndarray  # int64[1]
+
+
+@compiled
+def cell_of(cells, row, label, labels):
+    """The place of a cell, or of the free place where it would stand."""
+    key = np.uint64(row * labels + label + 1)
+    mask = cells.key.shape[0] - 1
+    h = key * MULTIPLIER
+    k = np.int64((h ^ (h >> SHIFT)) & np.uint64(mask))
+    while cells.key[k] != key and cells.key[k] != NONE:
+        k = (k + 1) & mask
+    return k
+
+
+@compiled
+def weight_of(cells, row, label, labels):
+    """The weight of a cell; 0 where there is none."""
+    k = cell_of(cells, row, label, labels)
+    return cells.w[k] if cells.key[k] != NONE else np.float32(0)
+
+
+@compiled
+def insert(cells, row, label, weight, labels):
+    """Store the weights of cells that are not there yet; the caller leaves room."""
+    for j in range(row.shape[0]):
+        k = cell_of(cells, row[j], label[j], labels)
+        cells.key[k] = np.uint64(row[j] * labels + label[j] + 1)
+        cells.w[k] = weight[j]
+    cells.used[0] += row.shape[0]
+
+
+def make_cells(count: int, learning: bool = False) -> Cells:
+    """An empty table that so many cells fill at most half."""
+    capacity = 1 << max(6, int(2 * max(count, 1) - 1).bit_length())
+    u = np.zeros(capacity if learning else 0)
+    return Cells(np.zeros(capacity, np.uint64), np.zeros(capacity, np.float32), u, np.zeros(1, np.int64))
+
+
+class CellStore:
+    """Weights w and sums u; capacity grows by doubling."""
+
+    def __init__(self, labels: int):
+        self.labels = labels
+        self.cells = make_cells(FIRST, learning=True)
+
+    def reserve(self, count: int) -> None:
+        """Make room for so many further cells, and for many more."""
+        key, w, u = self._filled()
+        self._fill(key, w, u, max(2 * len(key), len(key) + count))
+
+    def _filled(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        used = np.flatnonzero(self.cells.key)
+        return self.cells.key[used], self.cells.w[used], self.cells.u[used]
+
+    def _fill(self, key: np.ndarray, w: np.ndarray, u: np.ndarray, room: int) -> None:
+        self.cells = make_cells(max(room, FIRST), learning=True)
+        row, label = np.divmod(key.astype(np.int64) - 1, self.labels)
+        insert(self.cells, row, label, w.astype(np.float32), self.labels)
+        places, order = np.flatnonzero(self.cells.key), np.argsort(key)
+        self.cells.u[places] = u[order[np.searchsorted(key, self.cells.key[places], sorter=order)]]
+
+    def add(self, other: "CellStore", share: float) -> None:
+        """w += share · w of another store of the same data."""
+        key, w = _united([self.present(0), other.present(0)], [1.0, share])
+        own, _, u = self._filled()
+        sums = np.zeros(len(key))
+        sums[np.searchsorted(key, own)] = u
+        self._fill(key, w, sums, 2 * len(key))
+
+    def present(self, time: int) -> tuple[np.ndarray, np.ndarray]:
+        """Keys and weights: means over `time` examples, 0: as they are."""
+        key, w, u = self._filled()
+        return key, w - u / time if time else w.astype(np.float64)
+
+    def state(self) -> Tensors:
+        """Everything that later passes depend on."""
+        return dict(zip(("key", "w", "u"), self._filled(), strict=True))
+
+    def restore(self, state: Tensors) -> None:
+        """Take up the state of a store of the same data."""
+        self._fill(state["key"], state["w"], state["u"], 2 * len(state["key"]))
+
+
+def mean_cells(stores: Sequence[tuple[CellStore, int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Sorted keys and weights: the mean of several stores, each with its time, without what is zero."""
+    found = [store.present(time) for store, time in stores]
+    key, w = _united(found, [1 / len(found)] * len(found))
+    kept = w.astype(np.float32) != 0
+    return key[kept], w[kept].astype(np.float32)
+
+
+def _united(found: Sequence[tuple[np.ndarray, np.ndarray]], shares: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+    """Sorted keys of all, and the sums of shares of their weights."""
+    key, place = np.unique(np.concatenate([key for key, _ in found]), return_inverse=True)
+    parts = [share * w for share, (_, w) in zip(shares, found, strict=True)]
+    return key, np.bincount(place, np.concatenate(parts), len(key)) if len(key) else np.zeros(0)
+
+
+def cells_from(row: np.ndarray, label: np.ndarray, weight: np.ndarray, labels: int) -> Cells:
+    """A finished table of weights."""
+    cells = make_cells(len(row))
+    insert(cells, row.astype(np.int64), label.astype(np.int64), weight, labels)
+    return cells
