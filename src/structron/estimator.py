@@ -58,6 +58,9 @@ class Estimator(Learned, Training, ABC):
     documents: ClassVar[bool] = False
     """Whether files are read as documents, whose sentences are labelled together."""
 
+    texts: ClassVar[bool] = False
+    """Whether it learns from documents of text (doc.Doc), not from rows."""
+
     @property
     def many_roots(self) -> bool:
         """Whether the trees of a parser may have several roots."""

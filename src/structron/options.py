@@ -576,7 +576,7 @@ class Graphs(Options):
 
 
 @options()
-class Pipelines(Options):
+class Pipelines(Texts):
     """From text to trees."""
 
     without: Sequence[str] = free(

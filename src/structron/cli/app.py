@@ -91,6 +91,33 @@ def demo(
 
 
 @app.command()
+@takes("jobs", "fast", "lines")
+def annotate(
+    *,
+    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="Plain text; standard input by default.")] = "-",
+    model: Annotated[
+        str, typer.Option("--model", "-m", metavar="MODEL", help="A pipeline: a file, or the name of a bundled one.")
+    ] = "english",
+    text: Annotated[str | None, typer.Option(metavar="TEXT", help="Analyse this text, not a file.")] = None,
+    format: Annotated[
+        str, typer.Option("--format", "-f", metavar="conllu|json|sentences|tokens|html", help="What to write.")
+    ] = "conllu",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here, not to standard output.")
+    ] = None,
+    keep: Annotated[
+        str | None,
+        typer.Option(metavar="tokens|tags", help="The file is CoNLL-U: keep its tokens, or its tags as well."),
+    ] = None,
+    encoding: Encoding = "utf-8",
+    settings: dict[str, Any],
+    verbose: Verbose = False,
+) -> Job:
+    """Analyse plain text: sentences, words, tags, lemmas, trees, entities."""
+    return Job("structron.cli.annotate", locals())
+
+
+@app.command()
 @takes(*OPTIONS)
 def train(
     *,
@@ -104,6 +131,10 @@ def train(
     columns: Columns = None,
     encoding: Encoding = "utf-8",
     skip_invalid: SkipInvalid = False,
+    entities: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Entities of the same sentences, for a pipeline to learn.")
+    ] = None,
+    dev_entities: Annotated[str | None, typer.Option(metavar="FILE", help="The same for the dev data.")] = None,
     settings: dict[str, Any],
     warm_start: Annotated[
         Path | None, typer.Option(metavar="MODEL", help="Go on from a model; new labels and features are welcome.")
@@ -160,6 +191,12 @@ def evaluate(
     label: LabelColumn = None,
     encoding: Encoding = "utf-8",
     skip_invalid: SkipInvalid = False,
+    gold: Annotated[
+        str | None, typer.Option(metavar="tokens|tags", help="Give a pipeline the file's tokens, or tags as well.")
+    ] = None,
+    entities: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Entities of the same sentences, to score a pipeline's.")
+    ] = None,
     settings: dict[str, Any],
     as_json: Json = False,
     verbose: Verbose = False,

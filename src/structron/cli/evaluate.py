@@ -2,6 +2,8 @@
 
 import json
 import time
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,10 @@ from structron.cli.corpus import Corpus, View
 from structron.cli.files import Source
 from structron.cli.predict import announce_compiling
 from structron.cli.tasks import apply, check_able
+from structron.cli.texts import add_entities, read_treebank
+from structron.doc import Doc
+from structron.errors import unknown
+from structron.evaluate import TypeScore
 from structron.sentences import sentences_of
 from structron.tasks.registry import load
 
@@ -22,6 +28,8 @@ def run(
     encoding: str = "utf-8",
     skip_invalid: bool = False,
     as_json: bool = False,
+    gold: str | None = None,
+    entities: str | None = None,
     settings: dict[str, Any] | None = None,
 ) -> None:
     """Print the scores. The seconds are those from tokens to labels; reading the file and scoring do not count."""
@@ -31,6 +39,11 @@ def run(
         check_able(type(estimator), "--label", "label")
     if skip_invalid:
         check_able(type(estimator), "--skip-invalid", "nonprojective")
+    if gold is not None or entities is not None:
+        check_able(type(estimator), "--gold" if gold else "--entities", "folds")
+    if estimator.texts:
+        _evaluate_texts(estimator, file, encoding, format, gold, entities, as_json)
+        return
     source = Source(file, format, encoding, columns, estimator)
     items = list(Corpus(source, View.of(estimator), label, labelled=True).labelled(skip_invalid=skip_invalid))
     sentences = len(sentences_of(items))
@@ -50,3 +63,45 @@ def run(
     result |= scores.as_dict()
     result |= {"sentences": sentences, "seconds": round(seconds, 4), "tokens_per_second": speed}
     print(json.dumps(result | {"signature": estimator.signature_}, ensure_ascii=False))
+
+
+def _evaluate_texts(
+    estimator: Any, file: str, encoding: str, format: str | None, known: str | None, entities: str | None, as_json: bool
+) -> None:
+    """Scores of a tokenizer or a pipeline from raw text, or from tokens or tags that are given."""
+    if known not in (None, "tokens", "tags"):
+        raise unknown("--gold", known, ("tokens", "tags"))
+    docs = read_treebank(file, encoding, format)
+    if entities is not None:
+        add_entities(docs, entities, encoding)
+    announce_compiling(estimator)
+    begin = time.perf_counter()
+    if known is None:
+        guess = estimator.predict([doc.text for doc in docs])
+    else:
+        guess = estimator.bare(docs, known)
+        estimator.annotate(guess, known=known)
+    seconds = time.perf_counter() - begin
+    scores = estimator.evaluate(docs, guess=guess)
+    words = sum(len(doc.words) for doc in guess)
+    found = entity_scores(docs, guess) if entities is not None or any(doc.entities for doc in docs) else None
+    speed = round(words / max(seconds, 1e-9))
+    if as_json:
+        result = {"task": estimator.task, "metric": estimator.metric, "score": getattr(scores, estimator.metric)}
+        result |= scores.as_dict() | ({"entities": asdict(found)} if found else {})
+        result |= {"seconds": round(seconds, 4), "tokens_per_second": speed, "signature": estimator.signature_}
+        print(json.dumps(result, ensure_ascii=False))
+        return
+    print(scores.report())
+    if found is not None:
+        print(f"entities: precision {found.precision:.2f}, recall {found.recall:.2f}, F1 {found.f1:.2f}")
+    print(f"{words} words in {seconds:.2f} s, {speed} words/s")
+    print(estimator.signature_)
+
+
+def entity_scores(gold: Sequence[Doc], guess: Sequence[Doc]) -> TypeScore:
+    """F1 of entities: label and stretch of the text have to agree."""
+    every = [[{(e.label, e.start, e.end) for e in doc.entities} for doc in docs] for docs in (gold, guess)]
+    pairs = list(zip(*every, strict=True))
+    right = sum(len(a & b) for a, b in pairs)
+    return TypeScore.of(sum(len(a) for a, _ in pairs), sum(len(b) for _, b in pairs), right)

@@ -10,6 +10,8 @@ from structron.cli.corpus import Corpus, View, column_names, conllu_labels
 from structron.cli.files import Source, say
 from structron.cli.options import OPTIONS, flag_of
 from structron.cli.tasks import check_able, check_settings, kind_of
+from structron.cli.texts import add_entities, read_treebank
+from structron.doc import Doc
 from structron.errors import StructronError
 from structron.estimator import Estimator
 from structron.features.gazetteer import Gazetteer
@@ -36,6 +38,8 @@ def run(
     resume: bool = False,
     log: Path | None = None,
     quiet: bool = False,
+    entities: str | None = None,
+    dev_entities: str | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> int:
     """Train a model and save it. `settings` are parameters of the task's class; the others keep their defaults."""
@@ -46,6 +50,20 @@ def run(
         raise StructronError(f"--beta {given['beta']:g}: expected --swvp a-wm, b-wm, a-wmr or b-wmr beside it")
     if skip_invalid:
         check_able(kind, "--skip-invalid", "nonprojective")
+    if entities is not None or dev_entities is not None:
+        check_able(kind, "--entities", "folds")
+    if kind.texts:
+        estimator = kind(**given)
+        if warm_start is not None:
+            check_able(kind, "--warm-start", "partial_fit")
+        files = [(train, entities), *([(dev, dev_entities)] if dev else [])]
+        documents = [_documents(path, names, encoding, format, quiet) for path, names in files]
+        estimator.source_ = {"format": "conllu"}
+        progress = Progress(show=not quiet, log=log, append=resume)
+        estimator.fit(
+            documents[0], dev=documents[1] if dev else None, checkpoint=checkpoint, resume=resume, progress=progress
+        )
+        return _saved(estimator, Path(model), begin, quiet)
     sources = [Source(path, format, encoding, columns) for path in (train, dev) if path]
     if warm_start is not None:
         estimator, view = _loaded(warm_start, kind, given)
@@ -63,13 +81,25 @@ def run(
     progress = Progress(show=not quiet, log=log, append=resume)
     fit = estimator.partial_fit if warm_start else estimator.fit
     fit(sentences, dev=devs[0] if devs else None, checkpoint=checkpoint, resume=resume, progress=progress)
+    return _saved(estimator, Path(model), begin, quiet)
+
+
+def _saved(estimator: Estimator, model: Path, begin: float, quiet: bool) -> int:
+    """Save what was learned and say what it is; returns the exit status."""
     estimator.save(model)
     interrupted = estimator.stopped_ == "interrupted"
     if interrupted:
         say(f"interrupted: the best model so far (pass {estimator.best_pass_}) is saved")
     if not quiet:
-        say(_summary(estimator, Path(model), time.perf_counter() - begin))
+        say(_summary(estimator, model, time.perf_counter() - begin))
     return INTERRUPTED if interrupted else 0
+
+
+def _documents(path: str | Path, entities: str | None, encoding: str, format: str | None, quiet: bool) -> list[Doc]:
+    docs = read_treebank(path, encoding, format)
+    if entities is not None:
+        add_entities(docs, entities, encoding, quiet)
+    return docs
 
 
 def _fresh(source: Source, kind: Any, settings: dict[str, Any], encoding: str) -> tuple[Estimator, View]:
@@ -113,7 +143,10 @@ def _check_outputs(model: Path, log: Path | None, checkpoint: Path | None, resum
 
 
 def _summary(estimator: Estimator, model: Path, seconds: float) -> str:
-    parts = [f"{size(model.stat().st_size)}", f"best pass {estimator.best_pass_} of {len(estimator.history_)}"]
+    parts = [f"{size(model.stat().st_size)}"]
+    if estimator.task == "pipeline":
+        return f"{model}: {parts[0]}, {seconds:.1f} s | {estimator.signature_}"
+    parts.append(f"best pass {estimator.best_pass_} of {len(estimator.history_)}")
     done = {record["pass"]: record for record in estimator.history_}
     if "dev" in done.get(estimator.best_pass_, {}):
         parts.append(f"dev {estimator.metric} {done[estimator.best_pass_]['dev']:.2f}")

@@ -1,7 +1,7 @@
 """The estimator of every task by name, and the way from a model file back to it."""
 
 from collections import UserDict
-from importlib import import_module
+from importlib import import_module, resources
 from pathlib import Path
 from typing import Any
 
@@ -29,25 +29,44 @@ TASKS = Tasks(
         "entities": "entities.EntityRecognizer",
         "parser": "shift_reduce.parser.Parser",
         "graph-parser": "graph.parser.GraphParser",
+        "tokenizer": "tokenizer.Tokenizer",
+        "splitter": "scripts.Splitter",
+        "lemmatizer": "scripts.Lemmatizer",
+        "pipeline": "pipeline.pipeline.Pipeline",
         "problem": "own.beam.BeamLearner",
         "queue problem": "own.queue.QueueLearner",
     }
 )
+ENDING = ".structron"
 OWN = ("problem", "queue problem")
 """Tasks that a user defines in Python; the command line knows nothing of their data."""
-TRAINABLE = tuple(task for task in TASKS if task not in OWN)
+TRAINABLE = tuple(task for task in TASKS if task not in (*OWN, "splitter"))
 """Those that the command line trains."""
 
 
 def load(path: str | Path, *, task: str | None = None, **code: Any) -> Any:
-    """Read a model file; `task` refuses models of any other.
+    """Read a model file, or a model that comes with the package, by its name; `task` refuses models of any other.
 
     Functions are code and not in the file, so they have to be given again: `atoms`, `non_local`, a problem.
     """
-    header, tensors = modelfile.load(path)
+    header, tensors = modelfile.load(_bundled(path))
     found = header.get("task")
     if task is not None and found != task:
         raise StructronError(f"{path}: a {found} model; expected a {task} model")
     if found not in list(TASKS):
         raise StructronError(f"{path}: {unknown('task', found, TASKS)}")
     return TASKS[found]._read(path, header, tensors, **code)
+
+
+def bundled() -> list[str]:
+    """The names of the models that come with the package."""
+    folder = resources.files("structron") / "models"
+    found = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+    return sorted(name.removesuffix(ENDING) for name in found if name.endswith(ENDING))
+
+
+def _bundled(path: str | Path) -> str | Path:
+    """The file of a model that comes with the package; any other path stays as it is."""
+    if isinstance(path, str) and path in bundled() and not Path(path).exists():
+        return str(resources.files("structron") / "models" / f"{path}{ENDING}")
+    return path

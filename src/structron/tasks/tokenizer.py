@@ -7,6 +7,8 @@ the last byte. A paragraph is a sequence of its own.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import cycle
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,8 +23,8 @@ from structron.options import Texts, options
 from structron.tasks.chain.labeler import ChainLabeler
 from structron.text.pieces import COLUMNS, INSIDE, SENTENCE, TOKEN, Pieces, pieces_of, rows_of
 
-UNIT = 8
-"""Sentences that are learned from at a time: a treebank without paragraphs would be one example."""
+UNITS = (1, 4, 10)
+"""Sentences, in turn, that are learned from as a paragraph where paragraphs are longer, or the data know of none."""
 DIVIDED = 0.002
 """Share of tokens that may end inside a piece; where more do, pieces are single letters."""
 PIECES = "its labels are of pieces of text, not of words"
@@ -34,6 +36,7 @@ class Tokenizer(Texts, ChainLabeler):
 
     task: ClassVar[str] = "tokenizer"
     metric: ClassVar[str] = "f1"
+    texts: ClassVar[bool] = True
     default_templates: ClassVar[dict[str, str]] = {"": "tokenizer"}
     lacks: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("nbest", "confidence", "forced", "explain", "tag_dictionary", "gazetteers", "non_local", "among seen"), PIECES
@@ -146,21 +149,20 @@ def _divided(doc: Doc) -> int:
 
 
 def _labelled(pieces: Pieces, doc: Doc) -> Iterator[list[tuple[str, ...]]]:
-    """The rows of a document's paragraphs with gold labels, in units of some sentences."""
+    """The rows of a document's paragraphs with gold labels; long ones are cut."""
     tokens, sentences = {token.end for token in doc.tokens}, {sentence.end for sentence in doc.sentences}
-    ends = iter(pieces.end)
-    for paragraph in rows_of(pieces):
-        unit: list[tuple[str, ...]] = []
-        count = 0
-        for row, end in zip(paragraph, ends, strict=False):
-            label = SENTENCE if end in sentences else TOKEN if end in tokens else INSIDE
-            unit.append((*row, label))
-            count += label == SENTENCE
-            if count == UNIT:
-                yield unit
-                unit, count = [], 0
-        if unit:
-            yield unit
+    labels = [SENTENCE if end in sentences else TOKEN if end in tokens else INSIDE for end in pieces.end]
+    ends, longest, lengths = iter(labels), max(UNITS), cycle(UNITS)
+    last, count, length = list(pieces.last), 0, longest
+    for k, label in enumerate(labels):
+        count += label == SENTENCE
+        if count == length and label == SENTENCE:
+            last[k] = True
+            length = next(lengths)
+        if last[k]:
+            count, length = 0, length if pieces.last[k] is False else longest
+    for paragraph in rows_of(replace(pieces, last=last)):
+        yield [(*row, label) for row, label in zip(paragraph, ends, strict=False)]
 
 
 def _spans(doc: Doc) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:

@@ -26,6 +26,8 @@ from structron.tasks.pipeline.training import data_for, jackknifed, make_estimat
 
 BATCH = 100_000
 """Characters of text that are annotated at a time."""
+NARROW = 2
+"""The beam of a fast parser."""
 OWN = "every part has settings of its own"
 GOLD = ("", "tokens", "tags")
 
@@ -91,7 +93,7 @@ class Pipeline(Pipelines, Estimator):
         self.signature_ = self._signature()
 
     def _changed(self, name: str) -> dict[str, Any]:
-        return {"beam": 2} if name == "parser" and self.fast else {}
+        return {"beam": NARROW} if name == "parser" and self.fast else {}
 
     # -- using -----------------------------------------------------------------------------------------------------
 
@@ -112,14 +114,39 @@ class Pipeline(Pipelines, Estimator):
         """Fill documents in place whose tokens ("tokens"), or tags too ("tags"), are known."""
         if known not in GOLD[1:]:
             raise unknown("what is known", known, GOLD[1:])
-        self._check_fitted().annotate(docs, self._jobs(jobs), known)
+        model = self._check_fitted()
+        self._set_up(model)
+        model.annotate(docs, self._jobs(jobs), known)
+
+    def _set_up(self, model: Annotator) -> None:
+        """Let the parts work as the options of this moment say."""
+        if "tokenizer" in model.trained:
+            model.trained["tokenizer"].lines = self.lines
+        parser = model.trained.get("parser")
+        if parser is not None and hasattr(parser, "beam"):
+            self.beam_ = getattr(self, "beam_", parser.beam)
+            parser.beam = min(NARROW, self.beam_ or NARROW) if self.fast else self.beam_
 
     def _decode(self, model: Any, ready: Any, jobs: int) -> list:
         if "tokenizer" not in model.trained:
             raise StructronError("this pipeline has no tokenizer; give it documents with tokens (annotate)")
+        self._set_up(model)
         docs = model.trained["tokenizer"].predict(ready, jobs=jobs)
         model.annotate(docs, jobs)
         return docs
+
+    @staticmethod
+    def bare(docs: Sequence[Doc], gold: str) -> list[Doc]:
+        """Copies of documents with nothing but tokens and words, or with their tags, features and lemmas as well."""
+        copies = copy.deepcopy(list(docs))
+        for doc in copies:
+            for sentence in doc.sentences:
+                sentence.entities = []
+                for word in sentence.words:
+                    word.head, word.deprel, word.deps = None, "_", "_"
+                    if gold == "tokens":
+                        word.lemma = word.upos = word.xpos = word.feats = "_"
+        return copies
 
     def evaluate(
         self, sentences: Sentences, *, jobs: int | None = None, guess: list | None = None, gold: str = ""
@@ -127,7 +154,7 @@ class Pipeline(Pipelines, Estimator):
         """The scores of the CoNLL 2018 shared task on documents; gold: "tokens" or "tags" that are given."""
         docs = list(sentences)
         if guess is None and gold:
-            guess = bare(docs, gold)
+            guess = self.bare(docs, gold)
             self.annotate(guess, known=gold, jobs=jobs)
         elif guess is None:
             guess = self.predict([doc.text for doc in docs], jobs=jobs)
@@ -175,19 +202,6 @@ class Pipeline(Pipelines, Estimator):
             parts[name] = Part(tuple(known["reads"]), tuple(known["writes"]))
             trained[name] = kinds[known["model"]["task"]].from_contents(known["model"], beginning(f"{name}.", tensors))
         self.parts_, self.model_ = parts, Annotator(parts, trained)
-
-
-def bare(docs: Sequence[Doc], gold: str) -> list[Doc]:
-    """Copies of documents with nothing but tokens and words, or with their tags, features and lemmas as well."""
-    copies = copy.deepcopy(list(docs))
-    for doc in copies:
-        for sentence in doc.sentences:
-            sentence.entities = []
-            for word in sentence.words:
-                word.head, word.deprel, word.deps = None, "_", "_"
-                if gold == "tokens":
-                    word.lemma = word.upos = word.xpos = word.feats = "_"
-    return copies
 
 
 def _batches(texts: Iterable[str]) -> Iterator[list[str]]:

@@ -1,0 +1,77 @@
+"""Treebanks as commands read them, document by document, and entities that stand in another file beside them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from structron import schemes
+from structron.cli.files import say
+from structron.doc import Doc, read_docs
+from structron.errors import StructronError
+from structron.io import CONLLU_COLUMNS, read
+from structron.io.columns import EMPTY
+from structron.io.text import display_name, is_standard
+from structron.trees import check_tree
+
+HEAD = CONLLU_COLUMNS.index("head")
+
+
+def read_treebank(path: str | Path, encoding: str = "utf-8", format: str | None = None) -> list[Doc]:
+    """The documents of a CoNLL-U file, whose trees are trees."""
+    name = display_name(path)
+    if format not in (None, "conllu"):
+        raise StructronError(f"{name}: --format {format}; expected CoNLL-U, which knows tokens and spaces")
+    if not is_standard(path):
+        _check_trees(path, encoding)
+    return list(read_docs(path, encoding))
+
+
+def _check_trees(path: str | Path, encoding: str) -> None:
+    """Refuse the first sentence whose heads are no tree; one without heads may stand."""
+    for sentence in read(path, "conllu", encoding):
+        heads = [row[HEAD] for row in sentence.rows]
+        if set(heads) == {EMPTY}:
+            continue
+        for token, head in enumerate(heads):
+            if not head.isascii() or not head.isdigit():
+                where = f"{display_name(path)}:{sentence.line_number + sentence.token_lines[token]}"
+                raise StructronError(f"{where}: head {head!r} is no number; expected 0 for the root, or a word's")
+        if problem := check_tree(list(map(int, heads)), False):
+            where = f"{display_name(path)}:{sentence.line_number + sentence.token_lines[problem[0]]}"
+            raise StructronError(f"{where}: word {problem[0] + 1} ({sentence.rows[problem[0]][1]}): {problem[1]}")
+
+
+def add_entities(docs: Sequence[Doc], path: str | Path, encoding: str = "utf-8", quiet: bool = False) -> None:
+    """Give documents the entities of a column file with the same sentences; a sentence that differs keeps none."""
+    name = display_name(path)
+    found: list[tuple[tuple[str, ...], list[str]]] = []
+    columns: tuple[int, int] | None = None
+    for sentence in read(path, "conll", encoding):
+        if columns is None:
+            columns = _columns(sentence.rows, docs, f"{name}:{sentence.line_number + sentence.token_lines[0]}")
+        word, label = columns
+        found.append((tuple(row[word] for row in sentence.rows), [row[label] for row in sentence.rows]))
+    known = dict(found)
+    missing = total = 0
+    for doc in docs:
+        for own in doc.sentences:
+            labels = known.get(tuple(word.form for word in own.words))
+            total += 1
+            missing += labels is None
+            if labels is not None:
+                own.set_entities(labels)
+    if missing == total:
+        raise StructronError(f"{name}: none of its sentences is in the treebank; expected the same sentences")
+    if missing and not quiet:
+        say(f"{name}: {missing} of {total} sentences of the treebank are not in it: learned from without entities")
+
+
+def _columns(rows: list[list[str]], docs: Sequence[Doc], where: str) -> tuple[int, int]:
+    """Which column holds the words, and which the labels."""
+    forms = {word.form for doc in docs for word in doc.words}
+    width = len(rows[0])
+    word = max(range(width), key=lambda k: sum(row[k] in forms for row in rows))
+    for k in range(width):
+        if k != word and all(row[k] == "O" or row[k][:2] in ("B-", "I-", "S-", "E-", "L-", "U-") for row in rows):
+            schemes.detect([[row[k] for row in rows]])
+            return word, k
+    raise StructronError(f"{where}: no column of entity labels; expected one with O, B-PER, I-PER …")
