@@ -124,14 +124,25 @@ class Sentence:
             self.entities.append(Entity(label, first, last, lo, hi, text[lo - start : hi - start]))
 
 
-def make_sentence(text: str, tokens: Sequence[tuple[int, int]], end: int, words: Sequence[Sequence[str]]) -> Sentence:
-    """A sentence of these stretches of a text, up to `end`, where the next one begins; `words`: the forms of each."""
+def make_sentence(
+    text: str, tokens: Sequence[tuple[int, int]], end: int, words: Sequence[Sequence[str]] | None = None
+) -> Sentence:
+    """A sentence of these stretches of a text, up to `end`, where the next one begins.
+
+    words: the forms of each token's words; None: each is one word.
+    """
     made: list[Token] = []
     number = 1
-    for (lo, hi), following, forms in zip(tokens, [*(lo for lo, _ in tokens[1:]), end], words, strict=True):
-        token = Token(text[lo:hi], lo, hi, [], text[hi:following])
-        token.words = [Word(number + k, form) for k, form in enumerate(forms)]
+    following = [lo for lo, _ in tokens[1:]]
+    following.append(end)
+    for k, (lo, hi) in enumerate(tokens):
+        form, spaces = text[lo:hi], text[hi : following[k]]
+        if words is None:
+            made.append(Token(form, lo, hi, [Word(number, form, start=lo, end=hi)], spaces))
+            number += 1
+            continue
+        token = Token(form, lo, hi, [Word(number + j, own) for j, own in enumerate(words[k])], spaces)
         token.place_words()
-        number += len(forms)
+        number += len(token.words)
         made.append(token)
     return Sentence(made)

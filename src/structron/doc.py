@@ -36,13 +36,13 @@ class Doc:
         cls,
         text: str,
         sentences: Iterable[Sequence[tuple[int, int]]],
-        words: Callable[[str], Sequence[str]] = lambda form: (form,),
+        words: Callable[[str], Sequence[str]] | None = None,
     ) -> "Doc":
-        """A text cut into sentences of tokens (start, end); `words` gives the forms of a token's words."""
+        """A text cut into sentences of tokens (start, end); `words`: the forms of a token's words, if several."""
         cuts = [tokens for tokens in sentences if tokens]
         ends = [*(tokens[0][0] for tokens in cuts[1:]), len(text)]
         made = [
-            make_sentence(text, tokens, end, [words(text[lo:hi]) for lo, hi in tokens])
+            make_sentence(text, tokens, end, words and [words(text[lo:hi]) for lo, hi in tokens])
             for tokens, end in zip(cuts, ends[: len(cuts)], strict=True)
         ]
         return cls(text, made, text[: cuts[0][0][0]] if cuts else text)

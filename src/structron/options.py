@@ -586,6 +586,7 @@ class Pipelines(Texts):
         metavar="PART",
     )
     folds: int = whole("Folds in which the parser's training data are tagged.", default=5, least=2, flag=None)
+    compact: bool = switch("A small model file: no small weights, 8 bits for the others, no names.", default=False)
     fast: bool = switch("A narrower beam for the parser: faster, a little less accurate.", default=False, flag="--fast")
 
 

@@ -1,6 +1,8 @@
-"""Work in stretches, on one thread or several."""
+"""Work in stretches, on one thread or several, and without the garbage collector where it would find nothing."""
 
-from collections.abc import Callable, Sequence
+import contextlib
+import gc
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -31,3 +33,15 @@ def for_each(run: Callable[[tuple[int, int]], Found], work: Sequence[tuple[int, 
         return [run(stretch) for stretch in work]
     with ThreadPoolExecutor(jobs) as pool:
         return list(pool.map(run, work))
+
+
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """Without the cyclic garbage collector, which would look at millions of strings again and again, for nothing."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

@@ -8,12 +8,11 @@ A job runs outside of the parser: what becomes of mistakes, Ctrl-C and closed pi
 """
 
 import contextlib
-import gc
 import io
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -285,7 +284,7 @@ def _run(job: Job) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        with _uncollected():
+        with import_module("structron.threads").uncollected():
             _load_kernels()
             status = import_module(job.module).run(**options)
             sys.stdout.flush()
@@ -324,18 +323,6 @@ def _load_kernels() -> None:
     finally:
         if hide:
             del sys.modules["scipy"]
-
-
-@contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
-    """Without the cyclic garbage collector, which would look at millions of strings again and again, for nothing."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _discard_output() -> None:

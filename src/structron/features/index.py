@@ -162,9 +162,11 @@ def _resized(old: np.ndarray, used: int, capacity: int) -> np.ndarray:
     return new
 
 
-def look_up(table: np.ndarray, hashes: Hashes) -> Hashes:
-    """(ptr, numbers int32, values) of the features that a model knows."""
+def look_up(table: np.ndarray, hashes: Hashes, bits: int = 64) -> Hashes:
+    """(ptr, numbers int32, values) of the features that a model knows, by so many bits of their hashes."""
     ptr, keys, values = hashes
+    if bits < 64:
+        keys = keys & np.uint64((1 << bits) - 1)
     out_ptr = np.zeros_like(ptr)
     numbers = np.empty(len(keys), np.int32)
     out_values = np.empty_like(values)

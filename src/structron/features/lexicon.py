@@ -212,9 +212,14 @@ class Lexicon:
             if ending and best == _commonest(endings[ending[1:], own]):
                 continue
             found.append((_key(ending, own, True), best, False))
+        kept = {key for key, _, _ in found}
         for (word, own), labels in words.items():
-            found.append((_key(word, own, False), _commonest(labels), labels.total() >= rare))
-        keys, lists, sure = zip(*found, strict=True)
+            best, known = _commonest(labels), labels.total() >= rare
+            ending = _longest(word, own, kept)
+            other = _commonest(endings[ending, own]) if ending is not None else []
+            if set(best) != set(other) if known else not set(best) <= set(other):
+                found.append((_key(word, own, False), best, known))
+        keys, lists, sure = zip(*sorted(found), strict=True)
         every = [label for own in lists for label in own]
         sizes = np.array([len(own) for own in lists], np.uint16)
         return cls(
@@ -246,6 +251,12 @@ class Lexicon:
 
 def _commonest(labels: Counter[int]) -> list[int]:
     return [label for label, _ in sorted(labels.items(), key=lambda item: (-item[1], item[0]))[:MOST]]
+
+
+def _longest(word: str, given: int, kept: set[int]) -> str | None:
+    """The longest ending of a word that the lexicon keeps."""
+    endings = (word[len(word) - k :] for k in range(min(LONGEST, len(word)), -1, -1))
+    return next((ending for ending in endings if _key(ending, given, True) in kept), None)
 
 
 def _key(text: str, given: int, ending: bool) -> int:

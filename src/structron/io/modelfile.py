@@ -16,6 +16,7 @@ import numpy as np
 from structron._version import __version__
 from structron.errors import StructronError
 from structron.io import atomic_write_bytes
+from structron.io.packing import pack_all, unpack_all
 from structron.io.tensors import Tensors
 
 FORMAT = 2
@@ -31,10 +32,15 @@ def _digest(header: dict, tensors: Tensors) -> str:
     return digest.hexdigest()
 
 
-def save(path: str | Path, header: dict[str, Any], tensors: Tensors) -> None:
-    """Write a model file atomically; equal models give equal bytes (several metadata would come in any order)."""
+def save(path: str | Path, header: dict[str, Any], tensors: Tensors, packed: bool = False) -> None:
+    """Write a model file atomically; equal models give equal bytes (several metadata would come in any order).
+
+    packed: in few bytes, which take longer to read.
+    """
     import safetensors.numpy
 
+    if packed:
+        tensors, header["packed"] = pack_all(tensors)
     header = json.loads(json.dumps({**header, "format": FORMAT, "version": __version__}))
     tensors = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
     header["checksum"] = _digest(header, tensors)
@@ -75,4 +81,9 @@ def load(path: str | Path) -> tuple[dict[str, Any], Tensors]:
         raise StructronError(f"{path}: damaged model file ({error})") from None
     if _digest(header, tensors) != checksum:
         raise StructronError(f"{path}: damaged model file (checksum differs); train it again or restore a copy")
+    if "packed" in header:
+        try:
+            tensors = unpack_all(tensors, header.pop("packed"))
+        except (ArithmeticError, LookupError, TypeError, ValueError, MemoryError) as error:
+            raise StructronError(f"{path}: damaged model file ({error})") from None
     return header, {name: np.array(array) for name, array in tensors.items()}

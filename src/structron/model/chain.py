@@ -64,6 +64,7 @@ class ChainModel:
     names: Names
     pair_names: Names
     votes: Votes | None = None
+    bits: int = 64  # of the hashes that keys are
 
     kind: ClassVar[str] = "chain"
     searches_exactly: ClassVar[bool] = True
@@ -108,7 +109,7 @@ class ChainModel:
     def chains(self, prepared: Prepared, lo: int, hi: int, forced: np.ndarray | None = None) -> Chains:
         """Sentences lo … hi-1 as the kernels read them. forced: int[tokens of all sentences], -1 = free."""
         starts = prepared.starts[lo : hi + 1] - prepared.starts[lo]
-        ptr, numbers, values = look_up(self.table, prepared.hashes(lo, hi))
+        ptr, numbers, values = look_up(self.table, prepared.hashes(lo, hi), self.bits)
         pair_ptr, pair_numbers = NO_INTS, NO_NUMBERS
         if prepared.has_pairs:
             pair_ptr, pair_numbers, _ = look_up(self.block_table, prepared.pair_hashes(lo, hi))
@@ -201,6 +202,7 @@ class ChainModel:
             "order": self.order,
             "rows": len(self.w),
             "voted": self.votes is not None,
+            "bits": self.bits,
             "name_heads": self.names.heads,
             "pair_name_heads": self.pair_names.heads,
         }
@@ -241,5 +243,6 @@ class ChainModel:
             Names.from_tensors(header["name_heads"], tensors),
             Names.from_tensors(header["pair_name_heads"], tensors, "pair_"),
             Votes.from_tensors(tensors, rows, len(labels)) if header["voted"] else None,
+            whole(header.get("bits", 64), "bits", 1, 64),
             **more,
         )

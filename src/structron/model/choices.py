@@ -36,6 +36,7 @@ class ChoiceModel:
     weight: np.ndarray  # float32[cells]
     dictionary: Dictionary  # the words of the training data
     names: Names
+    bits: int = 64  # of the hashes that keys are
 
     kind: ClassVar[str] = "choices"
     searches_exactly: ClassVar[bool] = True
@@ -72,7 +73,7 @@ class ChoiceModel:
         """Sentences lo … hi-1 as the kernels read them. forced: int[tokens of all sentences], -1 = free."""
         starts = prepared.starts[lo : hi + 1] - prepared.starts[lo]
         tokens = slice(int(prepared.starts[lo]), int(prepared.starts[hi]))
-        ptr, numbers, _ = look_up(self.table, prepared.hashes(lo, hi))
+        ptr, numbers, _ = look_up(self.table, prepared.hashes(lo, hi), self.bits)
         first, choice = self.lexicon.choices(prepared, tokens)
         if forced is not None:
             first, choice = only(first, choice, forced[tokens])
@@ -151,7 +152,7 @@ class ChoiceModel:
     def header(self) -> dict[str, Any]:
         """What a model file's header says of them."""
         given = {"kind": self.kind, "labels": self.labels, "paired": self.paired, "given": self.lexicon.given}
-        return given | {"features": len(self.keys), "name_heads": self.names.heads}
+        return given | {"features": len(self.keys), "bits": self.bits, "name_heads": self.names.heads}
 
     @classmethod
     def declared(cls, header: dict[str, Any]) -> tuple[dict[str, Tensor], Sizes]:
@@ -182,6 +183,7 @@ class ChoiceModel:
             weight,
             Dictionary.from_tensors(tensors),
             Names.from_tensors(header["name_heads"], tensors),
+            whole(header.get("bits", 64), "bits", 1, 64),
         )
 
 

@@ -28,6 +28,9 @@ URL = re.compile(
     r"(?i)^\W*(?:[a-z][a-z0-9+.-]{1,15}://|www\.)\S|^\W*[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|edu|gov|info)\b"
 )
 EMAIL = re.compile(r"^\W*[\w.+-]+@[\w-]+(?:\.[\w-]+)+\W*$")
+FILE = re.compile(
+    r"(?i)^\W*[\w-]+(?:\.[\w-]+)*\.(?:docx?|pdf|xlsx?|pptx?|txt|html?|jpe?g|png|gif|zip|exe|mp3|csv|xml)\W*$"
+)
 BLANK_LINE = re.compile("\r\n|\n|\r")
 
 
@@ -98,7 +101,7 @@ def pieces_of(text: str, fine: bool = False, lines: bool = False) -> Pieces:
 
 COLUMNS = ["piece", "space", "word", "before", "after", "previous", "next", "kind", "label"]
 """What is known of a piece: the piece, the space after it, the run without spaces that it stands in, what of it comes
-before and after the piece, the runs before and after, and whether the run is an address."""
+before and after the piece, the runs before and after, and whether the run is an address or the name of a file."""
 INSIDE, TOKEN, SENTENCE = "I", "T", "S"
 NOTHING = "_"
 LONG = 40
@@ -108,7 +111,9 @@ LONG = 40
 def _kind_of(word: str) -> str:
     if "@" in word and EMAIL.match(word):
         return "email"
-    return "url" if URL.match(word) else NOTHING
+    if URL.match(word):
+        return "url"
+    return "file" if "." in word and FILE.match(word) else NOTHING
 
 
 def rows_of(pieces: Pieces) -> list[list[tuple[str, ...]]]:

@@ -136,7 +136,7 @@ def contributions(model: ChainModel, prepared: Prepared, s: int, labels: Sequenc
             row = contexts + earlier * contexts + before
             yield Contribution(i, _before(names[before], names[earlier]), float(model.w[row, y]))
         for key, name, value in prepared.describe(s, start + i, False):
-            number = table_find(model.table, np.uint64(key))
+            number = table_find(model.table, np.uint64(key & (1 << model.bits) - 1))
             if number >= 0:
                 yield Contribution(i, name, value * float(model.w[model.fixed + number, y]))
         for key, name, _ in prepared.describe(s, start + i, True):

@@ -16,13 +16,16 @@ from structron.conll18 import UDScores, ud_scores
 from structron.doc import Doc
 from structron.errors import StructronError, unknown
 from structron.estimator import Estimator, Sentences
+from structron.io import modelfile
 from structron.io.tensors import Tensors, beginning, under
 from structron.learn.loop import Learner
 from structron.options import Pipelines, options
 from structron.progress import Progress
 from structron.tasks.pipeline.annotate import Annotator
+from structron.tasks.pipeline.compact import compacted
 from structron.tasks.pipeline.parts import KINDS, PARTS, Contents, Part, make_parts
 from structron.tasks.pipeline.training import data_for, jackknifed, make_estimator, predicted
+from structron.threads import uncollected
 
 BATCH = 100_000
 """Characters of text that are annotated at a time."""
@@ -131,8 +134,9 @@ class Pipeline(Pipelines, Estimator):
         if "tokenizer" not in model.trained:
             raise StructronError("this pipeline has no tokenizer; give it documents with tokens (annotate)")
         self._set_up(model)
-        docs = model.trained["tokenizer"].predict(ready, jobs=jobs)
-        model.annotate(docs, jobs)
+        with uncollected():
+            docs = model.trained["tokenizer"].predict(ready, jobs=jobs)
+            model.annotate(docs, jobs)
         return docs
 
     @staticmethod
@@ -184,11 +188,16 @@ class Pipeline(Pipelines, Estimator):
     def _signature(self) -> str:
         return " | ".join([f"structron {__version__}", self.task, *self.model_.trained, f"seed {self.seed}"])
 
+    def _save_model(self, model: Any, path: Path) -> None:
+        modelfile.save(path, *self._contents(model), packed=self.compact)
+
     def _learned(self, model: Any) -> tuple[dict[str, Any], Tensors]:
         parts: dict[str, Any] = {}
         tensors: Tensors = {}
         for name, estimator in model.trained.items():
             header, arrays = estimator.contents()
+            if self.compact:
+                header, arrays = compacted(name, header, arrays)
             part = model.parts[name]
             parts[name] = {"reads": list(part.reads), "writes": list(part.writes), "model": header}
             tensors |= under(f"{name}.", arrays)

@@ -1,0 +1,95 @@
+"""Arrays in few bytes, without loss: for model files that are to be small.
+
+    keys that ascend    ──▶ differences, byte by byte, compressed
+    weights of few values ▶ a palette, and a byte for each, compressed
+    everything else     ──▶ compressed, if that helps
+
+A packed array stands in the file as bytes, and the header says how it was packed.
+"""
+
+import zlib
+from typing import Any
+
+import numpy as np
+
+from structron.io.tensors import Tensors
+
+PALETTE = 256
+LEAST = 256
+"""Bytes of an array that is worth packing."""
+LARGEST = 1 << 31
+"""Bytes that a packed array may unpack to."""
+KINDS = ("uint8", "uint16", "uint32", "uint64", "int32", "int64", "float32", "float64", "bool")
+
+
+def _planes(array: np.ndarray) -> bytes:
+    """All first bytes, all second bytes …: those of small numbers are alike."""
+    return np.ascontiguousarray(array.view(np.uint8).reshape(-1, array.dtype.itemsize).T).tobytes()
+
+
+def _joined(data: bytes, kind: str, size: int) -> np.ndarray:
+    width = np.dtype(kind).itemsize
+    return np.ascontiguousarray(np.frombuffer(data, np.uint8).reshape(width, size).T).reshape(-1).view(kind)
+
+
+def pack_all(tensors: Tensors) -> tuple[Tensors, dict[str, Any]]:
+    """Packed arrays, and for each that was packed how: [way, kind, shape]."""
+    packed: Tensors = {}
+    ways: dict[str, Any] = {}
+    for name, array in tensors.items():
+        flat = np.ascontiguousarray(array).reshape(-1)
+        if flat.nbytes < LEAST or array.dtype.name not in KINDS:
+            packed[name] = array
+            continue
+        kind, way = array.dtype.name, "plain"
+        if kind == "uint64" and array.ndim == 1 and (flat[1:] > flat[:-1]).all():
+            way, data = "ascending", _planes(np.diff(flat, prepend=np.uint64(0)))
+        elif kind == "float32" and len(values := np.unique(flat)) <= PALETTE:
+            way = "palette"
+            packed[f"{name}.palette"] = values
+            data = np.searchsorted(values, flat).astype(np.uint8).tobytes()
+        else:
+            data = _planes(flat)
+        packed[name] = np.frombuffer(zlib.compress(data, 9), np.uint8)
+        ways[name] = [way, kind, list(array.shape)]
+    return packed, ways
+
+
+def unpack_all(packed: Tensors, ways: Any) -> Tensors:
+    """The inverse of `pack_all`; ValueError: the parts do not fit together."""
+    if not isinstance(ways, dict):
+        raise ValueError("packed arrays do not fit")
+    tensors = dict(packed)
+    for name, given in ways.items():
+        way, kind, shape = given
+        if kind not in KINDS or not all(isinstance(n, int) and 0 <= n <= LARGEST for n in shape):
+            raise ValueError(f"{name} is packed in an unknown way")
+        size = int(np.prod(shape, dtype=object))
+        width = 1 if way == "palette" else np.dtype(kind).itemsize
+        if size * width > LARGEST or tensors[name].dtype != np.uint8:
+            raise ValueError(f"{name} is too large, or not packed")
+        data = _inflate(tensors[name].tobytes(), size * width, name)
+        if way == "palette":
+            values, place = tensors.pop(f"{name}.palette"), np.frombuffer(data, np.uint8)
+            if values.dtype.name != kind or (len(place) and int(place.max()) >= len(values)):
+                raise ValueError(f"{name}: the palette does not fit")
+            flat = values[place]
+        else:
+            flat = _joined(data, kind, size)
+            if way == "ascending":
+                flat = np.cumsum(flat, dtype=np.uint64)
+            elif way != "plain":
+                raise ValueError(f"{name} is packed in an unknown way")
+        tensors[name] = flat.reshape(shape)
+    return tensors
+
+
+def _inflate(data: bytes, size: int, name: str) -> bytes:
+    reader = zlib.decompressobj()
+    try:
+        found = reader.decompress(data, size + 1)
+    except zlib.error as error:
+        raise ValueError(f"{name} is damaged ({error})") from None
+    if len(found) != size or not reader.eof:
+        raise ValueError(f"{name} is cut off, or too long")
+    return found

@@ -1,0 +1,75 @@
+"""A small model of a large one: for pipelines that are shipped.
+
+Small weights are left out, the others keep one of 255 values, keys of hashed features 32 of their 64 bits, and names of
+features and the list of known words go. What is left is sorted by key, so that it packs well (io/packing.py).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from structron.features.names import Names
+from structron.io.tensors import Tensors
+
+LEAST = {"parser": 2.0, "tagger": 0.5, "morphology": 0.5, "lemmatizer": 0.3, "tokenizer": 0.5, "entities": 0.5}
+"""Weights of at most this size are left out, by part."""
+LEVELS = 127
+BITS = 32
+
+
+def compacted(name: str, header: dict[str, Any], tensors: Tensors) -> tuple[dict[str, Any], Tensors]:
+    """The header and arrays of a part, made small; parts of other kinds than these stay as they are."""
+    model = header["learned"].get("model", {})
+    if "weight_count" not in tensors or len(tensors.get("anchored_keys", ())) or len(tensors.get("block_keys", ())):
+        return header, tensors
+    tensors, model = dict(tensors), dict(model)
+    keys, counts = tensors["keys"], tensors["weight_count"].astype(np.int64)
+    fixed = len(counts) - len(keys)
+    row = np.repeat(np.arange(len(counts)), counts)
+    weight, column = tensors["weight"], tensors["weight_label"]
+    if hashed := model.get("kind") in ("chain", "documents", "choices"):
+        keys = keys & np.uint64((1 << BITS) - 1)
+        model["bits"] = BITS
+    kept = (np.abs(weight) > LEAST.get(name, 0.0)) | (row < fixed)
+    kept &= weight != 0
+    used = np.zeros(len(keys), bool)
+    used[row[kept & (row >= fixed)] - fixed] = True
+    order = np.argsort(keys, kind="stable")
+    alone = np.ones(len(order), bool)
+    alone[1:] = keys[order][1:] != keys[order][:-1]
+    order = order[alone & used[order] & (keys[order] != 0)]
+    place = np.full(len(counts), -1)
+    place[:fixed], place[fixed + order] = np.arange(fixed), fixed + np.arange(len(order))
+    kept &= place[row] >= 0
+    row, weight, column = place[row[kept]], weight[kept], column[kept]
+    sort = np.argsort(row, kind="stable")
+    rows = fixed + len(order)
+    tensors |= {
+        "keys": keys[order],
+        "weight_count": np.bincount(row, minlength=rows).astype(np.uint16),
+        "weight_label": column[sort],
+        "weight": quantised(weight[sort]),
+    }
+    if hashed:
+        tensors |= _without_names(tensors, len(order))
+        model |= {"rows": rows} if "rows" in model else {"features": len(order)}
+        model["name_heads"] = [""]
+    learned = header["learned"] | ({"model": model} if model else {})
+    return header | {"learned": learned, "training": header["training"] | {"history": []}}, tensors
+
+
+def _without_names(tensors: Tensors, features: int) -> Tensors:
+    names = Names.of([""] * features).tensors()
+    if tensors["word_mask"].any():
+        return names
+    return names | {"words": tensors["words"][:0], "word_mask": tensors["word_mask"][:0]}
+
+
+def quantised(weight: np.ndarray) -> np.ndarray:
+    """Weights as the nearest of 255 values, finer where they are small."""
+    if not len(weight):
+        return weight
+    size = np.log(np.abs(weight))
+    low, high = float(size.min()), float(size.max())
+    step = max(high - low, 1e-6) / (LEVELS - 1)
+    return (np.sign(weight) * np.exp(low + np.round((size - low) / step) * step)).astype(np.float32)
