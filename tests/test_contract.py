@@ -252,6 +252,11 @@ def test_two_runs_are_averaged(case, model, tmp_path):
     assert two.score(case.train) > model.score(case.train) - 5
 
 
+def test_runs_on_two_threads_learn_the_same(case, tmp_path):
+    one, two = (case.make(runs=2, jobs=jobs).fit(case.train, dev=case.test) for jobs in (1, 2))
+    assert bytes_of(one, tmp_path / "a") == bytes_of(two, tmp_path / "b")
+
+
 def test_going_on_with_more_data(case, model, tmp_path):
     """From nothing, from a model in memory and from one in a file; what was known is kept, what is new is added."""
     fresh = case.make().partial_fit(case.train)

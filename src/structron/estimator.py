@@ -167,7 +167,7 @@ class Estimator(Learned, Training, ABC):
         schedule = Schedule(*passes, checkpoint=folder, resume=resume)
         self.notes_ = []
         learner = self._learner(sentences, start)
-        several: Any = learner if self._members() == 1 else Committee(learner, self._members())
+        several: Any = learner if self._members() == 1 else Committee(learner, self._members(), self.jobs)
         judge = None if dev is None else self._judge(dev)
         for note in self.notes_:
             progress.note(note)

@@ -227,7 +227,9 @@ class Training(Passes):
     """The options of every estimator."""
 
     seed: int = whole("Random seed for shuffling.", default=1, least=0)
-    jobs: int = whole("Threads for prediction and dev scores; results do not depend on it.", default=1, stored=False)
+    jobs: int = whole(
+        "Threads: for prediction, dev scores and several runs; results do not depend on it.", default=1, stored=False
+    )
 
 
 @options()

@@ -70,8 +70,8 @@ def run(
     else:
         estimator, view = _fresh(sources[0], kind, given, encoding)
     corpora = [Corpus(source, view, given.get("label"), labelled=True) for source in sources]
-    if given.get("jobs", 1) > 1 and not quiet:
-        say(f"training on several cores is not available yet: training on one, scoring dev data on {given['jobs']}")
+    if estimator.jobs > 1 and estimator.runs == 1 and not quiet:
+        say(f"one run is learned on one core, dev data are scored on {estimator.jobs}; --runs N learns on up to N")
     least = [1 if warm_start else 2, 1]
     sentences, *devs = (
         corpus.labelled(at_least=at_least, skip_invalid=skip_invalid, quiet=quiet)

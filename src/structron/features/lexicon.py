@@ -215,8 +215,8 @@ class Lexicon:
         kept = {key for key, _, _ in found}
         for (word, own), labels in words.items():
             best, known = _commonest(labels), labels.total() >= rare
-            ending = _longest(word, own, kept)
-            other = _commonest(endings[ending, own]) if ending is not None else []
+            longest = _longest(word, own, kept)
+            other = _commonest(endings[longest, own]) if longest is not None else []
             if set(best) != set(other) if known else not set(best) <= set(other):
                 found.append((_key(word, own, False), best, known))
         keys, lists, sure = zip(*sorted(found), strict=True)

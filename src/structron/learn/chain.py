@@ -140,16 +140,17 @@ class ChainLearner(Member):
         pairs = (self.pairs.ptr if has_pairs else NO_INTS, self.pairs.numbers)
         self.chains = Chains(prepared.starts, *features, *pairs, mask_of)
         self._begin()
-        count, stride = len(self.labels), self.store.stride
+        stride = self.store.stride
         self.penalty, self.masks = penalties(chain.allowed_learning, stride), penalties(dictionary.masks, stride)
-        self.work = make_work(int(np.diff(prepared.starts).max(initial=1)), count, stride, self.order)
-        self.found = np.zeros(int(self.sizes.max(initial=1)), np.int64)
 
     def _begin(self) -> None:
         count, paired = len(self.labels), len(self.chains.pair_ptr) > 0
         sizes = (len(self.plain.keys), len(self.pairs.keys))
         self.store = DenseStore(count, fixed_rows(count, self.order), *sizes, paired)
         self.stats = np.zeros(STATS, np.int64)
+        longest = int(np.diff(self.prepared.starts).max(initial=1))
+        self.work = make_work(longest, count, self.store.stride, self.order)
+        self.found = np.zeros(int(self.sizes.max(initial=1)), np.int64)
         if self.start is not None:
             self._load_start(self.start)
         self.ballots = Ballots(self.store) if self.chain.average == "voted" else None

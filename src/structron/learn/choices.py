@@ -43,10 +43,10 @@ class ChoiceLearner(Member):
         self.plain = number_features(prepared.hashes, prepared.starts, cutoff)
         first, choice = with_gold(*lexicon.choices(prepared, slice(0, len(gold))), self.gold)
         self.lattice = Lattice(prepared.starts, self.plain.ptr, self.plain.numbers, first, choice)
-        self.room = make_room(self.lattice)
         self._begin()
 
     def _begin(self) -> None:
+        self.room = make_room(self.lattice)
         self.store, self.stats = CellStore(len(self.labels)), np.zeros(STATS, np.int64)
 
     @property

@@ -6,6 +6,8 @@ nearly always better than any of them (Herbrich, Graepel & Campbell's Bayes poin
 
 import copy
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Any, Self
 
 import numpy as np
@@ -46,10 +48,14 @@ class Member(Learner):
 
 
 class Committee(Learner):
-    """Members as one learner. Example e is sentence e mod n of member e div n, so any order mixes all orders."""
+    """Members as one learner. Example e is sentence e mod n of member e div n, so any order mixes all orders.
 
-    def __init__(self, first: Any, runs: int):
+    Members know nothing of each other: on several threads they learn the same as one after the other.
+    """
+
+    def __init__(self, first: Any, runs: int, jobs: int = 1):
         self.members = [first, *(first.twin() for _ in range(runs - 1))]
+        self.jobs = min(jobs, runs)
         self.sequence = np.empty(0, np.int64)
         self.parts: list[np.ndarray] = []
 
@@ -73,8 +79,29 @@ class Committee(Learner):
             member_of, sentence = np.divmod(sequence, self.members[0].examples)
             self.parts = [sentence[member_of == m] for m in range(len(self.members))]
             self.sequence = sequence
+        if self.jobs > 1:
+            self._learn_together()
+            return len(sequence)
         m, place = divmod(lo, self.members[0].examples)
         return lo - place + self.members[m].learn(self.parts[m], place)
+
+    def _learn_together(self) -> None:
+        """A pass of every member, each on a thread; an interruption ends all of them."""
+        stopped = Event()
+
+        def learn(m: int) -> None:
+            place, part = 0, self.parts[m]
+            while place < len(part) and not stopped.is_set():
+                place = self.members[m].learn(part, place)
+
+        with ThreadPoolExecutor(self.jobs) as pool:
+            running = [pool.submit(learn, m) for m in range(len(self.members))]
+            try:
+                for future in running:
+                    future.result()
+            except BaseException:
+                stopped.set()
+                raise
 
     def counts(self) -> dict[str, Any]:
         return total([member.counts() for member in self.members])
