@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
 
-.PHONY: demo test bench mutations lint build clean
+.PHONY: demo test bench english mutations lint build clean
 
 $(VENV)/.core: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -23,6 +23,16 @@ test: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --data $(DATA)
+
+EWT := $(DATA)/ud-english-ewt
+UNER := $(DATA)/uner-english-ewt
+
+english: $(VENV)/.dev
+	$(BIN)/structron train pipeline --train $(EWT)/train.conllu.gz --dev $(EWT)/dev.conllu.gz \
+	    --entities $(UNER)/train.conll.gz --dev-entities $(UNER)/dev.conll.gz --compact --jobs 2 \
+	    --model src/structron/models/english.structron
+	$(BIN)/structron evaluate english $(EWT)/test.conllu.gz
+	$(BIN)/structron evaluate english $(EWT)/test.conllu.gz --gold tokens --entities $(UNER)/test.conll.gz
 
 mutations: $(VENV)/.dev
 	$(BIN)/python tests/mutations.py --mutations 2000

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from structron import schemes
 from structron.cli.files import say
 from structron.doc import Doc, read_docs
 from structron.errors import StructronError
@@ -12,6 +11,7 @@ from structron.io.columns import EMPTY
 from structron.io.text import display_name, is_standard
 from structron.trees import check_tree
 
+CHUNK = ("B-", "I-", "S-", "E-", "L-", "U-")
 HEAD = CONLLU_COLUMNS.index("head")
 
 
@@ -66,12 +66,12 @@ def add_entities(docs: Sequence[Doc], path: str | Path, encoding: str = "utf-8",
 
 
 def _columns(rows: list[list[str]], docs: Sequence[Doc], where: str) -> tuple[int, int]:
-    """Which column holds the words, and which the labels."""
+    """Which column holds the words, and which the labels; a column of 1, 2, 3 … holds neither."""
     forms = {word.form for doc in docs for word in doc.words}
-    width = len(rows[0])
-    word = max(range(width), key=lambda k: sum(row[k] in forms for row in rows))
-    for k in range(width):
-        if k != word and all(row[k] == "O" or row[k][:2] in ("B-", "I-", "S-", "E-", "L-", "U-") for row in rows):
-            schemes.detect([[row[k] for row in rows]])
+    numbers = [str(k) for k in range(1, len(rows) + 1)]
+    columns = [k for k in range(len(rows[0])) if [row[k] for row in rows] != numbers]
+    word = max(columns, key=lambda k: sum(row[k] in forms for row in rows), default=0)
+    for k in columns:
+        if k != word and all(row[k] == "O" or row[k][:2] in CHUNK for row in rows):
             return word, k
     raise StructronError(f"{where}: no column of entity labels; expected one with O, B-PER, I-PER …")

@@ -11,7 +11,7 @@ import numpy as np
 from structron.features.names import Names
 from structron.io.tensors import Tensors
 
-LEAST = {"parser": 2.0, "tagger": 0.5, "morphology": 0.5, "lemmatizer": 0.3, "tokenizer": 0.5, "entities": 0.5}
+LEAST = {"parser": 1.0, "tagger": 0.3, "morphology": 0.3, "lemmatizer": 0.2, "tokenizer": 0.3, "entities": 0.3}
 """Weights of at most this size are left out, by part."""
 LEVELS = 127
 BITS = 32

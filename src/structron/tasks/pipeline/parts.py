@@ -175,5 +175,5 @@ def make_parts(contents: Contents, without: Iterable[str]) -> dict[str, Part]:
         reads = ("form", *known, *(["lemma"] if "lemma" in filled else []))
         found["parser"] = Part(reads, ("head", "deprel"), {"pos": tags[-1]})
     if contents.entities:
-        found["entities"] = Part(("form", *tags[-1:]), ("entity",))
+        found["entities"] = Part(("form", *tags[-1:]), ("entity",), {"passes": 6, "test_candidates": 40})
     return {name: part for name, part in found.items() if name not in set(without)}
