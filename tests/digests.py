@@ -101,6 +101,19 @@ def learning() -> str:
     return digest(*found)
 
 
+def choices() -> str:
+    """Labels chosen among those seen with a word, with its tag and without: weights, lists, margins."""
+    rows, found = chunk_rows(12, 1), []
+    for options in ({}, {"given": ["pos"], "rare": 2}):
+        labeler = structron.Tagger(among="seen", passes=2, columns=["w", "pos", "chunk"], **options).fit(rows)
+        model, (labels, margins) = labeler.model_, labeler.predict_with_margins(chunk_rows(6, 4))
+        found += [model.row, model.column, model.weight, model.lexicon.keys, model.lexicon.label]
+        found.append(np.round(np.minimum([x for own in margins for x in own], 1e6), 3))
+        lists = [y for own in labeler.nbest(chunk_rows(6, 4), 3) for y, _ in own]
+        found.append(hash_list([y for own in (*labels, *lists) for y in own]))
+    return digest(*found)
+
+
 def documents() -> str:
     """The margin perceptron and non-local features on documents: weights and what is predicted."""
     found, rows = [], entity_documents(20, 1)
@@ -195,6 +208,6 @@ def queues() -> str:
 
 PARTS = {
     part.__name__: part
-    for part in (hashes, atoms, searches, candidates, learning, documents, weighted)
+    for part in (hashes, atoms, searches, candidates, learning, choices, documents, weighted)
     + (graphs, beams, fixing, weighted_beams, queues)
 }

@@ -28,6 +28,7 @@ class Case:
     labels: Callable[[Any], list[str]] = lambda model: model.labels  # those that a model knows
     templates: list[str] = field(default_factory=list)
     code: dict[str, Any] = field(default_factory=dict)  # what `load` has to be given again
+    goes_on: bool = True  # whether training can go on from a model
 
     def make(self, **more: Any) -> Estimator:
         return self.kind(*self.code.values(), **self.options | more)
@@ -78,6 +79,14 @@ CASES = {
         _without(1),
         _relabelled("NN", "NEW"),
         templates=["w[0]"],
+    ),
+    "tagger, seen": Case(
+        structron.Tagger,
+        {"templates": ["w[0]", "suffix2[0]", "w[-1]"], "among": "seen", "passes": 3, "runs": 1, "cutoff": 0},
+        _tagged,
+        _without(1),
+        templates=["w[0]"],
+        goes_on=False,
     ),
     "chunker": Case(structron.Chunker, CHUNKS, chunk_rows, _without(1), _relabelled("NP", "NEW"), templates=["w[0]"]),
     "chunker, beam": Case(

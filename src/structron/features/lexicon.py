@@ -57,7 +57,7 @@ class Entries(NamedTuple):
 
 def normal(word: str) -> str:
     """A word as it is looked up."""
-    lower = word.lower()
+    lower = word.lower().replace("ς", "σ")  # which of the two it is depends on what follows
     return lower if lower.isalpha() else "".join("0" if char_class(c) == "d" else c for c in lower)
 
 
@@ -161,12 +161,12 @@ class Lexicon:
         words, given = prepared.word_ids[tokens].astype(np.int64), self._given(prepared, tokens)
         pair = given ^ (words.astype(np.uint64) * MULTIPLIER)
         _, place, back = np.unique(pair, return_index=True, return_inverse=True)
-        types = [normal(word) for word in prepared.word_types]
-        codes, offsets = pack_strings(types)
+        used, word = np.unique(words[place], return_inverse=True)
+        codes, offsets = pack_strings([normal(prepared.word_types[k]) for k in used.tolist()])
         first, room = np.zeros(len(place) + 1, np.int64), 4 * len(place) + 2 * MOST + 64
         while True:
             out = np.empty(room, np.int32)
-            found = choices_of(self.entries, self.demands, codes, offsets, words[place], given[place], first, out)
+            found = choices_of(self.entries, self.demands, codes, offsets, word, given[place], first, out)
             if found >= 0:
                 break
             room *= 4

@@ -172,6 +172,10 @@ class ChainModel:
         else:
             decode(chains, weights, *args)
 
+    def weight_at(self, row: int, label: int) -> float:
+        """A weight."""
+        return float(self.w[row, label])
+
     def choose_from(self, candidates: int) -> None:
         """How many n-best labellings document features choose from; a chain model has none."""
 

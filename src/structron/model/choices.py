@@ -3,9 +3,11 @@
 A lexicon says which (features/lexicon.py); weights of labels and features, and of label pairs, decide between them.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +19,7 @@ from structron.io.tensors import Sizes, Tensor, Tensors, texts, whole
 from structron.kernels.jit import is_cold
 from structron.kernels.table import build_table
 from structron.model.dictionary import Dictionary
-from structron.search.chain.choices import Lattice, decode, decode_with_margins, make_room, through
+from structron.search.chain.choices import Lattice, decode, decode_with_margins, make_room, search, through
 from structron.threads import for_each, stretches
 from structron.weights.cells import Cells, cells_from, weight_of
 from structron.weights.dense import cell_tensors, cells_in, declared_cells
@@ -40,6 +42,7 @@ class ChoiceModel:
 
     kind: ClassVar[str] = "choices"
     searches_exactly: ClassVar[bool] = True
+    votes: ClassVar[None] = None
 
     @property
     def order(self) -> int:
@@ -101,7 +104,7 @@ class ChoiceModel:
         return out, scores, sure
 
     def nbest(self, prepared: Any, n: int, jobs: int = 1) -> list[tuple[np.ndarray, np.ndarray]]:
-        """(labellings int16[found, tokens], scores) of each document or sentence, best first."""
+        """(labellings int32[found, tokens], scores) of each document or sentence, best first."""
         units, starts = prepared.units, prepared.starts
 
         def run(stretch: tuple[int, int]) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -110,39 +113,68 @@ class ChoiceModel:
         return [found for part in for_each(run, stretches(starts[units]), jobs) for found in part]
 
     def _nbest(self, prepared: Any, lo: int, hi: int, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Best first from the left, by the exact score of the best that can follow."""
-        lattice = self.lattice(prepared, lo, hi)
-        room, every = make_room(lattice), np.zeros(len(lattice.choice), np.float32)
+        """Best first from the right: the search has found the best prefixes, so a choice loses what it falls short of
+        the best one there. Among equals the first is the one that the search takes."""
+        lattice, labels = self.lattice(prepared, lo, hi), len(self.labels)
         first, choice, tokens = lattice.first.tolist(), lattice.choice.tolist(), int(lattice.starts[-1])
-        local, after = np.zeros(len(choice)), np.zeros(len(choice) + 1)
-        begins = {int(start) for start in lattice.starts[:-1]}
-        rest = 0.0
-        for s in range(hi - lo - 1, -1, -1):
-            through(lattice, self.cells, len(self.labels), self.fixed, self.paired, s, room, every)
+        room, best, total = make_room(lattice), np.zeros(len(choice), np.float32), 0.0
+        for s in range(hi - lo):
+            total += float(search(lattice, self.cells, labels, self.fixed, self.paired, s, room))
             own = slice(first[lattice.starts[s]], first[lattice.starts[s + 1]])
-            size = own.stop - own.start
-            local[own], after[own] = room.local[:size], room.after[:size] + rest
-            rest += float(every[own].max(initial=0.0)) if size else 0.0
-        queue: list[tuple[float, int, float, tuple[int, ...]]] = [(-rest, 0, 0.0, ())]
+            best[own] = room.best[: own.stop - own.start]
+        ends = {int(stop) - 1 for stop in lattice.starts[1:]}
+
+        def losses(i: int, path: tuple[int, ...]) -> list[float]:
+            """What each choice of token i loses before a path."""
+            scores = best[first[i] : first[i + 1]]
+            if self.paired and i not in ends:
+                rows = (choice[c] + 1 for c in range(first[i], first[i + 1]))
+                pairs = [weight_of(self.cells, row, choice[path[-1]], labels) for row in rows]
+                scores = scores + np.array(pairs, np.float32)
+            return (scores.max() - scores).tolist()
+
+        queue: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]  # loss, choices from the last token on
         found: list[list[int]] = []
         scores: list[float] = []
-        made = 0
         while queue and len(found) < n:
-            _, _, score, path = heappop(queue)
-            i = len(path)
-            if i == tokens:
-                found.append([choice[c] for c in path])
-                scores.append(score)
+            loss, path = heappop(queue)
+            i = tokens - 1 - len(path)
+            if i < 0:
+                found.append([choice[c] for c in reversed(path)])
+                scores.append(total - loss)
                 continue
-            for c in range(first[i], first[i + 1]):
-                row = choice[path[-1]] + 1 if i not in begins else 0
-                pair = float(weight_of(self.cells, row, choice[c], len(self.labels))) if self.paired else 0.0
-                made, own_score = made + 1, score + pair + float(local[c])
-                heappush(queue, (-own_score - float(after[c]), made, own_score, (*path, c)))
-        return np.array(found, np.int16).reshape(len(found), tokens), np.array(scores, np.float32)
+            for c, more in enumerate(losses(i, path), first[i]):
+                heappush(queue, (loss + more, (*path, c)))
+        return np.array(found, np.int32).reshape(len(found), tokens), np.array(scores, np.float32)
+
+    def runners_up(self, prepared: Any, chosen: np.ndarray) -> Iterator[tuple[list[int], float]]:
+        """For each token of the only sentence, the best labelling with another label there, and its score.
+
+        Where there is nothing else to choose, the score is -inf.
+        """
+        lattice, labels = self.lattice(prepared, 0, 1), len(self.labels)
+        given, room = (self.cells, labels, self.fixed, self.paired), make_room(lattice)
+        every, z, score = np.zeros(len(lattice.choice), np.float32), chosen.copy(), np.zeros(1, np.float32)
+        if len(chosen):
+            through(lattice, *given, 0, room, every)
+        for i, (lo, hi) in enumerate(pairwise(lattice.first.tolist())):
+            others = np.where(lattice.choice[lo:hi] == chosen[i], np.float32(-np.inf), every[lo:hi])
+            forced = np.full(len(chosen), -1)
+            forced[i] = lattice.choice[lo + int(others.argmax())]
+            first, choice = only(lattice.first, lattice.choice, forced)
+            decode(lattice._replace(first=first, choice=choice), *given, room, z, score)
+            yield z.tolist(), float(others.max())
+
+    def weight_at(self, row: int, label: int) -> float:
+        """A weight."""
+        return float(weight_of(self.cells, row, label, len(self.labels)))
 
     def choose_from(self, candidates: int) -> None:
         """How many n-best labellings document features choose from; there are none here."""
+
+    def document_scores(self, prepared: Any, path: list[int]) -> dict[str, float]:
+        """What document features add to a labelling; there are none here."""
+        return {}
 
     def tensors(self) -> Tensors:
         """The arrays of a model file."""

@@ -9,12 +9,14 @@ import numpy as np
 
 from structron.estimator import Sentences
 from structron.features.lexicon import Demands, make_demands, normal
-from structron.options import options
+from structron.options import DEFAULT, options
 from structron.sentences import spell
 from structron.tasks.chain.labeler import ChainLabeler
 from structron.text.scripts import apply_lemma, apply_words, lemma_demands, lemma_script, words_demands, words_script
 
 ALONE = "a word's script does not depend on those of others: there is nothing to search"
+TAGS = {"upos", "xpos", "feats"}
+"""Columns that the lemmatizer's preset looks at, those that there are."""
 BETWEEN_WORDS = "\t"
 """What stands between the words of a multiword token in the splitter's column."""
 
@@ -61,6 +63,9 @@ class ScriptLabeler(ChainLabeler):
         prepared = super()._prepare(sentences, True, what)
         return spell(prepared.label_ids, prepared.label_types, prepared.starts)
 
+    def _numbers(self, model: Any, sentences: Sequence, forced: Any) -> list[list[int]]:
+        raise self._refusal("forced")
+
     def _spell(self, out: np.ndarray, model: Any, prepared: Any, bounds: np.ndarray) -> list[list[str]]:
         forms = spell(prepared.word_ids[bounds[0] : bounds[-1]], prepared.word_types, bounds - bounds[0])
         scripts = spell(out, model.labels, bounds - bounds[0])
@@ -78,11 +83,13 @@ class Lemmatizer(ScriptLabeler):
     task: ClassVar[str] = "lemmatizer"
     default_templates: ClassVar[dict[str, str]] = {"upos": "lemmatizer", "": "lemmatizer-words"}
 
-    def _settle_columns(self, names: list[str]) -> Any:
-        roles = super()._settle_columns(names)
-        if not self.given:
-            self.given = ["upos"] if "upos" in roles.inputs else []
-        return roles
+    def _templates(self) -> list[Any]:
+        found, missing = super()._templates(), TAGS - set(self.roles_.names)
+        preset = isinstance(self.templates, str) and self.templates == DEFAULT
+        return [t for t in found if not missing & {name for name, _ in t.parts}] if preset else found
+
+    def _given(self) -> list[str]:
+        return super()._given() or (["upos"] if "upos" in self.roles_.inputs else [])
 
     def _script(self, form: str, text: str) -> str:
         return lemma_script(form, text)

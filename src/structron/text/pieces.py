@@ -31,6 +31,8 @@ EMAIL = re.compile(r"^\W*[\w.+-]+@[\w-]+(?:\.[\w-]+)+\W*$")
 FILE = re.compile(
     r"(?i)^\W*[\w-]+(?:\.[\w-]+)*\.(?:docx?|pdf|xlsx?|pptx?|txt|html?|jpe?g|png|gif|zip|exe|mp3|csv|xml)\W*$"
 )
+ADDRESS = 254
+"""How far to look for an address, the longest that mail may have: what takes these expressions long is no address."""
 BLANK_LINE = re.compile("\r\n|\n|\r")
 
 
@@ -109,11 +111,11 @@ LONG = 40
 
 
 def _kind_of(word: str) -> str:
-    if "@" in word and EMAIL.match(word):
+    if "@" in word and len(word) <= ADDRESS and EMAIL.match(word):
         return "email"
-    if URL.match(word):
+    if URL.match(word[:ADDRESS]):
         return "url"
-    return "file" if "." in word and FILE.match(word) else NOTHING
+    return "file" if "." in word and len(word) <= ADDRESS and FILE.match(word) else NOTHING
 
 
 def rows_of(pieces: Pieces) -> list[list[tuple[str, ...]]]:
@@ -135,9 +137,11 @@ def rows_of(pieces: Pieces) -> list[list[tuple[str, ...]]]:
         kind = _kind_of(word) if hi - lo > 2 else NOTHING
         origin = start[lo]
         for k in range(lo, hi):
-            piece, before, after = text[start[k] : end[k]], word[: start[k] - origin], word[end[k] - origin :]
+            piece = text[start[k] : end[k]]
+            before = text[max(origin, start[k] - LONG) : start[k]]
+            after = text[end[k] : min(end[hi - 1], end[k] + LONG)]
             space = "" if k + 1 < hi else "p" if last[k] else "s"
-            around = (word[:LONG], before[-LONG:] or NOTHING, after[:LONG] or NOTHING, previous, following, kind)
+            around = (word[:LONG], before or NOTHING, after or NOTHING, previous, following, kind)
             rows.append((piece[:LONG], space or "-", *around))
         if last[hi - 1]:
             found.append(rows)

@@ -4,7 +4,7 @@
     gegeben → geben     Lge→|           cut "ge" in front
     PARIS   → Paris     T               first letter upper case
     went    → go        =go             nothing in common: the lemma itself
-    didn't  → did n't   -did|n't        the words themselves, or the token cut where they meet
+    didn't  → did n't   ~Ln't→ n't      words, one of them what an edit leaves of the token
 
 A script names what it cuts, so it fits words with that beginning and ending alone, and the same script is found for all
 words that change in the same way.

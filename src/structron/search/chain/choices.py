@@ -15,8 +15,6 @@ import numpy as np
 from structron.kernels.jit import compiled
 from structron.weights.cells import weight_of
 
-LOWEST = np.float32(-1e30)
-
 
 class Lattice(NamedTuple):
     """Sentences with what there is to choose from."""
@@ -68,12 +66,11 @@ def search(lattice, cells, labels, fixed, paired, s, room):
                 if paired:
                     best = weight_of(cells, 0, lattice.choice[c], labels)
             else:
-                best = LOWEST
                 for p in range(lattice.first[i - 1], lo):
                     score = room.best[p - origin]
                     if paired:
                         score += weight_of(cells, lattice.choice[p] + 1, lattice.choice[c], labels)
-                    if score > best:
+                    if back < 0 or score > best:
                         best, back = score, p
             room.best[c - origin] = best + room.local[c - origin]
             room.back[c - origin] = back
@@ -106,8 +103,9 @@ def through(lattice, cells, labels, fixed, paired, s, room, out):
     for i in range(stop - 1, start - 1, -1):
         lo, hi = lattice.first[i], lattice.first[i + 1]
         for c in range(lo, hi):
-            after = np.float32(0) if i == stop - 1 else LOWEST
+            after = np.float32(0)
             if i < stop - 1:
+                after = np.float32(-np.inf)
                 for q in range(hi, lattice.first[i + 2]):
                     score = room.after[q - origin] + room.local[q - origin]
                     if paired:

@@ -7,6 +7,7 @@ between two labellings is explained exactly by the features whose weights differ
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,8 @@ def heaviest_features(model: Any, label: str | None, top: int) -> Heaviest:
     columns = [y for y, name in enumerate(model.labels) if label in (None, name)]
     if not model.searches_exactly:
         return _heaviest_beam(model, columns, top)
+    if model.kind == "choices":
+        return _heaviest_choices(model, columns, top)
     context = [START, *model.labels]
     contexts, first = len(context), model.fixed + len(model.keys)
     plain = model.w[model.fixed : first]
@@ -92,6 +95,24 @@ def _heaviest_beam(model: Any, columns: list[int], top: int) -> Heaviest:
     return Heaviest(labels, pairs, triples, others)
 
 
+def _heaviest_choices(model: Any, columns: list[int], top: int) -> Heaviest:
+    """The same for a model whose weights are cells."""
+    order = np.argsort(model.column, kind="stable")
+    bounds = np.searchsorted(model.column[order], np.arange(len(model.labels) + 1))
+    context, labels, pairs = [START, *model.labels], {}, []
+
+    def name(cell: int) -> str:
+        row = int(model.row[cell])
+        return _before(context[row]) if row < model.fixed else model.names.take(np.array([row - model.fixed])).all()[0]
+
+    for y in columns:
+        own, label = order[bounds[y] : bounds[y + 1]], model.labels[y]
+        plain = model.row[own] >= model.fixed
+        labels[label] = heaviest(model.weight, label, top, name, own[plain].tolist())
+        pairs += heaviest(model.weight, label, top, name, own[~plain].tolist())
+    return Heaviest(labels, sorted(pairs, key=lambda w: -abs(w.weight))[:top])
+
+
 def _ranked(model: ChainModel, columns: list[int], rows: np.ndarray, names: Sequence[str], top: int) -> list[Weight]:
     """The heaviest cells of some rows, each row with its name."""
     cells = model.w[rows][:, columns]
@@ -124,29 +145,30 @@ def _paired(name: str, before: str) -> str:
     return f"{name.replace('&y=', '=', 1)},{_before(before)}"
 
 
-def contributions(model: ChainModel, prepared: Prepared, s: int, labels: Sequence[int]) -> Iterator[Contribution]:
+def contributions(model: Any, prepared: Prepared, s: int, labels: Sequence[int]) -> Iterator[Contribution]:
     """All that a labelling's score is the sum of: labels[i] is the number of the label of token i of sentence s."""
     start, contexts = int(prepared.starts[s]), len(model.labels) + 1
     names = [START, *model.labels]
     for i, y in enumerate(labels):
         before = labels[i - 1] + 1 if i > 0 else 0
-        yield Contribution(i, _before(names[before]), float(model.w[before, y]))
+        if model.order:
+            yield Contribution(i, _before(names[before]), model.weight_at(before, y))
         if model.order == 2:
             earlier = labels[i - 2] + 1 if i > 1 else 0
             row = contexts + earlier * contexts + before
-            yield Contribution(i, _before(names[before], names[earlier]), float(model.w[row, y]))
+            yield Contribution(i, _before(names[before], names[earlier]), model.weight_at(row, y))
         for key, name, value in prepared.describe(s, start + i, False):
             number = table_find(model.table, np.uint64(key & (1 << model.bits) - 1))
             if number >= 0:
-                yield Contribution(i, name, value * float(model.w[model.fixed + number, y]))
+                yield Contribution(i, name, value * model.weight_at(model.fixed + number, y))
         for key, name, _ in prepared.describe(s, start + i, True):
             block = table_find(model.block_table, np.uint64(key))
             row = model.block_rows[block, before] if block >= 0 else -1
             if row >= 0:
-                yield Contribution(i, _paired(name, names[before]), float(model.w[row, y]))
+                yield Contribution(i, _paired(name, names[before]), model.weight_at(row, y))
 
 
-def explain(model: ChainModel, prepared: Prepared, top: int) -> list[Decision]:
+def explain(model: Any, prepared: Prepared, top: int) -> list[Decision]:
     """For each token its label, the runner-up and the `top` features that decided, those that weighed most first.
 
     prepared: one sentence.
@@ -158,7 +180,8 @@ def explain(model: ChainModel, prepared: Prepared, top: int) -> list[Decision]:
     reasons, whole = _weigh(model, prepared, path), _weigh_whole(model, prepared, path)
     words = [prepared.word_types[k] for k in prepared.word_ids.tolist()]
     decisions = []
-    for i, (other, score) in enumerate(_runners_up(model, prepared, chosen)):
+    runners_up = model.runners_up if model.kind == "choices" else partial(_runners_up, model)
+    for i, (other, score) in enumerate(runners_up(prepared, chosen)):
         others = _weigh_whole(model, prepared, other)
         label, margin = model.labels[path[i]], float(scores[0]) - score - sum(others.values())
         if margin >= -FORBIDDEN / 2:
@@ -175,7 +198,7 @@ def explain(model: ChainModel, prepared: Prepared, top: int) -> list[Decision]:
     return decisions
 
 
-def _weigh(model: ChainModel, prepared: Prepared, path: list[int]) -> dict[tuple[int, str], float]:
+def _weigh(model: Any, prepared: Prepared, path: list[int]) -> dict[tuple[int, str], float]:
     """The contributions of a labelling by token and feature."""
     sums: dict[tuple[int, str], float] = {}
     for c in contributions(model, prepared, 0, path):
@@ -183,7 +206,7 @@ def _weigh(model: ChainModel, prepared: Prepared, path: list[int]) -> dict[tuple
     return sums
 
 
-def _weigh_whole(model: ChainModel, prepared: Prepared, path: list[int]) -> dict[str, float]:
+def _weigh_whole(model: Any, prepared: Prepared, path: list[int]) -> dict[str, float]:
     """What the features of whole documents contribute to a labelling of the only sentence."""
     return model.document_scores(prepared, path)
 

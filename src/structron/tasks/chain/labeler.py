@@ -47,10 +47,14 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
 
     # -- training ------------------------------------------------------------------------------------------------
 
+    def _given(self) -> list[str]:
+        """Columns that are looked up with the word."""
+        return list(self.given)
+
     def _looked_up(self) -> set[str]:
-        if missing := set(self.given) - set(self.roles_.inputs):
+        if missing := set(self._given()) - set(self.roles_.inputs):
             raise unknown("column to look up", min(missing), self.roles_.inputs)
-        return set(self.given)
+        return set(self._given())
 
     def _check(self) -> None:
         super()._check()
@@ -122,21 +126,21 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
         if start is not None and exact != isinstance(start, Start):
             has = "a beam" if exact else "no beam"
             raise StructronError(f"the model to go on from was trained with {has}; expected the same beam and update")
-        if exact and self._among(labels) == "seen":
-            return self._choice_learner(prepared, gold, chain)
+        if self._among(labels, exact) == "seen":
+            return self._choice_learner(prepared, gold, chain, exact)
         if exact:
             return self._exact_learner(prepared, gold, chain, start)
         return self._beam_learner(prepared, gold, chain, templates, start)
 
-    def _among(self, labels: Sequence[str]) -> str:
+    def _among(self, labels: Sequence[str], exact: bool) -> str:
         """What there is to choose from: by default all labels, unless they are many and nothing stands against it."""
         if self.among == DEFAULT:
-            return "seen" if len(labels) > FEW and not self._against() else "all"
+            return "seen" if len(labels) > FEW and exact and not self._against() else "all"
         return self.among
 
     def _against(self) -> str:
         """What does not go with a choice among labels seen with a word, if anything."""
-        steps = self.search()
+        steps, paired = self.search(), getattr(self.extractor_, "paired", None)
         given: dict[str, Any] = {
             "beam": steps.beam,
             "update": steps.update != "standard",
@@ -147,18 +151,20 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
             "non_local": self._sources(),
             "tag_dictionary": self.tag_dictionary,
             "forbid": list(self.forbid),
-            "templates": self.extractor_.paired.templates if hasattr(self, "extractor_") else (),
+            "constrain": self.constrain and self.scheme_ is not None,
+            "attributes": paired is None,
+            "templates": paired is not None and paired.templates,
         }
-        return next((name for name, value in given.items() if value not in (None, False, 0) and value != []), "")
+        return next((name for name, value in given.items() if value), "")
 
-    def _choice_learner(self, prepared: PreparedTemplates, gold: np.ndarray, chain: Chain) -> Any:
+    def _choice_learner(self, prepared: PreparedTemplates, gold: np.ndarray, chain: Chain, exact: bool) -> Any:
         """Collins' perceptron over the labels that a word, or words with its ending, were seen with."""
         from structron.features.lexicon import Lexicon
         from structron.learn.choices import ChoiceLearner
 
-        if against := self._against():
+        if against := self._against() or ("" if exact else "templates"):
             raise StructronError(f"among: seen with {against}; expected exact search of plain labels, or among all")
-        lexicon = Lexicon.learn(prepared, gold, list(self.given), self.rare, self._demands(chain.labels))
+        lexicon = Lexicon.learn(prepared, gold, self._given(), self.rare, self._demands(chain.labels))
         known = (chain.labels, lexicon, chain.dictionary)
         return ChoiceLearner(prepared, gold, *known, self.label_pairs, chain.cutoff, chain.average)
 
@@ -318,6 +324,8 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
             from structron.model.choices import ChoiceModel
 
             check(tensors, *ChoiceModel.declared(header))
+            if header["given"] != self._given():
+                raise ValueError("columns to look up do not fit")
             return ChoiceModel.from_file(header, tensors, self._demands(header["labels"]))
         if header["kind"] != ChainModel.kind:
             raise ValueError(f"a model of kind {header['kind']!r}")

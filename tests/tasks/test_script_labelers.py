@@ -1,0 +1,75 @@
+"""Lemmas and words of tokens, learned as edit scripts."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import structron
+from structron import StructronError
+from structron.tasks.scripts import Lemmatizer, Splitter
+
+STEMS = ["walk", "talk", "jump", "play", "work", "look", "rain", "call", "need", "help"]
+VERBS = [[(stem + end, "VERB", stem) for end in ("s", "ed", "ing")] for stem in STEMS]
+NOUNS = [[(stem + "s", "NOUN", stem), ("News", "PROPN", "News"), ("went", "VERB", "go")] for stem in STEMS]
+VERBES = ["dors", "parles", "chantes", "manges", "ris", "joues", "penses"]
+FRENCH = [[("du", "de\tle"), (verbe, verbe), (f"{verbe}-tu", f"{verbe}\t-tu"), ("?", "?")] for verbe in VERBES]
+
+
+def again(model: Any, path: Path) -> Any:
+    model.save(path)
+    return structron.load(path, task=model.task)
+
+
+@pytest.fixture(scope="module")
+def lemmatizer() -> Lemmatizer:
+    return Lemmatizer(columns=["form", "upos", "lemma"]).fit(VERBS + NOUNS)
+
+
+def test_lemmas_of_known_and_new_words(lemmatizer, tmp_path):
+    assert lemmatizer.score(VERBS + NOUNS) == 100
+    new = [[("Grunted", "VERB"), ("grunting", "VERB"), ("went", "VERB"), ("News", "PROPN")]]
+    assert lemmatizer.predict(new) == [["grunt", "grunt", "go", "News"]]
+    assert again(lemmatizer, tmp_path / "m").predict(new) == lemmatizer.predict(new)
+    assert lemmatizer.evaluate(VERBS).accuracy == 100
+    assert lemmatizer.predict([[]]) == [[]]
+
+
+def test_tags_are_looked_up_where_there_are_any(lemmatizer, tmp_path):
+    """And the parameter stays what the user gave."""
+    assert lemmatizer.get_params()["given"] == ()
+    assert lemmatizer.model_.lexicon.given == again(lemmatizer, tmp_path / "m").model_.lexicon.given == ["upos"]
+    plain = Lemmatizer().fit([[(form, lemma) for form, _, lemma in sentence] for sentence in VERBS + NOUNS])
+    assert plain.model_.lexicon.given == []
+    assert plain.predict([["grunting"]]) == [["grunt"]]
+
+
+def test_no_script_that_does_not_fit(lemmatizer):
+    (found,) = lemmatizer.predict([[("x", "NEW"), ("", "VERB"), ("ing", "VERB"), ("ΟΔΟΣ", "NOUN"), ("s", "NOUN")]])
+    assert len(found) == 5
+
+
+def test_explanations_add_up(lemmatizer):
+    for decision in lemmatizer.explain([("rains", "NOUN"), ("grunted", "VERB")], top=10**6):
+        if decision.runner_up is not None:
+            assert sum(c.weight for c in decision.because) == pytest.approx(decision.margin, abs=1e-4)
+        assert not any(c.feature.startswith("y[") for c in decision.because)
+    assert lemmatizer.inspect().transitions == []
+
+
+def test_words_of_tokens(tmp_path):
+    model = Splitter().fit(FRENCH)
+    assert model.predict([["Du", "chat", "Danses-tu"]]) == [["De\tle", "chat", "Danses\t-tu"]]
+    assert model.score(FRENCH) == 100
+    assert again(model, tmp_path / "m").predict([["du", "x"]]) == model.predict([["du", "x"]])
+
+
+def test_what_cannot_be_asked(lemmatizer):
+    for use, message in {
+        lambda: lemmatizer.predict([[("walks", "VERB")]], forced=[["walk"]]): "lemmatizer: no forced: a text that was",
+        lambda: Lemmatizer(among="all").fit(VERBS): "among: all: not available for the lemmatizer",
+        lambda: Lemmatizer(beam=3).fit(VERBS): "among: seen with beam; expected exact search",
+        lambda: lemmatizer.partial_fit(VERBS): "training cannot go on from such a model",
+    }.items():
+        with pytest.raises(StructronError, match=message):
+            use()
