@@ -8,7 +8,7 @@ choose from, however many there are in all. Words count in lower case, digits al
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -184,8 +184,17 @@ class Lexicon:
         return found
 
     @classmethod
-    def learn(cls, prepared, gold: np.ndarray, given: Sequence[str], rare: int, demands: Demands) -> "Lexicon":
-        """From training data. rare: words seen less often may have the labels of their ending too."""
+    def learn(
+        cls,
+        prepared,
+        gold: np.ndarray,
+        given: Sequence[str],
+        rare: int,
+        demands: Demands = NO_DEMANDS,
+        alone: Container[int] = (),
+    ) -> "Lexicon":
+        """From training data. rare: words seen less often may have the labels of their ending too, but those that
+        belong to a word alone."""
         columns = [prepared.word_ids, *(prepared.batch.ids[name] for name in given), gold]
         rows, counts = np.unique(np.stack(columns).astype(np.int64), axis=1, return_counts=True)
         types = [normal(word) for word in prepared.word_types]
@@ -201,6 +210,8 @@ class Lexicon:
             words[types[word], own][label] += count
         for (word, own), labels in words.items():
             for label in labels:
+                if label in alone:
+                    continue
                 everything[label] += 1
                 for k in range(min(LONGEST, len(word)) + 1):
                     endings[word[len(word) - k :], own][label] += 1

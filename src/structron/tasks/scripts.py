@@ -12,7 +12,15 @@ from structron.features.lexicon import Demands, make_demands, normal
 from structron.options import DEFAULT, options
 from structron.sentences import spell
 from structron.tasks.chain.labeler import ChainLabeler
-from structron.text.scripts import apply_lemma, apply_words, lemma_demands, lemma_script, words_demands, words_script
+from structron.text.scripts import (
+    WHOLE,
+    apply_lemma,
+    apply_words,
+    lemma_demands,
+    lemma_script,
+    words_demands,
+    words_script,
+)
 
 ALONE = "a word's script does not depend on those of others: there is nothing to search"
 TAGS = {"upos", "xpos", "feats"}
@@ -46,6 +54,9 @@ class ScriptLabeler(ChainLabeler):
     @abstractmethod
     def _demand(self, script: str) -> tuple[str, str]:
         """How a form has to begin and end for a script."""
+
+    def _belongs_to_a_word(self, label: str) -> bool:
+        return label[:1] == WHOLE
 
     def _prepare(self, sentences: Sentences, labelled: bool = False, what: str = "data") -> Any:
         prepared = super()._prepare(sentences, labelled, what)

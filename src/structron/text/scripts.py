@@ -3,6 +3,8 @@
     Houses  → house     Ls→             cut "s"; lower case
     gegeben → geben     Lge→|           cut "ge" in front
     PARIS   → Paris     T               first letter upper case
+    πόλεως  → πόλη      Lεως→η          … and where the accent moves, κυβερνήσεων → κυβέρνηση: L´4εων→η, the fourth
+                                        letter from the end has it then
     went    → go        =go             nothing in common: the lemma itself
     didn't  → did n't   ~Ln't→ n't      words, one of them what an edit leaves of the token
 
@@ -10,13 +12,15 @@ A script names what it cuts, so it fits words with that beginning and ending alo
 words that change in the same way.
 """
 
+import unicodedata
 from functools import lru_cache
 from itertools import pairwise
 
 ARROW, BAR, WHOLE = "→", "|", "="
 LOWER, KEEP, TITLE, UPPER = "L", "K", "T", "U"
 CASES = (LOWER, KEEP, TITLE, UPPER)
-MARKS = frozenset(ARROW + BAR + WHOLE)
+ACUTE, ACCENT = "´", "\u0301"
+MARKS = frozenset(ARROW + BAR + WHOLE + ACUTE)
 
 
 def _common(a: str, b: str) -> tuple[int, int, int]:
@@ -63,12 +67,40 @@ def lemma_script(form: str, lemma: str) -> str:
         edit = _edit(base, made) if made else None
         if edit is not None and apply_lemma(case + edit, form) == lemma:
             return case + edit
-    return WHOLE + lemma
+    return _accent_script(form, lemma) or WHOLE + lemma
+
+
+def _without_accents(text: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).replace(ACCENT, ""))
+
+
+def _accented(text: str, place: int) -> str:
+    """A text with an acute accent on a letter, counted from the end; 0: on none."""
+    letters = unicodedata.normalize("NFD", text)
+    if place:
+        bases = [k for k, char in enumerate(letters) if not unicodedata.combining(char)]
+        end = bases[len(bases) - place + 1] if place > 1 else len(letters)
+        letters = letters[:end] + ACCENT + letters[end:]
+    return unicodedata.normalize("NFC", letters)
+
+
+def _accent_script(form: str, lemma: str) -> str | None:
+    """A script that moves the accent, where one edit cannot."""
+    letters = unicodedata.normalize("NFD", lemma)
+    if ACCENT not in unicodedata.normalize("NFD", form) + letters or letters.count(ACCENT) > 1:
+        return None
+    after = letters.partition(ACCENT)[2]
+    place = 1 + sum(not unicodedata.combining(char) for char in after) if ACCENT in letters else 0
+    for case, base in ((LOWER, form.lower()), (KEEP, form)):
+        edit = _edit(_without_accents(base), _without_accents(lemma)) if place < 10 else None
+        if edit is not None and apply_lemma(f"{case}{ACUTE}{place}{edit}", form) == lemma:
+            return f"{case}{ACUTE}{place}{edit}"
+    return None
 
 
 def _parts(script: str) -> tuple[str, str, str, str]:
     """front, new front, back, new back."""
-    front, bar, back = script[1:].partition(BAR)
+    front, bar, back = script[3 if script[1:2] == ACUTE else 1 :].partition(BAR)
     if not bar:
         front, back = "", front
     old_front, _, new_front = front.partition(ARROW)
@@ -82,17 +114,22 @@ def apply_lemma(script: str, form: str) -> str | None:
     if script[:1] == WHOLE:
         return script[1:]
     case = script[:1]
+    moves = script[1:2] == ACUTE
     base = form if case == KEEP else form.lower()
+    base = _without_accents(base) if moves else base
     front, new_front, back, new_back = _parts(script)
     if len(base) < len(front) + len(back) or not (base.startswith(front) and base.endswith(back)):
         return None
     made = new_front + base[len(front) : len(base) - len(back)] + new_back
+    if moves:
+        place = int(script[2]) if script[2:3].isdecimal() else 0
+        made = _accented(made, place) if place <= len(_without_accents(made)) else made
     return {TITLE: made[:1].upper() + made[1:], UPPER: made.upper()}.get(case, made)
 
 
 def lemma_demands(script: str) -> tuple[str, str]:
     """How a form has to begin and end, in lower case."""
-    if script[:1] not in CASES:
+    if script[:1] not in CASES or script[1:2] == ACUTE:
         return "", ""
     front, _, back, _ = _parts(script)
     return front.lower(), back.lower()

@@ -164,9 +164,14 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
 
         if against := self._against() or ("" if exact else "templates"):
             raise StructronError(f"among: seen with {against}; expected exact search of plain labels, or among all")
-        lexicon = Lexicon.learn(prepared, gold, self._given(), self.rare, self._demands(chain.labels))
+        alone = {y for y, label in enumerate(chain.labels) if self._belongs_to_a_word(label)}
+        lexicon = Lexicon.learn(prepared, gold, self._given(), self.rare, self._demands(chain.labels), alone)
         known = (chain.labels, lexicon, chain.dictionary)
         return ChoiceLearner(prepared, gold, *known, self.label_pairs, chain.cutoff, chain.average)
+
+    def _belongs_to_a_word(self, label: str) -> bool:
+        """Whether a label says nothing of other words with the same ending."""
+        return False
 
     def _demands(self, labels: list[str]) -> Any:
         """What labels ask of a word's spelling."""
