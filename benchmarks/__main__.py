@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -33,6 +34,7 @@ from benchmarks.measure import (
     table,
 )
 from benchmarks.peers import Crfsuite, read_columns
+from benchmarks.pipeline import PIPELINE_PARTS, pipeline_parts
 from benchmarks.report import (
     CHUNKS,
     NUMBA,
@@ -51,7 +53,7 @@ from benchmarks.report import (
 
 CRFSUITE, NLTK, ONE_JOB = Crfsuite.name, "NLTK", "--jobs 1"
 DEFAULT = "structron, default --runs"
-PARTS = ("chunks", "tags", "start", "jobs", *BEAM_PARTS, *GRAPH_PARTS, *ENTITY_PARTS)
+PARTS = ("chunks", "tags", "start", "jobs", *BEAM_PARTS, *GRAPH_PARTS, *ENTITY_PARTS, *PIPELINE_PARTS)
 
 
 def chunking(files: dict[str, Path], folder: Path, settings: Settings, report: Report) -> Path:
@@ -209,6 +211,7 @@ def benchmark(data: Path, settings: Settings, parts: Collection[str] = PARTS) ->
         beam_parts(data, folder, settings, report, parts)
         graph_parts(data, folder, settings, report, parts)
         entity_parts(data, settings, report, parts)
+        pipeline_parts(data, folder, settings, report, parts)
     return report
 
 
@@ -224,6 +227,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="the folder of corpora")
     parser.add_argument("--quick", action="store_true", help="one repetition, fewer passes")
     parser.add_argument("--only", action="append", choices=PARTS, metavar="PART", help=f"one of {', '.join(PARTS)}")
+    parser.add_argument(
+        "--treebank", action="append", metavar="NAME", help="a treebank for the pipeline, for instance ud-english-ewt"
+    )
     parser.add_argument("--repeat", type=int, default=3, metavar="N", help="runs of each side (3)")
     parser.add_argument("--out", type=Path, default=Path("results/bench.json"), metavar="FILE", help="the JSON file")
     arguments = parser.parse_args(argv)
@@ -232,6 +238,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.repeat < 1:
         parser.error(f"--repeat {arguments.repeat}: expected 1 or more")
     settings = Settings.quick() if arguments.quick else Settings(arguments.repeat)
+    settings = replace(settings, treebanks=tuple(arguments.treebank or settings.treebanks))
     begin, before = time.perf_counter(), environment()
     try:
         report = benchmark(arguments.data.resolve(), settings, arguments.only or PARTS)

@@ -183,6 +183,27 @@ class Udpipe:
             raise ValueError(f"{train}: {error.message}")
         Path(model).write_bytes(found)
 
+    @classmethod
+    def train_all(cls, train: str | Path, dev: str | Path, model: str | Path, sentences: int | None) -> None:
+        """Tokenizer, tagger, lemmatizer and parser with UDPipe's defaults."""
+        from ufal import udpipe
+
+        error, data = udpipe.ProcessingError(), [cls.read(path, sentences) for path in (train, dev)]
+        found = udpipe.Trainer.train("morphodita_parsito", *data, "", "", "", error)
+        if error.occurred():
+            raise ValueError(f"{train}: {error.message}")
+        Path(model).write_bytes(found)
+
+    def annotate(self, texts: list[str]) -> list[str]:
+        """From raw text to CoNLL-U, which is how its users get at the result."""
+        from ufal import udpipe
+
+        pipeline, error = udpipe.Pipeline(self.model, "tokenize", "", "", "conllu"), udpipe.ProcessingError()
+        found = [pipeline.process(text, error) for text in texts]
+        if error.occurred():
+            raise ValueError(error.message)
+        return found
+
     def __init__(self, model: str | Path):
         from ufal import udpipe
 

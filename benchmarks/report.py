@@ -31,6 +31,7 @@ class Settings:
     entity_passes: int = 12
     recogniser_passes: int | None = None
     non_local_passes: int = 10
+    treebanks: tuple[str, ...] = ("ud-hungarian-szeged",)
 
     @classmethod
     def quick(cls) -> "Settings":
