@@ -10,6 +10,8 @@ from structron._version import __version__
 from structron.errors import StructronError
 
 if TYPE_CHECKING:
+    from structron.doc import Doc as Doc
+    from structron.doc import read_docs as read_docs
     from structron.features.alphabets import Alphabet as Alphabet
     from structron.search.beam.frontier import TAIL as TAIL
     from structron.search.beam.problem import SearchProblem as SearchProblem
@@ -21,13 +23,17 @@ if TYPE_CHECKING:
     from structron.tasks.joint.tagger import JointTagger as JointTagger
     from structron.tasks.own.beam import BeamLearner as BeamLearner
     from structron.tasks.own.queue import QueueLearner as QueueLearner
+    from structron.tasks.pipeline.pipeline import Pipeline as Pipeline
     from structron.tasks.registry import load as load
+    from structron.tasks.scripts import Lemmatizer as Lemmatizer
     from structron.tasks.segments.chunker import SegmentChunker as SegmentChunker
     from structron.tasks.shift_reduce.parser import Parser as Parser
+    from structron.tasks.tokenizer import Tokenizer as Tokenizer
 
 _WHERE = {
     "Alphabet": "structron.features.alphabets",
     "BeamLearner": "structron.tasks.own.beam",
+    "Doc": "structron.doc",
     "Document": "structron.sentences",
     "QueueLearner": "structron.tasks.own.queue",
     "SearchProblem": "structron.search.beam.problem",
@@ -37,9 +43,13 @@ _WHERE = {
     "EntityRecognizer": "structron.tasks.entities",
     "GraphParser": "structron.tasks.graph.parser",
     "JointTagger": "structron.tasks.joint.tagger",
+    "Lemmatizer": "structron.tasks.scripts",
     "Parser": "structron.tasks.shift_reduce.parser",
+    "Pipeline": "structron.tasks.pipeline.pipeline",
     "SegmentChunker": "structron.tasks.segments.chunker",
+    "Tokenizer": "structron.tasks.tokenizer",
     "load": "structron.tasks.registry",
+    "read_docs": "structron.doc",
 }
 
 __all__ = ["StructronError", "__version__", *_WHERE]

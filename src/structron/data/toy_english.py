@@ -242,12 +242,12 @@ def write_conllu(path: str | PathLike[str], sentences: Iterable[ToySentence]) ->
             layers = zip(sentence.words, sentence.pos, sentence.heads, sentence.relations, glued, strict=True)
             for token, (word, tag, head, relation, glue) in enumerate(layers, 1):
                 space = "SpaceAfter=No" if glue else "_"
-                upos = _universal(tag, relation)
+                upos = universal(tag, relation)
                 file.write(f"{token}\t{word}\t_\t{upos}\t{tag}\t_\t{head}\t{relation}\t_\t{space}\n")
             file.write("\n")
 
 
-def _universal(tag: str, relation: str) -> str:
+def universal(tag: str, relation: str) -> str:
     """The universal part of speech, which tells auxiliaries and conjunctions apart where Penn tags do not."""
     if relation in ("aux", "aux:pass", "cop"):
         return "AUX"

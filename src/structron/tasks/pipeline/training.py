@@ -40,7 +40,9 @@ def make_estimator(name: str, part: Part, seed: int, jobs: int, **changed: Any) 
         settings["templates"] = readable(template_lines("lemmatizer"), part.reads)
     if name == "entities" and len(part.reads) == 1:
         settings.setdefault("templates", "entities-words")
-    columns = ["pos" if name == "entities" and k else column for k, column in enumerate(part.columns)]
+    columns = part.columns
+    if name == "entities":
+        columns = ["form", *["pos"] * (len(part.reads) - 1), "entity"]
     return kind(columns=columns, **settings)
 
 
