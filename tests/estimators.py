@@ -10,8 +10,9 @@ from typing import Any
 import structron
 import thermostat
 from structron.estimator import Estimator
+from structron.progress import Progress
 from structron.sentences import Document
-from toy import chunk_rows, entity_documents, tree_rows
+from toy import chunk_rows, entity_documents, toy_docs, tree_rows
 
 TIMES = ("seconds", "tokens_per_second")
 
@@ -29,6 +30,10 @@ class Case:
     templates: list[str] = field(default_factory=list)
     code: dict[str, Any] = field(default_factory=dict)  # what `load` has to be given again
     goes_on: bool = True  # whether training can go on from a model
+
+    def able(self, what: str) -> bool:
+        """Whether the task can do something, or takes an option."""
+        return what not in self.kind.lacks
 
     def make(self, **more: Any) -> Estimator:
         return self.kind(*self.code.values(), **self.options | more)
@@ -60,6 +65,11 @@ def _without(columns: int) -> Callable[[Any], Any]:
 def _relabelled(old: str, new: str) -> Callable[[list], list]:
     """The same sentences with a new label in place of an old one."""
     return lambda data: [[(*row[:-1], row[-1].replace(old, new)) for row in sentence] for sentence in data]
+
+
+def _lemmas(count: int, seed: int) -> list:
+    sentences = [sentence for doc in toy_docs(count, seed) for sentence in doc]
+    return [[(word.form, word.upos, word.lemma) for word in sentence.words] for sentence in sentences]
 
 
 def _bare_document(document: Document) -> Document:
@@ -139,6 +149,23 @@ CASES = {
         _relabelled("det", "new"),
         labels=lambda model: [str(k) for k in range(model.relations.size)],
     ),
+    "lemmatizer": Case(
+        structron.Lemmatizer,
+        {"columns": ["form", "upos", "lemma"], "passes": 3, "runs": 1, "cutoff": 0},
+        _lemmas,
+        _without(1),
+        templates=["w[0]", "suffix2[0]"],
+        goes_on=False,
+    ),
+    "tokenizer": Case(
+        structron.Tokenizer,
+        {"passes": 3, "runs": 1, "cutoff": 0},
+        toy_docs,
+        lambda doc: doc.text,
+        templates=["w[0]", "w[1]"],
+        goes_on=False,
+    ),
+    "pipeline": Case(structron.Pipeline, {"folds": 2}, toy_docs, lambda doc: doc.text, goes_on=False),
     "problem": Case(
         structron.BeamLearner,
         {"passes": 3, "beam": 2},
@@ -166,7 +193,33 @@ def fitted(name: str) -> Any:
 
 def bytes_of(estimator: Any, path: Path) -> bytes:
     """The model file, without the times of training."""
-    plain = copy.copy(estimator)
-    plain.history_ = [{k: v for k, v in record.items() if k not in TIMES} for record in estimator.history_]
-    plain.save(path)
+    _timeless(estimator).save(path)
     return path.read_bytes()
+
+
+def _timeless(estimator: Any) -> Any:
+    plain = copy.copy(estimator)
+    plain.history_ = _without_times(estimator.history_)
+    if estimator.task == "pipeline":
+        plain.model_ = copy.copy(estimator.model_)
+        plain.model_.trained = {name: _timeless(part) for name, part in estimator.model_.trained.items()}
+    return plain
+
+
+def _without_times(found: Any) -> Any:
+    if isinstance(found, dict):
+        return {key: _without_times(value) for key, value in found.items() if key not in TIMES}
+    return [_without_times(value) for value in found] if isinstance(found, list) else found
+
+
+class Interrupting(Progress):
+    """Ctrl-C when a pass begins, counted from 1 over all parts."""
+
+    def __init__(self, at: int, **given: Any):
+        super().__init__(**given)
+        self.left = at
+
+    def begin_pass(self, number: int, passes: int, examples: int) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt

@@ -11,6 +11,10 @@ class StructronError(ValueError):
     """Bad input, bad options or a bad file: something the user can put right."""
 
 
+class OneLabelError(StructronError):
+    """Training data that leave nothing to choose from."""
+
+
 def unknown(kind: str, got: object, known: Iterable[object]) -> StructronError:
     """An error for an unknown name that lists the known ones."""
     return StructronError(f"unknown {kind} {got!r}; expected one of: {', '.join(map(str, known))}")

@@ -25,7 +25,7 @@ from structron.io.tensors import Tensors
 from structron.learn.bpm import bpm_start
 from structron.learn.committee import Committee
 from structron.learn.loop import Learner, Schedule, train
-from structron.options import Training, options, options_of
+from structron.options import Training, default_of, options, options_of, same_value
 from structron.progress import Progress
 
 Sentences = Iterable[Any]
@@ -117,6 +117,13 @@ class Estimator(Learned, Training, ABC):
             if value and getattr(self, name) == value:
                 raise StructronError(f"{name}: {value}: not available for the {self.task} ({why})")
         super().check_options()
+        for name in self.lacks.keys() & options_of(type(self)).keys():
+            if self._asks_for(name):
+                raise StructronError(f"{name}: not available for the {self.task} ({self.lacks[name]})")
+
+    def _asks_for(self, name: str) -> bool:
+        """Whether an option is used: it has not its default."""
+        return not same_value(getattr(self, name), default_of(type(self), name))
 
     # -- training ------------------------------------------------------------------------------------------------
 
@@ -143,6 +150,7 @@ class Estimator(Learned, Training, ABC):
         progress: Progress | None = None,
     ) -> Self:
         """Go on learning with more sentences, which may bring new features and new labels."""
+        self._check_has("partial_fit")
         start = self._start() if hasattr(self, "model_") else None
         self._guarded(lambda: self._train(sentences, dev, checkpoint, resume, progress, start))
         return self
@@ -228,6 +236,7 @@ class Estimator(Learned, Training, ABC):
     def nbest(self, sentences: Sentences, n: int, *, jobs: int | None = None) -> list[list[tuple[Any, float]]]:
         """The n best predictions for each sentence (all, if there are fewer): pairs with the score, best first."""
         model = self._check_fitted()
+        self._check_has("nbest")
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
             raise StructronError(f"n-best: {n!r}; expected a whole number of at least 1")
         return self._nbest(model, self._ready(sentences), int(n), self._jobs(jobs))
@@ -245,10 +254,12 @@ class Estimator(Learned, Training, ABC):
 
     def inspect(self, label: str | None = None, *, top: int = 20) -> Any:
         """The features with the largest weights for every label, or for one."""
+        self._check_fitted()
         raise self._refusal("inspect")
 
     def explain(self, sentence: Any, *, top: int = 8) -> Any:
         """For each decision the runner-up, and the features that decided."""
+        self._check_fitted()
         raise self._refusal("explain")
 
     def _jobs(self, jobs: int | None) -> int:
@@ -261,6 +272,11 @@ class Estimator(Learned, Training, ABC):
         if not hasattr(self, "model_"):
             raise StructronError(f"this {type(self).__name__} is not trained yet; call fit first or load a model")
         return self.model_
+
+    def _check_has(self, what: str) -> None:
+        """Refuse what the task lacks."""
+        if what in self.lacks:
+            raise self._refusal(what)
 
     def _refusal(self, what: str) -> StructronError:
         return StructronError(f"{self.task}: no {what}: {self.lacks.get(what, 'not available')}")

@@ -161,11 +161,12 @@ class Options:
     def __repr__(self) -> str:
         """The parameters that differ from their defaults."""
         values = self.get_params()
-        shown = [f"{k}={v!r}" for k, v in values.items() if not _same(v, default_of(type(self), k))]
+        shown = [f"{k}={v!r}" for k, v in values.items() if not same_value(v, default_of(type(self), k))]
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-def _same(a: Any, b: Any) -> bool:
+def same_value(a: Any, b: Any) -> bool:
+    """Whether two values of an option are one; arrays are not compared."""
     return a is b or (type(a) is type(b) and not hasattr(a, "__array__") and bool(a == b))
 
 

@@ -51,10 +51,12 @@ class Progress:
                 raise StructronError(f"{log}: cannot write the log: {error.strerror}") from None
         self.bar: Any = None
         self.task: Any = None
+        self.part = ""  # what is trained, where that is one part of several: lines and records name it
 
     def note(self, text: str) -> None:
         """Print a line, above the bar if there is one."""
         if self.show:
+            text = f"{self.part}: {text}" if self.part else text
             if self.bar is not None:
                 self.bar.console.print(text, markup=False, highlight=False)
             else:
@@ -73,7 +75,7 @@ class Progress:
             self.bar = Bar(*columns, console=Console(file=self.stream), transient=True)
             self.bar.start()
             self.task = self.bar.add_task("")
-        self.bar.reset(self.task, total=examples, description=f"pass {number}/{passes}")
+        self.bar.reset(self.task, total=examples, description=f"{self.part}: pass {number}/{passes}".lstrip(": "))
 
     def advance(self, done: int) -> None:
         """Move the bar to so many examples."""
@@ -84,13 +86,13 @@ class Progress:
         """Show and log what a pass did."""
         self.note(pass_line(record, passes, best))
         if self.log is not None:
-            print(json.dumps(record), file=self.log, flush=True)
+            print(json.dumps({"part": self.part, **record} if self.part else record), file=self.log, flush=True)
 
     def close(self) -> None:
-        """Remove the bar and close the log."""
+        """Remove the bar and close the log; after a part the log stays open for others."""
         if self.bar is not None:
             self.bar.stop()
             self.bar = None
-        if self.log is not None:
+        if self.log is not None and not self.part:
             self.log.close()
             self.log = None

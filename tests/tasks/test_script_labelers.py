@@ -68,8 +68,8 @@ def test_what_cannot_be_asked(lemmatizer):
     for use, message in {
         lambda: lemmatizer.predict([[("walks", "VERB")]], forced=[["walk"]]): "lemmatizer: no forced: a text that was",
         lambda: Lemmatizer(among="all").fit(VERBS): "among: all: not available for the lemmatizer",
-        lambda: Lemmatizer(beam=3).fit(VERBS): "among: seen with beam; expected exact search",
-        lambda: lemmatizer.partial_fit(VERBS): "training cannot go on from such a model",
+        lambda: Lemmatizer(beam=3).fit(VERBS): "beam: not available for the lemmatizer",
+        lambda: lemmatizer.partial_fit(VERBS): "lemmatizer: no partial_fit: the lexicon is learned from all",
     }.items():
         with pytest.raises(StructronError, match=message):
             use()

@@ -41,6 +41,8 @@ def run(
         check_able(type(estimator), "--skip-invalid", "nonprojective")
     if gold is not None or entities is not None:
         check_able(type(estimator), "--gold" if gold else "--entities", "folds")
+    if columns is not None and estimator.texts:
+        check_able(type(estimator), "--columns", "columns")
     if estimator.texts:
         _evaluate_texts(estimator, file, encoding, format, gold, entities, as_json)
         return

@@ -53,7 +53,11 @@ def run(
     if entities is not None or dev_entities is not None:
         check_able(kind, "--entities", "folds")
     if kind.texts:
+        if columns is not None:
+            check_able(kind, "--columns", "columns")
         estimator = kind(**given)
+        estimator.check_options()
+        estimator._check()
         if warm_start is not None:
             check_able(kind, "--warm-start", "partial_fit")
         files = [(train, entities), *([(dev, dev_entities)] if dev else [])]
@@ -89,7 +93,10 @@ def _saved(estimator: Estimator, model: Path, begin: float, quiet: bool) -> int:
     estimator.save(model)
     interrupted = estimator.stopped_ == "interrupted"
     if interrupted:
-        say(f"interrupted: the best model so far (pass {estimator.best_pass_}) is saved")
+        kept = f"the best model so far (pass {estimator.best_pass_}) is saved"
+        if estimator.task == "pipeline":
+            kept = f"what is trained so far ({', '.join(estimator.model_.trained)}) is saved"
+        say(f"interrupted: {kept}")
     if not quiet:
         say(_summary(estimator, model, time.perf_counter() - begin))
     return INTERRUPTED if interrupted else 0

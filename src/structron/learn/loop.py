@@ -210,6 +210,13 @@ def make_folder(folder: Path, resume: bool) -> None:
         raise StructronError(f"{folder}: cannot make the checkpoint folder: {error.strerror}") from None
 
 
+def other_run(folder: Path) -> StructronError:
+    """What is wrong with a checkpoint whose fingerprint is another."""
+    return StructronError(
+        f"{folder}: the checkpoint belongs to other data or options; name another folder to start anew"
+    )
+
+
 class _Checkpoint:
     """A folder with the learner's state after the last whole pass, and the best model so far."""
 
@@ -252,9 +259,7 @@ class _Checkpoint:
             return
         header, state = modelfile.load(self.folder / STATE_FILE)
         if header.get("task") != "checkpoint" or header["fingerprint"] != self.fingerprint:
-            raise StructronError(
-                f"{self.folder}: the checkpoint belongs to other data or options; name another folder to start anew"
-            )
+            raise other_run(self.folder)
         self.learner.restore(state)
         result.history, result.best_pass, result.stopped = header["history"], header["best_pass"], header["stopped"]
         if header["best"] and self.load is not None:

@@ -27,6 +27,7 @@ UNITS = (1, 4, 10)
 """Sentences, in turn, that are learned from as a paragraph where paragraphs are longer, or the data know of none."""
 DIVIDED = 0.002
 """Share of tokens that may end inside a piece; where more do, pieces are single letters."""
+METHODS = ("nbest", "confidence", "forced", "explain")
 PIECES = "its labels are of pieces of text, not of words"
 
 
@@ -39,14 +40,14 @@ class Tokenizer(Texts, ChainLabeler):
     texts: ClassVar[bool] = True
     default_templates: ClassVar[dict[str, str]] = {"": "tokenizer"}
     lacks: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("nbest", "confidence", "forced", "explain", "tag_dictionary", "gazetteers", "non_local", "among seen"), PIECES
+        (*METHODS, "columns", "label", "tag_dictionary", "gazetteers", "non_local", "among seen"), PIECES
     ) | {"partial_fit": "what a piece is depends on all of the training data"}
 
     def _chunks(self) -> bool:
         return False
 
     def _settle(self, sentences: Sentences) -> list[Doc]:
-        docs = _documents(sentences, "training data")
+        docs = documents_in(sentences, "training data", least=1)
         self.roles_ = Columns(list(COLUMNS), "piece", ["label"])
         self.extractor_ = self._make_extractor(self._templates())
         self.scheme_ = None
@@ -59,7 +60,7 @@ class Tokenizer(Texts, ChainLabeler):
         return docs
 
     def _prepare(self, sentences: Sentences, labelled: bool = False, what: str = "data") -> Any:
-        items = _documents(sentences, what) if labelled else list(sentences)
+        items = documents_in(sentences, what) if labelled else list(sentences)
         rows: list[list[tuple[str, ...]]] = []
         found = []
         for number, item in enumerate(items, 1):
@@ -110,10 +111,10 @@ class Tokenizer(Texts, ChainLabeler):
         return self._scores(docs, self.predict([doc.text for doc in docs], jobs=jobs) if guess is None else guess)
 
     def _ready(self, sentences: Sentences, what: str = "data") -> Any:
-        return self._prepare([doc.text for doc in _documents(sentences, what)], False, what)
+        return self._prepare([doc.text for doc in documents_in(sentences, what)], False, what)
 
     def _gold(self, sentences: Sentences, what: str = "data") -> list:
-        return _documents(sentences, what)
+        return documents_in(sentences, what)
 
     def _scores(self, gold: list, guess: list, sentences: Any = None) -> SegmentationScores:
         return segmentation_scores([_spans(doc) for doc in gold], [_spans(doc) for doc in guess])
@@ -132,12 +133,13 @@ class Tokenizer(Texts, ChainLabeler):
             raise ValueError("labels of pieces do not fit")
 
 
-def _documents(items: Iterable[Any], what: str) -> list[Doc]:
+def documents_in(items: Iterable[Any], what: str, least: int = 0) -> list[Doc]:
+    """The documents of labelled data, checked; least: of the sentences that are needed."""
     docs = list(items)
     for number, doc in enumerate(docs, 1):
         if not isinstance(doc, Doc):
             raise StructronError(f"{what}: document {number} is {doc!r}; expected a Doc with sentences")
-    if not any(doc.sentences for doc in docs):
+    if sum(map(len, docs)) < least:
         raise StructronError(f"{what}: no sentences; expected at least one with words")
     return docs
 

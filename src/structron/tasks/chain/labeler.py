@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from structron.errors import StructronError, unknown
+from structron.errors import OneLabelError, StructronError, unknown
 from structron.estimator import Sentences
 from structron.evaluate import accuracy_scores, chunk_scores
 from structron.features.extract import PreparedTemplates
@@ -59,13 +59,17 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
     def _check(self) -> None:
         super()._check()
         search, sources = self.search(), self._sources()
-        if "non_local" in self.lacks and any(isinstance(source, str) for source in sources):
-            raise StructronError(f"non_local: not available for the {self.task} ({self.lacks['non_local']})")
         if search.swvp is not None and sources:
             from structron.features.documents import name_of
 
             names = " ".join(map(name_of, sources))
             raise StructronError(f"swvp: {search.swvp.variant} with non_local {names}; expected non_local none")
+
+    def _asks_for(self, name: str) -> bool:
+        """Of the features of documents, a task may lack those that are built in; functions of the user's own work."""
+        if name == "non_local":
+            return any(isinstance(source, str) for source in self._sources())
+        return super()._asks_for(name)
 
     def _sources(self) -> list[Any]:
         """The features of documents asked for; by default those of the task, where the search can serve them."""
@@ -108,7 +112,7 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
         old = start.labels if start else []
         labels = [*old, *sorted(set(prepared.label_types) - set(old))]
         if len(labels) < 2:
-            raise StructronError(f"training data: one label only ({labels[0]}); expected two or more")
+            raise OneLabelError(f"training data: one label only ({labels[0]}); expected two or more")
         index = {label: y for y, label in enumerate(labels)}
         gold = np.array([index[label] for label in prepared.label_types], np.int64)[prepared.label_ids]
         neighbours = Neighbours(labels, gold, prepared.starts)
@@ -244,6 +248,7 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
         self, sentences: Sentences, *, forced: Any = None, jobs: int | None = None
     ) -> tuple[list[list[str]], list[list[float]]]:
         """Labels, and for each token by how much they beat the best labelling with another label there."""
+        self._check_has("confidence")
         return self._predict(sentences, forced, self._jobs(jobs), True)
 
     def _numbers(self, model: Any, sentences: Sequence, forced: Iterable[Sequence[str | None]]) -> list[list[int]]:
@@ -289,6 +294,7 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
         Under a beam: for each step of the search.
         """
         model = self._check_fitted()
+        self._check_has("explain")
         prepared = self._prepare([sentence])
         if model.searches_exactly:
             return explain(model, prepared, top)

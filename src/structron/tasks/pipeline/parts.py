@@ -35,6 +35,8 @@ KINDS: dict[str, tuple[Any, ...]] = {
     "entities": (EntityRecognizer,),
 }
 TAGS = ("upos", "xpos")
+COLUMNS_OF = {"tagger": TAGS, "morphology": ("feats",), "lemmatizer": ("lemma",)}
+"""What nobody writes where a part is left out."""
 MANY_TAGS = 150
 """Pairs of UPOS and XPOS that one tagger learns; where there are more, XPOS is learned with the features."""
 BETWEEN = " "
@@ -134,7 +136,7 @@ class Contents:
         columns = ("lemma", "upos", "xpos", "feats")
         return cls(
             bool(tokens),
-            any(len(token.words) != 1 for token in tokens),
+            any(len(token.words) > 1 for token in tokens),
             frozenset(name for name in columns if any(getattr(word, name) != EMPTY for word in words)),
             bool(words) and all(word.head is not None for word in words),
             any(doc.entities for doc in docs),
@@ -142,20 +144,37 @@ class Contents:
             any(not token.spaces_after for token in tokens[:-1]),
         )
 
-    def missing(self) -> list[str]:
-        """What a user should know that they lack."""
-        named = {"upos": "UPOS", "xpos": "XPOS", "feats": "FEATS", "lemma": "LEMMA"}
-        found = [f"no {named[name]} in the training data: not learned" for name in named if name not in self.filled]
-        if not self.heads:
+    def has(self, name: str, part: "Part") -> bool:
+        """Whether they say what a part writes."""
+        known = {"parser": self.heads, "entities": self.entities}
+        return known.get(name, self.filled.issuperset(part.writes) or name == "splitter")
+
+    def missing(self, without: Iterable[str]) -> list[str]:
+        """What a user should know that they lack, but for what was not asked for."""
+        named = {"upos": "tagger", "xpos": "tagger", "feats": "morphology", "lemma": "lemmatizer"}
+        found = [
+            f"no {name.upper()} in the training data: not learned"
+            for name, part in named.items()
+            if name not in self.filled and part not in without
+        ]
+        if "parser" in without:
+            pass
+        elif not self.heads:
             found.append("no heads in the training data: no parser")
-        if not self.spaces:
+        elif "tagger" in without or self.filled.isdisjoint(TAGS):
+            found.append("no tags for the parser to read: no parser")
+        if not self.spaces and "tokenizer" not in without:
             found.append("no SpaceAfter=No in the training data: tokens are taken to stand between spaces")
         return found
 
 
 def make_parts(contents: Contents, without: Iterable[str]) -> dict[str, Part]:
-    """The parts that can be learned, but for some; settings are those of estimators."""
-    filled, found = contents.filled, {}
+    """The parts that can be learned, but for some; settings are those of estimators.
+
+    A part reads what parts before it write: nothing else is there when text is analysed.
+    """
+    without, found = set(without), {}
+    filled = contents.filled - {name for part in without for name in COLUMNS_OF.get(part, ())}
     found["tokenizer"] = Part((), (), {"passes": 8, "runs": 4})
     if contents.multiword:
         found["splitter"] = Part(("form",), ("words",), {"passes": 6})
@@ -176,4 +195,4 @@ def make_parts(contents: Contents, without: Iterable[str]) -> dict[str, Part]:
         found["parser"] = Part(reads, ("head", "deprel"), {"pos": tags[-1]})
     if contents.entities:
         found["entities"] = Part(("form", *tags[-1:]), ("entity",), {"passes": 6, "test_candidates": 40})
-    return {name: part for name, part in found.items() if name not in set(without)}
+    return {name: part for name, part in found.items() if name not in without}

@@ -8,23 +8,26 @@ One file holds all parts. What training data lack is left out, and said.
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
 from structron._version import __version__
 from structron.conll18 import UDScores, ud_scores
 from structron.doc import Doc
-from structron.errors import StructronError, unknown
+from structron.errors import OneLabelError, StructronError, unknown
 from structron.estimator import Estimator, Sentences
 from structron.io import modelfile
 from structron.io.tensors import Tensors, beginning, under
-from structron.learn.loop import Learner
+from structron.learn.loop import Learner, Schedule
 from structron.options import Pipelines, options
 from structron.progress import Progress
 from structron.tasks.pipeline.annotate import Annotator
+from structron.tasks.pipeline.checkpoint import Checkpoint
 from structron.tasks.pipeline.compact import compacted
 from structron.tasks.pipeline.parts import KINDS, PARTS, Contents, Part, make_parts
 from structron.tasks.pipeline.training import data_for, jackknifed, make_estimator, predicted
+from structron.tasks.tokenizer import documents_in
 from structron.threads import uncollected
 
 BATCH = 100_000
@@ -33,6 +36,10 @@ NARROW = 2
 """The beam of a fast parser."""
 OWN = "every part has settings of its own"
 GOLD = ("", "tokens", "tags")
+LATER = ("parser", "entities")
+"""Parts that learn from what others predict."""
+USE = ("compact", "lines")
+"""Options that training does not depend on."""
 
 
 @options()
@@ -43,12 +50,19 @@ class Pipeline(Pipelines, Estimator):
     metric: ClassVar[str] = "las"
     texts: ClassVar[bool] = True
     lacks: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("passes", "runs", "average voted", "bpm", "patience", "stop_change", "nbest", "confidence", "forced"), OWN
+        (
+            *("passes", "runs", "average", "average voted", "bpm", "shuffle", "patience", "stop_change", "templates"),
+            *("beam", "update", "merge", "alma", "margin", "swvp", "gazetteers", "tag_dictionary", "non_local"),
+            *("nbest", "confidence", "forced"),
+        ),
+        OWN,
     ) | {"partial_fit": "parts learn from what others predict: train all of them anew", "inspect": OWN, "explain": OWN}
 
     # -- training --------------------------------------------------------------------------------------------------
 
     def _check(self) -> None:
+        if isinstance(self.without, str):
+            raise StructronError(f"without: {self.without!r}; expected a list of parts: {', '.join(PARTS)}")
         for name in self.without:
             if name not in PARTS:
                 raise unknown("part", name, PARTS)
@@ -64,36 +78,85 @@ class Pipeline(Pipelines, Estimator):
     ) -> None:
         self.check_options()
         self._check()
+        folder = Schedule(checkpoint=Path(checkpoint) if checkpoint else None, resume=resume).checkpoint
         progress = progress or Progress(show=self.verbose)
-        docs, devs = list(sentences), None if dev is None else list(dev)
+        docs = documents_in(sentences, "training data", least=1)
+        devs = None if dev is None else documents_in(dev, "dev data", least=1)
         contents = Contents.of(docs)
-        if not contents.tokens:
-            raise StructronError("training data: no sentences; expected documents with words")
-        self.parts_ = make_parts(contents, self.without)
-        self.notes_ = contents.missing()
+        if not make_parts(contents, self.without):
+            raise StructronError(f"without: {', '.join(self.without)}; expected a part that is left to be learned")
+        self.notes_ = contents.missing(self.without)
+        how = {name: value for name, value in self._stored().items() if name not in USE}
+        kept = Checkpoint(folder, resume, how, [docs, devs or []])
+        self.history_, self.stopped_, self.best_pass_ = [], "passes", 1
+        trained: dict[str, Any] = {}
+        self.parts_: dict[str, Part] = {}
         for note in self.notes_:
             progress.note(note)
-        trained: dict[str, Any] = {}
-        self.history_, self.stopped_, self.best_pass_ = [], "passes", 1
-        seen: list[Doc] | None = None
-        dev_seen: list[Doc] | None = None
-        for name, part in self.parts_.items():
-            if name in ("parser", "entities") and seen is None:
-                seen = jackknifed(self.parts_, docs, self.folds, self.seed, self.jobs, progress)
-                if devs is not None:
-                    dev_seen = predicted(Annotator(self.parts_, trained), devs, self.jobs)
-            known, judged = (seen or docs, dev_seen) if name in ("parser", "entities") else (docs, devs)
-            estimator = make_estimator(name, part, self.seed, self.jobs, **self._changed(name))
-            progress.note(f"{name}:")
-            judged_data = None if judged is None else data_for(name, part, judged)
-            estimator.fit(data_for(name, part, known), dev=judged_data, progress=progress)
-            trained[name] = estimator
-            self.history_.append({"part": name, "passes": estimator.history_})
-            if estimator.stopped_ == "interrupted":
-                self.stopped_ = "interrupted"
-                break
-        self.model_ = Annotator({name: self.parts_[name] for name in trained}, trained)
+        try:
+            self._train_parts(contents, docs, devs, trained, kept, progress)
+        except KeyboardInterrupt:
+            if not trained:
+                raise
+            self.stopped_ = "interrupted"
+        finally:
+            progress.part = ""
+            progress.close()
+        self.model_ = Annotator(self.parts_, trained)
         self.signature_ = self._signature()
+
+    def _train_parts(
+        self,
+        contents: Contents,
+        docs: list[Doc],
+        devs: list[Doc] | None,
+        trained: dict[str, Any],
+        kept: Checkpoint,
+        progress: Progress,
+    ) -> None:
+        """Train one part after the other, and put it into `trained`."""
+        dev_contents = None if devs is None else Contents.of(devs)
+        seen = dev_seen = None
+        skipped: list[str] = []
+        for name in PARTS:
+            part = make_parts(contents, [*self.without, *skipped]).get(name)
+            if part is None:
+                continue
+            estimator = make_estimator(name, part, self.seed, self.jobs, **self._changed(name))
+            done = kept.done(name, type(estimator))
+            if done is None:
+                if name in LATER and seen is None:
+                    seen = jackknifed(self.parts_, docs, self.folds, self.seed, self.jobs, progress)
+                    dev_seen = devs and predicted(Annotator(self.parts_, trained), devs, self.jobs)
+                data, judges = (seen or docs, dev_seen) if name in LATER else (docs, devs)
+                progress.part = name
+                if judges is not None and dev_contents is not None and not dev_contents.has(name, part):
+                    self._note(progress, "nothing of it in the dev data: the last pass is kept")
+                    judges = None
+                judged = None if judges is None else data_for(name, part, judges)
+                try:
+                    estimator.fit(data_for(name, part, data), dev=judged, progress=progress, **kept.options(name))
+                except OneLabelError:
+                    self._note(progress, "nothing to learn: the training data have one label only")
+                    skipped.append(name)
+                    continue
+                finally:
+                    progress.part = ""
+                done = estimator
+                if done.stopped_ != "interrupted":
+                    kept.keep(name, done)
+            trained[name], self.parts_[name] = done, part
+            self.history_.append({"part": name, "passes": done.history_})
+            if done.stopped_ == "interrupted":
+                self.stopped_ = "interrupted"
+                return
+        if not trained:
+            raise OneLabelError("training data: one label only for every part; expected two or more")
+
+    def _note(self, progress: Progress, text: str) -> None:
+        """Say something of the part at work, and keep it."""
+        self.notes_.append(f"{progress.part}: {text}")
+        progress.note(text)
 
     def _changed(self, name: str) -> dict[str, Any]:
         return {"beam": NARROW} if name == "parser" and self.fast else {}
@@ -118,23 +181,31 @@ class Pipeline(Pipelines, Estimator):
         if known not in GOLD[1:]:
             raise unknown("what is known", known, GOLD[1:])
         model = self._check_fitted()
-        self._set_up(model)
-        model.annotate(docs, self._jobs(jobs), known)
+        with self._set_up(model):
+            model.annotate(docs, self._jobs(jobs), known)
 
-    def _set_up(self, model: Annotator) -> None:
-        """Let the parts work as the options of this moment say."""
-        if "tokenizer" in model.trained:
-            model.trained["tokenizer"].lines = self.lines
+    @contextmanager
+    def _set_up(self, model: Annotator) -> Iterator[None]:
+        """Let the parts work as the options of this moment say; afterwards they are as they were trained."""
+        settings: list[tuple[Any, str, Any]] = []
+        if tokenizer := model.trained.get("tokenizer"):
+            settings.append((tokenizer, "lines", self.lines))
         parser = model.trained.get("parser")
-        if parser is not None and hasattr(parser, "beam"):
-            self.beam_ = getattr(self, "beam_", parser.beam)
-            parser.beam = min(NARROW, self.beam_ or NARROW) if self.fast else self.beam_
+        if parser is not None and hasattr(parser, "beam") and self.fast:
+            settings.append((parser, "beam", min(NARROW, parser.beam or NARROW)))
+        before = [(part, name, getattr(part, name)) for part, name, _ in settings]
+        try:
+            for part, name, value in settings:
+                setattr(part, name, value)
+            yield
+        finally:
+            for part, name, value in before:
+                setattr(part, name, value)
 
     def _decode(self, model: Any, ready: Any, jobs: int) -> list:
         if "tokenizer" not in model.trained:
             raise StructronError("this pipeline has no tokenizer; give it documents with tokens (annotate)")
-        self._set_up(model)
-        with uncollected():
+        with self._set_up(model), uncollected():
             docs = model.trained["tokenizer"].predict(ready, jobs=jobs)
             model.annotate(docs, jobs)
         return docs
@@ -156,7 +227,7 @@ class Pipeline(Pipelines, Estimator):
         self, sentences: Sentences, *, jobs: int | None = None, guess: list | None = None, gold: str = ""
     ) -> UDScores:
         """The scores of the CoNLL 2018 shared task on documents; gold: "tokens" or "tags" that are given."""
-        docs = list(sentences)
+        docs = documents_in(sentences, "data")
         if guess is None and gold:
             guess = self.bare(docs, gold)
             self.annotate(guess, known=gold, jobs=jobs)
@@ -218,7 +289,7 @@ def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
     size = 0
     for text in texts:
         batch.append(text)
-        size += len(text)
+        size += len(text) if isinstance(text, str) else 0
         if size >= BATCH:
             yield batch
             batch, size = [], 0

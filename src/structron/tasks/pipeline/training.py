@@ -10,12 +10,15 @@ A sentence that the parser learns from never meets a tagger that saw it.
 import copy
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
 from structron.analysis import Sentence
 from structron.doc import Doc
+from structron.errors import OneLabelError
 from structron.features.templates import template_lines
+from structron.io.columns import EMPTY
 from structron.progress import Progress
 from structron.tasks.pipeline.annotate import Annotator
 from structron.tasks.pipeline.parts import KINDS, Part, entity_rows, split_rows, tree_rows
@@ -84,16 +87,20 @@ def jackknifed(
     gold = [piece for piece in folds_of(docs, folds) if piece]
     if not names or len(pieces) < 2:
         return copies
+    for word in (word for doc in copies for word in doc.words):
+        for column in (column for name in names for column in parts[name].writes):
+            setattr(word, column, EMPTY)
 
     def annotate(held: int) -> None:
         rest = [Doc("", [sentence for k, piece in enumerate(gold) if k != held for sentence in piece])]
         trained = {}
         for name in names:
-            trained[name] = make_estimator(name, parts[name], seed, 1, **QUICK)
-            trained[name].fit(data_for(name, parts[name], rest))
+            estimator = make_estimator(name, parts[name], seed, 1, **QUICK)
+            with suppress(OneLabelError):
+                trained[name] = estimator.fit(data_for(name, parts[name], rest))
         Annotator(parts, trained).tag(pieces[held], 1)
 
-    progress.note(f"tagging the training data in {len(pieces)} folds, for the parser to learn from")
+    progress.note(f"tagging the training data in {len(pieces)} folds, for later parts to learn from")
     with ThreadPoolExecutor(max(1, jobs)) as pool:
         for _ in pool.map(annotate, range(len(pieces))):
             pass
