@@ -186,13 +186,13 @@ def make_parts(contents: Contents, without: Iterable[str]) -> dict[str, Part]:
         found["tagger"] = Part(("form",), tuple(tags), {"passes": 8, "runs": 4, "among": "all"})
     if rest:
         reads = ("form", *tags)
-        found["morphology"] = Part(reads, tuple(rest), {"passes": 8, "runs": 2, "among": "seen", "given": tags[:1]})
+        found["morphology"] = Part(reads, tuple(rest), {"passes": 8, "runs": 2, "among": "seen", "given": tags[-1:]})
     known = [*tags, *rest]
     if "lemma" in filled:
         found["lemmatizer"] = Part(("form", *known), ("lemma",), {"passes": 6, "runs": 2})
     if contents.heads and tags:
         reads = ("form", *known, *(["lemma"] if "lemma" in filled else []))
-        found["parser"] = Part(reads, ("head", "deprel"), {"pos": tags[-1]})
+        found["parser"] = Part(reads, ("head", "deprel"), {"pos": tags[-1], "prune": 1.0, "passes": 12})
     if contents.entities:
         found["entities"] = Part(("form", *tags[-1:]), ("entity",), {"passes": 6, "test_candidates": 40})
     return {name: part for name, part in found.items() if name not in without}

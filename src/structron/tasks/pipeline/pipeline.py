@@ -26,7 +26,7 @@ from structron.tasks.pipeline.annotate import Annotator
 from structron.tasks.pipeline.checkpoint import Checkpoint
 from structron.tasks.pipeline.compact import compacted
 from structron.tasks.pipeline.parts import KINDS, PARTS, Contents, Part, make_parts
-from structron.tasks.pipeline.training import data_for, jackknifed, make_estimator, predicted
+from structron.tasks.pipeline.training import as_read, data_for, jackknifed, make_estimator, predicted
 from structron.tasks.tokenizer import documents_in
 from structron.threads import uncollected
 
@@ -36,6 +36,8 @@ NARROW = 2
 """The beam of a fast parser."""
 OWN = "every part has settings of its own"
 GOLD = ("", "tokens", "tags")
+READERS = ("morphology", "lemmatizer")
+"""Parts that learn from gold columns and from those that others predict."""
 LATER = ("parser", "entities")
 """Parts that learn from what others predict."""
 USE = ("compact", "lines")
@@ -119,14 +121,16 @@ class Pipeline(Pipelines, Estimator):
         seen = dev_seen = None
         skipped: list[str] = []
         for name in PARTS:
-            part = make_parts(contents, [*self.without, *skipped]).get(name)
+            planned = make_parts(contents, [*self.without, *skipped])
+            part = planned.get(name)
             if part is None:
                 continue
             estimator = make_estimator(name, part, self.seed, self.jobs, **self._changed(name))
             done = kept.done(name, type(estimator))
             if done is None:
-                if name in LATER and seen is None:
-                    seen = jackknifed(self.parts_, docs, self.folds, self.seed, self.jobs, progress)
+                if name in (*READERS, *LATER) and seen is None:
+                    seen = jackknifed(planned, docs, self.folds, self.seed, self.jobs, progress)
+                if name in LATER and dev_seen is None:
                     dev_seen = devs and predicted(Annotator(self.parts_, trained), devs, self.jobs)
                 data, judges = (seen or docs, dev_seen) if name in LATER else (docs, devs)
                 progress.part = name
@@ -135,7 +139,10 @@ class Pipeline(Pipelines, Estimator):
                     judges = None
                 judged = None if judges is None else data_for(name, part, judges)
                 try:
-                    estimator.fit(data_for(name, part, data), dev=judged, progress=progress, **kept.options(name))
+                    rows = data_for(name, part, data)
+                    if name in READERS and seen is not None and len(part.reads) > 1:
+                        rows += as_read(part, seen, docs)
+                    estimator.fit(rows, dev=judged, progress=progress, **kept.options(name))
                 except OneLabelError:
                     self._note(progress, "nothing to learn: the training data have one label only")
                     skipped.append(name)

@@ -1,5 +1,5 @@
-"""Training a pipeline: each part from gold columns, but for the parser and the recogniser of entities, which learn from
-columns as the other parts will predict them.
+"""Training a pipeline: each part from gold columns; features and lemmas also, parser and entities only, from columns as
+the parts before will predict them.
 
     gold ──▶ tokenizer, splitter, tagger, morphology, lemmatizer
       └─jackknife: five folds, each annotated by parts that were trained on the other four──▶ parser, entities
@@ -56,10 +56,10 @@ def readable(lines: Iterable[str], columns: Sequence[str]) -> list[str]:
     return [line for line in kept if not any(f"{name}[" in line for name in missing)]
 
 
-def data_for(name: str, part: Part, docs: Sequence[Doc]) -> Iterable[Any]:
+def data_for(name: str, part: Part, docs: Sequence[Doc]) -> list[Any]:
     """What a part learns from."""
     if name == "tokenizer":
-        return docs
+        return list(docs)
     if name == "entities":
         return [entity_rows(part, doc, True) for doc in docs]
     rows: Callable[[Sentence], Any] = part.gold
@@ -68,6 +68,15 @@ def data_for(name: str, part: Part, docs: Sequence[Doc]) -> Iterable[Any]:
     elif name == "parser":
         rows = lambda sentence: tree_rows(part, sentence)  # noqa: E731
     return [rows(sentence) for doc in docs for sentence in doc.sentences]
+
+
+def as_read(part: Part, seen: Sequence[Doc], gold: Sequence[Doc]) -> list[Any]:
+    """What a part learns besides: to write gold columns where it reads those that others predict."""
+    pairs = zip((s for doc in seen for s in doc.sentences), (s for doc in gold for s in doc.sentences), strict=True)
+    return [
+        [(*row, *own[len(row) :]) for row, own in zip(part.rows(read), part.gold(right), strict=True)]
+        for read, right in pairs
+    ]
 
 
 def folds_of(docs: Sequence[Doc], folds: int) -> list[list[Sentence]]:
