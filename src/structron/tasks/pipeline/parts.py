@@ -16,24 +16,20 @@ from structron.analysis import Sentence, Word
 from structron.doc import Doc
 from structron.io.columns import EMPTY
 from structron.sentences import Document
-from structron.tasks.chain.labeler import Tagger
-from structron.tasks.entities import EntityRecognizer
-from structron.tasks.graph.parser import GraphParser
-from structron.tasks.scripts import BETWEEN_WORDS, Lemmatizer, Splitter
-from structron.tasks.shift_reduce.parser import Parser
-from structron.tasks.tokenizer import Tokenizer
+from structron.tasks.scripts import BETWEEN_WORDS
 
 PARTS = ("tokenizer", "splitter", "tagger", "morphology", "lemmatizer", "parser", "entities")
 """In the order in which they work."""
-KINDS: dict[str, tuple[Any, ...]] = {
-    "tokenizer": (Tokenizer,),
-    "splitter": (Splitter,),
-    "tagger": (Tagger,),
-    "morphology": (Tagger,),
-    "lemmatizer": (Lemmatizer,),
-    "parser": (Parser, GraphParser),
-    "entities": (EntityRecognizer,),
+KINDS = {
+    "tokenizer": ("tokenizer",),
+    "splitter": ("splitter",),
+    "tagger": ("tagger",),
+    "morphology": ("tagger",),
+    "lemmatizer": ("lemmatizer",),
+    "parser": ("parser", "graph-parser"),
+    "entities": ("entities",),
 }
+"""The tasks that a part can be, the usual one first; their classes are imported when they are needed."""
 TAGS = ("upos", "xpos")
 COLUMNS_OF = {"tagger": TAGS, "morphology": ("feats",), "lemmatizer": ("lemma",)}
 """What nobody writes where a part is left out."""

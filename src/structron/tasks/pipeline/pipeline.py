@@ -27,6 +27,7 @@ from structron.tasks.pipeline.checkpoint import Checkpoint
 from structron.tasks.pipeline.compact import compacted
 from structron.tasks.pipeline.parts import KINDS, PARTS, Contents, Part, make_parts
 from structron.tasks.pipeline.training import as_read, data_for, jackknifed, make_estimator, predicted
+from structron.tasks.registry import TASKS
 from structron.tasks.tokenizer import documents_in
 from structron.threads import uncollected
 
@@ -285,9 +286,11 @@ class Pipeline(Pipelines, Estimator):
         parts: dict[str, Part] = {}
         trained = {}
         for name, known in learned["parts"].items():
-            kinds = {kind.task: kind for kind in KINDS[name]}
+            task = known["model"]["task"]
+            if task not in KINDS[name]:
+                raise ValueError(f"{name} is a {task!r}")
             parts[name] = Part(tuple(known["reads"]), tuple(known["writes"]))
-            trained[name] = kinds[known["model"]["task"]].from_contents(known["model"], beginning(f"{name}.", tensors))
+            trained[name] = TASKS[task].from_contents(known["model"], beginning(f"{name}.", tensors))
         self.parts_, self.model_ = parts, Annotator(parts, trained)
 
 

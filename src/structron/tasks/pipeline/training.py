@@ -22,6 +22,7 @@ from structron.io.columns import EMPTY
 from structron.progress import Progress
 from structron.tasks.pipeline.annotate import Annotator
 from structron.tasks.pipeline.parts import KINDS, Part, entity_rows, split_rows, tree_rows
+from structron.tasks.registry import TASKS
 
 TAGGING = ("tagger", "morphology", "lemmatizer")
 """Parts whose columns others read."""
@@ -32,7 +33,7 @@ QUICK = {"runs": 1}
 def make_estimator(name: str, part: Part, seed: int, jobs: int, **changed: Any) -> Any:
     """An untrained part."""
     settings = {**part.settings, **changed, "seed": seed, "jobs": jobs}
-    kind = KINDS[name][settings.pop("kind", 0)]
+    kind = TASKS[settings.pop("task", KINDS[name][0])]
     if name == "tokenizer":
         return kind(**settings)
     if name == "parser":
