@@ -13,6 +13,7 @@ from cli_helpers import Ran, process, write
 import structron
 from structron import experiments
 from structron.cli import evaluate
+from structron.experiments import frame
 from structron.io import modelfile
 
 SCRIPT = Path(sys.executable).with_name("structron")
@@ -131,6 +132,7 @@ def test_experiment(tmp_path, run, refuses, monkeypatch):
     made = "Experiment('nobody1999', 'Nobody (1999)', lambda *given: (), list, list, None, None, 'nowhere.py')"
     write(tmp_path / "nobody1999.py", f"from structron.experiments.frame import Experiment\nEXPERIMENT = {made}\n")
     write(tmp_path / "helper.py", "")
+    assert frame  # is imported: the folder of experiments is another from here on
     monkeypatch.setattr(experiments, "__path__", [str(tmp_path)])
     (tmp_path / "data").mkdir()
     found = run("experiment", "nobody1999", "--data", tmp_path / "data", "--quick", "--out", tmp_path / "o")
