@@ -6,7 +6,7 @@ from mutations import try_all
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", ["chunker", "graph-parser"])
+@pytest.mark.parametrize("task", ["chunker", "graph-parser", "lemmatizer", "pipeline"])
 def test_crafted_files_are_refused_or_used(task):
     (counts,) = try_all([task], 30, seed=7, compiled=False).values()
     assert sum(counts.values()) == 30

@@ -88,12 +88,12 @@ class Doc:
         """The entities of all sentences."""
         return [entity for sentence in self.sentences for entity in sentence.entities]
 
-    def to_conllu(self) -> str:
-        """The document in CoNLL-U: `from_conllu` gives all of it back."""
+    def to_conllu(self, *, goes_on: bool = False) -> str:
+        """The document in CoNLL-U: `from_conllu` gives all of it back. goes_on: another paragraph is written next."""
         sentences = [sentence for sentence in self.sentences if sentence.tokens]
         if not sentences:
             return spaces_comment(self.spaces_before)
-        ends = [*(sentence.begins for sentence in sentences[1:]), False]
+        ends = [*(sentence.begins for sentence in sentences[1:]), goes_on]
         before = [self.spaces_before, *[""] * len(sentences)]
         return "".join(
             write_sentence(sentence, spaces, end, number)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -63,12 +64,13 @@ def _kept(estimator: Any, file: str, encoding: str, keep: str) -> Iterator[Doc]:
 
 def _write_conllu(docs: Iterator[Doc], out: TextIO, name: str) -> None:
     number = 0
-    for doc in docs:
+    for doc, following in pairwise(chain(docs, [None])):
+        assert doc is not None
         for sentence in doc.sentences:
             number += 1
             if not any(comment.startswith("# sent_id") for comment in sentence.comments):
                 sentence.comments.append(f"# sent_id = {number}")
-        out.write(doc.to_conllu())
+        out.write(doc.to_conllu(goes_on=following is not None and any(s.begins for s in following.sentences[:1])))
 
 
 def _write_json(docs: Iterator[Doc], out: TextIO, name: str) -> None:

@@ -76,7 +76,7 @@ def unpack_all(packed: Tensors, ways: Any) -> Tensors:
             flat = values[place]
         else:
             flat = _joined(data, kind, size)
-            if way == "ascending":
+            if way == "ascending" and kind == "uint64":
                 flat = np.cumsum(flat, dtype=np.uint64)
             elif way != "plain":
                 raise ValueError(f"{name} is packed in an unknown way")

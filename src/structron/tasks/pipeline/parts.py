@@ -33,6 +33,15 @@ KINDS = {
 TAGS = ("upos", "xpos")
 COLUMNS_OF = {"tagger": TAGS, "morphology": ("feats",), "lemmatizer": ("lemma",)}
 """What nobody writes where a part is left out."""
+WRITES = {
+    "tokenizer": set[str](),
+    "splitter": {"words"},
+    "tagger": {*TAGS},
+    "morphology": {"xpos", "feats"},
+    "lemmatizer": {"lemma"},
+    "parser": {"head", "deprel"},
+    "entities": {"entity"},
+}
 MANY_TAGS = 150
 """Pairs of UPOS and XPOS that one tagger learns; where there are more, XPOS is learned with the features."""
 BETWEEN = " "
@@ -162,6 +171,18 @@ class Contents:
         if not self.spaces and "tokenizer" not in without:
             found.append("no SpaceAfter=No in the training data: tokens are taken to stand between spaces")
         return found
+
+
+def check_part(name: str, part: Part, estimator: Any) -> None:
+    """Refuse a part of a file that does not read and write words as its estimator does."""
+    reads, writes = {"form", "lemma", *TAGS, "feats"}, WRITES[name]
+    fits = set(part.reads) <= reads and set(part.writes) <= writes and bool(part.writes) is bool(writes)
+    if name != "tokenizer":
+        fits = fits and len(estimator.roles_.inputs) == len(part.reads) > 0
+    if name in ("tagger", "morphology") and len(part.writes) > 1:
+        fits = fits and all(label.count(BETWEEN) + 1 == len(part.writes) for label in estimator.model_.labels)
+    if not fits:
+        raise ValueError(f"columns of the {name} do not fit")
 
 
 def make_parts(contents: Contents, without: Iterable[str]) -> dict[str, Part]:

@@ -18,14 +18,14 @@ from structron.doc import Doc
 from structron.errors import OneLabelError, StructronError, unknown
 from structron.estimator import Estimator, Sentences
 from structron.io import modelfile
-from structron.io.tensors import Tensors, beginning, under
+from structron.io.tensors import Tensors, beginning, texts, under
 from structron.learn.loop import Learner, Schedule
 from structron.options import Pipelines, options
 from structron.progress import Progress
 from structron.tasks.pipeline.annotate import Annotator
 from structron.tasks.pipeline.checkpoint import Checkpoint
 from structron.tasks.pipeline.compact import compacted
-from structron.tasks.pipeline.parts import KINDS, PARTS, Contents, Part, make_parts
+from structron.tasks.pipeline.parts import KINDS, PARTS, Contents, Part, check_part, make_parts
 from structron.tasks.pipeline.training import as_read, data_for, jackknifed, make_estimator, predicted
 from structron.tasks.registry import TASKS
 from structron.tasks.tokenizer import documents_in
@@ -289,8 +289,9 @@ class Pipeline(Pipelines, Estimator):
             task = known["model"]["task"]
             if task not in KINDS[name]:
                 raise ValueError(f"{name} is a {task!r}")
-            parts[name] = Part(tuple(known["reads"]), tuple(known["writes"]))
+            parts[name] = Part(tuple(texts(known["reads"], "reads")), tuple(texts(known["writes"], "writes")))
             trained[name] = TASKS[task].from_contents(known["model"], beginning(f"{name}.", tensors))
+            check_part(name, parts[name], trained[name])
         self.parts_, self.model_ = parts, Annotator(parts, trained)
 
 

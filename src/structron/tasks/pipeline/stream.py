@@ -15,41 +15,67 @@ BLOCK, LONG = 50_000, 500_000
 
 def blocks(lines: Iterable[str], analyse: Callable[[str], Doc], each_line: bool = False) -> Iterator[Doc]:
     """The analyses of a text's blocks. each_line: every line is a paragraph."""
+    waiting: Doc | None = None
+    for doc in _blocks(lines, analyse, each_line):
+        if waiting is None:
+            waiting = doc
+            continue
+        if waiting.sentences or doc.spaces_before == doc.text:
+            _give_spaces(doc, waiting)
+        if doc.text:
+            yield waiting
+            waiting = doc
+    if waiting is not None:
+        yield waiting
+
+
+def _give_spaces(doc: Doc, before: Doc) -> None:
+    """Let the white space that a block begins with end the block before, as in the whole text."""
+    spaces, doc.spaces_before = doc.spaces_before, ""
+    before.text, doc.text = before.text + spaces, doc.text[len(spaces) :]
+    if before.sentences:
+        before.sentences[-1].tokens[-1].spaces_after += spaces
+    else:
+        before.spaces_before += spaces
+
+
+def _blocks(lines: Iterable[str], analyse: Callable[[str], Doc], each_line: bool) -> Iterator[Doc]:
     waiting: list[str] = []
     size = done = 0
+    inside = False  # whether the text that waits begins inside a paragraph
     for line in lines:
         blank = each_line or all(map(is_space, line))
         waiting.append(line)
         size += len(line)
         if size >= BLOCK and blank and line.endswith("\n"):
-            yield _block(analyse, "".join(waiting), done)
-            done, waiting, size = done + size, [], 0
+            yield _placed(analyse("".join(waiting)), done, inside)
+            done, waiting, size, inside = done + size, [], 0, False
         while size >= LONG:
-            doc, rest = _cut(analyse, "".join(waiting), done)
+            doc, rest = _cut(analyse, "".join(waiting))
             if doc is None:
                 break
-            yield doc
-            done, waiting, size = done + size - len(rest), [rest], len(rest)
+            yield _placed(doc, done, inside)
+            done, waiting, size, inside = done + size - len(rest), [rest], len(rest), True
     if waiting or not done:
-        yield _block(analyse, "".join(waiting), done)
+        yield _placed(analyse("".join(waiting)), done, inside)
 
 
-def _block(analyse: Callable[[str], Doc], text: str, done: int) -> Doc:
-    doc = analyse(text)
+def _placed(doc: Doc, done: int, inside: bool) -> Doc:
+    """A block's document, as a part of the whole."""
     move(doc, done)
+    if inside and doc.sentences:
+        doc.sentences[0].new_paragraph = False
     return doc
 
 
-def _cut(analyse: Callable[[str], Doc], text: str, done: int) -> tuple[Doc | None, str]:
+def _cut(analyse: Callable[[str], Doc], text: str) -> tuple[Doc | None, str]:
     """The analysis of a text but for its last sentence, which may go on, and the text of that."""
     doc = analyse(text)
     if len(doc.sentences) < 2:
         return None, text
-    end = doc.sentences[-1].start
-    doc.sentences.pop()
-    doc.text = text[:end]
-    move(doc, done)
-    return doc, text[end:]
+    last = doc.sentences.pop()
+    doc.text = text[: last.start]
+    return doc, text[last.start :]
 
 
 def move(doc: Doc, by: int) -> None:
