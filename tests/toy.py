@@ -6,7 +6,7 @@ from functools import cache
 from itertools import pairwise
 
 from structron import Document
-from structron.data.toy_english import NO_SPACE_BEFORE, ToySentence, toy_english, universal
+from structron.data.toy_english import NO_SPACE_BEFORE, ToySentence, lemma_of, toy_english, universal
 from structron.doc import Doc
 
 Rows = list[list[tuple[str, ...]]]
@@ -84,14 +84,6 @@ def _doc(sentences: Sequence[ToySentence], number: int) -> Doc:
         for word, form, tag, head, relation in columns:
             assert word.form == form
             word.upos, word.xpos, word.head, word.deprel = universal(tag, relation), tag, head, relation
-            word.feats, word.lemma = FEATS.get(tag, "_"), _lemma(form, tag)
+            word.feats, word.lemma = FEATS.get(tag, "_"), lemma_of(form, tag)
         sentence.set_entities(s.entities)
     return doc
-
-
-def _lemma(form: str, tag: str) -> str:
-    """By rule: regular endings are cut off, and all but names are in small letters."""
-    if tag == "NNP":
-        return form
-    ending = {"NNS": "s", "VBZ": "s", "VBD": "ed", "VBN": "ed", "VBG": "ing"}.get(tag, "")
-    return form.lower().removesuffix(ending) or form.lower()

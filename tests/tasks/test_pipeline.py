@@ -269,6 +269,13 @@ def test_many_tags_are_learned_with_the_features():
     assert many["parser"].reads == ("form", "upos", "xpos", "feats", "lemma")
 
 
+def test_small_weights_are_left_out_where_data_are_many():
+    contents = Contents.of(toy_docs(24, 3))
+    assert contents.words == sum(len(doc.words) for doc in toy_docs(24, 3))
+    pruned = [make_parts(replace(contents, words=n), ())["parser"].settings["prune"] for n in (300, parts.LARGE)]
+    assert pruned == [0.0, 1.0]
+
+
 def test_many_tags_end_to_end(monkeypatch):
     monkeypatch.setattr(parts, "MANY_TAGS", 10)
     model = structron.Pipeline(without=QUICK).fit(toy_docs(60, 3))
@@ -346,7 +353,7 @@ def test_ctrl_c_before_anything_is_learned(monkeypatch):
     monkeypatch.undo()
     monkeypatch.setattr(pipeline, "jackknifed", stop)
     model = structron.Pipeline().fit(toy_docs(24, 3))
-    assert (model.stopped_, list(model.model_.trained)[-1]) == ("interrupted", "lemmatizer")
+    assert (model.stopped_, list(model.model_.trained)[-1]) == ("interrupted", "tagger")
     assert model.evaluate(TEST).words > 80
 
 

@@ -18,7 +18,7 @@ from structron.io.columns import EMPTY, TREE_COLUMNS, WORDS, Columns, default_co
 from structron.options import Trees, options_of
 from structron.sentences import Document
 
-CONLLU_LABELS = {"tagger": {"label": "upos"}}
+CONLLU_LABELS = {"tagger": {"label": "upos"}, "lemmatizer": {"label": "lemma"}}
 """The CoNLL-U column that a task learns when nobody names one."""
 
 Rows = list[list[str]]

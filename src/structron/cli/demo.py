@@ -16,7 +16,9 @@ from structron import schemes
 from structron.cli import train
 from structron.cli.corpus import Corpus, View
 from structron.cli.files import Source
+from structron.cli.texts import read_treebank
 from structron.data.toy_english import ToySentence, toy_english, write_conll, write_conllu
+from structron.doc import Doc
 from structron.errors import StructronError, unknown
 from structron.sentences import sentences_of
 from structron.tasks.registry import TRAINABLE, load
@@ -24,11 +26,15 @@ from structron.tasks.registry import TRAINABLE, load
 SPLITS = {"train": (0, 1500), "dev": (1500, 1800), "test": (1800, 2300)}
 LENGTHS = range(7, 15)
 """Of the sentences to show: long enough to be of interest, short enough for a line."""
+SENTENCES = 4
+"""Of a text to show."""
+FEW = 400
+"""Sentences that a pipeline, which has many parts, learns from."""
 SCORES = (
     *("f1", "precision", "recall", "accuracy", "chunk_accuracy", "joint_accuracy"),
-    *("known_accuracy", "unknown_accuracy", "las", "uas"),
+    *("known_accuracy", "unknown_accuracy", "token_f1", "sentence_f1", "upos", "lemmas", "las", "uas"),
 )
-NEEDS = {"segments": "beam", "joint": "beam", "parser": "beam", "graph-parser": "graph"}
+NEEDS = {"segments": "beam", "joint": "beam", "parser": "beam", "pipeline": "beam", "graph-parser": "graph"}
 """What another process compiles for a task meanwhile (see precompile.py)."""
 
 Labels = Sequence[str]
@@ -111,6 +117,37 @@ def _branch(tree: Arcs, word: int, own: str, above: str, below: str) -> Iterator
         yield found, own if found == word else branches
 
 
+def show_cut(text: str, gold: Doc, guess: Doc) -> Text:
+    """The tokens of a text, a sentence a line; those that end where none ends in the gold text are marked."""
+    tokens = {(token.start, token.end) for token in gold.tokens}
+    picture = Text()
+    for sentence in guess.sentences[:SENTENCES]:
+        picture.append("\n      ")
+        for token in sentence.tokens:
+            right = (token.start, token.end) in tokens
+            picture.append(f"{token.form}{'' if right else '?'} ", "" if right else "red")
+    return picture
+
+
+def show_analysis(text: str, gold: Doc, guess: Doc) -> Text:
+    """The first short sentence of a text as a tree, with tags and lemmas."""
+    for sentence in guess.sentences:
+        words = sentence.words
+        if len(words) in LENGTHS:
+            own = [(word.head or 0, word.deprel) for word in words]
+            right = {(word.start, word.end): word for other in gold.sentences for word in other.words}
+            found = [right.get((word.start, word.end), word) for word in words]
+            arcs = [(word.head or 0, word.deprel) for word in found]
+            named = [f"{word.form} ({word.lemma}, {word.upos})" for word in words]
+            return Text(" ".join(sentence.text.split())) + show_tree(named, arcs, own)
+    return Text(text[:80])
+
+
+def write_lemmas(path: Path, sentences: Sequence[ToySentence]) -> None:
+    """CoNLL-U with lemmas."""
+    write_conllu(path, sentences, lemmas=True)
+
+
 def write_entities(path: Path, sentences: Sequence[ToySentence]) -> None:
     """Documents that name the same people, places and firms again and again, in some sentences without a hint."""
     write_conll(path, sentences, ("word", "pos", "entity"))
@@ -122,8 +159,9 @@ class Demo:
 
     ending: str
     write: Callable[[Path, Sequence[ToySentence]], None]
-    show: Callable[[Labels, Any, Any], Text]
+    show: Callable[[Any, Any, Any], Text]
     options: Mapping[str, Any] = field(default_factory=dict)
+    most: int | None = None  # of the sentences to learn from
 
 
 DEMOS = {
@@ -134,6 +172,9 @@ DEMOS = {
     "entities": Demo("conll", write_entities, show_chunks, {"passes": 8}),
     "parser": Demo("conllu", write_conllu, show_tree, {"passes": 4}),
     "graph-parser": Demo("conllu", write_conllu, show_tree, {"order": 1, "passes": 3}),
+    "tokenizer": Demo("conllu", write_conllu, show_cut, {"passes": 3, "runs": 1}),
+    "lemmatizer": Demo("conllu", write_lemmas, show_tags, {"passes": 4}),
+    "pipeline": Demo("conllu", write_lemmas, show_analysis, {}, FEW),
 }
 
 
@@ -186,35 +227,60 @@ class Meanwhile:
 def _show(task: str, demo: Demo, corpus: Sequence[ToySentence], folder: Path, console: Console) -> int:
     files = {split: folder / f"{split}.{demo.ending}" for split in SPLITS}
     for split, (lo, hi) in SPLITS.items():
-        demo.write(files[split], corpus[lo:hi])
+        demo.write(files[split], corpus[lo:hi][: demo.most])
     model = folder / f"{task}.structron"
     console.print(f"[bold]{task}[/bold]: {len(corpus)} sentences of toy English in {files['train'].name} and others")
     status = train.run(task, files["train"], model, dev=files["dev"], settings=demo.options)
     if status:
         return status
     estimator = load(model)
+    if estimator.texts:
+        _show_texts(estimator, demo, files, console)
+    else:
+        _show_sentences(estimator, demo, files, console)
+    console.print("the same by hand:", style="dim")
+    options = "".join(f" --{name} {value}" for name, value in demo.options.items())
+    use = f"predict {model.name} {files['test'].name}"
+    if estimator.texts:
+        use = f"annotate {files['test'].with_suffix('.txt').name} --model {model.name}"
+    commands = [
+        f"train {task} --train {files['train'].name} --dev {files['dev'].name} --model {model.name}{options}",
+        f"evaluate {model.name} {files['test'].name}",
+        f"{use} --output labelled.{demo.ending}",
+    ]
+    if "inspect" not in estimator.lacks:
+        commands.append(f"inspect {model.name} --top 3")
+    for command in commands:
+        console.print(f"   structron {command}", style="cyan", markup=False)
+    console.print()
+    return 0
+
+
+def _show_texts(estimator: Any, demo: Demo, files: Mapping[str, Path], console: Console) -> None:
+    """What becomes of plain text."""
+    docs = read_treebank(files["test"])
+    files["test"].with_suffix(".txt").write_text("\n\n".join(doc.text for doc in docs) + "\n", encoding="utf-8")
+    guess = estimator.predict([doc.text for doc in docs])
+    _tell(estimator.evaluate(docs, guess=guess).as_dict(), console)
+    console.print("  ", demo.show(docs[0].text, docs[0], guess[0]))
+
+
+def _tell(scores: Mapping[str, Any], console: Console) -> None:
+    told = [f"{name.replace('_', ' ')} [bold]{scores[name]:.2f}[/bold]" for name in SCORES if scores.get(name)]
+    console.print("test:", ", ".join(told))
+
+
+def _show_sentences(estimator: Any, demo: Demo, files: Mapping[str, Path], console: Console) -> None:
+    """What becomes of sentences of the test data."""
     view = View.of(estimator)
     items = list(Corpus(Source(files["test"]), view, labelled=True).labelled())
     found = estimator.predict(items)
-    scores = estimator.evaluate(items, guess=found).as_dict()
-    told = [f"{name.replace('_', ' ')} [bold]{scores[name]:.2f}[/bold]" for name in SCORES if scores.get(name)]
-    console.print("test:", ", ".join(told))
+    _tell(estimator.evaluate(items, guess=found).as_dict(), console)
     place = view.roles.names.index(view.roles.word)
     words = [[row[place] for row in rows] for rows in sentences_of(items)]
     gold, guess = estimator._gold(items), [x for group in found for x in group] if view.documents else found
     for k in _worth_showing(gold, guess):
         console.print("  ", demo.show(words[k], gold[k], guess[k]))
-    console.print("the same by hand:", style="dim")
-    options = "".join(f" --{name} {value}" for name, value in demo.options.items())
-    for command in (
-        f"train {task} --train {files['train'].name} --dev {files['dev'].name} --model {model.name}{options}",
-        f"evaluate {model.name} {files['test'].name}",
-        f"predict {model.name} {files['test'].name} --output labelled.{demo.ending}",
-        f"inspect {model.name} --top 3",
-    ):
-        console.print(f"   structron {command}", style="cyan", markup=False)
-    console.print()
-    return 0
 
 
 def _worth_showing(gold: Sequence[Sequence], guess: Sequence[Sequence]) -> list[int]:

@@ -228,7 +228,7 @@ def write_conll(
             file.write("\n")
 
 
-def write_conllu(path: str | PathLike[str], sentences: Iterable[ToySentence]) -> None:
+def write_conllu(path: str | PathLike[str], sentences: Iterable[ToySentence], lemmas: bool = False) -> None:
     """Write CoNLL-U with document and sentence numbers and the running text."""
     document = 0
     with Path(path).open("w", encoding="utf-8", newline="\n") as file:
@@ -243,7 +243,8 @@ def write_conllu(path: str | PathLike[str], sentences: Iterable[ToySentence]) ->
             for token, (word, tag, head, relation, glue) in enumerate(layers, 1):
                 space = "SpaceAfter=No" if glue else "_"
                 upos = universal(tag, relation)
-                file.write(f"{token}\t{word}\t_\t{upos}\t{tag}\t_\t{head}\t{relation}\t_\t{space}\n")
+                lemma = lemma_of(word, tag) if lemmas else "_"
+                file.write(f"{token}\t{word}\t{lemma}\t{upos}\t{tag}\t_\t{head}\t{relation}\t_\t{space}\n")
             file.write("\n")
 
 
@@ -252,3 +253,11 @@ def universal(tag: str, relation: str) -> str:
     if relation in ("aux", "aux:pass", "cop"):
         return "AUX"
     return "SCONJ" if tag == "IN" and relation == "mark" else UNIVERSAL[tag]
+
+
+def lemma_of(word: str, tag: str) -> str:
+    """A lemma by rule: regular endings are cut off, and all words but names are in small letters."""
+    if tag == "NNP":
+        return word
+    ending = {"NNS": "s", "VBZ": "s", "VBD": "ed", "VBN": "ed", "VBG": "ing"}.get(tag, "")
+    return word.lower().removesuffix(ending) or word.lower()

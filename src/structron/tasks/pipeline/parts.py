@@ -42,6 +42,8 @@ WRITES = {
     "parser": {"head", "deprel"},
     "entities": {"entity"},
 }
+LARGE = 20_000
+"""Words from which on a parser can do without its small weights: those of little data are all small."""
 MANY_TAGS = 150
 """Pairs of UPOS and XPOS that one tagger learns; where there are more, XPOS is learned with the features."""
 BETWEEN = " "
@@ -132,6 +134,7 @@ class Contents:
     entities: bool
     tags: int  # pairs of UPOS and XPOS
     spaces: bool  # whether it says where there is no space
+    words: int
 
     @classmethod
     def of(cls, docs: Sequence[Doc]) -> "Contents":
@@ -147,6 +150,7 @@ class Contents:
             any(doc.entities for doc in docs),
             len({(word.upos, word.xpos) for word in words}),
             any(not token.spaces_after for token in tokens[:-1]),
+            len(words),
         )
 
     def has(self, name: str, part: "Part") -> bool:
@@ -208,8 +212,9 @@ def make_parts(contents: Contents, without: Iterable[str]) -> dict[str, Part]:
     if "lemma" in filled:
         found["lemmatizer"] = Part(("form", *known), ("lemma",), {"passes": 6, "runs": 2})
     if contents.heads and tags:
+        prune = 1.0 if contents.words >= LARGE else 0.0
         reads = ("form", *known, *(["lemma"] if "lemma" in filled else []))
-        found["parser"] = Part(reads, ("head", "deprel"), {"pos": tags[-1], "prune": 1.0, "passes": 12})
+        found["parser"] = Part(reads, ("head", "deprel"), {"pos": tags[-1], "prune": prune, "passes": 12})
     if contents.entities:
         found["entities"] = Part(("form", *tags[-1:]), ("entity",), {"passes": 6, "test_candidates": 40})
     return {name: part for name, part in found.items() if name not in without}
