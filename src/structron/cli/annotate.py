@@ -14,7 +14,7 @@ from structron.io import check_writable, open_output, read_lines
 from structron.io.text import display_name
 from structron.render import page
 from structron.tasks.pipeline.stream import blocks
-from structron.tasks.registry import load
+from structron.tasks.registry import bundled, load
 
 FORMATS = ("conllu", "json", "sentences", "tokens", "html")
 KEEP = ("tokens", "tags")
@@ -38,6 +38,8 @@ def run(
     if text is not None and (file != "-" or keep is not None):
         raise StructronError("--text: expected no file beside it, and no --keep")
     check_writable(output)
+    if not Path(model).exists() and model not in bundled():
+        raise StructronError(f"{model}: no such file or bundled model; expected one made by 'structron train pipeline'")
     estimator = load(model)
     if not estimator.texts:
         raise StructronError(f"{model}: a {estimator.task} model; expected a pipeline or a tokenizer")
