@@ -131,15 +131,13 @@ def show_cut(text: str, gold: Doc, guess: Doc) -> Text:
 
 def show_analysis(text: str, gold: Doc, guess: Doc) -> Text:
     """The first short sentence of a text as a tree, with tags and lemmas."""
+    right = {(sentence.start, sentence.end): sentence.words for sentence in gold.sentences}
     for sentence in guess.sentences:
-        words = sentence.words
-        if len(words) in LENGTHS:
-            own = [(word.head or 0, word.deprel) for word in words]
-            right = {(word.start, word.end): word for other in gold.sentences for word in other.words}
-            found = [right.get((word.start, word.end), word) for word in words]
-            arcs = [(word.head or 0, word.deprel) for word in found]
+        words, known = sentence.words, right.get((sentence.start, sentence.end), [])
+        if len(words) in LENGTHS and len(known) == len(words):
+            trees = [[(word.head or 0, word.deprel) for word in own] for own in (known, words)]
             named = [f"{word.form} ({word.lemma}, {word.upos})" for word in words]
-            return Text(" ".join(sentence.text.split())) + show_tree(named, arcs, own)
+            return Text(" ".join(sentence.text.split())) + show_tree(named, *trees)
     return Text(text[:80])
 
 
@@ -226,10 +224,12 @@ class Meanwhile:
 
 def _show(task: str, demo: Demo, corpus: Sequence[ToySentence], folder: Path, console: Console) -> int:
     files = {split: folder / f"{split}.{demo.ending}" for split in SPLITS}
-    for split, (lo, hi) in SPLITS.items():
-        demo.write(files[split], corpus[lo:hi][: demo.most])
+    parts = {split: corpus[lo:hi][: demo.most] for split, (lo, hi) in SPLITS.items()}
+    for split, own in parts.items():
+        demo.write(files[split], own)
+    size = sum(map(len, parts.values()))
     model = folder / f"{task}.structron"
-    console.print(f"[bold]{task}[/bold]: {len(corpus)} sentences of toy English in {files['train'].name} and others")
+    console.print(f"[bold]{task}[/bold]: {size} sentences of toy English in {files['train'].name} and others")
     status = train.run(task, files["train"], model, dev=files["dev"], settings=demo.options)
     if status:
         return status
