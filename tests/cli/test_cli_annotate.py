@@ -113,7 +113,7 @@ def test_mistakes(refuses, texts, toy, tmp_path):
     refuses(*args, "-f", "xml", says="unknown format 'xml'; expected one of: conllu, json")
     refuses("annotate", tmp_path / "none.txt", "-m", texts / "pipeline", says=["none.txt", "cannot be read"])
     refuses(*args, "-o", tmp_path / "no" / "folder", says=str(tmp_path / "no"))
-    refuses("annotate", texts / "test.txt", "-m", tmp_path / "none", says="none: cannot read the model")
+    refuses("annotate", texts / "test.txt", "-m", tmp_path / "none", says="none: no such file or bundled model")
     refuses("annotate", texts / "test.txt", "-m", toy.tagger, says="a tagger model; expected a pipeline or a tokenizer")
     refuses("annotate", "-m", texts / "tokenizer", "--fast", "--text", "x", says="--fast: not available for the tok")
     refuses("annotate", write(tmp_path / "l1", b"caf\xe9\n"), "-m", texts / "pipeline", says=":1: not valid utf-8")
