@@ -15,6 +15,7 @@ from structron.tasks.registry import TASKS, TRAINABLE
 
 QUICK = ["--passes", "1", "--quiet"]
 TRAINING = [title for title in ROWS if title.startswith("--")]
+TEXTS = [task for task in TRAINABLE if TASKS[task].texts]
 USING = [title for title in ROWS if not title.startswith("--")]
 
 
@@ -24,21 +25,23 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Toy:
     found = Toy(tmp_path_factory.mktemp("tasks"))
     corpus = toy_english(12, seed=3)
     write_conll(found / "a.conll", corpus)
-    write_conllu(found / "a.conllu", corpus)
+    write_conllu(found / "a.conllu", corpus, lemmas=True)
+    write(Path(found / "a.txt"), "Ann ran. It rained.\n")
     write(Path(found / "names"), "Ann\n")
     write(Path(found / "templates"), "w[0]\n")
     for task in TRAINABLE:
-        assert main(["train", task, "--train", data(found, task), "--model", found / task, *QUICK]) == 0
+        quick = QUICK if able(TASKS[task], "passes") else ["--quiet"]
+        assert main(["train", task, "--train", data(found, task), "--model", found / task, *quick]) == 0
     return found
 
 
 def data(folder: Toy, task: str) -> str:
-    return folder / ("a.conllu" if task.endswith("parser") else "a.conll")
+    return folder / ("a.conllu" if task.endswith("parser") or task in (*TEXTS, "lemmatizer") else "a.conll")
 
 
 @pytest.mark.parametrize(("number", "title"), list(enumerate(TRAINING)), ids=TRAINING)
 def test_training(run, models, tmp_path, number, title):
-    tasks = [task for task in able_tasks(ROWS[title]) if task not in ("entities", "parser")]
+    tasks = [task for task in able_tasks(ROWS[title]) if task not in ("entities", "parser", *TEXTS)]
     task = tasks[number % len(tasks)] if tasks else able_tasks(ROWS[title])[0]
     values = {"--beam": "2", "--update": "early", "--alma": "0.9", "--margin": "5", "--swvp": "b-wm", "--runs": "2"}
     values |= {"--bpm": "1", "--tag-dictionary": "2", "--non-local": "phrase", "--templates": models / "templates"}
@@ -53,14 +56,18 @@ def test_training(run, models, tmp_path, number, title):
 @pytest.mark.parametrize("task", TRAINABLE)
 def test_using(run, refuses, models, task, title):
     command, *flag = title.split()
-    sentence = "Ann ran" if task == "joint" else "Ann/NNP ran/VBD"
+    sentence = {"joint": "Ann ran", "lemmatizer": "Ann/PROPN/NNP/_ ran/VERB/VBD/_"}.get(task, "Ann/NNP ran/VBD")
     value = {"--nbest": ["2"], "--jobs": ["2"], "--sentence": [sentence]}.get(title.split()[-1], [])
     argv = [command, models / task, *([data(models, task)] if command == "predict" else []), *flag, *value]
     if able(TASKS[task], ROWS[title]):
+        if task in TEXTS and command == "predict":
+            argv = ["annotate", models / "a.txt", "-m", models / task, *flag, *value]
         found = run(*argv)
         assert found.status == 0, found.err
         assert found.out
         if flag == ["--nbest"]:
             assert found.out.startswith("# nbest = 1\n# score = ")
     else:
-        refuses(*argv, says=[f"{flag[0]}: not available for the {task} ({reason(TASKS[task], ROWS[title])})"])
+        refuses(
+            *argv, says=[f"{[command, *flag][-1]}: not available for the {task} ({reason(TASKS[task], ROWS[title])})"]
+        )

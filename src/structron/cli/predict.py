@@ -37,12 +37,12 @@ def run(
 ) -> None:
     """Write the file back with the predictions in their columns, or in further columns where it has none."""
     estimator = load(model)
-    if estimator.texts:
-        raise StructronError(f"{model}: a {estimator.task} model, for plain text; expected structron annotate")
     apply(estimator, settings or {})
     asked = {"nbest": nbest is not None, "confidence": confidence, "forced": forced, "label": label is not None}
     for what in (name for name, given in asked.items() if given):
         check_able(type(estimator), f"--{what}", what)
+    if estimator.texts:
+        raise StructronError(f"{model}: a {estimator.task} model, for plain text; expected structron annotate")
     if nbest is not None and (confidence or forced):
         raise StructronError("--nbest: expected neither --confidence nor --forced with it")
     check_writable(output)
