@@ -37,12 +37,12 @@ class DocumentLearner(ChainLearner):
     ):
         self.nbest, self.margin = nbest, margin
         super().__init__(prepared, gold, chain, Perceptron(margin), start)
-        self.opened = Opened(self.prepared)
         self.sentences = np.arange(len(self.prepared.starts))
-        self.search = Candidates(self.chains, self.units, len(self.labels), self.store.stride, self.order)
 
     def _begin(self) -> None:
         super()._begin()
+        self.opened = Opened(self.prepared)
+        self.search = Candidates(self.chains, self.units, len(self.labels), self.store.stride, self.order)
         self.features = NonLocalFeatures(self.labels, self.nbest.sources)
         self.g = np.zeros((2, len(self.features)))  # weights, and their sums for the mean
         self.local_updates = 0
