@@ -28,6 +28,7 @@ EWT := $(DATA)/ud-english-ewt
 UNER := $(DATA)/uner-english-ewt
 
 english: $(VENV)/.dev
+	mkdir -p src/structron/models
 	$(BIN)/structron train pipeline --train $(EWT)/train.conllu.gz --dev $(EWT)/dev.conllu.gz \
 	    --entities $(UNER)/train.conll.gz --dev-entities $(UNER)/dev.conll.gz --compact --jobs 2 \
 	    --model src/structron/models/english.structron
