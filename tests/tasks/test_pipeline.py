@@ -368,6 +368,7 @@ def test_small_files(nlp, tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert (tmp_path / "a").stat().st_size < (tmp_path / "large").stat().st_size / 3
     again = structron.load(tmp_path / "a")
+    assert again.history_ == []
     before, after = nlp.evaluate(TEST), again.evaluate(TEST)
     for name in ("tokens", "sentences", "upos", "lemmas", "las"):
         assert getattr(after, name) > getattr(before, name) - 4

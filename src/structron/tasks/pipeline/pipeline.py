@@ -268,7 +268,10 @@ class Pipeline(Pipelines, Estimator):
         return " | ".join([f"structron {__version__}", self.task, *self.model_.trained, f"seed {self.seed}"])
 
     def _save_model(self, model: Any, path: Path) -> None:
-        modelfile.save(path, *self._contents(model), packed=self.compact)
+        header, tensors = self._contents(model)
+        if self.compact:
+            header["training"]["history"] = []  # has times in it: a small file is the same whenever it is made
+        modelfile.save(path, header, tensors, packed=self.compact)
 
     def _learned(self, model: Any) -> tuple[dict[str, Any], Tensors]:
         parts: dict[str, Any] = {}
