@@ -1,7 +1,6 @@
 """`structron annotate`, and pipelines and tokenizers of the command line: every format, every mistake."""
 
 import json
-import signal
 import subprocess
 import sys
 
@@ -262,15 +261,16 @@ def test_ctrl_c_saves_the_parts_that_are_trained(texts, tmp_path):
     assert structron.load(tmp_path / "m")(LINE).words[0].upos != "_"
 
 
-KILLED = f"""
-import os, sys
+KILLED = """
+import os, signal, sys
 from structron.cli import main
 from structron.progress import Progress
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 begin = Progress.begin_pass
 def begin_pass(self, number, passes, examples):
     begin(self, number, passes, examples)
     if (self.part, number) == ("tagger", 3):
-        os.kill(os.getpid(), {int(signal.SIGINT)})
+        os.kill(os.getpid(), signal.SIGINT)
 Progress.begin_pass = begin_pass
 sys.exit(main(sys.argv[1:]))
 """
