@@ -13,7 +13,8 @@ def _documents(path: str, sentences: int | None) -> list[Doc]:
     docs = list(read_docs(path))
     if sentences is None:
         return docs
-    return [Doc(doc.text, doc.sentences[:sentences], doc.spaces_before) for doc in docs[:1]]
+    some = Doc("", docs[0].sentences[:sentences], docs[0].spaces_before)
+    return [Doc.from_conllu(some.to_conllu())]
 
 
 def train(train: str, dev: str, model: str, sentences: int | None) -> dict[str, Any]:
