@@ -262,10 +262,10 @@ class Pipeline(Pipelines, Estimator):
     # -- files -----------------------------------------------------------------------------------------------------
 
     def _summary(self) -> dict[str, Any]:
-        raise NotImplementedError
+        return {"parts": [name for name in PARTS if name in self.model_.trained]}
 
     def _signature(self) -> str:
-        return " | ".join([f"structron {__version__}", self.task, *self.model_.trained, f"seed {self.seed}"])
+        return " | ".join([f"structron {__version__}", self.task, *self._summary()["parts"], f"seed {self.seed}"])
 
     def _save_model(self, model: Any, path: Path) -> None:
         header, tensors = self._contents(model)
