@@ -230,6 +230,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--treebank", action="append", metavar="NAME", help="a treebank for the pipeline, for instance ud-english-ewt"
     )
+    parser.add_argument(
+        "--keep", type=Path, metavar="DIR", help="keep UDPipe's models here and use those that are there: hours to train"
+    )
     parser.add_argument("--repeat", type=int, default=3, metavar="N", help="runs of each side (3)")
     parser.add_argument("--out", type=Path, default=Path("results/bench.json"), metavar="FILE", help="the JSON file")
     arguments = parser.parse_args(argv)
@@ -238,7 +241,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.repeat < 1:
         parser.error(f"--repeat {arguments.repeat}: expected 1 or more")
     settings = Settings.quick() if arguments.quick else Settings(arguments.repeat)
-    settings = replace(settings, treebanks=tuple(arguments.treebank or settings.treebanks))
+    if arguments.keep is not None:
+        arguments.keep.mkdir(parents=True, exist_ok=True)
+    treebanks = tuple(arguments.treebank or settings.treebanks)
+    settings = replace(settings, treebanks=treebanks, kept=arguments.keep and arguments.keep.resolve())
     begin, before = time.perf_counter(), environment()
     try:
         report = benchmark(arguments.data.resolve(), settings, arguments.only or PARTS)

@@ -28,11 +28,12 @@ def pipeline_parts(data: Path, folder: Path, settings: Settings, report: Report,
         found, _ = child("train", module="pipeline_child", **given, model=models[OURS])
         seconds = {OURS: [found["seconds"]]}
         if installed("ufal.udpipe"):
-            models[UDPIPE] = folder / f"{name}.udpipe"
-            say(f"{name}: training {UDPIPE} with its defaults: minutes to hours")
-            found, _ = child("train_udpipe", module="pipeline_child", **given, model=models[UDPIPE])
-            seconds = {UDPIPE: [found["seconds"]]} | seconds
-        report.add(f"{name}_training", f"{name}: pipeline, training", "s", seconds, LESS)
+            models[UDPIPE] = (settings.kept or folder) / f"{name}.udpipe"
+            if not models[UDPIPE].exists():
+                say(f"{name}: training {UDPIPE} with its defaults: minutes to hours")
+                found, _ = child("train_udpipe", module="pipeline_child", **given, model=models[UDPIPE])
+                seconds = {UDPIPE: [found["seconds"]]} | seconds
+                report.add(f"{name}_training", f"{name}: pipeline, training", "s", seconds, LESS)
         found, _ = child("annotate", module="pipeline_child", test=files["test"], models=models, repeat=settings.repeat)
         report.details[f"{name}_pipeline"] = found
         _add_rows(name, found, report)

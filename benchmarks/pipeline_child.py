@@ -31,7 +31,7 @@ def train_udpipe(train: str, dev: str, model: str, sentences: int | None) -> dic
 
 
 def annotate(test: str, models: dict[str, str], repeat: int) -> dict[str, Any]:
-    """Raw text to trees, sides in turn; ours ends with Docs, the peer with its own sentences."""
+    """Raw text to trees in CoNLL-U, sides in turn."""
     docs = list(read_docs(test))
     texts = [doc.text for doc in docs]
     nlp = structron.load(models["structron"])
@@ -40,7 +40,7 @@ def annotate(test: str, models: dict[str, str], repeat: int) -> dict[str, Any]:
         peer = Udpipe(models["UDPipe"])
         work["UDPipe"] = lambda: peer.annotate(texts)
     for name, fast in (("structron", False), ("structron --fast", True)):
-        work[name] = lambda fast=fast: nlp.set_params(fast=fast).predict(texts)
+        work[name] = lambda fast=fast: [doc.to_conllu() for doc in nlp.set_params(fast=fast).predict(texts)]
     try:
         import spacy
     except ImportError:

@@ -1,13 +1,16 @@
 """Compiling: Numba with a disk cache that notices every change, functions as typed pointers, prefetching."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from llvmlite import ir
 from numba import njit, typeof, types
 from numba.core import cgutils
+from numba.core.caching import FunctionCache
 from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
+from numba.core.runtime import rtsys
 from numba.extending import intrinsic
 
 LEAVES = (
@@ -37,6 +40,19 @@ def _fingerprint() -> tuple:
 SOURCES = _fingerprint()
 
 
+class QuickCache(FunctionCache):
+    """Numba's disk cache, quicker to read.
+
+    Before it reads anything, Numba's own imports all that a compiler could need: a fifth of the time of a short
+    command. A compiled kernel needs the counting of references alone, and whoever compiles imports the rest.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
+
 def _without_literals(get_call_template: Callable) -> Callable:
     """Compile a kernel for int64 where another one calls it with 0: Numba would compile it for that literal as well."""
 
@@ -53,15 +69,25 @@ def compiled(function: Callable, forceinline: bool = False, signature: Any = Non
     Numba looks at the one file in which a kernel stands; ours call each other across files, and a stale kernel
     would keep an old helper inlined after an upgrade or an edit.
     """
-    kernel: Any = njit(cache=True, nogil=True, forceinline=forceinline, **options)(function)
+    kernel: Any = njit(nogil=True, forceinline=forceinline, **options)(function)
     if not DISABLE_JIT:
         kernel.get_call_template = _without_literals(kernel.get_call_template)
-    cache_file: Any = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
-    if hasattr(cache_file, "_source_stamp"):
-        cache_file._source_stamp = (SOURCES, _stamp(Path(function.__code__.co_filename)))
+        kernel._cache = QuickCache(function)
+        kernel._cache._cache_file._source_stamp = (SOURCES, _stamp(Path(function.__code__.co_filename)))
     if signature is not None and not DISABLE_JIT:
         kernel.compile(signature)
         kernel.disable_compile()
+    return kernel
+
+
+def for_signature(function: Callable, signature: Any) -> Any:
+    """A user's function compiled for one signature; cached, unless it was typed at a prompt or stands in a module that
+    has no name to be found by again."""
+    kernel: Any = njit(nogil=True)(function)
+    with suppress(RuntimeError, ImportError):
+        kernel._cache = QuickCache(function)
+    kernel.compile(signature)
+    kernel.disable_compile()
     return kernel
 
 
@@ -108,10 +134,9 @@ class Pointed:
 
 def is_cold(kernel: Any) -> bool:
     """Whether a kernel is neither compiled in this process nor in the cache: its first call will take seconds."""
-    cache_file = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
-    if cache_file is None or kernel.signatures:
+    if DISABLE_JIT or kernel.signatures:
         return False
-    return not cache_file._load_index()
+    return not kernel._cache._cache_file._load_index()
 
 
 @intrinsic

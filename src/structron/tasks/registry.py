@@ -67,6 +67,6 @@ def bundled() -> list[str]:
 
 def _bundled(path: str | Path) -> str | Path:
     """The file of a model that comes with the package; any other path stays as it is."""
-    if isinstance(path, str) and path in bundled() and not Path(path).exists():
+    if str(path) in bundled() and not Path(path).exists():
         return str(resources.files("structron") / "models" / f"{path}{ENDING}")
     return path

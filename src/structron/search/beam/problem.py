@@ -21,12 +21,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
 from numba.core.errors import NumbaError
 
 from structron.errors import StructronError
 from structron.features.places import AT
+from structron.kernels.jit import for_signature
 from structron.search.beam.frontier import TAIL
 from structron.search.beam.states import Composition, compose, part_of
 
@@ -51,10 +52,7 @@ def pointer(function: Callable, signature: Any, what: str, expected: str) -> Any
     if DISABLE_JIT or hasattr(function, "signatures"):
         return function
     try:
-        try:
-            return njit(signature, cache=True, nogil=True)(function)
-        except (RuntimeError, ImportError):  # typed at a prompt, or of a module that has no name to be found by again
-            return njit(signature, nogil=True)(function)
+        return for_signature(function, signature)
     except NumbaError as error:
         reason = next((line.strip() for line in reversed(str(error).splitlines()) if line.strip()), "")
         raise StructronError(f"{what}: cannot be compiled ({reason}); expected {expected} over int64 arrays") from None
