@@ -231,7 +231,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--treebank", action="append", metavar="NAME", help="a treebank for the pipeline, for instance ud-english-ewt"
     )
     parser.add_argument(
-        "--keep", type=Path, metavar="DIR", help="keep UDPipe's models here and use those that are there: hours to train"
+        "--keep",
+        type=Path,
+        metavar="DIR",
+        help="keep UDPipe's models here, and use those that are there",
     )
     parser.add_argument("--repeat", type=int, default=3, metavar="N", help="runs of each side (3)")
     parser.add_argument("--out", type=Path, default=Path("results/bench.json"), metavar="FILE", help="the JSON file")

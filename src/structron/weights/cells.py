@@ -27,12 +27,18 @@ class Cells(NamedTuple):
 
 
 @compiled
+def home(cells, row, label, labels):
+    """Where the search for a cell begins."""
+    h = np.uint64(row * labels + label + 1) * MULTIPLIER
+    return np.int64((h ^ (h >> SHIFT)) & np.uint64(cells.key.shape[0] - 1))
+
+
+@compiled
 def cell_of(cells, row, label, labels):
     """The place of a cell, or of the free place where it would stand."""
     key = np.uint64(row * labels + label + 1)
     mask = cells.key.shape[0] - 1
-    h = key * MULTIPLIER
-    k = np.int64((h ^ (h >> SHIFT)) & np.uint64(mask))
+    k = home(cells, row, label, labels)
     while cells.key[k] != key and cells.key[k] != NONE:
         k = (k + 1) & mask
     return k

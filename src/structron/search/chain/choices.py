@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import compiled
-from structron.weights.cells import weight_of
+from structron.kernels.jit import compiled, prefetch
+from structron.weights.cells import home, weight_of
 
 
 class Lattice(NamedTuple):
@@ -38,10 +38,20 @@ class Room(NamedTuple):
 
 @compiled
 def score_choices(lattice, cells, labels, fixed, start, stop, room):
-    """What the features of tokens start … stop-1 give to their choices, where there are several."""
+    """What the features of tokens start … stop-1 give to their choices, where there are several.
+
+    A cell is far away in memory, and whether it is there cannot be guessed: all cells of a token are asked for before
+    the first is waited for.
+    """
     origin = lattice.first[start]
+    keys, weights = cells.key.reshape((-1, 1)), cells.w.reshape((-1, 1))
     for i in range(start, stop):
         lo, hi = lattice.first[i], lattice.first[i + 1]
+        for c in range(lo, hi if hi - lo > 1 else lo):
+            for j in range(lattice.ptr[i], lattice.ptr[i + 1]):
+                k = home(cells, fixed + lattice.numbers[j], lattice.choice[c], labels)
+                prefetch(keys, k, 0)
+                prefetch(weights, k, 0)
         for c in range(lo, hi):
             total = np.float32(0)
             if hi - lo > 1:

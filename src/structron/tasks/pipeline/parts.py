@@ -42,8 +42,9 @@ WRITES = {
     "parser": {"head", "deprel"},
     "entities": {"entity"},
 }
-LARGE = 20_000
-"""Words from which on a parser can do without its small weights: those of little data are all small."""
+SMALL, LARGE = 20_000, 100_000
+"""Words from which on a parser can do without its small weights: those of little data are all small. And words from
+which on it makes two runs, not four: what little data teach depends more on their order."""
 MANY_TAGS = 150
 """Pairs of UPOS and XPOS that one tagger learns; where there are more, XPOS is learned with the features."""
 BETWEEN = " "
@@ -196,7 +197,7 @@ def make_parts(contents: Contents, without: Iterable[str]) -> dict[str, Part]:
     """
     without, found = set(without), {}
     filled = contents.filled - {name for part in without for name in COLUMNS_OF.get(part, ())}
-    found["tokenizer"] = Part((), (), {"passes": 8, "runs": 4})
+    found["tokenizer"] = Part((), (), {"passes": 16, "runs": 4, "margin": 20.0})
     if contents.multiword:
         found["splitter"] = Part(("form",), ("words",), {"passes": 6})
     tags = [name for name in TAGS if name in filled]
@@ -207,14 +208,15 @@ def make_parts(contents: Contents, without: Iterable[str]) -> dict[str, Part]:
         found["tagger"] = Part(("form",), tuple(tags), {"passes": 8, "runs": 4, "among": "all"})
     if rest:
         reads = ("form", *tags)
-        found["morphology"] = Part(reads, tuple(rest), {"passes": 8, "runs": 2, "among": "seen", "given": tags[-1:]})
+        found["morphology"] = Part(reads, tuple(rest), {"passes": 8, "runs": 4, "among": "seen", "given": tags[-1:]})
     known = [*tags, *rest]
     if "lemma" in filled:
-        found["lemmatizer"] = Part(("form", *known), ("lemma",), {"passes": 6, "runs": 2})
+        found["lemmatizer"] = Part(("form", *known), ("lemma",), {"passes": 6, "runs": 4})
     if contents.heads and tags:
-        prune = 1.0 if contents.words >= LARGE else 0.0
+        learning = {"passes": 6, "runs": 2 if contents.words >= LARGE else 4}
+        prune = 1.0 if contents.words >= SMALL else 0.0
         reads = ("form", *known, *(["lemma"] if "lemma" in filled else []))
-        found["parser"] = Part(reads, ("head", "deprel"), {"pos": tags[-1], "prune": prune, "passes": 12})
+        found["parser"] = Part(reads, ("head", "deprel"), {"pos": tags[-1], "prune": prune, **learning})
     if contents.entities:
         found["entities"] = Part(("form", *tags[-1:]), ("entity",), {"passes": 6, "test_candidates": 40})
     return {name: part for name, part in found.items() if name not in without}

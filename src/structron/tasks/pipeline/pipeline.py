@@ -143,6 +143,8 @@ class Pipeline(Pipelines, Estimator):
                     rows = data_for(name, part, data)
                     if name in READERS and seen is not None and len(part.reads) > 1:
                         rows += as_read(part, seen, docs)
+                    if name == "parser" and seen is not None:
+                        rows += data_for(name, part, docs)
                     estimator.fit(rows, dev=judged, progress=progress, **kept.options(name))
                 except OneLabelError:
                     self._note(progress, "nothing to learn: the training data have one label only")
@@ -167,7 +169,7 @@ class Pipeline(Pipelines, Estimator):
         progress.note(text)
 
     def _changed(self, name: str) -> dict[str, Any]:
-        return {"beam": NARROW} if name == "parser" and self.fast else {}
+        return {"beam": NARROW, "templates": "fast"} if name == "parser" and self.fast else {}
 
     # -- using -----------------------------------------------------------------------------------------------------
 

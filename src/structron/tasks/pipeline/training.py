@@ -1,10 +1,11 @@
-"""Training a pipeline: each part from gold columns; features and lemmas also, parser and entities only, from columns as
-the parts before will predict them.
+"""Training a pipeline: each part from gold columns; features, lemmas and trees also, entities only, from columns as the
+parts before will predict them.
 
-    gold ──▶ tokenizer, splitter, tagger, morphology, lemmatizer
-      └─jackknife: five folds, each annotated by parts that were trained on the other four──▶ parser, entities
+    gold ──▶ tokenizer, splitter, tagger, morphology, lemmatizer, parser
+      └─jackknife: five folds, each annotated by parts that were trained on the other four──▶ … parser, entities
 
-A sentence that the parser learns from never meets a tagger that saw it.
+A sentence that the parser learns from with predicted tags never met the tagger that predicted them. Gold tags beside
+them teach it what tags are worth where they are right: 0.3 to 0.4 LAS in English and Greek.
 """
 
 import copy
