@@ -107,6 +107,8 @@ def row(number: int, form: str, misc: str = "_") -> str:
         (row(1, "a") + "\n# newpar\n" + row(1, "b") + "\n", "a\n\nb "),
         (row(1, "a", "SpaceAfter=No") + "\n# newdoc id = 7\n" + row(1, "b") + "\n", "a\n\nb "),
         (row(1, "a", "SpacesAfter=\\n") + "\n# newpar\n" + row(1, "b") + "\n", "a\nb "),
+        ("# SpacesBefore = \\n\n# SpacesBefore = \\u00A0\n" + row(1, "a", "SpacesBefore=\\s") + "\n", "\n\u00a0 a "),
+        (row(1, "a", "SpacesAfter=\\u00A0\\uD800\\u20") + "\n", "a\u00a0\\uD800\\u20"),
         ("# SpacesBefore = \\n\n# SpacesBefore = \u00a0\n" + row(1, "a", "SpacesBefore=\\s") + "\n", "\n\u00a0 a "),
         (row(1, "a") + "\n# SpacesBefore = \\n\n" + row(1, "b") + "\n", "a \nb "),
         ("# SpacesBefore = \\s\u200b\\n\n\n", " \u200b\n"),

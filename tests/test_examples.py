@@ -47,7 +47,7 @@ def test_all_examples_are_here():
 )
 def test_examples_on_toy_english(name, said, tmp_path, monkeypatch, capsys):
     whole = structron.data.toy_english.toy_english
-    monkeypatch.setattr(structron.data.toy_english, "toy_english", lambda n, seed: whole(max(20, n // 10), seed))
+    monkeypatch.setattr(structron.data.toy_english, "toy_english", lambda n, seed=0: whole(max(20, n // 10), seed))
     if name == "sklearn_chunking":
         monkeypatch.setattr(structron.data.toy_english, "toy_english", lambda n, seed: whole(n, seed)[: n - 100])
     monkeypatch.chdir(tmp_path)

@@ -272,8 +272,10 @@ def test_many_tags_are_learned_with_the_features():
 def test_small_weights_are_left_out_where_data_are_many():
     contents = Contents.of(toy_docs(24, 3))
     assert contents.words == sum(len(doc.words) for doc in toy_docs(24, 3))
-    pruned = [make_parts(replace(contents, words=n), ())["parser"].settings["prune"] for n in (300, parts.LARGE)]
-    assert pruned == [0.0, 1.0]
+    sizes = (300, parts.SMALL, parts.LARGE)
+    settings = [make_parts(replace(contents, words=n), ())["parser"].settings for n in sizes]
+    assert [own["prune"] for own in settings] == [0.0, 1.0, 1.0]
+    assert [own["runs"] for own in settings] == [4, 4, 2]
 
 
 def test_many_tags_end_to_end(monkeypatch):

@@ -80,12 +80,15 @@ SkipInvalid = Annotated[
 @app.command()
 def demo(
     task: Annotated[str | None, typer.Option(metavar="TASK", help="One task only, for instance tagger.")] = None,
+    text: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Begin with this English text.", show_default=False)
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep the corpora and models in this folder.", show_default=False)
     ] = None,
     verbose: Verbose = False,
 ) -> Job:
-    """Train and apply every task on generated toy English."""
+    """Analyse a text with the bundled model, then train and apply every task on generated toy English."""
     return Job("structron.cli.demo", locals())
 
 
@@ -180,7 +183,7 @@ def predict(
 
 
 @app.command()
-@takes("beam", "test_candidates", "jobs")
+@takes("beam", "test_candidates", "jobs", "fast")
 def evaluate(
     *,
     model: Model,

@@ -1,9 +1,10 @@
-"""`structron demo`: every task on toy English, from generated files to analysed sentences, and how to do it again."""
+"""`structron demo`: a text and the bundled model; then every task on toy English, from generated files to analysed
+sentences, and how to do it again."""
 
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,8 @@ from structron import schemes
 from structron.cli import train
 from structron.cli.corpus import Corpus, View
 from structron.cli.files import Source
+from structron.cli.pictures import Labels, show_tree
+from structron.cli.showcase import PARAGRAPH, show_text
 from structron.cli.texts import read_treebank
 from structron.data.toy_english import ToySentence, toy_english, write_conll, write_conllu
 from structron.doc import Doc
@@ -36,9 +39,6 @@ SCORES = (
 )
 NEEDS = {"segments": "beam", "joint": "beam", "parser": "beam", "pipeline": "beam", "graph-parser": "graph"}
 """What another process compiles for a task meanwhile (see precompile.py)."""
-
-Labels = Sequence[str]
-Arcs = Sequence[tuple[int, str | None]]
 
 
 def show_tags(words: Labels, gold: Labels, guess: Labels) -> Text:
@@ -75,46 +75,6 @@ def show_both(words: Labels, gold: Sequence[tuple[str, str]], guess: Sequence[tu
     for word, (right, _), (found, _) in zip(words, gold, guess, strict=True):
         tagged.append(f"{word}/{found}" if found == right else f"{word}/{found}(not {right})")
     return show_chunks(tagged, [chunk for _, chunk in gold], [chunk for _, chunk in guess])
-
-
-def show_tree(words: Labels, gold: Arcs, guess: Arcs) -> Text:
-    """The words from top to bottom, hung on their heads; what is wrong is followed by what is right."""
-    picture = Text()
-    for word, branches in _hung(guess, 0, "", ""):
-        (head, relation), (right_head, right) = guess[word - 1], gold[word - 1]
-        picture.append(f"\n      {branches}", "dim")
-        picture.append(f"{words[word - 1]} ")
-        picture.append(str(relation), "green" if (head, relation) == (right_head, right) else "red")
-        if head != right_head:
-            picture.append(f" (not {right} of {words[right_head - 1] if right_head else 'nothing'})", "dim")
-        elif relation != right:
-            picture.append(f" (not {right})", "dim")
-    return picture
-
-
-def _hung(tree: Arcs, head: int, above: str, below: str) -> Iterator[tuple[int, str]]:
-    """The words below a head with the branches that they hang on: those before it, then it, then those after it.
-
-    `above` and `below` are the branches of others that go on past the words before the head and after it.
-    """
-    children = [word for word, (parent, _) in enumerate(tree, 1) if parent == head]
-    left = [word for word in children if word < head]
-    right = [word for word in children if word > head]
-    for word in left:
-        own = "┌─" if word == left[0] else "├─"
-        yield from _branch(tree, word, above + own, above + ("  " if word == left[0] else "│ "), above + "│ ")
-    if head:
-        yield head, ""
-    for word in right:
-        own = ("└─" if word == right[-1] else "├─") if head else ""
-        past = ("  " if word == right[-1] else "│ ") if head else ""
-        yield from _branch(tree, word, below + own, below + ("│ " if head else ""), below + past)
-
-
-def _branch(tree: Arcs, word: int, own: str, above: str, below: str) -> Iterator[tuple[int, str]]:
-    """A word on its branch, with what hangs on it."""
-    for found, branches in _hung(tree, word, above, below):
-        yield found, own if found == word else branches
 
 
 def show_cut(text: str, gold: Doc, guess: Doc) -> Text:
@@ -176,11 +136,16 @@ DEMOS = {
 }
 
 
-def run(task: str | None = None, out: Path | None = None) -> int:
-    """Train, score and show every task that has a demonstration, or one; returns the exit status."""
+def run(task: str | None = None, text: str | None = None, out: Path | None = None) -> int:
+    """Analyse a text, then train, score and show every task that has a demonstration; returns the exit status.
+
+    With a task named it is that task alone, unless there is a text of the user's too.
+    """
     if task is not None and task not in DEMOS:
         raise unknown("task", task, DEMOS)
     console = Console(highlight=False, soft_wrap=True)
+    if text is not None or task is None:
+        show_text(console, PARAGRAPH if text is None else text)
     corpus = toy_english(SPLITS["test"][1])
     with ExitStack() as stack:
         folder = out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="structron-demo-")))

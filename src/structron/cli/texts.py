@@ -62,7 +62,7 @@ def add_entities(docs: Sequence[Doc], path: str | Path, encoding: str = "utf-8",
     if missing == total:
         raise StructronError(f"{name}: none of its sentences is in the treebank; expected the same sentences")
     if missing and not quiet:
-        say(f"{name}: {missing} of {total} sentences of the treebank are not in it: learned from without entities")
+        say(f"{name}: {missing} of {total} sentences of the treebank are not in it: taken without entities")
 
 
 def _columns(rows: list[list[str]], docs: Sequence[Doc], where: str) -> tuple[int, int]:

@@ -1,8 +1,8 @@
 """Analysed sentences from CoNLL-U and back, with the text they stand in.
 
 White space is kept as UDPipe keeps it: ``SpaceAfter=No``, ``SpacesAfter=\\s\\n`` and ``SpacesBefore=`` in MISC, with
-the escapes ``\\s \\t \\r \\n \\p \\\\``; so a text comes back to the character. Where a file says nothing there is
-one space after a token, and a blank line before a paragraph or document. Entities are ``NER=B-PER`` in the MISC of
+the escapes ``\\s \\t \\r \\n \\p \\\\ \\u00A0``; so a text comes back to the character. Where a file says nothing there
+is one space after a token, and a blank line before a paragraph or document. Entities are ``NER=B-PER`` in the MISC of
 their words.
 """
 
@@ -21,7 +21,8 @@ PARAGRAPH = "\n\n"
 _ESCAPES = {" ": r"\s", "\t": r"\t", "\r": r"\r", "\n": r"\n", "|": r"\p", "\\": r"\\"}
 _ESCAPED = str.maketrans(_ESCAPES)
 _MEANT = {escape: character for character, escape in _ESCAPES.items()}
-_ESCAPE = re.compile(r"\\[strnp\\]")
+_ESCAPE = re.compile(r"\\(?:[strnp\\]|u(?![dD][89a-fA-F])[0-9a-fA-F]{4})")
+_OTHER = re.compile(r"[\x85\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ufeff]")
 _NOT_IN_A_LINE = re.compile(r"\s*[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 _BEGINNING = re.compile(r"# *new(doc|par)(?: +id *= *(.*?))? *")
 _TEXT = re.compile(r"# *text *=")
@@ -32,7 +33,7 @@ _CHUNK_LABEL = re.compile("[BIESLU](?:-.*)?|O")
 
 def spaces_comment(spaces: str) -> str:
     """A text of white space alone, in CoNLL-U."""
-    return f"# SpacesBefore = {spaces.translate(_ESCAPED)}\n\n" if spaces else ""
+    return f"# SpacesBefore = {_escape(spaces)}\n\n" if spaces else ""
 
 
 def read_spaces_comment(lines: Iterable[str]) -> str | None:
@@ -41,8 +42,17 @@ def read_spaces_comment(lines: Iterable[str]) -> str | None:
     return _unescape("".join(found)) if found else None
 
 
+def _escape(spaces: str) -> str:
+    """White space that can be seen: that of ASCII by its letters, other by its code point, as \\u00A0."""
+    return _OTHER.sub(lambda match: f"\\u{ord(match[0]):04X}", spaces.translate(_ESCAPED))
+
+
 def _unescape(value: str) -> str:
-    return _ESCAPE.sub(lambda match: _MEANT[match[0]], value) if "\\" in value else value
+    return _ESCAPE.sub(_meant, value) if "\\" in value else value
+
+
+def _meant(match: re.Match) -> str:
+    return _MEANT.get(match[0]) or chr(int(match[0][2:], 16))
 
 
 # -- reading -------------------------------------------------------------------------------------------------------
@@ -272,7 +282,7 @@ def _space_attribute(spaces: str, last: bool) -> str:
     """What MISC says of the white space after a token, perhaps the last of a paragraph; nothing where it is usual."""
     if spaces == (PARAGRAPH if last else " "):
         return ""
-    return _AFTER + spaces.translate(_ESCAPED) if spaces or last else _NO_SPACE
+    return _AFTER + _escape(spaces) if spaces or last else _NO_SPACE
 
 
 def _beginning(what: str, identifier: bool | str) -> list[str]:
@@ -297,4 +307,4 @@ def _spaced(misc: str, space: str, before: str, last: bool) -> str:
     if misc == "_" and not before:
         return space or "_"
     others = _without(misc, _AFTER, _BEFORE, *([] if last and not space else [_NO_SPACE]))
-    return _join_misc(others, *[space] * bool(space), *[_BEFORE + before.translate(_ESCAPED)] * bool(before))
+    return _join_misc(others, *[space] * bool(space), *[_BEFORE + _escape(before)] * bool(before))

@@ -1,7 +1,6 @@
 """Compiling: Numba with a disk cache that notices every change, functions as typed pointers, prefetching."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -83,10 +82,13 @@ def compiled(function: Callable, forceinline: bool = False, signature: Any = Non
 def for_signature(function: Callable, signature: Any) -> Any:
     """A user's function compiled for one signature; cached, unless it was typed at a prompt or stands in a module that
     has no name to be found by again."""
-    kernel: Any = njit(nogil=True)(function)
-    with suppress(RuntimeError, ImportError):
+    try:
+        kernel: Any = njit(nogil=True)(function)
         kernel._cache = QuickCache(function)
-    kernel.compile(signature)
+        kernel.compile(signature)
+    except (RuntimeError, ImportError):
+        kernel = njit(nogil=True)(function)
+        kernel.compile(signature)
     kernel.disable_compile()
     return kernel
 

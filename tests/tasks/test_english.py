@@ -1,0 +1,64 @@
+"""The bundled English model: it is there, it is small, it works on any text, and its scores do not move unnoticed."""
+
+from importlib import resources
+
+import pytest
+
+import structron
+from structron.cli import main
+from structron.data.toy_english import toy_english, write_conllu
+from structron.doc import Doc, read_docs
+
+EXPECTED = {
+    "words": 98.89,
+    "sentences": 99.25,
+    "upos": 94.96,
+    "xpos": 94.57,
+    "lemmas": 87.66,
+    "uas": 85.25,
+    "las": 82.8,
+}
+"""On toy English, many of whose words are invented, and whose lemmas and relations are not all the treebank's."""
+
+
+@pytest.fixture(scope="module")
+def nlp():
+    return structron.load("english")
+
+
+def test_the_model_comes_with_licence_and_card():
+    folder = resources.files("structron") / "models"
+    assert "Attribution-ShareAlike 4.0" in (folder / "LICENSE.txt").read_text(encoding="utf-8")
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert all(name in card for name in ("English Web Treebank", "Universal NER", "CC BY-SA 4.0", "LAS"))
+    assert len((folder / "english.structron").read_bytes()) <= 12_000_000
+
+
+def test_scores_on_generated_text(nlp, tmp_path):
+    write_conllu(tmp_path / "toy.conllu", toy_english(200, 7), lemmas=True)
+    found = nlp.evaluate(list(read_docs(tmp_path / "toy.conllu")))
+    assert {name: getattr(found, name) for name in EXPECTED} == pytest.approx(EXPECTED, abs=0.3)
+
+
+def test_a_sentence(nlp):
+    doc = nlp("Dr. Smith didn't sleep. He flew to Paris.")
+    assert [[word.form for word in sentence.words] for sentence in doc.sentences] == [
+        ["Dr.", "Smith", "did", "n't", "sleep", "."],
+        ["He", "flew", "to", "Paris", "."],
+    ]
+    assert [word.lemma for word in doc.sentences[1].words] == ["he", "fly", "to", "Paris", "."]
+    assert [word.head for word in doc.sentences[1].words] == [2, 0, 4, 2, 2]
+    assert [(entity.text, entity.label) for entity in doc.entities] == [("Smith", "PER"), ("Paris", "LOC")]
+
+
+ADDRESSES, HAN, SPACES = "http://x.org/?a=b me@x.org 😀👍🏽", "一二三。四五", "A\r\nB\tC\u00a0D"
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n", "a", "…", "\u200b", "é" * 300, ADDRESSES, HAN, SPACES, "\0"])
+def test_any_text_comes_back(nlp, text):
+    assert Doc.from_conllu(nlp(text).to_conllu()).text == text
+
+
+def test_it_is_the_default_on_the_command_line(capsys):
+    assert main(["annotate", "--text", "She left.", "--format", "tokens"]) == 0
+    assert capsys.readouterr().out == "She left .\n"
