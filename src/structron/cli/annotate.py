@@ -1,5 +1,6 @@
 """`structron annotate`: plain text in; sentences, words, tags, lemmas, trees and entities out, block by block."""
 
+import contextlib
 import json
 from collections.abc import Iterator
 from itertools import chain, pairwise
@@ -15,6 +16,7 @@ from structron.io.text import display_name
 from structron.render import page
 from structron.tasks.pipeline.stream import blocks
 from structron.tasks.registry import bundled, load
+from structron.threads import cores, in_order
 
 FORMATS = ("conllu", "json", "sentences", "tokens", "html")
 KEEP = ("tokens", "tags")
@@ -23,45 +25,66 @@ MANY_SENTENCES = 2000
 
 
 def run(
-    file: str = "-",
-    model: str = "english",
-    text: str | None = None,
-    format: str = "conllu",
-    output: Path | None = None,
-    keep: str | None = None,
-    encoding: str = "utf-8",
-    settings: dict[str, Any] | None = None,
+    file: str = "-", model: str = "english", text: str | None = None, output: Path | None = None, **how: Any
 ) -> None:
-    """Write the analysis of a text. `keep`: the file is CoNLL-U, whose tokens, or tags too, stay as they are."""
-    if format not in FORMATS:
-        raise unknown("format", format, FORMATS)
-    if text is not None and (file != "-" or keep is not None):
+    """Write the analysis of a text."""
+    if text is not None and (file != "-" or how.get("keep") is not None):
         raise StructronError("--text: expected no file beside it, and no --keep")
     check_writable(output)
-    if not Path(model).exists() and model not in bundled():
-        raise StructronError(f"{model}: no such file or bundled model; expected one made by 'structron train pipeline'")
-    estimator = load(model)
-    if not estimator.texts:
-        raise StructronError(f"{model}: a {estimator.task} model; expected a pipeline or a tokenizer")
-    apply(estimator, settings or {})
-    if keep is not None and (keep not in KEEP or estimator.task != "pipeline"):
-        raise unknown("--keep", keep, KEEP) if keep not in KEEP else StructronError("--keep: expected a pipeline")
-    if estimator.is_cold():
-        say("compiling (first run only) …")
-    docs = _kept(estimator, file, encoding, keep) if keep else _annotated(estimator, file, encoding, text)
-    with open_output(output, encoding) as out:
-        WRITERS[format](docs, out, display_name(file) if text is None else "structron")
+    annotation = Annotation(model, **how)
+    annotation.write(file, output, annotation.jobs, text)
 
 
-def _annotated(estimator: Any, file: str, encoding: str, text: str | None) -> Iterator[Doc]:
-    lines = read_lines(file, encoding) if text is None else iter([text])
-    return blocks(lines, lambda given: estimator.predict([given])[0], estimator.lines)
+class Annotation:
+    """A pipeline or tokenizer and what it is asked for; `write` applies it to a text.
 
+    `keep`: files are CoNLL-U, whose tokens, or tags too, stay as they are.
+    """
 
-def _kept(estimator: Any, file: str, encoding: str, keep: str) -> Iterator[Doc]:
-    for doc in docs_from_conllu(read_lines(file, encoding), display_name(file)):
-        estimator.annotate([doc], known=keep)
-        yield doc
+    def __init__(
+        self,
+        model: str = "english",
+        format: str = "conllu",
+        keep: str | None = None,
+        encoding: str = "utf-8",
+        settings: dict[str, Any] | None = None,
+    ):
+        settings = settings or {}
+        if format not in FORMATS:
+            raise unknown("format", format, FORMATS)
+        if not Path(model).exists() and model not in bundled():
+            expected = "expected one made by 'structron train pipeline'"
+            raise StructronError(f"{model}: no such file or bundled model; {expected}")
+        self.estimator = estimator = load(model)
+        if not estimator.texts:
+            raise StructronError(f"{model}: a {estimator.task} model; expected a pipeline or a tokenizer")
+        apply(estimator, settings)
+        if keep is not None and (keep not in KEEP or estimator.task != "pipeline"):
+            raise unknown("--keep", keep, KEEP) if keep not in KEEP else StructronError("--keep: expected a pipeline")
+        self.format, self.keep, self.encoding = format, keep, encoding
+        self.jobs = settings.get("jobs") or cores()
+
+    def write(self, file: str, output: Path | None, jobs: int, text: str | None = None) -> None:
+        """Write the analysis of a file, or of `text`; but for JSON and HTML memory does not depend on its size."""
+        if self.estimator.is_cold():
+            say("compiling (first run only) …")
+        lines = read_lines(file, self.encoding) if text is None else iter([text])
+        name = display_name(file) if text is None else "structron"
+        settled = self.estimator.set_up() if self.estimator.task == "pipeline" else contextlib.nullcontext()
+        with settled, open_output(output, self.encoding) as out:
+            WRITERS[self.format](self._docs(lines, name, jobs), out, name)
+
+    def _docs(self, lines: Iterator[str], name: str, jobs: int) -> Iterator[Doc]:
+        if self.keep is not None:
+            return in_order(self._kept, docs_from_conllu(lines, name), jobs)
+        return blocks(lines, self._analysed, self.estimator.lines, jobs)
+
+    def _analysed(self, text: str) -> Doc:
+        return self.estimator.predict([text], jobs=1)[0]
+
+    def _kept(self, doc: Doc) -> Doc:
+        self.estimator.annotate([doc], known=self.keep, jobs=1)
+        return doc
 
 
 def _write_conllu(docs: Iterator[Doc], out: TextIO, name: str) -> None:

@@ -87,14 +87,17 @@ def _documents(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
 
 
 def batches(groups: Iterable[list[Sentence]], tokens: int) -> Iterator[list[list[Sentence]]]:
-    """Groups in lists of about so many tokens, so that a file of any size fits in memory."""
+    """Groups in lists of about so many tokens, so that a file of any size fits in memory.
+
+    The first lists are shorter: a small file keeps all threads busy too, and a pipe has its first lines soon.
+    """
     batch: list[list[Sentence]] = []
-    size = 0
+    size, enough = 0, tokens // 16
     for group in groups:
         batch.append(group)
         size += sum(len(sentence.rows) for sentence in group)
-        if size >= tokens:
+        if size >= enough:
             yield batch
-            batch, size = [], 0
+            batch, size, enough = [], 0, min(tokens, enough * 5 // 4 + 1)
     if batch:
         yield batch

@@ -1,6 +1,7 @@
 """`structron predict`: the input's own text with labels in it, batch by batch, so that any file fits in memory."""
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,65 +15,87 @@ from structron.io.columns import EMPTY
 from structron.io.conll import BOM, is_blank
 from structron.sentences import regroup
 from structron.tasks.registry import load
+from structron.threads import cores, in_order
 
-BATCH_TOKENS = 100_000
+BATCH_TOKENS = 20_000
+"""Tokens that a thread labels at a time."""
 MISC = 9
 
 Found = list[list[list[str]]]
 """The predicted columns of each sentence."""
 
 
-def run(
-    model: Path,
-    file: str = "-",
-    output: Path | None = None,
-    format: str | None = None,
-    columns: str | None = None,
-    label: str | None = None,
-    encoding: str = "utf-8",
-    nbest: int | None = None,
-    confidence: bool = False,
-    forced: bool = False,
-    settings: dict[str, Any] | None = None,
-) -> None:
+def run(model: Path, file: str = "-", output: Path | None = None, **how: Any) -> None:
     """Write the file back with the predictions in their columns, or in further columns where it has none."""
-    estimator = load(model)
-    apply(estimator, settings or {})
-    asked = {"nbest": nbest is not None, "confidence": confidence, "forced": forced, "label": label is not None}
-    for what in (name for name, given in asked.items() if given):
-        check_able(type(estimator), f"--{what}", what)
-    if estimator.texts:
-        raise StructronError(f"{model}: a {estimator.task} model, for plain text; expected structron annotate")
-    if nbest is not None and (confidence or forced):
-        raise StructronError("--nbest: expected neither --confidence nor --forced with it")
+    predictor = Predictor(model, **how)
     check_writable(output)
-    corpus = Corpus(Source(file, format, encoding, columns, estimator), View.of(estimator), label, labelled=forced)
-    announce_compiling(estimator)
-    with open_output(output, encoding) as out:
-        for number, batch in enumerate(batches(groups(corpus.source, corpus.view.documents), BATCH_TOKENS)):
-            items = [corpus.item(group) for group in batch]
-            if number == 0:
-                corpus.check_tags(items)
-            if nbest is not None:
-                for group, best in zip(batch, estimator.nbest(items, nbest), strict=True):
-                    out.write("".join(_candidates(estimator, corpus, group, best)))
-                continue
-            sentences = [sentence for group in batch for sentence in group]
-            given = regroup(items, _given_labels(corpus, sentences)) if forced else None
-            try:
-                found, margins = _predict(estimator, items, given, confidence)
-            except StructronError as error:
-                raise _placed(error, estimator, corpus, sentences) if forced else error from None
-            texts = [columns for guess in found for columns in _columns(estimator, corpus, guess)]
-            sure = [own for group in margins for own in group] if corpus.view.documents else margins
-            out.write("".join(_texts(corpus, sentences, texts, sure)))
+    predictor.write(file, output, predictor.jobs)
+
+
+class Predictor:
+    """A model and what it is asked for; `write` applies it to a file."""
+
+    def __init__(
+        self,
+        model: Path,
+        format: str | None = None,
+        columns: str | None = None,
+        label: str | None = None,
+        encoding: str = "utf-8",
+        nbest: int | None = None,
+        confidence: bool = False,
+        forced: bool = False,
+        settings: dict[str, Any] | None = None,
+    ):
+        settings = settings or {}
+        self.estimator = estimator = load(model)
+        apply(estimator, settings)
+        self.jobs = settings.get("jobs") or cores()
+        self.format, self.columns, self.label, self.encoding = format, columns, label, encoding
+        self.nbest, self.confidence, self.forced = nbest, confidence, forced
+        asked = {"nbest": nbest is not None, "confidence": confidence, "forced": forced, "label": label is not None}
+        for what in (name for name, given in asked.items() if given):
+            check_able(type(estimator), f"--{what}", what)
+        if estimator.texts:
+            raise StructronError(f"{model}: a {estimator.task} model, for plain text; expected structron annotate")
+        if nbest is not None and (confidence or forced):
+            raise StructronError("--nbest: expected neither --confidence nor --forced with it")
+
+    def write(self, file: str, output: Path | None, jobs: int) -> None:
+        """Write a file back with predictions in it; memory does not depend on its size."""
+        source = Source(file, self.format, self.encoding, self.columns, self.estimator)
+        corpus = Corpus(source, View.of(self.estimator), self.label, labelled=self.forced)
+        announce_compiling(self.estimator)
+        work = batches(groups(corpus.source, corpus.view.documents), BATCH_TOKENS)
+        first = next(work)
+        corpus.check_tags([corpus.item(group) for group in first])
+        with open_output(output, self.encoding) as out:
+            for text in in_order(lambda batch: self._texts(corpus, batch), chain([first], work), jobs):
+                out.write(text)
+
+    def _texts(self, corpus: Corpus, batch: list[list[Sentence]]) -> str:
+        """What is written of a batch: threads do this side by side."""
+        estimator = self.estimator
+        items = [corpus.item(group) for group in batch]
+        if self.nbest is not None:
+            found = zip(batch, estimator.nbest(items, self.nbest, jobs=1), strict=True)
+            return "".join(text for group, best in found for text in _candidates(estimator, corpus, group, best))
+        sentences = [sentence for group in batch for sentence in group]
+        given = regroup(items, _given_labels(corpus, sentences)) if self.forced else None
+        try:
+            guesses, margins = _predict(estimator, items, given, self.confidence)
+        except StructronError as error:
+            raise _placed(error, estimator, corpus, sentences) if self.forced else error from None
+        texts = [columns for guess in guesses for columns in _columns(estimator, corpus, guess)]
+        sure = [own for group in margins for own in group] if corpus.view.documents else margins
+        return "".join(_texts(corpus, sentences, texts, sure))
 
 
 def _predict(estimator: Any, items: list[Item], given: list | None, confidence: bool) -> tuple[list, list]:
     """A prediction for each item, around labels that are given, and margins if they are asked for."""
     if confidence:
-        return estimator.predict_with_margins(items, forced=given)
-    return estimator.predict(items) if given is None else estimator.predict(items, forced=given), []
+        return estimator.predict_with_margins(items, forced=given, jobs=1)
+    return estimator.predict(items, jobs=1) if given is None else estimator.predict(items, forced=given, jobs=1), []
 
 
 def _columns(estimator: Estimator, corpus: Corpus, guess: Any) -> Found:

@@ -69,7 +69,7 @@ def assemble(lines: Iterable[str], parse: Callable[[str], list[str] | Line], nam
             fields = parse(text)
         except BadLine as problem:
             raise StructronError(f"{name}:{start + len(block)}: {problem}") from None
-        if isinstance(fields, list):
+        if type(fields) is list:
             if closed:
                 cut = cut or len(block)
                 yield Sentence(rows, block[:cut], token_lines, start, new)
@@ -184,8 +184,15 @@ def replace_fields(sentence: Sentence, changes: dict[int, list[str]]) -> str:
     lines = sentence.lines.copy()
     bom = BOM if sentence.line_number == 1 and lines[0].startswith(BOM) else ""
     lines[0] = lines[0].removeprefix(bom)
+    # One column before the last, between tabs: the rest of a line need not be looked at.
+    only = edits[0] if len(edits) == 1 and edits[0][0] < len(sentence.rows[0]) - 1 else None
     for token, index in enumerate(sentence.token_lines):
         line = lines[index]
+        if only and "\t" in line:
+            fields = line.split("\t", only[0] + 1)
+            fields[only[0]] = only[1][token]
+            lines[index] = "\t".join(fields)
+            continue
         body = line.rstrip("\r\n")
         separator = "\t" if "\t" in body else " "
         fields = body.split(separator)
