@@ -2,11 +2,13 @@
 
 import contextlib
 import json
+import os
 from collections.abc import Iterator
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, TextIO
 
+from structron.cli import bulk
 from structron.cli.files import say
 from structron.cli.tasks import apply
 from structron.doc import Doc, docs_from_conllu
@@ -19,20 +21,50 @@ from structron.tasks.registry import bundled, load
 from structron.threads import cores, in_order
 
 FORMATS = ("conllu", "json", "sentences", "tokens", "html")
+ENDINGS = {
+    "conllu": ".conllu",
+    "json": ".json",
+    "sentences": ".sentences.txt",
+    "tokens": ".tokens.txt",
+    "html": ".html",
+}
+INPUTS = (".txt", ".text", ".md", ".conll", ".conllu")
+"""Endings that the output's takes the place of; others stay."""
 KEEP = ("tokens", "tags")
 MANY_SENTENCES = 2000
 """Sentences that a page of HTML may have before a browser is slow."""
 
 
 def run(
-    file: str = "-", model: str = "english", text: str | None = None, output: Path | None = None, **how: Any
-) -> None:
-    """Write the analysis of a text."""
-    if text is not None and (file != "-" or how.get("keep") is not None):
+    files: list[str] | None = None,
+    model: str = "english",
+    text: str | None = None,
+    output: Path | None = None,
+    output_dir: Path | None = None,
+    ray: str | None = None,
+    **how: Any,
+) -> int:
+    """Write the analysis of a text, or of each of many."""
+    if text is not None and (files or how.get("keep") is not None):
         raise StructronError("--text: expected no file beside it, and no --keep")
+    if output_dir is not None:
+        if output is not None or text is not None:
+            raise StructronError(f"{'--text' if text else '--output'}: expected --output-dir alone, for many files")
+        ending = ENDINGS[how.get("format", FORMATS[0])] if how.get("format", FORMATS[0]) in FORMATS else ""
+        order = bulk.Order(Annotation, {"model": model, **how})
+        return bulk.run(order, files, output_dir, lambda name: output_name(name, ending), ray)
+    file = bulk.the_file(files, ray)
     check_writable(output)
     annotation = Annotation(model, **how)
     annotation.write(file, output, annotation.jobs, text)
+    return 0
+
+
+def output_name(name: str, ending: str) -> str:
+    """What the output of a file is called in another folder: a.txt.gz becomes a.conllu, b.7 becomes b.7.conllu."""
+    name = name[: -len(".gz")] if name.lower().endswith(".gz") else name
+    stem, dot = os.path.splitext(name)
+    return (stem if dot.lower() in INPUTS else name) + ending
 
 
 class Annotation:
@@ -48,8 +80,9 @@ class Annotation:
         keep: str | None = None,
         encoding: str = "utf-8",
         settings: dict[str, Any] | None = None,
+        quiet: bool = False,
     ):
-        settings = settings or {}
+        settings, self.quiet = settings or {}, quiet
         if format not in FORMATS:
             raise unknown("format", format, FORMATS)
         if not Path(model).exists() and model not in bundled():
@@ -66,7 +99,7 @@ class Annotation:
 
     def write(self, file: str, output: Path | None, jobs: int, text: str | None = None) -> None:
         """Write the analysis of a file, or of `text`; but for JSON and HTML memory does not depend on its size."""
-        if self.estimator.is_cold():
+        if self.estimator.is_cold() and not self.quiet:
             say("compiling (first run only) …")
         lines = read_lines(file, self.encoding) if text is None else iter([text])
         name = display_name(file) if text is None else "structron"

@@ -5,6 +5,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from structron.cli import bulk
 from structron.cli.corpus import Corpus, Item, View
 from structron.cli.files import Source, batches, groups, say
 from structron.cli.tasks import apply, check_able
@@ -25,11 +26,29 @@ Found = list[list[list[str]]]
 """The predicted columns of each sentence."""
 
 
-def run(model: Path, file: str = "-", output: Path | None = None, **how: Any) -> None:
-    """Write the file back with the predictions in their columns, or in further columns where it has none."""
+def run(
+    model: Path,
+    files: list[str] | None = None,
+    output: Path | None = None,
+    output_dir: Path | None = None,
+    ray: str | None = None,
+    **how: Any,
+) -> int:
+    """Write files back with the predictions in their columns, or in further columns where they have none."""
+    if output_dir is not None:
+        if output is not None:
+            raise StructronError("--output: expected --output-dir alone, for many files")
+        return bulk.run(bulk.Order(Predictor, {"model": model, **how}), files, output_dir, output_name, ray)
+    file = bulk.the_file(files, ray)
     predictor = Predictor(model, **how)
     check_writable(output)
     predictor.write(file, output, predictor.jobs)
+    return 0
+
+
+def output_name(name: str) -> str:
+    """What the output of a file is called in another folder: as the file, but it is not packed."""
+    return name[: -len(".gz")] if name.lower().endswith(".gz") else name
 
 
 class Predictor:
@@ -46,8 +65,9 @@ class Predictor:
         confidence: bool = False,
         forced: bool = False,
         settings: dict[str, Any] | None = None,
+        quiet: bool = False,
     ):
-        settings = settings or {}
+        settings, self.quiet = settings or {}, quiet
         self.estimator = estimator = load(model)
         apply(estimator, settings)
         self.jobs = settings.get("jobs") or cores()
@@ -65,8 +85,9 @@ class Predictor:
         """Write a file back with predictions in it; memory does not depend on its size."""
         source = Source(file, self.format, self.encoding, self.columns, self.estimator)
         corpus = Corpus(source, View.of(self.estimator), self.label, labelled=self.forced)
-        announce_compiling(self.estimator)
-        work = batches(groups(corpus.source, corpus.view.documents), BATCH_TOKENS)
+        if not self.quiet:
+            announce_compiling(self.estimator)
+        work = batches(groups(corpus.source, corpus.view.documents, self.quiet), BATCH_TOKENS)
         first = next(work)
         corpus.check_tags([corpus.item(group) for group in first])
         with open_output(output, self.encoding) as out:
