@@ -247,6 +247,7 @@ def cluster():
     paths = os.pathsep.join([SOURCE, str(Path(__file__).parent)])  # workers import the writers of these tests
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", paths)
+        patch.setenv("RAY_worker_niceness", "0")  # by default whatever else runs goes first
         ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     yield ray
     ray.shutdown()

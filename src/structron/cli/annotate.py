@@ -8,8 +8,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, TextIO
 
-from structron.cli import bulk
-from structron.cli.files import say
+from structron.cli.files import say, the_file
 from structron.cli.tasks import apply
 from structron.doc import Doc, docs_from_conllu
 from structron.errors import StructronError, unknown
@@ -48,12 +47,14 @@ def run(
     if text is not None and (files or how.get("keep") is not None):
         raise StructronError("--text: expected no file beside it, and no --keep")
     if output_dir is not None:
+        from structron.cli import bulk
+
         if output is not None or text is not None:
             raise StructronError(f"{'--text' if text else '--output'}: expected --output-dir alone, for many files")
         ending = ENDINGS[how.get("format", FORMATS[0])] if how.get("format", FORMATS[0]) in FORMATS else ""
         order = bulk.Order(Annotation, {"model": model, **how})
         return bulk.run(order, files, output_dir, lambda name: output_name(name, ending), ray)
-    file = bulk.the_file(files, ray)
+    file = the_file(files, ray)
     check_writable(output)
     annotation = Annotation(model, **how)
     annotation.write(file, output, annotation.jobs, text)

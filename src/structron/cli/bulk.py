@@ -6,54 +6,32 @@ The output folder holds a note (`NOTE`) of the model and the options: a folder i
 """
 
 import contextlib
-import glob
 import hashlib
 import json
 import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from structron._version import __version__
 from structron.cli.crews import Actors, Crew, Order, Processes, Task, work
-from structron.cli.files import say
+from structron.cli.files import expand, say
 from structron.cluster import connect
 from structron.errors import StructronError
 from structron.io import atomic_write_bytes
 from structron.io.text import is_standard, sweep
 from structron.tasks.registry import path_of
 
+fcntl = import_module("fcntl") if os.name == "posix" else None
+
 NOTE = ".structron-bulk.json"
 FAILED = 1
 """The exit status when some files failed."""
 EVERY = 10.0
 """Seconds between two lines of progress where there is no terminal."""
-
-
-def expand(patterns: Sequence[str]) -> list[str]:
-    """The files that names and quoted patterns stand for, each once, in order."""
-    found: dict[str, str] = {}
-    for pattern in patterns:
-        paths = [pattern]
-        if glob.has_magic(pattern) and not os.path.exists(pattern):
-            paths = sorted(path for path in glob.glob(pattern, recursive=True) if not os.path.isdir(path))
-            if not paths:
-                raise StructronError(f"{pattern}: no file has such a name; expected a pattern that some files fit")
-        for path in paths:
-            found.setdefault(os.path.abspath(path) if not is_standard(path) else path, path)
-    return list(found.values())
-
-
-def the_file(patterns: Sequence[str] | None, ray: str | None) -> str:
-    """The one file of a command that writes one; none: standard input."""
-    if ray is not None:
-        raise StructronError("--ray: expected files and --output-dir beside it")
-    files = expand(patterns or ["-"])
-    if len(files) > 1:
-        raise StructronError(f"{len(files)} files ({files[0]}, {files[1]} …); expected one, or --output-dir for many")
-    return files[0]
 
 
 def run(
@@ -184,9 +162,7 @@ def _make(folder: Path) -> None:
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Refuse to work in a folder in which another run is at work; a run that was killed holds nothing."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
+    if fcntl is None:
         yield
         return
     descriptor = os.open(folder, os.O_RDONLY)

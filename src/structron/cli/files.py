@@ -1,7 +1,9 @@
 """Files of sentences as commands open them, in groups that are labelled as one."""
 
+import glob
+import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,30 @@ DOCUMENT_TOKENS = 1_000_000
 def say(text: str) -> None:
     """A line for the user, out of the way of results."""
     print(text, file=sys.stderr, flush=True)
+
+
+def expand(patterns: Sequence[str]) -> list[str]:
+    """The files that names and quoted patterns stand for, each once, in order."""
+    found: dict[str, str] = {}
+    for pattern in patterns:
+        paths = [pattern]
+        if glob.has_magic(pattern) and not os.path.exists(pattern):
+            paths = sorted(path for path in glob.glob(pattern, recursive=True) if not os.path.isdir(path))
+            if not paths:
+                raise StructronError(f"{pattern}: no file has such a name; expected a pattern that some files fit")
+        for path in paths:
+            found.setdefault(os.path.abspath(path) if not is_standard(path) else path, path)
+    return list(found.values())
+
+
+def the_file(patterns: Sequence[str] | None, ray: str | None) -> str:
+    """The one file of a command that writes one; none: standard input."""
+    if ray is not None:
+        raise StructronError("--ray: expected files and --output-dir beside it")
+    files = expand(patterns or ["-"])
+    if len(files) > 1:
+        raise StructronError(f"{len(files)} files ({files[0]}, {files[1]} …); expected one, or --output-dir for many")
+    return files[0]
 
 
 class Source:

@@ -5,9 +5,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from structron.cli import bulk
 from structron.cli.corpus import Corpus, Item, View
-from structron.cli.files import Source, batches, groups, say
+from structron.cli.files import Source, batches, groups, say, the_file
 from structron.cli.tasks import apply, check_able
 from structron.errors import StructronError
 from structron.estimator import Estimator
@@ -36,10 +35,12 @@ def run(
 ) -> int:
     """Write files back with the predictions in their columns, or in further columns where they have none."""
     if output_dir is not None:
+        from structron.cli import bulk
+
         if output is not None:
             raise StructronError("--output: expected --output-dir alone, for many files")
         return bulk.run(bulk.Order(Predictor, {"model": model, **how}), files, output_dir, output_name, ray)
-    file = bulk.the_file(files, ray)
+    file = the_file(files, ray)
     predictor = Predictor(model, **how)
     check_writable(output)
     predictor.write(file, output, predictor.jobs)
