@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from structron.cli.files import say, the_file
+from structron.cli.places import check_places
 from structron.cli.tasks import apply
 from structron.doc import Doc, docs_from_conllu
 from structron.errors import StructronError, unknown
@@ -16,7 +17,7 @@ from structron.io import check_writable, open_output, read_lines
 from structron.io.text import display_name
 from structron.render import page
 from structron.tasks.pipeline.stream import blocks
-from structron.tasks.registry import bundled, load
+from structron.tasks.registry import bundled, load, path_of
 from structron.threads import cores, in_order
 
 FORMATS = ("conllu", "json", "sentences", "tokens", "html")
@@ -55,6 +56,7 @@ def run(
         order = bulk.Order(Annotation, {"model": model, **how})
         return bulk.run(order, files, output_dir, lambda name: output_name(name, ending), ray)
     file = the_file(files, ray)
+    check_places({"--model": path_of(model), "FILE": file if text is None else None}, {"--output": output or "-"})
     check_writable(output)
     annotation = Annotation(model, **how)
     annotation.write(file, output, annotation.jobs, text)

@@ -19,6 +19,7 @@ from typing import Any
 from structron._version import __version__
 from structron.cli.crews import Actors, Crew, Order, Processes, Task, work
 from structron.cli.files import expand, say
+from structron.cli.places import folded, identity, ignores_case
 from structron.cluster import connect
 from structron.errors import StructronError
 from structron.io import atomic_write_bytes
@@ -79,24 +80,24 @@ def planned(
     """Every file with its output; refuses what would cost a file."""
     if not files:
         raise StructronError("--output-dir: expected files, for instance 'texts/*.txt.gz'")
-    made: dict[str, str] = {}
+    made: dict[str, tuple[str, Path]] = {}
+    one_case = ignores_case(folder if folder.exists() else folder.parent)
     for file in files:
         if is_standard(file):
             raise StructronError("-: standard input has no name for its output; expected files with --output-dir")
         if not os.path.isfile(file):
             raise StructronError(f"{file}: cannot be read ({'a folder' if os.path.isdir(file) else 'no such file'})")
-        name = named(os.path.basename(file))
-        if name in made:
-            raise StructronError(f"{made[name]} and {file}: both would become {folder / name}; expected other names")
-        made[name] = file
-    inputs = {os.path.realpath(file): file for file in [*files, str(model_file(model))]}
-    for name in made:
-        output = folder / name
-        if (same := inputs.get(os.path.realpath(output))) is not None:
-            raise StructronError(f"{output}: would replace the input {same}; expected another --output-dir")
+        output = folder / named(os.path.basename(file))
+        before, _ = made.setdefault(folded(output.name) if one_case else output.name, (file, output))
+        if before != file:
+            raise StructronError(f"{before} and {file}: both would become {output}; expected other names")
         if output.is_dir():
             raise StructronError(f"{output}: is a folder; expected the name of a file to write")
-    return [(file, folder / name) for name, file in made.items()]
+    inputs = {identity(file): file for file in [*files, str(model_file(model))]}
+    for _, output in made.values():
+        if (same := inputs.get(identity(output))) is not None and output.exists():
+            raise StructronError(f"{output}: would replace the input {same}; expected another --output-dir")
+    return list(made.values())
 
 
 def model_file(model: str | Path) -> Path:

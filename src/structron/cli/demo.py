@@ -176,6 +176,10 @@ DEMOS = {
 }
 
 
+MARK = ".structron-demo"
+"""A folder with this file in it is the demo's own."""
+
+
 def run(task: str | None = None, out: Path | None = None) -> int:
     """Train, score and show every task that has a demonstration, or one; returns the exit status."""
     if task is not None and task not in DEMOS:
@@ -188,6 +192,9 @@ def run(task: str | None = None, out: Path | None = None) -> int:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StructronError(f"{folder}: cannot be made ({error.strerror}); expected a folder") from None
+        if any(folder.iterdir()) and not (folder / MARK).exists():
+            raise StructronError(f"{folder}: holds other files; expected a new folder, or that of an earlier demo")
+        (folder / MARK).touch()
         names = [task] if task else sorted(TRAINABLE, key=lambda name: ("", "beam", "graph").index(NEEDS.get(name, "")))
         meanwhile = Meanwhile() if len(names) > 1 else None
         for name in names:

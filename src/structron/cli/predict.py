@@ -7,6 +7,7 @@ from typing import Any
 
 from structron.cli.corpus import Corpus, Item, View
 from structron.cli.files import Source, batches, groups, say, the_file
+from structron.cli.places import check_places
 from structron.cli.tasks import apply, check_able
 from structron.errors import StructronError
 from structron.estimator import Estimator
@@ -41,6 +42,7 @@ def run(
             raise StructronError("--output: expected --output-dir alone, for many files")
         return bulk.run(bulk.Order(Predictor, {"model": model, **how}), files, output_dir, output_name, ray)
     file = the_file(files, ray)
+    check_places({"MODEL": model, "FILE": file}, {"--output": output or "-"})
     predictor = Predictor(model, **how)
     check_writable(output)
     predictor.write(file, output, predictor.jobs)
