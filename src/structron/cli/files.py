@@ -1,15 +1,19 @@
 """Files of sentences as commands open them, in groups that are labelled as one."""
 
+import contextlib
 import glob
+import io
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from structron.errors import StructronError
-from structron.io import CONLLU_COLUMNS, Sentence, detect_format, read
+from structron.io import CONLLU_COLUMNS, Sentence, detect_format, read_from, read_lines
+from structron.io.conll import BOM, read_conll, shows_columns
+from structron.io.conllu import read_conllu
 from structron.io.text import display_name, is_standard
 
 DOCUMENT_TOKENS = 1_000_000
@@ -45,6 +49,36 @@ def the_file(patterns: Sequence[str] | None, ray: str | None) -> str:
     return files[0]
 
 
+def without_bom(line: str) -> str:
+    """A line, which may be the first of a file, as it is meant."""
+    return line.removeprefix(BOM) or "\n"
+
+
+class Recorded:
+    """Lines that are kept while they are read, until `rest` gives all of them from the first on."""
+
+    def __init__(self, lines: Generator[str, None, None]):
+        self.seen: list[str] | None = []
+        self._lines = lines
+
+    def all(self) -> Generator[str, None, None]:
+        """The lines, as they are read."""
+        with contextlib.closing(self._lines):
+            for line in self._lines:
+                if self.seen is not None:
+                    self.seen.append(line)
+                yield line
+
+    def forget(self) -> None:
+        """Keep no more lines."""
+        self.seen = None
+
+    def rest(self) -> Iterator[str]:
+        """All lines once more; whoever was reading them stops."""
+        seen, self.seen = self.seen or [], None
+        return chain(seen, self._lines)
+
+
 class Source:
     """An open file of sentences. The first is read at once, so that a bad name or width is known before all else."""
 
@@ -55,13 +89,20 @@ class Source:
         encoding: str = "utf-8",
         columns: str | None = None,
         model: Any = None,
+        record: bool = False,
     ):
-        """`model`: the one to be used; standard input, which has no name to tell, is taken to be like its data."""
+        """`model`: the one to be used; standard input, which has no name to tell, is taken to be like its data.
+
+        record: keep the lines that are read (see `Recorded`).
+        """
         if model is not None and is_standard(path):
             format = format or model.source_.get("format")
         self.name, self.format = display_name(path), detect_format(path, format)
-        sentences = read(path, self.format, encoding)
+        lines = read_lines(path, encoding)
+        self.lines = Recorded(lines)
+        sentences = read_from(self.lines.all() if record else lines, self.name, self.format)
         first = next(sentences)
+        self.like = next((line for line in map(without_bom, first.lines) if shows_columns(line)), "")
         self.sentences: Iterator[Sentence] = chain([first], sentences)
         self.width, self.place = len(first.rows[0]), self.line(first, 0)
         self.columns: list[str] | None = list(CONLLU_COLUMNS) if self.format == "conllu" else None
@@ -69,6 +110,13 @@ class Source:
             self.columns = [name.strip() for name in columns.split(",")]
             if len(self.columns) != self.width:
                 raise StructronError(f"{self.place}: {self.width} columns; --columns names {len(self.columns)}")
+
+    def some(self, text: str, start: int) -> list[Sentence]:
+        """The sentences of some lines of the file, of which the first has the number `start`."""
+        lines = io.StringIO(text, newline="\n")
+        if self.format == "conllu":
+            return list(read_conllu(lines, self.name, start))
+        return list(read_conll(lines, self.name, self.like, start))
 
     def line(self, sentence: Sentence, token: int) -> str:
         """Where a token stands, for messages."""

@@ -1,7 +1,9 @@
 """`structron predict`: the input's own text with labels in it, batch by batch, so that any file fits in memory."""
 
+import contextlib
+import sys
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +15,20 @@ from structron.errors import StructronError
 from structron.estimator import Estimator
 from structron.io import Sentence, check_writable, open_output, replace_fields
 from structron.io.columns import EMPTY
-from structron.io.conll import BOM, is_blank
+from structron.io.conll import BOM, cut_lines, is_blank
 from structron.sentences import regroup
 from structron.tasks.registry import load
 from structron.threads import cores, in_order
 
 BATCH_TOKENS = 20_000
 """Tokens that a thread labels at a time."""
+BLOCK_LINES = 10_000
+"""Lines that a process labels at a time."""
+SEVERAL = 8
+"""Batches that a file has at least which is worth the making of processes."""
 MISC = 9
+
+Batch = list[list[Sentence]]
 
 Found = list[list[list[str]]]
 """The predicted columns of each sentence."""
@@ -86,16 +94,30 @@ class Predictor:
 
     def write(self, file: str, output: Path | None, jobs: int) -> None:
         """Write a file back with predictions in it; memory does not depend on its size."""
-        source = Source(file, self.format, self.encoding, self.columns, self.estimator)
+        source = Source(file, self.format, self.encoding, self.columns, self.estimator, record=True)
         corpus = Corpus(source, View.of(self.estimator), self.label, labelled=self.forced)
         if not self.quiet:
             announce_compiling(self.estimator)
         work = batches(groups(corpus.source, corpus.view.documents, self.quiet), BATCH_TOKENS)
-        first = next(work)
-        corpus.check_tags([corpus.item(group) for group in first])
+        head, work = _begun(work, SEVERAL if jobs > 1 else 1)
+        corpus.check_tags([corpus.item(group) for group in head[0]])
+        copied = sys.platform == "linux" and not (self.quiet or corpus.view.documents or source.like == "")
         with open_output(output, self.encoding) as out:
-            for text in in_order(lambda batch: self._texts(corpus, batch), chain([first], work), jobs):
-                out.write(text)
+            if copied and jobs > 1 and len(head) == SEVERAL:
+                from structron.cli import forks
+
+                self._texts(corpus, head[0])  # loads kernels and tables once, for all copies
+                texts = forks.forked(lambda block: self._block(corpus, *block), _blocks(source), jobs)
+            else:
+                source.lines.forget()
+                texts = in_order(lambda batch: self._texts(corpus, batch), chain(head, work), jobs)
+            with contextlib.closing(texts):
+                for text in texts:
+                    out.write(text)
+
+    def _block(self, corpus: Corpus, text: str, start: int) -> str:
+        """What is written of some lines."""
+        return self._texts(corpus, [[sentence] for sentence in corpus.source.some(text, start)])
 
     def _texts(self, corpus: Corpus, batch: list[list[Sentence]]) -> str:
         """What is written of a batch: threads do this side by side."""
@@ -113,6 +135,31 @@ class Predictor:
         texts = [columns for guess in guesses for columns in _columns(estimator, corpus, guess)]
         sure = [own for group in margins for own in group] if corpus.view.documents else margins
         return "".join(_texts(corpus, sentences, texts, sure))
+
+
+def _begun(work: Iterator[Batch], count: int) -> tuple[list[Batch], Iterator[Batch]]:
+    """The first batches, and the others; an error comes when it is its turn, after the batches before it."""
+    head: list[Batch] = []
+    try:
+        head.extend(islice(work, count))
+    except StructronError as error:
+        if not head:
+            raise
+        return head, _failing(error)
+    return head, work
+
+
+def _failing(error: StructronError) -> Iterator[Batch]:
+    raise error
+    yield []
+
+
+def _blocks(source: Source) -> Iterator[tuple[str, int]]:
+    """All lines of a file in blocks of whole sentences, each with the number of its first line."""
+    start = 1
+    for lines in cut_lines(source.lines.rest(), BLOCK_LINES):
+        yield "".join(lines), start
+        start += len(lines)
 
 
 def _predict(estimator: Any, items: list[Item], given: list | None, confidence: bool) -> tuple[list, list]:

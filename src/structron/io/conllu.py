@@ -15,9 +15,9 @@ _NOT_A_WORD = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)|(?:0|[1-9][0-9]*)\.[1-9][
 _WORD = re.compile("[1-9][0-9]*")
 
 
-def read_conllu(lines: Iterable[str], name: str) -> Iterator[Sentence]:
-    """The sentences of a CoNLL-U file."""
-    return assemble(lines, _line_parser(), name)
+def read_conllu(lines: Iterable[str], name: str, start: int = 1) -> Iterator[Sentence]:
+    """The sentences of a CoNLL-U file, or of some lines of it, from number `start` on."""
+    return assemble(lines, _line_parser(), name, start)
 
 
 def _line_parser() -> Callable[[str], list[str] | Line]:
