@@ -22,8 +22,8 @@ from structron.threads import cores, in_order
 
 BATCH_TOKENS = 20_000
 """Tokens that a thread labels at a time."""
-BLOCK_LINES = 10_000
-"""Lines that a process labels at a time."""
+BLOCK_LINES = 3_000
+"""Lines that a process labels at a time; with more of them the heap of whoever reads and writes grows for longer."""
 SEVERAL = 8
 """Batches that a file has at least which is worth the making of processes."""
 MISC = 9
