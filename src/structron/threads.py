@@ -2,8 +2,10 @@
 
 import contextlib
 import gc
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import os
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
@@ -11,7 +13,14 @@ import numpy as np
 from structron.errors import StructronError
 
 BATCH_TOKENS = 20_000
+Work = TypeVar("Work")
 Found = TypeVar("Found")
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
 def stretches(starts: np.ndarray) -> list[tuple[int, int]]:
@@ -33,6 +42,40 @@ def for_each(run: Callable[[tuple[int, int]], Found], work: Sequence[tuple[int, 
         return [run(stretch) for stretch in work]
     with ThreadPoolExecutor(jobs) as pool:
         return list(pool.map(run, work))
+
+
+def in_order(run: Callable[[Work], Found], work: Iterable[Work], jobs: int) -> Generator[Found, None, None]:
+    """What `run` makes of each piece of endless work, in the order of the pieces, on one thread or several.
+
+    Pieces are taken by the caller's thread, as many ahead as keep all threads busy and no more, so that memory does not
+    depend on how many there are. An error is raised in its turn: what came before it is given first.
+    """
+    if jobs < 2:
+        yield from map(run, work)
+        return
+    waiting: deque[Future[Found]] = deque()
+    failure: Exception | None = None
+    source = iter(work)
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            while True:
+                try:
+                    piece = next(source)
+                except StopIteration:
+                    break
+                except Exception as error:
+                    failure = error
+                    break
+                waiting.append(pool.submit(run, piece))
+                while waiting and (waiting[0].done() or len(waiting) > jobs):
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+            if failure is not None:
+                raise failure
+        finally:
+            for future in waiting:
+                future.cancel()
 
 
 @contextlib.contextmanager

@@ -110,7 +110,8 @@ def test_inner_scheme_and_forced_labels(entities, run, refuses, tmp_path):
     assert column(run("predict", entities / "model", file, "--forced").out, 2)[:2] == ["O", "B-ORG"]
     file = write(tmp_path / "none", "-DOCSTART- X O\n\nAnn NNP I-LOC\nran VBD _\n")
     refuses("predict", tmp_path / "m", file, "--forced", says=["forced labels", "bilou", "iob2"])
-    refuses("train", "entities", *how, "--warm-start", tmp_path / "m", says="--inner cannot be given with --warm-start")
+    how += ["--model", tmp_path / "m2", "--warm-start", tmp_path / "m"]
+    refuses("train", "entities", *how, says="--inner cannot be given with --warm-start")
 
 
 def test_nbest_of_documents(entities, run, tmp_path):

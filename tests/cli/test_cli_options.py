@@ -94,9 +94,10 @@ def test_labels_in_pairs(given):
 
 def test_what_predict_and_evaluate_get(given):
     found = given("predict", "m", "f", "--nbest", "5", "--test-candidates", "400", "--beam", "inf", "--jobs", "2")
-    assert (found["model"], found["file"], found["nbest"]) == (Path("m"), "f", 5)
+    assert (found["model"], found["files"], found["nbest"]) == (Path("m"), ["f"], 5)
     assert found["settings"] == {"test_candidates": 400, "beam": None, "jobs": 2}
-    assert (given("predict", "m")["file"], given("predict", "m")["settings"]) == ("-", {})
+    assert given("predict", "m")["settings"] == {}
+    assert "files" not in given("predict", "m")
     assert given("evaluate", "m", "f", "--test-candidates", "7")["settings"] == {"test_candidates": 7}
 
 

@@ -1,12 +1,15 @@
 """`structron annotate`: plain text in; sentences, words, tags, lemmas, trees and entities out, block by block."""
 
+import contextlib
 import json
+import os
 from collections.abc import Iterator
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, TextIO
 
-from structron.cli.files import say
+from structron.cli.files import say, the_file
+from structron.cli.places import check_places
 from structron.cli.tasks import apply
 from structron.doc import Doc, docs_from_conllu
 from structron.errors import StructronError, unknown
@@ -14,54 +17,110 @@ from structron.io import check_writable, open_output, read_lines
 from structron.io.text import display_name
 from structron.render import page
 from structron.tasks.pipeline.stream import blocks
-from structron.tasks.registry import bundled, load
+from structron.tasks.registry import bundled, load, path_of
+from structron.threads import cores, in_order
 
 FORMATS = ("conllu", "json", "sentences", "tokens", "html")
+ENDINGS = {
+    "conllu": ".conllu",
+    "json": ".json",
+    "sentences": ".sentences.txt",
+    "tokens": ".tokens.txt",
+    "html": ".html",
+}
+INPUTS = (".txt", ".text", ".md", ".conll", ".conllu")
+"""Endings that the output's takes the place of; others stay."""
 KEEP = ("tokens", "tags")
 MANY_SENTENCES = 2000
 """Sentences that a page of HTML may have before a browser is slow."""
 
 
 def run(
-    file: str = "-",
+    files: list[str] | None = None,
     model: str = "english",
     text: str | None = None,
-    format: str = "conllu",
     output: Path | None = None,
-    keep: str | None = None,
-    encoding: str = "utf-8",
-    settings: dict[str, Any] | None = None,
-) -> None:
-    """Write the analysis of a text. `keep`: the file is CoNLL-U, whose tokens, or tags too, stay as they are."""
-    if format not in FORMATS:
-        raise unknown("format", format, FORMATS)
-    if text is not None and (file != "-" or keep is not None):
+    output_dir: Path | None = None,
+    ray: str | None = None,
+    **how: Any,
+) -> int:
+    """Write the analysis of a text, or of each of many."""
+    if text is not None and (files or how.get("keep") is not None):
         raise StructronError("--text: expected no file beside it, and no --keep")
+    if output_dir is not None:
+        from structron.cli import bulk
+
+        if output is not None or text is not None:
+            raise StructronError(f"{'--text' if text else '--output'}: expected --output-dir alone, for many files")
+        ending = ENDINGS[how.get("format", FORMATS[0])] if how.get("format", FORMATS[0]) in FORMATS else ""
+        order = bulk.Order(Annotation, {"model": model, **how})
+        return bulk.run(order, files, output_dir, lambda name: output_name(name, ending), ray)
+    file = the_file(files, ray)
+    check_places({"--model": path_of(model), "FILE": file if text is None else None}, {"--output": output or "-"})
     check_writable(output)
-    if not Path(model).exists() and model not in bundled():
-        raise StructronError(f"{model}: no such file or bundled model; expected one made by 'structron train pipeline'")
-    estimator = load(model)
-    if not estimator.texts:
-        raise StructronError(f"{model}: a {estimator.task} model; expected a pipeline or a tokenizer")
-    apply(estimator, settings or {})
-    if keep is not None and (keep not in KEEP or estimator.task != "pipeline"):
-        raise unknown("--keep", keep, KEEP) if keep not in KEEP else StructronError("--keep: expected a pipeline")
-    if estimator.is_cold():
-        say("compiling (first run only) …")
-    docs = _kept(estimator, file, encoding, keep) if keep else _annotated(estimator, file, encoding, text)
-    with open_output(output, encoding) as out:
-        WRITERS[format](docs, out, display_name(file) if text is None else "structron")
+    annotation = Annotation(model, **how)
+    annotation.write(file, output, annotation.jobs, text)
+    return 0
 
 
-def _annotated(estimator: Any, file: str, encoding: str, text: str | None) -> Iterator[Doc]:
-    lines = read_lines(file, encoding) if text is None else iter([text])
-    return blocks(lines, lambda given: estimator.predict([given])[0], estimator.lines)
+def output_name(name: str, ending: str) -> str:
+    """What the output of a file is called in another folder: a.txt.gz becomes a.conllu, b.7 becomes b.7.conllu."""
+    name = name[: -len(".gz")] if name.lower().endswith(".gz") else name
+    stem, dot = os.path.splitext(name)
+    return (stem if dot.lower() in INPUTS else name) + ending
 
 
-def _kept(estimator: Any, file: str, encoding: str, keep: str) -> Iterator[Doc]:
-    for doc in docs_from_conllu(read_lines(file, encoding), display_name(file)):
-        estimator.annotate([doc], known=keep)
-        yield doc
+class Annotation:
+    """A pipeline or tokenizer and what it is asked for; `write` applies it to a text.
+
+    `keep`: files are CoNLL-U, whose tokens, or tags too, stay as they are.
+    """
+
+    def __init__(
+        self,
+        model: str = "english",
+        format: str = "conllu",
+        keep: str | None = None,
+        encoding: str = "utf-8",
+        settings: dict[str, Any] | None = None,
+        quiet: bool = False,
+    ):
+        settings, self.quiet = settings or {}, quiet
+        if format not in FORMATS:
+            raise unknown("format", format, FORMATS)
+        if not Path(model).exists() and model not in bundled():
+            expected = "expected one made by 'structron train pipeline'"
+            raise StructronError(f"{model}: no such file or bundled model; {expected}")
+        self.estimator = estimator = load(model)
+        if not estimator.texts:
+            raise StructronError(f"{model}: a {estimator.task} model; expected a pipeline or a tokenizer")
+        apply(estimator, settings)
+        if keep is not None and (keep not in KEEP or estimator.task != "pipeline"):
+            raise unknown("--keep", keep, KEEP) if keep not in KEEP else StructronError("--keep: expected a pipeline")
+        self.format, self.keep, self.encoding = format, keep, encoding
+        self.jobs = settings.get("jobs") or cores()
+
+    def write(self, file: str, output: Path | None, jobs: int, text: str | None = None) -> None:
+        """Write the analysis of a file, or of `text`; but for JSON and HTML memory does not depend on its size."""
+        if self.estimator.is_cold() and not self.quiet:
+            say("compiling (first run only) …")
+        lines = read_lines(file, self.encoding) if text is None else iter([text])
+        name = display_name(file) if text is None else "structron"
+        settled = self.estimator.set_up() if self.estimator.task == "pipeline" else contextlib.nullcontext()
+        with settled, open_output(output, self.encoding) as out:
+            WRITERS[self.format](self._docs(lines, name, jobs), out, name)
+
+    def _docs(self, lines: Iterator[str], name: str, jobs: int) -> Iterator[Doc]:
+        if self.keep is not None:
+            return in_order(self._kept, docs_from_conllu(lines, name), jobs)
+        return blocks(lines, self._analysed, self.estimator.lines, jobs)
+
+    def _analysed(self, text: str) -> Doc:
+        return self.estimator.predict([text], jobs=1)[0]
+
+    def _kept(self, doc: Doc) -> Doc:
+        self.estimator.annotate([doc], known=self.keep, jobs=1)
+        return doc
 
 
 def _write_conllu(docs: Iterator[Doc], out: TextIO, name: str) -> None:

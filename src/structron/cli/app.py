@@ -72,6 +72,19 @@ Encoding = Annotated[str, typer.Option(metavar="NAME", help="Encoding of the fil
 LabelColumn = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="Column of the labels, if not named as in training.")
 ]
+OutputDir = Annotated[
+    Path | None,
+    typer.Option(
+        "--output-dir",
+        metavar="DIR",
+        help="Write a file here for each of many (names, or quoted patterns); started again, it goes on.",
+        show_default=False,
+    ),
+]
+RayAddress = Annotated[
+    str | None,
+    typer.Option("--ray", metavar="auto|ADDRESS", help="With --output-dir: work on a Ray cluster.", show_default=False),
+]
 SkipInvalid = Annotated[
     bool, typer.Option("--skip-invalid", help="Skip and count sentences whose heads do not form a tree.")
 ]
@@ -96,7 +109,10 @@ def demo(
 @takes("jobs", "fast", "lines")
 def annotate(
     *,
-    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="Plain text; standard input by default.")] = "-",
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FILE …|-]", help="Plain text; standard input by default.", show_default=False),
+    ] = None,
     model: Annotated[
         str, typer.Option("--model", "-m", metavar="MODEL", help="A pipeline: a file, or the name of a bundled one.")
     ] = "english",
@@ -107,6 +123,8 @@ def annotate(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here, not to standard output.")
     ] = None,
+    output_dir: OutputDir = None,
+    ray: RayAddress = None,
     keep: Annotated[
         str | None,
         typer.Option(metavar="tokens|tags", help="The file is CoNLL-U: keep its tokens, or its tags as well."),
@@ -158,10 +176,15 @@ def train(
 def predict(
     *,
     model: Model,
-    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="Sentences; standard input by default.")] = "-",
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FILE …|-]", help="Sentences; standard input by default.", show_default=False),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here, not to standard output.")
     ] = None,
+    output_dir: OutputDir = None,
+    ray: RayAddress = None,
     format: Format = None,
     columns: Columns = None,
     label: LabelColumn = None,

@@ -136,6 +136,10 @@ DEMOS = {
 }
 
 
+MARK = ".structron-demo"
+"""A folder with this file in it is the demo's own."""
+
+
 def run(task: str | None = None, text: str | None = None, out: Path | None = None) -> int:
     """Analyse a text, then train, score and show every task that has a demonstration; returns the exit status.
 
@@ -153,6 +157,9 @@ def run(task: str | None = None, text: str | None = None, out: Path | None = Non
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StructronError(f"{folder}: cannot be made ({error.strerror}); expected a folder") from None
+        if any(folder.iterdir()) and not (folder / MARK).exists():
+            raise StructronError(f"{folder}: holds other files; expected a new folder, or that of an earlier demo")
+        (folder / MARK).touch()
         names = [task] if task else sorted(TRAINABLE, key=lambda name: ("", "beam", "graph").index(NEEDS.get(name, "")))
         meanwhile = Meanwhile() if len(names) > 1 else None
         for name in names:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from structron.cli.experiment import RESULTS, experiment_of, papers
+from structron.cli.places import check_places
 from structron.errors import StructronError
 from structron.experiments.frame.documents import papers_page, renewed
 from structron.io import atomic_write_bytes
@@ -21,6 +22,7 @@ def run(results: Path | None = None, write: Path | None = None) -> None:
         print(page)
         return
     path = write / TABLES
+    check_places({"--results": folder.glob("*.json")}, {"--write": [path, write / VERDICTS]})
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:

@@ -1,22 +1,34 @@
 """`structron predict`: the input's own text with labels in it, batch by batch, so that any file fits in memory."""
 
+import contextlib
+import sys
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from structron.cli.corpus import Corpus, Item, View
-from structron.cli.files import Source, batches, groups, say
+from structron.cli.files import Source, batches, groups, say, the_file
+from structron.cli.places import check_places
 from structron.cli.tasks import apply, check_able
 from structron.errors import StructronError
 from structron.estimator import Estimator
 from structron.io import Sentence, check_writable, open_output, replace_fields
 from structron.io.columns import EMPTY
-from structron.io.conll import BOM, is_blank
+from structron.io.conll import BOM, cut_lines, is_blank
 from structron.sentences import regroup
 from structron.tasks.registry import load
+from structron.threads import cores, in_order
 
-BATCH_TOKENS = 100_000
+BATCH_TOKENS = 20_000
+"""Tokens that a thread labels at a time."""
+BLOCK_LINES = 3_000
+"""Lines that a process labels at a time; with more of them the heap of whoever reads and writes grows for longer."""
+SEVERAL = 8
+"""Batches that a file has at least which is worth the making of processes."""
 MISC = 9
+
+Batch = list[list[Sentence]]
 
 Found = list[list[list[str]]]
 """The predicted columns of each sentence."""
@@ -24,55 +36,137 @@ Found = list[list[list[str]]]
 
 def run(
     model: Path,
-    file: str = "-",
+    files: list[str] | None = None,
     output: Path | None = None,
-    format: str | None = None,
-    columns: str | None = None,
-    label: str | None = None,
-    encoding: str = "utf-8",
-    nbest: int | None = None,
-    confidence: bool = False,
-    forced: bool = False,
-    settings: dict[str, Any] | None = None,
-) -> None:
-    """Write the file back with the predictions in their columns, or in further columns where it has none."""
-    estimator = load(model)
-    apply(estimator, settings or {})
-    asked = {"nbest": nbest is not None, "confidence": confidence, "forced": forced, "label": label is not None}
-    for what in (name for name, given in asked.items() if given):
-        check_able(type(estimator), f"--{what}", what)
-    if estimator.texts:
-        raise StructronError(f"{model}: a {estimator.task} model, for plain text; expected structron annotate")
-    if nbest is not None and (confidence or forced):
-        raise StructronError("--nbest: expected neither --confidence nor --forced with it")
+    output_dir: Path | None = None,
+    ray: str | None = None,
+    **how: Any,
+) -> int:
+    """Write files back with the predictions in their columns, or in further columns where they have none."""
+    if output_dir is not None:
+        from structron.cli import bulk
+
+        if output is not None:
+            raise StructronError("--output: expected --output-dir alone, for many files")
+        return bulk.run(bulk.Order(Predictor, {"model": model, **how}), files, output_dir, output_name, ray)
+    file = the_file(files, ray)
+    check_places({"MODEL": model, "FILE": file}, {"--output": output or "-"})
+    predictor = Predictor(model, **how)
     check_writable(output)
-    corpus = Corpus(Source(file, format, encoding, columns, estimator), View.of(estimator), label, labelled=forced)
-    announce_compiling(estimator)
-    with open_output(output, encoding) as out:
-        for number, batch in enumerate(batches(groups(corpus.source, corpus.view.documents), BATCH_TOKENS)):
-            items = [corpus.item(group) for group in batch]
-            if number == 0:
-                corpus.check_tags(items)
-            if nbest is not None:
-                for group, best in zip(batch, estimator.nbest(items, nbest), strict=True):
-                    out.write("".join(_candidates(estimator, corpus, group, best)))
-                continue
-            sentences = [sentence for group in batch for sentence in group]
-            given = regroup(items, _given_labels(corpus, sentences)) if forced else None
-            try:
-                found, margins = _predict(estimator, items, given, confidence)
-            except StructronError as error:
-                raise _placed(error, estimator, corpus, sentences) if forced else error from None
-            texts = [columns for guess in found for columns in _columns(estimator, corpus, guess)]
-            sure = [own for group in margins for own in group] if corpus.view.documents else margins
-            out.write("".join(_texts(corpus, sentences, texts, sure)))
+    predictor.write(file, output, predictor.jobs)
+    return 0
+
+
+def output_name(name: str) -> str:
+    """What the output of a file is called in another folder: as the file, but it is not packed."""
+    return name[: -len(".gz")] if name.lower().endswith(".gz") else name
+
+
+class Predictor:
+    """A model and what it is asked for; `write` applies it to a file."""
+
+    def __init__(
+        self,
+        model: Path,
+        format: str | None = None,
+        columns: str | None = None,
+        label: str | None = None,
+        encoding: str = "utf-8",
+        nbest: int | None = None,
+        confidence: bool = False,
+        forced: bool = False,
+        settings: dict[str, Any] | None = None,
+        quiet: bool = False,
+    ):
+        settings, self.quiet = settings or {}, quiet
+        self.estimator = estimator = load(model)
+        apply(estimator, settings)
+        self.jobs = settings.get("jobs") or cores()
+        self.format, self.columns, self.label, self.encoding = format, columns, label, encoding
+        self.nbest, self.confidence, self.forced = nbest, confidence, forced
+        asked = {"nbest": nbest is not None, "confidence": confidence, "forced": forced, "label": label is not None}
+        for what in (name for name, given in asked.items() if given):
+            check_able(type(estimator), f"--{what}", what)
+        if estimator.texts:
+            raise StructronError(f"{model}: a {estimator.task} model, for plain text; expected structron annotate")
+        if nbest is not None and (confidence or forced):
+            raise StructronError("--nbest: expected neither --confidence nor --forced with it")
+
+    def write(self, file: str, output: Path | None, jobs: int) -> None:
+        """Write a file back with predictions in it; memory does not depend on its size."""
+        source = Source(file, self.format, self.encoding, self.columns, self.estimator, record=True)
+        corpus = Corpus(source, View.of(self.estimator), self.label, labelled=self.forced)
+        if not self.quiet:
+            announce_compiling(self.estimator)
+        work = batches(groups(corpus.source, corpus.view.documents, self.quiet), BATCH_TOKENS)
+        head, work = _begun(work, SEVERAL if jobs > 1 else 1)
+        corpus.check_tags([corpus.item(group) for group in head[0]])
+        copied = sys.platform == "linux" and not (self.quiet or corpus.view.documents or source.like == "")
+        with open_output(output, self.encoding) as out:
+            if copied and jobs > 1 and len(head) == SEVERAL:
+                from structron.cli import forks
+
+                self._texts(corpus, head[0])  # loads kernels and tables once, for all copies
+                texts = forks.forked(lambda block: self._block(corpus, *block), _blocks(source), jobs)
+            else:
+                source.lines.forget()
+                texts = in_order(lambda batch: self._texts(corpus, batch), chain(head, work), jobs)
+            with contextlib.closing(texts):
+                for text in texts:
+                    out.write(text)
+
+    def _block(self, corpus: Corpus, text: str, start: int) -> str:
+        """What is written of some lines."""
+        return self._texts(corpus, [[sentence] for sentence in corpus.source.some(text, start)])
+
+    def _texts(self, corpus: Corpus, batch: list[list[Sentence]]) -> str:
+        """What is written of a batch: threads do this side by side."""
+        estimator = self.estimator
+        items = [corpus.item(group) for group in batch]
+        if self.nbest is not None:
+            found = zip(batch, estimator.nbest(items, self.nbest, jobs=1), strict=True)
+            return "".join(text for group, best in found for text in _candidates(estimator, corpus, group, best))
+        sentences = [sentence for group in batch for sentence in group]
+        given = regroup(items, _given_labels(corpus, sentences)) if self.forced else None
+        try:
+            guesses, margins = _predict(estimator, items, given, self.confidence)
+        except StructronError as error:
+            raise _placed(error, estimator, corpus, sentences) if self.forced else error from None
+        texts = [columns for guess in guesses for columns in _columns(estimator, corpus, guess)]
+        sure = [own for group in margins for own in group] if corpus.view.documents else margins
+        return "".join(_texts(corpus, sentences, texts, sure))
+
+
+def _begun(work: Iterator[Batch], count: int) -> tuple[list[Batch], Iterator[Batch]]:
+    """The first batches, and the others; an error comes when it is its turn, after the batches before it."""
+    head: list[Batch] = []
+    try:
+        head.extend(islice(work, count))
+    except StructronError as error:
+        if not head:
+            raise
+        return head, _failing(error)
+    return head, work
+
+
+def _failing(error: StructronError) -> Iterator[Batch]:
+    raise error
+    yield []
+
+
+def _blocks(source: Source) -> Iterator[tuple[str, int]]:
+    """All lines of a file in blocks of whole sentences, each with the number of its first line."""
+    start = 1
+    for lines in cut_lines(source.lines.rest(), BLOCK_LINES):
+        yield "".join(lines), start
+        start += len(lines)
 
 
 def _predict(estimator: Any, items: list[Item], given: list | None, confidence: bool) -> tuple[list, list]:
     """A prediction for each item, around labels that are given, and margins if they are asked for."""
     if confidence:
-        return estimator.predict_with_margins(items, forced=given)
-    return estimator.predict(items) if given is None else estimator.predict(items, forced=given), []
+        return estimator.predict_with_margins(items, forced=given, jobs=1)
+    return estimator.predict(items, jobs=1) if given is None else estimator.predict(items, forced=given, jobs=1), []
 
 
 def _columns(estimator: Estimator, corpus: Corpus, guess: Any) -> Found:

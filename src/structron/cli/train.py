@@ -3,12 +3,14 @@
 import os
 import time
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from structron.cli.corpus import Corpus, View, column_names, conllu_labels
 from structron.cli.files import Source, say
 from structron.cli.options import OPTIONS, flag_of
+from structron.cli.places import check_checkpoint, check_model_place, check_places
 from structron.cli.tasks import check_able, check_settings, kind_of
 from structron.cli.texts import add_entities, read_treebank
 from structron.doc import Doc
@@ -16,7 +18,7 @@ from structron.errors import StructronError
 from structron.estimator import Estimator
 from structron.features.gazetteer import Gazetteer
 from structron.io import check_writable
-from structron.learn.loop import Schedule, make_folder
+from structron.learn.loop import STATE_FILE, Schedule, make_folder
 from structron.options import options_of
 from structron.progress import Progress
 from structron.tasks.registry import load
@@ -44,6 +46,10 @@ def run(
 ) -> int:
     """Train a model and save it. `settings` are parameters of the task's class; the others keep their defaults."""
     begin, kind, given = time.perf_counter(), kind_of(task), dict(settings or {})
+    inputs: dict[str, Any] = {"--train": train, "--dev": dev, "--entities": entities, "--dev-entities": dev_entities}
+    inputs |= {"--warm-start": warm_start, "--templates": template_file(given.get("templates"))}
+    inputs["--gazetteer"] = list(chain.from_iterable((given.get("gazetteers") or {}).values()))
+    _check_places(task, inputs, Path(model), log, checkpoint)
     _check_outputs(Path(model), log, checkpoint, resume)
     check_settings(kind, given)
     if "beta" in given and given.get("swvp") is None and warm_start is None:
@@ -135,6 +141,22 @@ def _loaded(path: Path, kind: type[Estimator], settings: dict[str, Any]) -> tupl
     estimator = load(path, task=kind.task)
     estimator.set_params(**{name: value for name, value in settings.items() if name != "label"})
     return estimator, View.of(estimator)
+
+
+def template_file(source: Any) -> str | None:
+    """The file that --templates names; a preset is none."""
+    return source if isinstance(source, str) and os.path.exists(source) else None
+
+
+def _check_places(task: str, inputs: dict[str, Any], model: Path, log: Path | None, checkpoint: Path | None) -> None:
+    """Refuse to write what is read, or one file twice, or over a file that is no model."""
+    parts: tuple[str, ...] = ()
+    if task == "pipeline":
+        from structron.tasks.pipeline.parts import PARTS as parts
+    files = {"--model": model, "--log": log}
+    check_places(inputs, files | {"--checkpoint": checkpoint})
+    check_model_place("--model", model)
+    check_checkpoint(checkpoint, inputs | files, STATE_FILE, parts)
 
 
 def _check_outputs(model: Path, log: Path | None, checkpoint: Path | None, resume: bool) -> None:

@@ -22,6 +22,7 @@ __all__ = [
     "detect_format",
     "open_output",
     "read",
+    "read_from",
     "read_lines",
     "replace_fields",
 ]
@@ -44,9 +45,13 @@ def read(path: str | Path, format: str | None = None, encoding: str = "utf-8") -
     The `lines` of all sentences joined are the decoded file, whatever it holds. A file that cannot be opened
     is reported by the call; what is wrong inside it, when the reading gets there.
     """
-    reader = read_conllu if detect_format(path, format) == "conllu" else read_conll
-    lines = read_lines(path, encoding)
-    return _closing(lines, reader(lines, display_name(path)))
+    return read_from(read_lines(path, encoding), display_name(path), detect_format(path, format))
+
+
+def read_from(lines: Generator[str, None, None], name: str, format: str) -> Iterator[Sentence]:
+    """The sentences of lines that are open already."""
+    reader = read_conllu if format == "conllu" else read_conll
+    return _closing(lines, reader(lines, name))
 
 
 def _closing(lines: Generator[str, None, None], sentences: Iterator[Sentence]) -> Iterator[Sentence]:

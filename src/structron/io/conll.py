@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from itertools import chain
+from itertools import chain, islice
 
 from structron.errors import StructronError
 
@@ -51,8 +51,10 @@ class BadLine(Exception):
     """Raised by a line parser; `assemble` knows the place and makes it the user's error."""
 
 
-def assemble(lines: Iterable[str], parse: Callable[[str], list[str] | Line], name: str) -> Iterator[Sentence]:
-    """Group parsed lines into sentences, so that their `lines` joined are the input joined.
+def assemble(
+    lines: Iterable[str], parse: Callable[[str], list[str] | Line], name: str, start: int = 1
+) -> Iterator[Sentence]:
+    """Group parsed lines into sentences, so that their `lines` joined are the input joined. start: the first's number.
 
     What follows a sentence's blank lines belongs to the next sentence, whose first token decides that there
     is one; at the end of the file there is none, and it stays with the last.
@@ -60,7 +62,6 @@ def assemble(lines: Iterable[str], parse: Callable[[str], list[str] | Line], nam
     block: list[str] = []
     rows: list[list[str]] = []
     token_lines: list[int] = []
-    start = 1
     closed = new = upcoming = False
     cut = 0
     for line in lines:
@@ -69,7 +70,7 @@ def assemble(lines: Iterable[str], parse: Callable[[str], list[str] | Line], nam
             fields = parse(text)
         except BadLine as problem:
             raise StructronError(f"{name}:{start + len(block)}: {problem}") from None
-        if isinstance(fields, list):
+        if type(fields) is list:
             if closed:
                 cut = cut or len(block)
                 yield Sentence(rows, block[:cut], token_lines, start, new)
@@ -120,26 +121,63 @@ def split_fields(text: str) -> list[str]:
     return _FIELD.findall(text.rstrip(" \r\n"))
 
 
-def read_conll(lines: Iterable[str], name: str) -> Iterator[Sentence]:
-    """The sentences of a column file whose token lines all have as many columns as the first one."""
+def read_conll(lines: Iterable[str], name: str, like: str = "", start: int = 1) -> Iterator[Sentence]:
+    """The sentences of a column file whose token lines all have as many columns as the first one.
+
+    like: that line, where these are only some lines of a file, from number `start` on.
+    """
+    if like:
+        yield from assemble(lines, _line_parser(len(split_fields(like)), "\t" in like), name, start)
+        return
     lines = iter(lines)
     head: list[str] = []
     first = ""
     for line in lines:
         first = line if head else line.removeprefix(BOM)
         head.append(line)
-        if _shows_columns(first):
+        if shows_columns(first):
             break
     else:
         first = ""
     yield from assemble(chain(head, lines), _line_parser(len(split_fields(first)), "\t" in first), name)
 
 
-def _shows_columns(text: str) -> bool:
+def shows_columns(text: str) -> bool:
     """Whether a line is a token whatever the number of columns: with ``#`` in front, only a tab tells."""
     if is_blank(text) or (text[0] == "#" and ("\t" not in text or _METADATA.match(text))):
         return False
     return split_fields(text)[0] != DOCSTART
+
+
+def cut_lines(lines: Iterator[str], most: int) -> Iterator[list[str]]:
+    """The lines of a column file in stretches of a little more than `most`, cut where a sentence certainly ends.
+
+    That is between blank lines after a token and what follows; what comes after the last token stays with it.
+    """
+    held: list[str] = []
+    for block in _stretches(lines, most):
+        if held and any(line[0] not in _NEEDS_A_LOOK for line in block):
+            yield held
+            held = []
+        held += block
+    if held:
+        yield held
+
+
+def _stretches(lines: Iterator[str], most: int) -> Iterator[list[str]]:
+    """Stretches that end with a token and blank lines, but for the last."""
+    rest: list[str] = []
+    while block := rest + list(islice(lines, most)):
+        rest = []
+        blank, last = is_blank(block[-1]), next((line for line in reversed(block) if not is_blank(line)), "#")
+        for line in lines:
+            before, blank = blank, is_blank(line)
+            if before and not blank and last[0] not in _NEEDS_A_LOOK:
+                rest = [line]
+                break
+            block.append(line)
+            last = last if blank else line
+        yield block
 
 
 def _line_parser(width: int, tabs: bool) -> Callable[[str], list[str] | Line]:
@@ -184,8 +222,15 @@ def replace_fields(sentence: Sentence, changes: dict[int, list[str]]) -> str:
     lines = sentence.lines.copy()
     bom = BOM if sentence.line_number == 1 and lines[0].startswith(BOM) else ""
     lines[0] = lines[0].removeprefix(bom)
+    # One column before the last, between tabs: the rest of a line need not be looked at.
+    only = edits[0] if len(edits) == 1 and edits[0][0] < len(sentence.rows[0]) - 1 else None
     for token, index in enumerate(sentence.token_lines):
         line = lines[index]
+        if only and "\t" in line:
+            fields = line.split("\t", only[0] + 1)
+            fields[only[0]] = only[1][token]
+            lines[index] = "\t".join(fields)
+            continue
         body = line.rstrip("\r\n")
         separator = "\t" if "\t" in body else " "
         fields = body.split(separator)

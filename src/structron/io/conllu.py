@@ -15,17 +15,22 @@ _NOT_A_WORD = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)|(?:0|[1-9][0-9]*)\.[1-9][
 _WORD = re.compile("[1-9][0-9]*")
 
 
-def read_conllu(lines: Iterable[str], name: str) -> Iterator[Sentence]:
-    """The sentences of a CoNLL-U file."""
-    return assemble(lines, _line_parser(), name)
+def read_conllu(lines: Iterable[str], name: str, start: int = 1) -> Iterator[Sentence]:
+    """The sentences of a CoNLL-U file, or of some lines of it, from number `start` on."""
+    return assemble(lines, _line_parser(), name, start)
 
 
 def _line_parser() -> Callable[[str], list[str] | Line]:
     """A parser of the lines of one file, which counts the words of each sentence."""
     expected = 1
+    width = len(CONLLU_COLUMNS)
 
     def parse(text: str) -> list[str] | Line:
         nonlocal expected
+        fields = text.rstrip("\r\n").split("\t")
+        if len(fields) == width and fields[0] == str(expected):
+            expected += 1
+            return fields
         if text[0] == "#":
             if is_newdoc(text):
                 expected = 1
@@ -34,12 +39,8 @@ def _line_parser() -> Callable[[str], list[str] | Line]:
         if is_blank(text):
             expected = 1
             return Line.BLANK
-        fields = text.rstrip("\r\n").split("\t")
-        if len(fields) != len(CONLLU_COLUMNS):
-            raise BadLine(f"{columns(len(fields))} between tabs where {len(CONLLU_COLUMNS)} were expected")
-        if fields[0] == str(expected):
-            expected += 1
-            return fields
+        if len(fields) != width:
+            raise BadLine(f"{columns(len(fields))} between tabs where {width} were expected")
         _check_not_a_word(fields[0], expected)
         return Line.OTHER
 

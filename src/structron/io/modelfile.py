@@ -21,6 +21,8 @@ from structron.io.tensors import Tensors
 
 FORMAT = 2
 KEY = "structron"
+MOST_HEADER = 100_000_000
+"""Bytes of a header: safetensors itself takes no more."""
 
 
 def _digest(header: dict, tensors: Tensors) -> str:
@@ -45,6 +47,16 @@ def save(path: str | Path, header: dict[str, Any], tensors: Tensors, packed: boo
     tensors = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
     header["checksum"] = _digest(header, tensors)
     atomic_write_bytes(path, safetensors.numpy.save(tensors, {KEY: json.dumps(header, sort_keys=True)}))
+
+
+def is_model(path: str | Path) -> bool:
+    """Whether a file begins as our models do, damaged or not."""
+    try:
+        with open(path, "rb") as stream:
+            (length,) = struct.unpack("<Q", stream.read(8))
+            return length <= MOST_HEADER and KEY in json.loads(stream.read(length))["__metadata__"]
+    except (OSError, struct.error, ValueError, KeyError, TypeError, RecursionError):
+        return False
 
 
 def load(path: str | Path) -> tuple[dict[str, Any], Tensors]:

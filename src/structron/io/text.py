@@ -11,6 +11,7 @@ import contextlib
 import gzip
 import io
 import os
+import re
 import secrets
 import stat
 import sys
@@ -24,6 +25,7 @@ from structron.errors import StructronError
 
 _CHUNK = 1 << 16
 _GZIP_MAGIC = b"\x1f\x8b"
+_TEMPORARY = re.compile(r"\.structron-[0-9a-f]{16}\.tmp")
 
 
 def check_encoding(encoding: str) -> None:
@@ -188,6 +190,15 @@ def _atomic(path: str | Path) -> Iterator[BinaryIO]:
         if isinstance(error, OSError) and error.filename in (None, temporary, target):
             raise _unwritable(str(path), error) from None
         raise
+
+
+def sweep(folder: str | Path) -> None:
+    """Remove what writing left behind in a folder when it was killed; nobody else may be writing there."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if _TEMPORARY.fullmatch(entry.name):
+                with contextlib.suppress(OSError):
+                    os.unlink(entry.path)
 
 
 def _sync_folder(folder: str) -> None:

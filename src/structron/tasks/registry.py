@@ -49,7 +49,7 @@ def load(path: str | Path, *, task: str | None = None, **code: Any) -> Any:
 
     Functions are code and not in the file, so they have to be given again: `atoms`, `non_local`, a problem.
     """
-    header, tensors = modelfile.load(_bundled(path))
+    header, tensors = modelfile.load(path_of(path))
     found = header.get("task")
     if task is not None and found != task:
         raise StructronError(f"{path}: a {found} model; expected a {task} model")
@@ -65,7 +65,7 @@ def bundled() -> list[str]:
     return sorted(name.removesuffix(ENDING) for name in found if name.endswith(ENDING))
 
 
-def _bundled(path: str | Path) -> str | Path:
+def path_of(path: str | Path) -> str | Path:
     """The file of a model that comes with the package; any other path stays as it is."""
     if str(path) in bundled() and not Path(path).exists():
         return str(resources.files("structron") / "models" / f"{path}{ENDING}")

@@ -8,7 +8,7 @@ One file holds all parts. What training data lack is left out, and said.
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -193,6 +193,10 @@ class Pipeline(Pipelines, Estimator):
         model = self._check_fitted()
         with self._set_up(model):
             model.annotate(docs, self._jobs(jobs), known)
+
+    def set_up(self) -> AbstractContextManager[None]:
+        """Let the parts work as the options of this moment say, for several threads that use them side by side."""
+        return self._set_up(self._check_fitted())
 
     @contextmanager
     def _set_up(self, model: Annotator) -> Iterator[None]:

@@ -8,15 +8,23 @@ from collections.abc import Callable, Iterable, Iterator
 
 from structron.doc import Doc
 from structron.text.pieces import is_space
+from structron.threads import in_order
 
 BLOCK, LONG = 50_000, 500_000
 """Characters after which a block ends with the next paragraph, and after which it ends with a sentence."""
 
 
-def blocks(lines: Iterable[str], analyse: Callable[[str], Doc], each_line: bool = False) -> Iterator[Doc]:
-    """The analyses of a text's blocks. each_line: every line is a paragraph."""
+def blocks(
+    lines: Iterable[str], analyse: Callable[[str], Doc], each_line: bool = False, jobs: int = 1
+) -> Iterator[Doc]:
+    """The analyses of a text's blocks. each_line: every line is a paragraph; jobs: threads that analyse them."""
     waiting: Doc | None = None
-    for doc in _blocks(lines, analyse, each_line):
+
+    def analysed(block: Block) -> Doc:
+        text, done, inside = block
+        return _placed(analyse(text) if isinstance(text, str) else text, done, inside)
+
+    for doc in in_order(analysed, _blocks(lines, analyse, each_line), jobs):
         if waiting is None:
             waiting = doc
             continue
@@ -39,7 +47,12 @@ def _give_spaces(doc: Doc, before: Doc) -> None:
         before.spaces_before += spaces
 
 
-def _blocks(lines: Iterable[str], analyse: Callable[[str], Doc], each_line: bool) -> Iterator[Doc]:
+Block = tuple[str | Doc, int, bool]
+"""A block's text, or its analysis where that had to be known to find its end; how many characters are before it; and
+whether it begins inside a paragraph."""
+
+
+def _blocks(lines: Iterable[str], analyse: Callable[[str], Doc], each_line: bool) -> Iterator[Block]:
     waiting: list[str] = []
     size = done = 0
     inside = False  # whether the text that waits begins inside a paragraph
@@ -48,16 +61,16 @@ def _blocks(lines: Iterable[str], analyse: Callable[[str], Doc], each_line: bool
         waiting.append(line)
         size += len(line)
         if size >= BLOCK and blank and line.endswith("\n"):
-            yield _placed(analyse("".join(waiting)), done, inside)
+            yield "".join(waiting), done, inside
             done, waiting, size, inside = done + size, [], 0, False
         while size >= LONG:
             doc, rest = _cut(analyse, "".join(waiting))
             if doc is None:
                 break
-            yield _placed(doc, done, inside)
+            yield doc, done, inside
             done, waiting, size, inside = done + size - len(rest), [rest], len(rest), True
     if waiting or not done:
-        yield _placed(analyse("".join(waiting)), done, inside)
+        yield "".join(waiting), done, inside
 
 
 def _placed(doc: Doc, done: int, inside: bool) -> Doc:

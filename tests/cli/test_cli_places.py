@@ -1,0 +1,169 @@
+"""No command costs the user a file: outputs that are inputs or other outputs, however they are spelled."""
+
+import io
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from cli_helpers import Toy, write
+
+import structron
+from structron.cli import places
+from structron.errors import StructronError
+from structron.io.modelfile import is_model
+from toy import toy_docs
+
+SPELLINGS = ("same", "relative", "dotted", "symlink", "folder link", "hard link")
+
+
+def spelled(path: Path, how: str) -> str:
+    """Another name of a file."""
+    beside = path.parent.parent / "beside"
+    beside.mkdir(exist_ok=True)
+    link = beside / f"{how.replace(' ', '-')}-{path.name}"
+    if how == "relative":
+        return os.path.relpath(path)
+    if how == "dotted":
+        return str(path.parent / ".." / path.parent.name / path.name)
+    if how == "symlink":
+        link.symlink_to(path)
+    elif how == "hard link":
+        link.hardlink_to(path)
+    elif how == "folder link":
+        link.symlink_to(path.parent)
+        return str(link / path.name)
+    else:
+        return str(path)
+    return str(link)
+
+
+@pytest.fixture
+def files(toy: Toy, tmp_path) -> dict[str, Path]:
+    """An own copy of every kind of file that a command reads."""
+    folder = tmp_path / "files"
+    folder.mkdir()
+    shutil.copy(toy / "train.conll", folder / "train.conll")
+    shutil.copy(toy / "dev.conll", folder / "dev.conll")
+    shutil.copy(toy.chunker, folder / "model.structron")
+    write(folder / "templates.txt", "w[0]\n")
+    write(folder / "names.txt", "Anna\n")
+    write(folder / "text.txt", "It was late.")
+    write(folder / "bank.conllu", "".join(doc.to_conllu() for doc in toy_docs(8, 3)))
+    write(folder / "bank.ner", "It O\n\n")
+    structron.Tokenizer(passes=1, runs=1).fit(toy_docs(8, 3)).save(folder / "tokenizer.structron")
+    return {path.name: path for path in folder.iterdir()}
+
+
+def commands(files: dict[str, Path]) -> list[tuple[list[str | Path], list[str], list[str]]]:
+    """Every command that writes, the files that it reads, and the options that write."""
+    train = ["train", "chunker", "--train", files["train.conll"], "--dev", files["dev.conll"], "--passes", "1"]
+    train += ["--templates", files["templates.txt"], "--gazetteer", f"PER={files['names.txt']}"]
+    warm = [*train[:6], "--warm-start", files["model.structron"]]
+    bank, ner = files["bank.conllu"], files["bank.ner"]
+    pipeline = ["train", "pipeline", "--train", bank, "--entities", ner, "--dev", files["text.txt"]]
+    predict = ["predict", files["model.structron"], files["dev.conll"]]
+    annotate = ["annotate", files["text.txt"], "--model", files["tokenizer.structron"]]
+    outputs = ["--model", "--log", "--checkpoint"]
+    return [
+        (train, ["train.conll", "dev.conll", "templates.txt", "names.txt"], outputs),
+        (warm, ["train.conll", "dev.conll", "model.structron"], outputs),
+        (pipeline, ["bank.conllu", "bank.ner", "text.txt"], outputs),
+        (predict, ["model.structron", "dev.conll"], ["--output"]),
+        (annotate, ["text.txt", "tokenizer.structron"], ["--output"]),
+    ]
+
+
+def contents(files: dict[str, Path]) -> dict[str, bytes]:
+    return {name: path.read_bytes() for name, path in files.items()}
+
+
+@pytest.mark.parametrize("how", SPELLINGS)
+def test_no_output_is_an_input(refuses, files, tmp_path, how):
+    before = contents(files)
+    for command, inputs, outputs in commands(files):
+        for option in outputs:
+            for name in inputs:
+                given = spelled(files[name], how)
+                others = ["--model", tmp_path / "m"] if option not in ("--model", "--output") else []
+                refuses(*command, *others, option, given, says=f"{option} {given}: is also the input ")
+                assert contents(files) == before
+                assert sorted(path.name for path in tmp_path.iterdir()) == ["beside", "files"]
+                shutil.rmtree(tmp_path / "beside")
+
+
+@pytest.mark.parametrize("how", [*SPELLINGS[:5], "case"])
+def test_no_output_is_another_output(refuses, files, tmp_path, monkeypatch, how):
+    command = commands(files)[0][0]
+    place = tmp_path / "files" / "new"
+    other = spelled(place, how) if how != "case" else str(tmp_path / "files" / "NEW")
+    monkeypatch.setattr(places, "ignores_case", lambda folder: how == "case")
+    for one, two in (("--model", "--log"), ("--model", "--checkpoint"), ("--log", "--checkpoint")):
+        more = [] if one == "--model" else ["--model", tmp_path / "m"]
+        refuses(*command, *more, one, place, two, other, says=f"{one} {place}: is also the output {two} {other}")
+        assert not place.exists()
+    if how == "case":
+        monkeypatch.setattr(places, "ignores_case", lambda folder: False)
+        assert not places.same_file(place, other)
+
+
+def test_a_model_replaces_models_only(run, refuses, files, tmp_path):
+    command = commands(files)[0][0]
+    notes = write(tmp_path / "notes.txt", "all my work")
+    says = f"--model {notes}: is there, and is no model; expected another name"
+    for text in (b"all my work", b"\x05" + bytes(7) + b"[[[[[", b"\x02" + bytes(7) + b"{}"):
+        write(notes, text)
+        refuses(*command, "--model", notes, says=says)
+        assert notes.read_bytes() == text
+    old = write(tmp_path / "old", files["model.structron"].read_bytes()[:-10])
+    assert is_model(old)
+    for place in (old, write(tmp_path / "empty", "")):
+        assert run(*command, "--model", place, "--quiet").status == 0
+        assert structron.load(place).task == "chunker"
+
+
+def test_checkpoints_leave_the_files_of_others_alone(run, refuses, files, tmp_path):
+    command = commands(files)[0][0]
+    folder = tmp_path / "c"
+    folder.mkdir()
+    for name in ("state.structron", "best-1.structron", "BEST-2.structron"):
+        refuses(*command, "--checkpoint", folder, "--model", folder / name, says="is also a file of --checkpoint")
+        refuses(*command, "--checkpoint", folder, "--model", tmp_path / "m", "--log", folder / name, says="--log ")
+    precious = write(folder / "best-7.structron", "mine")
+    refuses(*command, "--checkpoint", folder, "--model", tmp_path / "m", says="holds best-7.structron, not a checkp")
+    precious.unlink()
+    (folder / "parser").mkdir()
+    pipeline = commands(files)[2][0]
+    refuses(*pipeline, "--checkpoint", folder, "--model", tmp_path / "m", says="holds parser, not a checkpoint's")
+    assert run(*command, "--checkpoint", folder, "--model", folder / "m", "--quiet").status == 0
+
+
+def test_files_behind_standard_streams(files, monkeypatch):
+    source, other = files["dev.conll"], files["train.conll"]
+    with source.open("rb") as stream, other.open("ab") as out:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stream))
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(out))
+        with pytest.raises(StructronError, match=r"--output .*: is also the input <stdin>"):
+            places.check_places({"FILE": "-"}, {"--output": source})
+        with pytest.raises(StructronError, match=r"standard output: is also the input .*train.conll"):
+            places.check_places({"FILE": other}, {"--output": "-"})
+        places.check_places({"FILE": "-"}, {"--output": "-"})
+        places.check_places({"FILE": "-"}, {"--output": other})
+
+
+def test_devices_may_be_named_twice():
+    places.check_places({"FILE": "/dev/null"}, {"--output": "/dev/null", "--log": "/dev/null"})
+
+
+def test_the_demo_and_the_pages_leave_other_files_alone(refuses, tmp_path):
+    precious = write(tmp_path / "train.conll", "mine")
+    refuses("demo", "--task", "tagger", "--out", tmp_path, says="holds other files; expected a new folder")
+    assert precious.read_text() == "mine"
+    (tmp_path / "r").mkdir()
+    (tmp_path / "w").mkdir()
+    ledger = write(tmp_path / "r" / "collins2002.json", "{}")
+    (tmp_path / "w" / "papers.md").symlink_to(ledger)
+    write(tmp_path / "w" / "results.md", "")
+    refuses("papers", "--results", tmp_path / "r", "--write", tmp_path / "w", says="")
+    assert ledger.read_text() == "{}"
