@@ -25,6 +25,7 @@ from structron.io.tensors import Tensors
 from structron.learn.bpm import bpm_start
 from structron.learn.committee import Committee
 from structron.learn.loop import Learner, Schedule, train
+from structron.learn.shards import Shards
 from structron.options import Training, default_of, options, options_of, same_value
 from structron.progress import Progress
 
@@ -175,7 +176,7 @@ class Estimator(Learned, Training, ABC):
         schedule = Schedule(*passes, checkpoint=folder, resume=resume)
         self.notes_ = []
         learner = self._learner(sentences, start)
-        several: Any = learner if self._members() == 1 else Committee(learner, self._members(), self.jobs)
+        several = self._several(learner)
         judge = None if dev is None else self._judge(dev)
         for note in self.notes_:
             progress.note(note)
@@ -185,6 +186,16 @@ class Estimator(Learned, Training, ABC):
         self.model_, self.history_, self.best_pass_ = result.model, result.history, result.best_pass
         self.stopped_, self.learner_ = result.stopped, several
         self.signature_ = self._signature()
+
+    def _several(self, learner: Any) -> Any:
+        """The learner, its shards, or the runs of either; where shards fill all threads, runs follow one another."""
+        runs, jobs = self._members(), self.jobs
+        together = 1 if self.shards >= jobs else jobs
+        if self.shards > 1:
+            if self.average == "voted":
+                raise StructronError("average: voted with shards: votes are the vectors of one run; expected shards 1")
+            learner = Shards(learner, self.shards, self.mix, jobs // min(jobs, runs, together))
+        return learner if runs == 1 else Committee(learner, runs, together)
 
     def _members(self) -> int:
         """How many runs the model is the mean of."""
@@ -356,6 +367,7 @@ class Estimator(Learned, Training, ABC):
         found = self._summary()
         parts = [f"structron {__version__}", self.task, f"update {found['update']}", f"search {found['search']}"]
         parts += [f"average {self.average}", f"passes {self.best_pass_}/{self.passes}", f"runs {self._members()}"]
+        parts += [f"shards {self.shards} {self.mix}"] if self.shards > 1 else []
         parts += [f"cutoff {found['cutoff']}"] if "cutoff" in found else []
         return " | ".join([*parts, f"seed {self.seed}", f"features {found['features']}", found["size"]])
 

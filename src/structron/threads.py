@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -12,6 +13,12 @@ from structron.errors import StructronError
 
 BATCH_TOKENS = 20_000
 Found = TypeVar("Found")
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
 def stretches(starts: np.ndarray) -> list[tuple[int, int]]:

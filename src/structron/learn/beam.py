@@ -14,8 +14,8 @@ from numba import types
 
 from structron.io.tensors import Tensors
 from structron.kernels.jit import Pointed, is_cold
-from structron.learn.committee import Member
 from structron.learn.loop import digest, stretch_end
+from structron.learn.paced import Paced, squared_length
 from structron.model.beam import BeamModel
 from structron.options import Search
 from structron.search.beam.engine import NO_ANCHORS, Engine
@@ -46,7 +46,7 @@ class Beginning:
     columns: np.ndarray | None = None
 
 
-class BeamTraining(Member):
+class BeamTraining(Paced):
     """The learner of a problem under a beam and an update rule."""
 
     def __init__(
@@ -174,7 +174,14 @@ class BeamTraining(Member):
     def add(self, other: Any, share: float) -> None:
         self.store.add(other.store, share * float(other.pace[SCALE]))
         self.anchored = self.anchored._replace(table=self.store.table)
-        self.pace[NORM] = float(np.square(self.store.present(0, 1.0)[1].weight, dtype=np.float64).sum())
+        self.pace[NORM] = self._length()
+        self.engine.forget()
+
+    def _length(self) -> float:
+        return squared_length(self.store.present(0, 1.0)[1].weight)
+
+    def follow(self, common: Any) -> None:
+        super().follow(common)
         self.engine.forget()
 
     def rows(self) -> tuple[np.ndarray, Any]:

@@ -7,8 +7,8 @@ learn/weighted.py.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -154,6 +154,11 @@ class ChainLearner(Member):
         if self.start is not None:
             self._load_start(self.start)
         self.ballots = Ballots(self.store) if self.chain.average == "voted" else None
+
+    def twin(self) -> Self:
+        other = super().twin()
+        other.update = replace(self.update)  # type: ignore[type-var]  # its room is for one learner
+        return other
 
     @property
     def examples(self) -> int:

@@ -8,17 +8,29 @@ import copy
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from structron.io.tensors import Tensors, beginning, under
 from structron.learn.loop import Learner
+from structron.weights.changes import Changes, Share
+
+
+class Lesson(NamedTuple):
+    """What a learner has made of common weights in its part of a pass (learn/shards.py)."""
+
+    changes: Changes
+    steps: int
+    counts: dict[str, Any]
+    more: Tensors
+    """What a learner has besides a store of weights."""
 
 
 class Member(Learner):
     """A learner that can be one of several: it can start anew, and its weights can be added."""
 
+    store: Any  # its weights (weights/)
     stats: np.ndarray  # the examples learned from so far, then figures of the pass
 
     def _begin(self) -> None:
@@ -35,6 +47,27 @@ class Member(Learner):
 
     def add(self, other: Any, share: float) -> None:
         """Add a share of the weights of another learner of the same data."""
+
+    def follow(self, common: Any) -> None:
+        """Begin a part of a pass with the weights of another learner of the same data."""
+        self.store.follow(common.store)
+        self.stats[0] = 0
+        self.begin_pass()
+
+    def lesson(self, common: Any) -> Lesson:
+        """What has changed since `follow`."""
+        return Lesson(self.store.changes(common.store), int(self.stats[0]), self.counts(), {})
+
+    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float]) -> None:
+        """Take over so much of each lesson; the mean runs over the steps of all."""
+        time = int(self.stats[0]) + sum(lesson.steps for lesson in lessons)
+        given = zip(lessons, shares, strict=True)
+        self.store.mix([Share(lesson.changes, share, lesson.steps) for lesson, share in given], time)
+        self.stats[0] = time
+
+    def take(self, news: Lesson) -> None:
+        """Have the weights of another learner of the same data, of which this one has an earlier state."""
+        self.store.put(news.changes)
 
     @staticmethod
     def assemble(members: Sequence[Any]) -> Any:

@@ -1,5 +1,6 @@
 """Learning local and non-local features together from n-best candidates (update/nbest.py says how)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,6 +10,7 @@ from structron.features.documents import NonLocal, NonLocalFeatures, Opened
 from structron.io.tensors import Tensors
 from structron.kernels.jit import is_cold
 from structron.learn.chain import Chain, ChainLearner, Perceptron, Start
+from structron.learn.committee import Lesson
 from structron.model.documents import DocumentModel
 from structron.search.chain.candidates import Candidates
 from structron.search.chain.kbest import n_best_of
@@ -159,6 +161,36 @@ class DocumentLearner(ChainLearner):
             self._number(name)
             self.g[0, self.features.names.index(name)] += share * weight
 
+    def follow(self, common: Any) -> None:
+        super().follow(common)
+        self.features.number = dict(common.features.number)
+        self.g = np.stack([common.g[0], np.zeros_like(common.g[0])])
+
+    def lesson(self, common: Any) -> Lesson:
+        return super().lesson(common)._replace(more=self._document_state())
+
+    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float]) -> None:
+        super().mix(lessons, shares)
+        before, time = self.g[0].copy(), int(self.stats[TIME])
+        for lesson, share in zip(lessons, shares, strict=True):
+            (w, u), places = lesson.more["g"], self._places(lesson.more)
+            change = w - np.pad(before, (0, len(self.features) - len(before)))[places]
+            self.g[0, places] += share * change
+            self.g[1, places] += time * share * change - lesson.steps * change + u
+
+    def take(self, news: Lesson) -> None:
+        super().take(news)
+        places = self._places(news.more)
+        self.g[0, places] = news.more["g"][0]
+
+    def _places(self, state: Tensors) -> np.ndarray:
+        """Where the weights of another learner's features stand here; those that are new get numbers."""
+        own = list(filter(None, state["g_names"].tobytes().decode().split("\n")))
+        for name in own:
+            self._number(name)
+        numbers = [self.features.number[name] for name in own]
+        return np.concatenate([np.arange(len(self.features.wanted)), np.array(numbers, np.int64)])
+
     def present_documents(self) -> np.ndarray:
         """The weights of non-local features as they count now, averaged or not."""
         time = int(self.stats[TIME])
@@ -172,14 +204,16 @@ class DocumentLearner(ChainLearner):
         names = [*self.features.inventory.families, *self.features.functions]
         return f"{super().fingerprint()} {replace(self.nbest, sources=())} {' '.join(names)}"
 
-    def state(self) -> Tensors:
+    def _document_state(self) -> Tensors:
         names = "\n".join(self.features.number).encode()
-        return super().state() | {"g": self.g, "g_names": np.frombuffer(names, np.uint8)}
+        return {"g": self.g, "g_names": np.frombuffer(names, np.uint8)}
+
+    def state(self) -> Tensors:
+        return super().state() | self._document_state()
 
     def restore(self, state: Tensors) -> None:
         super().restore(state)
-        for name in filter(None, state["g_names"].tobytes().decode().split("\n")):
-            self._number(name)
+        self._places(state)
         self.g = state["g"].copy()
 
     @staticmethod

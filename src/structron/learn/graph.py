@@ -8,8 +8,8 @@ import numpy as np
 
 from structron.io.tensors import Tensors
 from structron.kernels.jit import is_cold
-from structron.learn.committee import Member
 from structron.learn.loop import digest, stretch_end
+from structron.learn.paced import Paced, squared_length
 from structron.model.graph import GraphModel
 from structron.options import Search
 from structron.search.graph.parse import PARSE, Setting
@@ -37,7 +37,7 @@ class Trees:
     relations: np.ndarray  # int64[words]
 
 
-class GraphLearner(Member):
+class GraphLearner(Paced):
     """Weights and their sums, and one pass after the other."""
 
     def __init__(
@@ -170,7 +170,10 @@ class GraphLearner(Member):
 
     def add(self, other: Any, share: float) -> None:
         self.store.add(other.store, share * float(other.pace[SCALE]))
-        self.pace[NORM] = float(np.square(self.store.w, dtype=np.float64).sum())
+        self.pace[NORM] = self._length()
+
+    def _length(self) -> float:
+        return squared_length(self.store.w)
 
     def present(self) -> tuple[HashedStore, int, float]:
         """The weights with the time and the scale by which they count now, averaged or not."""

@@ -167,7 +167,9 @@ class Pipeline(Pipelines, Estimator):
         progress.note(text)
 
     def _changed(self, name: str) -> dict[str, Any]:
-        return {"beam": NARROW} if name == "parser" and self.fast else {}
+        """What a part is told beside its own settings."""
+        narrow = {"beam": NARROW} if name == "parser" and self.fast else {}
+        return narrow | {"shards": self.shards, "mix": self.mix}
 
     # -- using -----------------------------------------------------------------------------------------------------
 
