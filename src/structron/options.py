@@ -237,6 +237,9 @@ class Training(Passes):
     shards: int = whole(
         "Learn from N shards of the data side by side, and mix their weights after every pass.", default=1
     )
+    ray: str | None = free(
+        "Learn shards on a Ray cluster, a worker for each.", default=None, metavar="auto|ADDRESS", stored=False
+    )
     mix: str = choice("How shards count when weights are mixed: alike, or by their errors.", MIXES, default="uniform")
 
 

@@ -1,5 +1,6 @@
 """Iterative parameter mixing against the figure of McDonald, Hall & Mann (2010) on dictionaries, and its promises."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from estimators import CASES, Case, Interrupting, bytes_of
 from helpers import assert_same_weights, learn_passes, learned, make_learner, random_examples
 from runs import Killed, Killer
 from structron import StructronError
-from structron.learn.shards import Shards
+from structron.learn.shards import Shards, Threads
 from structron.progress import Progress
 
 LABELS = ["A", "B", "C"]
@@ -51,7 +52,12 @@ def test_the_figure_of_the_paper(seed, shards, order, pairs, average, jobs):
     while len(examples) < shards:
         examples += random_examples(rng, LABELS, pairs=pairs)
     passes = [rng.permutation(len(examples)).tolist() for _ in range(3)]
-    learner = Shards(make_learner(examples, LABELS, order, pairs=pairs, average=average), shards, "uniform", jobs)
+    learner = Shards(
+        make_learner(examples, LABELS, order, pairs=pairs, average=average),
+        shards,
+        "uniform",
+        partial(Threads, jobs=jobs),
+    )
     updates = learn_passes(learner, passes)
     run, w = figure(examples, order, passes, shards, "uniform")
     assert updates == run.mistakes

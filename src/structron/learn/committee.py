@@ -8,7 +8,7 @@ import copy
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -32,15 +32,31 @@ class Member(Learner):
 
     store: Any  # its weights (weights/)
     stats: np.ndarray  # the examples learned from so far, then figures of the pass
+    working: ClassVar[tuple[str, ...]] = ("store", "stats")
+    """What `_begin` makes: copies and pickles are without it, and begin anew."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in self.working}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._begin()
+
+    def part(self, examples: np.ndarray) -> Any:
+        """A learner of some of the examples, to be pickled: it cannot learn here, nor make a model anywhere."""
+
+    def _sent(self, **changed: Any) -> Any:
+        """Itself without what it works with, but for some changes."""
+        other = object.__new__(type(self))
+        vars(other).update(self.__getstate__() | changed)
+        return other
 
     def _begin(self) -> None:
         """Weights before the first example: none, or those that training goes on from."""
 
     def twin(self) -> Self:
         """Another learner of the same data and options, at its start."""
-        other = copy.copy(self)
-        other._begin()
-        return other
+        return copy.copy(self)
 
     def begin_pass(self) -> None:
         self.stats[1:] = 0
@@ -78,6 +94,9 @@ class Member(Learner):
 
     def finish(self, model: Any) -> Any:
         return model
+
+    def close(self) -> None:
+        return None
 
 
 class Committee(Learner):
@@ -155,6 +174,10 @@ class Committee(Learner):
 
     def finish(self, model: Any) -> Any:
         return self.members[0].finish(model)
+
+    def close(self) -> None:
+        for member in self.members:
+            member.close()
 
 
 def total(every: Sequence[dict[str, Any]]) -> dict[str, Any]:

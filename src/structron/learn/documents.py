@@ -11,6 +11,7 @@ from structron.io.tensors import Tensors
 from structron.kernels.jit import is_cold
 from structron.learn.chain import Chain, ChainLearner, Perceptron, Start
 from structron.learn.committee import Lesson
+from structron.learn.parts import Bounds
 from structron.model.documents import DocumentModel
 from structron.search.chain.candidates import Candidates
 from structron.search.chain.kbest import n_best_of
@@ -34,15 +35,17 @@ class NBest:
 class DocumentLearner(ChainLearner):
     """The learner that `train.train` drives: one document after the other."""
 
+    working = (*ChainLearner.working, "opened", "search", "features", "g", "local_updates")
+
     def __init__(
         self, prepared: Any, gold: np.ndarray, chain: Chain, margin: float | None, nbest: NBest, start: Start | None
     ):
         self.nbest, self.margin = nbest, margin
         super().__init__(prepared, gold, chain, Perceptron(margin), start)
-        self.sentences = np.arange(len(self.prepared.starts))
 
     def _begin(self) -> None:
         super()._begin()
+        self.sentences = np.arange(len(self.prepared.starts))
         self.opened = Opened(self.prepared)
         self.search = Candidates(self.chains, self.units, len(self.labels), self.store.stride, self.order)
         self.features = NonLocalFeatures(self.labels, self.nbest.sources)
@@ -52,6 +55,10 @@ class DocumentLearner(ChainLearner):
         for name, values in (known or {}).items():
             self._number(name)
             self.g[:, self.features.names.index(name)] = values
+
+    def _bounds(self, starts: np.ndarray, units: np.ndarray, tokens: np.ndarray) -> Bounds:
+        prepared = self.prepared
+        return Bounds(starts, units, prepared.word_types, np.asarray(prepared.word_ids)[tokens])
 
     def _number(self, name: str) -> None:
         """Make sure that a feature has a number and a weight."""

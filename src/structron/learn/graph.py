@@ -10,6 +10,7 @@ from structron.io.tensors import Tensors
 from structron.kernels.jit import is_cold
 from structron.learn.loop import digest, stretch_end
 from structron.learn.paced import Paced, squared_length
+from structron.learn.parts import lists_of
 from structron.model.graph import GraphModel
 from structron.options import Search
 from structron.search.graph.parse import PARSE, Setting
@@ -39,6 +40,8 @@ class Trees:
 
 class GraphLearner(Paced):
     """Weights and their sums, and one pass after the other."""
+
+    working = ("store", "stats", "pace", "delta", "found", "named", "ranked", "mixed")
 
     def __init__(
         self,
@@ -72,6 +75,11 @@ class GraphLearner(Paced):
         self.delta = update.IN_PLACE if alma is None else make_delta()
         self.found, self.named, self.ranked = (np.zeros(len(trees.x), np.int64) for _ in range(3))
         self.mixed = make_mixed(int(np.diff(trees.starts).max(initial=0)))
+
+    def part(self, examples: np.ndarray) -> Any:
+        of = self.trees
+        starts, *arrays = lists_of(of.starts, examples, of.x, of.heads, of.relations)
+        return self._sent(trees=Trees(arrays[0], starts, *arrays[1:]), start=None)
 
     @property
     def examples(self) -> int:

@@ -12,11 +12,10 @@ the order of the pass. So the result depends on the data, the seed and S, and no
 There are as many members as threads, not as shards: each learns one shard after the other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from queue import SimpleQueue
 from threading import Event
-from typing import Any, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -56,17 +55,34 @@ def learn_part(member: Any, common: Any, part: np.ndarray, stopped: Event) -> Le
     return member.lesson(common)
 
 
-class Threads:
-    """Learns shards on threads; kernels release the lock."""
+class Crew(Protocol):
+    """Those who learn the shards of a common learner."""
 
-    def __init__(self, common: Any, jobs: int):
-        self.common, self.jobs = common, jobs
-        self.members: SimpleQueue = SimpleQueue()
-        for _ in range(jobs):
-            self.members.put(None)
+    @property
+    def figures(self) -> dict[str, int]:
+        """What a pass has cost, beside time."""
 
     def learn(self, parts: Sequence[np.ndarray], lessons: list[Lesson]) -> None:
-        """Append the lessons of the next shards: on one thread of one, else of all. An interruption leaves parts."""
+        """Append the lessons of the next shards, of one at least."""
+
+    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float]) -> None:
+        """One common vector of weights."""
+
+    def close(self) -> None:
+        """Let go of everything but the common learner."""
+
+
+class Threads(Crew):
+    """Learns shards on threads; kernels release the lock."""
+
+    figures: ClassVar[dict[str, int]] = {}
+
+    def __init__(self, common: Any, jobs: int = 1):
+        self.common, self.jobs = common, jobs
+        self.idle: list[Any] = []
+
+    def learn(self, parts: Sequence[np.ndarray], lessons: list[Lesson]) -> None:
+        """On one thread those of one shard, else of all. After an interruption, of what was learned until then."""
         stopped, todo = Event(), parts[: 1 if self.jobs == 1 else None]
         with ThreadPoolExecutor(self.jobs) as pool:
             running = [pool.submit(self._learn, part, stopped) for part in todo]
@@ -81,32 +97,37 @@ class Threads:
                 lessons += [f.result() for f in running if not f.cancelled() and f.exception() is None]
 
     def _learn(self, part: np.ndarray, stopped: Event) -> Lesson:
-        member = self.members.get()
-        member = self.common.twin() if member is None else member
+        try:
+            member = self.idle.pop()
+        except IndexError:
+            member = self.common.twin()
         try:
             return learn_part(member, self.common, part, stopped)
         finally:
-            self.members.put(member)
+            self.idle.append(member)
+
+    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float]) -> None:
+        self.common.mix(lessons, shares)
+
+    def close(self) -> None:
+        self.idle = []
 
 
 class Shards(Learner):
     """Shards of the data as one learner, whose weights are the common ones."""
 
-    def __init__(self, first: Any, shards: int, mix: str = UNIFORM, jobs: int = 1):
+    def __init__(self, first: Any, shards: int, mix: str = UNIFORM, hire: Callable[[Any], Crew] = Threads):
+        """hire: makes a crew for a common learner."""
         check_shards(shards, first.examples)
-        self.common, self.shards, self.mix = first, shards, mix
-        self.jobs = min(jobs, shards)
-        self._begin()
-
-    def _begin(self) -> None:
-        self.crew = Threads(self.common, self.jobs)
+        self.common, self.shards, self.mix, self.hire = first, shards, mix, hire
+        self.crew = hire(first)
         self.parts: list[np.ndarray] = []
         self.lessons: list[Lesson] = []
         self.learned: list[dict[str, Any]] = []
 
     def twin(self) -> Self:
         """The same shards of another learner at its start."""
-        return type(self)(self.common.twin(), self.shards, self.mix, self.jobs)
+        return type(self)(self.common.twin(), self.shards, self.mix, self.hire)
 
     @property
     def examples(self) -> int:
@@ -133,11 +154,11 @@ class Shards(Learner):
     def _mix(self) -> None:
         """One common vector of weights from all lessons."""
         self.learned = [lesson.counts for lesson in self.lessons]
-        self.common.mix(self.lessons, shares_of(self.lessons, self.mix))
+        self.crew.mix(self.lessons, shares_of(self.lessons, self.mix))
         self.lessons = []
 
     def counts(self) -> dict[str, Any]:
-        return total(self.learned)
+        return total(self.learned) | self.crew.figures
 
     def fingerprint(self) -> str:
         return f"{self.shards} shards {self.mix} {self.common.fingerprint()}"
@@ -167,3 +188,6 @@ class Shards(Learner):
 
     def finish(self, model: Any) -> Any:
         return self.common.finish(model)
+
+    def close(self) -> None:
+        self.crew.close()
