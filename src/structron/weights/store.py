@@ -14,7 +14,7 @@ from structron.io.tensors import Tensor, Tensors
 from structron.kernels.table import ABSENT
 from structron.weights.changes import Changes, Share, make_changes
 from structron.weights.dense import cells_in, declared_cells
-from structron.weights.mixing import compare, mix_rows, put_rows
+from structron.weights.mixing import AHEAD, compare, mix_rows, put_rows
 from structron.weights.sparse import (
     CELLS,
     COUNT,
@@ -142,17 +142,19 @@ class SparseStore:
 
     def changes(self, before: "SparseStore") -> Changes:
         """What differs from another store of the same data, and all sums."""
-        stores = (self.sparse, self.table, before.sparse, before.table)
-        found = make_changes(compare(*stores, make_changes(0)))
-        compare(*stores, found)
-        return found
+        sparse, old = self.sparse, before.sparse
+        room = make_changes(int(sparse.used[CELLS]) + int(sparse.used[DENSE_ROWS]) * sparse.dense.shape[1])
+        given = (sparse, sparse.u[:, None], self.table, old, old.u[:, None], before.table)
+        count = compare(*given, np.zeros(AHEAD, np.uint64), room)
+        return Changes(*(array[:count].copy() for array in room))
 
     def mix(self, shares: Sequence[Share], time: int) -> None:
         """Take over what shards have changed; time: the steps of all of them so far."""
         for changes, weight, steps in shares:
             done = 0
             while done < len(changes.row):
-                done = mix_rows(self.sparse, self.table, changes, weight, float(time), float(steps), done)
+                given = (self.sparse, self.sparse.u[:, None], self.table, changes)
+                done = mix_rows(*given, weight, float(time), float(steps), done)
                 self._make_room(len(changes.row) - done)
 
     def put(self, news: Changes) -> None:
