@@ -50,10 +50,11 @@ from benchmarks.report import (
     say,
     split,
 )
+from benchmarks.scaling import SCALING_PARTS, scaling_parts
 
 CRFSUITE, NLTK, ONE_JOB = Crfsuite.name, "NLTK", "--jobs 1"
 DEFAULT = "structron, default --runs"
-PARTS = ("chunks", "tags", "start", "jobs", *BEAM_PARTS, *GRAPH_PARTS, *ENTITY_PARTS, *PIPELINE_PARTS)
+PARTS = ("chunks", "tags", "start", "jobs", *BEAM_PARTS, *GRAPH_PARTS, *ENTITY_PARTS, *PIPELINE_PARTS, *SCALING_PARTS)
 
 
 def chunking(files: dict[str, Path], folder: Path, settings: Settings, report: Report) -> Path:
@@ -212,6 +213,7 @@ def benchmark(data: Path, settings: Settings, parts: Collection[str] = PARTS) ->
         graph_parts(data, folder, settings, report, parts)
         entity_parts(data, settings, report, parts)
         pipeline_parts(data, folder, settings, report, parts)
+        scaling_parts(data, folder, settings, report, parts)
     return report
 
 

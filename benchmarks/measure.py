@@ -87,7 +87,7 @@ def run(command: Sequence[str | Path], pin: bool = True, **environment: str) -> 
     return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * MAXRSS_BYTES / MEGABYTE, printed, errors)
 
 
-def _our_command(arguments: Sequence[str | Path]) -> list[str | Path]:
+def our_command(arguments: Sequence[str | Path]) -> list[str | Path]:
     """Our command, the one that belongs to this Python."""
     script = shutil.which("structron", path=str(Path(sys.executable).parent))
     return [*([script] if script else [sys.executable, "-m", "structron"]), *arguments]
@@ -100,14 +100,14 @@ def compiled(done: Run) -> bool:
 
 def structron(*arguments: str | Path) -> Run:
     """Run our command; once more if it had to compile, since kernels are warm."""
-    command = _our_command(arguments)
+    command = our_command(arguments)
     done = run(command)
     return run(command) if compiled(done) else done
 
 
 def cold(cache: Path, *arguments: str | Path) -> Run:
     """Run our command with an empty cache of kernels: what a user waits for the first time."""
-    return run(_our_command(arguments), NUMBA_CACHE_DIR=str(cache))
+    return run(our_command(arguments), NUMBA_CACHE_DIR=str(cache))
 
 
 def numba_alone() -> Run:

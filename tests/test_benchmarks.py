@@ -13,7 +13,7 @@ pytest.importorskip("nltk")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import __main__ as driver
-from benchmarks import beam, entities
+from benchmarks import beam, entities, scaling
 from benchmarks.measure import BEYOND, LESS, MORE, SHARE, Failed, Row, run, table
 from benchmarks.peers import features, first_sentences, read_columns, read_tags
 
@@ -113,6 +113,15 @@ def test_graph_parts_measure_both_sides(data, measure):
         found = result["details"][f"graph_order{order}"]
         assert set(found["tokens"].values()) == {tag_tokens(data, "dev")}
         assert found["dev_las"] > 50
+
+
+def test_scaling_parts_measure_both_sides(measure):
+    pytest.importorskip("ray")
+    result, rows = measure(*scaling.SCALING_PARTS)
+    scores = {f"accuracy_{task}_{shards}" for task in ("parser", "chunker") for shards in (2, 4, 8)}
+    trainings = {"cores_tagger", "cores_chunker", "shards_parser", "shards_graph-parser"}
+    assert rows.keys() == {*trainings, *scores, "ray_pass", "ray_bytes"} or scaling.cores() < 2
+    assert result["details"].keys() >= {"ray"} or scaling.cores() < 2
 
 
 def test_entity_parts_measure_both_sides(data, measure):

@@ -12,6 +12,7 @@ everything as it was; files are written atomically. Everything but the data is g
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -25,6 +26,7 @@ from structron.io.tensors import Tensors
 from structron.learn.bpm import bpm_start
 from structron.learn.committee import Committee
 from structron.learn.loop import Learner, Schedule, train
+from structron.learn.shards import Crew, Shards, Threads
 from structron.options import Training, default_of, options, options_of, same_value
 from structron.progress import Progress
 
@@ -170,21 +172,55 @@ class Estimator(Learned, Training, ABC):
     ) -> None:
         self.check_options()
         self._check()
+        self._check_shards()
         folder, progress = Path(checkpoint) if checkpoint else None, progress or Progress(show=self.verbose)
         passes = (self.passes, self.seed, self.shuffle, self.patience, self.stop_change)
         schedule = Schedule(*passes, checkpoint=folder, resume=resume)
         self.notes_ = []
         learner = self._learner(sentences, start)
-        several: Any = learner if self._members() == 1 else Committee(learner, self._members(), self.jobs)
+        several = self._several(learner)
         judge = None if dev is None else self._judge(dev)
         for note in self.notes_:
             progress.note(note)
         if self.bpm and start is None and not resume:
             self._start_from_runs(several, progress)
-        result = train(several, schedule, judge, progress, self._save_model, self._load_model)
+        try:
+            result = train(several, schedule, judge, progress, self._save_model, self._load_model)
+        finally:
+            several.close()
         self.model_, self.history_, self.best_pass_ = result.model, result.history, result.best_pass
         self.stopped_, self.learner_ = result.stopped, several
         self.signature_ = self._signature()
+
+    def _several(self, learner: Any) -> Any:
+        """The learner, its shards, or the runs of either; where shards fill all threads, runs follow one another."""
+        runs, jobs = self._members(), self.jobs
+        together = 1 if self.shards >= jobs else jobs
+        if self.shards > 1:
+            learner = Shards(learner, self.shards, self.mix, self._crew(jobs // min(jobs, runs, together)))
+        return learner if runs == 1 else Committee(learner, runs, together)
+
+    def _crew(self, jobs: int) -> Callable[[Any], Crew]:
+        """Who learns the shards: threads of this process, or workers of a cluster."""
+        if self.ray is None:
+            return partial(Threads, jobs=min(jobs, self.shards))
+        from structron.learn.cluster import Cluster
+
+        return partial(Cluster, shards=self.shards, address=self.ray, cpus=1 / self._members())
+
+    def _check_shards(self) -> None:
+        """Refuse what does not go with shards, before any data are looked at."""
+        if self.shards > 1 and self.average == "voted":
+            raise StructronError("average: voted with shards: votes are the vectors of one run; expected shards 1")
+        if self.ray is None:
+            return
+        if not isinstance(self.ray, str) or not self.ray:
+            raise StructronError(f"ray: {self.ray!r}; expected auto, or the host:port of a running cluster")
+        if self.shards == 1:
+            raise StructronError(f"ray: {self.ray} with shards 1; expected shards, one for each worker (--shards N)")
+        from structron.learn.cluster import connect
+
+        connect(self.ray)
 
     def _members(self) -> int:
         """How many runs the model is the mean of."""
@@ -356,6 +392,7 @@ class Estimator(Learned, Training, ABC):
         found = self._summary()
         parts = [f"structron {__version__}", self.task, f"update {found['update']}", f"search {found['search']}"]
         parts += [f"average {self.average}", f"passes {self.best_pass_}/{self.passes}", f"runs {self._members()}"]
+        parts += [f"shards {self.shards} {self.mix}"] if self.shards > 1 else []
         parts += [f"cutoff {found['cutoff']}"] if "cutoff" in found else []
         return " | ".join([*parts, f"seed {self.seed}", f"features {found['features']}", found["size"]])
 

@@ -29,6 +29,7 @@ UPDATES = ("standard", "early", "max-violation", "latest", "hybrid", *LASO)
 VARIANTS = ("a-wm", "b-wm", "a-wmr", "b-wmr")
 NON_LOCAL = ("phrase", "phrase-majority", "sub-phrase", "sub-phrase-majority", "conjunction")
 SCHEMES = ("iob1", "iob2", "iobes", "bilou")
+MIXES = ("uniform", "errors")
 QUEUES = ("greedy", "beam", "best-first", "a-star", "exhaustive")
 
 
@@ -229,8 +230,17 @@ class Training(Passes):
 
     seed: int = whole("Random seed for shuffling.", default=1, least=0)
     jobs: int = whole(
-        "Threads: for prediction, dev scores and several runs; results do not depend on it.", default=1, stored=False
+        "Threads: for prediction, dev scores, several runs and shards; results do not depend on it.",
+        default=1,
+        stored=False,
     )
+    shards: int = whole(
+        "Learn from N shards of the data side by side, and mix their weights after every pass.", default=1
+    )
+    ray: str | None = free(
+        "Learn shards on a Ray cluster, a worker for each.", default=None, metavar="auto|ADDRESS", stored=False
+    )
+    mix: str = choice("How shards count when weights are mixed: alike, or by their errors.", MIXES, default="uniform")
 
 
 @options()

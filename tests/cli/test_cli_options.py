@@ -20,7 +20,7 @@ FLAGS = """--train --model --dev --format --columns --label --encoding --pos --u
 --cutoff --seed --templates --patience --stop-change --bpm --prune --tag-dictionary --longest --forbid --constrain
 --no-constrain --gazetteer --inner --non-local --candidates --test-candidates --local-update --local-margin
 --projective --no-projective --single-root --many-roots --grandparents --no-grandparents --keep-heads --warm-start
---checkpoint --resume --log --jobs --quiet --verbose"""
+--checkpoint --resume --log --jobs --shards --mix --ray --quiet --verbose"""
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from structron.learn.loop import STATE_FILE, Schedule, make_folder
 from structron.options import options_of
 from structron.progress import Progress
 from structron.tasks.registry import load
+from structron.threads import cores
 
 INTERRUPTED = 130
 
@@ -45,7 +46,7 @@ def run(
     settings: Mapping[str, Any] | None = None,
 ) -> int:
     """Train a model and save it. `settings` are parameters of the task's class; the others keep their defaults."""
-    begin, kind, given = time.perf_counter(), kind_of(task), dict(settings or {})
+    begin, kind, given = time.perf_counter(), kind_of(task), {"jobs": cores(), **(settings or {})}
     inputs: dict[str, Any] = {"--train": train, "--dev": dev, "--entities": entities, "--dev-entities": dev_entities}
     inputs |= {"--warm-start": warm_start, "--templates": template_file(given.get("templates"))}
     inputs["--gazetteer"] = list(chain.from_iterable((given.get("gazetteers") or {}).values()))
@@ -80,8 +81,8 @@ def run(
     else:
         estimator, view = _fresh(sources[0], kind, given, encoding)
     corpora = [Corpus(source, view, given.get("label"), labelled=True) for source in sources]
-    if estimator.jobs > 1 and estimator.runs == 1 and not quiet:
-        say(f"one run is learned on one core, dev data are scored on {estimator.jobs}; --runs N learns on up to N")
+    if "jobs" in (settings or {}) and estimator.jobs > 1 and estimator.runs == estimator.shards == 1 and not quiet:
+        say(f"one run is learned on one core, dev data are scored on {estimator.jobs}; --shards N learns on up to N")
     least = [1 if warm_start else 2, 1]
     sentences, *devs = (
         corpus.labelled(at_least=at_least, skip_invalid=skip_invalid, quiet=quiet)

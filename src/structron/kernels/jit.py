@@ -19,6 +19,8 @@ LEAVES = (
     "search/queue/queue.py",
     "search/queue/nodes.py",
     "update/choices.py",
+    "weights/changes.py",
+    "weights/mixing.py",
 )
 """Files whose kernels no other file calls: a change there concerns no other kernel."""
 FOLDERS = ("features", "kernels", "search", "tasks/shift_reduce", "update", "weights")

@@ -5,17 +5,19 @@
 Its state is a few arrays: the weights and their sums. So a checkpoint is exact, and runs can be averaged.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, ClassVar
 
 import numpy as np
 from numba import types
 
 from structron.io.tensors import Tensors
 from structron.kernels.jit import Pointed, is_cold
-from structron.learn.committee import Member
 from structron.learn.loop import digest, stretch_end
+from structron.learn.paced import Paced, squared_length
+from structron.learn.parts import lists_of
 from structron.model.beam import BeamModel
 from structron.options import Search
 from structron.search.beam.engine import NO_ANCHORS, Engine
@@ -35,6 +37,12 @@ CHOOSE = types.int64(types.float64[::1], types.float64[::1], types.int64[::1], t
 LEARN, LEARN_WEIGHTED = (Pointed(fixing.learn, *POINTERS.values(), CHOOSE) for _ in range(2))
 
 
+@cache
+def chooser(choose: Callable) -> Any:
+    """The function of an update rule, compiled."""
+    return pointer(choose, CHOOSE, "update rule", "choose(best, gold, alive, right, n) -> int")
+
+
 @dataclass(frozen=True)
 class Beginning:
     """A model that training goes on from: its weights are the first vector of a new mean.
@@ -46,8 +54,10 @@ class Beginning:
     columns: np.ndarray | None = None
 
 
-class BeamTraining(Member):
+class BeamTraining(Paced):
     """The learner of a problem under a beam and an update rule."""
+
+    working: ClassVar[tuple[str, ...]] = ("engine", "delta", "store", "stats", "pace", "weighing", "choose")
 
     def __init__(
         self,
@@ -66,10 +76,21 @@ class BeamTraining(Member):
         self.anchored = Engine(problem, search.beam, search.merge).anchored(inputs, anchored)
         self.rule = rule_of(search.update)
         self.check = checking() if search.check is None else search.check
-        self.choose = pointer(self.rule.choose, CHOOSE, "update rule", "choose(best, gold, alive, right, n) -> int")
         self._begin()
 
+    def part(self, examples: np.ndarray) -> Any:
+        given, anchored, kinds = self.inputs, self.anchored, max(self.anchored.kinds, 1)
+        starts, tokens = lists_of(given.starts, examples, np.arange(len(given.x)))
+        gold_ptr, gold = lists_of(given.gold_ptr, examples, given.gold)
+        inputs = Inputs(given.x[tokens], starts, given.table, given.limit[examples], gold, gold_ptr)
+        if len(anchored.ptr) == len(given.x) * kinds + 1:
+            lists = (tokens[:, None] * kinds + np.arange(kinds)).reshape(-1)
+            ptr, numbers = lists_of(anchored.ptr, lists, anchored.numbers)
+            anchored = anchored._replace(ptr=ptr, numbers=numbers)
+        return self._sent(inputs=inputs, anchored=anchored, start=None)
+
     def _begin(self) -> None:
+        self.choose = chooser(self.rule.choose)
         self.engine, self.delta = Engine(self.problem, self.search.beam, self.search.merge), make_delta()
         self.store = SparseStore(self.problem.columns, self.anchored.table[:, 0])
         self.stats, self.pace = np.zeros(fixing.STATS), make_alma(self.search.alma, self.search.margin)
@@ -174,7 +195,14 @@ class BeamTraining(Member):
     def add(self, other: Any, share: float) -> None:
         self.store.add(other.store, share * float(other.pace[SCALE]))
         self.anchored = self.anchored._replace(table=self.store.table)
-        self.pace[NORM] = float(np.square(self.store.present(0, 1.0)[1].weight, dtype=np.float64).sum())
+        self.pace[NORM] = self._length()
+        self.engine.forget()
+
+    def _length(self) -> float:
+        return squared_length(self.store.present(0, 1.0)[1].weight)
+
+    def follow(self, common: Any) -> None:
+        super().follow(common)
         self.engine.forget()
 
     def rows(self) -> tuple[np.ndarray, Any]:

@@ -7,8 +7,8 @@ learn/weighted.py.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from structron.io.tensors import Tensors
 from structron.kernels.jit import is_cold
 from structron.learn.committee import Member
 from structron.learn.loop import digest, stretch_end
+from structron.learn.parts import Bounds, lists_of, without_tokens
 from structron.learn.votes import Ballots
 from structron.model.chain import ChainModel, Dictionary, fixed_rows, penalties
 from structron.search.chain.scores import NO_INTS, NO_NUMBERS, Chains, Weights, make_work
@@ -116,6 +117,8 @@ class LazyNames:
 class ChainLearner(Member):
     """The learner that `learn.loop` drives."""
 
+    working: ClassVar[tuple[str, ...]] = ("store", "stats", "work", "found", "ballots")
+
     def __init__(
         self,
         prepared: Prepared,
@@ -154,6 +157,32 @@ class ChainLearner(Member):
         if self.start is not None:
             self._load_start(self.start)
         self.ballots = Ballots(self.store) if self.chain.average == "voted" else None
+
+    def twin(self) -> Self:
+        other = super().twin()
+        other.update = replace(self.update)  # type: ignore[type-var]  # its room is for one learner
+        return other
+
+    def part(self, examples: np.ndarray) -> Self:
+        c = self.chains
+        units, sentences = lists_of(self.units, examples, np.arange(len(c.starts) - 1))
+        starts, tokens = lists_of(c.starts, sentences, np.arange(int(c.starts[-1])))
+        ptr, numbers, values = lists_of(c.ptr, tokens, c.numbers, c.values)
+        pair_ptr, pairs = lists_of(c.pair_ptr, tokens, c.pair_numbers) if len(c.pair_ptr) else (c.pair_ptr, NO_NUMBERS)
+        mask_of = c.mask_of[tokens] if len(c.mask_of) else c.mask_of
+        return self._sent(
+            chains=Chains(starts, ptr, numbers, values, pair_ptr, pairs, mask_of),
+            gold=self.gold[tokens],
+            units=units,
+            prepared=self._bounds(starts, units, tokens),
+            plain=without_tokens(self.plain),
+            pairs=without_tokens(self.pairs),
+            start=None,
+        )
+
+    def _bounds(self, starts: np.ndarray, units: np.ndarray, tokens: np.ndarray) -> Bounds:
+        """What learning needs of prepared sentences."""
+        return Bounds(starts, units)
 
     @property
     def examples(self) -> int:

@@ -4,7 +4,7 @@ sentences ──features/index──▶ numbers, lexicon ──▶ choices ─�
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from structron.kernels.jit import is_cold
 from structron.learn.chain import CALL_TOKENS, LazyNames
 from structron.learn.committee import Member
 from structron.learn.loop import digest, stretch_end
+from structron.learn.parts import Bounds, lists_of, without_tokens
 from structron.model.choices import ChoiceModel, with_gold
 from structron.model.dictionary import Dictionary
 from structron.search.chain.choices import Lattice, make_room
@@ -25,6 +26,8 @@ from structron.weights.cells import CellStore, mean_cells
 
 class ChoiceLearner(Member):
     """The learner that `learn.loop` drives."""
+
+    working = ("room", "store", "stats")
 
     def __init__(
         self,
@@ -49,6 +52,14 @@ class ChoiceLearner(Member):
         self.room = make_room(self.lattice)
         self.store, self.stats = CellStore(len(self.labels)), np.zeros(STATS, np.int64)
 
+    def part(self, examples: np.ndarray) -> Self:
+        of = self.lattice
+        starts, tokens = lists_of(of.starts, examples, np.arange(len(self.gold)))
+        lattice = Lattice(starts, *lists_of(of.ptr, tokens, of.numbers), *lists_of(of.first, tokens, of.choice))
+        bounds = Bounds(starts, np.arange(len(starts)))
+        sent = {"prepared": bounds, "plain": without_tokens(self.plain), "lexicon": None, "dictionary": None}
+        return self._sent(lattice=lattice, gold=self.gold[tokens], **sent)
+
     @property
     def examples(self) -> int:
         return len(self.prepared.starts) - 1
@@ -68,7 +79,7 @@ class ChoiceLearner(Member):
         done = self._learn(sequence, lo, stretch_end(starts, sequence, lo, CALL_TOKENS))
         if done == lo:
             start, stop = starts[sequence[lo]], starts[sequence[lo] + 1]
-            self.store.reserve(2 * int(self.plain.ptr[stop] - self.plain.ptr[start] + stop - start))
+            self.store.reserve(2 * int(self.lattice.ptr[stop] - self.lattice.ptr[start] + stop - start))
         return done
 
     def counts(self) -> dict[str, int]:

@@ -8,33 +8,82 @@ import copy
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
-from typing import Any, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from structron.io.tensors import Tensors, beginning, under
 from structron.learn.loop import Learner
+from structron.weights.changes import Changes, Share
+
+
+class Lesson(NamedTuple):
+    """What a learner has made of common weights in its part of a pass (learn/shards.py)."""
+
+    changes: Changes
+    steps: int
+    counts: dict[str, Any]
+    more: Tensors
+    """What a learner has besides a store of weights."""
 
 
 class Member(Learner):
     """A learner that can be one of several: it can start anew, and its weights can be added."""
 
+    store: Any  # its weights (weights/)
     stats: np.ndarray  # the examples learned from so far, then figures of the pass
+    working: ClassVar[tuple[str, ...]] = ("store", "stats")
+    """What `_begin` makes: copies and pickles are without it, and begin anew."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in self.working}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._begin()
+
+    def part(self, examples: np.ndarray) -> Any:
+        """A learner of some of the examples, to be pickled: it cannot learn here, nor make a model anywhere."""
+
+    def _sent(self, **changed: Any) -> Any:
+        """Itself without what it works with, but for some changes."""
+        other = object.__new__(type(self))
+        vars(other).update(self.__getstate__() | changed)
+        return other
 
     def _begin(self) -> None:
         """Weights before the first example: none, or those that training goes on from."""
 
     def twin(self) -> Self:
         """Another learner of the same data and options, at its start."""
-        other = copy.copy(self)
-        other._begin()
-        return other
+        return copy.copy(self)
 
     def begin_pass(self) -> None:
         self.stats[1:] = 0
 
     def add(self, other: Any, share: float) -> None:
         """Add a share of the weights of another learner of the same data."""
+
+    def follow(self, common: Any) -> None:
+        """Begin a part of a pass with the weights of another learner of the same data."""
+        self.store.follow(common.store)
+        self.stats[0] = 0
+        self.begin_pass()
+
+    def lesson(self, common: Any) -> Lesson:
+        """What has changed since `follow`."""
+        return Lesson(self.store.changes(common.store), int(self.stats[0]), self.counts(), {})
+
+    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float]) -> None:
+        """Take over so much of each lesson; the mean runs over the steps of all."""
+        time = int(self.stats[0]) + sum(lesson.steps for lesson in lessons)
+        given = zip(lessons, shares, strict=True)
+        self.store.mix([Share(lesson.changes, share, lesson.steps) for lesson, share in given], time)
+        self.stats[0] = time
+
+    def take(self, news: Lesson) -> None:
+        """Have the weights of another learner of the same data, of which this one has an earlier state."""
+        self.store.put(news.changes)
 
     @staticmethod
     def assemble(members: Sequence[Any]) -> Any:
@@ -45,6 +94,9 @@ class Member(Learner):
 
     def finish(self, model: Any) -> Any:
         return model
+
+    def close(self) -> None:
+        return None
 
 
 class Committee(Learner):
@@ -122,6 +174,10 @@ class Committee(Learner):
 
     def finish(self, model: Any) -> Any:
         return self.members[0].finish(model)
+
+    def close(self) -> None:
+        for member in self.members:
+            member.close()
 
 
 def total(every: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Learning local and non-local features together from n-best candidates (update/nbest.py says how)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,6 +10,8 @@ from structron.features.documents import NonLocal, NonLocalFeatures, Opened
 from structron.io.tensors import Tensors
 from structron.kernels.jit import is_cold
 from structron.learn.chain import Chain, ChainLearner, Perceptron, Start
+from structron.learn.committee import Lesson
+from structron.learn.parts import Bounds
 from structron.model.documents import DocumentModel
 from structron.search.chain.candidates import Candidates
 from structron.search.chain.kbest import n_best_of
@@ -32,15 +35,17 @@ class NBest:
 class DocumentLearner(ChainLearner):
     """The learner that `train.train` drives: one document after the other."""
 
+    working = (*ChainLearner.working, "opened", "search", "features", "g", "local_updates")
+
     def __init__(
         self, prepared: Any, gold: np.ndarray, chain: Chain, margin: float | None, nbest: NBest, start: Start | None
     ):
         self.nbest, self.margin = nbest, margin
         super().__init__(prepared, gold, chain, Perceptron(margin), start)
-        self.sentences = np.arange(len(self.prepared.starts))
 
     def _begin(self) -> None:
         super()._begin()
+        self.sentences = np.arange(len(self.prepared.starts))
         self.opened = Opened(self.prepared)
         self.search = Candidates(self.chains, self.units, len(self.labels), self.store.stride, self.order)
         self.features = NonLocalFeatures(self.labels, self.nbest.sources)
@@ -50,6 +55,10 @@ class DocumentLearner(ChainLearner):
         for name, values in (known or {}).items():
             self._number(name)
             self.g[:, self.features.names.index(name)] = values
+
+    def _bounds(self, starts: np.ndarray, units: np.ndarray, tokens: np.ndarray) -> Bounds:
+        prepared = self.prepared
+        return Bounds(starts, units, prepared.word_types, np.asarray(prepared.word_ids)[tokens])
 
     def _number(self, name: str) -> None:
         """Make sure that a feature has a number and a weight."""
@@ -159,6 +168,36 @@ class DocumentLearner(ChainLearner):
             self._number(name)
             self.g[0, self.features.names.index(name)] += share * weight
 
+    def follow(self, common: Any) -> None:
+        super().follow(common)
+        self.features.number = dict(common.features.number)
+        self.g = np.stack([common.g[0], np.zeros_like(common.g[0])])
+
+    def lesson(self, common: Any) -> Lesson:
+        return super().lesson(common)._replace(more=self._document_state())
+
+    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float]) -> None:
+        super().mix(lessons, shares)
+        before, time = self.g[0].copy(), int(self.stats[TIME])
+        for lesson, share in zip(lessons, shares, strict=True):
+            (w, u), places = lesson.more["g"], self._places(lesson.more)
+            change = w - np.pad(before, (0, len(self.features) - len(before)))[places]
+            self.g[0, places] += share * change
+            self.g[1, places] += time * share * change - lesson.steps * change + u
+
+    def take(self, news: Lesson) -> None:
+        super().take(news)
+        places = self._places(news.more)
+        self.g[0, places] = news.more["g"][0]
+
+    def _places(self, state: Tensors) -> np.ndarray:
+        """Where the weights of another learner's features stand here; those that are new get numbers."""
+        own = list(filter(None, state["g_names"].tobytes().decode().split("\n")))
+        for name in own:
+            self._number(name)
+        numbers = [self.features.number[name] for name in own]
+        return np.concatenate([np.arange(len(self.features.wanted)), np.array(numbers, np.int64)])
+
     def present_documents(self) -> np.ndarray:
         """The weights of non-local features as they count now, averaged or not."""
         time = int(self.stats[TIME])
@@ -172,14 +211,16 @@ class DocumentLearner(ChainLearner):
         names = [*self.features.inventory.families, *self.features.functions]
         return f"{super().fingerprint()} {replace(self.nbest, sources=())} {' '.join(names)}"
 
-    def state(self) -> Tensors:
+    def _document_state(self) -> Tensors:
         names = "\n".join(self.features.number).encode()
-        return super().state() | {"g": self.g, "g_names": np.frombuffer(names, np.uint8)}
+        return {"g": self.g, "g_names": np.frombuffer(names, np.uint8)}
+
+    def state(self) -> Tensors:
+        return super().state() | self._document_state()
 
     def restore(self, state: Tensors) -> None:
         super().restore(state)
-        for name in filter(None, state["g_names"].tobytes().decode().split("\n")):
-            self._number(name)
+        self._places(state)
         self.g = state["g"].copy()
 
     @staticmethod

@@ -50,6 +50,11 @@ class EncodedLearner(BeamTraining):
         beginning = None if start is None else Beginning(start.base, columns)
         super().__init__(data.problem, data.inputs, search, average, anchored, start=beginning)
 
+    def part(self, examples: np.ndarray) -> Any:
+        other = super().part(examples)
+        other.data = other.known = None
+        return other
+
     def fingerprint(self) -> str:
         return digest((super().fingerprint(), self.data.encoder.kind), ())
 

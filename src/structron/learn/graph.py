@@ -8,8 +8,9 @@ import numpy as np
 
 from structron.io.tensors import Tensors
 from structron.kernels.jit import is_cold
-from structron.learn.committee import Member
 from structron.learn.loop import digest, stretch_end
+from structron.learn.paced import Paced, squared_length
+from structron.learn.parts import lists_of
 from structron.model.graph import GraphModel
 from structron.options import Search
 from structron.search.graph.parse import PARSE, Setting
@@ -37,8 +38,10 @@ class Trees:
     relations: np.ndarray  # int64[words]
 
 
-class GraphLearner(Member):
+class GraphLearner(Paced):
     """Weights and their sums, and one pass after the other."""
+
+    working = ("store", "stats", "pace", "delta", "found", "named", "ranked", "mixed")
 
     def __init__(
         self,
@@ -72,6 +75,11 @@ class GraphLearner(Member):
         self.delta = update.IN_PLACE if alma is None else make_delta()
         self.found, self.named, self.ranked = (np.zeros(len(trees.x), np.int64) for _ in range(3))
         self.mixed = make_mixed(int(np.diff(trees.starts).max(initial=0)))
+
+    def part(self, examples: np.ndarray) -> Any:
+        of = self.trees
+        starts, *arrays = lists_of(of.starts, examples, of.x, of.heads, of.relations)
+        return self._sent(trees=Trees(arrays[0], starts, *arrays[1:]), start=None)
 
     @property
     def examples(self) -> int:
@@ -170,7 +178,10 @@ class GraphLearner(Member):
 
     def add(self, other: Any, share: float) -> None:
         self.store.add(other.store, share * float(other.pace[SCALE]))
-        self.pace[NORM] = float(np.square(self.store.w, dtype=np.float64).sum())
+        self.pace[NORM] = self._length()
+
+    def _length(self) -> float:
+        return squared_length(self.store.w)
 
     def present(self) -> tuple[HashedStore, int, float]:
         """The weights with the time and the scale by which they count now, averaged or not."""

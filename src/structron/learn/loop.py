@@ -64,6 +64,9 @@ class Learner(Protocol):
     def finish(self, model: Any) -> Any:
         """A snapshot with what it left for later: names of features."""
 
+    def close(self) -> None:
+        """Let go of what only learning needs; training has ended."""
+
 
 @dataclass(frozen=True, slots=True)
 class Schedule:

@@ -6,6 +6,7 @@ search/queue/queue.py  Figures 1 and 2     search/queue/nodes.py  nodes, compile
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -56,6 +57,8 @@ GATHER = Pointed(gather, POINTERS["atoms"])
 class QueueTraining(BeamTraining):
     """The learner of a problem under a queue: Figure 2 for every example."""
 
+    working = (*BeamTraining.working, "space")
+
     def __init__(
         self,
         problem: SearchProblem,
@@ -73,6 +76,11 @@ class QueueTraining(BeamTraining):
     def _begin(self) -> None:
         super()._begin()
         self.space = Space(self.engine, self.inputs, self.anchored, self.limit, self.heuristic)
+
+    def part(self, examples: np.ndarray) -> Any:
+        other = super().part(examples)
+        other.derivations = [self.derivations[e] for e in examples.tolist()]
+        return other
 
     def is_cold(self) -> bool:
         return EXPANDER.is_cold() or GATHER.is_cold()

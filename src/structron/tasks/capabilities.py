@@ -20,6 +20,7 @@ ROWS = {
     "--margin": "margin",
     "--swvp": "swvp",
     "--runs": "runs",
+    "--shards": "shards",
     "--average voted": "average voted",
     "--bpm": "bpm",
     "--warm-start": "partial_fit",

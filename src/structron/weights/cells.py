@@ -12,6 +12,7 @@ import numpy as np
 from structron.io.tensors import Tensors
 from structron.kernels.jit import compiled
 from structron.kernels.table import MULTIPLIER, SHIFT
+from structron.weights.changes import Changes, Share, mixed
 
 NONE = np.uint64(0)
 FIRST = 1 << 16
@@ -111,6 +112,53 @@ class CellStore:
     def restore(self, state: Tensors) -> None:
         """Take up the state of a store of the same data."""
         self._fill(state["key"], state["w"], state["u"], 2 * len(state["key"]))
+
+    # -- shards (changes.py) -------------------------------------------------------------------------------------------
+
+    def follow(self, other: "CellStore") -> None:
+        """The weights of another store of the same data, and no sums."""
+        theirs = other.cells
+        self.cells = Cells(theirs.key.copy(), theirs.w.copy(), np.zeros_like(theirs.u), theirs.used.copy())
+
+    def changes(self, before: "CellStore") -> Changes:
+        """What differs from another store of the same data, and all sums."""
+        key, w, u = self._filled()
+        change = w - before._weights_of(key)
+        changed = (change != 0) | (u != 0)
+        columns = np.zeros(int(changed.sum()), np.int32)
+        return Changes(key[changed], columns, w[changed], change[changed], u[changed])
+
+    def _weights_of(self, keys: np.ndarray) -> np.ndarray:
+        """float32: the weights of cells, 0 where there are none."""
+        key, w, _ = self._filled()
+        if not len(key):
+            return np.zeros(len(keys), np.float32)
+        order = np.argsort(key)
+        place = order[np.minimum(np.searchsorted(key, keys, sorter=order), len(key) - 1)]
+        return np.where(key[place] == keys, w[place], np.float32(0))
+
+    def mix(self, shares: Sequence[Share], time: int) -> None:
+        """Take over what shards have changed; time: the steps of all of them so far."""
+        key, w, u = self._with(np.concatenate([share.changes.row for share in shares]))
+        for share in shares:
+            place = np.searchsorted(key, share.changes.row)
+            w[place], sums = mixed(w[place], share, time)
+            u[place] += sums
+        self._fill(key, w, u, 2 * len(key))
+
+    def put(self, news: Changes) -> None:
+        """Set weights to what they are in another store."""
+        key, w, u = self._with(news.row)
+        w[np.searchsorted(key, news.row)] = news.w
+        self._fill(key, w, u, 2 * len(key))
+
+    def _with(self, more: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Sorted keys of these cells and of further ones, their weights and sums."""
+        key, w, u = self._filled()
+        every = np.union1d(key, more)
+        weights, sums, place = np.zeros(len(every), np.float32), np.zeros(len(every)), np.searchsorted(every, key)
+        weights[place], sums[place] = w, u
+        return every, weights, sums
 
 
 def mean_cells(stores: Sequence[tuple[CellStore, int]]) -> tuple[np.ndarray, np.ndarray]:

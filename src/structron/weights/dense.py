@@ -14,9 +14,12 @@ import numpy as np
 from structron.errors import StructronError
 from structron.io.tensors import Tensor, Tensors
 from structron.kernels.table import aligned_zeros
+from structron.weights.changes import Changes, Share, mixed
 
 FIRST_ROWS = 4096
 FIRST_BLOCKS = 256
+STEP = 1 << 14
+"""Rows that are looked at together."""
 
 
 def row_stride(columns: int) -> int:
@@ -72,9 +75,8 @@ class DenseStore:
         if time == 0:
             return self.w[:used].copy()
         mean = np.empty_like(self.w[:used])
-        step = 1 << 14
-        for lo in range(0, used, step):
-            part = slice(lo, min(used, lo + step))
+        for lo in range(0, used, STEP):
+            part = slice(lo, min(used, lo + STEP))
             mean[part] = self.w[part] - self.u[part] / time
         return mean
 
@@ -123,6 +125,70 @@ class DenseStore:
         block_of = self.block_of[packed.pair_numbers]
         rows = np.where(block_of[:, None] >= 0, self.block_rows[block_of], -1) if len(block_of) else used
         return np.concatenate([np.arange(self.fixed), self.row_of[packed.numbers], rows[used]]).astype(np.int64)
+
+    # -- shards (changes.py) -------------------------------------------------------------------------------------------
+
+    def follow(self, other: "DenseStore") -> None:
+        """The weights of another store of the same data, and no sums."""
+        used, old = int(other.size[0]), int(self.size[0])
+        if len(self.w) < used:
+            self.w, self.u = (aligned_zeros(other.w.shape, kind) for kind in (np.float32, np.float64))
+        self.w[:used], self.w[used:old], self.u[: max(used, old)] = other.w[:used], 0, 0
+        self.row_of[:], self.block_of[:], self.size[:] = other.row_of, other.block_of, other.size
+        self.block_rows = other.block_rows.copy()
+
+    def changes(self, before: "DenseStore") -> Changes:
+        """What differs from the store that this one has followed, and all sums."""
+        used, known = int(self.size[0]), int(before.size[0])
+        names, found = self._names(), []
+        for lo in range(0, used, STEP):
+            w, u = self.w[lo : min(used, lo + STEP)], self.u[lo : min(used, lo + STEP)]
+            old = np.zeros_like(w)
+            old[: max(0, known - lo)] = before.w[lo : min(known, lo + len(w))]
+            row, column = np.nonzero((w != old) | (u != 0))
+            now = w[row, column]
+            found.append((names[lo + row], column.astype(np.int32), now, now - old[row, column], u[row, column]))
+        return Changes(*map(np.concatenate, zip(*found, strict=True)))
+
+    def _names(self) -> np.ndarray:
+        """uint64[rows]: what each row is called in every store of the same data."""
+        names = np.arange(int(self.size[0]), dtype=np.uint64)
+        numbers, pairs = np.flatnonzero(self.row_of >= 0), np.flatnonzero(self.block_of >= 0)
+        names[self.row_of[numbers]] = self.fixed + numbers
+        rows = self.block_rows[self.block_of[pairs]]
+        pair, context = np.nonzero(rows >= 0)
+        names[rows[pair, context]] = self.fixed + self.features + pairs[pair] * (self.labels + 1) + context
+        return names
+
+    def _named(self, names: np.ndarray) -> np.ndarray:
+        """int64: the rows of that name; those that are missing are made."""
+        every, inverse = np.unique(names.astype(np.int64), return_inverse=True)
+        rows, number, paired = every.copy(), every - self.fixed, every >= self.fixed + self.features
+        plain = number[(number >= 0) & ~paired]
+        fresh = plain[self.row_of[plain] < 0]
+        self.row_of[fresh] = self.claim(len(fresh))
+        rows[(number >= 0) & ~paired] = self.row_of[plain]
+        pair, context = np.divmod(number[paired] - self.features, self.labels + 1)
+        fresh = np.unique(pair[self.block_of[pair] < 0])
+        self.reserve(0, len(fresh))
+        self.block_of[fresh] = np.arange(self.size[1], self.size[1] + len(fresh))
+        self.size[1] += len(fresh)
+        block = self.block_of[pair]
+        missing = self.block_rows[block, context] < 0
+        self.block_rows[block[missing], context[missing]] = self.claim(int(missing.sum()))
+        rows[paired] = self.block_rows[block, context]
+        return rows[inverse]
+
+    def mix(self, shares: Sequence[Share], time: int) -> None:
+        """Take over what shards have changed; time: the steps of all of them so far."""
+        for share in shares:
+            row, column = self._named(share.changes.row), share.changes.column
+            self.w[row, column], sums = mixed(self.w[row, column], share, time)
+            self.u[row, column] += sums
+
+    def put(self, news: Changes) -> None:
+        """Set weights to what they are in another store."""
+        self.w[self._named(news.row), news.column] = news.w
 
 
 def _grown(old: np.ndarray, capacity: int, used: int) -> np.ndarray:

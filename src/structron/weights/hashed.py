@@ -9,6 +9,7 @@ import numpy as np
 
 from structron.io.tensors import Tensor, Tensors
 from structron.kernels.table import aligned_zeros
+from structron.weights.changes import Changes, Share, mixed
 
 CELLS, LOG_CELLS = 16, 4
 """Weights of a row: a cache line."""
@@ -55,6 +56,40 @@ class HashedStore:
         """Take up the state of a store of the same size."""
         self.w[:], self.u[:] = 0, 0
         self.w[state["place"]], self.u[state["place"]] = state["w"], state["u"]
+
+    def fold(self, scale: float, total: float) -> None:
+        """v ← scale·v, u ← u - total·v: what is present stays the same, counted from a sum of 0 (update/alma.py)."""
+        for lo in range(0, len(self.w), BLOCK):
+            part = slice(lo, lo + BLOCK)
+            self.u[part] -= total * self.w[part].astype(np.float64)
+        self.w *= np.float32(scale)
+
+    # -- shards (changes.py) -------------------------------------------------------------------------------------------
+
+    def follow(self, other: "HashedStore") -> None:
+        """The weights of another store, and no sums."""
+        self.w[:], self.u[:] = other.w, 0
+
+    def changes(self, before: "HashedStore") -> Changes:
+        """What differs from another store, and all sums."""
+        found = []
+        for lo in range(0, len(self.w), BLOCK):
+            part = slice(lo, lo + BLOCK)
+            found.append(lo + np.flatnonzero((self.w[part] != before.w[part]) | (self.u[part] != 0)))
+        place = np.concatenate(found)
+        w, column = self.w[place], np.zeros(len(place), np.int32)
+        return Changes(place.astype(np.uint64), column, w, w - before.w[place], self.u[place])
+
+    def mix(self, shares: Sequence[Share], time: int) -> None:
+        """Take over what shards have changed; time: the steps of all of them so far."""
+        for share in shares:
+            place = share.changes.row.astype(np.int64)
+            self.w[place], sums = mixed(self.w[place], share, time)
+            self.u[place] += sums
+
+    def put(self, news: Changes) -> None:
+        """Set weights to what they are in another store."""
+        self.w[news.row.astype(np.int64)] = news.w
 
     def present(self, part: slice, time: int, scale: float) -> np.ndarray:
         """Some of the weights, times the scale: means over `time` examples, 0: as they are."""

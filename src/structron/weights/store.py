@@ -12,7 +12,9 @@ import numpy as np
 from structron.errors import StructronError
 from structron.io.tensors import Tensor, Tensors
 from structron.kernels.table import ABSENT
+from structron.weights.changes import Changes, Share, make_changes
 from structron.weights.dense import cells_in, declared_cells
+from structron.weights.mixing import AHEAD, compare, mix_rows, put_rows
 from structron.weights.sparse import (
     CELLS,
     COUNT,
@@ -123,6 +125,49 @@ class SparseStore:
         sort = np.argsort(rank[rows.place], kind="stable")
         moved = Row(rank[rows.place][sort], rows.column[sort], rows.weight[sort])
         self.load(keys[count:], moved, len(self.table))
+
+    # -- shards (changes.py) ---------------------------------------------------------------------------------------
+
+    def follow(self, other: "SparseStore") -> None:
+        """The weights of another store of the same data, and no sums."""
+        theirs, cells, dense = other.sparse, int(other.sparse.used[CELLS]), int(other.sparse.used[DENSE_ROWS])
+        own = self.sparse
+        if len(own.table) != len(theirs.table) or len(own.column) < cells or len(own.dense) < dense:
+            self.sparse = own = make_sparse(self.columns, len(theirs.table) // 2, len(theirs.column), len(theirs.dense))
+        used = max(dense, int(own.used[DENSE_ROWS]))
+        own.table[:], own.column[:cells], own.u[:cells] = theirs.table, theirs.column[:cells], 0
+        own.dense[:dense], own.dense[dense:used], own.dense_u[:used] = theirs.dense[:dense], 0, 0
+        own.used[:] = theirs.used
+        self.table[:, 1] = other.table[:, 1]
+
+    def changes(self, before: "SparseStore") -> Changes:
+        """What differs from another store of the same data, and all sums."""
+        sparse, old = self.sparse, before.sparse
+        room = make_changes(int(sparse.used[CELLS]) + int(sparse.used[DENSE_ROWS]) * sparse.dense.shape[1])
+        given = (sparse, sparse.u[:, None], self.table, old, old.u[:, None], before.table)
+        count = compare(*given, np.zeros(AHEAD, np.uint64), room)
+        return Changes(*(array[:count].copy() for array in room))
+
+    def mix(self, shares: Sequence[Share], time: int) -> None:
+        """Take over what shards have changed; time: the steps of all of them so far."""
+        for changes, weight, steps in shares:
+            done = 0
+            while done < len(changes.row):
+                given = (self.sparse, self.sparse.u[:, None], self.table, changes)
+                done = mix_rows(*given, weight, float(time), float(steps), done)
+                self._make_room(len(changes.row) - done)
+
+    def put(self, news: Changes) -> None:
+        """Set weights to what they are in another store."""
+        done = 0
+        while done < len(news.row):
+            done = put_rows(self.sparse, self.table, news, done)
+            self._make_room(len(news.row) - done)
+
+    def _make_room(self, left: int) -> None:
+        """Twice the room, if weights are left that have none."""
+        if left:
+            self.grow(2, 4 * dense_at(self.sparse.dense.shape[1]) + 1, 2)
 
 
 def mean_rows(

@@ -81,6 +81,7 @@ class Pipeline(Pipelines, Estimator):
     ) -> None:
         self.check_options()
         self._check()
+        self._check_shards()
         folder = Schedule(checkpoint=Path(checkpoint) if checkpoint else None, resume=resume).checkpoint
         progress = progress or Progress(show=self.verbose)
         docs = documents_in(sentences, "training data", least=1)
@@ -169,7 +170,9 @@ class Pipeline(Pipelines, Estimator):
         progress.note(text)
 
     def _changed(self, name: str) -> dict[str, Any]:
-        return {"beam": NARROW, "templates": "fast"} if name == "parser" and self.fast else {}
+        """What a part is told beside its own settings."""
+        narrow = {"beam": NARROW, "templates": "fast"} if name == "parser" and self.fast else {}
+        return narrow | {"shards": self.shards, "mix": self.mix, "ray": self.ray}
 
     # -- using -----------------------------------------------------------------------------------------------------
 

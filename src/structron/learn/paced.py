@@ -1,0 +1,54 @@
+"""Learners whose steps have a pace (update/alma.py), and what becomes of it when shards are mixed."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from structron.learn.committee import Lesson, Member
+from structron.update.alma import ALPHA, GENERATION, LONGEST, NORM, SCALE, TOTAL
+
+
+def squared_length(w: np.ndarray) -> float:
+    """‖w‖², whatever the order of the weights."""
+    return float(np.sort(np.square(w[w != 0], dtype=np.float64)).sum())
+
+
+class Paced(Member):
+    """A learner with weights w = scale·v; between passes of shards the scale is 1."""
+
+    pace: np.ndarray
+
+    def _length(self) -> float:
+        """‖v‖²."""
+        raise NotImplementedError
+
+    def follow(self, common: Any) -> None:
+        super().follow(common)
+        self.pace[:] = common.pace
+        self.pace[TOTAL] = 0.0
+
+    def lesson(self, common: Any) -> Lesson:
+        self._take_scale_in()
+        return super().lesson(common)._replace(more={"pace": self.pace.copy()})
+
+    def _take_scale_in(self) -> None:
+        """Weights and sums as a perceptron has them: scale 1, and as many scales as steps; their mean is the same."""
+        scale, total, time = float(self.pace[SCALE]), float(self.pace[TOTAL]), float(self.stats[0])
+        if (scale, total) != (1.0, time):
+            self.store.fold(scale, total - time * scale)
+            self.pace[NORM] *= scale * scale
+            self.pace[SCALE], self.pace[TOTAL] = 1.0, time
+
+    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float]) -> None:
+        """The generation, which the rate falls with, is mixed like the weights."""
+        super().mix(lessons, shares)
+        pace, paces = self.pace, np.stack([lesson.more["pace"] for lesson in lessons])
+        pace[TOTAL] = self.stats[0]
+        if pace[ALPHA]:
+            pace[GENERATION] = float(np.dot(shares, paces[:, GENERATION]))
+            pace[LONGEST], pace[NORM] = paces[:, LONGEST].max(), self._length()
+
+    def take(self, news: Lesson) -> None:
+        super().take(news)
+        self.pace[:] = news.more["pace"]

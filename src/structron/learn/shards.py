@@ -1,0 +1,193 @@
+"""Iterative parameter mixing (McDonald, Hall & Mann 2010, Figure 3): shards of the data as one learner.
+
+    for each pass:
+        for each shard s, side by side:     w_s ← one pass over the shard, from the common w on
+        w ← Σ μ_s·w_s                       μ_s: the same for all, or by the shard's updates
+
+The weights for prediction are the mean over all steps of all shards. A shard is every S-th example, and learns them in
+the order of the pass. So the result depends on the data, the seed and S, and not on where or when shards are learned.
+
+    common ──follow──▶ member ──learn──▶ lesson: what it has changed ──mix, in the order of the shards──▶ common
+
+There are as many members as threads, not as shards: each learns one shard after the other.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+
+from structron.errors import StructronError
+from structron.io.tensors import Tensors
+from structron.learn.committee import Lesson, total
+from structron.learn.loop import Learner
+
+UNIFORM, ERRORS = "uniform", "errors"
+
+
+def check_shards(shards: int, examples: int) -> None:
+    """Refuse shards without an example."""
+    if shards > examples:
+        raise StructronError(f"shards: {shards}; the training data have {examples} examples; expected at most as many")
+
+
+def deal(sequence: np.ndarray, shards: int) -> list[np.ndarray]:
+    """The examples of each shard, in the order in which they stand in the sequence."""
+    return [sequence[sequence % shards == s] for s in range(shards)]
+
+
+def shares_of(lessons: Sequence[Lesson], mix: str) -> list[float]:
+    """μ: how much each shard counts."""
+    updates = [lesson.counts["updates"] for lesson in lessons]
+    if mix == UNIFORM or not sum(updates):
+        return [1 / len(lessons)] * len(lessons)
+    return [count / sum(updates) for count in updates]
+
+
+def learn_part(member: Any, common: Any, part: np.ndarray, stopped: Event) -> Lesson:
+    """One pass over a shard from the common weights on; an interruption ends it early."""
+    member.follow(common)
+    place = 0
+    while place < len(part) and not stopped.is_set():
+        place = member.learn(part, place)
+    return member.lesson(common)
+
+
+class Crew(Protocol):
+    """Those who learn the shards of a common learner."""
+
+    @property
+    def figures(self) -> dict[str, int]:
+        """What a pass has cost, beside time."""
+
+    def learn(self, parts: Sequence[np.ndarray], lessons: list[Lesson]) -> None:
+        """Append the lessons of the next shards, of one at least."""
+
+    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float]) -> None:
+        """One common vector of weights."""
+
+    def close(self) -> None:
+        """Let go of everything but the common learner."""
+
+
+class Threads(Crew):
+    """Learns shards on threads; kernels release the lock."""
+
+    figures: ClassVar[dict[str, int]] = {}
+
+    def __init__(self, common: Any, jobs: int = 1):
+        self.common, self.jobs = common, jobs
+        self.idle: list[Any] = []
+
+    def learn(self, parts: Sequence[np.ndarray], lessons: list[Lesson]) -> None:
+        """On one thread those of one shard, else of all. After an interruption, of what was learned until then."""
+        stopped, todo = Event(), parts[: 1 if self.jobs == 1 else None]
+        with ThreadPoolExecutor(self.jobs) as pool:
+            running = [pool.submit(self._learn, part, stopped) for part in todo]
+            try:
+                for future in running:
+                    future.result()
+            except BaseException:
+                stopped.set()
+                raise
+            finally:
+                pool.shutdown(cancel_futures=stopped.is_set())
+                lessons += [f.result() for f in running if not f.cancelled() and f.exception() is None]
+
+    def _learn(self, part: np.ndarray, stopped: Event) -> Lesson:
+        try:
+            member = self.idle.pop()
+        except IndexError:
+            member = self.common.twin()
+        try:
+            return learn_part(member, self.common, part, stopped)
+        finally:
+            self.idle.append(member)
+
+    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float]) -> None:
+        self.common.mix(lessons, shares)
+
+    def close(self) -> None:
+        self.idle = []
+
+
+class Shards(Learner):
+    """Shards of the data as one learner, whose weights are the common ones."""
+
+    def __init__(self, first: Any, shards: int, mix: str = UNIFORM, hire: Callable[[Any], Crew] = Threads):
+        """hire: makes a crew for a common learner."""
+        check_shards(shards, first.examples)
+        self.common, self.shards, self.mix, self.hire = first, shards, mix, hire
+        self.crew = hire(first)
+        self.parts: list[np.ndarray] = []
+        self.lessons: list[Lesson] = []
+        self.learned: list[dict[str, Any]] = []
+
+    def twin(self) -> Self:
+        """The same shards of another learner at its start."""
+        return type(self)(self.common.twin(), self.shards, self.mix, self.hire)
+
+    @property
+    def examples(self) -> int:
+        return self.common.examples
+
+    def is_cold(self) -> bool:
+        return self.common.is_cold()
+
+    def warm_up(self) -> None:
+        self.common.warm_up()
+
+    def begin_pass(self) -> None:
+        self.lessons, self.learned = [], []
+
+    def learn(self, sequence: np.ndarray, lo: int) -> int:
+        if lo == 0:
+            self.parts = deal(sequence, self.shards)
+        self.crew.learn(self.parts[len(self.lessons) :], self.lessons)
+        done = sum(map(len, self.parts[: len(self.lessons)]))
+        if len(self.lessons) == self.shards:
+            self._mix()
+        return done
+
+    def _mix(self) -> None:
+        """One common vector of weights from all lessons."""
+        self.learned = [lesson.counts for lesson in self.lessons]
+        self.crew.mix(self.lessons, shares_of(self.lessons, self.mix))
+        self.lessons = []
+
+    def counts(self) -> dict[str, Any]:
+        return total(self.learned) | self.crew.figures
+
+    def fingerprint(self) -> str:
+        return f"{self.shards} shards {self.mix} {self.common.fingerprint()}"
+
+    def state(self) -> Tensors:
+        return self.common.state()
+
+    def restore(self, state: Tensors) -> None:
+        self.common.restore(state)
+
+    def add(self, other: Any, share: float) -> None:
+        self.common.add(other.common, share)
+
+    def settled(self) -> Any:
+        """The common learner; what shards have learned of a pass that was interrupted is mixed first."""
+        if self.lessons:
+            self._mix()
+        return self.common
+
+    @staticmethod
+    def assemble(members: Sequence["Shards"]) -> Any:
+        every = [member.settled() for member in members]
+        return every[0].assemble(every)
+
+    def snapshot(self) -> Any:
+        return self.assemble([self])
+
+    def finish(self, model: Any) -> Any:
+        return self.common.finish(model)
+
+    def close(self) -> None:
+        self.crew.close()

@@ -1,0 +1,50 @@
+"""What one learner has changed, so that another can take it over: the weights of shards are mixed by it.
+
+A pass of a shard begins with the common weights and no sums. What it changes is named alike in every store of the same
+data, whatever the order in which rows were made:
+
+    store       row                                           column
+    dense       the row's own, a feature's, a paired one's    label
+    sparse      a numbered feature's number + 1, or its key   action
+    cells       the cell's key                                0
+    hashed      the place in the vector                       0
+
+Let T_s be the steps of shard s, d_s and u_s the change and the sum of one weight (update/perceptron.py), μ_s its share,
+and T the steps of all shards in all passes so far. With w ← w + Σ μ_s·d_s the mean over all steps of all shards stays
+w - u / T if u ← u + T·Σ μ_s·d_s - Σ T_s·d_s + Σ u_s. So a weight that no shard has changed need not be looked at.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Changes(NamedTuple):
+    """The weights that differ from earlier ones; none stands twice."""
+
+    row: np.ndarray  # uint64[changes]
+    column: np.ndarray  # int32[changes]
+    w: np.ndarray  # float32[changes]: the weights now
+    change: np.ndarray  # float32[changes]: by how much they have changed
+    u: np.ndarray  # float64[changes]: the sums for the mean
+
+
+class Share(NamedTuple):
+    """How the changes of a shard count."""
+
+    changes: Changes
+    weight: float  # μ
+    steps: int
+
+
+def make_changes(count: int) -> Changes:
+    """Room for so many changes."""
+    single, double = (np.empty(count, kind) for kind in (np.float32, np.float64))
+    return Changes(np.empty(count, np.uint64), np.empty(count, np.int32), single, single.copy(), double)
+
+
+def mixed(w: np.ndarray, share: Share, time: int) -> tuple[np.ndarray, np.ndarray]:
+    """What becomes of the weights w that a shard has changed, and what is added to their sums. time: T."""
+    d = share.changes.change.astype(np.float64)
+    new = (w + share.weight * d).astype(np.float32)
+    return new, time * (new.astype(np.float64) - w) - share.steps * d + share.changes.u

@@ -1,0 +1,177 @@
+"""Changes of sparse rows: found, mixed and taken over (changes.py says what becomes of a weight).
+
+Rows stand in the table in the order of their hashes, their cells anywhere: cells are asked for some rows ahead, so that
+the trips to memory do not wait for each other. sums: a store's u as a matrix of one column, for that.
+"""
+
+import numpy as np
+
+from structron.kernels.jit import borrowing, inlined, prefetch
+from structron.kernels.table import ABSENT
+from structron.weights.sparse import (
+    CELLS,
+    CLASSES,
+    COUNT,
+    COUNTS,
+    DENSE,
+    DENSE_ROWS,
+    KEYS,
+    START,
+    add,
+    cell_of,
+    claim,
+    dense_at,
+    find,
+    home,
+    weight_of,
+)
+
+AHEAD = 32
+"""Rows that are asked for before they are needed."""
+
+
+@inlined
+def ask_for(sparse, sums, head):
+    """Have the first cells of a row loaded, without waiting for them."""
+    if head & CLASSES != DENSE:
+        prefetch(sparse.column, np.int64(head >> START), 0)
+        prefetch(sums, np.int64(head >> START), 0)
+
+
+@inlined
+def note(found, n, name, column, w, before, u):
+    """Write down a weight if it has changed; returns how many there are."""
+    if np.float64(w) == before and u == 0.0:
+        return n
+    found.row[n], found.column[n], found.w[n], found.u[n] = name, column, w, u
+    found.change[n] = np.float32(np.float64(w) - before)
+    return n + 1
+
+
+@borrowing
+def compare_row(now, head, before, old, name, found, n):
+    """The changes of a row: its head now, and before."""
+    start = np.int64(head >> START)
+    if head & CLASSES == DENSE:
+        for c in range(now.dense.shape[1]):
+            n = note(found, n, name, c, now.dense[start, c], weight_of(before, old, c), now.dense_u[start, c])
+    else:
+        for k in range(start, start + np.int64((head >> COUNT) & COUNTS)):
+            column = np.int64(now.column[k, 0])
+            n = note(found, n, name, column, now.w[k, 1], weight_of(before, old, column), now.u[k])
+    return n
+
+
+@inlined
+def head_before(before, key, k):
+    """The head that a row has in another table, where its place is mostly the same."""
+    spot = np.int64(k)
+    if k >= before.table.shape[0] or before.table[k, 0] != key:
+        spot = find(before.table, key, home(before.table, key))
+    return before.table[spot, 1] if spot >= 0 else ABSENT
+
+
+@borrowing
+def compare(now, sums, anchored, before, before_sums, known, heads, found):
+    """All changes of sparse rows; anchored, known: the heads of numbered features now and before. Returns how many.
+
+    heads: uint64[AHEAD], to work with.
+    """
+    n = np.int64(0)
+    for j in range(anchored.shape[0]):
+        if j + AHEAD < anchored.shape[0]:
+            ask_for(now, sums, anchored[j + AHEAD, 1])
+            ask_for(before, before_sums, known[j + AHEAD, 1])
+        if anchored[j, 1] != ABSENT:
+            n = compare_row(now, anchored[j, 1], before, known[j, 1], np.uint64(j + 1), found, n)
+    for lo in range(0, now.table.shape[0], AHEAD):
+        hi = min(lo + AHEAD, now.table.shape[0])
+        for k in range(lo, hi):
+            if now.table[k, 0] != ABSENT:
+                heads[k - lo] = head_before(before, now.table[k, 0], k)
+                ask_for(now, sums, now.table[k, 1])
+                ask_for(before, before_sums, heads[k - lo])
+        for k in range(lo, hi):
+            if now.table[k, 0] != ABSENT:
+                n = compare_row(now, now.table[k, 1], before, heads[k - lo], now.table[k, 0], found, n)
+    return n
+
+
+@inlined
+def has_room(sparse):
+    """Whether there is room for one more weight, wherever it belongs."""
+    return (
+        sparse.used[KEYS] + 1 < sparse.table.shape[0] // 2
+        and sparse.used[DENSE_ROWS] + 1 < sparse.dense.shape[0]
+        and sparse.used[CELLS] + 4 * dense_at(sparse.dense.shape[1]) < sparse.column.shape[0]
+    )
+
+
+@borrowing
+def mix_row(sparse, table, k, column, share, change, time, steps, u):
+    """`mixed`, for one weight of the row at table[k]."""
+    d, before = np.float64(change), weight_of(sparse, table[k, 1], column)
+    new = np.float32(before + share * d)
+    moved = np.float64(new) - before
+    add(sparse, table, k, column, 0.0, time * moved - steps * d + u)
+    put(sparse, table[k, 1], column, new)
+
+
+@inlined
+def put(sparse, head, column, w):
+    """Set a weight that has its place."""
+    if head & CLASSES == DENSE:
+        sparse.dense[np.int64(head >> START), column] = w
+    else:
+        sparse.w[cell_of(sparse, head, column), 1] = w
+
+
+@inlined
+def ask_ahead(sparse, sums, anchored, row, j):
+    """Have a row loaded that is needed soon, and the place in the table of one that is needed later."""
+    if j + 2 * AHEAD < row.shape[0] and row[j + 2 * AHEAD] > np.uint64(anchored.shape[0]):
+        prefetch(sparse.table, home(sparse.table, row[j + 2 * AHEAD]), 0)
+    if j + AHEAD < row.shape[0]:
+        name = row[j + AHEAD]
+        if name <= np.uint64(anchored.shape[0]):
+            ask_for(sparse, sums, anchored[np.int64(name) - 1, 1])
+        else:
+            spot = home(sparse.table, name)
+            if sparse.table[spot, 0] == name:
+                ask_for(sparse, sums, sparse.table[spot, 1])
+
+
+@borrowing
+def mix_rows(sparse, sums, anchored, changes, share, time, steps, first):
+    """Mix the changes from `first` on; returns the number of changes, or where the room ended."""
+    for j in range(first, changes.row.shape[0]):
+        if not has_room(sparse):
+            return np.int64(j)
+        ask_ahead(sparse, sums, anchored, changes.row, j)
+        row, column, change, u = changes.row[j], changes.column[j], changes.change[j], changes.u[j]
+        if row <= np.uint64(anchored.shape[0]):
+            mix_row(sparse, anchored, np.int64(row) - 1, column, share, change, time, steps, u)
+        else:
+            mix_row(sparse, sparse.table, claim(sparse, row), column, share, change, time, steps, u)
+    return np.int64(changes.row.shape[0])
+
+
+@borrowing
+def put_row(sparse, table, k, column, w):
+    """Set one weight of the row at table[k]."""
+    add(sparse, table, k, column, 0.0, 0.0)
+    put(sparse, table[k, 1], column, w)
+
+
+@borrowing
+def put_rows(sparse, anchored, changes, first):
+    """Set the weights from `first` on; returns the number of weights, or where the room ended."""
+    for j in range(first, changes.row.shape[0]):
+        if not has_room(sparse):
+            return np.int64(j)
+        row, column, w = changes.row[j], changes.column[j], changes.w[j]
+        if row <= np.uint64(anchored.shape[0]):
+            put_row(sparse, anchored, np.int64(row) - 1, column, w)
+        else:
+            put_row(sparse, sparse.table, claim(sparse, row), column, w)
+    return np.int64(changes.row.shape[0])

@@ -1,0 +1,218 @@
+"""Shards on a real Ray of two CPUs: the same model to the bit as on threads, whatever dies; and what cannot be."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import structron
+from estimators import CASES, Case, bytes_of
+from helpers import SOURCE
+from runs import Killed, Killer
+from structron import StructronError
+from structron.learn.committee import Lesson
+from structron.learn.wire import pack_lesson, pack_news, unpack
+from structron.weights.changes import Changes
+from toy import chunk_rows
+
+ray: Any = pytest.importorskip("ray")
+
+FIGURES = ("changed", "changed_in_all", "bytes_to_workers", "bytes_from_workers")
+KINDS = ("tagger", "tagger, seen", "chunker, beam", "entities", "segments", "parser", "graph-parser", "queue problem")
+"""One for each learner."""
+TWO = {"shards": 2, "mix": "errors"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster():
+    os.environ["PYTHONPATH"] = os.pathsep.join([SOURCE, os.path.dirname(os.path.dirname(__file__))])
+    os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    yield
+    ray.shutdown()
+
+
+def plain(estimator: Any, path) -> bytes:
+    """The model file without times and bytes."""
+    for record in estimator.history_:
+        for name in FIGURES:
+            record.pop(name, None)
+    return bytes_of(estimator, path)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_cluster_learns_what_threads_learn(name, tmp_path):
+    case: Case = CASES[name]
+    threads = case.make(**TWO).fit(case.train, dev=case.test)
+    workers = case.make(**TWO, ray="auto").fit(case.train, dev=case.test)
+    last = workers.history_[-1]
+    assert set(FIGURES) <= last.keys()
+    assert 0 < last["changed_in_all"] <= last["changed"] or last["updates"] == 0
+    assert plain(workers, tmp_path / "a") == plain(threads, tmp_path / "b")
+
+
+def test_a_worker_that_is_killed_is_replaced(tmp_path, monkeypatch):
+    """In the middle of the second pass, and again in the third."""
+    from structron.learn import cluster
+
+    case, killed = CASES["parser"], []
+    submit = cluster.Cluster._submit
+
+    def deadly(self, s, part, state):
+        found = submit(self, s, part, state)
+        if s == 1 and self.mixes in (1, 2) and len(killed) < 2:
+            killed.append(s)
+            ray.kill(self.workers[s])
+        return found
+
+    threads = case.make(**TWO).fit(case.train)
+    monkeypatch.setattr(cluster.Cluster, "_submit", deadly)
+    workers = case.make(**TWO, ray="auto").fit(case.train)
+    assert len(killed) == 2
+    assert plain(workers, tmp_path / "a") == plain(threads, tmp_path / "b")
+
+
+def test_a_shard_that_kills_its_workers(monkeypatch):
+    from structron.learn import cluster
+
+    case, submit = CASES["chunker"], cluster.Cluster._submit
+
+    def deadly(self, s, part, state):
+        found = submit(self, s, part, state)
+        ray.kill(self.workers[s])
+        return found
+
+    monkeypatch.setattr(cluster.Cluster, "_submit", deadly)
+    monkeypatch.setattr(cluster, "LIVES", 2)
+    with pytest.raises(
+        StructronError, match=r"^ray: the worker of shard . of 2 died 2 times in one pass \(.*; expected"
+    ):
+        case.make(**TWO, ray="auto").fit(case.train)
+
+
+@pytest.mark.parametrize("name", ["chunker", "parser", "graph-parser"])
+def test_a_driver_that_is_killed_goes_on(name, tmp_path):
+    case = CASES[name]
+    whole = case.make(**TWO).fit(case.train, dev=case.test)
+    folder = {"checkpoint": tmp_path / "c", "dev": case.test}
+    with pytest.raises(Killed):
+        case.make(**TWO, ray="auto").fit(case.train, progress=Killer(3), **folder)
+    again = case.make(**TWO, ray="auto").fit(case.train, resume=True, **folder)
+    assert plain(again, tmp_path / "a") == plain(whole, tmp_path / "b")
+
+
+def test_a_process_that_is_killed_goes_on(tmp_path):
+    """SIGKILL after the first checkpoint; the command line, and the cluster by its address."""
+    rows = chunk_rows(200, 3)
+    lines = "\n\n".join("\n".join(" ".join(row) for row in sentence) for sentence in rows)
+    (tmp_path / "t.conll").write_text(lines + "\n", encoding="utf-8")
+    address = ray.get_runtime_context().gcs_address
+    how = f"--columns word,pos,chunk --passes 6 --runs 1 --shards 2 --quiet --train {tmp_path}/t.conll"
+    command = [sys.executable, "-m", "structron", "train", "chunker", *how.split(), "--model"]
+    resumed = ["--ray", address, "--checkpoint", f"{tmp_path}/c"]
+    first = subprocess.Popen([*command, f"{tmp_path}/m", *resumed])
+    while not (tmp_path / "c" / "state.structron").exists() and first.poll() is None:
+        time.sleep(0.05)
+    first.kill()
+    assert first.wait() in (-signal.SIGKILL, 0)
+    subprocess.run([*command, f"{tmp_path}/m", *resumed, "--resume"], check=True)
+    subprocess.run([*command, f"{tmp_path}/n"], check=True)
+    found, expected = (structron.load(tmp_path / name) for name in "mn")
+    assert plain(found, tmp_path / "a") == plain(expected, tmp_path / "b")
+
+
+def test_runs_bpm_and_going_on(tmp_path):
+    case = CASES["chunker"]
+    for more in ({"runs": 2}, {"bpm": 1}):
+        threads, workers = (case.make(**TWO, **more, ray=address).fit(case.train) for address in (None, "auto"))
+        assert plain(workers, tmp_path / "a") == plain(threads, tmp_path / "b")
+    for estimator in (threads, workers):
+        estimator.partial_fit(case.data(12, 5))
+    assert plain(workers, tmp_path / "a") == plain(threads, tmp_path / "b")
+
+
+def test_workers_are_let_go():
+    case = CASES["chunker"]
+    case.make(**TWO, ray="auto").fit(case.train)
+    for _ in range(100):
+        if ray.available_resources().get("CPU") == 2:
+            break
+        time.sleep(0.1)
+    assert ray.available_resources()["CPU"] == 2
+
+
+# -- what cannot be --------------------------------------------------------------------------------------------------
+
+
+def test_too_few_cpus():
+    case = CASES["chunker"]
+    with pytest.raises(
+        StructronError, match=r"^ray: 3 shards want a CPU each, and the cluster has 2; expected shards 2"
+    ):
+        case.make(shards=3, ray="auto").fit(case.train)
+
+
+def test_more_shards_than_examples():
+    case = CASES["chunker"]
+    with pytest.raises(StructronError, match=r"^shards: 99; the training data have 24 examples; expected at most"):
+        case.make(shards=99, ray="auto").fit(case.train)
+
+
+def test_ray_wants_shards():
+    with pytest.raises(StructronError, match=r"^ray: auto with shards 1; expected shards, .* \(--shards N\)$"):
+        structron.Chunker(ray="auto").fit([])
+    for odd in ("", 7):
+        with pytest.raises(StructronError, match=r"^ray: .*; expected auto, or the host:port of a running cluster$"):
+            structron.Chunker(ray=odd, shards=2).fit([])
+
+
+def run(code: str) -> subprocess.CompletedProcess:
+    environment = os.environ | {"PYTHONPATH": SOURCE, "RAY_ADDRESS": ""}
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere.invalid:6379", "here"])
+def test_a_cluster_that_cannot_be_reached(address):
+    connect = f"from structron.learn.cluster import connect; connect('{address}')"
+    found = run(connect)
+    line = found.stderr.strip().splitlines()[-1]
+    assert f"ray: {address}: cannot be reached (" in line
+    assert line.endswith("; expected auto, or the host:port of a running cluster")
+
+
+def test_without_the_extra():
+    code = "import sys; sys.modules['ray'] = None\nfrom structron.learn.cluster import connect\nconnect('auto')"
+    line = run(code).stderr.strip().splitlines()[-1]
+    assert line.endswith("ray: not installed; expected Ray beside structron: pip install 'structron[ray]'")
+
+
+# -- the wire --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("count", [0, 1, 1000])
+def test_lessons_survive_the_wire(count, whole):
+    rng = np.random.default_rng(count)
+    row = rng.integers(1, 2**63, max(count // 2, 1), dtype=np.uint64)[rng.integers(max(count // 2, 1), size=count)]
+    order = np.argsort(row, kind="stable")
+    u = rng.integers(-9, 9, count).astype(np.float64) + (0.0 if whole else 0.5)
+    numbers = (np.arange(count, dtype=np.int32), *rng.normal(size=(2, count)).astype(np.float32), u)
+    lesson = Lesson(Changes(row, *numbers), 7, {"updates": 3}, {"pace": np.arange(3.0)})
+    up, down = unpack(pack_lesson(lesson)), unpack(pack_news(lesson))
+    for found in (up, down):
+        assert found.steps == 7
+        assert found.counts == {"updates": 3}
+        assert (found.changes.row == row[order]).all()
+        assert (found.changes.column == lesson.changes.column[order]).all()
+        assert found.changes.row.flags.writeable
+        assert [array.dtype for array in found.changes] == [array.dtype for array in lesson.changes]
+    assert (up.changes.change == lesson.changes.change[order]).all()
+    assert (up.changes.u == u[order]).all()
+    assert (down.changes.w == lesson.changes.w[order]).all()
+    if count == 1000:
+        assert pack_lesson(lesson).size < (20 if whole else 25) * count

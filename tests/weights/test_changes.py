@@ -1,0 +1,125 @@
+"""Changes of weights: mixed by every store as a dictionary mixes them, followed and taken over to the bit."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structron.kernels.table import hash_list
+from structron.weights.cells import CellStore
+from structron.weights.changes import Changes, Share
+from structron.weights.dense import DenseStore
+from structron.weights.hashed import HashedStore
+from structron.weights.store import SparseStore
+
+KEYS = hash_list([f"k{k}" for k in range(40)])
+ANCHORED = KEYS[:5]
+NAMES: dict[str, list[tuple[int, int]]] = {
+    # 2 fixed rows, 6 features, 3 paired features of 4 contexts
+    "dense": [(row, column) for row in range(2 + 6 + 3 * 4) for column in range(3)],
+    "sparse": [(row, column) for row in [1, 3, 5, *KEYS[5:12].tolist()] for column in range(40)],
+    "cells": [(1 + row * 3 + label, 0) for row in range(9) for label in range(3)],
+    "hashed": [(place, 0) for place in range(0, 1030, 60)],
+}
+MAKE: dict[str, Callable[[], Any]] = {
+    "dense": lambda: DenseStore(3, 2, 6, 3, True),
+    "sparse": lambda: SparseStore(40, ANCHORED.copy()),
+    "cells": lambda: CellStore(3),
+    "hashed": lambda: HashedStore(10, 4),
+}
+
+
+def random_changes(rng: np.random.Generator, kind: str) -> Changes:
+    names = NAMES[kind]
+    chosen = rng.permutation(len(names))[: int(rng.integers(len(names) + 1))]
+    row, column = (np.array([names[k][part] for k in chosen], object) for part in (0, 1))
+    change = (rng.integers(-8, 9, len(chosen)) / 4).astype(np.float32)
+    u = rng.integers(-20, 21, len(chosen)).astype(np.float64)
+    return Changes(row.astype(np.uint64), column.astype(np.int32), change, change, u)
+
+
+def content(store: Any, kind: str) -> dict[tuple[int, int], tuple[float, float]]:
+    """Weights and sums by name."""
+    found = store.changes(MAKE[kind]())
+    names = list(zip(found.row.tolist(), found.column.tolist(), strict=True))
+    assert len(set(names)) == len(names)
+    assert (found.change == found.w).all()
+    return dict(zip(names, zip(found.w.tolist(), found.u.tolist(), strict=True), strict=True))
+
+
+@pytest.mark.parametrize("kind", MAKE)
+@given(seed=st.integers(0, 2**32 - 1), shards=st.integers(1, 4))
+@settings(max_examples=25, deadline=None)
+def test_mixing_is_that_of_dictionaries(kind, seed, shards):
+    """The weights after some passes, and the sum of the weights after every step of every shard."""
+    rng = np.random.default_rng(seed)
+    common, member = MAKE[kind](), MAKE[kind]()
+    w: dict[tuple[int, int], float] = {}
+    total: dict[tuple[int, int], float] = {}
+    time = 0
+    for _ in range(3):
+        before = content(common, kind)
+        weights = rng.dirichlet(np.ones(shards)).tolist()
+        shares = [Share(random_changes(rng, kind), mu, int(rng.integers(1, 30))) for mu in weights]
+        time += sum(share.steps for share in shares)
+        for changes, _, steps in shares:
+            arrays = (changes.row, changes.column, changes.change, changes.u)
+            learned = {(r, c): (d, u) for r, c, d, u in zip(*map(np.ndarray.tolist, arrays), strict=True)}
+            for name in NAMES[kind]:
+                d, u = learned.get(name, (0.0, 0.0))
+                total[name] = total.get(name, 0.0) + steps * (w.get(name, 0.0) + d) - u
+        for changes, mu, _ in shares:
+            for row, column, d in zip(*(array.tolist() for array in (*changes[:2], changes.change)), strict=True):
+                w[row, column] = w.get((row, column), 0.0) + mu * d
+        member.follow(common)
+        assert content(member, kind) == {name: (a, 0.0) for name, (a, _) in before.items() if a}
+        assert not len(member.changes(common).row)
+        common.mix(shares, time)
+        found = content(common, kind)
+        for name in NAMES[kind]:
+            a, u = found.get(name, (0.0, 0.0))
+            assert a == pytest.approx(w.get(name, 0.0), abs=1e-5)
+            assert time * a - u == pytest.approx(total[name], abs=1e-5 * time)
+        member.put(common.changes(member))
+        assert {name: a for name, (a, _) in content(member, kind).items() if a} == {
+            name: a for name, (a, _) in found.items() if a
+        }
+
+
+@pytest.mark.parametrize("kind", MAKE)
+def test_what_a_shard_has_learned_is_found(kind):
+    """A member that follows and is changed by hand; then it follows again, and nothing is left of that."""
+    rng = np.random.default_rng(3)
+    common, member = MAKE[kind](), MAKE[kind]()
+    common.mix([Share(random_changes(rng, kind), 1.0, 5)], 5)
+    kept = content(common, kind)
+    for _ in range(3):
+        member.follow(common)
+        given = random_changes(rng, kind)
+        member.mix([Share(given, 1.0, 0)], 0)
+        found = member.changes(common)
+        order, other = (np.lexsort((c.column, c.row)) for c in (given, found))
+        real = (given.change != 0) | (given.u != 0)
+        order = order[real[order]]
+        for a, b in ((given.row, found.row), (given.column, found.column), (given.change, found.change)):
+            assert (a[order] == b[other]).all()
+        assert (given.u[order] == found.u[other]).all()
+        assert content(common, kind) == kept
+
+
+def test_rows_that_become_vectors_and_tables_that_grow():
+    """More than fits into a fresh store: rows with every column, and hundreds of thousands of keys."""
+    keys = hash_list([f"n{k}" for k in range(300_000)])
+    row = np.concatenate([np.repeat(KEYS[5:9], 40), keys])
+    column = np.concatenate([np.tile(np.arange(40), 4), np.zeros(len(keys))]).astype(np.int32)
+    change = np.arange(1, len(row) + 1).astype(np.float32)
+    changes = Changes(row, column, change, change, np.zeros(len(row)))
+    common, other = SparseStore(40, ANCHORED.copy()), SparseStore(40, ANCHORED.copy())
+    common.mix([Share(changes, 0.5, 1)], 1)
+    other.put(common.changes(SparseStore(40, ANCHORED.copy())))
+    expected = dict(zip(zip(row.tolist(), column.tolist(), strict=True), (change / 2).tolist(), strict=True))
+    for store in (common, other):
+        assert {name: w for name, (w, _) in content(store, "sparse").items()} == expected
