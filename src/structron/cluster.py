@@ -7,36 +7,42 @@ from typing import Any
 
 from structron.errors import StructronError
 
+AUTO, LOCAL = "auto", "local"
 PATIENCE = 5.0
 """Seconds in which a cluster has to answer: Ray itself would try for minutes."""
 
 
 def connect(address: str) -> Any:
-    """The module `ray`, connected to a cluster: HOST:PORT, "auto" (RAY_ADDRESS, this machine's), or a new one: "local".
-
-    A process that is connected already stays where it is.
+    """The module `ray`, connected to a cluster: HOST:PORT; "auto": RAY_ADDRESS, or the one of this machine, or this
+    machine alone; "local": this machine alone. A process that is connected already stays where it is.
     """
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else Ray warns of what it will do one day
+    os.environ.setdefault("RAY_worker_niceness", "0")  # workers are the work itself
     try:
         import ray
     except ImportError:
-        raise StructronError("--ray: Ray is not installed; expected it: pip install 'structron[ray]'") from None
+        raise StructronError("ray: not installed; expected it beside structron: pip install 'structron[ray]'") from None
     if ray.is_initialized():
         return ray
+    found = (os.environ.get("RAY_ADDRESS") or AUTO) if address == AUTO else address
+    where: dict[str, Any] = {"include_dashboard": False} if found in (AUTO, LOCAL) else {}
+    if found != AUTO:
+        where["address"] = found
     try:
-        _knock(os.environ.get("RAY_ADDRESS", address) if address == "auto" else address)
-        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+        if found not in (AUTO, LOCAL):
+            _knock(found)
+        ray.init(**where, log_to_driver=False, logging_level=logging.ERROR)
     except Exception as error:
-        reason = " ".join(str(error).split("\n")[0].split())[:200] or type(error).__name__
+        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:200]
         raise StructronError(
-            f"--ray {address}: the cluster cannot be reached ({reason}); expected one that runs ('ray start --head' "
-            "begins one): auto, local or HOST:PORT"
+            f"ray: {address}: the cluster cannot be reached ({reason}); expected auto, local, or the HOST:PORT of one"
         ) from None
     return ray
 
 
 def _knock(address: str) -> None:
-    """Raise OSError when nobody listens at HOST:PORT."""
+    """Raise an error when nobody listens at HOST:PORT."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
-    if host and port.isdigit():
-        socket.create_connection((host.strip("[]"), int(port)), PATIENCE).close()
+    if not host or not port.isdigit():
+        raise ValueError("no host and port")
+    socket.create_connection((host.strip("[]"), int(port)), PATIENCE).close()

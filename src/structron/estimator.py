@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from structron._version import __version__
+from structron.cluster import connect
 from structron.errors import StructronError
 from structron.io import modelfile
 from structron.io.columns import Columns
@@ -218,8 +219,6 @@ class Estimator(Learned, Training, ABC):
             raise StructronError(f"ray: {self.ray!r}; expected auto, or the host:port of a running cluster")
         if self.shards == 1:
             raise StructronError(f"ray: {self.ray} with shards 1; expected shards, one for each worker (--shards N)")
-        from structron.learn.cluster import connect
-
         connect(self.ray)
 
     def _members(self) -> int:

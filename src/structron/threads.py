@@ -34,12 +34,12 @@ def stretches(starts: np.ndarray) -> list[tuple[int, int]]:
     return found
 
 
-def for_each(run: Callable[[tuple[int, int]], Found], work: Sequence[tuple[int, int]], jobs: int) -> list[Found]:
-    """What `run` makes of every stretch, on one thread or several: kernels release the lock. An error is raised."""
+def for_each(run: Callable[[Work], Found], work: Sequence[Work], jobs: int) -> list[Found]:
+    """What `run` makes of every piece of work, on one thread or several: kernels release the lock."""
     if jobs < 1:
         raise StructronError(f"jobs: {jobs}; expected at least 1")
     if jobs == 1 or len(work) < 2:
-        return [run(stretch) for stretch in work]
+        return [run(piece) for piece in work]
     with ThreadPoolExecutor(jobs) as pool:
         return list(pool.map(run, work))
 

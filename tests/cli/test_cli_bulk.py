@@ -138,7 +138,7 @@ def test_mistakes_touch_nothing(toy, refuses, tokenizer, tmp_path):
         ([source / "f0.conll", tmp_path / "link" / "f0.conll"], [], "both would become"),
         ([source / "*"], ["-o", tmp_path / "o"], "--output: expected --output-dir alone"),
         ([source / "*"], ["--nbest", "2", "--forced"], "--nbest: expected neither"),
-        ([source / "*"], ["--ray", "127.0.0.1:1"], "--ray 127.0.0.1:1: the cluster cannot be reached"),
+        ([source / "*"], ["--ray", "127.0.0.1:1"], "ray: 127.0.0.1:1: the cluster cannot be reached"),
     ):
         refuses(*args, *files, "--output-dir", out, *more, says=says)
         assert not out.exists()
@@ -284,5 +284,5 @@ def test_without_ray(toy, refuses, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "ray", None)
     source = fill(tmp_path / "in", toy, 1)
     args = ["predict", toy.chunker, source / "*", "--output-dir", tmp_path / "out", "--ray", "auto"]
-    refuses(*args, says="Ray is not installed; expected it: pip install 'structron[ray]'")
+    refuses(*args, says="ray: not installed; expected it beside structron: pip install 'structron[ray]'")
     assert not (tmp_path / "out").exists()

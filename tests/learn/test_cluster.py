@@ -178,17 +178,17 @@ def run(code: str) -> subprocess.CompletedProcess:
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere.invalid:6379", "here"])
 def test_a_cluster_that_cannot_be_reached(address):
-    connect = f"from structron.learn.cluster import connect; connect('{address}')"
+    connect = f"from structron.cluster import connect; connect('{address}')"
     found = run(connect)
     line = found.stderr.strip().splitlines()[-1]
-    assert f"ray: {address}: cannot be reached (" in line
-    assert line.endswith("; expected auto, or the host:port of a running cluster")
+    assert f"ray: {address}: the cluster cannot be reached (" in line
+    assert line.endswith("; expected auto, local, or the HOST:PORT of one")
 
 
 def test_without_the_extra():
-    code = "import sys; sys.modules['ray'] = None\nfrom structron.learn.cluster import connect\nconnect('auto')"
+    code = "import sys; sys.modules['ray'] = None\nfrom structron.cluster import connect\nconnect('auto')"
     line = run(code).stderr.strip().splitlines()[-1]
-    assert line.endswith("ray: not installed; expected Ray beside structron: pip install 'structron[ray]'")
+    assert line.endswith("ray: not installed; expected it beside structron: pip install 'structron[ray]'")
 
 
 # -- the wire --------------------------------------------------------------------------------------------------------

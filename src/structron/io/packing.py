@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from structron.io.tensors import Tensors
+from structron.threads import cores, for_each
 
 PALETTE = 256
 LEAST = 256
@@ -56,32 +57,35 @@ def pack_all(tensors: Tensors) -> tuple[Tensors, dict[str, Any]]:
 
 
 def unpack_all(packed: Tensors, ways: Any) -> Tensors:
-    """The inverse of `pack_all`; ValueError: the parts do not fit together."""
+    """The inverse of `pack_all`, on all cores; ValueError: the parts do not fit together."""
     if not isinstance(ways, dict):
         raise ValueError("packed arrays do not fit")
-    tensors = dict(packed)
-    for name, given in ways.items():
-        way, kind, shape = given
-        if kind not in KINDS or not all(isinstance(n, int) and 0 <= n <= LARGEST for n in shape):
-            raise ValueError(f"{name} is packed in an unknown way")
-        size = int(np.prod(shape, dtype=object))
-        width = 1 if way == "palette" else np.dtype(kind).itemsize
-        if size * width > LARGEST or tensors[name].dtype != np.uint8:
-            raise ValueError(f"{name} is too large, or not packed")
-        data = _inflate(tensors[name].tobytes(), size * width, name)
-        if way == "palette":
-            values, place = tensors.pop(f"{name}.palette"), np.frombuffer(data, np.uint8)
-            if values.dtype.name != kind or (len(place) and int(place.max()) >= len(values)):
-                raise ValueError(f"{name}: the palette does not fit")
-            flat = values[place]
-        else:
-            flat = _joined(data, kind, size)
-            if way == "ascending" and kind == "uint64":
-                flat = np.cumsum(flat, dtype=np.uint64)
-            elif way != "plain":
-                raise ValueError(f"{name} is packed in an unknown way")
-        tensors[name] = flat.reshape(shape)
-    return tensors
+    found = for_each(lambda name: _unpacked(packed, name, ways[name]), list(ways), cores())
+    palettes = {f"{name}.palette" for name, (way, _, _) in ways.items() if way == "palette"}
+    rest = {name: array for name, array in packed.items() if name not in palettes}
+    return rest | dict(zip(ways, found, strict=True))
+
+
+def _unpacked(packed: Tensors, name: str, given: Any) -> np.ndarray:
+    way, kind, shape = given
+    if kind not in KINDS or not all(isinstance(n, int) and 0 <= n <= LARGEST for n in shape):
+        raise ValueError(f"{name} is packed in an unknown way")
+    size = int(np.prod(shape, dtype=object))
+    width = 1 if way == "palette" else np.dtype(kind).itemsize
+    if size * width > LARGEST or packed[name].dtype != np.uint8:
+        raise ValueError(f"{name} is too large, or not packed")
+    data = _inflate(packed[name].tobytes(), size * width, name)
+    if way == "palette":
+        values, place = packed[f"{name}.palette"], np.frombuffer(data, np.uint8)
+        if values.dtype.name != kind or (len(place) and int(place.max()) >= len(values)):
+            raise ValueError(f"{name}: the palette does not fit")
+        return values[place].reshape(shape)
+    flat = _joined(data, kind, size)
+    if way == "ascending" and kind == "uint64":
+        flat = np.cumsum(flat, dtype=np.uint64)
+    elif way != "plain":
+        raise ValueError(f"{name} is packed in an unknown way")
+    return flat.reshape(shape)
 
 
 def _inflate(data: bytes, size: int, name: str) -> bytes:

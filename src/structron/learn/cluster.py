@@ -9,8 +9,6 @@ result is the same to the bit. Ray is imported when it is asked for.
 """
 
 import copy
-import os
-import socket
 import time
 from collections.abc import Sequence
 from threading import Event
@@ -19,59 +17,17 @@ from typing import Any
 import numpy as np
 
 from structron._version import __version__
+from structron.cluster import connect
 from structron.errors import StructronError
 from structron.io.tensors import Tensors
 from structron.learn.committee import Lesson
 from structron.learn.shards import Crew, learn_part
 from structron.learn.wire import Parcel, moved, pack_lesson, pack_news, unpack
 
-AUTO = "auto"
 LIVES = 5
 """Workers that a shard may lose in one pass."""
 PATIENCE = 120.0
 """Seconds that a worker may take to start."""
-REACHABLE = 5.0
-"""Seconds in which a cluster has to answer."""
-
-
-def ray_module() -> Any:
-    """Ray, if it is installed."""
-    try:
-        import ray
-    except ImportError:
-        raise StructronError(
-            "ray: not installed; expected Ray beside structron: pip install 'structron[ray]'"
-        ) from None
-    return ray
-
-
-def connect(address: str) -> Any:
-    """Ray, connected; auto: the cluster that is known to this machine, else this machine alone."""
-    ray = ray_module()
-    if ray.is_initialized():
-        return ray
-    quiet = {"log_to_driver": False, "logging_level": "error", "configure_logging": True}
-    try:
-        if address == AUTO:
-            os.environ.setdefault("RAY_worker_niceness", "0")  # workers are the work itself
-            ray.init(include_dashboard=False, **quiet)
-        else:
-            _reach(address)
-            ray.init(address=address, **quiet)
-    except (OSError, RuntimeError, ValueError, AssertionError) as error:
-        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        raise StructronError(
-            f"ray: {address}: cannot be reached ({reason}); expected auto, or the host:port of a running cluster"
-        ) from None
-    return ray
-
-
-def _reach(address: str) -> None:
-    """Ask quickly whether anybody listens: Ray itself would try for minutes."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not host or not port.isdigit():
-        raise ValueError("no host and port")
-    socket.create_connection((host, int(port)), REACHABLE).close()
 
 
 class Worker:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import compiled, inlined
+from structron.kernels.jit import compiled, inlined, prefetch
 from structron.kernels.table import ABSENT, MULTIPLIER, SHIFT, aligned_zeros
 
 SECOND = np.uint64(0xD6E8FEB86659FD93)
@@ -26,6 +26,8 @@ DENSE = np.uint64(0xFF)
 KEYS, CELLS, DENSE_ROWS, FREE = 0, 1, 2, 3
 """Places in `used`: keys in the table, cells and dense rows given out; the free rows of class c start at FREE + c."""
 LARGEST = 17
+AHEAD = 16
+"""Keys that are on their way from memory while a table is filled."""
 
 
 class Sparse(NamedTuple):
@@ -186,9 +188,11 @@ def add(sparse, table, k, column, amount, sum_amount):
 
 @compiled
 def reinsert(old, new):
-    """Enter all keys and heads of one table in another, empty one."""
+    """Enter all keys and heads of one table in another, empty one; places are asked for before they are needed."""
     mask = new.shape[0] - 1
     for j in range(old.shape[0]):
+        if j + AHEAD < old.shape[0]:
+            prefetch(new, home(new, old[j + AHEAD, 0]), 0)
         if old[j, 0] != ABSENT:
             k = home(new, old[j, 0])
             while new[k, 0] != ABSENT:
