@@ -475,6 +475,7 @@ def runs_with(kind: Any, what: str) -> dict[str, Any] | None:
         "margin": {"margin": 2.0, "alma": None},
         "swvp": {"swvp": "b-wm", "beta": 2.0},
         "runs": {"runs": 2},
+        "shards": {"shards": 2},
         "average voted": {"average": "voted"},
         "bpm": {"bpm": 2},
         "templates": {"templates": case.templates or ["w[0]"]},

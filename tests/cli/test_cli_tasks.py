@@ -44,7 +44,13 @@ def test_training(run, models, tmp_path, number, title):
     tasks = [task for task in able_tasks(ROWS[title]) if task not in ("entities", "parser", *TEXTS)]
     task = tasks[number % len(tasks)] if tasks else able_tasks(ROWS[title])[0]
     values = {"--beam": "2", "--update": "early", "--alma": "0.9", "--margin": "5", "--swvp": "b-wm", "--runs": "2"}
-    values |= {"--bpm": "1", "--tag-dictionary": "2", "--non-local": "phrase", "--templates": models / "templates"}
+    values |= {
+        "--bpm": "1",
+        "--shards": "2",
+        "--tag-dictionary": "2",
+        "--non-local": "phrase",
+        "--templates": models / "templates",
+    }
     values |= {"--warm-start": models / task, "--gazetteer": f"PER={models / 'names'}"}
     given = [*title.split(), *([values[title]] if title in values else [])]
     found = run("train", task, "--train", data(models, task), "--model", tmp_path / "m", *QUICK, *given)

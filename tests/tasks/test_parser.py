@@ -173,7 +173,7 @@ BAD_DATA = {
     "tag is word": ([[("a", "b", "0")]], {"pos": "word"}, "expected a column of its own for each"),
     "short": ([[*CROSSING[0]], [("a", "b")]], {}, "sentence 2: word 1 is .*; expected 4 columns: word, pos, head"),
     "no templates": (CROSSING, {"templates": []}, "no templates; expected one a line"),
-    "file": (CROSSING, {"templates": "huan"}, r"templates 'huan': neither a preset \(default, huang\) nor"),
+    "file": (CROSSING, {"templates": "huan"}, r"templates 'huan': neither a preset \(default, fast, huang\) nor"),
     "atom": (CROSSING, {"templates": ["s0.w", "s0.w|s9.t"]}, "templates:2: unknown atom 's9.t'; expected a node"),
     "gold": (CROSSING, {"templates": ["s0.head"]}, "templates:1: unknown atom 's0.head'; expected one of: s0.w"),
 }

@@ -359,7 +359,8 @@ def test_the_default_templates():
     assert templates >= set(map(frozenset, sr.read_templates(preset("parser-huang"))))
     written = [line for line in lines if line.split("#")[0].strip()]
     assert len(written) == len(templates) == len(sr.atom_layout(lines, columns).templates)
-    assert 80 <= len(templates) <= 110
+    assert 80 <= len(templates) <= 120
+    assert templates > set(map(frozenset, sr.read_templates(preset("parser-fast"))))
     bare = sr.usable_templates(lines, columns[:2])
     assert len(sr.atom_layout(bare, columns[:2]).templates) == len(bare) < len(templates)
     assert sr.usable_templates(lines, columns) == ["|".join(names) for names in sr.read_templates(lines)]

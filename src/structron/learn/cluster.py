@@ -8,7 +8,6 @@ A worker that dies is replaced: the new one gets its shard and all common weight
 result is the same to the bit. Ray is imported when it is asked for.
 """
 
-import copy
 import time
 from collections.abc import Sequence
 from threading import Event
@@ -37,7 +36,7 @@ class Worker:
         import ray
 
         self.member = ray.cloudpickle.loads(sent)
-        self.common = copy.copy(self.member)
+        self.common = self.member.twin()
 
     def version(self) -> str:
         """That of the package."""
@@ -171,7 +170,7 @@ class Cluster(Crew):
 
     def mix(self, lessons: Sequence[Lesson], shares: Sequence[float]) -> None:
         """Mix on the driver, and prepare the news for the next pass."""
-        before = copy.copy(self.common)
+        before = self.common.twin()
         before.follow(self.common)
         self.common.mix(lessons, shares)
         lesson = self.common.lesson(before)

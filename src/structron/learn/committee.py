@@ -33,7 +33,12 @@ class Member(Learner):
     store: Any  # its weights (weights/)
     stats: np.ndarray  # the examples learned from so far, then figures of the pass
     working: ClassVar[tuple[str, ...]] = ("store", "stats")
-    """What `_begin` makes: copies and pickles are without it, and begin anew."""
+    """What `_begin` makes: pickles are without it, and begin anew."""
+
+    def __copy__(self) -> Self:
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        return other
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in self.working}
@@ -56,7 +61,9 @@ class Member(Learner):
 
     def twin(self) -> Self:
         """Another learner of the same data and options, at its start."""
-        return copy.copy(self)
+        other = copy.copy(self)
+        other._begin()
+        return other
 
     def begin_pass(self) -> None:
         self.stats[1:] = 0

@@ -6,6 +6,7 @@ All can be told to add, to give their state and take it back, and stores of the 
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -32,6 +33,9 @@ from structron.weights.sparse import (
 )
 
 FIRST_CELLS, FIRST_DENSE = 1 << 22, 1 << 14
+
+BLOCK = 1 << 19
+"""Weights or rows that are gone through at a time when means are made."""
 
 
 class SparseStore:
@@ -85,7 +89,12 @@ class SparseStore:
         """Keys and rows, numbered features first: means over `time` examples, 0: as they are; times the scale."""
         found = self.sparse.table[self.sparse.table[:, 0] != 0]
         both = np.concatenate([self.table, found])
-        return both[:, 0].copy(), cells_of(self.sparse, both[:, 1], time, scale)
+        heads, found = both[:, 1].copy(), both[:0]
+        some = [(lo, cells_of(self.sparse, heads[lo : lo + BLOCK], time, scale)) for lo in range(0, len(heads), BLOCK)]
+        some = some or [(0, cells_of(self.sparse, heads, time, scale))]
+        place = np.concatenate([rows.place + lo for lo, rows in some])
+        column, weight = (np.concatenate([getattr(rows, name) for _, rows in some]) for name in ("column", "weight"))
+        return both[:, 0].copy(), Row(place, column, weight)
 
     def fold(self, scale: float, total: float) -> None:
         """v ← scale·v, u ← u - total·v: what is present stays the same, counted from a sum of 0 (update/alma.py)."""
@@ -170,23 +179,44 @@ class SparseStore:
             self.grow(2, 4 * dense_at(self.sparse.dense.shape[1]) + 1, 2)
 
 
+def _means(
+    parts: Sequence[tuple[np.ndarray, Row]],
+    places: Sequence[np.ndarray],
+    lo: int,
+    hi: int,
+    width: int,
+    total: int,
+    least: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The mean weights of keys lo … hi-1 that are to be kept, sorted; a weight is known by key · width + column."""
+    own = [(place >= lo) & (place < hi) for place in places]
+    cells = [
+        place[some].astype(np.int64) * width + rows.column[some]
+        for place, some, (_, rows) in zip(places, own, parts, strict=True)
+    ]
+    weight = np.concatenate([rows.weight[some] for some, (_, rows) in zip(own, parts, strict=True)])
+    found, inverse = np.unique(np.concatenate(cells), return_inverse=True)
+    mean = (np.bincount(inverse, weight.astype(np.float64), minlength=len(found)) / total).astype(np.float32)
+    kept = np.abs(mean) > least
+    return found[kept], mean[kept]
+
+
 def mean_rows(
     parts: Sequence[tuple[np.ndarray, Row]], first: np.ndarray, least: float = 0.0, total: int | None = None
 ) -> tuple[np.ndarray, Row]:
     """The mean of several sets of rows by key, without weights of at most `least`, and without empty rows.
 
-    first: keys that come before all others.   total: divide by this instead of the number of sets.
+    first: keys that come before all others.   total: divide by this instead of the number of sets. Weights are gone
+    through in blocks: sorting all of them at once took more memory than learning.
     """
     keys, inverse = np.unique(np.concatenate([keys for keys, _ in parts]), return_inverse=True)
     offsets = np.cumsum([0, *(len(keys) for keys, _ in parts)])
-    place = np.concatenate([inverse[rows.place + lo] for (_, rows), lo in zip(parts, offsets, strict=False)])
-    column = np.concatenate([rows.column for _, rows in parts])
-    weight = np.concatenate([rows.weight for _, rows in parts]).astype(np.float64)
-    width = int(column.max(initial=0)) + 1
-    cells, inverse = np.unique(place * width + column, return_inverse=True)
-    mean = (np.bincount(inverse, weight, minlength=len(cells)) / (total or len(parts))).astype(np.float32)
-    kept = np.abs(mean) > least
-    cells, mean = cells[kept], mean[kept]
+    places = [inverse[rows.place + lo].astype(np.int32) for (_, rows), lo in zip(parts, offsets, strict=False)]
+    width = 1 + max(int(rows.column.max(initial=0)) for _, rows in parts)
+    blocks = 1 + sum(map(len, places)) // BLOCK
+    bounds = [len(keys) * k // blocks for k in range(blocks + 1)]
+    found = [_means(parts, places, lo, hi, width, total or len(parts), least) for lo, hi in pairwise(bounds)]
+    cells, mean = (np.concatenate(own) for own in zip(*found, strict=True))
     used, place = np.unique(cells // width, return_inverse=True)
     keys, rows = keys[used], Row(place, (cells % width).astype(np.int32), mean)
     if not len(first):
