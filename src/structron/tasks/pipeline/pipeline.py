@@ -29,7 +29,7 @@ from structron.tasks.pipeline.parts import KINDS, PARTS, Contents, Part, check_p
 from structron.tasks.pipeline.training import as_read, data_for, jackknifed, make_estimator, predicted
 from structron.tasks.registry import TASKS
 from structron.tasks.tokenizer import documents_in
-from structron.threads import uncollected
+from structron.threads import cores, for_each, uncollected
 
 BATCH = 100_000
 """Characters of text that are annotated at a time."""
@@ -295,15 +295,20 @@ class Pipeline(Pipelines, Estimator):
         return {"parts": parts}, tensors
 
     def _take(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
-        parts: dict[str, Part] = {}
-        trained = {}
+        parts, kinds = {}, {}
         for name, known in learned["parts"].items():
             task = known["model"]["task"]
             if task not in KINDS[name]:
                 raise ValueError(f"{name} is a {task!r}")
             parts[name] = Part(tuple(texts(known["reads"], "reads")), tuple(texts(known["writes"], "writes")))
-            trained[name] = TASKS[task].from_contents(known["model"], beginning(f"{name}.", tensors))
-            check_part(name, parts[name], trained[name])
+            kinds[name] = TASKS[task]
+
+        def read(name: str) -> Any:
+            return kinds[name].from_contents(learned["parts"][name]["model"], beginning(f"{name}.", tensors))
+
+        trained = dict(zip(parts, for_each(read, list(parts), cores()), strict=True))
+        for name, part in parts.items():
+            check_part(name, part, trained[name])
         self.parts_, self.model_ = parts, Annotator(parts, trained)
 
 
