@@ -44,7 +44,8 @@ SOURCES = _fingerprint()
 class QuickCache(FunctionCache):
     """Numba's disk cache, quicker to read.
 
-    Before it reads anything, Numba's own imports all that a compiler could need: a quarter of a second. A compiled kernel needs the counting of references alone, and whoever compiles imports the rest.
+    Before it reads anything, Numba's own imports all that a compiler could need: a quarter of a second. A compiled
+    kernel needs the counting of references alone, and whoever compiles imports the rest.
     """
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
