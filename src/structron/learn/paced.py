@@ -1,5 +1,6 @@
 """Learners whose steps have a pace (update/alma.py), and what becomes of it when shards are mixed."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,9 +20,9 @@ class Paced(Member):
 
     pace: np.ndarray
 
+    @abstractmethod
     def _length(self) -> float:
         """‖v‖²."""
-        raise NotImplementedError
 
     def follow(self, common: Any) -> None:
         super().follow(common)

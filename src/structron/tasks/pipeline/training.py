@@ -5,7 +5,7 @@ parts before will predict them.
       └─jackknife: five folds, each annotated by parts that were trained on the other four──▶ … parser, entities
 
 A sentence that the parser learns from with predicted tags never met the tagger that predicted them. Gold tags beside
-them teach it what tags are worth where they are right: 0.3 to 0.4 LAS in English and Greek.
+them teach it what tags are worth where they are right: about 0.4 LAS on dev data in English and Greek, one seed each.
 """
 
 import copy
