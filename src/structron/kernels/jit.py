@@ -10,7 +10,7 @@ from numba.core import cgutils
 from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 
-from structron.kernels.cache import KernelCache, kernel_files
+from structron.kernels.shipped import KernelCache, kernel_files
 
 LEAVES = (
     "features/lexicon.py",
