@@ -7,14 +7,16 @@ from typing import Any
 from llvmlite import ir
 from numba import njit, typeof, types
 from numba.core import cgutils
-from numba.core.caching import FunctionCache
 from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
 from numba.core.runtime import rtsys
 from numba.extending import intrinsic
 
+from structron.kernels.cache import SafeCache, cache_for
+
 LEAVES = (
     "features/lexicon.py",
     "features/stretches.py",
+    "kernels/cache.py",
     "search/beam/nbest.py",
     "search/queue/queue.py",
     "search/queue/nodes.py",
@@ -41,7 +43,7 @@ def _fingerprint() -> tuple:
 SOURCES = _fingerprint()
 
 
-class QuickCache(FunctionCache):
+class QuickCache(SafeCache):
     """Numba's disk cache, quicker to read.
 
     Before it reads anything, Numba's own imports all that a compiler could need: a quarter of a second. A compiled
@@ -73,8 +75,7 @@ def compiled(function: Callable, forceinline: bool = False, signature: Any = Non
     kernel: Any = njit(nogil=True, forceinline=forceinline, **options)(function)
     if not DISABLE_JIT:
         kernel.get_call_template = _without_literals(kernel.get_call_template)
-        kernel._cache = QuickCache(function)
-        kernel._cache._cache_file._source_stamp = (SOURCES, _stamp(Path(function.__code__.co_filename)))
+        kernel._cache = cache_for(QuickCache, function, (SOURCES, _stamp(Path(function.__code__.co_filename))))
     if signature is not None and not DISABLE_JIT:
         kernel.compile(signature)
         kernel.disable_compile()
@@ -140,7 +141,7 @@ def is_cold(kernel: Any) -> bool:
     """Whether a kernel is neither compiled in this process nor in the cache: its first call will take seconds."""
     if DISABLE_JIT or kernel.signatures:
         return False
-    return not kernel._cache._cache_file._load_index()
+    return not isinstance(kernel._cache, SafeCache) or kernel._cache.is_empty()
 
 
 @intrinsic
