@@ -4,7 +4,7 @@ from pathlib import Path
 
 from setuptools import Distribution, setup
 
-SHIPPED = Path(__file__).parent / "src" / "structron" / "kernels" / "shipped"
+SHIPPED = Path(__file__).parent / "src" / "structron" / "kernels" / "binary"
 
 
 class Built(Distribution):

@@ -7,7 +7,6 @@ Entries that are there are made anew. Nothing of this is committed; a wheel with
 
 import json
 import os
-import pickle
 import platform
 import shutil
 import subprocess
@@ -19,16 +18,15 @@ PACKAGE = Path(__file__).parent.parent / "src" / "structron"
 sys.path.insert(0, str(PACKAGE.parent))
 
 from llvmlite import binding  # noqa: E402
-from numba.core.caching import IndexDataCacheFile  # noqa: E402
 
-from structron.kernels import cache  # noqa: E402
+from structron.kernels import shipped  # noqa: E402
 
 
 def compile_all(folder: Path, cpu: str) -> None:
     """Compile in a copy of the package, on all cores."""
     from structron.cli.precompile import PARTS
 
-    ignore = shutil.ignore_patterns("__pycache__", "shipped")
+    ignore = shutil.ignore_patterns("__pycache__", "binary")
     shutil.copytree(PACKAGE, folder / "structron", ignore=ignore)
     target = {"NUMBA_CPU_NAME": cpu, "NUMBA_CPU_FEATURES": "", "PYTHONPATH": str(folder)}
     environment = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"} | target
@@ -41,37 +39,34 @@ def compile_all(folder: Path, cpu: str) -> None:
 
 def ship(folder: Path, cpu: str) -> tuple[int, int]:
     """Copy the entries compiled in a folder; returns how many kernels, and their bytes."""
-    shutil.rmtree(cache.SHIPPED, ignore_errors=True)
+    shutil.rmtree(shipped.SHIPPED, ignore_errors=True)
     kernels = size = 0
     target = (binding.get_process_triple(), cpu, "")
     for path in sorted(folder.rglob("*.nbi")):
-        source = path.parent.parent
-        place = cache.SHIPPED / source.relative_to(folder / "structron")
+        place = shipped.SHIPPED / path.parent.parent.relative_to(folder / "structron")
         place.mkdir(parents=True, exist_ok=True)
-        with path.open("rb") as stream:
-            pickle.load(stream)
-            _, overloads = pickle.load(stream)
+        shutil.copyfile(path, place / path.name)
+        overloads = shipped.WheelFile(str(place), path.stem, None)._load_index()
         wrong = {key[1] for key in overloads} - {target}
         if wrong:
             raise SystemExit(f"{path.name}: compiled for {wrong}, not for {target}")
-        IndexDataCacheFile(str(place), path.stem, "")._save_index(overloads)
         for name in overloads.values():
             size += shutil.copyfile(path.parent / name, place / name).stat().st_size
             kernels += 1
-    about = {"target": target, "versions": cache.versions(), "contents": cache.contents()}
-    (cache.SHIPPED / cache.ABOUT).write_text(json.dumps(about, indent=1) + "\n")
+    about = {"target": target, "versions": shipped.versions(), "contents": shipped.contents()}
+    (shipped.SHIPPED / shipped.ABOUT).write_text(json.dumps(about, indent=1) + "\n")
     return kernels, size
 
 
 def main() -> None:
     """Compile and ship."""
-    cpu = cache.BASELINES.get(platform.machine())
+    cpu = shipped.BASELINES.get(platform.machine())
     if cpu is None:
         raise SystemExit(f"no baseline is known for {platform.machine()}")
     with tempfile.TemporaryDirectory(prefix="structron-ship-") as folder:
         compile_all(Path(folder), cpu)
         kernels, size = ship(Path(folder), cpu)
-    print(f"{kernels} kernels for {cpu}, {size / 1e6:.1f} MB in {cache.SHIPPED}")
+    print(f"{kernels} kernels for {cpu}, {size / 1e6:.1f} MB in {shipped.SHIPPED}")
 
 
 if __name__ == "__main__":

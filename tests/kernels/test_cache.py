@@ -12,7 +12,7 @@ import pytest
 
 import structron
 from helpers import run_python
-from structron.kernels import cache
+from structron.kernels import shipped as wheel
 from structron.kernels.jit import compiled
 from structron.kernels.table import hash_list
 
@@ -110,21 +110,21 @@ TOOLS = Path(__file__).parents[2] / "tools"
 SHIP = """
 import sys
 from pathlib import Path
-import structron.kernels.cache
+import structron.kernels.shipped
 sys.path.insert(0, sys.argv[2])
 import ship_kernels
 print(*ship_kernels.ship(Path(sys.argv[3]), sys.argv[4]))
 """
 needs_baseline = pytest.mark.skipif(
-    platform.machine() not in cache.BASELINES, reason="no kernels are shipped for this kind of machine"
+    platform.machine() not in wheel.BASELINES, reason="no kernels are shipped for this kind of machine"
 )
 
 
 @pytest.fixture(scope="module")
 def shipped(tmp_path_factory):
     """A package that brings a few kernels along; runs programs on it with an empty cache."""
-    folder, cpu = tmp_path_factory.mktemp("shipped"), cache.BASELINES[platform.machine()]
-    package, ignore = Path(structron.__file__).parent, shutil.ignore_patterns("__pycache__", "shipped")
+    folder, cpu = tmp_path_factory.mktemp("shipped"), wheel.BASELINES[platform.machine()]
+    package, ignore = Path(structron.__file__).parent, shutil.ignore_patterns("__pycache__", "binary")
     for name in ("built", "installed"):
         shutil.copytree(package, folder / name / "structron", ignore=ignore)
     target = {"NUMBA_CPU_NAME": cpu, "NUMBA_CPU_FEATURES": "", "STRUCTRON_SOURCE": str(folder / "built")}
@@ -155,16 +155,16 @@ def test_shipped_kernels_are_taken_where_there_are_none(shipped):
 
 @needs_baseline
 def test_shipped_kernels_of_other_machines_versions_and_sources_are_not(tmp_path, monkeypatch):
-    cpu = cache.BASELINES[platform.machine()]
-    target = [cache.binding.get_process_triple(), cpu, ""]
-    known = {"target": target, "versions": cache.versions(), "contents": cache.contents()}
-    monkeypatch.setattr(cache, "SHIPPED", tmp_path)
-    monkeypatch.setattr(cache.binding, "get_host_cpu_features", lambda: dict.fromkeys(cache.NEEDED.get(cpu, ()), True))
+    cpu = wheel.BASELINES[platform.machine()]
+    target = [wheel.binding.get_process_triple(), cpu, ""]
+    known = {"target": target, "versions": wheel.versions(), "contents": wheel.contents()}
+    monkeypatch.setattr(wheel, "SHIPPED", tmp_path)
+    monkeypatch.setattr(wheel.binding, "get_host_cpu_features", lambda: dict.fromkeys(wheel.NEEDED.get(cpu, ()), True))
 
     def taken(text: str) -> bool:
-        (tmp_path / cache.ABOUT).write_text(text)
-        cache.shipped_target.cache_clear()
-        return cache.shipped_target() is not None
+        (tmp_path / wheel.ABOUT).write_text(text)
+        wheel.shipped_target.cache_clear()
+        return wheel.shipped_target() is not None
 
     assert taken(json.dumps(known))
     for name, value in (
@@ -178,17 +178,17 @@ def test_shipped_kernels_of_other_machines_versions_and_sources_are_not(tmp_path
     ):
         assert not taken(json.dumps({**known, name: value})), (name, value)
     assert not taken(json.dumps(known)[:40])
-    monkeypatch.setattr(cache.binding, "get_host_cpu_features", dict)
-    assert taken(json.dumps(known)) is (cpu not in cache.NEEDED)
-    cache.shipped_target.cache_clear()
+    monkeypatch.setattr(wheel.binding, "get_host_cpu_features", dict)
+    assert taken(json.dumps(known)) is (cpu not in wheel.NEEDED)
+    wheel.shipped_target.cache_clear()
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(cache.fcntl is None, reason="no locks on this system")
+@pytest.mark.skipif(wheel.fcntl is None, reason="no locks on this system")
 def test_two_processes_do_not_compile_the_same_kernel(tmp_path):
     """The one that comes second waits, and reads what the first has written."""
     package = Path(structron.__file__).parent
-    ignore = shutil.ignore_patterns("__pycache__", "shipped")
+    ignore = shutil.ignore_patterns("__pycache__", "binary")
     shutil.copytree(package, tmp_path / "src" / "structron", ignore=ignore)
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "src"), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     started = [
@@ -203,15 +203,15 @@ def test_a_lock_is_not_waited_for_without_end(tmp_path, monkeypatch):
     """A process that was stopped in the middle keeps nobody from working."""
     kernel = compiled(lambda x: x + 1)
     kernel._cache._cache_path = str(tmp_path)
-    assert kernel._cache._lock() is (cache.fcntl is not None)
+    assert kernel._cache._lock() is (wheel.fcntl is not None)
     kernel._cache.unlock()
-    monkeypatch.setattr(cache, "LONGEST_WAIT", 0.05)
-    if cache.fcntl is not None:
+    monkeypatch.setattr(wheel, "LONGEST_WAIT", 0.05)
+    if wheel.fcntl is not None:
 
         def busy(*_):
             raise BlockingIOError
 
-        monkeypatch.setattr(cache.fcntl, "lockf", busy)
+        monkeypatch.setattr(wheel.fcntl, "lockf", busy)
         assert not kernel._cache._lock()
-        monkeypatch.setattr(cache, "_lock_file", lambda folder: None)
+        monkeypatch.setattr(wheel, "_lock_file", lambda folder: None)
         assert not kernel._cache._lock()

@@ -10,11 +10,14 @@ from numba.core import cgutils
 from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 
+from structron.kernels.cache import SafeCache, cache_for
 from structron.kernels.shipped import KernelCache, kernel_files
 
 LEAVES = (
     "features/lexicon.py",
     "features/stretches.py",
+    "kernels/cache.py",
+    "kernels/shipped.py",
     "search/beam/nbest.py",
     "search/queue/queue.py",
     "search/queue/nodes.py",
@@ -58,8 +61,7 @@ def compiled(function: Callable, forceinline: bool = False, signature: Any = Non
     kernel: Any = njit(nogil=True, forceinline=forceinline, **options)(function)
     if not DISABLE_JIT:
         kernel.get_call_template = _without_literals(kernel.get_call_template)
-        kernel._cache = KernelCache(function)
-        kernel._cache._cache_file._source_stamp = (SOURCES, _stamp(Path(function.__code__.co_filename)))
+        kernel._cache = cache_for(KernelCache, function, (SOURCES, _stamp(Path(function.__code__.co_filename))))
     if signature is not None and not DISABLE_JIT:
         kernel.compile(signature)
         kernel.disable_compile()
@@ -128,7 +130,7 @@ def is_cold(kernel: Any) -> bool:
     """Whether a kernel is neither compiled in this process nor in the cache: its first call will take seconds."""
     if DISABLE_JIT or kernel.signatures:
         return False
-    return kernel._cache.is_cold()
+    return not isinstance(kernel._cache, SafeCache) or kernel._cache.is_empty()
 
 
 @intrinsic

@@ -1,4 +1,4 @@
-"""Where compiled kernels are kept, so that nobody waits for the compiler twice, and most users never.
+"""Compiled kernels that come with the wheel, so that most users never wait for the compiler, and locks for the others.
 
     own entry of this machine ──missing──▶ shipped with the wheel ──missing──▶ compiled, by one process at a time
 
@@ -22,8 +22,9 @@ from typing import Any
 import llvmlite
 import numba
 from llvmlite import binding
-from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.runtime import rtsys
+
+from structron.kernels.cache import CheckedFile, SafeCache
 
 fcntl: ModuleType | None
 try:
@@ -32,7 +33,7 @@ except ImportError:  # Windows: two processes may compile the same kernel there
     fcntl = None
 
 PACKAGE = Path(__file__).parent.parent
-SHIPPED = PACKAGE / "kernels" / "shipped"
+SHIPPED = PACKAGE / "kernels" / "binary"
 """Folders as those of the package, in each the entries of its kernels."""
 ABOUT = "about.json"
 FOLDERS = ("features", "kernels", "search", "tasks/shift_reduce", "update", "weights")
@@ -91,8 +92,15 @@ def _lock_file(folder: str) -> int | None:
         return None
 
 
-class KernelCache(FunctionCache):
-    """Numba's disk cache, quicker to read, with shipped entries behind it and a lock on what is being compiled.
+class WheelFile(CheckedFile):
+    """Kernels that a wheel brought; `shipped_target` has looked at what they were compiled from."""
+
+    def _is_fresh(self, stamp: Any) -> bool:
+        return True
+
+
+class KernelCache(SafeCache):
+    """A disk cache that is quick to read, with the wheel's kernels behind it and a lock on what is being compiled.
 
     Before it reads anything, Numba's own imports all that a compiler could need: a quarter of a second. A compiled
     kernel needs the counting of references alone, and whoever compiles imports the rest.
@@ -101,7 +109,7 @@ class KernelCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
-            found = self._load_overload(sig, target_context) or self._shipped(sig, target_context)
+            found = self._load_overload(sig, target_context) or self._from_wheel(sig, target_context)
             if found is None and self._lock():
                 found = self._load_overload(sig, target_context)  # another process has compiled it meanwhile
                 if found is not None:
@@ -114,29 +122,24 @@ class KernelCache(FunctionCache):
         finally:
             self.unlock()
 
-    def _shipped(self, sig: Any, target_context: Any) -> Any:
-        """The kernel as it came with the wheel."""
-        target = shipped_target()
-        if target is None or not self._enabled:
+    def is_empty(self) -> bool:
+        wheel = self._wheel_file()
+        return super().is_empty() and not (wheel and wheel._load_index())
+
+    def _from_wheel(self, sig: Any, target_context: Any) -> Any:
+        file = self._wheel_file()
+        if file is None:
             return None
-        file = self._shipped_file()
         key, _, code = self._index_key(sig, target_context.codegen())
-        data = None if file is None else file.load((key, target, code))
+        data = file.load((key, shipped_target(), code))
         return None if data is None else self._impl.rebuild(target_context, data)
 
-    def _shipped_file(self) -> IndexDataCacheFile | None:
+    def _wheel_file(self) -> WheelFile | None:
+        """The wheel's kernels of this function; None: there are none for this machine."""
         source = Path(self._py_func.__code__.co_filename)
-        if PACKAGE not in source.parents:
+        if PACKAGE not in source.parents or shipped_target() is None:
             return None
-        folder = SHIPPED / source.parent.relative_to(PACKAGE)
-        return IndexDataCacheFile(str(folder), self._impl.filename_base, "")
-
-    def is_cold(self) -> bool:
-        """Whether nothing has been compiled for any types, here or for the wheel."""
-        if self._cache_file._load_index():
-            return False
-        file = self._shipped_file() if shipped_target() is not None else None
-        return file is None or not file._load_index()
+        return WheelFile(str(SHIPPED / source.parent.relative_to(PACKAGE)), self._impl.filename_base, None)
 
     def _place(self) -> tuple[int, int] | None:
         """The byte that stands for this kernel in the lock file of its folder."""
