@@ -106,14 +106,6 @@ class TemporaryLocator(_SourceFileBackedLocatorMixin, _CacheLocator):
     def get_cache_path(self) -> str:
         return os.path.join(private_folder(), self.get_suitable_cache_subpath(self._py_file))
 
-    def ensure_cache_path(self) -> None:
-        super().ensure_cache_path()
-        _say(
-            "place",
-            f"compiled kernels are kept in {private_folder()}: neither package nor home folder can be written to "
-            "(NUMBA_CACHE_DIR names another place)",
-        )
-
 
 def private_folder() -> str:
     """A folder that nobody else can put files into: what is in it is executed. Raises OSError where there is none."""
@@ -186,6 +178,9 @@ class SafeCache(FunctionCache):
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
             super().save_overload(sig, data)
+            if isinstance(self._impl.locator, TemporaryLocator):
+                place = f"{private_folder()}: neither package nor home folder can be written to"
+                _say("place", f"compiled kernels are kept in {place} (NUMBA_CACHE_DIR names another place)")
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             _say("unsaved", f"{self._cache_path}: compiled kernels cannot be kept ({reason})")
