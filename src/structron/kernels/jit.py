@@ -16,6 +16,7 @@ LEAVES = (
     "features/lexicon.py",
     "features/stretches.py",
     "search/beam/nbest.py",
+    "search/chain/margins.py",
     "search/queue/queue.py",
     "search/queue/nodes.py",
     "update/choices.py",

@@ -8,16 +8,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from numbers import Integral
 from operator import eq
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
 from structron.errors import StructronError
 from structron.features.attributes import AttributeExtractor, short
-from structron.model.chain import ChainModel
+from structron.model.heaviest import Heaviest
 from structron.options import Passes, Weighted, choice, free, options, options_of, real, switch, whole
-from structron.sentences import spell
-from structron.tasks.chain.labeler import ChainLabeler
+from structron.sklearn.learned import Tagger, TrainingLog, size_of, state_features, transition_features
+from structron.tasks.attributes import AttributeLabeler
+from structron.tasks.chain.explain import Decision
+from structron.tasks.registry import load as load_model
 
 try:
     from joblib import effective_n_jobs
@@ -44,50 +47,22 @@ class Labellings(list):
 
 
 @options()
-class _AttributeLabeler(ChainLabeler):
-    """The chain labeller on a user's attributes; labelled sentences are pairs of tokens and labels."""
-
-    task: ClassVar[str] = "sequence-labeler"
-
-    def _settle(self, sentences: Any) -> Any:
-        return sentences
-
-    def _judge(self, dev: Any) -> Any:
-        ready = self._prepare(dev, True, "dev data")
-        gold = spell(ready.label_ids, ready.label_types, ready.starts)
-        return lambda model: self._scores(gold, self._decode(model, ready, self.jobs)).accuracy
-
-    def _chunks(self) -> bool:
-        return self.constrain
-
-    def __getstate__(self) -> dict[str, Any]:
-        """The model as its file would hold it; neither the training data nor what is quickly made again."""
-        state = {name: value for name, value in vars(self).items() if name != "learner_"}
-        return state | {"model_": (self.model_.header(), self.model_.tensors())}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Arrays are copied: joblib hands large ones over as read-only maps of a file, which kernels do not take."""
-        header, tensors = state["model_"]
-        model = ChainModel.from_file(header, {name: np.array(tensor) for name, tensor in tensors.items()})
-        vars(self).update(state | {"model_": model})
-
-
-@options()
 class SequenceLabeler(BaseEstimator, Passes, Weighted):
     """Labels the tokens of sequences with the averaged structured perceptron and exact search (Collins 2002).
 
     X is a list of sequences; a token is a dict, a list or set of strings, or a string, as in python-crfsuite (see
     `structron.features.attributes`). y is a list of lists of labels, all strings or all integers.
 
-    classes_: the labels, sorted.   n_iter_: passes made.   history_: the figures of each pass.
-    labeler_: the labeller beneath; its `model_` has the weights.
+    classes_: the labels, sorted.   n_iter_: passes made.   history_, training_log_: the figures of each pass.
+    attributes_, state_features_, transition_features_: what was learned.   tagger_: for one sequence, as in
+    python-crfsuite.   labeler_: the labeller beneath; its `model_` has the weights.
     """
 
     cutoff: int = whole("Leave out attributes seen less than N times.", default=0, least=0)
     random_state: Any = free(
         "Seed for shuffling; None is a fixed seed too, so that results can be had again.", default=None
     )
-    n_jobs: int | None = free("Threads that predict.", default=None)
+    n_jobs: int | None = free("Threads that learn (of several runs) and predict.", default=None)
     margin: float | None = real(
         "Learn until the right labels win by more than this.", default=None, least=0, metavar="C", none="none"
     )
@@ -95,6 +70,9 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
     average: str = choice("Averaged weights, the last ones, or a vote.", ("mean", "none", "voted"), default="mean")
     constrain: bool = switch("Keep chunk labels (IOB1, IOB2, IOBES, BILOU) in a legal order.", default=False)
     forbid: Iterable[tuple[Any, Any]] = free("Further (label, next label) pairs to rule out.", default=())
+    calibrate_saved: bool = switch(
+        "Calibrate marginals before the training data are let go: when saved or pickled.", default=False
+    )
 
     get_params, set_params, __repr__ = BaseEstimator.get_params, BaseEstimator.set_params, BaseEstimator.__repr__
 
@@ -108,17 +86,22 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
 
     # -- training ------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None) -> "SequenceLabeler":
-        """Learn from labelled sequences; with dev data the pass that labels most of its tokens right is kept."""
+    def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None) -> Self:
+        """Learn from labelled sequences; with dev data the pass that labels most of its tokens right is kept.
+
+        Marginals are then calibrated on the dev data.
+        """
         if (X_dev is None) != (y_dev is None):
             raise StructronError("dev data: X_dev or y_dev is missing; expected both or neither")
         data = self._pairs(X, y, "training data")
         dev = None if X_dev is None else self._pairs(X_dev, y_dev, "dev data")
         labeler = self._make_labeler(_kind(data))
         labeler.fit(data, dev=dev)
+        if dev and labeler.average != "voted":
+            labeler.calibrate(dev)
         return self._keep(labeler)
 
-    def partial_fit(self, X: Any, y: Any, classes: Sequence | None = None) -> "SequenceLabeler":
+    def partial_fit(self, X: Any, y: Any, classes: Sequence | None = None) -> Self:
         """Go on learning from these sequences, `passes` times; they may bring new attributes and new labels.
 
         classes: labels to reckon with though no sequence may show them yet; neither needed nor final.
@@ -131,13 +114,21 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
         labeler.partial_fit(data)
         return self._keep(labeler)
 
-    def _make_labeler(self, kind: type, known: Sequence = ()) -> _AttributeLabeler:
+    def _make_labeler(self, kind: type, known: Sequence = ()) -> AttributeLabeler:
         """A labeller with the present parameters, which it checks."""
-        shared = options_of(_AttributeLabeler).keys() & options_of(type(self)).keys()
-        given = {name: getattr(self, name) for name in shared} | {"constrain": self.constrain and kind is str}
-        labeler = _AttributeLabeler(**given, seed=self._seed())
+        given = self._settings()
+        given["constrain"] = bool(given["constrain"]) and kind is str
+        labeler = AttributeLabeler(**given, seed=self._seed(), jobs=self._jobs())
         labeler.extractor_ = AttributeExtractor(known)  # type: ignore[assignment]
         return labeler
+
+    def _settings(self) -> dict[str, Any]:
+        """The options of the labeller beneath."""
+        shared = options_of(AttributeLabeler).keys() & options_of(SequenceLabeler).keys()
+        return {name: getattr(self, name) for name in shared}
+
+    def _jobs(self) -> int:
+        return effective_n_jobs(self.n_jobs)
 
     def _seed(self) -> int:
         if self.random_state is None:
@@ -146,7 +137,7 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _keep(self, labeler: _AttributeLabeler) -> "SequenceLabeler":
+    def _keep(self, labeler: AttributeLabeler) -> Self:
         """A labeller that Ctrl-C stopped is kept as well, but a search over parameters must not go on after it."""
         self.labeler_ = labeler
         if labeler.stopped_ == "interrupted":
@@ -171,20 +162,58 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
 
     @property
     def classes_(self) -> list:
-        return sorted(self.labeler_.model_.labels)
+        return sorted(self._fitted().model_.labels)
 
     @property
     def history_(self) -> list[dict[str, Any]]:
-        return self.labeler_.history_
+        return self._fitted().history_
 
     @property
     def n_iter_(self) -> int:
-        return len(self.labeler_.history_)
+        return len(self.history_)
+
+    @property
+    def training_log_(self) -> TrainingLog:
+        """The passes, as python-crfsuite's log parser gives them."""
+        return TrainingLog(self._fitted())
+
+    @property
+    def attributes_(self) -> list[str]:
+        """The attributes that have weights."""
+        return self._fitted().model_.names.all()
+
+    @property
+    def num_attributes_(self) -> int:
+        return len(self._fitted().model_.keys)
+
+    @property
+    def state_features_(self) -> dict[tuple[str, Any], float]:
+        """(attribute, label): weight, without those that are zero."""
+        return state_features(self._fitted().model_)
+
+    @property
+    def transition_features_(self) -> dict[tuple[Any, Any], float]:
+        """(label, next label): weight; labels that must not follow each other are left out."""
+        return transition_features(self._fitted().model_)
+
+    @property
+    def size_(self) -> int:
+        """Bytes of the model's arrays."""
+        return size_of(self._fitted().model_)
+
+    @property
+    def tagger_(self) -> Tagger:
+        """The model with the methods of pycrfsuite.Tagger."""
+        self._fitted()
+        return Tagger(self)
+
+    def _fitted(self) -> AttributeLabeler:
+        check_is_fitted(self, "labeler_")
+        return self.labeler_
 
     def predict(self, X: Any) -> Labellings:
         """The best labels of every sequence."""
-        check_is_fitted(self, "labeler_")
-        return Labellings(self.labeler_.predict(_sequences(X, "X", "tokens"), jobs=effective_n_jobs(self.n_jobs)))
+        return Labellings(self._fitted().predict(_sequences(X, "X", "tokens"), jobs=self._jobs()))
 
     def predict_single(self, x: Sequence) -> list:
         """The best labels of one sequence."""
@@ -192,20 +221,99 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
 
     def predict_with_margins(self, X: Any) -> tuple[Labellings, list[list[float]]]:
         """Labels, and for each token by how much they beat the best labelling with another label there."""
-        check_is_fitted(self, "labeler_")
-        jobs = effective_n_jobs(self.n_jobs)
-        labels, margins = self.labeler_.predict_with_margins(_sequences(X, "X", "tokens"), jobs=jobs)
+        labels, margins = self._fitted().predict_with_margins(_sequences(X, "X", "tokens"), jobs=self._jobs())
         return Labellings(labels), margins
+
+    def predict_marginals(self, X: Any) -> list[list[dict[Any, float]]]:
+        """For each token of each sequence how likely every label is.
+
+        Scores of max-marginals, set to a scale that was measured on sequences which were not learned from: those of
+        `calibrate`, dev data, or a fifth of the training data that a second model does without (when it is first asked
+        for; it takes about as long as `fit`).
+        """
+        labeler, sequences = self._fitted(), _sequences(X, "X", "tokens")
+        if labeler.temperature_ is None:
+            labeler.calibrate_held_out(jobs=self._jobs())
+        labels, tables = labeler.marginals(sequences, jobs=self._jobs())
+        return [[dict(zip(labels, row, strict=True)) for row in table.tolist()] for table in tables]
+
+    def predict_marginals_single(self, x: Sequence) -> list[dict[Any, float]]:
+        """For each token of one sequence how likely every label is."""
+        return self.predict_marginals([x])[0]
+
+    def calibrate(self, X: Any, y: Any) -> Self:
+        """Set the scale of marginals by labelled sequences that were not learned from."""
+        self._fitted().calibrate(self._pairs(X, y, "data"), jobs=self._jobs())
+        return self
+
+    def nbest(self, X: Any, n: int) -> list[list[tuple[list, float]]]:
+        """For each sequence the n best labellings with their scores, best first."""
+        return self._fitted().nbest(_sequences(X, "X", "tokens"), n, jobs=self._jobs())
+
+    def explain(self, x: Sequence, *, top: int = 8) -> list[Decision]:
+        """For each token of one sequence its label, the runner-up and the attributes that decided."""
+        return self._fitted().explain(_sequences([x], "X", "tokens")[0], top=top)
+
+    def inspect(self, label: Any = None, *, top: int = 20) -> Heaviest:
+        """The heaviest attributes of every label, or of one."""
+        return self._fitted().inspect(label, top=top)
 
     def score(self, X: Any, y: Any) -> float:
         """The share of tokens that get their label; a label that training never saw is never right."""
-        check_is_fitted(self, "labeler_")
+        self._fitted()
         data = self._pairs(X, y, "data")
         gold = [label for _, row in data for label in row]
         if not gold:
             raise StructronError("data: no tokens; expected at least one sequence with tokens")
         guess = chain.from_iterable(self.predict([tokens for tokens, _ in data]))
         return sum(map(eq, gold, guess)) / len(gold)
+
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write a model file, atomically; it holds no code, so it is safe to load, unlike a pickle."""
+        labeler = self._fitted()
+        self._let_go()
+        labeler.dress_ = {"class": type(self).__name__, "params": _plain(self.get_params(deep=False))}
+        labeler.save(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what `save` wrote."""
+        labeler = load_model(path, task=AttributeLabeler.task)
+        dress = labeler.dress_ or {}
+        if dress.get("class") != cls.__name__:
+            raise StructronError(
+                f"{path}: a model of {dress.get('class')}; expected one that {cls.__name__}.save wrote"
+            )
+        try:
+            loaded = cls(**dress["params"])
+        except (KeyError, TypeError) as error:
+            raise StructronError(f"{path}: damaged model file ({error})") from None
+        loaded.labeler_ = labeler
+        return loaded
+
+    def _let_go(self) -> None:
+        """Before the training data are gone, marginals may be calibrated by them."""
+        labeler = self.labeler_
+        if self.calibrate_saved and labeler.temperature_ is None and labeler.data_ is not None:
+            labeler.calibrate_held_out(jobs=self._jobs())
+
+    def __getstate__(self) -> Any:
+        if hasattr(self, "labeler_"):
+            self._let_go()
+        return super().__getstate__()
+
+
+def _plain(params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters as a file keeps them: those that JSON can hold."""
+    kept = {}
+    for name, value in params.items():
+        value = value.item() if isinstance(value, np.generic) else value
+        value = [list(pair) for pair in value] if name == "forbid" else value
+        if value is None or isinstance(value, bool | int | float | str | list):
+            kept[name] = value
+    return kept
 
 
 def _sequences(given: Any, name: str, parts: str) -> list[Sequence]:
