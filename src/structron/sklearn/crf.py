@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from structron.errors import StructronError, unknown
 from structron.options import default_of, options_of
-from structron.sklearn.labeler import SequenceLabeler
+from structron.sklearn.labeler import SequenceLabeler, usual
 from structron.tasks.attributes import AttributeLabeler
 
 ALGORITHMS = ("lbfgs", "l2sgd", "ap", "pa", "arow")
@@ -23,8 +23,6 @@ USUAL_C2 = 0.1
 """The L2 penalty that stands for the usual number of passes."""
 FEWEST, MOST = 5, 40
 """Passes that c2 may stand for."""
-OWN = ("runs", "constrain", "calibrate_saved", "n_jobs", "random_state")
-"""Parameters that are ours."""
 INSTEAD: Mapping[str, str] = {
     "all_possible_states": "attributes get weights for all labels that are mistaken for one another",
     "num_memories": "there is no L-BFGS",
@@ -64,7 +62,8 @@ class CRF(SequenceLabeler):
     min_freq: attributes that are seen less often are left out.
     all_possible_transitions: always so, whatever is given.
     c1: weights of at most c1 are left out of the model: it gets smaller, as with an L1 penalty.
-    c2: the number of passes. It stops earlier for larger penalties: 20 · (0.1 / c2)^¼ passes, 5 at least, 40 at most.
+    c2: the number of passes. Training stops earlier for larger penalties: the usual number times (0.1 / c2)^¼, 5 at
+    least and 40 at most; usual are 20 passes, and 30 for less than 100,000 tokens.
     max_iterations: no more passes than that; with ap, pa and arow exactly so many.
     averaging: False keeps the last weights.
     verbose: show the passes.
@@ -72,8 +71,9 @@ class CRF(SequenceLabeler):
 
     The others of sklearn-crfsuite's parameters are accepted, and `fit` warns of them.
 
-    Parameters that are ours, by keyword: runs (the mean of so many), constrain (chunk labels keep their legal order),
-    calibrate_saved (marginals are calibrated before a pickle or file is written), n_jobs, random_state.
+    Parameters that are ours, by keyword: runs (the mean of so many; see SequenceLabeler), constrain (chunk labels keep
+    their legal order), calibrate_saved (marginals are calibrated before a pickle or file is written), n_jobs,
+    random_state.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class CRF(SequenceLabeler):
         keep_tempfiles: bool | None = False,
         trainer_cls: Any = None,
         *,
-        runs: int = default_of(SequenceLabeler, "runs"),
+        runs: int | None = None,
         constrain: bool = True,
         calibrate_saved: bool = True,
         n_jobs: int | None = None,
@@ -157,7 +157,7 @@ class CRF(SequenceLabeler):
             self.save(self.model_filename)
         return self
 
-    def _settings(self) -> dict[str, Any]:
+    def _settings(self, few: bool) -> dict[str, Any]:
         if self.algorithm not in (None, *ALGORITHMS):
             raise unknown("algorithm", self.algorithm, ALGORITHMS)
         for name in ("min_freq", "c1", "c2"):
@@ -165,27 +165,26 @@ class CRF(SequenceLabeler):
             if not (value is None or (isinstance(value, int | float) and 0 <= value < math.inf)):
                 raise StructronError(f"{name}: {value!r}; expected a number of at least 0, or None")
         given = {
-            "passes": self._passes(),
+            "passes": self._passes(few),
             "cutoff": math.ceil(self.min_freq or 0),
             "prune": float(self.c1 or 0),
             "average": "none" if self.averaging is not None and not self.averaging else "mean",
             "verbose": bool(self.verbose),
-            "runs": self.runs,
+            "runs": usual(few)["runs"] if self.runs is None else self.runs,
             "constrain": self.constrain,
         }
         known = options_of(SequenceLabeler).keys() & options_of(AttributeLabeler).keys() - given.keys()
         return {name: default_of(SequenceLabeler, name) for name in known} | given
 
-    def _passes(self) -> int:
+    def _passes(self, few: bool) -> int:
         """How many passes the penalty and the iterations stand for."""
-        most, usual = self.max_iterations, default_of(SequenceLabeler, "passes")
+        most, passes = self.max_iterations, usual(few)["passes"]
         if most is not None and (isinstance(most, bool) or int(most) != most or most < 1):
             raise StructronError(f"max_iterations: {most!r}; expected a whole number of at least 1, or None")
         if self.algorithm in IN_PASSES and most is not None:
             return int(most)
-        passes = usual
         if self.c2 is not None:
-            passes = MOST if self.c2 == 0 else round(usual * (USUAL_C2 / self.c2) ** 0.25)
+            passes = MOST if self.c2 == 0 else round(passes * (USUAL_C2 / self.c2) ** 0.25)
             passes = min(max(passes, FEWEST), MOST)
         return passes if most is None else min(passes, int(most))
 

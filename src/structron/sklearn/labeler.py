@@ -32,6 +32,8 @@ except ImportError as error:
     raise ImportError("structron.sklearn needs scikit-learn: pip install structron[sklearn]") from error
 
 DEFAULT_SEED = 1
+FEW = 100_000
+"""Tokens up to which the order of sentences matters most: several runs are then worth their time."""
 CARRIED_OVER = ("model_", "learner_", "scheme_")
 """What a labeller that goes on learning takes over from the one before."""
 
@@ -58,6 +60,16 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
     python-crfsuite.   labeler_: the labeller beneath; its `model_` has the weights.
     """
 
+    passes: int | None = whole(
+        "Passes over the training data; by default 20, and 30 for less than 100,000 tokens.",
+        default=None,
+        none="default",
+    )
+    runs: int | None = whole(
+        "Mean of N runs that see the data in different orders; by default 1, and 2 for less than 100,000 tokens.",
+        default=None,
+        none="default",
+    )
     cutoff: int = whole("Leave out attributes seen less than N times.", default=0, least=0)
     random_state: Any = free(
         "Seed for shuffling; None is a fixed seed too, so that results can be had again.", default=None
@@ -68,7 +80,7 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
     )
     order: int = whole("Markov order of the labels: 1 or 2.", default=1, most=2)
     average: str = choice("Averaged weights, the last ones, or a vote.", ("mean", "none", "voted"), default="mean")
-    constrain: bool = switch("Keep chunk labels (IOB1, IOB2, IOBES, BILOU) in a legal order.", default=False)
+    constrain: bool = switch("Keep chunk labels (IOB1, IOB2, IOBES, BILOU) in a legal order.", default=True)
     forbid: Iterable[tuple[Any, Any]] = free("Further (label, next label) pairs to rule out.", default=())
     calibrate_saved: bool = switch(
         "Calibrate marginals before the training data are let go: when saved or pickled.", default=False
@@ -95,7 +107,7 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
             raise StructronError("dev data: X_dev or y_dev is missing; expected both or neither")
         data = self._pairs(X, y, "training data")
         dev = None if X_dev is None else self._pairs(X_dev, y_dev, "dev data")
-        labeler = self._make_labeler(_kind(data))
+        labeler = self._make_labeler(_kind(data), data)
         labeler.fit(data, dev=dev)
         if dev and labeler.average != "voted":
             labeler.calibrate(dev)
@@ -109,23 +121,26 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
         data = self._pairs(X, y, "training data")
         before = vars(self.labeler_) if hasattr(self, "labeler_") else {}
         known = [*(self.classes_ if before else []), *([] if classes is None else classes)]
-        labeler = self._make_labeler(_kind(data, known), known)
+        labeler = self._make_labeler(_kind(data, known), data, known)
         vars(labeler).update({name: value for name, value in before.items() if name in CARRIED_OVER})
         labeler.partial_fit(data)
         return self._keep(labeler)
 
-    def _make_labeler(self, kind: type, known: Sequence = ()) -> AttributeLabeler:
+    def _make_labeler(
+        self, kind: type, data: list[tuple[Sequence, Sequence]], known: Sequence = ()
+    ) -> AttributeLabeler:
         """A labeller with the present parameters, which it checks."""
-        given = self._settings()
+        given = self._settings(few=sum(len(tokens) for tokens, _ in data) < FEW)
         given["constrain"] = bool(given["constrain"]) and kind is str
         labeler = AttributeLabeler(**given, seed=self._seed(), jobs=self._jobs())
         labeler.extractor_ = AttributeExtractor(known)  # type: ignore[assignment]
         return labeler
 
-    def _settings(self) -> dict[str, Any]:
-        """The options of the labeller beneath."""
+    def _settings(self, few: bool) -> dict[str, Any]:
+        """The options of the labeller beneath. few: whether there are few tokens to learn from."""
         shared = options_of(AttributeLabeler).keys() & options_of(SequenceLabeler).keys()
-        return {name: getattr(self, name) for name in shared}
+        given = {name: getattr(self, name) for name in shared}
+        return given | {name: value for name, value in usual(few).items() if given[name] is None}
 
     def _jobs(self) -> int:
         return effective_n_jobs(self.n_jobs)
@@ -305,12 +320,20 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
         return super().__getstate__()
 
 
+def usual(few: bool) -> dict[str, int]:
+    """Passes and runs where they are not given, for few tokens or many: found on dev data of several languages."""
+    return {"passes": 30, "runs": 2} if few else {"passes": 20, "runs": 1}
+
+
 def _plain(params: dict[str, Any]) -> dict[str, Any]:
     """Parameters as a file keeps them: those that JSON can hold."""
     kept = {}
     for name, value in params.items():
         value = value.item() if isinstance(value, np.generic) else value
-        value = [list(pair) for pair in value] if name == "forbid" else value
+        if name == "forbid":
+            value = [list(pair) for pair in value] or None
+        if name == "forbid" and value is None:
+            continue
         if value is None or isinstance(value, bool | int | float | str | list):
             kept[name] = value
     return kept
