@@ -64,6 +64,9 @@ class Estimator(Learned, Training, ABC):
     texts: ClassVar[bool] = False
     """Whether it learns from documents of text (doc.Doc), not from rows."""
 
+    python_only: ClassVar[str] = ""
+    """Why the command line can neither apply nor score it, if it cannot."""
+
     @property
     def many_roots(self) -> bool:
         """Whether the trees of a parser may have several roots."""

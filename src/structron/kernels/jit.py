@@ -19,6 +19,7 @@ LEAVES = (
     "kernels/cache.py",
     "kernels/shipped.py",
     "search/beam/nbest.py",
+    "search/chain/margins.py",
     "search/queue/queue.py",
     "search/queue/nodes.py",
     "update/choices.py",
