@@ -12,6 +12,7 @@ from problems import USUAL, corpus_of, figure1_problem, model_of, uneven_weights
 from slow import SlowLearner
 from structron import BeamLearner, Chunker, JointTagger, Parser, SegmentChunker, StructronError, Tagger
 from structron.learn.trace import SHOWN, BeamTrace
+from structron.weights import store
 from toy import chunk_rows, tree_rows
 
 
@@ -116,7 +117,7 @@ def test_a_trace_without_gold_is_the_search_of_prediction():
 
 
 def test_figure_1_of_the_paper():
-    """Greedy search with weights 0, 0 takes N N N . for N N V . as ever; its standard update makes things worse."""
+    """Greedy search loses N N V . to N N N . at the third word; then the full stop, too late, makes gold the better."""
     problem, x, gold = figure1_problem(), np.zeros((4, 1), np.int64), ["N", "N", "V", "."]
     weights = {("nn", (0,), 0): 1.0, ("vd", (0,), 1): 2.0}
     trace = learned(problem, weights, 1, True, 1).trace(x, gold)
@@ -152,15 +153,16 @@ def weights_of(estimator) -> dict[tuple[str, str], float]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_trace_shows_the_updates_that_training_makes(kind):
+def test_a_trace_shows_the_updates_that_training_makes(kind, monkeypatch):
     """One pass over one sentence from the weights of the model changes these weights, and by so much."""
+    monkeypatch.setattr(store, "FIRST_CELLS", 1 << 14)
     make, rows = KINDS[kind]
     seen: Counter = Counter()
-    for beam, merge in ((1, True), (3, True), (3, False)):
+    for beam, merge in ((1, True), (2, False)):
         model = make(beam=beam, merge=merge, passes=1, update="early", alma=None).fit(rows[:12])
         before = weights_of(model)
         hard = [s for s, guess, gold in zip(rows, model.predict(rows), model._gold(rows), strict=True) if guess != gold]
-        for sentence in hard[:2]:
+        for sentence in hard[:1]:
             trace = model.trace(sentence, True)
             seen["fell"] += trace.fell_off is not None
             for rule in SHOWN:
