@@ -12,7 +12,7 @@ import stat
 import tempfile
 import zlib
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from numba.core.caching import (
     CompileResultCacheImpl,
@@ -140,7 +140,7 @@ def beside(file: str) -> str:
 class AnywhereImpl(CompileResultCacheImpl):
     """Numba's places for a cache, and two more."""
 
-    _locator_classes: ClassVar[list[Any]] = [*CompileResultCacheImpl._locator_classes, TemporaryLocator, ShippedLocator]
+    _locator_classes = [*CompileResultCacheImpl._locator_classes, TemporaryLocator, ShippedLocator]  # noqa: RUF012
 
 
 class SafeCache(FunctionCache):
