@@ -23,14 +23,10 @@ def test_plain_text_is_no_columns(refuses, toy, tmp_path, text):
 
 def test_plain_text_is_no_training_data(refuses, toy, tmp_path):
     file = write(tmp_path / "t.txt", "It was late.\nWe left early.\n\nHe slept well.\n")
-    refuses(
-        "train", "chunker", "--train", file, "--model", tmp_path / "m", says="t.txt:1: no columns; this looks like pl"
-    )
+    refuses("train", "chunker", "--train", file, "--model", tmp_path / "m", says="t.txt:1: no columns; this looks")
     refuses("evaluate", toy.chunker, file, says="this looks like plain text")
     ragged = write(tmp_path / "r.txt", "It was late and dark\nWe left\n")
-    refuses(
-        "train", "chunker", "--train", ragged, "--model", tmp_path / "m", says="r.txt:2: 2 columns where 5 were exp"
-    )
+    refuses("train", "chunker", "--train", ragged, "--model", tmp_path / "m", says="r.txt:2: 2 columns where 5")
     refuses("predict", toy.chunker, ragged, says="2 columns where 5 were expected; this looks like plain text")
 
 
@@ -119,26 +115,12 @@ def test_a_parser_without_lemmas_and_features(run, toy, tmp_path):
     """Templates read columns that the file leaves empty."""
     lines = [line.split("\t") for line in (toy.folder / "test.conllu").read_text().splitlines()]
     full = [[*f[:2], f[1].lower(), *f[3:5], f"Case={f[4]}", *f[6:]] if len(f) == 10 else f for f in lines]
-    both = {
-        name: write(tmp_path / f"{name}.conllu", "".join("\t".join(f) + "\n" for f in found))
-        for name, found in (
-            ("full", full),
-            ("bare", [[*f[:2], "_", *f[3:5], "_", *f[6:]] if len(f) == 10 else f for f in lines]),
-        )
-    }
-    argv = [
-        "--train",
-        both["full"],
-        "--model",
-        tmp_path / "m",
-        "--passes",
-        "1",
-        "--runs",
-        "1",
-        "--beam",
-        "2",
-        "--quiet",
-    ]
+    empty = [[*f[:2], "_", *f[3:5], "_", *f[6:]] if len(f) == 10 else f for f in lines]
+    both = {}
+    for name, found in (("full", full), ("bare", empty)):
+        both[name] = write(tmp_path / f"{name}.conllu", "".join("\t".join(f) + "\n" for f in found))
+    argv = ["--train", both["full"], "--model", tmp_path / "m", "--quiet"]
+    argv += ["--passes", "1", "--runs", "1", "--beam", "2"]
     assert run("train", "parser", *argv).status == 0
     told = [
         f"warning: {both['bare']}: column {name!r} is empty (_); the model has learned from it"
