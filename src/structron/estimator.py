@@ -63,6 +63,9 @@ class Estimator(Learned, Training, ABC):
     documents: ClassVar[bool] = False
     """Whether files are read as documents, whose sentences are labelled together."""
 
+    closed: ClassVar[bool] = True
+    """Whether it predicts only labels that it has seen."""
+
     texts: ClassVar[bool] = False
     """Whether it learns from documents of text (doc.Doc), not from rows."""
 
@@ -197,6 +200,8 @@ class Estimator(Learned, Training, ABC):
         self.model_, self.history_, self.best_pass_ = result.model, result.history, result.best_pass
         self.stopped_, self.learner_ = result.stopped, several
         self.signature_ = self._signature()
+        if result.history and not any(record.get("dev", 1) for record in result.history):
+            progress.note(f"warning: dev {self.metric} is 0 in every pass; expected labels as in the training data")
 
     def _several(self, learner: Any) -> Any:
         """The learner, its shards, or the runs of either; where shards fill all threads, runs follow one another."""
@@ -255,6 +260,10 @@ class Estimator(Learned, Training, ABC):
             raise
 
     # -- using ---------------------------------------------------------------------------------------------------
+
+    def labels_known(self) -> set[str]:
+        """The labels of the last column that a model may predict; none: any could be."""
+        return set()
 
     def is_cold(self) -> bool:
         """Whether the first prediction has to wait for the compiler."""

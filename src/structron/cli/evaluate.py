@@ -47,7 +47,9 @@ def run(
         _evaluate_texts(estimator, file, encoding, format, gold, entities, as_json)
         return
     source = Source(file, format, encoding, columns, estimator)
-    items = list(Corpus(source, View.of(estimator), label, labelled=True).labelled(skip_invalid=skip_invalid))
+    corpus = Corpus(source, View.of(estimator), label, labelled=True)
+    items = list(corpus.labelled(skip_invalid=skip_invalid))
+    corpus.tell_unfilled(corpus.unfilled - set(estimator.source_.get("empty", "").split(",")))
     sentences = len(sentences_of(items))
     announce_compiling(estimator)
     estimator.predict(items[:1])

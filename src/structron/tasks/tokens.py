@@ -108,6 +108,9 @@ class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
         prepared = self._prepare(sentences, True, what)
         return spell(prepared.label_ids, prepared.label_types, prepared.starts)
 
+    def labels_known(self) -> set[str]:
+        return set(self._check_fitted().labels) if self.closed else set()
+
     def _spell(self, out: np.ndarray, model: Any, prepared: Any, bounds: np.ndarray) -> Labels:
         """Label numbers as the user's labels, sentence by sentence; bounds: of the sentences among all tokens."""
         return spell(out, model.labels, bounds - bounds[0])
