@@ -13,6 +13,7 @@ from structron.render import STYLE, picture, safe
 WIDTH, HEIGHT, LEFT, TOP, BELOW = 640, 180, 56, 30, 34
 """Of a panel: all of it, and the room around the curves."""
 COLOURS = ("var(--accent)", "#b8480a", "#2e7d32", "#7b3fa0")
+HALO = "; stroke: var(--paper); stroke-width: 4px; paint-order: stroke"
 CELL = 26
 MOST = 24
 """Labels that a picture of confusions has."""
@@ -67,7 +68,7 @@ def panel(
         place, y = at(x, y0)[0], floor + 32 + 15 * k
         parts.append(f'<path class="arc" style="stroke-dasharray: 3 3" d="M{place:.1f} {top + TOP:.1f}V{y - 4:.1f}"/>')
         right = place > WIDTH * 0.7
-        parts.append(_text(place + (-5 if right else 5), y, name, "end" if right else "start", 12))
+        parts.append(_text(place + (-5 if right else 5), y, name, "end" if right else "start", 12, HALO))
     return parts
 
 
