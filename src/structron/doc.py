@@ -117,6 +117,14 @@ class Doc:
         return to_html(self)
 
 
+def _sentence_html(sentence: Sentence) -> str:
+    """What a notebook shows of a sentence: its tree and entities."""
+    return to_html([sentence])
+
+
+setattr(Sentence, "_repr_html_", _sentence_html)  # noqa: B010  # here, since drawing stands above what it draws
+
+
 def docs_from_conllu(lines: Iterable[str], name: str = "CoNLL-U") -> Iterator[Doc]:
     """The documents of a CoNLL-U file, one by one; ``# newdoc`` begins each."""
     head, rest = _split_head(lines)

@@ -17,7 +17,7 @@ from structron.doc import Doc
 from structron.errors import StructronError, unknown
 from structron.evaluate import TypeScore
 from structron.sentences import sentences_of
-from structron.tasks.registry import load
+from structron.tasks.registry import load, path_of
 
 
 def run(
@@ -47,7 +47,7 @@ def run(
     if columns is not None and estimator.texts:
         check_able(type(estimator), "--columns", "columns")
     if plot is not None:
-        check_plot(plot, confusion)
+        check_plot(plot, confusion, {"MODEL": path_of(str(model)), "FILE": file})
     if estimator.texts:
         if confusion:
             raise StructronError(f"--confusion: not available for the {estimator.task}; works with models of words")

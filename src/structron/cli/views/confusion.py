@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from structron.cli.places import check_places
 from structron.drawing import MOST, confusion_svg
 from structron.errors import StructronError
 from structron.evaluate import Confusion
@@ -28,12 +29,13 @@ def _name(label: Any) -> str:
     return "/".join(label) if isinstance(first, str) else second or ""
 
 
-def check_plot(plot: Path, asked: bool) -> None:
+def check_plot(plot: Path, asked: bool, inputs: dict[str, Any]) -> None:
     """Refuse a picture that cannot be written, before any work is done."""
     if not asked:
         raise StructronError("--plot: expected --confusion beside it")
     if plot.suffix.lower() != ".svg":
         raise StructronError(f"--plot: {plot}; expected a file that ends in .svg")
+    check_places(inputs, {"--plot": plot})
     check_writable(plot)
 
 

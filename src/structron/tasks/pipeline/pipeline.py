@@ -253,11 +253,16 @@ class Pipeline(Pipelines, Estimator):
             guess = self.predict([doc.text for doc in docs], jobs=jobs)
         return self._scores(docs, guess)
 
+    @property
+    def names_(self) -> list[str]:
+        """Its parts, in the order in which they work."""
+        return [name for name in PARTS if name in self._check_fitted().trained]
+
     def part(self, name: str) -> Any:
         """The estimator of a part, for instance the parser."""
         trained = self._check_fitted().trained
         if name not in trained:
-            raise unknown("part", name, trained)
+            raise unknown("part", name, self.names_)
         return trained[name]
 
     def trace(self, sentence: Any, gold: Any = None, *, beam: Any = None, part: str = "parser") -> Any:
@@ -297,7 +302,7 @@ class Pipeline(Pipelines, Estimator):
     # -- files -----------------------------------------------------------------------------------------------------
 
     def _summary(self) -> dict[str, Any]:
-        return {"parts": [name for name in PARTS if name in self.model_.trained]}
+        return {"parts": self.names_}
 
     def _signature(self) -> str:
         return " | ".join([f"structron {__version__}", self.task, *self._summary()["parts"], f"seed {self.seed}"])
