@@ -28,6 +28,7 @@ LAYERS = [
     {
         "analysis",
         "cluster",
+        "compiling",
         "conll18",
         "data",
         "evaluate",

@@ -1,11 +1,41 @@
 """What a user sees while training: a live bar on a terminal, one plain line a pass elsewhere, and a JSON-lines log."""
 
+import contextlib
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from structron.errors import StructronError
+
+_quiet = False
+
+
+@contextlib.contextmanager
+def quiet(wanted: bool = True) -> Iterator[None]:
+    """Let `say` say nothing for a while."""
+    global _quiet
+    before, _quiet = _quiet, _quiet or wanted
+    try:
+        yield
+    finally:
+        _quiet = before
+
+
+def is_quiet() -> bool:
+    """Whether the user wants to see nothing but errors."""
+    return _quiet
+
+
+def say(text: str) -> None:
+    """A line for the user, out of the way of results."""
+    if not _quiet:
+        print(text, file=sys.stderr, flush=True)
+
+
+SHOWN: list["Progress"] = []
+"""Whose bar is on the screen: there is room for one."""
 
 
 def pass_line(record: dict[str, Any], passes: int, best: bool) -> str:
@@ -74,6 +104,7 @@ class Progress:
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
             self.bar = Bar(*columns, console=Console(file=self.stream), transient=True)
             self.bar.start()
+            SHOWN.append(self)
             self.task = self.bar.add_task("")
         self.bar.reset(self.task, total=examples, description=f"{self.part}: pass {number}/{passes}".lstrip(": "))
 
@@ -92,6 +123,7 @@ class Progress:
         """Remove the bar and close the log; after a part the log stays open for others."""
         if self.bar is not None:
             self.bar.stop()
+            SHOWN.remove(self)
             self.bar = None
         if self.log is not None and not self.part:
             self.log.close()
