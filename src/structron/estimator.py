@@ -22,6 +22,7 @@ import numpy as np
 
 from structron._version import __version__
 from structron.cluster import connect
+from structron.compiling import shown
 from structron.drawing import History, model_html
 from structron.errors import StructronError
 from structron.io import modelfile
@@ -187,17 +188,18 @@ class Estimator(Learned, Training, ABC):
         passes = (self.passes, self.seed, self.shuffle, self.patience, self.stop_change)
         schedule = Schedule(*passes, checkpoint=folder, resume=resume)
         self.notes_ = []
-        learner = self._learner(sentences, start)
-        several = self._several(learner)
-        judge = None if dev is None else self._judge(dev)
-        for note in self.notes_:
-            progress.note(note)
-        if self.bpm and start is None and not resume:
-            self._start_from_runs(several, progress)
-        try:
-            result = train(several, schedule, judge, progress, self._save_model, self._load_model)
-        finally:
-            several.close()
+        with shown(progress.show):
+            learner = self._learner(sentences, start)
+            several = self._several(learner)
+            judge = None if dev is None else self._judge(dev)
+            for note in self.notes_:
+                progress.note(note)
+            if self.bpm and start is None and not resume:
+                self._start_from_runs(several, progress)
+            try:
+                result = train(several, schedule, judge, progress, self._save_model, self._load_model)
+            finally:
+                several.close()
         self.model_, self.history_, self.best_pass_ = result.model, History(result.history), result.best_pass
         self.stopped_, self.learner_ = result.stopped, several
         self.signature_ = self._signature()
@@ -238,8 +240,6 @@ class Estimator(Learned, Training, ABC):
 
     def _start_from_runs(self, learner: Any, progress: Progress) -> None:
         """BPM initialisation of a learner, or of each in a committee."""
-        if learner.is_cold():
-            progress.note("compiling (first run only) …")
         progress.note(f"starting from the mean of {self.bpm} one-pass runs")
         for number, member in enumerate(getattr(learner, "members", [learner])):
             bpm_start(member, self.bpm, self.seed + number)

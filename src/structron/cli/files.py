@@ -16,17 +16,12 @@ from structron.io.columns import EMPTY
 from structron.io.conll import BOM, read_conll, shows_columns
 from structron.io.conllu import read_conllu
 from structron.io.text import display_name, is_standard
-from structron.progress import tell
+from structron.progress import say
 
 FEW = 5
 """Labels that a message names."""
 DOCUMENT_TOKENS = 1_000_000
 """A document that is longer is cut, so that a file without end fits in memory."""
-
-
-def say(text: str) -> None:
-    """A line for the user, out of the way of results."""
-    tell(text)
 
 
 def tell_new(file: str, column: str, labels: set[str]) -> None:
