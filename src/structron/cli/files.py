@@ -90,15 +90,16 @@ class Source:
         columns: str | None = None,
         model: Any = None,
         record: bool = False,
+        text: str | None = None,
     ):
         """`model`: the one to be used; standard input, which has no name to tell, is taken to be like its data.
 
-        record: keep the lines that are read (see `Recorded`).
+        record: keep the lines that are read (see `Recorded`).   text: what the file has in it; it is not opened.
         """
         if model is not None and is_standard(path):
             format = format or model.source_.get("format")
         self.name, self.format = display_name(path), detect_format(path, format)
-        lines = read_lines(path, encoding)
+        lines = read_lines(path, encoding) if text is None else (line for line in io.StringIO(text, newline="\n"))
         self.lines = Recorded(lines)
         sentences = read_from(self.lines.all() if record else lines, self.name, self.format)
         first = next(sentences)

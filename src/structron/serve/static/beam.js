@@ -1,0 +1,1 @@
+export async function open(main) { main.append("soon"); return {}; }
