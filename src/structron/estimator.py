@@ -10,6 +10,8 @@ Parameters are dataclass fields (options.py); what was learned has a trailing un
 everything as it was; files are written atomically. Everything but the data is given by keyword. Scores are per cent.
 """
 
+import copy
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -22,7 +24,7 @@ from structron._version import __version__
 from structron.cluster import connect
 from structron.errors import StructronError
 from structron.io import modelfile
-from structron.io.columns import Columns
+from structron.io.columns import EMPTY, Columns
 from structron.io.tensors import Tensors
 from structron.learn.bpm import bpm_start
 from structron.learn.committee import Committee
@@ -296,6 +298,46 @@ class Estimator(Learned, Training, ABC):
         """For each decision the runner-up, and the features that decided."""
         self._check_fitted()
         raise self._refusal("explain")
+
+    def trace(self, sentence: Any, gold: Any = None, *, beam: Any = None) -> Any:
+        """The search for one sentence, step by step: the states of every beam; with gold, where the correct prefix
+        falls off and what each update rule would learn (learn/trace.py).
+
+        gold: the correct analysis, as `predict` gives it; True: it stands in the sentence's rows. beam: another width
+        than the model's own, inf for no limit.
+        """
+        from structron.learn.trace import beam_trace
+
+        self._check_fitted()
+        other = copy.copy(self)
+        other._look_with(beam)
+        return beam_trace(other._scene(sentence, gold))
+
+    def _look_with(self, beam: Any) -> None:
+        """Settle the beam of a trace, in a copy that nobody else sees."""
+        self._check_has("trace")
+        if beam is not None:
+            self.beam = None if beam in ("inf", math.inf) else beam
+            options_of(type(self))["beam"].check("beam", self.beam)
+
+    def _scene(self, sentence: Any, gold: Any) -> Any:
+        """A sentence in the beam engine (learn/trace.py: Scene)."""
+        raise self._refusal("trace")
+
+    def _annotated(self, sentence: Any, gold: Any) -> list[list[str]]:
+        """Rows with all columns: those of a sentence, with the correct analysis in them."""
+        roles = self.roles_
+        if gold is True:
+            return [list(token) for token in sentence]
+        tokens = [[token] if isinstance(token, str) else token for token in sentence]
+        whole = any(len(token) == len(roles.names) for token in tokens)
+        given = [dict(zip(roles.names if whole else roles.inputs, token, strict=False)) for token in tokens]
+        columns = self._columns_of(gold)
+        if any(len(column) != len(given) for column in columns):
+            raise StructronError(f"gold: {len(columns[0])} for {len(given)} words; expected one for each")
+        for row, values in zip(given, zip(*columns, strict=True), strict=True):
+            row.update(zip(roles.outputs, values, strict=True))
+        return [[str(row.get(name, EMPTY)) for name in roles.names] for row in given]
 
     def _jobs(self, jobs: int | None) -> int:
         """The threads asked for, here or when the estimator was made."""

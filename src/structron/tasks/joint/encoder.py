@@ -127,6 +127,9 @@ class PairEncoder(Encoder):
         named = [f"{atom}={spell[atom[0]][value]}" for atom, value in values.items() if not atom.startswith("x")]
         return ",".join([*extra, *named])
 
+    def column_names(self) -> list[str]:
+        return [*self.columns_named(None), *self.problem.actions]
+
     def columns_named(self, label: str | None) -> dict[str, list[int]]:
         """The columns of weights behind a tag, a chunk label or a pair, by name; None: of all tags and chunk labels."""
         tags, chunks, actions = self.pairs.tags, self.pairs.chunks, self.problem.actions
