@@ -21,7 +21,7 @@ from structron.serve.analyse import analyse, explain
 from structron.serve.beam import trace
 from structron.serve.compare import compare
 from structron.serve.crew import Busy, Crew, Late
-from structron.serve.library import Library, read_log
+from structron.serve.library import Library, age_of, read_log
 from structron.serve.limits import Guard, Limits
 from structron.serve.looks import describe, features
 from structron.serve.schemas import (
@@ -250,8 +250,8 @@ def _add_models(app: FastAPI, library: Library, crew: Crew) -> None:
     @app.get("/api/training/{name}", summary="The passes that a training log has so far", **how)
     async def training(name: str, after: int = Query(0, ge=0)) -> Any:
         path = library.log(name)
-        found = await crew.run(lambda: read_log(path))
-        return in_json({"name": name, "of": len(found), "passes": found[after:]})
+        found, age = await crew.run(lambda: (read_log(path), age_of(path)))
+        return in_json({"name": name, "of": len(found), "age": age, "passes": found[after:]})
 
 
 def _add_pages(app: FastAPI) -> None:

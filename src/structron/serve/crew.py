@@ -102,28 +102,32 @@ class Crew:
 
     def _serve(self) -> None:
         while (job := self._next()) is not None:
+            found, failure = None, None
             try:
                 found = job.work()
             except BaseException as error:
-                self._finish(job)
-                job.future.set_exception(error)
-            else:
-                self._finish(job)
+                failure = error
+            self._finish(job)
+            if failure is None:
                 job.future.set_result(found)
-            del job
+            else:
+                job.future.set_exception(failure)
+            del job, found, failure
 
     def _next(self) -> _Job | None:
         """What to do next; None: the thread is not needed any more."""
         with self._change:
-            while not self._queue and not self._closed:
-                self._change.wait()
-            if not self._queue or self._threads - self.given_up > self.workers:
-                self._threads -= 1
-                return None
-            job = self._queue.popleft()
-            job.running = True
-            self.busy += 1
-            return job
+            while True:
+                while not self._queue and not self._closed:
+                    self._change.wait()
+                if not self._queue or self._threads - self.given_up > self.workers:
+                    self._threads -= 1
+                    return None
+                job = self._queue.popleft()
+                if job.future.set_running_or_notify_cancel():
+                    job.running = True
+                    self.busy += 1
+                    return job
 
     def _finish(self, job: _Job) -> None:
         with self._change:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -62,7 +63,7 @@ class Shelved:
             {
                 "name": name,
                 "task": part.task,
-                "beam": hasattr(part, "trace") and able(type(part), "beam"),
+                "beam": searches_with_beam(part),
                 "features": able(type(part), "inspect"),
                 "explains": able(type(part), "explain"),
             }
@@ -198,6 +199,23 @@ def read_log(path: Path) -> list[dict[str, Any]]:
         if isinstance(record, dict) and isinstance(record.get("pass"), int):
             found.append(record)
     return found
+
+
+def age_of(path: Path) -> float | None:
+    """Seconds since a file was written to; None: it is not there."""
+    try:
+        return max(0.0, time.time() - path.stat().st_mtime)
+    except OSError:
+        return None
+
+
+def searches_with_beam(part: Any) -> bool:
+    """Whether the search of a model can be watched step by step."""
+    return (
+        able(type(part), "beam")
+        and "trace" not in type(part).lacks
+        and not getattr(part.model_, "searches_exactly", False)
+    )
 
 
 @lru_cache(maxsize=256)

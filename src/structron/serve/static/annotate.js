@@ -8,6 +8,7 @@ const EXAMPLE = "Dr. Smith didn't sleep. He flew to Paris with the old man who h
 const TAGGED = "The/DT old/JJ dog/NN sleeps/VBZ in/IN the/DT house/NN ./.";
 const LAYERS = [["tree", "Trees"], ["tags", "Tags"], ["lemmas", "Lemmas"], ["entities", "Entities"], ["chunks", "Chunks"], ["margins", "Doubt"]];
 const HIDDEN = "lemmas";
+const HAS = { tree: ["parser", "graph-parser"], tags: ["tagger", "joint", "parser", "graph-parser", "chunker", "segments", "entities"], lemmas: ["lemmatizer"], entities: ["entities"], chunks: ["chunker", "segments", "joint"], margins: ["tagger", "chunker", "entities", "lemmatizer"] };
 const TITLES = { tagger: "Tag", morphology: "Features", lemmatizer: "Lemma", parser: "Head", entities: "Entity", chunker: "Chunk", "graph-parser": "Head", segments: "Chunk", joint: "Tag and chunk" };
 
 export async function open(main, given, write) {
@@ -31,11 +32,11 @@ export async function open(main, given, write) {
       const untouched = area.value === example();
       state.model = name;
       if (untouched) area.value = example();
-      hint();
+      controls();
       run(true);
     }) : h("p", { class: "fact" }, "Model ", h("strong", {}, model().name));
     put(chooser, several, h("button", { type: "button", class: "primary", onclick: () => run(true) }, "Annotate"), h("span", { class: "keys" }, h("kbd", {}, "Ctrl"), " + ", h("kbd", {}, "Enter")));
-    put(layers, LAYERS.map(([name, text]) => check(text, !hidden().has(name), (on) => {
+    put(layers, LAYERS.filter(([name]) => model().parts.some((part) => HAS[name].includes(part.task))).map(([name, text]) => check(text, !hidden().has(name), (on) => {
       const now = hidden();
       if (on) now.delete(name);
       else now.add(name);

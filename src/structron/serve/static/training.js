@@ -8,7 +8,7 @@ const EVERY = 2000;
 
 export async function open(main, given, write) {
   const logs = await get("/api/training");
-  let state = { ...given }, passes = [], timer = 0, changed = 0, left = false;
+  let state = { ...given }, passes = [], timer = 0, left = false;
   const top = h("div", { class: "row" }), body = h("div", {}), live = h("p", { class: "live", role: "status" });
   const log = () => (logs.find((own) => own.name === state.log) || logs[0])?.name;
 
@@ -33,11 +33,10 @@ export async function open(main, given, write) {
       }
       if (found.passes.length || !body.childNodes.length) {
         passes.push(...found.passes);
-        changed = Date.now();
         draw();
       }
-      const running = passes.length && Date.now() - changed < 60000;
-      live.textContent = passes.length ? `${running ? "Live" : "Quiet"} · ${passes.length} passes` : "Waiting for the first pass …";
+      const running = passes.length && found.age !== null && found.age < 90;
+      live.textContent = passes.length ? `${running ? "Live" : "Not written to for a while"} · ${passes.length} ${passes.length === 1 ? "pass" : "passes"}` : "Waiting for the first pass …";
       live.classList.toggle("running", Boolean(running));
     } catch (error) {
       if (!left) put(body, mistake(error));
@@ -57,7 +56,6 @@ export async function open(main, given, write) {
 
   function restart() {
     passes = [];
-    changed = 0;
     put(body);
     controls();
     poll();

@@ -105,17 +105,19 @@ export function drawTree(sentence, layers, pick) {
   const tags = layers.tags && words.some((word) => tagOf(word)), lemmas = layers.lemmas && words.some((word) => said(word.lemma));
   const below = base + (tags ? LINE : 0) + (lemmas ? LINE : 0);
   const bottom = below + (multiwords.length ? LINE + 8 : 0);
-  const end = bottom + (chunks.length ? LINE + 5 : 0) + (entities.length ? LINE + 5 : 0);
+  const both = chunks.length && entities.length;
+  const foot = (mark) => (both || multiwords.some((token) => token.first < mark.last && mark.first < token.first + token.words.length) ? bottom : below) + LINE;
+  const end = Math.max(bottom, ...[...chunks, ...entities].map(foot)) + (both ? LINE + 5 : 0);
   const span = ({ first, last }) => [at.x[first] - at.widths[first] / 2, at.x[last - 1] + at.widths[last - 1] / 2];
   const parts = [];
-  const ground = (mark, kind, foot) => {
+  const ground = (mark, kind, floor) => {
     const [left, right] = span(mark);
     parts.push(s("g", { class: kind, style: { "--hue": String(hue(mark.label)) } },
-      s("rect", { x: left - 6, y: top - 1, width: right - left + 12, height: foot - top + 6, rx: 6 }),
-      s("text", { class: "label", x: (left + right) / 2, y: foot }, mark.label)));
+      s("rect", { x: left - 6, y: top - 1, width: right - left + 12, height: floor - top + 6, rx: 6 }),
+      s("text", { class: "label", x: (left + right) / 2, y: floor }, mark.label)));
   };
-  for (const chunk of chunks) ground(chunk, "chunk", bottom + LINE);
-  for (const entity of entities) ground(entity, "entity", end - 4);
+  for (const chunk of chunks) ground(chunk, "chunk", foot(chunk));
+  for (const entity of entities) ground(entity, "entity", foot(entity) + (both ? LINE + 5 : 0));
   parts.push(...arcs.map((arc) => arcPath(arc, at.x, top)));
   const margins = layers.margins ? sentence.margins || [] : [];
   words.forEach((word, k) => {
