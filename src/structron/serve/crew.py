@@ -118,11 +118,13 @@ class Crew:
         """What to do next; None: the thread is not needed any more."""
         with self._change:
             while True:
-                while not self._queue and not self._closed:
-                    self._change.wait()
-                if not self._queue or self._threads - self.given_up > self.workers:
+                if self._threads - self.given_up > self.workers or (self._closed and not self._queue):
                     self._threads -= 1
+                    self._change.notify()
                     return None
+                if not self._queue:
+                    self._change.wait()
+                    continue
                 job = self._queue.popleft()
                 if job.future.set_running_or_notify_cancel():
                     job.running = True

@@ -74,6 +74,11 @@ class Guard:
 
         try:
             self._check(scope, origin)
+            if scope["method"] == "OPTIONS" and origin in self.limits.origins:
+                allowed = (b"access-control-allow-methods", b"GET, POST")
+                await answer({"type": "http.response.start", "status": 204, "headers": [allowed]})
+                await answer({"type": "http.response.body", "body": b""})
+                return
             body = await asyncio.wait_for(self._body(scope, receive), self.limits.seconds)
             await self.app(scope, _given(body, receive), answer)
         except Refused as error:
