@@ -231,6 +231,23 @@ def evaluate(
 
 
 @app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="A", help="A model file.", show_default=False)],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Another of the same task.", show_default=False)],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Labelled sentences.", show_default=False)],
+    format: Format = None,
+    columns: Columns = None,
+    label: LabelColumn = None,
+    encoding: Encoding = "utf-8",
+    top: Annotated[int, typer.Option(metavar="N", min=0, help="Sentences to show on which they differ.")] = 10,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> Job:
+    """Compare two models on labelled sentences: scores, significance, where they differ."""
+    return Job("structron.cli.views.compare", locals())
+
+
+@app.command()
 def inspect(
     model: Model,
     label: Annotated[str | None, typer.Option(metavar="L", help="Features for and against this label only.")] = None,
