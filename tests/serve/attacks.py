@@ -90,7 +90,9 @@ def request(dice: random.Random) -> bytes:
             kind = dice.choice(KINDS)
         else:
             body = dice.choice(NASTY)
-    data = b"" if body is None else body.encode("utf-8", "replace") if isinstance(body, str) else json.dumps(body).encode()
+    data = (
+        b"" if body is None else body.encode("utf-8", "replace") if isinstance(body, str) else json.dumps(body).encode()
+    )
     headers = {"Host": "127.0.0.1", "Content-Type": kind, "Connection": "close"}
     if data or method == "POST":
         headers["Content-Length"] = str(len(data) if dice.random() < 0.97 else dice.choice((0, 10**9, -1)))

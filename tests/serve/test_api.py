@@ -204,7 +204,9 @@ def test_a_mistake_is_one_line(client, given, says):
 
 
 def test_gold_may_be_given_in_columns(client):
-    found = ok(client.post("/api/beam", json={"model": "english", "part": "parser", "sentence": "He sleeps.", "beam": 2}))
+    found = ok(
+        client.post("/api/beam", json={"model": "english", "part": "parser", "sentence": "He sleeps.", "beam": 2})
+    )
     assert found["steps"][0]["states"][0]["buffer"] == ["He", "sleeps", "."]
     answer = client.post("/api/beam", json={"model": "english", "part": "parser", "sentence": GOLD})
     assert answer.status_code == 422

@@ -68,7 +68,9 @@ def test_parts_that_were_not_asked_for_leave_their_columns(client):
     rows = [line.split("\t") for line in result(client.post("/process", data={"data": "He slept.", "tokenizer": ""})).splitlines() if line[:1].isdigit()]  # fmt: skip
     assert [row[1] for row in rows] == ["He", "slept", "."]
     assert all(row[2:8] == ["_"] * 6 for row in rows)
-    tagged = result(client.post("/process", data={"data": "He slept.", "tokenizer": "", "tagger": "", "parser": "none"}))
+    tagged = result(
+        client.post("/process", data={"data": "He slept.", "tokenizer": "", "tagger": "", "parser": "none"})
+    )
     rows = [line.split("\t") for line in tagged.splitlines() if line[:1].isdigit()]
     assert [row[3] for row in rows] == ["PRON", "VERB", "PUNCT"]
     assert all(row[6:8] == ["_", "_"] for row in rows)
@@ -86,7 +88,9 @@ def test_tokens_that_are_given_stay(client):
 
 
 def test_options_of_the_tokenizer(client):
-    found = result(client.post("/process", data={"data": "He slept. She ate.\nA b", "tokenizer": "presegmented;ranges"}))
+    found = result(
+        client.post("/process", data={"data": "He slept. She ate.\nA b", "tokenizer": "presegmented;ranges"})
+    )
     sentences = found.strip().split("\n\n")
     assert len(sentences) == 2
     assert "TokenRange=10:13" in sentences[0]

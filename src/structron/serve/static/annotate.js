@@ -19,7 +19,7 @@ export async function open(main, given, write) {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run(true);
   } });
   const output = h("section", { class: "output", "aria-label": "Analysis", "aria-busy": "false" });
-  const why = h("aside", { class: "why panel", "aria-label": "Why", "aria-live": "polite" });
+  const why = h("aside", { class: "why panel", "aria-label": "Why", "aria-live": "polite", tabindex: 0 });
   const layers = h("div", { class: "checks", role: "group", "aria-label": "What is shown" });
   const chooser = h("div", { class: "row" });
   const tools = h("div", { class: "row tools-row" });

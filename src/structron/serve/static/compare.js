@@ -12,7 +12,7 @@ export async function open(main, given, write) {
   const ask = newest();
   const setup = h("div", { class: "panel ask" }), view = h("div", { "aria-busy": "false", class: "comparison" });
   const area = h("textarea", { rows: 8, class: "code", spellcheck: "false", "aria-label": "Annotated sentences" });
-  const a = () => models.find((own) => own.name === state.a) || models[0];
+  const a = () => models.find((own) => own.name === state.a) || models.find((own) => models.some((other) => other !== own && other.task === own.task)) || models[0];
   const rivals = () => models.filter((own) => own !== a() && own.task === a().task);
   const b = () => rivals().find((own) => own.name === state.b) || rivals()[0];
 
@@ -102,8 +102,8 @@ function verdict(found) {
   const metric = found.metric, [one, other] = [found.scores[0][metric], found.scores[1][metric]];
   const gain = other - one, sure = found.p < 0.05;
   const better = gain > 0 ? found.models[1] : found.models[0];
-  return h("p", { class: "headline" }, gain === 0 ? h("strong", {}, "The scores are equal.") : [h("strong", {}, better), ` is ${number(Math.abs(gain))} points ahead (${metric}); `],
-    gain !== 0 && (sure ? h("b", { class: "good" }, "hardly by chance") : h("b", { class: "gold" }, "which may be chance")), gain !== 0 && h("span", { class: "soft" }, ` (p = ${found.p < 0.001 ? "< 0.001" : number(found.p, 3)}, paired bootstrap over ${number(found.n)} sentences)`));
+  return h("p", { class: "headline" }, gain === 0 ? h("strong", {}, "The scores are equal.") : [h("strong", {}, better), ` is ${Math.abs(gain).toFixed(2)} points ahead (${metric}); `],
+    gain !== 0 && (sure ? h("b", { class: "good" }, "hardly by chance") : h("b", { class: "gold" }, "which may be chance")), gain !== 0 && h("span", { class: "soft" }, ` (p ${found.p < 0.001 ? "< 0.001" : `= ${found.p.toFixed(3)}`}, paired bootstrap over ${number(found.n)} sentences)`));
 }
 
 function scores(found, names) {
@@ -111,14 +111,17 @@ function scores(found, names) {
   const bar = (value) => h("span", { class: "meter", "aria-hidden": "true" }, h("i", { style: { width: `${Math.max(0, Math.min(100, value))}%` } }));
   const counts = new Set(["tokens", "gold", "found", "correct", "known_tokens", "unknown_tokens", "correct_tokens", "sentences", "words"]);
   return h("div", { class: "panel" }, h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Scores" }, h("table", { class: "scores" }, h("caption", { class: "offscreen" }, "Scores"), h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Score"), names.map((name) => h("th", { scope: "col", class: "figure" }, name)), h("th", { scope: "col", class: "figure" }, "Difference"))),
-    h("tbody", {}, keys.filter((name) => !counts.has(name)).map((name) => h("tr", { class: name === found.metric ? "chief" : "" }, h("th", { scope: "row" }, name.replaceAll("_", " ")), found.scores.map((own) => h("td", { class: "figure" }, bar(own[name]), number(own[name]))), h("td", { class: `figure ${found.scores[1][name] > found.scores[0][name] ? "good" : found.scores[1][name] < found.scores[0][name] ? "bad" : ""}` }, signed(found.scores[1][name] - found.scores[0][name]))))))));
+    h("tbody", {}, keys.filter((name) => !counts.has(name)).map((name) => h("tr", { class: name === found.metric ? "chief" : "" }, h("th", { scope: "row" }, name.replaceAll("_", " ")), found.scores.map((own) => h("td", { class: "figure" }, bar(own[name]), own[name].toFixed(2))), h("td", { class: `figure ${found.scores[1][name] > found.scores[0][name] ? "good" : found.scores[1][name] < found.scores[0][name] ? "bad" : ""}` }, signed(found.scores[1][name] - found.scores[0][name] || 0, 2, true))))))));
 }
 
 function difference(one, names) {
   const words = one.sentence;
   if (Array.isArray(one.gold?.[0])) {
-    const tree = (arcs, gold) => ({ text: words.join(" "), tokens: words.map((form, k) => ({ form, words: [{ form, head: arcs[k][0], deprel: arcs[k][1] || "_", upos: "_", xpos: "_", lemma: "_", wrong: gold && String(arcs[k]) !== String(gold[k]) }] })) });
-    const layers = { tree: true, tags: false };
+    const whole = one.gold[0].length > 2; // of a pipeline: tags, features and lemma before head and relation
+    const arc = (own) => (whole ? [Number(own[4]), own[5]] : own);
+    const word = (own, form, gold) => ({ form, head: arc(own)[0], deprel: arc(own)[1] || "_", upos: whole ? own[0] : "_", xpos: "_", lemma: "_", wrong: gold && String(arc(own)) !== String(arc(gold)), mistagged: whole && gold && own[0] !== gold[0] });
+    const tree = (all, gold) => ({ text: words.join(" "), tokens: words.map((form, k) => ({ form, words: [word(all[k], form, gold?.[k])] })) });
+    const layers = { tree: true, tags: whole };
     return h("div", { class: "panel difference" }, [["gold", one.gold, null], [names[0], one.a, one.gold], [names[1], one.b, one.gold]].map(([name, arcs, gold]) => h("div", {}, h("h3", {}, name), figure(tree(arcs, gold), layers))));
   }
   const text = (label) => (Array.isArray(label) ? label.join(" ") : String(label ?? "–"));

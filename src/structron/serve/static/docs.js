@@ -9,13 +9,6 @@ try {
 const main = document.getElementById("main");
 const EXAMPLES = { "/process": { data: "He flew to Paris.", tokenizer: "", tagger: "", parser: "" } };
 
-try {
-  const answer = await fetch("/openapi.json");
-  show(await answer.json());
-} catch (error) {
-  put(main, mistake(error));
-}
-
 function show(api) {
   const resolve = (schema) => (schema?.$ref ? api.components.schemas[schema.$ref.split("/").pop()] : schema);
   const groups = (api.tags || []).map((tag) => ({ ...tag, calls: [] }));
@@ -92,4 +85,11 @@ function curl(call, given, inputs) {
   if (given) return `curl ${url} -H 'content-type: application/json' -d ${quote(given.value)}`;
   const parts = inputs.filter(([name, input]) => input.value || name in (EXAMPLES[call.path] || {})).map(([name, input]) => `${call.method === "get" ? "--data-urlencode" : "-F"} ${quote(`${name}=${input.value}`)}`);
   return `curl ${call.method === "get" && parts.length ? "-G " : ""}${url} ${parts.join(" ")}`.trim();
+}
+
+try {
+  const answer = await fetch("/openapi.json");
+  show(await answer.json());
+} catch (error) {
+  put(main, mistake(error));
 }

@@ -44,7 +44,7 @@ export function number(value, digits = 2) {
   return Number.isInteger(value) ? String(value) : value.toFixed(size >= 100 ? Math.min(1, digits) : digits);
 }
 
-export const signed = (value, digits = 2) => (value > 0 ? "+" : value < 0 ? "−" : "") + number(Math.abs(value), digits);
+export const signed = (value, digits = 2, fixed = false) => (value > 0 ? "+" : value < 0 ? "−" : "") + (fixed ? Math.abs(value).toFixed(digits) : number(Math.abs(value), digits));
 
 export function bytes(size) {
   const units = ["B", "kB", "MB", "GB"];

@@ -122,12 +122,12 @@ export function drawTree(sentence, layers, pick) {
   const margins = layers.margins ? sentence.margins || [] : [];
   words.forEach((word, k) => {
     const x = at.x[k], unsure = layers.unsure ? layers.unsure(margins[k]) : 0;
-    const label = [word.form, tagOf(word), said(word.lemma) && `lemma ${word.lemma}`, said(word.deprel) && `${word.deprel} of ${word.head ? words[word.head - 1]?.form : "the root"}`].filter(Boolean).join(", ");
-    const group = s("g", { class: "word", role: pick ? "button" : null, tabindex: pick ? 0 : null, "aria-label": pick ? label : null, "data-word": k },
+    const about = [said(word.lemma) && `lemma ${word.lemma}`, said(word.deprel) && `${word.deprel} of ${word.head ? words[word.head - 1]?.form : "the root"}`].filter(Boolean).join(", ");
+    const group = s("g", { class: "word", role: pick ? "button" : null, tabindex: pick ? 0 : null, "aria-description": pick && about ? about : null, "data-word": k },
       s("rect", { class: "hit", x: x - at.widths[k] / 2 - 5, y: top - 1, width: at.widths[k] + 10, height: below - top + 7, rx: 5 }),
       unsure > 0.02 && s("rect", { class: "unsure", x: x - at.widths[k] / 2 - 3, y: base + 4, width: at.widths[k] + 6, height: 3, rx: 1.5, style: { opacity: String(Math.min(1, 0.15 + unsure)) } }),
       s("text", { class: "form", x, y: base }, word.form),
-      tags && s("text", { class: "tag", x, y: base + LINE }, tagOf(word)),
+      tags && s("text", { class: word.mistagged ? "tag wrong" : "tag", x, y: base + LINE }, tagOf(word)),
       lemmas && s("text", { class: "lemma", x, y: base + LINE * (tags ? 2 : 1) }, said(word.lemma)));
     if (pick) {
       let timer;
@@ -169,7 +169,7 @@ export function standalone(drawings) {
     from.forEach((element, k) => {
       const style = getComputedStyle(element);
       to[k].removeAttribute("class");
-      for (const name of ["role", "tabindex", "aria-label", "style", "data-word"]) to[k].removeAttribute(name);
+      for (const name of ["role", "tabindex", "aria-label", "aria-description", "style", "data-word"]) to[k].removeAttribute(name);
       for (const name of STYLES) to[k].setAttribute(name, style.getPropertyValue(name));
       if (element.classList.contains("hit")) to[k].setAttribute("fill", "none");
     });
