@@ -25,8 +25,9 @@ FINE = {200, 204, 301, 304, 307, 400, 403, 404, 405, 408, 411, 413, 414, 415, 41
 """What may be answered."""
 NASTY = (
     "", "\x00", "\ud800", "A" * 5000, "../" * 9 + "etc/passwd", "%2e%2e%2f", "<script>hacked=1</script>", "{{7*7}}",
-    "${jndi:ldap://x}", "' OR 1=1 --", "1e999", "-1", "NaN", "\u202e\u0301\u200d", "🧨" * 40, "\r\nX: y", "null", "9" * 400,
-    "1\t" * 10, "a\tb\n" * 3, "1\tHe\t_\t_\t_\t_\t2\tx\t_\t_\n2\tis\t_\t_\t_\t_\t1\tx\t_\t_\n", "/".join("abcdefgh"),
+    "${jndi:ldap://x}", "' OR 1=1 --", "1e999", "-1", "NaN", "\u202e\u0301\u200d", "🧨" * 40, "\r\nX: y", "null",
+    "9" * 400, "1\t" * 10, "a\tb\n" * 3, "1\tHe\t_\t_\t_\t_\t2\tx\t_\t_\n2\tis\t_\t_\t_\t_\t1\tx\t_\t_\n",
+    "/".join("abcdefgh"),
 )  # fmt: skip
 SEEDS: tuple[tuple[str, str, Any], ...] = (
     ("GET", "/", None),

@@ -7,7 +7,6 @@ import pytest
 from serving import GOLD, HOSTILE
 
 from structron.serve.app import STATIC
-from structron.tasks.registry import load
 
 TEXT = "Dr. Smith didn't sleep. He flew to Paris."
 
@@ -147,7 +146,16 @@ def test_logs_and_files_are_those_that_were_named(client):
         assert client.get(path).status_code == 404
 
 
-@pytest.mark.parametrize("path", ["/static/../app.py", "/static/%2e%2e/app.py", "/static/..%2fapp.py", "/static/%2e%2e%2f%2e%2e%2f%2e%2e%2fetc/passwd", "/static//etc/passwd"])  # fmt: skip
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../app.py",
+        "/static/%2e%2e/app.py",
+        "/static/..%2fapp.py",
+        "/static/%2e%2e%2f%2e%2e%2f%2e%2e%2fetc/passwd",
+        "/static//etc/passwd",
+    ],
+)
 def test_no_path_leads_out_of_the_static_files(client, path):
     assert client.get(path).status_code == 404
 

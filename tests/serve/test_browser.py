@@ -1,4 +1,4 @@
-"""The page in a real browser: what its views show, addresses that lead back to a state, keys, attacks, accessibility."""
+"""The page in a real browser: what its views show, addresses of their states, keys, attacks, accessibility."""
 
 import json
 import os
@@ -252,7 +252,14 @@ def test_pages_fit_their_screen_without_scrolling_sideways(browser, address, vie
     context.close()
 
 
-READY = {"annotate": ".tree .word", "beam": ".states tbody tr", "model": ".features .bars li", "training": ".chart", "compare": ".difference", "docs": ".call"}  # fmt: skip
+READY = {
+    "annotate": ".tree .word",
+    "beam": ".states tbody tr",
+    "model": ".features .bars li",
+    "training": ".chart",
+    "compare": ".difference",
+    "docs": ".call",
+}
 
 
 @pytest.mark.skipif(not AXE.exists(), reason=f"no axe-core in {AXE}: npm install --no-save axe-core")

@@ -4,12 +4,13 @@ import contextlib
 import gc
 import socket
 import sys
+import threading
 from collections.abc import Sequence
 from typing import Any
 
 from structron.cli.files import say
 from structron.errors import StructronError
-from structron.serve.library import Library
+from structron.serve.library import Library, searches_with_beam
 
 
 def run(
@@ -41,8 +42,10 @@ def run(
         warm_up(library)
         gc.enable()
         gc.freeze()
+        threading.Thread(target=warm_up_beams, args=[library], daemon=True).start()
         app = make_app(library, limits, Crew(workers, seconds=limits.seconds))
         name = f"[{address}]" if ":" in address else address
+        listening.listen(1024)
         say(f"{', '.join(library.models)}: http://{name}:{number}  (Ctrl-C to stop)")
         config = uvicorn.Config(
             app,
@@ -83,3 +86,15 @@ def warm_up(library: Library) -> None:
             say("compiling (first run only) …")
         if estimator.task == "pipeline" and "tokenizer" in model.parts:
             estimator.predict(["A dog barks."], jobs=1)
+
+
+def warm_up_beams(library: Library) -> None:
+    """Load what the view Beam needs, beside the first requests: compiled for the first time, it takes a minute."""
+    for model in library.models.values():
+        for part in filter(searches_with_beam, model.parts.values()):
+            row = ["a"] * len(part.roles_.names)
+            if part.roles_.pos is not None:
+                row[part.roles_.names.index(part.roles_.outputs[0])] = "0"
+            with contextlib.suppress(Exception):
+                part.trace([row], part.predict([[row]], jobs=1)[0])
+                part.trace([row])
