@@ -129,7 +129,7 @@ def attack(port: int, count: int, seed: int = 1) -> Counter[str]:
     dice, found = random.Random(seed), Counter[str]()
     for number in range(count):
         raw = request(dice)
-        answer = send(port, raw)
+        answer = send(port, raw).removeprefix(b"HTTP/1.1 100 Continue\r\n\r\n")
         status = answer[9:12].decode("latin-1") if answer.startswith(b"HTTP/1.1 ") else "closed"
         found[status] += 1
         wrong = status != "closed" and int(status) not in FINE
