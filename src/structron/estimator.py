@@ -22,6 +22,7 @@ import numpy as np
 
 from structron._version import __version__
 from structron.cluster import connect
+from structron.drawing import History, model_html
 from structron.errors import StructronError
 from structron.io import modelfile
 from structron.io.columns import EMPTY, Columns
@@ -191,7 +192,7 @@ class Estimator(Learned, Training, ABC):
             result = train(several, schedule, judge, progress, self._save_model, self._load_model)
         finally:
             several.close()
-        self.model_, self.history_, self.best_pass_ = result.model, result.history, result.best_pass
+        self.model_, self.history_, self.best_pass_ = result.model, History(result.history), result.best_pass
         self.stopped_, self.learner_ = result.stopped, several
         self.signature_ = self._signature()
 
@@ -315,14 +316,34 @@ class Estimator(Learned, Training, ABC):
 
     def _look_with(self, beam: Any) -> None:
         """Settle the beam of a trace, in a copy that nobody else sees."""
-        self._check_has("trace")
-        if beam is not None:
+        if beam is not None and self._asked_of("beam"):
             self.beam = None if beam in ("inf", math.inf) else beam
             options_of(type(self))["beam"].check("beam", self.beam)
 
+    def _asked_of(self, name: str) -> bool:
+        """Whether the task has an option and can use it."""
+        return name in options_of(type(self)) and name not in self.lacks
+
     def _scene(self, sentence: Any, gold: Any) -> Any:
         """A sentence in the beam engine (learn/trace.py: Scene)."""
-        raise self._refusal("trace")
+        raise StructronError(f"trace: the {self.task} does not search under a beam; expected a model that does")
+
+    def show_beam(self, sentence: Any, gold: Any = None, *, beam: Any = None) -> Any:
+        """`trace`, which a notebook shows: curves, the choice of every update rule, the beams step by step."""
+        return self.trace(sentence, gold, beam=beam)
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows of a trained model: signature, heaviest features, history."""
+        if not hasattr(self, "model_"):
+            return None
+        return model_html(self.signature_, self._listed(), self.history_)
+
+    def _listed(self) -> dict[str, list[tuple[str, float]]]:
+        """The heaviest features by label."""
+        if "inspect" in self.lacks:
+            return {}
+        found = self.inspect(top=10).labels
+        return {label: [(w.feature, w.weight) for w in weights] for label, weights in found.items()}
 
     def _annotated(self, sentence: Any, gold: Any) -> list[list[str]]:
         """Rows with all columns: those of a sentence, with the correct analysis in them."""
@@ -415,7 +436,7 @@ class Estimator(Learned, Training, ABC):
             value = header["training"][name]
             if not isinstance(value, type(empty)):
                 raise ValueError(f"{name} does not fit")
-            setattr(estimator, f"{name}_", value)
+            setattr(estimator, f"{name}_", History(value) if name == "history" else value)
         estimator._take(header["learned"], tensors, **code)
         return estimator
 

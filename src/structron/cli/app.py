@@ -118,7 +118,7 @@ def annotate(
     ] = "english",
     text: Annotated[str | None, typer.Option(metavar="TEXT", help="Analyse this text, not a file.")] = None,
     format: Annotated[
-        str, typer.Option("--format", "-f", metavar="conllu|json|sentences|tokens|html", help="What to write.")
+        str, typer.Option("--format", "-f", metavar="conllu|json|sentences|tokens|html|svg", help="What to write.")
     ] = "conllu",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here, not to standard output.")
@@ -222,6 +222,12 @@ def evaluate(
     entities: Annotated[
         str | None, typer.Option(metavar="FILE", help="Entities of the same sentences, to score a pipeline's.")
     ] = None,
+    confusion: Annotated[
+        bool, typer.Option("--confusion", help="Show which labels, or relations, are taken for which.")
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.svg", help="Draw that as a picture here.", show_default=False)
+    ] = None,
     settings: dict[str, Any],
     as_json: Json = False,
     verbose: Verbose = False,
@@ -255,6 +261,20 @@ def inspect(
     sentence: Annotated[
         str | None,
         typer.Option(metavar="TEXT", help='Explain the analysis of a sentence: "The dog", or "The/DT dog/NN".'),
+    ] = None,
+    beam: Annotated[bool, typer.Option("--beam", help="Show the beams of the sentence, step by step.")] = False,
+    width: Annotated[
+        str | None, typer.Option(metavar="N|inf", help="With --beam: another width than the model's.")
+    ] = None,
+    gold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="With --beam: follow gold, the file's sentence with these words, or its first."
+        ),
+    ] = None,
+    part: Annotated[str | None, typer.Option(metavar="PART", help="Of a pipeline: this part, say parser.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.svg", help="Draw the history of training here.", show_default=False)
     ] = None,
     as_json: Json = False,
     verbose: Verbose = False,

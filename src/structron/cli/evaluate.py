@@ -12,11 +12,12 @@ from structron.cli.files import Source
 from structron.cli.predict import announce_compiling
 from structron.cli.tasks import apply, check_able
 from structron.cli.texts import add_entities, read_treebank
+from structron.cli.views.confusion import check_plot, confusion_of, draw_confusion
 from structron.doc import Doc
-from structron.errors import unknown
+from structron.errors import StructronError, unknown
 from structron.evaluate import TypeScore
 from structron.sentences import sentences_of
-from structron.tasks.registry import load
+from structron.tasks.registry import load, path_of
 
 
 def run(
@@ -30,6 +31,8 @@ def run(
     as_json: bool = False,
     gold: str | None = None,
     entities: str | None = None,
+    confusion: bool = False,
+    plot: Path | None = None,
     settings: dict[str, Any] | None = None,
 ) -> None:
     """Print the scores. The seconds are those from tokens to labels; reading the file and scoring do not count."""
@@ -43,7 +46,11 @@ def run(
         check_able(type(estimator), "--gold" if gold else "--entities", "folds")
     if columns is not None and estimator.texts:
         check_able(type(estimator), "--columns", "columns")
+    if plot is not None:
+        check_plot(plot, confusion, {"MODEL": path_of(str(model)), "FILE": file})
     if estimator.texts:
+        if confusion:
+            raise StructronError(f"--confusion: not available for the {estimator.task}; works with models of words")
         _evaluate_texts(estimator, file, encoding, format, gold, entities, as_json)
         return
     source = Source(file, format, encoding, columns, estimator)
@@ -56,13 +63,18 @@ def run(
     seconds = time.perf_counter() - begin
     scores = estimator.evaluate(items, guess=guess)
     speed = round(scores.tokens / max(seconds, 1e-9))
+    confused = confusion_of(estimator, items, guess) if confusion else None
+    if confused is not None and plot is not None:
+        draw_confusion(confused, plot)
     if not as_json:
         print(scores.report())
+        if confused is not None:
+            print(f"\n{confused.report()}\n")
         print(f"{sentences} sentences in {seconds:.2f} s, {speed} tokens/s")
         print(estimator.signature_)
         return
     result = {"task": estimator.task, "metric": estimator.metric, "score": getattr(scores, estimator.metric)}
-    result |= scores.as_dict()
+    result |= scores.as_dict() | ({"confusion": confused.as_dict()} if confused else {})
     result |= {"sentences": sentences, "seconds": round(seconds, 4), "tokens_per_second": speed}
     print(json.dumps(result | {"signature": estimator.signature_}, ensure_ascii=False))
 
