@@ -316,6 +316,37 @@ def inspect(
 
 
 @app.command()
+def serve(
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[MODEL …]", help="Model files; the bundled English one by default.", show_default=False
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Port; 0: any that is free.")] = 8000,
+    data: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="An annotated file for the views Beam and Compare; may be repeated."),
+    ] = None,
+    log: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="A log that 'train --log' writes, for the view Training; may be repeated."),
+    ] = None,
+    origin: Annotated[
+        list[str] | None,
+        typer.Option(metavar="URL", help="Another site whose pages may use the API; none by default."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Requests worked on at a time; as many as cores by default.")
+    ] = None,
+    verbose: Verbose = False,
+) -> Job:
+    """Serve a page to annotate, watch the beam, look into models and compare them, and a JSON API."""
+    return Job("structron.serve.command", locals())
+
+
+@app.command()
 def capabilities(
     write: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Put the table between the marks in this Markdown file.")
