@@ -85,6 +85,16 @@ RayAddress = Annotated[
     str | None,
     typer.Option("--ray", metavar="auto|ADDRESS", help="With --output-dir: work on a Ray cluster.", show_default=False),
 ]
+MaxSentence = Annotated[
+    int | None,
+    typer.Option(
+        "--max-sentence",
+        metavar="N",
+        min=1,
+        help="Characters that a sentence may have (1000000 unless STRUCTRON_MAX_SENTENCE says otherwise).",
+        show_default=False,
+    ),
+]
 SkipInvalid = Annotated[
     bool, typer.Option("--skip-invalid", help="Skip and count sentences whose heads do not form a tree.")
 ]
@@ -130,6 +140,7 @@ def annotate(
         typer.Option(metavar="tokens|tags", help="The file is CoNLL-U: keep its tokens, or its tags as well."),
     ] = None,
     encoding: Encoding = "utf-8",
+    max_sentence: MaxSentence = None,
     settings: dict[str, Any],
     verbose: Verbose = False,
 ) -> Job:
@@ -155,6 +166,7 @@ def train(
         str | None, typer.Option(metavar="FILE", help="Entities of the same sentences, for a pipeline to learn.")
     ] = None,
     dev_entities: Annotated[str | None, typer.Option(metavar="FILE", help="The same for the dev data.")] = None,
+    max_sentence: MaxSentence = None,
     settings: dict[str, Any],
     warm_start: Annotated[
         Path | None, typer.Option(metavar="MODEL", help="Go on from a model; new labels and features are welcome.")
@@ -198,6 +210,7 @@ def predict(
     forced: Annotated[
         bool, typer.Option("--forced", help="Keep the labels in the file; predict only where it has _.")
     ] = False,
+    max_sentence: MaxSentence = None,
     settings: dict[str, Any],
     verbose: Verbose = False,
 ) -> Job:
@@ -222,6 +235,7 @@ def evaluate(
     entities: Annotated[
         str | None, typer.Option(metavar="FILE", help="Entities of the same sentences, to score a pipeline's.")
     ] = None,
+    max_sentence: MaxSentence = None,
     settings: dict[str, Any],
     as_json: Json = False,
     verbose: Verbose = False,
@@ -310,7 +324,8 @@ def _run(job: Job) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        with import_module("structron.threads").uncollected():
+        limited = import_module("structron.io.limits").sentences_of(options.pop("max_sentence", None))
+        with limited, import_module("structron.threads").uncollected():
             _load_kernels()
             status = import_module(job.module).run(**options)
             sys.stdout.flush()
