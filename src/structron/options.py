@@ -22,8 +22,8 @@ from structron.errors import StructronError, quoted, unknown
 
 DEFAULT = "default"
 """Stands for a value that depends on other options."""
-MANY = 10_000
-"""Of what a search keeps in memory at a time."""
+MANY, WIDEST = 10_000, 1_000
+"""Candidates that a search gives, and hypotheses that it keeps: a model file that asks for more is refused."""
 LASO = ("laso", "laso-literal")
 UPDATES = ("standard", "early", "max-violation", "latest", "hybrid", *LASO)
 VARIANTS = ("a-wm", "b-wm", "a-wmr", "b-wmr")
@@ -385,7 +385,7 @@ class Searching(Stepping):
     """Inexact search and its updates (Huang, Fayong & Guo 2012; Daumé & Marcu 2005)."""
 
     beam: Any = whole(
-        "Hypotheses that the search keeps; inf: all of them.", default=8, most=MANY, metavar="N|inf", none="inf"
+        "Hypotheses that the search keeps; inf: all of them.", default=8, most=WIDEST, metavar="N|inf", none="inf"
     )
     update: Any = free("Update rule for inexact search.", default="max-violation", choices=UPDATES)
     merge: bool = switch("Merge equivalent hypotheses (dynamic programming).", default=True)
@@ -626,7 +626,7 @@ class Queues(Options):
 
     queue: str = choice("Order of the search.", QUEUES, default="best-first", flag=None)
     beam: int | None = whole(
-        "Nodes that are kept of each depth (queue beam).", default=8, most=MANY, none="inf", flag=None
+        "Nodes that are kept of each depth (queue beam).", default=8, most=WIDEST, none="inf", flag=None
     )
     update: str = choice("Update: LaSO's, or its eq. (2) as printed.", LASO, default="laso", flag=None)
     check: Any = switch(

@@ -44,6 +44,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"Untyped global name '(\w+)'.*<class 'function'>", r"\1 is a plain function; " + HELPERS),
     (r"Untyped global name '(\w+)'.*<class '(?:[\w.]+\.)?(\w+)'>", r"the global \1 is a \2; " + CONSTANTS),
     (r"Untyped global name '(\w+)'", r"the global \1 is of a type that compiled code cannot use; " + CONSTANTS),
+    (r"use of a (?:reflected )?(\w+).*assigned to variable '(\w+)' in globals", r"the global \2 is a \1; " + CONSTANTS),
     (r"(?:non-precise|Cannot determine Numba type).*<class 'function'>", "a plain function is called; " + HELPERS),
     (r"NameError: name '(\w+)' is not defined", r"\1 is not defined; expected an argument, a constant or a helper"),
     (r"variable '(\w+)' (?:referenced before|is not|not) (?:assignment|defined)", r"\1 is used before it has a value"),
