@@ -1,5 +1,5 @@
-"""Model files that were tampered with and given valid checksums, of all tasks (tests/mutations.py): refused in a line, or
-used, within 5 seconds of processor time and 1 GB. A tenth is tried in kernels that check every index.
+"""Model files that were tampered with and given valid checksums, of all tasks (tests/mutations.py): refused in a line,
+or used, within 5 seconds of processor time and 1 GB. A tenth is tried in kernels that check every index.
 """
 
 from pathlib import Path

@@ -13,7 +13,7 @@ from structron.cli.predict import announce_compiling
 from structron.cli.tasks import apply, check_able
 from structron.cli.texts import add_entities, read_treebank
 from structron.doc import Doc
-from structron.errors import unknown
+from structron.errors import shown, unknown
 from structron.evaluate import TypeScore
 from structron.sentences import sentences_of
 from structron.tasks.registry import load
@@ -59,7 +59,7 @@ def run(
     if not as_json:
         print(scores.report())
         print(f"{sentences} sentences in {seconds:.2f} s, {speed} tokens/s")
-        print(estimator.signature_)
+        print(shown(estimator.signature_))
         return
     result = {"task": estimator.task, "metric": estimator.metric, "score": getattr(scores, estimator.metric)}
     result |= scores.as_dict()
@@ -98,7 +98,7 @@ def _evaluate_texts(
     if found is not None:
         print(f"entities: precision {found.precision:.2f}, recall {found.recall:.2f}, F1 {found.f1:.2f}")
     print(f"{words} words in {seconds:.2f} s, {speed} words/s")
-    print(estimator.signature_)
+    print(shown(estimator.signature_))
 
 
 def entity_scores(gold: Sequence[Doc], guess: Sequence[Doc]) -> TypeScore:

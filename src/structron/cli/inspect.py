@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from structron.cli.tasks import check_able
-from structron.errors import StructronError
+from structron.errors import StructronError, shown
 from structron.io.columns import EMPTY
 from structron.model.heaviest import Heaviest, Weight
 from structron.tasks.chain.explain import Decision
@@ -28,7 +28,7 @@ def run(
         check_able(type(estimator), "inspect", "inspect")
         found = estimator.inspect(label, top=top or 10)
         result |= asdict(found)
-        text = f"{estimator.signature_}\n{_listing(found)}"
+        text = f"{shown(estimator.signature_)}\n{_listing(found)}"
     elif label is not None:
         raise StructronError("--label and --sentence do not go together: a sentence has the labels it has")
     else:
@@ -67,7 +67,7 @@ def parse_sentence(text: str, estimator: Any) -> list[list[str]]:
 def _listing(found: Heaviest) -> str:
     lines = []
     for label, weights in found.labels.items():
-        lines += ["", label, *(f"{w.weight:12.4f}  {w.feature}" for w in weights)]
+        lines += ["", shown(label), *(f"{w.weight:12.4f}  {shown(w.feature)}" for w in weights)]
     groups: dict[str, list[Weight]] = {
         "label pairs": found.transitions,
         "label triples": found.trigrams,
@@ -75,9 +75,10 @@ def _listing(found: Heaviest) -> str:
     }
     for title, weights in groups.items():
         if weights:
-            lines += ["", title, *(f"{w.weight:12.4f}  {w}" for w in weights)]
+            lines += ["", title, *(f"{w.weight:12.4f}  {shown(str(w))}" for w in weights)]
     if found.non_local:
-        lines += ["", "features of whole documents", *(f"{weight:12.4f}  {name}" for name, weight in found.non_local)]
+        lines += ["", "features of whole documents"]
+        lines += [f"{weight:12.4f}  {shown(name)}" for name, weight in found.non_local]
     return "\n".join(lines)
 
 
@@ -88,10 +89,10 @@ def _decision(i: int, decisions: list[Decision]) -> str:
         line += "  (no other label is possible)"
     else:
         line += f"  by {decision.margin:.4g} before {decision.runner_up}"
-    lines = [line]
+    lines = [shown(line)]
     for c in decision.because:
         elsewhere = "" if c.token == i else f"  (at {decisions[c.token].word!r}, token {c.token + 1})"
-        lines.append(f"{c.weight:+12.4f}  {c.feature}{elsewhere}")
+        lines.append(shown(f"{c.weight:+12.4f}  {c.feature}{elsewhere}"))
     return "\n".join(lines)
 
 
