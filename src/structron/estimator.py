@@ -441,12 +441,16 @@ class Estimator(Learned, Training, ABC):
     @classmethod
     def from_contents(cls, header: dict[str, Any], tensors: Tensors, **code: Any) -> Self:
         """The inverse of `contents`; raises one of DAMAGE where the parts do not fit together."""
+        known = options_of(cls)
+        for name, value in header["options"].items():
+            known[name].check_stored(name, value)
         estimator = cls._make(header, code)
         estimator.check_options()
         estimator.notes_ = []
         for name, empty in _HISTORY.items():
             value = header["training"][name]
-            if not isinstance(value, type(empty)):
+            fits = isinstance(value, type(empty)) and (name != "source" or all(map(is_text, value.values())))
+            if not fits or (name == "history" and not all(isinstance(record, dict) for record in value)):
                 raise ValueError(f"{name} does not fit")
             setattr(estimator, f"{name}_", History(value) if name == "history" else value)
         estimator._take(header["learned"], tensors, **code)
@@ -473,6 +477,10 @@ class Estimator(Learned, Training, ABC):
 
 _HISTORY: dict[str, Any] = {"history": [], "best_pass": 0, "stopped": "", "signature": "", "source": {}}
 """How a model came about, with what a checkpoint has of it: its training has no end yet."""
+
+
+def is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def _plain(value: Any) -> Any:

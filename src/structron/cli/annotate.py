@@ -104,7 +104,7 @@ class Annotation:
 
     def write(self, file: str, output: Path | None, jobs: int, text: str | None = None) -> None:
         """Write the analysis of a file, or of `text`; but for JSON, HTML and SVG memory does not depend on its size."""
-        lines = read_lines(file, self.encoding) if text is None else iter([text])
+        lines = read_lines(file, self.encoding, plain=self.keep is None) if text is None else iter([text])
         name = display_name(file) if text is None else "structron"
         settled = self.estimator.set_up() if self.estimator.task == "pipeline" else contextlib.nullcontext()
         with settled, open_output(output, self.encoding) as out:

@@ -104,6 +104,16 @@ RayAddress = Annotated[
     str | None,
     typer.Option("--ray", metavar="auto|ADDRESS", help="With --output-dir: work on a Ray cluster.", show_default=False),
 ]
+MaxSentence = Annotated[
+    int | None,
+    typer.Option(
+        "--max-sentence",
+        metavar="N",
+        min=1,
+        help="Characters that a sentence may have (1000000 unless STRUCTRON_MAX_SENTENCE says otherwise).",
+        show_default=False,
+    ),
+]
 SkipInvalid = Annotated[
     bool, typer.Option("--skip-invalid", help="Skip and count sentences whose heads do not form a tree.")
 ]
@@ -149,6 +159,7 @@ def annotate(
         typer.Option(metavar="tokens|tags", help="The file is CoNLL-U: keep its tokens, or its tags as well."),
     ] = None,
     encoding: Encoding = "utf-8",
+    max_sentence: MaxSentence = None,
     settings: dict[str, Any],
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -182,6 +193,7 @@ def train(
         str | None, typer.Option(metavar="FILE", help="Entities of the same sentences, for a pipeline to learn.")
     ] = None,
     dev_entities: Annotated[str | None, typer.Option(metavar="FILE", help="The same for the dev data.")] = None,
+    max_sentence: MaxSentence = None,
     settings: dict[str, Any],
     warm_start: Annotated[
         Path | None, typer.Option(metavar="MODEL", help="Go on from a model; new labels and features are welcome.")
@@ -225,6 +237,7 @@ def predict(
     forced: Annotated[
         bool, typer.Option("--forced", help="Keep the labels in the file; predict only where it has _.")
     ] = False,
+    max_sentence: MaxSentence = None,
     settings: dict[str, Any],
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -256,6 +269,7 @@ def evaluate(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.svg", help="Draw that as a picture here.", show_default=False)
     ] = None,
+    max_sentence: MaxSentence = None,
     settings: dict[str, Any],
     errors: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="List the N most confident mistakes, in context.")
@@ -437,6 +451,7 @@ def _run(job: Job) -> int:
     try:
         with contextlib.ExitStack() as stack:
             stack.enter_context(signals.handled())
+            stack.enter_context(import_module("structron.io.limits").sentences_of(options.pop("max_sentence", None)))
             stack.enter_context(import_module("structron.threads").uncollected())
             stack.enter_context(import_module("structron.progress").quiet(silent))
             _load_kernels()

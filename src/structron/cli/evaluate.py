@@ -15,7 +15,7 @@ from structron.cli.tasks import apply, check_able
 from structron.cli.texts import add_entities, read_treebank
 from structron.cli.views.confusion import check_plot, confusion_of, draw_confusion
 from structron.doc import Doc
-from structron.errors import StructronError, unknown
+from structron.errors import StructronError, shown, unknown
 from structron.evaluate import TypeScore
 from structron.sentences import sentences_of
 from structron.tasks.registry import load, path_of
@@ -77,7 +77,7 @@ def run(
         if confused is not None:
             print(f"\n{confused.report()}\n")
         print(f"{sentences} sentences in {seconds:.2f} s, {speed} tokens/s")
-        print(estimator.signature_)
+        print(shown(estimator.signature_))
         if errors is not None:
             _list(listed)
         return
@@ -126,7 +126,7 @@ def _evaluate_texts(
     if found is not None:
         print(f"entities: precision {found.precision:.2f}, recall {found.recall:.2f}, F1 {found.f1:.2f}")
     print(f"{words} words in {seconds:.2f} s, {speed} words/s")
-    print(estimator.signature_)
+    print(shown(estimator.signature_))
 
 
 def entity_scores(gold: Sequence[Doc], guess: Sequence[Doc]) -> TypeScore:
