@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+Point = tuple[float, float]
 INK, GREY, RIGHT, WRONG, BEST = "#333333", "#9a9a9a", "#00796b", "#c62828", "#5c6bc0"
 
 
@@ -24,7 +25,9 @@ class Picture:
         how = f'x="{x:g}" y="{y:g}" fill="{fill}" text-anchor="{anchor}" font-size="{size}"'
         self.parts.append(f"<text {how}>{escape(text)}</text>")
 
-    def line(self, points: Sequence[tuple[float, float]], stroke: str = GREY, width: float = 1.5, dash: str = "") -> None:
+    def line(
+        self, points: Sequence[tuple[float, float]], stroke: str = GREY, width: float = 1.5, dash: str = ""
+    ) -> None:
         """A line through points."""
         path = " ".join(f"{x:g},{y:g}" for x, y in points)
         dashed = f' stroke-dasharray="{dash}"' if dash else ""
@@ -78,7 +81,8 @@ def search() -> Picture:
             good = (k, row) in {(0, 0), (1, 2), (2, 2)}
             picture.box(xs[k] - 34, y - 15, 68, 30, RIGHT if good else GREY)
             picture.text(xs[k], y + 5, name, RIGHT if good else INK)
-    for k, (a, b) in [(0, (0, 0)), (0, (0, 1)), (0, (0, 2)), (1, (0, 0)), (1, (0, 1)), (1, (2, 2)), (2, (0, 0)), (2, (0, 1)), (2, (1, 2))]:
+    steps = {0: [(0, 0), (0, 1), (0, 2)], 1: [(0, 0), (0, 1), (2, 2)], 2: [(0, 0), (0, 1), (1, 2)]}
+    for k, a, b in ((k, a, b) for k, pairs in steps.items() for a, b in pairs):
         picture.line([(xs[k] + 34, 80 + 60 * a), (xs[k + 1] - 34, 80 + 60 * b)], RIGHT if b == 2 and k < 2 else GREY)
     picture.box(446, 255, 68, 30, RIGHT, "#e0f2f1")
     picture.text(480, 275, "O B I", RIGHT)
@@ -135,7 +139,9 @@ def violations() -> Picture:
         picture.text(xs[k] - 4, min(ys["best"][k], ys["gold"][k]) - 12, name, color, "end", 14)
     picture.text(80, 30, "best prefix in the beam", BEST, "start")
     picture.text(80, 52, "right prefix (dashed: fallen off the beam)", RIGHT, "start")
-    picture.text(80, 345, "At the end the right one scores higher: a standard update would be no violation.", WRONG, "start", 14)
+    picture.text(
+        80, 345, "At the end the right one scores higher: a standard update would be no violation.", WRONG, "start", 14
+    )
     return picture
 
 
