@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -13,9 +14,12 @@ from pages import KINDS, PAGES, Reader, blocks, fits, kind_of
 NAMES = [str(path.relative_to(ROOT)) for path in PAGES]
 
 
-@pytest.fixture(scope="session")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
-    return Reader(tmp_path_factory.mktemp("pages"))
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    """One for all pages; updates are not checked, as they are elsewhere in the tests: a reader does not either."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STRUCTRON_CHECK", "0")
+        yield Reader(tmp_path_factory.mktemp("pages"))
 
 
 @pytest.mark.parametrize("path", PAGES, ids=NAMES)
