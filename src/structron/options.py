@@ -18,12 +18,12 @@ from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
-from structron.errors import StructronError, unknown
+from structron.errors import StructronError, quoted, unknown
 
 DEFAULT = "default"
 """Stands for a value that depends on other options."""
-MANY = 100_000
-"""Of what a search keeps in memory at a time."""
+MANY, WIDEST = 10_000, 1_000
+"""Candidates that a search gives, and hypotheses that it keeps: a model file that asks for more is refused."""
 LASO = ("laso", "laso-literal")
 UPDATES = ("standard", "early", "max-violation", "latest", "hybrid", *LASO)
 VARIANTS = ("a-wm", "b-wm", "a-wmr", "b-wmr")
@@ -51,6 +51,7 @@ class Option:
     stored: bool = True  # whether a model file keeps it
     fixed: bool = False  # whether training that goes on from a model has to keep it
     section: str = ""  # of the help text; "": that of its group
+    holds: str = "text"  # what a model file may have of a free option: text, or texts
 
     @property
     def expected(self) -> str:
@@ -73,7 +74,8 @@ class Option:
         if self.kind == "choice":
             return value in self.choices
         if self.kind == "switch":
-            return isinstance(value, bool | Integral) and value in (0, 1)
+            word = isinstance(value, str) and value in self.choices
+            return word or (isinstance(value, bool | Integral) and value in (0, 1))
         if self.kind not in ("whole", "real"):
             return True
         known: tuple[type, ...] = (Integral,) if self.kind == "whole" else (Real,)
@@ -89,7 +91,20 @@ class Option:
             return
         if self.kind == "choice":
             raise unknown(name, value, self.choices)
-        raise StructronError(f"{name}: {value!r}; expected {self.expected}{', or None' if self.none else ''}")
+        raise StructronError(f"{name}: {quoted(value)}; expected {self.expected}{', or None' if self.none else ''}")
+
+    def check_stored(self, name: str, value: Any) -> None:
+        """Refuse what no model file says of an option: another kind of value, or one that files do not keep."""
+        fits = self.stored
+        if self.kind in ("free", "names", "pairs") and value is not None:
+            holds = {"names": "texts", "pairs": "pairs"}.get(self.kind, self.holds)
+            texts = isinstance(value, list) and all(isinstance(text, str) for text in value)
+            fits = fits and (isinstance(value, str) if holds == "text" else texts)
+            if holds == "pairs":
+                pairs = value if isinstance(value, list) else [None]
+                fits = all(isinstance(pair, list) and list(map(type, pair)) == [str, str] for pair in pairs)
+        if not fits:
+            raise StructronError(f"{name}: {quoted(value)} in the file")
 
     def read(self, text: str) -> Any:
         """The value that a text on the command line stands for."""
@@ -390,11 +405,11 @@ class Searching(Stepping):
     section: ClassVar[str] = "search"
 
     beam: Any = whole(
-        "Hypotheses that the search keeps; inf: all of them.", default=8, most=MANY, metavar="N|inf", none="inf"
+        "Hypotheses that the search keeps; inf: all of them.", default=8, most=WIDEST, metavar="N|inf", none="inf"
     )
     update: Any = free("Update rule for inexact search.", default="max-violation", choices=UPDATES)
     merge: bool = switch("Merge equivalent hypotheses (dynamic programming).", default=True, section="research")
-    check: bool | None = switch(
+    check: Any = switch(
         "Check that every update fixes a violation (slow).",
         default=None,
         flag="--check-violations",
@@ -447,7 +462,7 @@ class Templates(Options):
 class Tokens(Templates):
     """Features of tokens."""
 
-    columns: Sequence[str] | None = free("Names of a token's columns.", default=None, flag=None)
+    columns: Sequence[str] | None = free("Names of a token's columns.", default=None, flag=None, holds="texts")
     label: str | None = free(
         "Column to learn: the last one; CoNLL-U: upos, xpos, feats …", default=None, metavar="COLUMN", section="data"
     )
@@ -493,7 +508,9 @@ class Lexical(Options):
         default=DEFAULT,
         fixed=True,
     )
-    given: Sequence[str] = free("Columns that are looked up with the word (among seen).", default=(), flag=None)
+    given: Sequence[str] = free(
+        "Columns that are looked up with the word (among seen).", default=(), flag=None, holds="texts"
+    )
     rare: int = whole(
         "Words seen less than N times may have the labels of their ending (among seen).", default=10, flag=None
     )
@@ -610,7 +627,7 @@ class Trees(Tags):
 
     section: ClassVar[str] = "learning"
 
-    columns: Sequence[str] | None = free("Names of a token's columns.", default=None, flag=None)
+    columns: Sequence[str] | None = free("Names of a token's columns.", default=None, flag=None, holds="texts")
     labelled: bool = switch("Parse without relations: heads only.", default=True, flag="--unlabelled", fixed=True)
     nonprojective: str = choice(
         "Trees with crossing arcs: lift the arcs, or skip the sentences.",
@@ -647,7 +664,7 @@ class Graphs(Options):
     single_root: bool = switch(
         "Let one word, or any number, have no head.", default=True, flag="--single-root/--many-roots"
     )
-    keep_heads: int = whole("Heads of each word that a fast first model keeps; 0: all.", default=8, least=0)
+    keep_heads: int = whole("Heads of each word that a fast first model keeps; 0: all.", default=8, least=0, most=MANY)
     bits: int = whole("The model has 2^N hashed weights (graph-parser).", default=24, least=10, most=30, flag=None)
 
 
@@ -680,10 +697,17 @@ class Queues(Options):
 
     queue: str = choice("Order of the search.", QUEUES, default="best-first", flag=None)
     beam: int | None = whole(
-        "Nodes that are kept of each depth (queue beam).", default=8, most=MANY, none="inf", flag=None
+        "Nodes that are kept of each depth (queue beam).", default=8, most=WIDEST, none="inf", flag=None
     )
     update: str = choice("Update: LaSO's, or its eq. (2) as printed.", LASO, default="laso", flag=None)
-    check: bool | None = switch("Check every update (slow).", default=None, flag=None, stored=False, none="none")
+    check: Any = switch(
+        "Check every update; all: also walk through all examples uncompiled first (slow).",
+        default=None,
+        choices=("all",),
+        flag=None,
+        stored=False,
+        none="none",
+    )
     heuristic: Callable | None = free(
         "heuristic(x, table, states, s): the most that may still be gained from row s on.",
         default=None,

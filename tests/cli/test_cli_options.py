@@ -115,7 +115,7 @@ def test_what_predict_and_evaluate_get(given):
             "--passes 0": "expected a whole number of at least 1",
             "--stop-change 0": "0: expected a number above 0, or none; see",
             "--margin inf": "inf: expected a number of at least 0, or none; see",
-            "--beam 0": "expected a whole number of at least 1 and at most 100000, or inf",
+            "--beam 0": "expected a whole number of at least 1 and at most 1000, or inf",
             "--beam ²": "expected a whole number",
             "--alma 0": "expected a number above 0 and at most 1, or none",
             "--non-local none,phrase": "expected names",

@@ -8,7 +8,7 @@ A job runs outside of the parser: what becomes of mistakes, Ctrl-C and closed pi
 """
 
 import contextlib
-import io
+import errno
 import os
 import sys
 import traceback
@@ -22,9 +22,11 @@ import typer
 import typer.completion
 
 from structron._version import __version__
+from structron.cli import streams
 from structron.cli.help.train import TASK, TrainCommand, complete_tasks
 from structron.cli.options import COMPLETING, OPTIONS, takes
 from structron.errors import StructronError
+from structron.progress import GONE, discard, tell
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
@@ -102,6 +104,16 @@ RayAddress = Annotated[
     str | None,
     typer.Option("--ray", metavar="auto|ADDRESS", help="With --output-dir: work on a Ray cluster.", show_default=False),
 ]
+MaxSentence = Annotated[
+    int | None,
+    typer.Option(
+        "--max-sentence",
+        metavar="N",
+        min=1,
+        help="Characters that a sentence may have (1000000 unless STRUCTRON_MAX_SENTENCE says otherwise).",
+        show_default=False,
+    ),
+]
 SkipInvalid = Annotated[
     bool, typer.Option("--skip-invalid", help="Skip and count sentences whose heads do not form a tree.")
 ]
@@ -135,7 +147,7 @@ def annotate(
     ] = "english",
     text: Annotated[str | None, typer.Option(metavar="TEXT", help="Analyse this text, not a file.")] = None,
     format: Annotated[
-        str, typer.Option("--format", "-f", metavar="conllu|json|sentences|tokens|html", help="What to write.")
+        str, typer.Option("--format", "-f", metavar="conllu|json|sentences|tokens|html|svg", help="What to write.")
     ] = "conllu",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here, not to standard output.")
@@ -147,6 +159,7 @@ def annotate(
         typer.Option(metavar="tokens|tags", help="The file is CoNLL-U: keep its tokens, or its tags as well."),
     ] = None,
     encoding: Encoding = "utf-8",
+    max_sentence: MaxSentence = None,
     settings: dict[str, Any],
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -180,6 +193,7 @@ def train(
         str | None, typer.Option(metavar="FILE", help="Entities of the same sentences, for a pipeline to learn.")
     ] = None,
     dev_entities: Annotated[str | None, typer.Option(metavar="FILE", help="The same for the dev data.")] = None,
+    max_sentence: MaxSentence = None,
     settings: dict[str, Any],
     warm_start: Annotated[
         Path | None, typer.Option(metavar="MODEL", help="Go on from a model; new labels and features are welcome.")
@@ -223,6 +237,7 @@ def predict(
     forced: Annotated[
         bool, typer.Option("--forced", help="Keep the labels in the file; predict only where it has _.")
     ] = False,
+    max_sentence: MaxSentence = None,
     settings: dict[str, Any],
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -248,6 +263,13 @@ def evaluate(
     entities: Annotated[
         str | None, typer.Option(metavar="FILE", help="Entities of the same sentences, to score a pipeline's.")
     ] = None,
+    confusion: Annotated[
+        bool, typer.Option("--confusion", help="Show which labels, or relations, are taken for which.")
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.svg", help="Draw that as a picture here.", show_default=False)
+    ] = None,
+    max_sentence: MaxSentence = None,
     settings: dict[str, Any],
     errors: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="List the N most confident mistakes, in context.")
@@ -261,6 +283,23 @@ def evaluate(
 
 
 @app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="A", help="A model file.", show_default=False)],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Another of the same task.", show_default=False)],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Labelled sentences.", show_default=False)],
+    format: Format = None,
+    columns: Columns = None,
+    label: LabelColumn = None,
+    encoding: Encoding = "utf-8",
+    top: Annotated[int, typer.Option(metavar="N", min=0, help="Sentences to show on which they differ.")] = 10,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> Job:
+    """Compare two models on labelled sentences: scores, significance, where they differ."""
+    return Job("structron.cli.views.compare", locals())
+
+
+@app.command()
 def inspect(
     model: Model,
     label: Annotated[str | None, typer.Option(metavar="L", help="Features for and against this label only.")] = None,
@@ -269,11 +308,56 @@ def inspect(
         str | None,
         typer.Option(metavar="TEXT", help='Explain the analysis of a sentence: "The dog", or "The/DT dog/NN".'),
     ] = None,
+    beam: Annotated[bool, typer.Option("--beam", help="Show the beams of the sentence, step by step.")] = False,
+    width: Annotated[
+        str | None, typer.Option(metavar="N|inf", help="With --beam: another width than the model's.")
+    ] = None,
+    gold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="With --beam: follow gold, the file's sentence with these words, or its first."
+        ),
+    ] = None,
+    part: Annotated[str | None, typer.Option(metavar="PART", help="Of a pipeline: this part, say parser.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.svg", help="Draw the history of training here.", show_default=False)
+    ] = None,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> Job:
     """Show what a model has learned, or why it decides as it does."""
     return Job("structron.cli.inspect", locals())
+
+
+@app.command()
+def serve(
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[MODEL …]", help="Model files; the bundled English one by default.", show_default=False
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Port; 0: any that is free.")] = 8000,
+    data: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="An annotated file for the views Beam and Compare; may be repeated."),
+    ] = None,
+    log: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="A log that 'train --log' writes, for the view Training; may be repeated."),
+    ] = None,
+    origin: Annotated[
+        list[str] | None,
+        typer.Option(metavar="URL", help="Another site whose pages may use the API; none by default."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Requests worked on at a time; as many as cores by default.")
+    ] = None,
+    verbose: Verbose = False,
+) -> Job:
+    """Serve a page to annotate, watch the beam, look into models and compare them, and a JSON API."""
+    return Job("structron.serve.command", locals())
 
 
 @app.command()
@@ -339,11 +423,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
     if COMPLETING in os.environ:
         typer.completion.completion_init()
-    try:
-        job = typer.main.get_command(app).main(arguments, prog_name="structron", standalone_mode=False)
-    except USAGE_ERROR as error:
-        return _fail(f"error: {_usage(error)}", 2)
-    return _run(job) if isinstance(job, Job) else int(job or 0)
+    with streams.secured():
+        try:
+            job = typer.main.get_command(app).main(arguments, prog_name="structron", standalone_mode=False)
+            sys.stdout.flush()
+        except USAGE_ERROR as error:
+            return _fail(f"error: {_usage(error)}", 2)
+        except streams.OutputError as error:
+            return _failed_output(error)
+        return _run(job) if isinstance(job, Job) else int(job or 0)
 
 
 def _usage(error: Any) -> str:
@@ -359,35 +447,45 @@ def _run(job: Job) -> int:
     verbose, silent = options.pop("verbose"), options.get("quiet", False)
     if job.module != "structron.cli.train":
         options.pop("quiet", None)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
+    signals = streams.Signals()
     try:
         with contextlib.ExitStack() as stack:
+            stack.enter_context(signals.handled())
+            stack.enter_context(import_module("structron.io.limits").sentences_of(options.pop("max_sentence", None)))
             stack.enter_context(import_module("structron.threads").uncollected())
             stack.enter_context(import_module("structron.progress").quiet(silent))
             _load_kernels()
             stack.enter_context(import_module("structron.compiling").Compiling(show=not silent))
             status = import_module(job.module).run(**options)
             sys.stdout.flush()
-            return status or 0
+            return signals.status if status == INTERRUPTED else status or 0
     except KeyboardInterrupt:
-        return _fail("interrupted", INTERRUPTED)
-    except BrokenPipeError:
-        _discard_output()
-        return PIPE_CLOSED
+        return _fail("interrupted", signals.status)
+    except (BrokenPipeError, streams.OutputError) as error:
+        return _failed_output(error)
     except Exception as error:
         if verbose:
-            traceback.print_exc()
+            with contextlib.suppress(*GONE):
+                traceback.print_exc()
         if isinstance(error, OSError):
-            _discard_output()
+            discard(sys.stdout)
         if isinstance(error, StructronError | OSError):
             return _fail(f"error: {error}", 2)
         return _fail(f"error: {type(error).__name__}: {error} (a bug? -v shows the traceback)", 1)
 
 
+def _failed_output(error: OSError) -> int:
+    """Standard output does not take any more; a reader that has seen enough is nobody's mistake."""
+    discard(sys.stdout)
+    if error.errno == errno.EPIPE:
+        return PIPE_CLOSED
+    reason = (error.strerror or str(error)).lower()
+    return _fail(f"error: standard output: could not be written ({reason}); expected a file or a pipe", 2)
+
+
 def _fail(text: str, status: int) -> int:
     """One line, whatever the text."""
-    print("structron:", " ".join(text.split("\n")), file=sys.stderr, flush=True)
+    tell(f"structron: {' '.join(text.splitlines())}")
     return status
 
 
@@ -404,9 +502,3 @@ def _load_kernels() -> None:
     finally:
         if hide:
             del sys.modules["scipy"]
-
-
-def _discard_output() -> None:
-    """Let Python's last flush of standard output go nowhere instead of failing once more."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,14 +1,16 @@
 """`structron precompile`: compile the kernels of tasks into the cache, after an install or before a batch job.
 
-A tiny model of each task is trained and used on generated sentences; its name is printed when it is done. Beside tasks
-there are parts that several of them share: what `demo` has another process compile while it works.
+A tiny model of each task is trained and used on generated sentences, and the bundled model on a text; the name of each
+is printed when it is done. Several processes may do this at a time, in any order: none compiles what another one is
+compiling (kernels/shipped.py).
 """
 
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,36 +21,56 @@ from structron.errors import unknown
 from structron.io import read
 from structron.progress import say
 from structron.tasks.capabilities import able
-from structron.tasks.graph.parser import GraphParser
 from structron.tasks.registry import TASKS, TRAINABLE, load
-from structron.tasks.shift_reduce.parser import Parser
+from structron.threads import cores
 
 SENTENCES = 20
-PARTS: dict[str, Callable[..., Any]] = {"beam": Parser, "graph": partial(GraphParser, order=1)}
-"""Parsers that need the kernels of a part once: those of the beam engine, and of graph-based parsing but for the search
-at order 2, which is compiled by itself."""
+TEXT = "english"
+PARTS = (TEXT, *TRAINABLE)
+"""The bundled model, and the tasks."""
+OTHERS: dict[str, list[dict[str, Any]]] = {
+    "tagger": [{"order": 1, "beam": 4, "update": "max-violation"}],
+    "graph-parser": [{"order": 1}],
+}
+"""What tasks are often trained with beside their defaults."""
 ROWS = {"chunker": ("word", "pos", "chunk"), "segments": ("word", "pos", "chunk"), "joint": ("word", "pos", "chunk")}
 ROWS["entities"] = ("word", "pos", "entity")
 """The columns of tasks that learn from CoNLL columns; the others learn from CoNLL-U."""
 
 
-def run(parts: Sequence[str] = ()) -> None:
-    """Train and use a tiny model of each task, or the parser of each part, and print its name when it is done."""
+def run(parts: Sequence[str] = (), jobs: int | None = None) -> None:
+    """Compile what each part needs and print its name when it is done; another core begins with the last one."""
     for part in parts:
-        if part not in (*TRAINABLE, *PARTS):
+        if part not in PARTS:
             raise unknown("task", part, TRAINABLE)
-    names, begin = parts or TRAINABLE, time.perf_counter()
+    names, begin = parts or PARTS, time.perf_counter()
     for name in names:
         kernels.expect("train", name)
-    with tempfile.TemporaryDirectory(prefix="structron-kernels-") as folder:
+    alone = (jobs or cores()) < 2 or len(names) < 2
+    with (
+        nullcontext() if alone else meanwhile(names),
+        tempfile.TemporaryDirectory(prefix="structron-kernels-") as folder,
+    ):
         for name in names:
-            if name in PARTS:
-                _compile_part(name)
+            if name == TEXT:
+                load(TEXT).predict([" ".join(toy_english(1)[0].words)])
             else:
                 train(name, Path(folder))
                 use_model(Path(folder) / f"{name}.structron")
             print(name, flush=True)
     say(f"compiled, {time.perf_counter() - begin:.1f} s: no command has to wait for the compiler now")
+
+
+@contextmanager
+def meanwhile(parts: Sequence[str]) -> Iterator[None]:
+    """Another process compiles, the last part first; whoever comes to a kernel that is being compiled waits for it."""
+    command = [sys.executable, "-m", "structron.cli.precompile", *reversed(parts)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
 
 
 def train(task: str, folder: Path) -> None:
@@ -63,7 +85,8 @@ def train(task: str, folder: Path) -> None:
         names = ["id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"]
         label = {"tagger": {"label": "upos"}, "lemmatizer": {"label": "lemma"}}.get(task, {})
         settings |= {"columns": names, **label}
-    kind(**settings).fit(data, dev=dev).save(folder / f"{task}.structron")
+    for others in (*OTHERS.get(task, ()), {}):
+        kind(**settings, **others).fit(data, dev=dev).save(folder / f"{task}.structron")
 
 
 def _data(task: str, corpus: Sequence[ToySentence], folder: Path) -> list[Any]:
@@ -94,10 +117,5 @@ def use_model(path: Path) -> None:
         estimator.explain(items[0])
 
 
-def _compile_part(part: str) -> None:
-    rows = [list(zip(s.words, s.pos, map(str, s.heads), s.relations, strict=True)) for s in toy_english(SENTENCES)]
-    PARTS[part](passes=1, columns=["word", "pos", "head", "deprel"]).fit(rows).predict(rows[:1])
-
-
 if __name__ == "__main__":
-    run(sys.argv[1:])
+    run(sys.argv[1:], jobs=1)
