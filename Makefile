@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
 
-.PHONY: demo test bench english mutations torture load lint build wheel clean
+.PHONY: demo test bench english mutations torture load lint docs build wheel clean
 
 $(VENV)/.core: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -49,6 +49,9 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 build: $(VENV)/.dev
 	$(BIN)/python -m build

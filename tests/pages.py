@@ -17,6 +17,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -149,6 +150,7 @@ def world(folder: Path) -> Path:
 MODELS = (
     "structron train tagger --train train.conllu --dev dev.conllu --model tagger.structron",
     "structron train chunker --columns word,pos,chunk --train train.conll --model chunker.structron",
+    "structron train parser --train train.conllu --dev dev.conllu --pos xpos --model parser.structron",
 )
 """Commands that make models which every page may use."""
 
@@ -181,6 +183,8 @@ class Reader:
         self.folder, self.known = world(folder), {}
         with contextlib.chdir(folder):
             self.known = {line: self.command(line, line) for line in MODELS}
+            for name in ("old", "new"):
+                shutil.copy("chunker.structron", f"{name}.structron")
 
     def run(self, path: Path) -> int:
         """Run the blocks of a page; returns how many ran."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+Point = tuple[float, float]
 INK, GREY, RIGHT, WRONG, BEST = "#333333", "#9a9a9a", "#00796b", "#c62828", "#5c6bc0"
 
 
@@ -80,17 +81,8 @@ def search() -> Picture:
             good = (k, row) in {(0, 0), (1, 2), (2, 2)}
             picture.box(xs[k] - 34, y - 15, 68, 30, RIGHT if good else GREY)
             picture.text(xs[k], y + 5, name, RIGHT if good else INK)
-    for k, (a, b) in [
-        (0, (0, 0)),
-        (0, (0, 1)),
-        (0, (0, 2)),
-        (1, (0, 0)),
-        (1, (0, 1)),
-        (1, (2, 2)),
-        (2, (0, 0)),
-        (2, (0, 1)),
-        (2, (1, 2)),
-    ]:
+    steps = {0: [(0, 0), (0, 1), (0, 2)], 1: [(0, 0), (0, 1), (2, 2)], 2: [(0, 0), (0, 1), (1, 2)]}
+    for k, a, b in ((k, a, b) for k, pairs in steps.items() for a, b in pairs):
         picture.line([(xs[k] + 34, 80 + 60 * a), (xs[k + 1] - 34, 80 + 60 * b)], RIGHT if b == 2 and k < 2 else GREY)
     picture.box(446, 255, 68, 30, RIGHT, "#e0f2f1")
     picture.text(480, 275, "O B I", RIGHT)

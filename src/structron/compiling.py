@@ -124,11 +124,14 @@ class Compiling:
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def text(self) -> str:
-        """What is compiled at the moment, and how long it will take."""
+        """What is compiled at the moment and how long it will take; where nobody has measured it, how long it took."""
         now, (kernel, begin, inside) = self.clock(), self.stack[-1] if self.stack else ("", self.clock(), 0.0)
-        left, count = self.estimate.seconds_left(kernel, now - begin - inside), len(self.estimate.left)
+        name, count = kernel.removeprefix(PACKAGE), len(self.estimate.left)
+        if not self.estimate.costs:
+            return f"compiling {name} (first run only), {now - (self.begun or now):.0f} s so far"
+        left = self.estimate.seconds_left(kernel, now - begin - inside)
         number = f"{self.estimate.kernels + 1} of {self.estimate.kernels + max(count, 1)}"
-        return f"compiling {kernel.removeprefix(PACKAGE)} ({number}, first run only), about {max(left, 1):.0f} s left"
+        return f"compiling {name} ({number}, first run only), about {max(left, 1):.0f} s left"
 
     def share(self) -> float:
         """How much is done, between 0 and 1."""
@@ -175,6 +178,7 @@ def _bar(owner: Compiling, stream: IO[str]) -> Any:
         def get_renderables(self) -> Iterator[Any]:
             for task in self.tasks:
                 task.completed, task.description = owner.share(), owner.text()
+                task.total = 1.0 if owner.estimate.costs else None
             yield from super().get_renderables()
 
     columns = (BarColumn(bar_width=24), TextColumn("{task.description}", markup=False))
