@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
 
-.PHONY: demo test bench english mutations lint build clean
+.PHONY: demo test bench english mutations torture lint build wheel clean
 
 $(VENV)/.core: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -38,6 +38,9 @@ english: $(VENV)/.dev
 mutations: $(VENV)/.dev
 	$(BIN)/python tests/mutations.py --mutations 2000
 
+torture: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m torture $(PARTS)
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -45,6 +48,10 @@ lint: $(VENV)/.dev
 
 build: $(VENV)/.dev
 	$(BIN)/python -m build
+
+wheel: $(VENV)/.dev
+	$(BIN)/python tools/ship_kernels.py
+	$(BIN)/python -m build --wheel
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info src/*.egg-info

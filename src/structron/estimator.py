@@ -29,7 +29,7 @@ from structron.io.columns import EMPTY, Columns
 from structron.io.tensors import Tensors
 from structron.learn.bpm import bpm_start
 from structron.learn.committee import Committee
-from structron.learn.loop import Learner, Schedule, train
+from structron.learn.loop import Learner, Schedule, timeless, train
 from structron.learn.shards import Crew, Shards, Threads
 from structron.options import Training, default_of, options, options_of, same_value
 from structron.progress import Progress
@@ -66,6 +66,9 @@ class Estimator(Learned, Training, ABC):
 
     texts: ClassVar[bool] = False
     """Whether it learns from documents of text (doc.Doc), not from rows."""
+
+    python_only: ClassVar[str] = ""
+    """Why the command line can neither apply nor score it, if it cannot."""
 
     @property
     def many_roots(self) -> bool:
@@ -398,7 +401,7 @@ class Estimator(Learned, Training, ABC):
 
     def _contents(self, model: Any) -> tuple[dict[str, Any], Tensors]:
         learned, tensors = self._learned(model)
-        training = {name: getattr(self, f"{name}_", empty) for name, empty in _HISTORY.items()}
+        training = {name: timeless(getattr(self, f"{name}_", empty)) for name, empty in _HISTORY.items()}
         return {"task": self.task, "options": self._stored(), "training": training, "learned": learned}, tensors
 
     def _stored(self) -> dict[str, Any]:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from structron.cli.files import say, the_file
-from structron.cli.places import check_places
+from structron.cli.places import check_output, check_places
 from structron.cli.tasks import apply
 from structron.doc import Doc, docs_from_conllu
 from structron.errors import StructronError, unknown
-from structron.io import check_writable, open_output, read_lines
+from structron.io import open_output, read_lines
 from structron.io.text import display_name
 from structron.render import page, to_svg
 from structron.tasks.pipeline.stream import blocks
@@ -58,7 +58,7 @@ def run(
         return bulk.run(order, files, output_dir, lambda name: output_name(name, ending), ray)
     file = the_file(files, ray)
     check_places({"--model": path_of(model), "FILE": file if text is None else None}, {"--output": output or "-"})
-    check_writable(output)
+    check_output(output)
     annotation = Annotation(model, **how)
     annotation.write(file, output, annotation.jobs, text)
     return 0

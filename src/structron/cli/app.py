@@ -8,8 +8,7 @@ A job runs outside of the parser: what becomes of mistakes, Ctrl-C and closed pi
 """
 
 import contextlib
-import io
-import os
+import errno
 import sys
 import traceback
 from collections.abc import Sequence
@@ -21,8 +20,10 @@ from typing import Annotated, Any
 import typer
 
 from structron._version import __version__
+from structron.cli import streams
 from structron.cli.options import OPTIONS, takes
 from structron.errors import StructronError
+from structron.progress import GONE, discard, tell
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
@@ -328,11 +329,15 @@ def papers(
 def main(argv: Sequence[str] | None = None) -> int:
     """Parse and run a command; returns the exit status: 0, 1 a bug, 2 a user's mistake, 130 interrupted."""
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
-    try:
-        job = typer.main.get_command(app).main(arguments, prog_name="structron", standalone_mode=False)
-    except USAGE_ERROR as error:
-        return _fail(f"error: {_usage(error)}", 2)
-    return _run(job) if isinstance(job, Job) else int(job or 0)
+    with streams.secured():
+        try:
+            job = typer.main.get_command(app).main(arguments, prog_name="structron", standalone_mode=False)
+            sys.stdout.flush()
+        except USAGE_ERROR as error:
+            return _fail(f"error: {_usage(error)}", 2)
+        except streams.OutputError as error:
+            return _failed_output(error)
+        return _run(job) if isinstance(job, Job) else int(job or 0)
 
 
 def _usage(error: Any) -> str:
@@ -344,32 +349,40 @@ def _usage(error: Any) -> str:
 def _run(job: Job) -> int:
     options = {name: value for name, value in job.options.items() if value is not None}
     verbose = options.pop("verbose")
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
+    signals = streams.Signals()
     try:
-        with import_module("structron.threads").uncollected():
+        with signals.handled(), import_module("structron.threads").uncollected():
             _load_kernels()
             status = import_module(job.module).run(**options)
             sys.stdout.flush()
-            return status or 0
+            return signals.status if status == INTERRUPTED else status or 0
     except KeyboardInterrupt:
-        return _fail("interrupted", INTERRUPTED)
-    except BrokenPipeError:
-        _discard_output()
-        return PIPE_CLOSED
+        return _fail("interrupted", signals.status)
+    except (BrokenPipeError, streams.OutputError) as error:
+        return _failed_output(error)
     except Exception as error:
         if verbose:
-            traceback.print_exc()
+            with contextlib.suppress(*GONE):
+                traceback.print_exc()
         if isinstance(error, OSError):
-            _discard_output()
+            discard(sys.stdout)
         if isinstance(error, StructronError | OSError):
             return _fail(f"error: {error}", 2)
         return _fail(f"error: {type(error).__name__}: {error} (a bug? -v shows the traceback)", 1)
 
 
+def _failed_output(error: OSError) -> int:
+    """Standard output does not take any more; a reader that has seen enough is nobody's mistake."""
+    discard(sys.stdout)
+    if error.errno == errno.EPIPE:
+        return PIPE_CLOSED
+    reason = (error.strerror or str(error)).lower()
+    return _fail(f"error: standard output: could not be written ({reason}); expected a file or a pipe", 2)
+
+
 def _fail(text: str, status: int) -> int:
     """One line, whatever the text."""
-    print("structron:", " ".join(text.split("\n")), file=sys.stderr, flush=True)
+    tell(f"structron: {' '.join(text.splitlines())}")
     return status
 
 
@@ -386,9 +399,3 @@ def _load_kernels() -> None:
     finally:
         if hide:
             del sys.modules["scipy"]
-
-
-def _discard_output() -> None:
-    """Let Python's last flush of standard output go nowhere instead of failing once more."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

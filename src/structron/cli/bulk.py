@@ -54,7 +54,7 @@ def run(
         jobs = _workers(cluster, ray, order.options.get("settings", {}).get("jobs"))
     _make(folder)
     with _alone(folder):
-        sweep(folder)
+        sweep(folder, alone=True)
         if not (folder / NOTE).exists():
             atomic_write_bytes(folder / NOTE, json.dumps(note, indent=1, sort_keys=True).encode() + b"\n")
         todo = [(file, output) for file, output in plan if not output.exists()]
@@ -68,9 +68,9 @@ def run(
             with contextlib.closing(_crew(order, min(jobs, len(todo)), cluster)) as crew:
                 failures = _watched(crew, _tasks(todo, jobs, cluster is not None), folder)
         finally:
-            sweep(folder)
+            sweep(folder, alone=True)
     for text in failures:
-        print("structron: error:", text, file=sys.stderr)
+        say(f"structron: error: {text}")
     return FAILED if failures else 0
 
 
@@ -225,7 +225,7 @@ class Meter:
         self.sizes, self.count, self.bytes, self.total = sizes, 0, 0, max(sum(sizes), 1)
         self.begin = self.said = time.monotonic()
         self.bar: Any = None
-        if sys.stderr.isatty():
+        if sys.stderr is not None and sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -4,7 +4,6 @@ import contextlib
 import glob
 import io
 import os
-import sys
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -15,6 +14,7 @@ from structron.io import CONLLU_COLUMNS, Sentence, detect_format, read_from, rea
 from structron.io.conll import BOM, read_conll, shows_columns
 from structron.io.conllu import read_conllu
 from structron.io.text import display_name, is_standard
+from structron.progress import tell
 
 DOCUMENT_TOKENS = 1_000_000
 """A document that is longer is cut, so that a file without end fits in memory."""
@@ -22,7 +22,7 @@ DOCUMENT_TOKENS = 1_000_000
 
 def say(text: str) -> None:
     """A line for the user, out of the way of results."""
-    print(text, file=sys.stderr, flush=True)
+    tell(text)
 
 
 def expand(patterns: Sequence[str]) -> list[str]:

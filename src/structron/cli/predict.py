@@ -9,11 +9,11 @@ from typing import Any
 
 from structron.cli.corpus import Corpus, Item, View
 from structron.cli.files import Source, batches, groups, say, the_file
-from structron.cli.places import check_places
+from structron.cli.places import check_output, check_places
 from structron.cli.tasks import apply, check_able
 from structron.errors import StructronError
 from structron.estimator import Estimator
-from structron.io import Sentence, check_writable, open_output, replace_fields
+from structron.io import Sentence, open_output, replace_fields
 from structron.io.columns import EMPTY
 from structron.io.conll import BOM, cut_lines, is_blank
 from structron.sentences import regroup
@@ -52,7 +52,7 @@ def run(
     file = the_file(files, ray)
     check_places({"MODEL": model, "FILE": file}, {"--output": output or "-"})
     predictor = Predictor(model, **how)
-    check_writable(output)
+    check_output(output)
     predictor.write(file, output, predictor.jobs)
     return 0
 

@@ -34,5 +34,7 @@ def check_able(kind: type[Estimator], flag: str, what: str) -> None:
 
 def apply(estimator: Any, settings: dict[str, Any]) -> None:
     """Let a loaded model search with other options than it was trained with."""
+    if estimator.python_only:
+        raise StructronError(f"a {estimator.task} model: {estimator.python_only}")
     check_settings(type(estimator), settings)
     estimator.set_params(**settings).check_options()

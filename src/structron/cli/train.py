@@ -1,6 +1,8 @@
 """`structron train`: everything that can be wrong is found before the first pass; Ctrl-C keeps what was learned."""
 
+import contextlib
 import os
+import tempfile
 import time
 from collections.abc import Mapping
 from itertools import chain
@@ -10,14 +12,14 @@ from typing import Any
 from structron.cli.corpus import Corpus, View, column_names, conllu_labels
 from structron.cli.files import Source, say
 from structron.cli.options import OPTIONS, flag_of
-from structron.cli.places import check_checkpoint, check_model_place, check_places
+from structron.cli.places import check_checkpoint, check_model_place, check_output, check_places
 from structron.cli.tasks import check_able, check_settings, kind_of
 from structron.cli.texts import add_entities, read_treebank
 from structron.doc import Doc
 from structron.errors import StructronError
 from structron.estimator import Estimator
 from structron.features.gazetteer import Gazetteer
-from structron.io import check_writable
+from structron.io.text import try_folder
 from structron.learn.loop import STATE_FILE, Schedule, make_folder
 from structron.options import options_of
 from structron.progress import Progress
@@ -25,6 +27,8 @@ from structron.tasks.registry import load
 from structron.threads import cores
 
 INTERRUPTED = 130
+ROOM = 1 << 16
+"""Bytes that a disk should have room for before a model is trained for it."""
 
 
 def run(
@@ -97,7 +101,10 @@ def run(
 
 def _saved(estimator: Estimator, model: Path, begin: float, quiet: bool) -> int:
     """Save what was learned and say what it is; returns the exit status."""
-    estimator.save(model)
+    try:
+        estimator.save(model)
+    except (StructronError, OSError) as error:
+        raise StructronError(f"{error}{_rescued(estimator)}") from None
     interrupted = estimator.stopped_ == "interrupted"
     if interrupted:
         kept = f"the best model so far (pass {estimator.best_pass_}) is saved"
@@ -107,6 +114,20 @@ def _saved(estimator: Estimator, model: Path, begin: float, quiet: bool) -> int:
     if not quiet:
         say(_summary(estimator, model, time.perf_counter() - begin))
     return INTERRUPTED if interrupted else 0
+
+
+def _rescued(estimator: Estimator) -> str:
+    """Save a model whose place has become impossible where there may be room, and say where."""
+    with contextlib.suppress(StructronError, OSError):
+        descriptor, path = tempfile.mkstemp(".structron", "rescued-")
+        os.close(descriptor)
+        try:
+            estimator.save(path)
+        except BaseException:
+            os.unlink(path)
+            raise
+        return f"; the model is in {path}"
+    return ""
 
 
 def _documents(path: str | Path, entities: str | None, encoding: str, format: str | None, quiet: bool) -> list[Doc]:
@@ -162,14 +183,15 @@ def _check_places(task: str, inputs: dict[str, Any], model: Path, log: Path | No
 
 def _check_outputs(model: Path, log: Path | None, checkpoint: Path | None, resume: bool) -> None:
     """Refuse what training would stumble over at its end, or after hours of reading."""
-    check_writable(model)
-    check_writable(log)
+    check_output(model, ROOM)
+    check_output(log)
     Schedule(checkpoint=checkpoint, resume=resume)
     if checkpoint is None:
         return
     make_folder(checkpoint, resume)
     if not os.access(checkpoint, os.W_OK):
         raise StructronError(f"{checkpoint}: no permission to write; expected a writable checkpoint folder")
+    try_folder(checkpoint, checkpoint)
 
 
 def _summary(estimator: Estimator, model: Path, seconds: float) -> str:

@@ -62,6 +62,7 @@ class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
         prepared = self._prepare(sentences, True, "training data")
         if not len(prepared.label_ids):
             raise StructronError("training data: no sentences; expected at least one with words")
+        prepared.jobs = self.jobs
         return self._make_learner(prepared, start)
 
     def _settle(self, sentences: Sentences) -> Sentences:

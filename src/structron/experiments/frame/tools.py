@@ -1,6 +1,5 @@
 """What experiments find around them: corpora as rows, optional modules, and a reader to tell how far they have come."""
 
-import sys
 import time
 import tomllib
 from collections.abc import Callable, Sequence
@@ -12,6 +11,7 @@ from typing import Any, TypeVar
 from structron.data.corpora import find
 from structron.errors import StructronError
 from structron.io import CONLLU_COLUMNS, detect_format, read
+from structron.progress import tell
 
 Rows = list[list[list[str]]]
 """Sentences of tokens of columns."""
@@ -41,7 +41,7 @@ def timed(work: Callable[..., T], *given: Any) -> tuple[T, float]:
 
 def say(text: str) -> None:
     """Print on standard error: standard output is for tables."""
-    print(text, file=sys.stderr, flush=True)
+    tell(text)
 
 
 def has(data: Path, corpus: str, split: str) -> bool:
