@@ -356,7 +356,10 @@ class Estimator(Learned, Training, ABC):
         tokens = [[token] if isinstance(token, str) else token for token in sentence]
         whole = any(len(token) == len(roles.names) for token in tokens)
         given = [dict(zip(roles.names if whole else roles.inputs, token, strict=False)) for token in tokens]
-        columns = self._columns_of(gold)
+        try:
+            columns = self._columns_of(gold)
+        except (TypeError, ValueError):
+            raise StructronError(f"gold: {gold!r}; expected an analysis as predict gives it, or True") from None
         if any(len(column) != len(given) for column in columns):
             raise StructronError(f"gold: {len(columns[0])} for {len(given)} words; expected one for each")
         for row, values in zip(given, zip(*columns, strict=True), strict=True):

@@ -195,6 +195,8 @@ def test_gold_may_be_given_beside_the_sentence():
     assert model.beam == 8
     with pytest.raises(StructronError, match="gold: 2 for"):
         model.trace(sentence, gold[:2])
+    with pytest.raises(StructronError, match="gold: \\[2, 0\\]; expected an analysis"):
+        model.trace(sentence, [2, 0])
     with pytest.raises(StructronError, match="no words"):
         model.trace([], [])
 
