@@ -61,7 +61,11 @@ class Pipeline(Pipelines, Estimator):
             *("nbest", "confidence", "forced"),
         ),
         OWN,
-    ) | {"partial_fit": "parts learn from what others predict: train all of them anew", "inspect": ALONE, "explain": ALONE}
+    ) | {
+        "partial_fit": "parts learn from what others predict: train all of them anew",
+        "inspect": ALONE,
+        "explain": ALONE,
+    }
 
     # -- training --------------------------------------------------------------------------------------------------
 
