@@ -36,6 +36,8 @@ from structron.options import Training, default_of, options, options_of, same_va
 from structron.progress import Progress
 
 Sentences = Iterable[Any]
+LARGE = 300_000
+"""Features of a model of which a notebook lists none."""
 DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, MemoryError, RecursionError)
 """What taking up the parts of a damaged file can raise."""
 
@@ -351,8 +353,8 @@ class Estimator(Learned, Training, ABC):
         return model_html(self.signature_, self._listed(), self.history_)
 
     def _listed(self) -> dict[str, list[tuple[str, float]]]:
-        """The heaviest features by label."""
-        if "inspect" in self.lacks:
+        """The heaviest features by label; of a large model, which takes seconds to look through, none."""
+        if "inspect" in self.lacks or self._summary()["features"] > LARGE:
             return {}
         found = self.inspect(top=10).labels
         return {label: [(w.feature, w.weight) for w in weights] for label, weights in found.items()}
