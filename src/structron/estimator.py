@@ -36,6 +36,8 @@ from structron.options import Training, default_of, options, options_of, same_va
 from structron.progress import Progress
 
 Sentences = Iterable[Any]
+LARGE = 300_000
+"""Features of a model of which a notebook lists none."""
 DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, MemoryError, RecursionError)
 """What taking up the parts of a damaged file can raise."""
 
@@ -351,8 +353,8 @@ class Estimator(Learned, Training, ABC):
         return model_html(self.signature_, self._listed(), self.history_)
 
     def _listed(self) -> dict[str, list[tuple[str, float]]]:
-        """The heaviest features by label."""
-        if "inspect" in self.lacks:
+        """The heaviest features by label; of a large model, which takes seconds to look through, none."""
+        if "inspect" in self.lacks or self._summary()["features"] > LARGE:
             return {}
         found = self.inspect(top=10).labels
         return {label: [(w.feature, w.weight) for w in weights] for label, weights in found.items()}
@@ -365,7 +367,10 @@ class Estimator(Learned, Training, ABC):
         tokens = [[token] if isinstance(token, str) else token for token in sentence]
         whole = any(len(token) == len(roles.names) for token in tokens)
         given = [dict(zip(roles.names if whole else roles.inputs, token, strict=False)) for token in tokens]
-        columns = self._columns_of(gold)
+        try:
+            columns = self._columns_of(gold)
+        except (TypeError, ValueError):
+            raise StructronError(f"gold: {gold!r}; expected an analysis as predict gives it, or True") from None
         if any(len(column) != len(given) for column in columns):
             raise StructronError(f"gold: {len(columns[0])} for {len(given)} words; expected one for each")
         for row, values in zip(given, zip(*columns, strict=True), strict=True):

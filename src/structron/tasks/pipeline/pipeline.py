@@ -37,6 +37,7 @@ BATCH = 100_000
 NARROW = 2
 """The beam of a fast parser."""
 OWN = "every part has settings of its own"
+ALONE = "one part at a time, with --part"
 GOLD = ("", "tokens", "tags")
 READERS = ("morphology", "lemmatizer")
 """Parts that learn from gold columns and from those that others predict."""
@@ -62,7 +63,11 @@ class Pipeline(Pipelines, Estimator):
             *("nbest", "confidence", "forced"),
         ),
         OWN,
-    ) | {"partial_fit": "parts learn from what others predict: train all of them anew", "inspect": OWN, "explain": OWN}
+    ) | {
+        "partial_fit": "parts learn from what others predict: train all of them anew",
+        "inspect": ALONE,
+        "explain": ALONE,
+    }
 
     # -- training --------------------------------------------------------------------------------------------------
 
