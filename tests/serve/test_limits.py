@@ -91,7 +91,7 @@ def test_an_error_in_a_thread_is_raised_where_it_was_asked_for():
 
 def test_too_many_requests_are_told_when_to_come_back(library):
     client = Asked(make_app(library, crew=Crew(workers=1, waiting=1)))
-    found = client.together(12, "POST", "/api/annotate", json={"text": "He slept. " * 50})
+    found = client.together("POST", "/api/annotate", [{"text": "He slept. " * 50}] * 12)
     codes = sorted(answer.status_code for answer in found)
     assert set(codes) == {200, 429}
     assert all(answer.headers["retry-after"] == "1" for answer in found if answer.status_code == 429)
