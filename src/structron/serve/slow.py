@@ -1,4 +1,4 @@
-"""HTTP for whom nobody waits for ever: a connection whose request does not begin, or whose headers do not end, is closed.
+"""HTTP that waits for nobody for ever: connections on which no request begins, or whose headers do not end, are closed.
 
 Bodies have a limit of their own (limits.py); idle connections between requests that of uvicorn.
 """
