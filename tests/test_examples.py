@@ -1,4 +1,4 @@
-"""The programs in examples/ run and say what they promise; so does the one in docs/own-problem.md."""
+"""The programs in examples/ run and say what they promise."""
 
 import importlib.util
 import itertools
@@ -169,16 +169,6 @@ def test_routes(capsys):
     assert a_star < best_first <= 36
     weights = [float(weight) for weight in re.findall(r"-?\d+\.\d+", lines[5])]
     assert weights == sorted(weights, reverse=True)
-
-
-# -- the guide -------------------------------------------------------------------------------------------------------
-def test_the_guide_prints_what_it_says(tmp_path, monkeypatch, capsys):
-    text = (ROOT / "docs" / "own-problem.md").read_text(encoding="utf-8")
-    code, said = (re.search(rf"```{kind}\n(.*?)```", text, re.S)[1] for kind in ("python", "text"))
-    (tmp_path / "thermostat.py").write_text(code, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    runpy.run_path(str(tmp_path / "thermostat.py"), run_name="__main__")
-    assert capsys.readouterr().out == said
 
 
 # -- the lesson on beams ---------------------------------------------------------------------------------------------

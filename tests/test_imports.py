@@ -29,6 +29,7 @@ LAYERS = [
         "analysis",
         "cluster",
         "comparison",
+        "compiling",
         "conll18",
         "data",
         "drawing",

@@ -22,6 +22,7 @@ import numpy as np
 
 from structron._version import __version__
 from structron.cluster import connect
+from structron.compiling import shown
 from structron.drawing import History, model_html
 from structron.errors import StructronError
 from structron.io import modelfile
@@ -29,7 +30,7 @@ from structron.io.columns import EMPTY, Columns
 from structron.io.tensors import Tensors
 from structron.learn.bpm import bpm_start
 from structron.learn.committee import Committee
-from structron.learn.loop import Learner, Schedule, train
+from structron.learn.loop import Learner, Schedule, timeless, train
 from structron.learn.shards import Crew, Shards, Threads
 from structron.options import Training, default_of, options, options_of, same_value
 from structron.progress import Progress
@@ -64,8 +65,14 @@ class Estimator(Learned, Training, ABC):
     documents: ClassVar[bool] = False
     """Whether files are read as documents, whose sentences are labelled together."""
 
+    closed: ClassVar[bool] = True
+    """Whether it predicts only labels that it has seen."""
+
     texts: ClassVar[bool] = False
     """Whether it learns from documents of text (doc.Doc), not from rows."""
+
+    python_only: ClassVar[str] = ""
+    """Why the command line can neither apply nor score it, if it cannot."""
 
     @property
     def many_roots(self) -> bool:
@@ -181,20 +188,23 @@ class Estimator(Learned, Training, ABC):
         passes = (self.passes, self.seed, self.shuffle, self.patience, self.stop_change)
         schedule = Schedule(*passes, checkpoint=folder, resume=resume)
         self.notes_ = []
-        learner = self._learner(sentences, start)
-        several = self._several(learner)
-        judge = None if dev is None else self._judge(dev)
-        for note in self.notes_:
-            progress.note(note)
-        if self.bpm and start is None and not resume:
-            self._start_from_runs(several, progress)
-        try:
-            result = train(several, schedule, judge, progress, self._save_model, self._load_model)
-        finally:
-            several.close()
+        with shown(progress.show):
+            learner = self._learner(sentences, start)
+            several = self._several(learner)
+            judge = None if dev is None else self._judge(dev)
+            for note in self.notes_:
+                progress.note(note)
+            if self.bpm and start is None and not resume:
+                self._start_from_runs(several, progress)
+            try:
+                result = train(several, schedule, judge, progress, self._save_model, self._load_model)
+            finally:
+                several.close()
         self.model_, self.history_, self.best_pass_ = result.model, History(result.history), result.best_pass
         self.stopped_, self.learner_ = result.stopped, several
         self.signature_ = self._signature()
+        if result.history and not any(record.get("dev", 1) for record in result.history):
+            progress.note(f"warning: dev {self.metric} is 0 in every pass; expected labels as in the training data")
 
     def _several(self, learner: Any) -> Any:
         """The learner, its shards, or the runs of either; where shards fill all threads, runs follow one another."""
@@ -230,8 +240,6 @@ class Estimator(Learned, Training, ABC):
 
     def _start_from_runs(self, learner: Any, progress: Progress) -> None:
         """BPM initialisation of a learner, or of each in a committee."""
-        if learner.is_cold():
-            progress.note("compiling (first run only) …")
         progress.note(f"starting from the mean of {self.bpm} one-pass runs")
         for number, member in enumerate(getattr(learner, "members", [learner])):
             bpm_start(member, self.bpm, self.seed + number)
@@ -253,6 +261,10 @@ class Estimator(Learned, Training, ABC):
             raise
 
     # -- using ---------------------------------------------------------------------------------------------------
+
+    def labels_known(self) -> set[str]:
+        """The labels of the last column that a model may predict; none: any could be."""
+        return set()
 
     def is_cold(self) -> bool:
         """Whether the first prediction has to wait for the compiler."""
@@ -398,7 +410,7 @@ class Estimator(Learned, Training, ABC):
 
     def _contents(self, model: Any) -> tuple[dict[str, Any], Tensors]:
         learned, tensors = self._learned(model)
-        training = {name: getattr(self, f"{name}_", empty) for name, empty in _HISTORY.items()}
+        training = {name: timeless(getattr(self, f"{name}_", empty)) for name, empty in _HISTORY.items()}
         return {"task": self.task, "options": self._stored(), "training": training, "learned": learned}, tensors
 
     def _stored(self) -> dict[str, Any]:
@@ -429,12 +441,16 @@ class Estimator(Learned, Training, ABC):
     @classmethod
     def from_contents(cls, header: dict[str, Any], tensors: Tensors, **code: Any) -> Self:
         """The inverse of `contents`; raises one of DAMAGE where the parts do not fit together."""
+        known = options_of(cls)
+        for name, value in header["options"].items():
+            known[name].check_stored(name, value)
         estimator = cls._make(header, code)
         estimator.check_options()
         estimator.notes_ = []
         for name, empty in _HISTORY.items():
             value = header["training"][name]
-            if not isinstance(value, type(empty)):
+            fits = isinstance(value, type(empty)) and (name != "source" or all(map(is_text, value.values())))
+            if not fits or (name == "history" and not all(isinstance(record, dict) for record in value)):
                 raise ValueError(f"{name} does not fit")
             setattr(estimator, f"{name}_", History(value) if name == "history" else value)
         estimator._take(header["learned"], tensors, **code)
@@ -461,6 +477,10 @@ class Estimator(Learned, Training, ABC):
 
 _HISTORY: dict[str, Any] = {"history": [], "best_pass": 0, "stopped": "", "signature": "", "source": {}}
 """How a model came about, with what a checkpoint has of it: its training has no end yet."""
+
+
+def is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def _plain(value: Any) -> Any:

@@ -11,7 +11,7 @@ from itertools import repeat
 from operator import eq
 from typing import Any
 
-from structron.errors import StructronError
+from structron.errors import StructronError, shown
 from structron.schemes import boundary
 from structron.trees import UNLABELLED
 
@@ -364,7 +364,7 @@ def _check(
 
 
 def _table(heading: str, rows: Iterable[tuple[str, TypeScore]]) -> list[str]:
-    named = [(name or "(none)", score) for name, score in rows]
+    named = [(shown(name) or "(none)", score) for name, score in rows]
     width = max(len(heading), *(len(name) for name, _ in named), 7)
     lines = [f"{heading:<{width}}  precision   recall       f1     gold    found  correct"]
     for name, score in named:

@@ -8,13 +8,14 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, TextIO
 
-from structron.cli.files import say, the_file
-from structron.cli.places import check_places
+from structron.cli.files import the_file
+from structron.cli.places import check_output, check_places
 from structron.cli.tasks import apply
 from structron.doc import Doc, docs_from_conllu
 from structron.errors import StructronError, unknown
-from structron.io import check_writable, open_output, read_lines
+from structron.io import open_output, read_lines
 from structron.io.text import display_name
+from structron.progress import say
 from structron.render import page, to_svg
 from structron.tasks.pipeline.stream import blocks
 from structron.tasks.registry import bundled, load, path_of
@@ -58,7 +59,7 @@ def run(
         return bulk.run(order, files, output_dir, lambda name: output_name(name, ending), ray)
     file = the_file(files, ray)
     check_places({"--model": path_of(model), "FILE": file if text is None else None}, {"--output": output or "-"})
-    check_writable(output)
+    check_output(output)
     annotation = Annotation(model, **how)
     annotation.write(file, output, annotation.jobs, text)
     return 0
@@ -103,9 +104,7 @@ class Annotation:
 
     def write(self, file: str, output: Path | None, jobs: int, text: str | None = None) -> None:
         """Write the analysis of a file, or of `text`; but for JSON, HTML and SVG memory does not depend on its size."""
-        if self.estimator.is_cold() and not self.quiet:
-            say("compiling (first run only) …")
-        lines = read_lines(file, self.encoding) if text is None else iter([text])
+        lines = read_lines(file, self.encoding, plain=self.keep is None) if text is None else iter([text])
         name = display_name(file) if text is None else "structron"
         settled = self.estimator.set_up() if self.estimator.task == "pipeline" else contextlib.nullcontext()
         with settled, open_output(output, self.encoding) as out:

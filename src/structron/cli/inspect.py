@@ -9,7 +9,7 @@ from typing import Any
 from structron.cli.tasks import check_able
 from structron.cli.views.beam import parse_sentence, trace_of, width_of
 from structron.cli.views.parts import draw_history, print_parts
-from structron.errors import StructronError
+from structron.errors import StructronError, shown
 from structron.model.heaviest import Heaviest, Weight
 from structron.tasks.chain.explain import Decision
 from structron.tasks.registry import load
@@ -53,7 +53,7 @@ def run(
         check_able(type(estimator), "inspect", "inspect")
         found = estimator.inspect(label, top=top or 10)
         result |= asdict(found)
-        text = f"{estimator.signature_}\n{_listing(found)}"
+        text = f"{shown(estimator.signature_)}\n{_listing(found)}"
     elif label is not None:
         raise StructronError("--label and --sentence do not go together: a sentence has the labels it has")
     else:
@@ -68,7 +68,7 @@ def run(
 def _listing(found: Heaviest) -> str:
     lines = []
     for label, weights in found.labels.items():
-        lines += ["", label, *(f"{w.weight:12.4f}  {w.feature}" for w in weights)]
+        lines += ["", shown(label), *(f"{w.weight:12.4f}  {shown(w.feature)}" for w in weights)]
     groups: dict[str, list[Weight]] = {
         "label pairs": found.transitions,
         "label triples": found.trigrams,
@@ -76,9 +76,10 @@ def _listing(found: Heaviest) -> str:
     }
     for title, weights in groups.items():
         if weights:
-            lines += ["", title, *(f"{w.weight:12.4f}  {w}" for w in weights)]
+            lines += ["", title, *(f"{w.weight:12.4f}  {shown(str(w))}" for w in weights)]
     if found.non_local:
-        lines += ["", "features of whole documents", *(f"{weight:12.4f}  {name}" for name, weight in found.non_local)]
+        lines += ["", "features of whole documents"]
+        lines += [f"{weight:12.4f}  {shown(name)}" for name, weight in found.non_local]
     return "\n".join(lines)
 
 
@@ -89,10 +90,10 @@ def _decision(i: int, decisions: list[Decision]) -> str:
         line += "  (no other label is possible)"
     else:
         line += f"  by {decision.margin:.4g} before {decision.runner_up}"
-    lines = [line]
+    lines = [shown(line)]
     for c in decision.because:
         elsewhere = "" if c.token == i else f"  (at {decisions[c.token].word!r}, token {c.token + 1})"
-        lines.append(f"{c.weight:+12.4f}  {c.feature}{elsewhere}")
+        lines.append(shown(f"{c.weight:+12.4f}  {c.feature}{elsewhere}"))
     return "\n".join(lines)
 
 

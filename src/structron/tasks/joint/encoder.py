@@ -189,7 +189,7 @@ def encode_pairs(
     """Training data for the engine; the encoder gets its extras. gold: the number of each token's pair."""
     encoder.extras, columns = number_extras(prepared, cutoff, start.encoder.extras if start else None)
     keys = None if start is None else start.base.anchored_keys
-    numbered = number_features(prepared.hashes, prepared.starts, cutoff, keys)
+    numbered = number_features(prepared.hashes, prepared.starts, cutoff, keys, prepared.jobs)
     problem = encoder.make_problem(allowed_learning)
     inputs = encoder.encode(problem, prepared, 0, len(prepared.starts) - 1, columns, allowed_learning)
     inputs = inputs._replace(gold=gold, gold_ptr=prepared.starts)

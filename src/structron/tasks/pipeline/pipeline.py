@@ -92,7 +92,7 @@ class Pipeline(Pipelines, Estimator):
             raise StructronError(f"without: {', '.join(self.without)}; expected a part that is left to be learned")
         self.notes_ = contents.missing(self.without)
         how = {name: value for name, value in self._stored().items() if name not in USE}
-        kept = Checkpoint(folder, resume, how, [docs, devs or []])
+        kept = Checkpoint(folder, resume, how, [docs, devs or []], progress)
         self.history_, self.stopped_, self.best_pass_ = History(), "passes", 1
         trained: dict[str, Any] = {}
         self.parts_: dict[str, Part] = {}
@@ -310,7 +310,7 @@ class Pipeline(Pipelines, Estimator):
     def _save_model(self, model: Any, path: Path) -> None:
         header, tensors = self._contents(model)
         if self.compact:
-            header["training"]["history"] = []  # has times in it: a small file is the same whenever it is made
+            header["training"]["history"] = []  # a small file does without
         modelfile.save(path, header, tensors, packed=self.compact)
 
     def _learned(self, model: Any) -> tuple[dict[str, Any], Tensors]:
