@@ -17,6 +17,7 @@ raise or keep anything. `check` runs them uncompiled and says which one is wrong
 
 import inspect
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any
@@ -24,6 +25,7 @@ from typing import Any
 import numpy as np
 from numba import types
 from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
+from numba.core.errors import NumbaWarning
 
 from structron.errors import StructronError, quoted
 from structron.features.places import AT
@@ -203,7 +205,9 @@ class SearchProblem:
                 for what, function in self.functions.items()
             ]
             if self.guard is not None and not DISABLE_JIT:
-                self._pointers = [for_signature(FUNCTIONS[what], POINTERS[what]) for what in self.functions]
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", NumbaWarning)  # that Python runs under a lock
+                    self._pointers = [for_signature(FUNCTIONS[what], POINTERS[what]) for what in self.functions]
             elif self.guard is not None:
                 self._pointers = list(FUNCTIONS.values())
         return self._pointers
