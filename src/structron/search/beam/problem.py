@@ -17,7 +17,6 @@ raise or keep anything. `check` runs them uncompiled and says which one is wrong
 
 import inspect
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any
@@ -25,11 +24,9 @@ from typing import Any
 import numpy as np
 from numba import types
 from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
-from numba.core.errors import NumbaWarning
 
 from structron.errors import StructronError, quoted
 from structron.features.places import AT
-from structron.kernels.jit import for_signature
 from structron.search.beam.compiling import changed, constants, is_own, pointer, uncompiled
 from structron.search.beam.examples import as_input, is_pairs, number_of, pairs_in
 from structron.search.beam.frontier import TAIL
@@ -43,6 +40,7 @@ from structron.search.beam.guard import (
     check_filled,
     check_legal,
     described,
+    guard_for,
     lines_counted,
     names_of,
     place_in,
@@ -205,9 +203,7 @@ class SearchProblem:
                 for what, function in self.functions.items()
             ]
             if self.guard is not None and not DISABLE_JIT:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", NumbaWarning)  # that Python runs under a lock
-                    self._pointers = [for_signature(FUNCTIONS[what], POINTERS[what]) for what in self.functions]
+                self._pointers = [guard_for(what, POINTERS[what]) for what in self.functions]
             elif self.guard is not None:
                 self._pointers = list(FUNCTIONS.values())
         return self._pointers
