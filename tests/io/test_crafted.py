@@ -149,6 +149,7 @@ def test_options_of_a_wrong_kind(models, tmp_path, name):
         ("chunker", ["learned", "gazetteers"], [[1, 2]]),
         ("chunker", ["training", "source"], {"format": 3}),
         ("chunker", ["training", "history"], [3]),
+        ("parser", ["learned", "relations"], [f"r{k}" for k in range(200_000)]),
         ("segments", ["learned", "model", "encoder", "longest"], [1, 10**6]),
         ("segments", ["learned", "model", "encoder", "stretches"], [3, 10**6]),
         ("segments", ["learned", "model", "encoder", "stretches"], [64, 64]),
