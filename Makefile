@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
 
-.PHONY: demo test bench english mutations torture lint build clean
+.PHONY: demo test bench english mutations torture load lint build wheel clean
 
 $(VENV)/.core: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -40,6 +40,10 @@ mutations: $(VENV)/.dev
 
 torture: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m torture $(PARTS)
+	$(BIN)/python tests/serve/attacks.py --requests 10000
+
+load: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.load
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -48,6 +52,10 @@ lint: $(VENV)/.dev
 
 build: $(VENV)/.dev
 	$(BIN)/python -m build
+
+wheel: $(VENV)/.dev
+	$(BIN)/python tools/ship_kernels.py
+	$(BIN)/python -m build --wheel
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info src/*.egg-info

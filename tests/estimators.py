@@ -1,6 +1,5 @@
 """Every estimator on a little toy data, for tests of what all of them do."""
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -13,8 +12,6 @@ from structron.estimator import Estimator
 from structron.progress import Progress
 from structron.sentences import Document
 from toy import chunk_rows, entity_documents, toy_docs, tree_rows
-
-TIMES = ("seconds", "tokens_per_second")
 
 
 @dataclass(frozen=True)
@@ -192,24 +189,9 @@ def fitted(name: str) -> Any:
 
 
 def bytes_of(estimator: Any, path: Path) -> bytes:
-    """The model file, without the times of training."""
-    _timeless(estimator).save(path)
+    """The model file."""
+    estimator.save(path)
     return path.read_bytes()
-
-
-def _timeless(estimator: Any) -> Any:
-    plain = copy.copy(estimator)
-    plain.history_ = _without_times(estimator.history_)
-    if estimator.task == "pipeline":
-        plain.model_ = copy.copy(estimator.model_)
-        plain.model_.trained = {name: _timeless(part) for name, part in estimator.model_.trained.items()}
-    return plain
-
-
-def _without_times(found: Any) -> Any:
-    if isinstance(found, dict):
-        return {key: _without_times(value) for key, value in found.items() if key not in TIMES}
-    return [_without_times(value) for value in found] if isinstance(found, list) else found
 
 
 class Interrupting(Progress):

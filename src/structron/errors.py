@@ -44,6 +44,14 @@ class OneLabelError(StructronError):
     """Training data that leave nothing to choose from."""
 
 
+class NoSentencesError(StructronError):
+    """A file without sentences; `lines` are what it has instead."""
+
+    def __init__(self, text: str, lines: Iterable[str] = ()):
+        super().__init__(text)
+        self.lines = list(lines)
+
+
 def unknown(kind: str, got: object, known: Iterable[object]) -> StructronError:
     """An error for an unknown name that lists the known ones."""
     names = [str(name) for name in known]

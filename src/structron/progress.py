@@ -1,11 +1,65 @@
 """What a user sees while training: a live bar on a terminal, one plain line a pass elsewhere, and a JSON-lines log."""
 
+import contextlib
 import json
+import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from structron.errors import StructronError
+
+GONE = (OSError, ValueError)
+"""What a stream raises that is full, broken or closed."""
+
+
+def tell(text: str, stream: IO[str] | None = None) -> None:
+    """A line for the user, on standard error unless told otherwise; where nobody can be told, work goes on without."""
+    stream = stream or sys.stderr
+    if stream is None:
+        return
+    try:
+        print(text, file=stream, flush=True)
+    except GONE:
+        discard(stream)
+
+
+def discard(stream: Any) -> None:
+    """Let Python's last flush of a stream go nowhere instead of failing once more."""
+    with contextlib.suppress(*GONE, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+_quiet = False
+
+
+@contextlib.contextmanager
+def quiet(wanted: bool = True) -> Iterator[None]:
+    """Let `say` say nothing for a while."""
+    global _quiet
+    before, _quiet = _quiet, _quiet or wanted
+    try:
+        yield
+    finally:
+        _quiet = before
+
+
+def is_quiet() -> bool:
+    """Whether the user wants to see nothing but errors."""
+    return _quiet
+
+
+def say(text: str) -> None:
+    """A line for the user, out of the way of results."""
+    if not _quiet:
+        tell(text)
+
+
+SHOWN: list["Progress"] = []
+"""Whose bar is on the screen: there is room for one."""
 
 
 def pass_line(record: dict[str, Any], passes: int, best: bool) -> str:
@@ -36,7 +90,10 @@ def _search_parts(record: dict[str, Any]) -> list[str]:
 
 
 class Progress:
-    """Shows nothing unless told to; `log` gets a line of JSON as soon as a pass is done."""
+    """Shows nothing unless told to; `log` gets a line of JSON as soon as a pass is done.
+
+    What cannot be shown or logged any more costs no training: that is said once, where it can be.
+    """
 
     def __init__(
         self, show: bool = False, log: str | Path | None = None, stream: IO[str] | None = None, append: bool = False
@@ -44,6 +101,7 @@ class Progress:
         self.show = show
         self.stream = stream or sys.stderr
         self.log: IO[str] | None = None
+        self.warned: set[str] = set()
         if log is not None:
             try:
                 self.log = open(log, "a" if append else "w", encoding="utf-8")  # noqa: SIM115
@@ -56,15 +114,35 @@ class Progress:
     def note(self, text: str) -> None:
         """Print a line, above the bar if there is one."""
         if self.show:
-            text = f"{self.part}: {text}" if self.part else text
-            if self.bar is not None:
-                self.bar.console.print(text, markup=False, highlight=False)
-            else:
-                print(text, file=self.stream, flush=True)
+            self._print(f"{self.part}: {text}" if self.part else text)
+
+    def warn(self, what: str, text: str) -> None:
+        """Print a line that is an error, though not one to stop for; only the first of its kind."""
+        if what not in self.warned:
+            self.warned.add(what)
+            self._print(f"structron: warning: {text}")
+
+    def _print(self, text: str) -> None:
+        if self.bar is None:
+            tell(text, self.stream)
+            return
+        try:
+            self.bar.console.print(text, markup=False, highlight=False)
+        except GONE:
+            self._remove_bar()
+            self.show = False
+            discard(self.stream)
+
+    def _remove_bar(self) -> None:
+        if self.bar is not None:
+            with contextlib.suppress(*GONE):
+                self.bar.stop()
+            SHOWN.remove(self)
+            self.bar = None
 
     def begin_pass(self, number: int, passes: int, examples: int) -> None:
         """Show an empty bar for a pass."""
-        if not (self.show and self.stream.isatty()):
+        if not (self.show and self.stream is not None and self.stream.isatty()):
             return
         if self.bar is None:
             from rich.console import Console
@@ -74,6 +152,7 @@ class Progress:
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
             self.bar = Bar(*columns, console=Console(file=self.stream), transient=True)
             self.bar.start()
+            SHOWN.append(self)
             self.task = self.bar.add_task("")
         self.bar.reset(self.task, total=examples, description=f"{self.part}: pass {number}/{passes}".lstrip(": "))
 
@@ -85,14 +164,23 @@ class Progress:
     def pass_done(self, record: dict[str, Any], passes: int, best: bool) -> None:
         """Show and log what a pass did."""
         self.note(pass_line(record, passes, best))
-        if self.log is not None:
+        if self.log is None:
+            return
+        try:
             print(json.dumps({"part": self.part, **record} if self.part else record), file=self.log, flush=True)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            self.warn("log", f"{self.log.name}: the log ends here ({reason}); training goes on")
+            self._close_log()
+
+    def _close_log(self) -> None:
+        if self.log is not None:
+            with contextlib.suppress(OSError):
+                self.log.close()
+            self.log = None
 
     def close(self) -> None:
         """Remove the bar and close the log; after a part the log stays open for others."""
-        if self.bar is not None:
-            self.bar.stop()
-            self.bar = None
-        if self.log is not None and not self.part:
-            self.log.close()
-            self.log = None
+        self._remove_bar()
+        if not self.part:
+            self._close_log()

@@ -1,4 +1,4 @@
-"""`PYTHONPATH=tests python -m torture [PART …] [--trials N] [--seed S]`: a line a part, status 1 if one fails."""
+"""`PYTHONPATH=tests python -m torture [PART …] [--trials N] [--seed S]`: a line for each part, status 1: one failed."""
 
 import argparse
 import sys

@@ -1,5 +1,6 @@
 """What the parts of the torture share: what was found, and commands in processes of their own."""
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import structron
 
+PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
 SOURCE = str(Path(structron.__file__).parent.parent)
 
 
@@ -44,3 +46,11 @@ def start(*argv: object, **options) -> subprocess.Popen:
     """A command of structron, under way; its streams are pipes unless options say otherwise."""
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen(command(*argv), **{"env": environment(), **streams, **options})
+
+
+def without_privileges() -> None:
+    """Let permissions hold for this process, though it may be root's: to be called before a program begins."""
+    if os.getuid() == 0:
+        libc = ctypes.CDLL(None, use_errno=True)
+        for capability in (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH):
+            libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)

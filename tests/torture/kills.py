@@ -30,7 +30,7 @@ OPTIONS = {
     "graph-parser": ["--runs", "1", "--bits", "16"],
     "lemmatizer": [],
     "tokenizer": [],
-    "pipeline": ["--folds", "2", "--without", "entities"],
+    "pipeline": ["--without", "entities"],
 }
 """Options that keep each task short."""
 

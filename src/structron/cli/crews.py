@@ -9,7 +9,6 @@ import contextlib
 import gc
 import multiprocessing
 import os
-import signal
 import threading
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
@@ -18,6 +17,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from structron.cli.streams import leave_signals
 from structron.errors import StructronError
 from structron.threads import uncollected
 
@@ -173,7 +173,7 @@ class Processes:
 
 def _serve(link: Connection, order: Order) -> None:
     """The life of a process: one task after the other, until nobody asks any more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asked decides what Ctrl-C means
+    leave_signals()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     hand = Hand(order)
     try:

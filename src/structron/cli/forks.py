@@ -5,13 +5,13 @@ For Linux: elsewhere a process cannot be copied (Windows), or should not (macOS)
 
 import contextlib
 import multiprocessing
-import signal
 import traceback
 from collections.abc import Callable, Generator, Iterable
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from typing import Any
 
+from structron.cli.streams import leave_signals
 from structron.errors import StructronError
 from structron.threads import in_order
 
@@ -56,7 +56,7 @@ def forked(run: Callable[[Any], Any], work: Iterable[Any], jobs: int) -> Generat
 
 def _serve(run: Callable[[Any], Any], link: Connection, others: list[Connection]) -> None:
     """The life of a copy, which ends with the original: nobody else holds the other end of its link."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    leave_signals()
     for other in others:
         other.close()
     with contextlib.suppress(EOFError, OSError):

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from structron.cli.tasks import check_able
+from structron.cli.views.beam import parse_sentence, trace_of, width_of
+from structron.cli.views.parts import draw_history, print_parts
 from structron.errors import StructronError, shown
-from structron.io.columns import EMPTY
 from structron.model.heaviest import Heaviest, Weight
 from structron.tasks.chain.explain import Decision
 from structron.tasks.registry import load
@@ -19,10 +20,34 @@ def run(
     label: str | None = None,
     top: int | None = None,
     sentence: str | None = None,
+    beam: bool = False,
+    width: str | None = None,
+    gold: str | None = None,
+    part: str | None = None,
+    plot: Path | None = None,
     as_json: bool = False,
 ) -> None:
-    """Print the heaviest features of a model, or what decided on each word or step of a sentence."""
+    """Print the heaviest features of a model, what decided on a sentence, or its beams; or draw how training went."""
     estimator = load(model)
+    reads = None
+    if part is not None:
+        if estimator.task != "pipeline":
+            raise StructronError(f"--part: {model} is a {estimator.task}; expected a pipeline, which has parts")
+        estimator, reads = estimator.part(part), estimator
+    if plot is not None:
+        draw_history(estimator, model, plot)
+        return
+    if not beam and (gold or width):
+        raise StructronError(f"--{'gold' if gold else 'width'}: expected --beam beside it")
+    if beam:
+        if sentence is None and gold is None:
+            raise StructronError("--beam: expected --sentence TEXT, or --gold FILE, beside it")
+        trace = trace_of(reads or estimator, part, width_of(width), sentence, gold)
+        print(json.dumps(trace.to_json(), ensure_ascii=False) if as_json else trace.report(top or 5))
+        return
+    if estimator.task == "pipeline" and sentence is None and label is None:
+        print_parts(estimator, top or 3, as_json)
+        return
     result = {"task": estimator.task, "signature": estimator.signature_}
     if sentence is None:
         check_able(type(estimator), "inspect", "inspect")
@@ -38,30 +63,6 @@ def run(
         result["tokens" if by_token else "actions"] = [_finite(asdict(step)) for step in steps]
         text = "\n".join(_decision(i, steps) if by_token else str(step) for i, step in enumerate(steps))
     print(json.dumps(result, ensure_ascii=False) if as_json else text)
-
-
-def parse_sentence(text: str, estimator: Any) -> list[list[str]]:
-    """Tokens between spaces; with further columns that the model reads, between slashes, counted from the right.
-
-    `The/DT dog/NN` for word and pos; the word itself may have slashes: `1/2/CD`. A parser that reads more makes do with
-    these two.
-    """
-    roles = estimator.roles_
-    needed = [name for name in roles.inputs if name in estimator.needed_]
-    orders = [needed] if roles.pos is None else [needed, [roles.word, roles.pos]]
-    rows = []
-    for token in text.split():
-        for names in orders:
-            fields = token.rsplit("/", len(names) - 1) if len(names) > 1 else [token]
-            if len(fields) == len(names):
-                break
-        else:
-            raise StructronError(f"--sentence: token {token!r}; the model reads {'/'.join(needed)}")
-        given = dict(zip(names, fields, strict=True))
-        rows.append([given.get(name, EMPTY) for name in roles.inputs])
-    if not rows:
-        raise StructronError("--sentence: no words; expected some between spaces")
-    return rows
 
 
 def _listing(found: Heaviest) -> str:

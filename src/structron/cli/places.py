@@ -14,7 +14,7 @@ from pathlib import Path
 
 from structron.errors import StructronError
 from structron.io.modelfile import is_model
-from structron.io.text import display_name, is_standard
+from structron.io.text import check_writable, display_name, is_standard, sweep
 
 Place = str | Path
 Places = Mapping[str, Place | Iterable[Place] | None]
@@ -31,6 +31,13 @@ def check_places(inputs: Places, outputs: Places) -> None:
     for (flag, path), (other, target) in combinations(written, 2):
         if same_file(path, target, reading=False):
             raise _refusal(flag, path, f"the output {_name(other, target)}")
+
+
+def check_output(path: Place | None, room: int = 0) -> None:
+    """Refuse an output that cannot be written, and remove what a run that was killed left beside it."""
+    if path is not None and not is_standard(path):
+        sweep(os.path.dirname(os.path.realpath(path)))
+        check_writable(path, room)
 
 
 def check_model_place(flag: str, path: Place) -> None:

@@ -1,30 +1,35 @@
 """`structron train`: everything that can be wrong is found before the first pass; Ctrl-C keeps what was learned."""
 
+import contextlib
 import os
+import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from structron.cli.corpus import Corpus, View, column_names, conllu_labels
-from structron.cli.files import Source, say
+from structron.cli.corpus import Corpus, Item, View, column_names, conllu_labels
+from structron.cli.files import Source
 from structron.cli.options import OPTIONS, flag_of
-from structron.cli.places import check_checkpoint, check_model_place, check_places
+from structron.cli.places import check_checkpoint, check_model_place, check_output, check_places
+from structron.cli.show import curve, kernels
 from structron.cli.tasks import check_able, check_settings, kind_of
-from structron.cli.texts import add_entities, read_treebank
+from structron.cli.texts import add_entities, read_treebank, tell_new_tags
 from structron.doc import Doc
 from structron.errors import StructronError
 from structron.estimator import Estimator
 from structron.features.gazetteer import Gazetteer
-from structron.io import check_writable
+from structron.io.text import try_folder
 from structron.learn.loop import STATE_FILE, Schedule, make_folder
 from structron.options import options_of
-from structron.progress import Progress
+from structron.progress import Progress, say
 from structron.tasks.registry import load
 from structron.threads import cores
 
 INTERRUPTED = 130
+ROOM = 1 << 16
+"""Bytes that a disk should have room for before a model is trained for it."""
 
 
 def run(
@@ -47,6 +52,7 @@ def run(
 ) -> int:
     """Train a model and save it. `settings` are parameters of the task's class; the others keep their defaults."""
     begin, kind, given = time.perf_counter(), kind_of(task), {"jobs": cores(), **(settings or {})}
+    kernels.expect("train", task)
     inputs: dict[str, Any] = {"--train": train, "--dev": dev, "--entities": entities, "--dev-entities": dev_entities}
     inputs |= {"--warm-start": warm_start, "--templates": template_file(given.get("templates"))}
     inputs["--gazetteer"] = list(chain.from_iterable((given.get("gazetteers") or {}).values()))
@@ -69,6 +75,8 @@ def run(
             check_able(kind, "--warm-start", "partial_fit")
         files = [(train, entities), *([(dev, dev_entities)] if dev else [])]
         documents = [_documents(path, names, encoding, format, quiet) for path, names in files]
+        if dev and not quiet:
+            tell_new_tags(str(dev), documents[0], documents[1])
         estimator.source_ = {"format": "conllu"}
         progress = Progress(show=not quiet, log=log, append=resume)
         estimator.fit(
@@ -88,16 +96,29 @@ def run(
         corpus.labelled(at_least=at_least, skip_invalid=skip_invalid, quiet=quiet)
         for corpus, at_least in zip(corpora, least, strict=False)
     )
+    devs = [_compared(found, corpora[1], corpora[0], quiet, warm_start is None) for found in devs]
     estimator.source_ = {"format": sources[0].format}
     progress = Progress(show=not quiet, log=log, append=resume)
     fit = estimator.partial_fit if warm_start else estimator.fit
     fit(sentences, dev=devs[0] if devs else None, checkpoint=checkpoint, resume=resume, progress=progress)
+    estimator.source_ |= {"empty": ",".join(sorted(corpora[0].unfilled))} if corpora[0].unfilled else {}
     return _saved(estimator, Path(model), begin, quiet)
+
+
+def _compared(items: Iterator[Item], dev: Corpus, training: Corpus, quiet: bool, fresh: bool) -> Iterator[Item]:
+    """The items of dev data; at their end, before anything is learned, what they have and the training data lack."""
+    yield from items
+    dev.tell_unfilled(dev.unfilled - training.unfilled, quiet)
+    if fresh and not quiet and training.view.closed:
+        dev.tell_new_labels(training)
 
 
 def _saved(estimator: Estimator, model: Path, begin: float, quiet: bool) -> int:
     """Save what was learned and say what it is; returns the exit status."""
-    estimator.save(model)
+    try:
+        estimator.save(model)
+    except (StructronError, OSError) as error:
+        raise StructronError(f"{error}{_rescued(estimator)}") from None
     interrupted = estimator.stopped_ == "interrupted"
     if interrupted:
         kept = f"the best model so far (pass {estimator.best_pass_}) is saved"
@@ -105,8 +126,23 @@ def _saved(estimator: Estimator, model: Path, begin: float, quiet: bool) -> int:
             kept = f"what is trained so far ({', '.join(estimator.model_.trained)}) is saved"
         say(f"interrupted: {kept}")
     if not quiet:
+        curve.show(getattr(estimator, "history_", []), estimator.metric)
         say(_summary(estimator, model, time.perf_counter() - begin))
     return INTERRUPTED if interrupted else 0
+
+
+def _rescued(estimator: Estimator) -> str:
+    """Save a model whose place has become impossible where there may be room, and say where."""
+    with contextlib.suppress(StructronError, OSError):
+        descriptor, path = tempfile.mkstemp(".structron", "rescued-")
+        os.close(descriptor)
+        try:
+            estimator.save(path)
+        except BaseException:
+            os.unlink(path)
+            raise
+        return f"; the model is in {path}"
+    return ""
 
 
 def _documents(path: str | Path, entities: str | None, encoding: str, format: str | None, quiet: bool) -> list[Doc]:
@@ -162,14 +198,15 @@ def _check_places(task: str, inputs: dict[str, Any], model: Path, log: Path | No
 
 def _check_outputs(model: Path, log: Path | None, checkpoint: Path | None, resume: bool) -> None:
     """Refuse what training would stumble over at its end, or after hours of reading."""
-    check_writable(model)
-    check_writable(log)
+    check_output(model, ROOM)
+    check_output(log)
     Schedule(checkpoint=checkpoint, resume=resume)
     if checkpoint is None:
         return
     make_folder(checkpoint, resume)
     if not os.access(checkpoint, os.W_OK):
         raise StructronError(f"{checkpoint}: no permission to write; expected a writable checkpoint folder")
+    try_folder(checkpoint, checkpoint)
 
 
 def _summary(estimator: Estimator, model: Path, seconds: float) -> str:

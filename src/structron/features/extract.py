@@ -35,6 +35,7 @@ class Prepared(Protocol):
 
     starts: np.ndarray
     has_pairs: bool
+    jobs: int  # threads that may look for features at a time
     word_types: list[str]
     word_ids: np.ndarray
 
@@ -46,6 +47,8 @@ class Prepared(Protocol):
 
 class PreparedTemplates:
     """Sentences whose strings have been looked at: gives hashes, and names for people."""
+
+    jobs = 1
 
     def __init__(
         self,

@@ -18,6 +18,7 @@ from structron.errors import StructronError
 from structron.io import atomic_write_bytes
 from structron.io.packing import bytes_of, pack_all, unpack_all
 from structron.io.tensors import EXPANSION, LEAST_ROOM, Tensors, nested, size_of
+from structron.io.text import sweep
 
 FORMAT = 2
 KEY = "structron"
@@ -48,6 +49,7 @@ def save(path: str | Path, header: dict[str, Any], tensors: Tensors, packed: boo
     header = json.loads(json.dumps({**header, "format": FORMAT, "version": __version__}))
     tensors = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
     header["checksum"] = _digest(header, tensors)
+    sweep(os.path.dirname(os.path.realpath(path)))
     atomic_write_bytes(path, safetensors.numpy.save(tensors, {KEY: json.dumps(header, sort_keys=True)}))
 
 

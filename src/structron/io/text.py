@@ -8,21 +8,26 @@ interrupted run or a full disk never costs the user the file that was there befo
 
 import codecs
 import contextlib
+import errno
 import gzip
 import io
 import os
 import re
 import secrets
+import shutil
 import stat
 import sys
 import zlib
 from collections.abc import Generator, Iterable, Iterator
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
 from structron.errors import StructronError
 from structron.io.limits import Measure, longest_sentence, too_long
+
+fcntl = import_module("fcntl") if os.name == "posix" else None
 
 _CHUNK = 1 << 16
 _INFLATED = 1 << 20
@@ -60,6 +65,8 @@ def read_lines(path: str | Path, encoding: str = "utf-8", plain: bool = False) -
     check_encoding(encoding)
     name = display_name(path)
     if is_standard(path):
+        if sys.stdin is None or sys.stdin.closed:
+            raise StructronError(f"{name}: cannot be read (standard input is closed); expected sentences or a file")
         return _decoded_lines(contextlib.nullcontext(cast(io.BufferedReader, sys.stdin.buffer)), name, encoding, plain)
     try:
         return _decoded_lines(open(path, "rb"), name, encoding, plain)
@@ -151,28 +158,61 @@ def _unreadable(name: str, error: OSError) -> StructronError:
     return StructronError(f"{name}: cannot be read ({_reason(error)}); expected a file")
 
 
-def _unwritable(name: str, error: OSError) -> StructronError:
+def _unwritable(name: str, error: OSError | ValueError) -> StructronError:
     return StructronError(f"{name}: could not be written ({_reason(error)})")
 
 
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
+def _reason(error: OSError | ValueError) -> str:
+    return (getattr(error, "strerror", None) or str(error)).lower()
 
 
-def check_writable(path: str | Path | None) -> None:
-    """Refuse an output path that cannot work, so that hours of training are not lost to a typo."""
+def check_writable(path: str | Path | None, content: int = 0) -> None:
+    """Refuse an output path that cannot work, so that hours of training are not lost to a typo.
+
+    A file is made beside it and taken away again: permissions alone do not tell of file systems that are read-only, or
+    full (content: a number of bytes that there should be room for).
+    """
     if path is None or is_standard(path):
         return
-    target = os.path.realpath(path)
+    try:
+        target = os.path.realpath(path)
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            os.lstat(target)
+    except (OSError, ValueError) as error:
+        raise _unwritable(str(path), error) from None
     folder = os.path.dirname(target)
     if os.path.isdir(target):
         raise StructronError(f"{path}: is a folder; expected the name of a file to write")
     if not os.path.isdir(folder):
         raise StructronError(f"{path}: there is no folder {Path(path).parent}; create it first")
-    existing = os.path.exists(target)
-    needed = [target] * existing + [folder] * (not _is_device(target))
-    if not all(os.access(place, os.W_OK) for place in needed):
+    existing, device = os.path.exists(target), _is_device(target)
+    needed = [target] * existing + [folder] * (not device)
+    if not all(os.access(place, os.W_OK) for place in needed) or (existing and _is_kept(target, folder)):
         raise StructronError(f"{path}: no permission to write; expected a writable file in a writable folder")
+    if not device:
+        try_folder(folder, path, content)
+
+
+def try_folder(folder: str | Path, path: str | Path, content: int = 0) -> None:
+    """Make a file in a folder for `path`, and take it away again."""
+    try:
+        with _temporary(str(folder)) as (stream, name):
+            try:
+                stream.write(bytes(content))
+                stream.flush()
+                if content:
+                    os.fsync(stream.fileno())
+            finally:
+                os.unlink(name)
+    except OSError as error:
+        raise _unwritable(str(path), error) from None
+
+
+def _is_kept(target: str, folder: str) -> bool:
+    """Whether a folder like /tmp keeps the files of others from being replaced."""
+    if not hasattr(os, "geteuid") or os.geteuid() == 0 or not os.stat(folder).st_mode & stat.S_ISVTX:
+        return False
+    return os.geteuid() not in (os.stat(target).st_uid, os.stat(folder).st_uid)
 
 
 def _is_device(target: str) -> bool:
@@ -181,39 +221,93 @@ def _is_device(target: str) -> bool:
 
 
 @contextlib.contextmanager
+def _temporary(folder: str) -> Iterator[tuple[BinaryIO, str]]:
+    """A new file in a folder and its name, locked as long as it is open: `sweep` removes those that nobody holds."""
+    while True:
+        name = os.path.join(folder, f".structron-{secrets.token_hex(8)}.tmp")
+        with open(name, "xb") as stream:
+            if _locked(stream.fileno(), wait=True) and os.fstat(stream.fileno()).st_nlink == 0:
+                continue  # somebody swept between the two
+            yield stream, name
+            return
+
+
+def _locked(descriptor: int, wait: bool) -> bool:
+    """Lock a file; False where somebody else has, or the file system knows no locks."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        return False
+    return True
+
+
+@contextlib.contextmanager
 def _atomic(path: str | Path) -> Iterator[BinaryIO]:
     """A binary file that takes the target's place, with its permissions, when the block ends well."""
     check_writable(path)
     target = os.path.realpath(path)
-    temporary = os.path.join(os.path.dirname(target), f".structron-{secrets.token_hex(8)}.tmp")
-    device = _is_device(target)
+    temporary = ""
     try:
-        with open(target if device else temporary, "wb" if device else "xb") as stream:
-            if not device and os.path.exists(target):
+        if _is_device(target):
+            with open(target, "wb") as stream:
+                yield stream
+            return
+        with _temporary(os.path.dirname(target)) as (stream, temporary):
+            if os.path.exists(target):
                 os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
             yield stream
             stream.flush()
-            if not device:
-                os.fsync(stream.fileno())
-        if not device:
-            os.replace(temporary, target)
-            _sync_folder(os.path.dirname(target))
+            os.fsync(stream.fileno())
+            if os.name == "nt":
+                stream.close()  # no file that is open can be renamed there
+            _replace(temporary, target)
+        _sync_folder(os.path.dirname(target))
     except BaseException as error:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
+        if temporary:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
         # An error of the writing itself names no file, or one of these two; any other is the caller's own.
         if isinstance(error, OSError) and error.filename in (None, temporary, target):
             raise _unwritable(str(path), error) from None
         raise
 
 
-def sweep(folder: str | Path) -> None:
-    """Remove what writing left behind in a folder when it was killed; nobody else may be writing there."""
+def sweep(folder: str | Path, alone: bool = False) -> None:
+    """Remove what writing left behind in a folder when it was killed.
+
+    Files that somebody is writing are locked, and stay. alone: nobody is, so that no locks are needed.
+    """
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if _TEMPORARY.fullmatch(entry.name):
                 with contextlib.suppress(OSError):
-                    os.unlink(entry.path)
+                    _remove(entry.path, alone or os.name == "nt")  # Windows removes no file that is open
+
+
+def _remove(path: str, alone: bool) -> None:
+    """Remove a file that nobody holds."""
+    if alone:
+        os.unlink(path)
+        return
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        if _locked(descriptor, wait=False):
+            os.unlink(path)
+    finally:
+        os.close(descriptor)
+
+
+def _replace(temporary: str, target: str) -> None:
+    """Put a finished file under its name. A file that was mounted there, as into a container, can only be filled."""
+    try:
+        os.replace(temporary, target)
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise
+        shutil.copyfile(temporary, target)
+        os.unlink(temporary)
 
 
 def _sync_folder(folder: str) -> None:
@@ -268,15 +362,15 @@ def _output_file(path: str, encoding: str) -> Iterator[TextIO]:
 @contextlib.contextmanager
 def _standard_output(encoding: str) -> Iterator[TextIO]:
     """Standard output in the asked encoding, left open at the end."""
-    sys.stdout.flush()
     buffer = getattr(sys.stdout, "buffer", None)
     try:
+        sys.stdout.flush()
         with contextlib.nullcontext(sys.stdout) if buffer is None else _detached(buffer, encoding) as writer:
             yield writer
     except OSError as error:
         if isinstance(error, BrokenPipeError) or error.filename is not None:
             raise
-        raise _unwritable("<stdout>", error) from None
+        raise _unwritable("standard output", error) from None
 
 
 @contextlib.contextmanager

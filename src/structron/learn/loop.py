@@ -25,6 +25,8 @@ from structron.io.tensors import Tensors
 from structron.progress import Progress
 
 STATE_FILE = "state.structron"
+TIMES = ("seconds", "tokens_per_second")
+"""What is in a pass's record and differs from run to run; model files have none of it."""
 STEADY = 3
 """Passes in a row with hardly a change after which `Schedule.stop_change` ends training (Kazama & Torisawa 2007)."""
 
@@ -98,6 +100,13 @@ class Result:
     interrupted."""
 
 
+def timeless(found: Any) -> Any:
+    """A history without the times, which differ from run to run."""
+    if isinstance(found, dict):
+        return {key: timeless(value) for key, value in found.items() if key not in TIMES}
+    return [timeless(value) for value in found] if isinstance(found, list) else found
+
+
 def digest(how: object, arrays: Iterable[np.ndarray]) -> str:
     """Tells data and options apart: one line for a text and any number of arrays, to the last bit."""
     found = hashlib.sha256(f"{how}".encode())
@@ -137,8 +146,6 @@ def train(
     checkpoint = _Checkpoint(schedule, learner, score is not None, save, load) if schedule.checkpoint else None
     if checkpoint and schedule.resume:
         checkpoint.restore(result)
-    if learner.is_cold():
-        progress.note("compiling (first run only) …")
     learner.warm_up()
     number = done = len(result.history)
     try:
@@ -163,7 +170,7 @@ def train(
                 result.stopped = "change"
             progress.pass_done(record, schedule.passes, result.best_pass == number and score is not None)
             if checkpoint:
-                checkpoint.write(result)
+                checkpoint.keep(result, progress)
     except KeyboardInterrupt:
         result.stopped = "interrupted"
         if result.model is None:
@@ -236,6 +243,13 @@ class _Checkpoint:
         self.saved = ""
         self.fingerprint = f"{schedule.seed} {schedule.shuffle} {scored} {learner.fingerprint()}"
         make_folder(self.folder, schedule.resume)
+
+    def keep(self, result: Result, progress: Progress) -> None:
+        """Write the state; a disk that is full costs the checkpoint, not the training."""
+        try:
+            self.write(result)
+        except (StructronError, OSError) as error:
+            progress.warn("checkpoint", f"no checkpoint of this pass: {error}; training goes on")
 
     def write(self, result: Result) -> None:
         best = ""

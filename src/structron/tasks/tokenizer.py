@@ -15,7 +15,7 @@ import numpy as np
 
 from structron.doc import Doc
 from structron.errors import StructronError, quoted
-from structron.estimator import Sentences
+from structron.estimator import Estimator, Sentences
 from structron.evaluate import SegmentationScores, segmentation_scores
 from structron.io.columns import Columns
 from structron.io.tensors import Tensors
@@ -45,6 +45,9 @@ class Tokenizer(Texts, ChainLabeler):
 
     def _chunks(self) -> bool:
         return False
+
+    def _scene(self, sentence: Any, gold: Any) -> Any:
+        return Estimator._scene(self, sentence, gold)
 
     def _settle(self, sentences: Sentences) -> list[Doc]:
         docs = documents_in(sentences, "training data", least=1)

@@ -62,6 +62,7 @@ class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
         prepared = self._prepare(sentences, True, "training data")
         if not len(prepared.label_ids):
             raise StructronError("training data: no sentences; expected at least one with words")
+        prepared.jobs = self.jobs
         return self._make_learner(prepared, start)
 
     def _settle(self, sentences: Sentences) -> Sentences:
@@ -106,6 +107,9 @@ class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
         """The labels that stand in sentences, as the user writes them; of documents sentence by sentence."""
         prepared = self._prepare(sentences, True, what)
         return spell(prepared.label_ids, prepared.label_types, prepared.starts)
+
+    def labels_known(self) -> set[str]:
+        return set(self._check_fitted().labels) if self.closed else set()
 
     def _spell(self, out: np.ndarray, model: Any, prepared: Any, bounds: np.ndarray) -> Labels:
         """Label numbers as the user's labels, sentence by sentence; bounds: of the sentences among all tokens."""
@@ -180,6 +184,37 @@ class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
             lists.append(list(zip(spelled, scores or [0.0], strict=True)))
         return [combine(lists[lo:hi], n) for lo, hi in pairwise(ready.units.tolist())]
 
+    # -- looking in ----------------------------------------------------------------------------------------------
+
+    def _scene(self, sentence: Any, gold: Any) -> Any:
+        """One sentence in the beam engine; with gold at the learner of it alone, which goes on from the model."""
+        from structron.learn.trace import Scene
+
+        model, prepared = self.model_, self._prepare([sentence])
+        if not len(prepared.word_ids):
+            raise StructronError("trace: no words; expected a sentence")
+        words = [prepared.word_types[k] for k in prepared.word_ids.tolist()]
+        own = (self.task, words, self.search())
+        prediction = self._decode(model, prepared, 1)[0]
+        if gold is None:
+            shows, look = _labels_shown(model.encoder), (model.base, *model.look(prepared, 0, 1))
+            return Scene(*own, shows, look=look, prediction=prediction)
+        rows = self._annotated(sentence, gold)
+        correct = self._gold([rows])[0]
+        self.notes_ = []
+        learner = self._learner([rows], model)
+        encoder = learner.data.encoder
+        return Scene(
+            *own,
+            _labels_shown(encoder),
+            learner,
+            None,
+            learner.feature_name,
+            encoder.column_names(),
+            correct,
+            prediction,
+        )
+
     # -- files ---------------------------------------------------------------------------------------------------
 
     def _learned(self, model: Any) -> tuple[dict[str, Any], Tensors]:
@@ -235,6 +270,12 @@ class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
         """Columns that it cannot do without."""
         extractor = self.extractor_
         return extractor.needed - extractor.gazetteers.keys() - extractor.atoms.keys()
+
+
+def _labels_shown(encoder: Any) -> Any:
+    """What is shown of a state: the labels of the tokens so far."""
+    names = [label if isinstance(label, str) else "/".join(label) for label in encoder.labels]
+    return lambda actions: {"labels": [names[y] for y in encoder.labels_of(np.array(actions, np.int64)).tolist()]}
 
 
 def names_in(header: dict[str, Any], what: str) -> list[str]:

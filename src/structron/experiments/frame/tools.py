@@ -1,6 +1,5 @@
 """What experiments find around them: corpora as rows, optional modules, and a reader to tell how far they have come."""
 
-import sys
 import time
 import tomllib
 from collections.abc import Callable, Sequence
@@ -37,11 +36,6 @@ def timed(work: Callable[..., T], *given: Any) -> tuple[T, float]:
     """What a piece of work gives, and its seconds."""
     begin = time.perf_counter()
     return work(*given), time.perf_counter() - begin
-
-
-def say(text: str) -> None:
-    """Print on standard error: standard output is for tables."""
-    print(text, file=sys.stderr, flush=True)
 
 
 def has(data: Path, corpus: str, split: str) -> bool:

@@ -86,7 +86,7 @@ class Room:
         problem = self.engine.problem
         sizes = (len(problem.composition.atoms), len(problem.actions))
         self.frontier = make_frontier(self.rows, self.wide, self.candidates, self.steps, problem.width, *sizes)
-        self.trace = make_trace(self.steps)
+        self.trace = make_trace(self.steps, self.wide if self.engine.keep else 0)
 
     def grow(self, trouble: int) -> None:
         """More room; the states so far are kept, since a search may go on from gold's."""
@@ -97,7 +97,7 @@ class Room:
         self.rows *= 2
         old, trace = self.frontier, self.trace
         self._make()
-        self.trace = trace
+        self.trace = trace._replace(kept=self.trace.kept)
         for name in PER_ROW:
             array = getattr(old, name)
             getattr(self.frontier, name)[: len(array)] = array
@@ -107,11 +107,19 @@ class Room:
 class Engine:
     """A problem under a beam."""
 
-    def __init__(self, problem: SearchProblem, beam: int | None = 8, merge: bool = True, memory_slots: int = 1 << 8):
-        """memory_slots: sums that are remembered of each group; problems with stretches have more of them."""
+    def __init__(
+        self,
+        problem: SearchProblem,
+        beam: int | None = 8,
+        merge: bool = True,
+        memory_slots: int = 1 << 8,
+        keep: bool = False,
+    ):
+        """memory_slots: sums that are remembered of each group; problems with stretches have more of them.
+        keep: the trace of a search has all its beams."""
         if beam is not None and beam < 1:
             raise StructronError(f"beam: {beam}; expected at least 1, or inf")
-        self.problem, self.merge = problem, merge
+        self.problem, self.merge, self.keep = problem, merge, keep
         self.memory_slots = memory_slots if problem.view < 0 else max(memory_slots, 1 << 12)
         groups = len(problem.composition.features.group) + 1
         while self.memory_slots > 1 and self.memory_slots * groups * problem.columns > MOST_REMEMBERED:

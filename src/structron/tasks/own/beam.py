@@ -24,7 +24,7 @@ from structron.model.beam import BeamModel
 from structron.model.explain import Explainer, Step
 from structron.model.heaviest import Heaviest, heaviest_of
 from structron.options import Search, Searching, options, switch
-from structron.search.beam.engine import make_inputs
+from structron.search.beam.engine import NO_ANCHORS, make_inputs
 from structron.search.beam.examples import Input, as_input, number_of, pairs_in
 from structron.search.beam.frontier import Inputs
 from structron.search.beam.problem import SearchProblem, misfit, shape_of
@@ -294,6 +294,30 @@ class ProblemEstimator(Estimator):
         (actions,), _ = self._search(model, inputs, 1)
         return Explainer(model, inputs, self._namer(spell), lambda walk, row: "").steps(actions, top)
 
+    def _scene(self, sentence: Input, gold: Any) -> Any:
+        """One input in the beam engine; gold: its correct actions."""
+        from structron.learn.trace import Scene
+
+        full, inputs = self._ready([sentence])
+        if not full[0]:
+            raise StructronError("trace: an empty input; expected at least one row")
+        problem, search = self.problem, self.search()
+        names = problem.actions
+        own = (self.task, [" ".join(map(str, row)) for row in inputs.x.tolist()], search)
+        (prediction,) = self._names(self._search(self.model_, inputs, 1)[0])
+
+        def shows(actions: list[int]) -> dict[str, Any]:
+            return {"labels": [names[action] for action in actions]}
+
+        if gold is None:
+            return Scene(*own, shows, look=(self.model_, inputs, NO_ANCHORS), prediction=prediction)
+        xs, numbers = self._read_examples([(sentence, gold)], "trace")
+        given = self._inputs(xs, "trace", numbers)
+        learner = BeamTraining(problem, given, search, "none", start=Beginning(self.model_))
+        columns = [_column_name(problem, column) for column in range(problem.columns)]
+        correct = self._names(numbers)[0]
+        return Scene(*own, shows, learner, None, problem.composition.describe, columns, correct, prediction)
+
     def _namer(self, spell: Mapping[str, Sequence[str]] | None) -> Callable[[int], str]:
         model, composition = self.model_, self.problem.composition
         return lambda place: composition.describe(int(model.keys[place]), spell)
@@ -408,6 +432,11 @@ class BeamLearner(Searching, ProblemEstimator):
     def search(self, learning: bool = False) -> Search:
         found = super().search(learning)
         return replace(found, check=True) if self.check == ALL else found
+
+
+def _column_name(problem: SearchProblem, column: int) -> str:
+    """What a column of weights is of: the actions whose score has it."""
+    return "|".join(problem.actions[action] for action in np.flatnonzero((problem.parts == column).any(axis=1)))
 
 
 def rated(score: Score | None, gold: Names, guess: Names) -> float:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from structron.errors import StructronError
+from structron.estimator import Estimator
 from structron.learn.beam import Beginning
 from structron.learn.queue import Derivations, QueueTraining
 from structron.model.beam import BeamModel
@@ -43,6 +44,9 @@ class QueueLearner(Queues, Margins, ProblemEstimator):
         "merge": "nodes of a queue are single derivations",
         "swvp": "LaSO's update takes the mean of the queue, not one derivation to mix",
     }
+
+    def _scene(self, sentence: Any, gold: Any) -> Any:
+        return Estimator._scene(self, sentence, gold)
 
     def _check(self) -> None:
         super()._check()

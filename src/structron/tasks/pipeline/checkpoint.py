@@ -12,22 +12,30 @@ from pathlib import Path
 from typing import Any
 
 from structron.doc import Doc
+from structron.errors import StructronError
 from structron.io import modelfile
 from structron.learn.loop import STATE_FILE, make_folder, other_run
+from structron.progress import Progress
 
 
 class Checkpoint:
     """What is kept of a run; without a folder nothing is."""
 
-    def __init__(self, folder: Path | None, resume: bool, how: object, docs: Iterable[Iterable[Doc]]):
+    def __init__(
+        self, folder: Path | None, resume: bool, how: object, docs: Iterable[Iterable[Doc]], progress: Progress
+    ):
         """how, docs: the options and data that tell whether a folder belongs to the run."""
-        self.folder = folder
+        self.folder, self.progress = folder, progress
         if folder is None:
             return
         make_folder(folder, resume)
         fingerprint, path = _digest(how, docs), folder / STATE_FILE
         if not path.exists():
-            modelfile.save(path, {"task": "checkpoint", "fingerprint": fingerprint}, {})
+            try:
+                modelfile.save(path, {"task": "checkpoint", "fingerprint": fingerprint}, {})
+            except (StructronError, OSError) as error:
+                progress.warn("checkpoint", f"no checkpoints: {error}; training goes on")
+                self.folder = None
             return
         header, _ = modelfile.load(path)
         if header.get("task") != "checkpoint" or header.get("fingerprint") != fingerprint:
@@ -44,9 +52,14 @@ class Checkpoint:
 
     def keep(self, name: str, estimator: Any) -> None:
         """Keep a part that is done; its passes are not needed any more."""
-        if self.folder is not None:
+        if self.folder is None:
+            return
+        try:
             estimator.save(self._file(self.folder, name))
-            shutil.rmtree(self.folder / name, ignore_errors=True)
+        except (StructronError, OSError) as error:
+            self.progress.warn("checkpoint", f"no checkpoint of this part: {error}; training goes on")
+            return
+        shutil.rmtree(self.folder / name, ignore_errors=True)
 
     @staticmethod
     def _file(folder: Path, name: str) -> Path:

@@ -53,6 +53,9 @@ class SegmentEncoder(Encoder):
         """The labels of the tokens of chunks that follow each other."""
         return self.segments.token_labels(actions)
 
+    def column_names(self) -> list[str]:
+        return self.segments.labels
+
     def describe(self, key: int) -> str:
         """The name of a feature of a chunk's length and the label before."""
         return self.problem.composition.describe(key, {"y[-1]": [START, *self.segments.labels]})
