@@ -18,6 +18,9 @@ from structron.sentences import check_sentences, starts_of
 from structron.tasks.treebank import Arc, Projective, make_projective, read_arcs, settle_columns
 from structron.trees import unlift
 
+MOST_RELATIONS = 10_000
+"""Relations of a model file, lifted ones included."""
+
 
 @options()
 class TreeParser(Trees, Stepping, Estimator):
@@ -136,6 +139,8 @@ class TreeParser(Trees, Stepping, Estimator):
             raise ValueError("columns do not fit together")
         self.roles_ = Columns(names, word, outputs, pos)
         self.relations_, self.lifted_ = texts(learned["relations"], "relations"), bool(learned["lifted"])
+        if len(self.relations_) > MOST_RELATIONS:
+            raise ValueError(f"{len(self.relations_)} relations; at most {MOST_RELATIONS} are possible")
         self.input_ = ParserInput(names, word, pos, texts(learned["inputs"], "inputs"), outputs)
         if set(self.input_.read) & set(outputs):
             raise ValueError("inputs do not fit")

@@ -27,7 +27,6 @@ from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
 
 from structron.errors import StructronError, quoted
 from structron.features.places import AT
-from structron.kernels.jit import for_signature
 from structron.search.beam.compiling import changed, constants, is_own, pointer, uncompiled
 from structron.search.beam.examples import as_input, is_pairs, number_of, pairs_in
 from structron.search.beam.frontier import TAIL
@@ -41,6 +40,7 @@ from structron.search.beam.guard import (
     check_filled,
     check_legal,
     described,
+    guard_for,
     lines_counted,
     names_of,
     place_in,
@@ -203,7 +203,7 @@ class SearchProblem:
                 for what, function in self.functions.items()
             ]
             if self.guard is not None and not DISABLE_JIT:
-                self._pointers = [for_signature(FUNCTIONS[what], POINTERS[what]) for what in self.functions]
+                self._pointers = [guard_for(what, POINTERS[what]) for what in self.functions]
             elif self.guard is not None:
                 self._pointers = list(FUNCTIONS.values())
         return self._pointers
