@@ -18,37 +18,35 @@ from smoke import WARNINGS
 from torture.frame import environment
 
 PACKAGE = Path(structron.__file__).parent
-REMOVED = set(
-    [
-        "aifc",
-        "asynchat",
-        "asyncore",
-        "audioop",
-        "cgi",
-        "cgitb",
-        "chunk",
-        "crypt",
-        "distutils",
-        "imghdr",
-        "imp",
-        "lib2to3",
-        "mailcap",
-        "msilib",
-        "nis",
-        "nntplib",
-        "ossaudiodev",
-        "pipes",
-        "pkg_resources",
-        "smtpd",
-        "sndhdr",
-        "spwd",
-        "sunau",
-        "telnetlib",
-        "tkinter.tix",
-        "uu",
-        "xdrlib",
-    ]
-)
+REMOVED = {
+    "aifc",
+    "asynchat",
+    "asyncore",
+    "audioop",
+    "cgi",
+    "cgitb",
+    "chunk",
+    "crypt",
+    "distutils",
+    "imghdr",
+    "imp",
+    "lib2to3",
+    "mailcap",
+    "msilib",
+    "nis",
+    "nntplib",
+    "ossaudiodev",
+    "pipes",
+    "pkg_resources",
+    "smtpd",
+    "sndhdr",
+    "spwd",
+    "sunau",
+    "telnetlib",
+    "tkinter.tix",
+    "uu",
+    "xdrlib",
+}
 """Modules that Python 3.12 and 3.13 do not have."""
 
 
