@@ -35,6 +35,7 @@ LAYERS = [
         "progress",
         "render",
         "sentences",
+        "streams",
         "text",
         "threads",
     },

@@ -19,8 +19,8 @@ from typing import Annotated, Any
 
 import typer
 
+from structron import streams
 from structron._version import __version__
-from structron.cli import streams
 from structron.cli.options import OPTIONS, takes
 from structron.errors import StructronError
 from structron.progress import GONE, discard, tell
