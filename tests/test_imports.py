@@ -39,6 +39,7 @@ LAYERS = [
         "render",
         "sentences",
         "significance",
+        "streams",
         "text",
         "threads",
     },

@@ -21,8 +21,8 @@ from typing import Annotated, Any
 import typer
 import typer.completion
 
+from structron import streams
 from structron._version import __version__
-from structron.cli import streams
 from structron.cli.help.train import TASK, TrainCommand, complete_tasks
 from structron.cli.options import COMPLETING, OPTIONS, takes
 from structron.errors import StructronError
