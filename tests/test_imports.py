@@ -31,6 +31,7 @@ LAYERS = [
         "conll18",
         "data",
         "evaluate",
+        "foreign",
         "kernels",
         "progress",
         "render",

@@ -257,7 +257,9 @@ class ProblemEstimator(Estimator):
     def inspect(
         self, label: str | int | None = None, *, top: int = 20, spell: Mapping[str, Sequence[str]] | None = None
     ) -> Heaviest:
-        """The heaviest features of every action, or of one, by name. spell: for atoms the names of their values.
+        """The heaviest features of every action, or of one, by name.
+
+        spell: for atoms the names of their values; by default those of the problem.
 
         Where actions share weights (parts), a feature counts with the sum that the action's score gets from it.
         """
@@ -300,7 +302,8 @@ class ProblemEstimator(Estimator):
 
     def _namer(self, spell: Mapping[str, Sequence[str]] | None) -> Callable[[int], str]:
         model, composition = self.model_, self.problem.composition
-        return lambda place: composition.describe(int(model.keys[place]), spell)
+        names = self.problem.spell if spell is None else spell
+        return lambda place: composition.describe(int(model.keys[place]), names)
 
     # -- files ---------------------------------------------------------------------------------------------------
 
@@ -325,7 +328,8 @@ class ProblemEstimator(Estimator):
             raise StructronError(f"{path}: extra: {error}; expected what JSON can hold") from None
 
     def _learned(self, model: BeamModel) -> tuple[dict[str, Any], Tensors]:
-        return {"problem": shape_of(self.problem), "columns": self.columns_, "extra": self.extra_}, model.tensors()
+        known = {"problem": shape_of(self.problem), "columns": self.columns_, "extra": self.extra_}
+        return known | {"module": module_of(self.problem)}, model.tensors()
 
     def _take(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
         self.columns_, self.extra_ = whole(learned["columns"], "columns", 1, 1 << 20), learned["extra"]
@@ -340,7 +344,7 @@ class ProblemEstimator(Estimator):
         """The problem, or a function that makes it from what was saved as `extra`; it must fit the weights."""
         given, learned = code.get("problem"), header.get("learned")
         if given is None:
-            raise StructronError(f"{path}: a model of a problem of your own; give it again: load(path, problem=…)")
+            raise StructronError(f"{path}: {_whose(learned)}; give it again: structron.load(path, problem=…)")
         try:
             code["problem"] = given if isinstance(given, SearchProblem) else given(learned["extra"])  # type: ignore[index]
             difference = misfit(learned["problem"], shape_of(code["problem"]))  # type: ignore[index]
@@ -379,6 +383,24 @@ class BeamLearner(Searching, ProblemEstimator):
 def _column_name(problem: SearchProblem, column: int) -> str:
     """What a column of weights is of: the actions whose score has it."""
     return "|".join(problem.actions[action] for action in np.flatnonzero((problem.parts == column).any(axis=1)))
+
+
+def module_of(problem: SearchProblem) -> str:
+    """The module that a problem's functions stand in; of a program that was started, the name of its file."""
+    function = problem.plain("start")
+    if function.__module__ != "__main__":
+        return str(function.__module__)
+    return Path(function.__code__.co_filename).stem
+
+
+def _whose(learned: Any) -> str:
+    """Whose model a file is, which may be damaged."""
+    known = learned if isinstance(learned, dict) else {}
+    problem, module = known.get("problem"), known.get("module")
+    name = problem.get("name") if isinstance(problem, dict) else None
+    named = f"the problem {name!r}" if isinstance(name, str) else "a problem of your own"
+    where = f" of the module {module}" if isinstance(module, str) else ""
+    return f"a model of {named}{where}, which is Python code and not in the file"
 
 
 def as_input(x: Input, where: str) -> np.ndarray:
