@@ -173,7 +173,7 @@ class Estimator(Learned, Training, ABC):
         """Training and dev data as rows, whatever library they come from."""
         if not self.usual_columns:
             return sentences, dev
-        names = self._names(list(getattr(self, "columns", None) or self.usual_columns))
+        names = self._meanings(list(getattr(self, "columns", None) or self.usual_columns))
         rows = as_rows(sentences, names, "training data", labelled=True)
         return rows, None if dev is None else as_rows(dev, names, "dev data", labelled=True)
 
@@ -181,9 +181,9 @@ class Estimator(Learned, Training, ABC):
         """Sentences as rows with the model's columns."""
         if not self.usual_columns or not hasattr(self, "roles_"):
             return sentences
-        return as_rows(sentences, self._names(self.roles_.names), "data")
+        return as_rows(sentences, self._meanings(self.roles_.names), "data")
 
-    def _names(self, names: list[str]) -> list[str]:
+    def _meanings(self, names: list[str]) -> list[str]:
         """The columns by what they hold: the label is called so where nobody named it."""
         return [self.usual_columns[-1] if name == "label" else name for name in names]
 

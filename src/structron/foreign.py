@@ -130,8 +130,8 @@ def _class_names(features: Any) -> dict[str, Sequence[str]]:
     found: dict[str, Sequence[str]] = {}
     for name, feature in features.items() if isinstance(features, Mapping) else ():
         inner = getattr(feature, "feature", feature)
-        if getattr(inner, "names", None):
-            found[name] = inner.names
+        if known := getattr(inner, "names", None):
+            found[name] = known
     return found
 
 

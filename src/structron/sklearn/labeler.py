@@ -60,12 +60,12 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
     python-crfsuite.   labeler_: the labeller beneath; its `model_` has the weights.
     """
 
-    passes: int | None = whole(
+    passes: int | None = whole(  # type: ignore[assignment]
         "Passes over the training data; by default 20, and 30 for less than 100,000 tokens.",
         default=None,
         none="default",
     )
-    runs: int | None = whole(
+    runs: int | None = whole(  # type: ignore[assignment]
         "Mean of N runs that see the data in different orders; by default 1, and 2 for less than 100,000 tokens.",
         default=None,
         none="default",

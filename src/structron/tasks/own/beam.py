@@ -358,7 +358,9 @@ class ProblemEstimator(Estimator):
         return cls(**(header["options"] | code))
 
     @classmethod
-    def load(cls, path: str | Path, problem: SearchProblem | Callable[[Any], SearchProblem], **options: Any) -> Self:
+    def load(  # type: ignore[override]
+        cls, path: str | Path, problem: SearchProblem | Callable[[Any], SearchProblem], **options: Any
+    ) -> Self:
         """Read a model file for its problem, or for a function that makes the problem from what was saved as `extra`.
 
         options: parameters that are to differ from those in the file (beam=16, jobs=2).
