@@ -1,5 +1,6 @@
 """Sentences of other libraries go into fit and predict as they are; one sentence alone is recognised."""
 
+import inspect
 from types import SimpleNamespace
 
 import pytest
@@ -131,9 +132,9 @@ def test_documents_of_spacy(docs):
 
 
 def test_a_parser_learns_from_documents_of_spacy(docs):
-    model = Parser(passes=1, runs=1, columns=["word", "xpos", "head", "deprel"]).fit(docs)
+    model = Parser(passes=1, runs=1, pos="xpos", columns=["word", "xpos", "head", "deprel"]).fit(docs)
     trees = [list(zip(map(str, s.words), s.pos, map(str, s.heads), s.relations, strict=True)) for s in TOY]
-    plain = Parser(passes=1, runs=1, columns=["word", "xpos", "head", "deprel"]).fit(trees)
+    plain = Parser(passes=1, runs=1, pos="xpos", columns=["word", "xpos", "head", "deprel"]).fit(trees)
     assert model.predict(docs[:9]) == plain.predict(trees[:9])
 
 
@@ -179,3 +180,26 @@ def test_wrong_data_to_predict_get_a_line(tagger, given):
     for method in (tagger.predict, tagger.score, tagger.evaluate):
         with pytest.raises(StructronError, match="expected a list of sentences"):
             method(given)
+
+
+# -- in a notebook ---------------------------------------------------------------------------------------------------
+
+
+def test_notebooks_show_parameters_and_passes(tmp_path, tagger):
+    shown = tagger._repr_html_()
+    assert "Tagger(runs=1, passes=2)" in shown or "Tagger(passes=2, runs=1)" in shown
+    assert shown.count("<tr>") == 3
+    assert "<th>updates</th>" in tagger.history_._repr_html_()
+    assert Tagger(templates=["w[0]"])._repr_html_() == "<code>Tagger(templates=[&#x27;w[0]&#x27;])</code>"
+    tagger.save(tmp_path / "m")
+    assert Tagger.load(tmp_path / "m")._repr_html_() == shown
+
+
+def test_no_method_that_users_call_hides_its_options():
+    """An editor can only help with parameters that have names."""
+    for name in (name for name in structron.__all__ if isinstance(getattr(structron, name), type)):
+        kind = getattr(structron, name)
+        for method in ("__init__", "fit", "partial_fit", "predict", "nbest", "evaluate", "score", "inspect", "explain"):
+            known = inspect.signature(getattr(kind, method)).parameters if hasattr(kind, method) else {}
+            hidden = [p for p in getattr(known, "values", list)() if p.kind is p.VAR_KEYWORD]
+            assert not hidden or issubclass(kind, Exception), f"{name}.{method}"

@@ -15,6 +15,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -37,6 +38,15 @@ from structron.progress import Progress
 Sentences = Iterable[Any]
 DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, MemoryError, RecursionError)
 """What taking up the parts of a damaged file can raise."""
+
+
+class History(list):
+    """The figures of every pass, a dict for each; notebooks show a table."""
+
+    def _repr_html_(self) -> str:
+        names = list(dict.fromkeys(name for record in self for name in record))
+        rows = [names, *([record.get(name, "") for name in names] for record in self)]
+        return table(rows)
 
 
 class Learned:
@@ -187,6 +197,13 @@ class Estimator(Learned, Training, ABC):
         """The columns by what they hold: the label is called so where nobody named it."""
         return [self.usual_columns[-1] if name == "label" else name for name in names]
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the parameters that differ from their defaults, and how it was trained."""
+        parts = [f"<code>{escape(repr(self))}</code>"]
+        if hasattr(self, "model_"):
+            parts += [f"<p>{escape(getattr(self, 'signature_', ''))}</p>", History(self.history_)._repr_html_()]
+        return "\n".join(parts)
+
     def _start(self) -> Any:
         """What training goes on from."""
         return self.model_
@@ -218,7 +235,7 @@ class Estimator(Learned, Training, ABC):
             result = train(several, schedule, judge, progress, self._save_model, self._load_model)
         finally:
             several.close()
-        self.model_, self.history_, self.best_pass_ = result.model, result.history, result.best_pass
+        self.model_, self.history_, self.best_pass_ = result.model, History(result.history), result.best_pass
         self.stopped_, self.learner_ = result.stopped, several
         self.signature_ = self._signature()
 
@@ -451,7 +468,7 @@ class Estimator(Learned, Training, ABC):
             value = header["training"][name]
             if not isinstance(value, type(empty)):
                 raise ValueError(f"{name} does not fit")
-            setattr(estimator, f"{name}_", value)
+            setattr(estimator, f"{name}_", History(value) if name == "history" else value)
         estimator._take(header["learned"], tensors, **code)
         return estimator
 
@@ -476,6 +493,14 @@ class Estimator(Learned, Training, ABC):
 
 _HISTORY: dict[str, Any] = {"history": [], "best_pass": 0, "stopped": "", "signature": "", "source": {}}
 """How a model came about, with what a checkpoint has of it: its training has no end yet."""
+
+
+def table(rows: list[list[Any]]) -> str:
+    """Rows as HTML, the first of them as titles."""
+    cells = [[f"{x:.4g}" if isinstance(x, float) else escape(str(x)) for x in row] for row in rows]
+    head, *body = ["<tr>" + "".join(f"<td>{x}</td>" for x in row) + "</tr>" for row in cells]
+    head = head.replace("<td>", "<th>").replace("</td>", "</th>")
+    return f"<table>{head}{''.join(body)}</table>"
 
 
 def _plain(value: Any) -> Any:

@@ -37,7 +37,7 @@ SPACY: Mapping[str, Callable[[Any], str]] = {
     "feats": lambda token: str(token.morph) or "_",
     "entity": lambda token: f"{token.ent_iob_}-{token.ent_type_}" if token.ent_type_ else "O",
     "ner": lambda token: f"{token.ent_iob_}-{token.ent_type_}" if token.ent_type_ else "O",
-    "head": lambda token: "0" if token.head is token else str(token.head.i - token.sent.start + 1),
+    "head": lambda token: "0" if token.head.i == token.i else str(token.head.i - token.sent.start + 1),
     "deprel": lambda token: token.dep_ or "_",
 }
 

@@ -24,6 +24,7 @@ from structron.model.beam import BeamModel
 from structron.model.explain import Explainer, Step
 from structron.model.heaviest import Heaviest, heaviest_of
 from structron.options import Search, Searching, options
+from structron.progress import Progress
 from structron.search.beam.engine import NO_ANCHORS, make_inputs
 from structron.search.beam.frontier import Inputs
 from structron.search.beam.problem import SearchProblem, misfit, shape_of
@@ -98,14 +99,17 @@ class ProblemEstimator(Estimator):
         *,
         dev: Iterable[Example] | None = None,
         score: Score | None = None,
-        **given: Any,
+        checkpoint: str | Path | None = None,
+        resume: bool = False,
+        progress: Progress | None = None,
     ) -> Self:
         """Learn from examples; with `dev` the best pass on it is kept.
 
         score(gold, guessed) gets the action names of all dev examples and returns a number from 0 up, the higher the
         better; without it the accuracy of actions counts.
         """
-        return super().fit(sentences, dev=None if dev is None else Judged(dev, score), **given)
+        judged = None if dev is None else Judged(dev, score)
+        return super().fit(sentences, dev=judged, checkpoint=checkpoint, resume=resume, progress=progress)
 
     def partial_fit(
         self,
@@ -113,10 +117,13 @@ class ProblemEstimator(Estimator):
         *,
         dev: Iterable[Example] | None = None,
         score: Score | None = None,
-        **given: Any,
+        checkpoint: str | Path | None = None,
+        resume: bool = False,
+        progress: Progress | None = None,
     ) -> Self:
         """Go on learning with more examples of the same problem."""
-        return super().partial_fit(sentences, dev=None if dev is None else Judged(dev, score), **given)
+        judged = None if dev is None else Judged(dev, score)
+        return super().partial_fit(sentences, dev=judged, checkpoint=checkpoint, resume=resume, progress=progress)
 
     def _check(self) -> None:
         if not isinstance(self.problem, SearchProblem):
