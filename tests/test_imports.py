@@ -34,6 +34,7 @@ LAYERS = [
         "data",
         "drawing",
         "evaluate",
+        "foreign",
         "kernels",
         "progress",
         "render",

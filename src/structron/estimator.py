@@ -25,6 +25,7 @@ from structron.cluster import connect
 from structron.compiling import shown
 from structron.drawing import History, model_html
 from structron.errors import StructronError
+from structron.foreign import as_rows
 from structron.io import modelfile
 from structron.io.columns import EMPTY, Columns
 from structron.io.tensors import Tensors
@@ -75,6 +76,9 @@ class Estimator(Learned, Training, ABC):
 
     python_only: ClassVar[str] = ""
     """Why the command line can neither apply nor score it, if it cannot."""
+
+    usual_columns: ClassVar[tuple[str, ...]] = ()
+    """What it takes of the tokens of other libraries (foreign.py), the label last; (): its data are no tokens."""
 
     @property
     def many_roots(self) -> bool:
@@ -152,6 +156,7 @@ class Estimator(Learned, Training, ABC):
         progress: Progress | None = None,
     ) -> Self:
         """Learn from gold sentences, whose tokens are rows with all columns; with `dev` the best pass on it is kept."""
+        sentences, dev = self._learned_from(sentences, dev)
         self._guarded(lambda: self._train(sentences, dev, checkpoint, resume, progress, None))
         return self
 
@@ -167,8 +172,27 @@ class Estimator(Learned, Training, ABC):
         """Go on learning with more sentences, which may bring new features and new labels."""
         self._check_has("partial_fit")
         start = self._start() if hasattr(self, "model_") else None
+        sentences, dev = self._learned_from(sentences, dev)
         self._guarded(lambda: self._train(sentences, dev, checkpoint, resume, progress, start))
         return self
+
+    def _learned_from(self, sentences: Any, dev: Any) -> tuple[Any, Any]:
+        """Training and dev data as rows, whatever library they come from."""
+        if not self.usual_columns:
+            return sentences, dev
+        names = self._meanings(list(getattr(self, "columns", None) or self.usual_columns))
+        rows = as_rows(sentences, names, "training data", labelled=True)
+        return rows, None if dev is None else as_rows(dev, names, "dev data", labelled=True)
+
+    def _rows(self, sentences: Any) -> Any:
+        """Sentences as rows with the model's columns."""
+        if not self.usual_columns or not hasattr(self, "roles_"):
+            return sentences
+        return as_rows(sentences, self._meanings(self.roles_.names), "data")
+
+    def _meanings(self, names: list[str]) -> list[str]:
+        """The columns by what they hold: the label is called so where nobody named it."""
+        return [self.usual_columns[-1] if name == "label" else name for name in names]
 
     def _start(self) -> Any:
         """What training goes on from."""
@@ -275,7 +299,7 @@ class Estimator(Learned, Training, ABC):
     def predict(self, sentences: Sentences, *, jobs: int | None = None) -> list:
         """What the model makes of each sentence."""
         model = self._check_fitted()
-        return self._decode(model, self._ready(sentences), self._jobs(jobs))
+        return self._decode(model, self._ready(self._rows(sentences)), self._jobs(jobs))
 
     def predict_columns(self, sentences: Sentences, *, jobs: int | None = None) -> list[list[list]]:
         """For each sentence the columns that it predicts; of a Document each column is a list per sentence."""
@@ -291,12 +315,13 @@ class Estimator(Learned, Training, ABC):
         self._check_has("nbest")
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
             raise StructronError(f"n-best: {n!r}; expected a whole number of at least 1")
-        return self._nbest(model, self._ready(sentences), int(n), self._jobs(jobs))
+        return self._nbest(model, self._ready(self._rows(sentences)), int(n), self._jobs(jobs))
 
     def evaluate(self, sentences: Sentences, *, jobs: int | None = None, guess: list | None = None) -> Any:
         """All scores on labelled sentences, in per cent; `guess`: score these predictions instead of the model's."""
         self._check_fitted()
-        given = sentences if isinstance(sentences, list) else list(sentences)
+        rows = self._rows(sentences)
+        given = rows if isinstance(rows, list) else list(rows)
         gold = self._gold(given)
         return self._scores(gold, self.predict(given, jobs=jobs) if guess is None else guess, given)
 
@@ -433,6 +458,14 @@ class Estimator(Learned, Training, ABC):
     def _code(self) -> dict[str, Any]:
         """The functions that a file does not hold and `load` has to be given again."""
         return {}
+
+    @classmethod
+    def load(cls, path: str | Path, **code: Any) -> Self:
+        """Read a model file of this task; `code`: functions that are not in it, as for `structron.load`."""
+        header, tensors = modelfile.load(path)
+        if header.get("task") != cls.task:
+            raise StructronError(f"{path}: a {header.get('task')} model; expected a {cls.task} model")
+        return cls._read(path, header, tensors, **code)
 
     @classmethod
     def _read(cls, path: str | Path, header: dict[str, Any], tensors: Tensors, **code: Any) -> Self:

@@ -329,6 +329,29 @@ def inspect(
     return Job("structron.cli.inspect", locals())
 
 
+@app.command("import-templates")
+def import_templates(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Templates of CRF++ or Wapiti (-: standard input).")],
+    columns: Columns = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here, not to standard output.")
+    ] = None,
+    verbose: Verbose = False,
+) -> Job:
+    """Write the templates of CRF++ or Wapiti in our language, for --templates."""
+    return Job("structron.cli.new.templates", locals())
+
+
+@app.command("new-problem")
+def new_problem(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name for Python, for instance word_order.")],
+    output_dir: Annotated[Path, typer.Option("--output-dir", metavar="DIR", help="Folder for the two files.")] = Path(),
+    verbose: Verbose = False,
+) -> Job:
+    """Write a search problem of your own to start from: NAME.py, which runs as it is, and test_NAME.py."""
+    return Job("structron.cli.new.problem", locals())
+
+
 @app.command()
 def serve(
     models: Annotated[

@@ -46,6 +46,7 @@ class Parser(Templates, Transitions, Searching, TreeParser):
     """
 
     task: ClassVar[str] = "parser"
+    usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "head", "deprel")
     lacks: ClassVar[Mapping[str, str]] = {
         "confidence": "arcs are built by actions; compare the n best trees instead",
         "forced": "heads cannot be given",
