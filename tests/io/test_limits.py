@@ -80,3 +80,16 @@ def test_long_lines_of_plain_text_come_in_pieces(tmp_path):
     pieces = list(read_lines(path, plain=True))
     assert "".join(pieces) == "One sentence. " * 1_000_000
     assert max(map(len, pieces)) < 3_000_000
+
+
+def test_a_long_line_takes_no_longer_than_its_length():
+    """Half a million characters in a line, looked at once; a search from each of them would take hours."""
+    measure = Measure("f")
+    measure.see("x" * 500_000 + "\n" + LINE, 1)
+    assert (measure.open, measure.begun) == (500_001 + len(LINE), True)
+    measure.see("\n \n" + LINE, 3)
+    assert (measure.open, measure.begun) == (2 + len(LINE), True)
+    measure.see(LINE + "\n\n\n", 6)
+    assert (measure.open, measure.begun) == (2, False)
+    measure.see("\n\n", 9)
+    assert (measure.open, measure.begun) == (4, False)

@@ -14,9 +14,8 @@ from structron.errors import StructronError
 VARIABLE = "STRUCTRON_MAX_SENTENCE"
 USUAL = 1_000_000
 """Characters: some two hundred thousand words."""
-_BLANK = re.compile(r"(?:\A|(?<=\n))[ \t\r]*\n")
+_BLANK = re.compile(r"^[ \t\r]*\n", re.MULTILINE)
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_ENDED = re.compile(r"[^ \t\r\n][^\n]*\n[ \t\r]*\n")
 
 
 def longest_sentence() -> int:
@@ -77,11 +76,13 @@ class Measure:
 
     def _skip(self, text: str) -> None:
         """The same for lines that cannot be too many: only what comes after the last sentence counts."""
-        if self.begun and (blank := _BLANK.match(text)):
+        before, end = -1 if self.begun else 0, -1
+        for start, stop in ((blank.start(), blank.end()) for blank in _BLANK.finditer(text)):
+            if start != before:  # the line before it is not blank: a sentence ends
+                end = stop
+            before = stop
+        if end >= 0:
             self.open, self.begun = 0, False
-            text = text[blank.end() :]
-        if ends := [ended.end() for ended in _ENDED.finditer(text)]:
-            self.open, self.begun = 0, False
-            text = text[ends[-1] :]
+            text = text[end:]
         self.open += len(text)
         self.begun = self.begun or bool(text.strip(" \t\r\n"))
