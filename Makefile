@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
 
-.PHONY: demo test bench english mutations torture load lint docs build wheel clean
+.PHONY: demo test bench english mutations smoke torture load lint docs build wheel clean
 
 $(VENV)/.core: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -37,6 +37,9 @@ english: $(VENV)/.dev
 
 mutations: $(VENV)/.dev
 	$(BIN)/python tests/mutations.py --mutations 2000
+
+smoke: $(VENV)/.dev
+	$(BIN)/python tests/smoke.py
 
 torture: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m torture $(PARTS)

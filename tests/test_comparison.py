@@ -45,11 +45,11 @@ def test_an_honest_test_finds_one_difference_in_twenty():
     """Of pairs of models that are alike, about one in twenty has p ≤ 0.05."""
     rng = np.random.default_rng(5)
     low = 0
-    for _ in range(200):
+    for _ in range(100):
         tokens = np.full(60, 20)
         a, b = (np.stack([rng.binomial(tokens, 0.8), tokens], axis=1) for _ in range(2))
         low += paired_bootstrap(a, b, samples=500) <= 0.05
-    assert 2 <= low <= 22
+    assert 1 <= low <= 12
 
 
 def test_two_chunkers():
@@ -93,12 +93,12 @@ def test_parsers_of_two_kinds_are_compared_by_las():
 
 
 def test_documents_and_pipelines():
-    documents = entity_documents(60, 1)
+    documents = entity_documents(30, 1)
     a, b = (EntityRecognizer(passes=n).fit(documents) for n in (1, 2))
     found = structron.compare(a, b, documents)
     assert found.n == sum(map(len, documents))
-    docs = toy_docs(24, 1)
-    nlp = structron.Pipeline(folds=2, without=["morphology", "lemmatizer", "entities", "parser"]).fit(docs)
+    docs = toy_docs(12, 1)
+    nlp = structron.Pipeline(folds=2, without=["morphology", "lemmatizer", "entities", "parser", "splitter"]).fit(docs)
     same = structron.compare(nlp, nlp, docs)
     assert (same.p, same.n) == (1.0, sum(len(doc.sentences) for doc in docs))
     assert same.scores[0]["upos"] == nlp.evaluate(docs, gold="tokens").upos

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from structron.doc import Doc as Doc
     from structron.doc import read_docs as read_docs
     from structron.features.alphabets import Alphabet as Alphabet
+    from structron.io import read as read
     from structron.search.beam.frontier import TAIL as TAIL
     from structron.search.beam.problem import SearchProblem as SearchProblem
     from structron.sentences import Document as Document
@@ -51,6 +52,7 @@ _WHERE = {
     "Tokenizer": "structron.tasks.tokenizer",
     "compare": "structron.comparison",
     "load": "structron.tasks.registry",
+    "read": "structron.io",
     "read_docs": "structron.doc",
 }
 

@@ -25,6 +25,7 @@ from structron.cluster import connect
 from structron.compiling import shown
 from structron.drawing import History, model_html
 from structron.errors import StructronError
+from structron.foreign import as_rows
 from structron.io import modelfile
 from structron.io.columns import EMPTY, Columns
 from structron.io.tensors import Tensors
@@ -36,6 +37,8 @@ from structron.options import Training, default_of, options, options_of, same_va
 from structron.progress import Progress
 
 Sentences = Iterable[Any]
+LARGE = 300_000
+"""Features of a model of which a notebook lists none."""
 DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, MemoryError, RecursionError)
 """What taking up the parts of a damaged file can raise."""
 
@@ -73,6 +76,9 @@ class Estimator(Learned, Training, ABC):
 
     python_only: ClassVar[str] = ""
     """Why the command line can neither apply nor score it, if it cannot."""
+
+    usual_columns: ClassVar[tuple[str, ...]] = ()
+    """What it takes of the tokens of other libraries (foreign.py), the label last; (): its data are no tokens."""
 
     @property
     def many_roots(self) -> bool:
@@ -150,6 +156,7 @@ class Estimator(Learned, Training, ABC):
         progress: Progress | None = None,
     ) -> Self:
         """Learn from gold sentences, whose tokens are rows with all columns; with `dev` the best pass on it is kept."""
+        sentences, dev = self._learned_from(sentences, dev)
         self._guarded(lambda: self._train(sentences, dev, checkpoint, resume, progress, None))
         return self
 
@@ -165,8 +172,27 @@ class Estimator(Learned, Training, ABC):
         """Go on learning with more sentences, which may bring new features and new labels."""
         self._check_has("partial_fit")
         start = self._start() if hasattr(self, "model_") else None
+        sentences, dev = self._learned_from(sentences, dev)
         self._guarded(lambda: self._train(sentences, dev, checkpoint, resume, progress, start))
         return self
+
+    def _learned_from(self, sentences: Any, dev: Any) -> tuple[Any, Any]:
+        """Training and dev data as rows, whatever library they come from."""
+        if not self.usual_columns:
+            return sentences, dev
+        names = self._meanings(list(getattr(self, "columns", None) or self.usual_columns))
+        rows = as_rows(sentences, names, "training data", labelled=True)
+        return rows, None if dev is None else as_rows(dev, names, "dev data", labelled=True)
+
+    def _rows(self, sentences: Any) -> Any:
+        """Sentences as rows with the model's columns."""
+        if not self.usual_columns or not hasattr(self, "roles_"):
+            return sentences
+        return as_rows(sentences, self._meanings(self.roles_.names), "data")
+
+    def _meanings(self, names: list[str]) -> list[str]:
+        """The columns by what they hold: the label is called so where nobody named it."""
+        return [self.usual_columns[-1] if name == "label" else name for name in names]
 
     def _start(self) -> Any:
         """What training goes on from."""
@@ -273,7 +299,7 @@ class Estimator(Learned, Training, ABC):
     def predict(self, sentences: Sentences, *, jobs: int | None = None) -> list:
         """What the model makes of each sentence."""
         model = self._check_fitted()
-        return self._decode(model, self._ready(sentences), self._jobs(jobs))
+        return self._decode(model, self._ready(self._rows(sentences)), self._jobs(jobs))
 
     def predict_columns(self, sentences: Sentences, *, jobs: int | None = None) -> list[list[list]]:
         """For each sentence the columns that it predicts; of a Document each column is a list per sentence."""
@@ -289,12 +315,13 @@ class Estimator(Learned, Training, ABC):
         self._check_has("nbest")
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
             raise StructronError(f"n-best: {n!r}; expected a whole number of at least 1")
-        return self._nbest(model, self._ready(sentences), int(n), self._jobs(jobs))
+        return self._nbest(model, self._ready(self._rows(sentences)), int(n), self._jobs(jobs))
 
     def evaluate(self, sentences: Sentences, *, jobs: int | None = None, guess: list | None = None) -> Any:
         """All scores on labelled sentences, in per cent; `guess`: score these predictions instead of the model's."""
         self._check_fitted()
-        given = sentences if isinstance(sentences, list) else list(sentences)
+        rows = self._rows(sentences)
+        given = rows if isinstance(rows, list) else list(rows)
         gold = self._gold(given)
         return self._scores(gold, self.predict(given, jobs=jobs) if guess is None else guess, given)
 
@@ -351,8 +378,8 @@ class Estimator(Learned, Training, ABC):
         return model_html(self.signature_, self._listed(), self.history_)
 
     def _listed(self) -> dict[str, list[tuple[str, float]]]:
-        """The heaviest features by label."""
-        if "inspect" in self.lacks:
+        """The heaviest features by label; of a large model, which takes seconds to look through, none."""
+        if "inspect" in self.lacks or self._summary()["features"] > LARGE:
             return {}
         found = self.inspect(top=10).labels
         return {label: [(w.feature, w.weight) for w in weights] for label, weights in found.items()}
@@ -365,7 +392,10 @@ class Estimator(Learned, Training, ABC):
         tokens = [[token] if isinstance(token, str) else token for token in sentence]
         whole = any(len(token) == len(roles.names) for token in tokens)
         given = [dict(zip(roles.names if whole else roles.inputs, token, strict=False)) for token in tokens]
-        columns = self._columns_of(gold)
+        try:
+            columns = self._columns_of(gold)
+        except (TypeError, ValueError):
+            raise StructronError(f"gold: {gold!r}; expected an analysis as predict gives it, or True") from None
         if any(len(column) != len(given) for column in columns):
             raise StructronError(f"gold: {len(columns[0])} for {len(given)} words; expected one for each")
         for row, values in zip(given, zip(*columns, strict=True), strict=True):
@@ -428,6 +458,14 @@ class Estimator(Learned, Training, ABC):
     def _code(self) -> dict[str, Any]:
         """The functions that a file does not hold and `load` has to be given again."""
         return {}
+
+    @classmethod
+    def load(cls, path: str | Path, **code: Any) -> Self:
+        """Read a model file of this task; `code`: functions that are not in it, as for `structron.load`."""
+        header, tensors = modelfile.load(path)
+        if header.get("task") != cls.task:
+            raise StructronError(f"{path}: a {header.get('task')} model; expected a {cls.task} model")
+        return cls._read(path, header, tensors, **code)
 
     @classmethod
     def _read(cls, path: str | Path, header: dict[str, Any], tensors: Tensors, **code: Any) -> Self:

@@ -644,7 +644,16 @@ class Trees(Tags):
 
 
 @options()
-class Transitions(Options):
+class Compact(Options):
+    """Files that are to be small."""
+
+    section: ClassVar[str] = "output"
+
+    compact: bool = switch("A small model file: no small weights, a few bits for the others.", default=False)
+
+
+@options()
+class Transitions(Compact):
     """Shift-reduce parsing."""
 
     limit_relations: bool = switch("Only relations that were seen with a pair of tags.", default=True, flag=None)
@@ -669,7 +678,7 @@ class Graphs(Options):
 
 
 @options()
-class Pipelines(Texts):
+class Pipelines(Texts, Compact):
     """From text to trees."""
 
     without: Sequence[str] = free(
@@ -680,9 +689,6 @@ class Pipelines(Texts):
         section="learning",
     )
     folds: int = whole("Folds in which the parser's training data are tagged.", default=5, least=2, flag=None)
-    compact: bool = switch(
-        "A small model file: no small weights, 8 bits for the others, no names.", default=False, section="output"
-    )
     fast: bool = switch(
         "A narrower beam for the parser: faster, a little less accurate.",
         default=False,

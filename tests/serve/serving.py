@@ -68,10 +68,10 @@ class Asked:
         """A POST request."""
         return self.request("POST", path, **given)
 
-    def together(self, count: int, method: str, path: str, **given: Any) -> list[Response]:
+    def together(self, method: str, path: str, bodies: list[Any]) -> list[Response]:
         """Several requests at the same time."""
 
         async def all_of_them() -> list[Response]:
-            return list(await asyncio.gather(*(self.http.request(method, path, **given) for _ in range(count))))
+            return list(await asyncio.gather(*(self.http.request(method, path, json=body) for body in bodies)))
 
         return asyncio.run_coroutine_threadsafe(all_of_them(), self.loop).result(90)

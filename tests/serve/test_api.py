@@ -32,6 +32,13 @@ def test_annotate_is_what_the_pipeline_finds(client, library):
     assert ok(client.post("/api/annotate", json={"text": TEXT}))["conllu"] == direct.to_conllu()
 
 
+def test_requests_at_the_same_time_do_not_disturb_each_other(client, library):
+    nlp = library.models["english"].estimator
+    texts = [f"He saw {number} old dogs in Paris. {'She ran. ' * number}" for number in range(14)]
+    found = client.together("POST", "/api/annotate", [{"text": text} for text in texts])
+    assert [ok(answer)["conllu"] for answer in found] == [nlp(text).to_conllu() for text in texts]
+
+
 def test_margins_are_those_of_the_tagger(client, library):
     found = ok(client.post("/api/annotate", json={"text": TEXT, "margins": True}))
     tagger = library.models["english"].parts["tagger"]

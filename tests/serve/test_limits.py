@@ -10,6 +10,7 @@ import threading
 import time
 
 import pytest
+import uvicorn
 from httpx import Client
 from serving import Asked
 
@@ -17,6 +18,7 @@ from helpers import SOURCE
 from structron.serve.app import make_app
 from structron.serve.crew import SPARE, Busy, Crew, Late
 from structron.serve.limits import Guard, Limits
+from structron.serve.slow import Impatient
 
 # -- the crew ------------------------------------------------------------------------------------------------------
 
@@ -89,7 +91,7 @@ def test_an_error_in_a_thread_is_raised_where_it_was_asked_for():
 
 def test_too_many_requests_are_told_when_to_come_back(library):
     client = Asked(make_app(library, crew=Crew(workers=1, waiting=1)))
-    found = client.together(12, "POST", "/api/annotate", json={"text": "He slept. " * 50})
+    found = client.together("POST", "/api/annotate", [{"text": "He slept. " * 50}] * 12)
     codes = sorted(answer.status_code for answer in found)
     assert set(codes) == {200, 429}
     assert all(answer.headers["retry-after"] == "1" for answer in found if answer.status_code == 429)
@@ -185,6 +187,30 @@ def test_no_other_origin_and_no_other_host(library, client):
     assert preflight.status_code == 204
     assert "POST" in preflight.headers["access-control-allow-methods"]
     assert allowed.get("/health", headers={"origin": "http://third.example"}).status_code == 403
+
+
+def test_headers_that_do_not_end_are_not_waited_for(library):
+    class Quick(Impatient):
+        seconds = 0.4
+
+    server = uvicorn.Server(uvicorn.Config(make_app(library), port=0, http=Quick, ws="none", log_level="error"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.02)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    whole = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    for begun in (b"", whole[:20], whole + whole[:30]):
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+            connection.sendall(begun)
+            found = b""
+            while part := connection.recv(4096):
+                found += part
+            assert found.count(b"HTTP/1.1 200 OK") == begun.count(b"\r\n\r\n")
+    with Client(base_url=f"http://127.0.0.1:{port}") as http:
+        assert http.get("/health").status_code == http.get("/health").status_code == 200
+    server.should_exit = True
+    thread.join(20)
 
 
 # -- the command ---------------------------------------------------------------------------------------------------

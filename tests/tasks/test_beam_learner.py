@@ -239,8 +239,8 @@ def test_files_that_are_something_else(tmp_path):
 @pytest.mark.parametrize(
     ("examples", "message"),
     [
-        ([[1, 2, 3]], "training data: example 0: not a pair"),
-        ([5], "training data: example 0: not a pair"),
+        ([[1, 2, 3]], "training data: example 0: [1, 2, 3] is not a pair"),
+        ([5], "training data: example 0: 5 is not a pair"),
         ([([1], ["on"]), ([1], ["up"])], "training data: example 1: unknown action 'up'; expected one of: off, on"),
         ([([1], [2])], "training data: example 0: unknown action 2"),
         ([([1], [0.5])], "training data: example 0: unknown action 0.5"),

@@ -11,8 +11,10 @@ from sklearn.base import clone
 
 import structron
 from structron import GraphParser, Parser
+from structron.data.toy_english import toy_english
 from structron.errors import StructronError
 from structron.features.alphabets import ParserInput
+from structron.tasks.shift_reduce.parser import LEAST, LEVELS
 from structron.trees import MARK, check_tree
 from toy import tree_rows
 
@@ -228,3 +230,21 @@ def test_words_of_any_kind(make, tmp_path):
     before = make(passes=3).fit(odd)
     before.save(tmp_path / "m")
     assert structron.load(tmp_path / "m").predict(odd) == before.predict(odd) == [arcs(odd[0])]
+
+
+def test_a_small_file(tmp_path):
+    """Nearly the same trees in far fewer bytes; features keep their names, and the training its history."""
+    rows = [list(zip(s.words, s.pos, map(str, s.heads), s.relations, strict=True)) for s in toy_english(300)]
+    learned, test = rows[:240], rows[240:]
+    full = structron.Parser(passes=4, columns=["word", "pos", "head", "deprel"]).fit(learned)
+    full.save(tmp_path / "large")
+    full.set_params(compact=True).save(tmp_path / "small")
+    large, small = structron.load(tmp_path / "large"), structron.load(tmp_path / "small")
+    assert (tmp_path / "small").stat().st_size < (tmp_path / "large").stat().st_size / 4
+    assert small.compact
+    assert small.history_ == large.history_
+    assert small.evaluate(test).las > large.evaluate(test).las - 2
+    assert all("=" in weight.feature for weights in small.inspect(top=3).labels.values() for weight in weights)
+    sizes = {abs(float(weight)) for weight in small.contents()[1]["weight"]}
+    assert len(sizes) <= LEVELS
+    assert min(sizes) > 0.9 * LEAST

@@ -1,20 +1,26 @@
 """SIGKILL at a random moment of `train`, of every task: the model is whole or absent, and a resumed run ends with the
 same bytes as one that nobody disturbed.
 
-A trial is one kill. After it the run is resumed, and killed again, until the share of kills of its task is used up.
+A trial is one kill. After it the run is resumed, and killed again, until the kills of its task are used up. Runs are
+copies of this process, which has loaded what a command needs: they are killed while they read, learn and write.
 """
 
+import math
+import os
+import shutil
 import signal
-import subprocess
 import time
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 
+import structron
+from structron.cli import main
 from structron.data.toy_english import toy_english, write_conll, write_conllu
 from structron.errors import StructronError
 from structron.tasks.registry import load
-from torture.frame import Found, start
+from torture.frame import Found
 from toy import toy_docs
 
 FULL = 100
@@ -54,6 +60,7 @@ def corpora(task: str, folder: Path) -> list:
 def run(trials: int, seed: int, folder: Path) -> Found:
     """So many kills, spread over all tasks."""
     found, random = Found(), np.random.default_rng(seed)
+    _warm()
     shares = [trials // len(OPTIONS) + (k < trials % len(OPTIONS)) for k in range(len(OPTIONS))]
     for task, share in zip(OPTIONS, shares, strict=True):
         if share:
@@ -61,39 +68,63 @@ def run(trials: int, seed: int, folder: Path) -> Found:
     return found
 
 
+def _warm() -> None:
+    """Load what all commands need, here and not in every copy."""
+    assert main(["--version"]) == 0
+    import_module("structron.cli.train")
+    structron.Tagger(passes=1).fit([[("a", "X"), ("b", "Y")], [("b", "Y")]])
+
+
 def _torment(task: str, kills: int, random: np.random.Generator, folder: Path, found: Found) -> None:
-    given = ["train", task, *corpora(task, folder), "--passes", "4", *OPTIONS[task]]
+    given = ["train", task, *corpora(task, folder), "--passes", "4", "--quiet", *OPTIONS[task]]
     whole, model, state = folder / f"{task}.whole", folder / f"{task}.model", folder / f"{task}.state"
-    undisturbed = [*given, "--model", whole, "--checkpoint", folder / f"{task}.unused"]
-    _finish(undisturbed)  # compiles, so that the next one shows how long it takes
-    (folder / f"{task}.unused").rename(folder / f"{task}.first")
-    begin = time.monotonic()
-    _finish(undisturbed)
-    seconds = time.monotonic() - begin
+    seconds = 0.0
+    for number in range(2):  # the first compiles, the second shows how long it takes
+        begin = time.monotonic()
+        assert _ended(_begun([*given, "--model", whole, "--checkpoint", folder / f"{task}.{number}"])) == 0
+        seconds = time.monotonic() - begin
     disturbed = [*given, "--model", model, "--checkpoint", state, "--resume"]
-    while kills > 0:
-        process = start(*disturbed)
-        try:
-            process.communicate(timeout=seconds * random.uniform(0.2, 1.0))
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-        process.communicate()
-        if process.returncode == -signal.SIGKILL:
+    while True:
+        status = _ended(_begun(disturbed), seconds * random.uniform(0.02, 0.9) if kills else None)
+        if status == -signal.SIGKILL:
             found.add(*_judged(task, model))
             kills -= 1
-        if model.exists() and process.returncode == 0:
-            found.failures += _differences(task, whole, model, folder)
-            model.unlink()
-            state.rename(folder / f"{task}.{kills}.done")
-    _finish(disturbed)
-    found.failures += _differences(task, whole, model, folder)
+            continue
+        if status:
+            found.add("failed", f"{task}: a resumed run ended with {status}")
+        found.failures += _differences(task, whole, model, folder)
+        if not kills:
+            return
+        model.unlink()
+        shutil.rmtree(state)
 
 
-def _finish(argv: list) -> None:
-    process = start(*argv)
-    _, errors = process.communicate()
-    if process.returncode:
-        raise AssertionError(f"{argv}: {errors.decode()}")
+def _begun(argv: list) -> int:
+    """A copy of this process, which has its kernels loaded, that runs a command; returns its number."""
+    process = os.fork()
+    if process == 0:
+        status = 1
+        try:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            for stream in range(3):
+                os.dup2(nowhere, stream)
+            status = main([str(argument) for argument in argv])
+        finally:
+            os._exit(status)
+    return process
+
+
+def _ended(process: int, seconds: float | None = None) -> int:
+    """How a process ended, by itself or by SIGKILL after so many seconds."""
+    limit = math.inf if seconds is None else time.monotonic() + seconds
+    while True:
+        ended, status = os.waitpid(process, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        if time.monotonic() >= limit:
+            os.kill(process, signal.SIGKILL)
+            limit = math.inf
+        time.sleep(0.002)
 
 
 def _judged(task: str, model: Path) -> tuple[str, str | None]:

@@ -21,8 +21,8 @@ from typing import Annotated, Any
 import typer
 import typer.completion
 
+from structron import streams
 from structron._version import __version__
-from structron.cli import streams
 from structron.cli.help.train import TASK, TrainCommand, complete_tasks
 from structron.cli.options import COMPLETING, OPTIONS, takes
 from structron.errors import StructronError
@@ -327,6 +327,29 @@ def inspect(
 ) -> Job:
     """Show what a model has learned, or why it decides as it does."""
     return Job("structron.cli.inspect", locals())
+
+
+@app.command("import-templates")
+def import_templates(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Templates of CRF++ or Wapiti (-: standard input).")],
+    columns: Columns = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here, not to standard output.")
+    ] = None,
+    verbose: Verbose = False,
+) -> Job:
+    """Write the templates of CRF++ or Wapiti in our language, for --templates."""
+    return Job("structron.cli.new.templates", locals())
+
+
+@app.command("new-problem")
+def new_problem(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name for Python, for instance word_order.")],
+    output_dir: Annotated[Path, typer.Option("--output-dir", metavar="DIR", help="Folder for the two files.")] = Path(),
+    verbose: Verbose = False,
+) -> Job:
+    """Write a search problem of your own to start from: NAME.py, which runs as it is, and test_NAME.py."""
+    return Job("structron.cli.new.problem", locals())
 
 
 @app.command()

@@ -17,8 +17,8 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from structron.cli.streams import leave_signals
 from structron.errors import StructronError
+from structron.streams import leave_signals
 from structron.threads import uncollected
 
 TRIES = 3

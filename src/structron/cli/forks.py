@@ -11,8 +11,8 @@ from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from typing import Any
 
-from structron.cli.streams import leave_signals
 from structron.errors import StructronError
+from structron.streams import leave_signals
 from structron.threads import in_order
 
 

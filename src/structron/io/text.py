@@ -104,7 +104,7 @@ def _decoded_lines(
             if plain and size >= _INFLATED:
                 yield "".join(partial)
                 partial, size = [], 0
-            elif size > limit:
+            elif not plain and size > limit:
                 raise too_long(f"{name}:{done + 1}", limit)
     if rest := "".join(partial):
         yield rest

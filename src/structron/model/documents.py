@@ -11,9 +11,11 @@ from structron.features.extract import Prepared
 from structron.io.tensors import Sizes, Tensor, Tensors, texts, whole
 from structron.kernels.jit import is_cold
 from structron.model.chain import ChainModel
-from structron.options import MANY
 from structron.search.chain.candidates import for_each_document
 from structron.search.chain.kbest import n_best_of
+
+MOST_CANDIDATES = 10_000
+"""Labellings that a model may choose from."""
 
 
 @dataclass
@@ -123,5 +125,5 @@ class DocumentModel(ChainModel):
         if len(tensors["non_local"]) != len(features):
             raise ValueError("weights of document features do not fit")
         given = {"features": features, "g": tensors["non_local"]}
-        given["candidates"] = whole(header["candidates"], "candidates", 1, MANY)
+        given["candidates"] = whole(header["candidates"], "candidates", 1, MOST_CANDIDATES)
         return super().from_file(header, tensors, **given)  # type: ignore[return-value]

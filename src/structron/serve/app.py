@@ -1,6 +1,7 @@
 """The addresses of the server: the page, its JSON API, UDPipe's protocol, what documents them."""
 
 import json
+import logging
 from collections.abc import Callable
 from contextlib import asynccontextmanager
 from importlib import resources
@@ -48,6 +49,7 @@ MISTAKES: dict[int | str, dict[str, Any]] = {
     429: {"model": Mistake, "description": "Too many requests at a time; Retry-After says when to come back."},
     503: {"model": Mistake, "description": "It took too long."},
 }
+logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # what is wrong with a form is answered, not logged
 STATIC = Path(str(resources.files("structron"))) / "serve" / "static"
 
 

@@ -29,6 +29,7 @@ def run(
         from structron.serve.app import make_app
         from structron.serve.crew import Crew
         from structron.serve.limits import LOCAL, Limits
+        from structron.serve.slow import Impatient
     except ImportError as error:
         raise StructronError(f"serve needs {error.name}; expected: pip install 'structron[serve]'") from None
     listening = _listen(host, port)
@@ -49,7 +50,7 @@ def run(
         say(f"{', '.join(library.models)}: http://{name}:{number}  (Ctrl-C to stop)")
         config = uvicorn.Config(
             app,
-            http="h11",
+            http=Impatient,
             ws="none",
             log_level="warning",
             access_log=False,

@@ -39,6 +39,7 @@ class EntityRecognizer(Entities, ChainLabeler):
     """
 
     task: ClassVar[str] = "entities"
+    usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "entity")
     metric: ClassVar[str] = "f1"
     documents: ClassVar[bool] = True
     default_templates: ClassVar[dict[str, str]] = {"pos": "entities", "": "entities-words"}

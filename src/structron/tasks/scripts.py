@@ -93,6 +93,7 @@ class Lemmatizer(ScriptLabeler):
     """Learns the lemma of every word from its form and, where the data have them, its tags."""
 
     task: ClassVar[str] = "lemmatizer"
+    usual_columns: ClassVar[tuple[str, ...]] = ("form", "upos", "lemma")
     default_templates: ClassVar[dict[str, str]] = {"upos": "lemmatizer", "": "lemmatizer-words"}
 
     def _templates(self) -> list[Any]:

@@ -127,7 +127,8 @@ class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
 
         Strings are looked at under Python's lock, kernels run outside of it, so threads take turns.
         """
-        model, items = self._check_fitted(), sentences if isinstance(sentences, list) else list(sentences)
+        model, rows = self._check_fitted(), self._rows(sentences)
+        items = rows if isinstance(rows, list) else list(rows)
         if forced is not None:
             forced = self._numbers(
                 model, sentences_of(items), sentences_of(_as_documents(items, forced, "forced labels"))
@@ -158,7 +159,9 @@ class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
 
     def evaluate(self, sentences: Sentences, *, jobs: int | None = None, guess: list | None = None) -> Any:
         """All scores on labelled sentences or Documents, in per cent, or those of `guess` for them."""
-        items = sentences if isinstance(sentences, list) else list(sentences)
+        self._check_fitted()
+        rows = self._rows(sentences)
+        items = rows if isinstance(rows, list) else list(rows)
         found = self.predict(items, jobs=jobs) if guess is None else guess
         return super().evaluate(items, guess=sentences_of(_as_documents(items, found, "guess")))
 
@@ -168,7 +171,9 @@ class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
 
     def nbest(self, sentences: Sentences, n: int, *, jobs: int | None = None) -> list[list[tuple[Any, float]]]:
         """The n best labellings of each sentence or Document (all, if there are fewer): (labels, score), best first."""
-        items = sentences if isinstance(sentences, list) else list(sentences)
+        self._check_fitted()
+        rows = self._rows(sentences)
+        items = rows if isinstance(rows, list) else list(rows)
         found = super().nbest(items, n, jobs=jobs)
         pairs = zip(items, found, strict=True)
         return [own if isinstance(item, Document) else [(x[0], s) for x, s in own] for item, own in pairs]
@@ -306,7 +311,8 @@ def first_row(sentences: Iterator[Any]) -> tuple[Iterator[Any], Sequence]:
     else:
         raise StructronError("training data: no sentences; expected at least one with words")
     if not is_row(type(first)):
-        raise StructronError(f"training data: a token is {quoted(first)}; expected rows that end in the label")
+        one = "; of one sentence alone, expected a list with it" if isinstance(first, str) and len(head) == 1 else ""
+        raise StructronError(f"training data: a token is {quoted(first)}; expected rows that end in the label{one}")
     return chain(head, sentences), first
 
 

@@ -18,6 +18,9 @@ from structron.sentences import check_sentences, starts_of
 from structron.tasks.treebank import Arc, Projective, make_projective, read_arcs, settle_columns
 from structron.trees import unlift
 
+MOST_RELATIONS = 10_000
+"""Relations of a model file, lifted ones included."""
+
 
 @options()
 class TreeParser(Trees, Stepping, Estimator):
@@ -70,6 +73,18 @@ class TreeParser(Trees, Stepping, Estimator):
         return super()._judge(sentences)
 
     # -- using ---------------------------------------------------------------------------------------------------
+
+    def _rows(self, sentences: Any) -> Any:
+        """Pairs of a word and its tag will do, whatever other columns the model has seen."""
+        given, roles = super()._rows(sentences), self.roles_
+        if len(roles.inputs) <= 2:
+            return given
+        return [self._filled(sentence) if _pairs(sentence) else sentence for sentence in given]
+
+    def _filled(self, sentence: Any) -> list[list[str]]:
+        roles = self.roles_
+        rows = [{roles.word: word, roles.pos: tag} for word, tag in sentence]
+        return [[row.get(name, EMPTY) for name in roles.inputs] for row in rows]
 
     def _ready(self, sentences: Sentences, what: str = "data") -> tuple[list[int], np.ndarray, np.ndarray]:
         """The length of every sentence; those that have words, encoded; and where each of these begins."""
@@ -136,6 +151,8 @@ class TreeParser(Trees, Stepping, Estimator):
             raise ValueError("columns do not fit together")
         self.roles_ = Columns(names, word, outputs, pos)
         self.relations_, self.lifted_ = texts(learned["relations"], "relations"), bool(learned["lifted"])
+        if len(self.relations_) > MOST_RELATIONS:
+            raise ValueError(f"{len(self.relations_)} relations; at most {MOST_RELATIONS} are possible")
         self.input_ = ParserInput(names, word, pos, texts(learned["inputs"], "inputs"), outputs)
         if set(self.input_.read) & set(outputs):
             raise ValueError("inputs do not fit")
@@ -158,6 +175,15 @@ class TreeParser(Trees, Stepping, Estimator):
     def needed_(self) -> set[str]:
         """The columns that a sentence to be parsed must have."""
         return set(self.input_.read)
+
+
+def _pairs(sentence: Any) -> bool:
+    """Whether the tokens of a sentence are pairs."""
+    return (
+        isinstance(sentence, list | tuple)
+        and len(sentence) > 0
+        and all(isinstance(token, list | tuple) and len(token) == 2 for token in sentence)
+    )
 
 
 def _full(sentences: Sentences, what: str) -> list[Sentence]:

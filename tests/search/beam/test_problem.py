@@ -221,7 +221,7 @@ def test_a_search_ends_with_an_error_not_a_crash(search):
 @pytest.mark.parametrize(
     ("gold", "text"),
     [
-        ([0, 2], "the correct action 'L2' is not legal at step 2, in the state column 1 = 1, column 2 = 0"),
+        ([0, 2], "'L2' is not legal at step 2, in the state column 1 = 1, column 2 = 1, column 3 = 0; legal are 'L0'"),
         ([0, 0, 0], "the state is final after 2 actions, but 'L0' is to come"),
         ([0], "the correct actions end after 1, but the state is not final"),
     ],

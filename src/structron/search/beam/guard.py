@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import objmode
+from numba import njit, objmode
 
 from structron.errors import StructronError
 from structron.search.beam.compiling import outer_names, uncompiled
@@ -287,3 +287,16 @@ def atoms(x, table, states, s, out):
 
 
 FUNCTIONS: dict[str, Callable] = {"start": start, "legal": legal, "advance": advance, "atoms": atoms}
+
+
+def guard_for(what: str, signature: Any) -> Any:
+    """What the engine gets instead of a user's function; it takes Python's lock, so it does not let go of it."""
+    kernel: Any
+    try:
+        kernel = njit(cache=True)(FUNCTIONS[what])
+        kernel.compile(signature)
+    except RuntimeError:  # there is no place for a cache
+        kernel = njit(FUNCTIONS[what])
+        kernel.compile(signature)
+    kernel.disable_compile()
+    return kernel

@@ -27,7 +27,6 @@ from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
 
 from structron.errors import StructronError, quoted
 from structron.features.places import AT
-from structron.kernels.jit import for_signature
 from structron.search.beam.compiling import changed, constants, is_own, pointer, uncompiled
 from structron.search.beam.examples import as_input, is_pairs, number_of, pairs_in
 from structron.search.beam.frontier import TAIL
@@ -41,6 +40,7 @@ from structron.search.beam.guard import (
     check_filled,
     check_legal,
     described,
+    guard_for,
     lines_counted,
     names_of,
     place_in,
@@ -103,6 +103,7 @@ class SearchProblem:
     exchangeable: `advance` and `atoms` can do with any action in any state that is not final, legal or not, and all
     derivations are equally long (labels of tokens): one action of a derivation can be exchanged for another while the
     others stay. Weighted violations then mix actions; otherwise actions with their states (update/mixed.py).
+    spell: for atoms the names of their values, by which `inspect` and `explain` tell features.
     """
 
     def __init__(
@@ -128,9 +129,11 @@ class SearchProblem:
         stretches: tuple[int, int] = (0, 0),
         lattice: int = -1,
         exchangeable: bool = False,
+        spell: Mapping[str, Sequence[str]] | None = None,
         name: str = "problem",
     ):
         self.actions, self.width, self.max_steps, self.where, self.name = list(actions), width, max_steps, where, name
+        self.spell = spell
         if not self.actions:
             raise StructronError(f"{name}: no actions; expected at least one")
         self.functions = {"start": start, "legal": legal, "advance": advance, "atoms": atoms}
@@ -203,7 +206,7 @@ class SearchProblem:
                 for what, function in self.functions.items()
             ]
             if self.guard is not None and not DISABLE_JIT:
-                self._pointers = [for_signature(FUNCTIONS[what], POINTERS[what]) for what in self.functions]
+                self._pointers = [guard_for(what, POINTERS[what]) for what in self.functions]
             elif self.guard is not None:
                 self._pointers = list(FUNCTIONS.values())
         return self._pointers

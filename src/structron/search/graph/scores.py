@@ -22,6 +22,7 @@ from structron.search.graph.features import (
     sum_both,
     sum_cells,
 )
+from structron.search.trees.eisner import LONG
 from structron.search.trees.parts import Parts, rank, side
 from structron.weights.hashed import CELLS
 
@@ -54,12 +55,15 @@ def of_words(sums, h, m):
 
 @compiled
 def rank_arcs(look, n, scores):
-    """Write the scores of all arcs under the fast model that prunes: float32[n + 1, n + 1]."""
+    """Write the scores of all arcs under the fast model that prunes: float32[n + 1, n + 1].
+
+    In long sentences those between words more than LONG apart are left out.
+    """
     sums = sums_of_words(look, n, groups.RANK_HEAD, groups.RANK_WORD)
     for h in range(n + 1):
         scores[h, 0] = -np.inf
         for m in range(1, n + 1):
-            if h == m:
+            if h == m or (n > LONG and h > 0 and abs(h - m) > LONG):
                 scores[h, m] = -np.inf
                 continue
             count = rows_of_two(look, ZERO, groups.RANK, h, m, NOTHING)

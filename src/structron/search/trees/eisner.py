@@ -17,7 +17,8 @@ from structron.kernels.jit import compiled, inlined
 
 ARC, COMPLETE = np.int64(0), np.int64(1)
 LONG = 500
-"""Words from which on a search looks at allowed arcs alone, not at all pairs of words: `eisner_among`."""
+"""Words from which on a search looks at allowed arcs alone, not at all pairs of words (`eisner_among`), and that an arc
+of so long a sentence may span."""
 
 
 class Chart(NamedTuple):

@@ -58,8 +58,8 @@ export function historyCharts(passes, metric = "score") {
     curves([line("wrong tokens", (own) => share(own.wrong_tokens, own.tokens), "bad")], { title: "Wrong tokens while learning, %", unit: " %" }),
     curves([line("updates", (own) => own.updates, "main")], { title: "Updates" }),
     curves([line("invalid", (own) => share(own.invalid, own.updates), "bad")], { title: "Invalid updates, %", unit: " %" }),
-    curves([line("fell off", (own) => share(own.fell_off, own.examples), "bad")], { title: "Sentences whose gold fell off the beam, %", unit: " %" }),
-    curves([line("where", (own) => own.fell_at ?? NaN, "gold")], { title: "Where gold fell off, as a share of the sentence" }),
+    curves([line("fell off", (own) => share(own.fell_off, own.examples), "bad")], { title: "Gold fell off the beam, % of sentences", unit: " %" }),
+    curves([line("where", (own) => own.fell_at ?? NaN, "gold")], { title: "Where gold fell off: 0 first word, 1 last" }),
     curves([line("errors", (own) => own.search_errors, "bad")], { title: "Search errors" }),
   ].filter(Boolean);
 }

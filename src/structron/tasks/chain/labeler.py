@@ -369,6 +369,7 @@ class Tagger(ChainLabeler):
 
     task: ClassVar[str] = "tagger"
     metric: ClassVar[str] = "accuracy"
+    usual_columns: ClassVar[tuple[str, ...]] = ("word", "upos")
     lacks: ClassVar[Mapping[str, str]] = {
         "non_local": "the built-in document features are of chunk labels; functions of your own work in Python"
     }
@@ -382,4 +383,5 @@ class Chunker(ChainLabeler):
 
     task: ClassVar[str] = "chunker"
     metric: ClassVar[str] = "f1"
+    usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "chunk")
     default_templates: ClassVar[dict[str, str]] = {"pos": "chunker", "": "chunker-words"}

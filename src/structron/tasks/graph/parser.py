@@ -41,6 +41,7 @@ class GraphParser(Graphs, TreeParser):
     """
 
     task: ClassVar[str] = "graph-parser"
+    usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "head", "deprel")
     lacks: ClassVar[Mapping[str, str]] = {
         "beam": NO_PREFIX,
         "update": NO_PREFIX,

@@ -8,6 +8,7 @@ it will see in new text.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -196,10 +197,10 @@ class Guesser:
 
     def atoms(self, wanted: Sequence[str], place: int) -> dict[str, Callable[[Sequence, int], str]]:
         """The guesses as computed atoms of rows whose word stands at `place`."""
-        return {name: self._atom(GUESSES.index(name), place) for name in wanted}
+        return {name: partial(self._guess, GUESSES.index(name), place) for name in wanted}
 
-    def _atom(self, which: int, place: int) -> Callable[[Sequence, int], str]:
-        return lambda sentence, i: self(sentence[i][place])[which]
+    def _guess(self, which: int, place: int, sentence: Sequence, i: int) -> str:
+        return self(sentence[i][place])[which]
 
     def tensors(self) -> Tensors:
         """For a model file."""

@@ -39,6 +39,7 @@ class JointTagger(Tags, TagDictionary, EncodedLabeler):
     """
 
     task: ClassVar[str] = "joint"
+    usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "chunk")
     metric: ClassVar[str] = "f1"
     usual: ClassVar[Mapping[str, Any]] = {"beam": 10, "update": "laso", "alma": 0.9}
     lacks: ClassVar[Mapping[str, str]] = {

@@ -24,6 +24,7 @@ from structron.model.beam import BeamModel
 from structron.model.explain import Explainer, Step
 from structron.model.heaviest import Heaviest, heaviest_of
 from structron.options import Search, Searching, options, switch
+from structron.progress import Progress
 from structron.search.beam.engine import NO_ANCHORS, make_inputs
 from structron.search.beam.examples import Input, as_input, number_of, pairs_in
 from structron.search.beam.frontier import Inputs
@@ -108,14 +109,17 @@ class ProblemEstimator(Estimator):
         *,
         dev: Iterable[Example] | None = None,
         score: Score | None = None,
-        **given: Any,
+        checkpoint: str | Path | None = None,
+        resume: bool = False,
+        progress: Progress | None = None,
     ) -> Self:
         """Learn from examples; with `dev` the best pass on it is kept.
 
         score(gold, guessed) gets the action names of all dev examples and returns a number from 0 up, the higher the
         better; without it the accuracy of actions counts.
         """
-        return super().fit(sentences, dev=None if dev is None else Judged(dev, score), **given)
+        judged = None if dev is None else Judged(dev, score)
+        return super().fit(sentences, dev=judged, checkpoint=checkpoint, resume=resume, progress=progress)
 
     def partial_fit(
         self,
@@ -123,10 +127,13 @@ class ProblemEstimator(Estimator):
         *,
         dev: Iterable[Example] | None = None,
         score: Score | None = None,
-        **given: Any,
+        checkpoint: str | Path | None = None,
+        resume: bool = False,
+        progress: Progress | None = None,
     ) -> Self:
         """Go on learning with more examples of the same problem."""
-        return super().partial_fit(sentences, dev=None if dev is None else Judged(dev, score), **given)
+        judged = None if dev is None else Judged(dev, score)
+        return super().partial_fit(sentences, dev=judged, checkpoint=checkpoint, resume=resume, progress=progress)
 
     def _check(self) -> None:
         if not isinstance(self.problem, SearchProblem):
@@ -277,7 +284,9 @@ class ProblemEstimator(Estimator):
     def inspect(
         self, label: str | int | None = None, *, top: int = 20, spell: Mapping[str, Sequence[str]] | None = None
     ) -> Heaviest:
-        """The heaviest features of every action, or of one, by name. spell: for atoms the names of their values.
+        """The heaviest features of every action, or of one, by name.
+
+        spell: for atoms the names of their values; by default those of the problem.
 
         Where actions share weights (parts), a feature counts with the sum that the action's score gets from it.
         """
@@ -320,7 +329,8 @@ class ProblemEstimator(Estimator):
 
     def _namer(self, spell: Mapping[str, Sequence[str]] | None) -> Callable[[int], str]:
         model, composition = self.model_, self.problem.composition
-        return lambda place: composition.describe(int(model.keys[place]), spell)
+        names = self.problem.spell if spell is None else spell
+        return lambda place: composition.describe(int(model.keys[place]), names)
 
     # -- files ---------------------------------------------------------------------------------------------------
 
@@ -345,7 +355,8 @@ class ProblemEstimator(Estimator):
             raise StructronError(f"{path}: extra: {error}; expected what JSON can hold") from None
 
     def _learned(self, model: BeamModel) -> tuple[dict[str, Any], Tensors]:
-        return {"problem": shape_of(self.problem), "columns": self.columns_, "extra": self.extra_}, model.tensors()
+        known = {"problem": shape_of(self.problem), "columns": self.columns_, "extra": self.extra_}
+        return known | {"module": module_of(self.problem)}, model.tensors()
 
     def _take(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
         self.columns_, self.extra_ = whole(learned["columns"], "columns", 1, 1 << 20), learned["extra"]
@@ -360,7 +371,7 @@ class ProblemEstimator(Estimator):
         """The problem, or a function that makes it from what was saved as `extra`; it must fit the weights."""
         given, learned = code.get("problem"), header.get("learned")
         if given is None:
-            raise StructronError(f"{path}: a model of a problem of your own; give it again: load(path, problem=…)")
+            raise StructronError(f"{path}: {_whose(learned)}; give it again: structron.load(path, problem=…)")
         code["problem"] = cls._made(path, given, learned)
         try:
             difference = misfit(learned["problem"], shape_of(code["problem"]))  # type: ignore[index]
@@ -399,7 +410,9 @@ class ProblemEstimator(Estimator):
         return cls(**(header["options"] | code))
 
     @classmethod
-    def load(cls, path: str | Path, problem: SearchProblem | Callable[[Any], SearchProblem], **options: Any) -> Self:
+    def load(  # type: ignore[override]
+        cls, path: str | Path, problem: SearchProblem | Callable[[Any], SearchProblem], **options: Any
+    ) -> Self:
         """Read a model file for its problem, or for a function that makes the problem from what was saved as `extra`.
 
         options: parameters that are to differ from those in the file (beam=16, jobs=2).
@@ -437,6 +450,24 @@ class BeamLearner(Searching, ProblemEstimator):
 def _column_name(problem: SearchProblem, column: int) -> str:
     """What a column of weights is of: the actions whose score has it."""
     return "|".join(problem.actions[action] for action in np.flatnonzero((problem.parts == column).any(axis=1)))
+
+
+def module_of(problem: SearchProblem) -> str:
+    """The module that a problem's functions stand in; of a program that was started, the name of its file."""
+    function = problem.plain("start")
+    if function.__module__ != "__main__":
+        return str(function.__module__)
+    return Path(function.__code__.co_filename).stem
+
+
+def _whose(learned: Any) -> str:
+    """Whose model a file is, which may be damaged."""
+    known = learned if isinstance(learned, dict) else {}
+    problem, module = known.get("problem"), known.get("module")
+    name = problem.get("name") if isinstance(problem, dict) else None
+    named = f"the problem {name!r}" if isinstance(name, str) else "a problem of your own"
+    where = f" of the module {module}" if isinstance(module, str) else ""
+    return f"a model of {named}{where}, which is Python code and not in the file"
 
 
 def rated(score: Score | None, gold: Names, guess: Names) -> float:

@@ -21,11 +21,11 @@ from structron.estimator import Estimator, Sentences
 from structron.io import modelfile
 from structron.io.tensors import Tensors, beginning, texts, under
 from structron.learn.loop import Learner, Schedule
+from structron.model.compact import compacted
 from structron.options import Pipelines, options
 from structron.progress import Progress
 from structron.tasks.pipeline.annotate import Annotator
 from structron.tasks.pipeline.checkpoint import Checkpoint
-from structron.tasks.pipeline.compact import compacted
 from structron.tasks.pipeline.parts import KINDS, PARTS, Contents, Part, check_part, make_parts, tree_rows
 from structron.tasks.pipeline.training import as_read, data_for, jackknifed, make_estimator, predicted
 from structron.tasks.registry import TASKS
@@ -37,11 +37,14 @@ BATCH = 100_000
 NARROW = 2
 """The beam of a fast parser."""
 OWN = "every part has settings of its own"
+ALONE = "one part at a time, with --part"
 GOLD = ("", "tokens", "tags")
 READERS = ("morphology", "lemmatizer")
 """Parts that learn from gold columns and from those that others predict."""
 LATER = ("parser", "entities")
 """Parts that learn from what others predict."""
+LEAST = {"parser": 1.0, "tagger": 0.3, "morphology": 0.3, "lemmatizer": 0.2, "tokenizer": 0.3, "entities": 0.3}
+"""Weights of at most this size are left out of small files, by part."""
 USE = ("compact", "lines")
 """Options that training does not depend on."""
 
@@ -60,7 +63,11 @@ class Pipeline(Pipelines, Estimator):
             *("nbest", "confidence", "forced"),
         ),
         OWN,
-    ) | {"partial_fit": "parts learn from what others predict: train all of them anew", "inspect": OWN, "explain": OWN}
+    ) | {
+        "partial_fit": "parts learn from what others predict: train all of them anew",
+        "inspect": ALONE,
+        "explain": ALONE,
+    }
 
     # -- training --------------------------------------------------------------------------------------------------
 
@@ -319,7 +326,8 @@ class Pipeline(Pipelines, Estimator):
         for name, estimator in model.trained.items():
             header, arrays = estimator.contents()
             if self.compact:
-                header, arrays = compacted(name, header, arrays)
+                header, arrays = compacted(header, arrays, LEAST.get(name, 0.0))
+                header["training"] = header["training"] | {"history": []}
             part = model.parts[name]
             parts[name] = {"reads": list(part.reads), "writes": list(part.writes), "model": header}
             tensors |= under(f"{name}.", arrays)

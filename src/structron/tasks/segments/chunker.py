@@ -33,6 +33,7 @@ class SegmentChunker(Chunks, EncodedLabeler):
     """
 
     task: ClassVar[str] = "segments"
+    usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "chunk")
     metric: ClassVar[str] = "f1"
     default_templates: ClassVar[dict[str, str]] = {"pos": "segments", "": "segments-words"}
     usual: ClassVar[Mapping[str, Any]] = {"beam": 5, "update": "laso", "alma": 0.9}

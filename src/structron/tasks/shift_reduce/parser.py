@@ -7,6 +7,7 @@ gold heads ──treebank──▶ projective trees ──oracle──▶ gold a
 
 import copy
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,10 +15,12 @@ import numpy as np
 from structron.errors import StructronError, unknown
 from structron.estimator import Sentences
 from structron.features.alphabets import ParserInput, Sentence
+from structron.io import modelfile
 from structron.io.tensors import Tensors, check, taken, texts
 from structron.learn.beam import BeamTraining, Beginning
 from structron.learn.trace import Scene
 from structron.model.beam import BeamModel
+from structron.model.compact import compacted
 from structron.model.explain import Explainer, Step
 from structron.model.heaviest import Heaviest, heaviest_of
 from structron.options import Searching, Templates, Transitions, options
@@ -31,6 +34,9 @@ from structron.tasks.shift_reduce.templates import ParserTemplates
 from structron.tasks.tree_parser import TreeParser
 from structron.tasks.treebank import Arc, Treebank
 
+LEAST, LEVELS = 0.96, 31
+"""Weights of at most this size are left out of small files; the others have one of so many sizes."""
+
 
 @options()
 class Parser(Templates, Transitions, Searching, TreeParser):
@@ -40,6 +46,7 @@ class Parser(Templates, Transitions, Searching, TreeParser):
     """
 
     task: ClassVar[str] = "parser"
+    usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "head", "deprel")
     lacks: ClassVar[Mapping[str, str]] = {
         "confidence": "arcs are built by actions; compare the n best trees instead",
         "forced": "heads cannot be given",
@@ -48,6 +55,11 @@ class Parser(Templates, Transitions, Searching, TreeParser):
         "non_local": "document features are of label sequences",
         "average voted": "votes need exact search over tokens",
     }
+
+    def save(self, path: str | Path) -> None:
+        if not self.compact:
+            return super().save(path)
+        return modelfile.save(path, *compacted(*self.contents(), LEAST, LEVELS), packed=True)
 
     # -- training ------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
-"""A small model of a large one: for pipelines that are shipped.
+"""A small model of a large one, to be shipped.
 
-Small weights are left out, the others keep one of 255 values, keys of hashed features 32 of their 64 bits, and names of
-features and the list of known words go. What is left is sorted by key, so that it packs well (io/packing.py).
+Small weights are left out, the others keep one of a few values, keys of hashed features 32 of their 64 bits, and names
+of features and the list of known words go. What is left is sorted by key, so that it packs well (io/packing.py).
 """
 
 from typing import Any
@@ -11,14 +11,15 @@ import numpy as np
 from structron.features.names import Names
 from structron.io.tensors import Tensors
 
-LEAST = {"parser": 1.0, "tagger": 0.3, "morphology": 0.3, "lemmatizer": 0.2, "tokenizer": 0.3, "entities": 0.3}
-"""Weights of at most this size are left out, by part."""
 LEVELS = 127
+"""Sizes that a weight may have."""
 BITS = 32
 
 
-def compacted(name: str, header: dict[str, Any], tensors: Tensors) -> tuple[dict[str, Any], Tensors]:
-    """The header and arrays of a part, made small; parts of other kinds than these stay as they are."""
+def compacted(
+    header: dict[str, Any], tensors: Tensors, least: float, levels: int = LEVELS
+) -> tuple[dict[str, Any], Tensors]:
+    """The header and arrays of a model without weights of at most `least`; models of other kinds stay as they are."""
     model = header["learned"].get("model", {})
     if "weight_count" not in tensors or len(tensors.get("anchored_keys", ())) or len(tensors.get("block_keys", ())):
         return header, tensors
@@ -30,7 +31,7 @@ def compacted(name: str, header: dict[str, Any], tensors: Tensors) -> tuple[dict
     if hashed := model.get("kind") in ("chain", "documents", "choices"):
         keys = keys & np.uint64((1 << BITS) - 1)
         model["bits"] = BITS
-    kept = (np.abs(weight) > LEAST.get(name, 0.0)) | (row < fixed)
+    kept = (np.abs(weight) > least) | (row < fixed)
     kept &= weight != 0
     used = np.zeros(len(keys), bool)
     used[row[kept & (row >= fixed)] - fixed] = True
@@ -48,14 +49,14 @@ def compacted(name: str, header: dict[str, Any], tensors: Tensors) -> tuple[dict
         "keys": keys[order],
         "weight_count": np.bincount(row, minlength=rows).astype(np.uint16),
         "weight_label": column[sort],
-        "weight": quantised(weight[sort]),
+        "weight": quantised(weight[sort], levels),
     }
     if hashed:
         tensors |= _without_names(tensors, len(order))
         model |= {"rows": rows} if "rows" in model else {"features": len(order)}
         model["name_heads"] = [""]
     learned = header["learned"] | ({"model": model} if model else {})
-    return header | {"learned": learned, "training": header["training"] | {"history": []}}, tensors
+    return header | {"learned": learned}, tensors
 
 
 def _without_names(tensors: Tensors, features: int) -> Tensors:
@@ -65,11 +66,11 @@ def _without_names(tensors: Tensors, features: int) -> Tensors:
     return names | {"words": tensors["words"][:0], "word_mask": tensors["word_mask"][:0]}
 
 
-def quantised(weight: np.ndarray) -> np.ndarray:
-    """Weights as the nearest of 255 values, finer where they are small."""
+def quantised(weight: np.ndarray, levels: int = LEVELS) -> np.ndarray:
+    """Weights as the nearest of so many sizes, finer where they are small."""
     if not len(weight):
         return weight
     size = np.log(np.abs(weight))
     low, high = float(size.min()), float(size.max())
-    step = max(high - low, 1e-6) / (LEVELS - 1)
+    step = max(high - low, 1e-6) / (levels - 1)
     return (np.sign(weight) * np.exp(low + np.round((size - low) / step) * step)).astype(np.float32)

@@ -1,0 +1,100 @@
+"""Every command of an installed structron: `python tests/smoke.py [wheel] [sdist]` builds, installs in a venv, tries.
+
+    python -W error::DeprecationWarning tests/smoke.py --here FOLDER      tries the structron that this Python has
+
+Deprecation warnings are errors: what they tell of, the next Python does not have.
+"""
+
+import contextlib
+import io
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WARNINGS = [f"-Werror::{kind}" for kind in ("DeprecationWarning", "PendingDeprecationWarning", "SyntaxWarning")]
+SMALL = ["--passes", "2", "--runs", "1", "--quiet"]
+
+
+def runs(folder: Path) -> dict[str, list[list]]:
+    """What is tried of each command, in order; files are those of earlier runs."""
+    train, dev, bank = folder / "train.conll", folder / "dev.conll", folder / "train.conllu"
+    chunker, tagger, out = folder / "chunker.structron", folder / "tagger.structron", folder / "out"
+    files = ["--train", train, "--dev", dev, "--log", folder / "log", "--checkpoint", folder / "checkpoint"]
+    return {
+        "train": [
+            ["chunker", *files, "--model", chunker, *SMALL],
+            ["tagger", "--train", bank, "--model", tagger, *SMALL],
+            ["tokenizer", "--train", bank, "--model", folder / "tokenizer.structron", "--passes", "1", "--quiet"],
+        ],
+        "predict": [[chunker, dev, "--output", out], [chunker, dev, "--nbest", "2"], [chunker, dev, "--confidence"]],
+        "evaluate": [[chunker, dev], [tagger, bank, "--json"]],
+        "inspect": [[chunker, "--label", "B-NP"], [chunker, "--sentence", "The/DT dog/NN", "--json"]],
+        "annotate": [
+            ["--text", "Dr. Smith didn't sleep. He flew to Paris."],
+            ["--text", "It rains.", "--format", "json", "--model", folder / "tokenizer.structron"],
+            ["--text", "It rains.", "--format", "html", "--output", folder / "page.html"],
+        ],
+        "capabilities": [[]],
+        "demo": [["--task", "tagger", "--out", folder / "demo"]],
+        "experiment": [["nobody2000"]],
+        "papers": [["--results", folder / "results"]],
+    }
+
+
+MISTAKES = ("experiment",)
+"""Commands that are tried with a mistake only: the right thing takes hours, or corpora."""
+
+
+def here(folder: Path) -> list[str]:
+    """Try all commands in this process; returns what failed."""
+    from structron.cli.app import app, main
+    from structron.data.toy_english import toy_english, write_conll, write_conllu
+
+    corpus = toy_english(80, seed=3)
+    for name, write in (("train.conll", write_conll), ("dev.conll", write_conll), ("train.conllu", write_conllu)):
+        write(str(folder / name), corpus[60:] if name.startswith("dev") else corpus[:60])
+    (folder / "results").mkdir()
+    names = [str(command.name or command.callback.__name__) for command in app.registered_commands]
+    tried = [["--version"], ["--help"], *([name, "--help"] for name in names)]
+    tried += [[name, *argv] for name, found in runs(folder).items() for argv in found]
+    failures = []
+    for argv in tried:
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+            status = main([str(argument) for argument in argv])
+        if status != (2 if argv[0] in MISTAKES and argv[1:] != ["--help"] else 0):
+            failures.append(f"{' '.join(map(str, argv))}: status {status}: {said.getvalue()}")
+    return failures
+
+
+def installed(kind: str, folder: Path) -> int:
+    """Build a wheel or a sdist, install it in a bare venv, and try all commands there; returns the exit status."""
+    subprocess.run([sys.executable, "-m", "build", f"--{kind}", "--outdir", folder / "dist", ROOT], check=True)
+    (package,) = (folder / "dist").iterdir()
+    venv.create(folder / "venv", with_pip=True)
+    python = next(path for path in ((folder / "venv").glob("*/python*")) if path.stem == "python")
+    subprocess.run([python, "-m", "pip", "install", "--quiet", package], check=True)
+    (folder / "work").mkdir()
+    command = [python, "-I", *WARNINGS, __file__, "--here", folder / "work"]
+    status = subprocess.run(command, cwd=folder / "work").returncode
+    print(f"{package.name}: {'every command works' if status == 0 else 'failed'}", flush=True)
+    return status
+
+
+def main(argv: list[str]) -> int:
+    if argv[:1] == ["--here"]:
+        failures = here(Path(argv[1]))
+        print(*failures, sep="\n", file=sys.stderr)
+        return 1 if failures else 0
+    status = 0
+    for kind in argv or ("wheel", "sdist"):
+        with tempfile.TemporaryDirectory(prefix="smoke-") as folder:
+            status |= installed(kind, Path(folder))
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,86 @@
+"""What an installed package needs: its data files in the wheel, commands without deprecated parts of Python.
+
+`make smoke` builds wheel and sdist, installs each in a bare venv and tries every command there; here the commands are
+tried where they are, and the build is only looked at.
+"""
+
+import ast
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import structron
+from helpers import ROOT
+from smoke import WARNINGS
+from torture.frame import environment
+
+PACKAGE = Path(structron.__file__).parent
+REMOVED = {
+    "aifc",
+    "asynchat",
+    "asyncore",
+    "audioop",
+    "cgi",
+    "cgitb",
+    "chunk",
+    "crypt",
+    "distutils",
+    "imghdr",
+    "imp",
+    "lib2to3",
+    "mailcap",
+    "msilib",
+    "nis",
+    "nntplib",
+    "ossaudiodev",
+    "pipes",
+    "pkg_resources",
+    "smtpd",
+    "sndhdr",
+    "spwd",
+    "sunau",
+    "telnetlib",
+    "tkinter.tix",
+    "uu",
+    "xdrlib",
+}
+"""Modules that Python 3.12 and 3.13 do not have."""
+
+
+@pytest.mark.slow
+def test_every_command_without_deprecated_parts(tmp_path):
+    command = [sys.executable, *WARNINGS, ROOT / "tests" / "smoke.py", "--here", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment(), timeout=600)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_no_modules_that_newer_pythons_lack(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = {alias.name for alias in node.names} if isinstance(node, ast.Import) else {str(node.module)}
+            assert not names & REMOVED
+
+
+@pytest.mark.slow
+def test_the_wheel_has_every_file(tmp_path):
+    """Python files, presets, figures of papers, the English model with its licence."""
+    options = ["--no-deps", "--quiet", "--wheel-dir", tmp_path]
+    source = tmp_path / "source"
+    source.mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        (source / name).write_bytes((ROOT / name).read_bytes())
+    (source / "src").symlink_to(PACKAGE.parent)
+    done = subprocess.run([sys.executable, "-m", "pip", "wheel", *options, source], capture_output=True, text=True)
+    if done.returncode and "No matching distribution" in done.stderr:
+        pytest.skip("no network to build with")
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    there = set(zipfile.ZipFile(wheel).namelist())
+    skipped = ("__pycache__", ".nbi", ".nbc", ".pyc")
+    wanted = [path for path in PACKAGE.rglob("*") if path.is_file() and not any(one in str(path) for one in skipped)]
+    assert {str(path.relative_to(PACKAGE.parent)) for path in wanted} <= there
+    assert not any("__pycache__" in name for name in there)
