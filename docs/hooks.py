@@ -1,9 +1,11 @@
-"""What the site does to pages: links to files of the repository that are no pages become their names."""
+"""What the site does to pages: links to files of the repository that are no pages become their names, and estimators
+in the reference get a table of their options, as their classes have them."""
 
 import re
 from pathlib import Path
 from typing import Any
 
+ESTIMATOR = re.compile(r"^::: structron\.(\w+)$", re.MULTILINE)
 LINK = re.compile(r"\[([^\]]+)\]\(((?:\.\./)+[^)#\s]+)(#[^)]*)?\)")
 
 
@@ -19,4 +21,20 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
             raise FileNotFoundError(f"{page.file.src_path}: {link[2]} is not there")
         return f"{link[1]} (`{target.relative_to(root)}`)"
 
-    return LINK.sub(name, markdown)
+    return ESTIMATOR.sub(lambda match: f"{match[0]}\n\n{options_table(match[1])}", LINK.sub(name, markdown))
+
+
+def options_table(name: str) -> str:
+    """The options of a class with their defaults; "": it has none."""
+    import structron
+    from structron.options import DEFAULT, Options, default_of, options_of
+
+    kind = getattr(structron, name)
+    if not (isinstance(kind, type) and issubclass(kind, Options)):
+        return ""
+    lines = [f"Options of `{name}`, all by keyword:", "", "| option | default | |", "| --- | --- | --- |"]
+    for own, option in options_of(kind).items():
+        default = default_of(kind, own)
+        shown = "follows from other options" if default == DEFAULT and isinstance(default, str) else f"`{default!r}`"
+        lines.append(f"| `{own}` | {shown} | {option.help.replace('|', chr(92) + '|')} |")
+    return "\n".join([*lines, ""])

@@ -119,4 +119,5 @@ def test_the_site_builds_without_a_warning(tmp_path):
     assert "WARNING" not in done.stderr
     page = (tmp_path / "site" / "reference" / "estimators.html").read_text(encoding="utf-8")
     assert "structron.Tagger" in page
-    assert "Mean of N runs" in page
+    tagger = page.partition("Options of <code>Tagger</code>")[2].partition("Options of <code>")[0]
+    assert re.search(r"<code>runs</code></td>\s*<td><code>4</code></td>\s*<td>Mean of N runs", tagger)

@@ -147,7 +147,7 @@ def violations() -> Picture:
 
 def mixtures() -> Picture:
     """A wrong output taken apart into outputs that are wrong in one place."""
-    picture = Picture(640, 300, "A wrong tree taken apart into mixtures with one mistake each")
+    picture = Picture(640, 300, "A wrong output taken apart into mixtures with one mistake each")
     words = ["the", "old", "man", "the", "boats"]
     rows = [("right", [0, 0, 0, 0, 0], RIGHT), ("predicted", [0, 1, 1, 0, 1], WRONG)]
     rows += [(f"mixture {k + 1}", [int(i == place) for i in range(5)], INK) for k, place in enumerate((1, 2, 4))]
