@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
 
-.PHONY: demo test bench english mutations smoke torture lint build clean
+.PHONY: demo test bench english mutations smoke torture load lint build wheel clean
 
 $(VENV)/.core: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -43,6 +43,10 @@ smoke: $(VENV)/.dev
 
 torture: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m torture $(PARTS)
+	$(BIN)/python tests/serve/attacks.py --requests 10000
+
+load: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.load
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -51,6 +55,10 @@ lint: $(VENV)/.dev
 
 build: $(VENV)/.dev
 	$(BIN)/python -m build
+
+wheel: $(VENV)/.dev
+	$(BIN)/python tools/ship_kernels.py
+	$(BIN)/python -m build --wheel
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info src/*.egg-info

@@ -13,7 +13,8 @@ TIMES_FASTER = 3
 TIMES_SLOWER = 3
 LOCAL = "without them"
 WHOLE = "EntityRecognizer"
-ENTITY_PARTS = ("nbest", "entities", "non-local")
+ENTITY_PARTS = ("nbest", "entities", "non-local", "tutorial")
+TIMES_FASTER_TUTORIAL = 4
 
 
 def entity_parts(data: Path, settings: Settings, report: Report, parts: Collection[str]) -> None:
@@ -24,7 +25,7 @@ def entity_parts(data: Path, settings: Settings, report: Report, parts: Collecti
     if corpus(data, ENTITIES, "conll", ("train", "dev", "test")) is None:
         report.skip(f"{ENTITIES}: no train, dev and test .conll(.gz) in {data / ENTITIES}: {', '.join(wanted)}")
         return
-    for part, work in zip(ENTITY_PARTS, (nbest, entities, non_local), strict=True):
+    for part, work in zip(ENTITY_PARTS, (nbest, entities, non_local, tutorial), strict=True):
         if part in wanted:
             work(data, settings, report)
 
@@ -76,3 +77,22 @@ def non_local(data: Path, settings: Settings, report: Report) -> None:
     title = f"{ENTITIES}: non-local features, {settings.non_local_passes} passes"
     values = {LOCAL: found["margin"], OURS: found["proposed"]}
     report.add("non_local", title, "s", values, SHARE, TIMES_SLOWER)
+
+
+def tutorial(data: Path, settings: Settings, report: Report) -> None:
+    """The tutorial of sklearn-crfsuite, from lists of dicts to a model, and its weighted F1, here of dev data."""
+    if not (installed("pycrfsuite") and installed("sklearn")):
+        report.skip(f"{ENTITIES}: python-crfsuite and scikit-learn are not installed (the extra `bench` has them)")
+        return
+    options = {"module": "entities_child", "data": data, "iterations": settings.crf_iterations}
+    sides = {
+        Crfsuite.name: lambda: child("tutorial_crfsuite", **options),
+        OURS: lambda: child("tutorial_ours", **options),
+    }
+    logs, _ = split(alternate(sides, settings.repeat, lambda text: say(f"{ENTITIES}: the tutorial, {text}")))
+    report.details["tutorial"] = logs
+    title = f"{ENTITIES}: sklearn-crfsuite's tutorial, dicts to model"
+    report.add("tutorial", title, "s", each(logs, lambda log: log["seconds"]), LESS, TIMES_FASTER_TUTORIAL)
+    cpu = each(logs, lambda log: log["processor"])
+    report.add("tutorial_processor", f"{ENTITIES}: … processor time", "s", cpu, LESS, TIMES_FASTER_TUTORIAL)
+    report.add("tutorial_f1", f"{ENTITIES}: … dev weighted F1", "%", each(logs, lambda log: log["f1"]), BEYOND, -0.5)

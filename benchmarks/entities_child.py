@@ -1,6 +1,8 @@
 """What runs in processes of its own for the parts of entities: see child.py."""
 
+import tempfile
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -93,5 +95,86 @@ def non_local(data: str, passes: int, repeat: int) -> dict[str, Any]:
     return dict(found)
 
 
+# -- the tutorial of sklearn-crfsuite --------------------------------------------------------------------------------
+
+
+def _word_attributes(row: Sequence[str], prefix: str = "") -> dict[str, Any]:
+    word, pos = row[0], row[1]
+    found = {"word.lower()": word.lower(), "word.istitle()": word.istitle(), "word.isupper()": word.isupper()}
+    return {f"{prefix}{key}": value for key, value in (found | {"postag": pos, "postag[:2]": pos[:2]}).items()}
+
+
+def tutorial_attributes(sentence: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+    """The attributes of the tutorial's `word2features`, token by token."""
+    found = []
+    for i, row in enumerate(sentence):
+        word = row[0]
+        own = {"bias": 1.0, "word[-3:]": word[-3:], "word[-2:]": word[-2:], "word.isdigit()": word.isdigit()}
+        own |= _word_attributes(row)
+        own |= _word_attributes(sentence[i - 1], "-1:") if i else {"BOS": True}
+        own |= _word_attributes(sentence[i + 1], "+1:") if i + 1 < len(sentence) else {"EOS": True}
+        found.append(own)
+    return found
+
+
+def _tutorial(data: str) -> dict[str, tuple[list, list]]:
+    """Attributes and labels of the sentences to learn from, and of dev data."""
+    corpus, found = Corpus.load(Path(data), ENTITIES), {}
+    for name, part in (("train", corpus.train), ("dev", corpus.dev)):
+        sentences = [sentence for sentence in sentences_of(part) if sentence]
+        labels = [[row[-1] for row in sentence] for sentence in sentences]
+        found[name] = [tutorial_attributes(sentence) for sentence in sentences], labels
+    return found
+
+
+def _weighted_f1(gold: list, guess: list) -> float:
+    from structron.sklearn import metrics
+
+    labels = sorted({label for row in gold for label in row} - {"O"})
+    return 100 * metrics.flat_f1_score(gold, guess, average="weighted", labels=labels)
+
+
+def _measured(work: Callable[[], Any]) -> tuple[dict[str, Any], Any]:
+    begin = time.process_time()
+    seconds, made = timed(work)
+    return {"seconds": seconds, "processor": time.process_time() - begin}, made
+
+
+def tutorial_crfsuite(data: str, iterations: int) -> dict[str, Any]:
+    """What sklearn_crfsuite.CRF.fit does: append all sequences, train, open the model."""
+    import pycrfsuite
+
+    corpus = _tutorial(data)
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "model")
+
+        def work() -> Any:
+            trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
+            given = {"c1": 0.1, "c2": 0.1, "max_iterations": iterations, "feature.possible_transitions": True}
+            trainer.set_params(given)
+            for x, y in zip(*corpus["train"], strict=True):
+                trainer.append(x, y)
+            trainer.train(path)
+            tagger = pycrfsuite.Tagger()
+            tagger.open(path)
+            return tagger
+
+        found, tagger = _measured(work)
+        x, y = corpus["dev"]
+        return found | {"f1": _weighted_f1(y, [tagger.tag(sequence) for sequence in x])}
+
+
+def tutorial_ours(data: str, iterations: int) -> dict[str, Any]:
+    from structron.sklearn import CRF
+
+    corpus = _tutorial(data)
+    given = {"c1": 0.1, "c2": 0.1, "max_iterations": iterations, "all_possible_transitions": True}
+    (x, y), (dev, gold) = corpus["train"], corpus["dev"]
+    CRF("ap", **given | {"max_iterations": 1}).fit(x[:WARM_UP], y[:WARM_UP]).predict(dev[:1])
+    found, crf = _measured(lambda: CRF("lbfgs", **given).fit(x, y))
+    return found | {"f1": _weighted_f1(gold, crf.predict(dev))}
+
+
 if __name__ == "__main__":
-    answer({function.__name__: function for function in (train_crf, train_margin, train_entities, nbest, non_local)})
+    known = (train_crf, train_margin, train_entities, nbest, non_local, tutorial_crfsuite, tutorial_ours)
+    answer({function.__name__: function for function in known})

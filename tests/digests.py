@@ -72,7 +72,7 @@ def searches() -> str:
     for order, chains, weights in chain_problems(16):
         work = make_work(5, 3, weights.w.shape[1], order)
         out, scores, margins = np.zeros(11, np.int64), np.zeros(5, np.float32), np.zeros(11, np.float32)
-        decode_with_margins(chains, weights, order, 0, 5, 3, work, out, scores, margins)
+        decode_with_margins(chains, weights, order, 0, 5, 3, work, out, scores, margins, np.empty((0, 0), np.float32))
         found += [out, np.round(scores, 3), np.round(np.minimum(margins, 1e6), 2)]
     return digest(*found)
 

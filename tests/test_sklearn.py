@@ -27,7 +27,7 @@ from structron.features.attributes import LARGEST, AttributeExtractor
 from structron.kernels.table import hash_list
 from structron.learn.chain import ChainLearner
 from structron.schemes import count_illegal
-from structron.sklearn import SequenceLabeler
+from structron.sklearn import CRF, SequenceLabeler
 
 
 def token_of(words, i):
@@ -197,7 +197,7 @@ def test_sets_learn_the_same_in_every_process():
     program = """if True:
         import hashlib
         from structron.data.toy_english import toy_english
-        from structron.sklearn import SequenceLabeler
+        from structron.sklearn import CRF, SequenceLabeler
         toy = toy_english(60, seed=2)
         X = [[{w, w[-2:], w[:2], str(len(w))} for w in s.words] for s in toy]
         model = SequenceLabeler().fit(X, [s.pos for s in toy]).labeler_.model_
@@ -370,7 +370,7 @@ def test_interrupted_training_keeps_its_model_and_stops_what_called_it(monkeypat
         return learn(self, sequence, lo)
 
     monkeypatch.setattr(ChainLearner, "learn", interrupted)
-    labeler = SequenceLabeler()
+    labeler = SequenceLabeler(runs=1)
     with pytest.raises(KeyboardInterrupt):
         labeler.fit(X[SMALL], Y[SMALL])
     assert labeler.n_iter_ == 2
@@ -437,8 +437,8 @@ def test_tags():
     assert tags.target_tags.required
 
 
-class Matrices(SequenceLabeler):
-    """The estimator as it is, but scikit-learn is told that it takes matrices: otherwise it would not check it."""
+class AsMatrices:
+    """An estimator as it is, but scikit-learn is told that it takes matrices: otherwise it would not check it."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -446,7 +446,7 @@ class Matrices(SequenceLabeler):
         return tags
 
 
-class Rows(Matrices):
+class AsRows(AsMatrices):
     """Each row of a matrix as a sequence of one token with an attribute per column: what the checks can be fed with."""
 
     def _rows(self, X, reset):
@@ -468,6 +468,22 @@ class Rows(Matrices):
 
     def score(self, X, y):
         return float(np.mean(self.predict(X) == y))
+
+
+class Matrices(AsMatrices, SequenceLabeler):
+    pass
+
+
+class Rows(AsRows, SequenceLabeler):
+    pass
+
+
+class CRFMatrices(AsMatrices, CRF):
+    pass
+
+
+class CRFRows(AsRows, CRF):
+    pass
 
 
 A_MATRIX = "feeds a matrix of numbers and one label a row, which are refused: no tokens; see Rows"
@@ -496,11 +512,13 @@ NOT_FOR_ROWS = {
 
 
 def expected_failures(estimator):
-    return NOT_FOR_ROWS if isinstance(estimator, Rows) else NOT_FOR_SEQUENCES
+    return NOT_FOR_ROWS if isinstance(estimator, AsRows) else NOT_FOR_SEQUENCES
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([Matrices(), Rows()], expected_failed_checks=expected_failures, xfail_strict=True)
+@parametrize_with_checks(
+    [Matrices(), Rows(), CRFMatrices(), CRFRows()], expected_failed_checks=expected_failures, xfail_strict=True
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

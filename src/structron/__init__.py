@@ -10,6 +10,7 @@ from structron._version import __version__
 from structron.errors import StructronError
 
 if TYPE_CHECKING:
+    from structron.comparison import compare as compare
     from structron.doc import Doc as Doc
     from structron.doc import read_docs as read_docs
     from structron.features.alphabets import Alphabet as Alphabet
@@ -48,6 +49,7 @@ _WHERE = {
     "Pipeline": "structron.tasks.pipeline.pipeline",
     "SegmentChunker": "structron.tasks.segments.chunker",
     "Tokenizer": "structron.tasks.tokenizer",
+    "compare": "structron.comparison",
     "load": "structron.tasks.registry",
     "read_docs": "structron.doc",
 }

@@ -10,6 +10,8 @@ Parameters are dataclass fields (options.py); what was learned has a trailing un
 everything as it was; files are written atomically. Everything but the data is given by keyword. Scores are per cent.
 """
 
+import copy
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -20,9 +22,11 @@ import numpy as np
 
 from structron._version import __version__
 from structron.cluster import connect
+from structron.compiling import shown
+from structron.drawing import History, model_html
 from structron.errors import StructronError
 from structron.io import modelfile
-from structron.io.columns import Columns
+from structron.io.columns import EMPTY, Columns
 from structron.io.tensors import Tensors
 from structron.learn.bpm import bpm_start
 from structron.learn.committee import Committee
@@ -66,6 +70,9 @@ class Estimator(Learned, Training, ABC):
 
     texts: ClassVar[bool] = False
     """Whether it learns from documents of text (doc.Doc), not from rows."""
+
+    python_only: ClassVar[str] = ""
+    """Why the command line can neither apply nor score it, if it cannot."""
 
     @property
     def many_roots(self) -> bool:
@@ -181,18 +188,19 @@ class Estimator(Learned, Training, ABC):
         passes = (self.passes, self.seed, self.shuffle, self.patience, self.stop_change)
         schedule = Schedule(*passes, checkpoint=folder, resume=resume)
         self.notes_ = []
-        learner = self._learner(sentences, start)
-        several = self._several(learner)
-        judge = None if dev is None else self._judge(dev)
-        for note in self.notes_:
-            progress.note(note)
-        if self.bpm and start is None and not resume:
-            self._start_from_runs(several, progress)
-        try:
-            result = train(several, schedule, judge, progress, self._save_model, self._load_model)
-        finally:
-            several.close()
-        self.model_, self.history_, self.best_pass_ = result.model, result.history, result.best_pass
+        with shown(progress.show):
+            learner = self._learner(sentences, start)
+            several = self._several(learner)
+            judge = None if dev is None else self._judge(dev)
+            for note in self.notes_:
+                progress.note(note)
+            if self.bpm and start is None and not resume:
+                self._start_from_runs(several, progress)
+            try:
+                result = train(several, schedule, judge, progress, self._save_model, self._load_model)
+            finally:
+                several.close()
+        self.model_, self.history_, self.best_pass_ = result.model, History(result.history), result.best_pass
         self.stopped_, self.learner_ = result.stopped, several
         self.signature_ = self._signature()
         if result.history and not any(record.get("dev", 1) for record in result.history):
@@ -232,8 +240,6 @@ class Estimator(Learned, Training, ABC):
 
     def _start_from_runs(self, learner: Any, progress: Progress) -> None:
         """BPM initialisation of a learner, or of each in a committee."""
-        if learner.is_cold():
-            progress.note("compiling (first run only) …")
         progress.note(f"starting from the mean of {self.bpm} one-pass runs")
         for number, member in enumerate(getattr(learner, "members", [learner])):
             bpm_start(member, self.bpm, self.seed + number)
@@ -306,6 +312,66 @@ class Estimator(Learned, Training, ABC):
         self._check_fitted()
         raise self._refusal("explain")
 
+    def trace(self, sentence: Any, gold: Any = None, *, beam: Any = None) -> Any:
+        """The search for one sentence, step by step: the states of every beam; with gold, where the correct prefix
+        falls off and what each update rule would learn (learn/trace.py).
+
+        gold: the correct analysis, as `predict` gives it; True: it stands in the sentence's rows. beam: another width
+        than the model's own, inf for no limit.
+        """
+        from structron.learn.trace import beam_trace
+
+        self._check_fitted()
+        other = copy.copy(self)
+        other._look_with(beam)
+        return beam_trace(other._scene(sentence, gold))
+
+    def _look_with(self, beam: Any) -> None:
+        """Settle the beam of a trace, in a copy that nobody else sees."""
+        if beam is not None and self._asked_of("beam"):
+            self.beam = None if beam in ("inf", math.inf) else beam
+            options_of(type(self))["beam"].check("beam", self.beam)
+
+    def _asked_of(self, name: str) -> bool:
+        """Whether the task has an option and can use it."""
+        return name in options_of(type(self)) and name not in self.lacks
+
+    def _scene(self, sentence: Any, gold: Any) -> Any:
+        """A sentence in the beam engine (learn/trace.py: Scene)."""
+        raise StructronError(f"trace: the {self.task} does not search under a beam; expected a model that does")
+
+    def show_beam(self, sentence: Any, gold: Any = None, *, beam: Any = None) -> Any:
+        """`trace`, which a notebook shows: curves, the choice of every update rule, the beams step by step."""
+        return self.trace(sentence, gold, beam=beam)
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows of a trained model: signature, heaviest features, history."""
+        if not hasattr(self, "model_"):
+            return None
+        return model_html(self.signature_, self._listed(), self.history_)
+
+    def _listed(self) -> dict[str, list[tuple[str, float]]]:
+        """The heaviest features by label."""
+        if "inspect" in self.lacks:
+            return {}
+        found = self.inspect(top=10).labels
+        return {label: [(w.feature, w.weight) for w in weights] for label, weights in found.items()}
+
+    def _annotated(self, sentence: Any, gold: Any) -> list[list[str]]:
+        """Rows with all columns: those of a sentence, with the correct analysis in them."""
+        roles = self.roles_
+        if gold is True:
+            return [list(token) for token in sentence]
+        tokens = [[token] if isinstance(token, str) else token for token in sentence]
+        whole = any(len(token) == len(roles.names) for token in tokens)
+        given = [dict(zip(roles.names if whole else roles.inputs, token, strict=False)) for token in tokens]
+        columns = self._columns_of(gold)
+        if any(len(column) != len(given) for column in columns):
+            raise StructronError(f"gold: {len(columns[0])} for {len(given)} words; expected one for each")
+        for row, values in zip(given, zip(*columns, strict=True), strict=True):
+            row.update(zip(roles.outputs, values, strict=True))
+        return [[str(row.get(name, EMPTY)) for name in roles.names] for row in given]
+
     def _jobs(self, jobs: int | None) -> int:
         """The threads asked for, here or when the estimator was made."""
         wanted = self.jobs if jobs is None else jobs
@@ -375,14 +441,18 @@ class Estimator(Learned, Training, ABC):
     @classmethod
     def from_contents(cls, header: dict[str, Any], tensors: Tensors, **code: Any) -> Self:
         """The inverse of `contents`; raises one of DAMAGE where the parts do not fit together."""
+        known = options_of(cls)
+        for name, value in header["options"].items():
+            known[name].check_stored(name, value)
         estimator = cls._make(header, code)
         estimator.check_options()
         estimator.notes_ = []
         for name, empty in _HISTORY.items():
             value = header["training"][name]
-            if not isinstance(value, type(empty)):
+            fits = isinstance(value, type(empty)) and (name != "source" or all(map(is_text, value.values())))
+            if not fits or (name == "history" and not all(isinstance(record, dict) for record in value)):
                 raise ValueError(f"{name} does not fit")
-            setattr(estimator, f"{name}_", value)
+            setattr(estimator, f"{name}_", History(value) if name == "history" else value)
         estimator._take(header["learned"], tensors, **code)
         return estimator
 
@@ -407,6 +477,10 @@ class Estimator(Learned, Training, ABC):
 
 _HISTORY: dict[str, Any] = {"history": [], "best_pass": 0, "stopped": "", "signature": "", "source": {}}
 """How a model came about, with what a checkpoint has of it: its training has no end yet."""
+
+
+def is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def _plain(value: Any) -> Any:

@@ -7,8 +7,6 @@ import sys
 import pytest
 
 from structron.cli import demo, main, precompile
-from structron.model.graph import GraphModel
-from structron.search.beam import engine
 from structron.tasks.registry import TASKS, TRAINABLE
 
 
@@ -70,23 +68,26 @@ def test_mistakes_are_marked():
     assert demo.show_tags(words, ["D", "N", "V"], ["D", "N", "N"]).plain == "the/D dog/N barks/N(not V) "
 
 
+@pytest.mark.slow
 def test_kernels_can_be_compiled_beforehand(capsys):
     """What the demonstration has another process do while it shows the first tasks."""
-    precompile.run()
+    precompile.run(jobs=1)
     assert capsys.readouterr().out.split() == list(precompile.PARTS)
-    assert not engine.is_cold()
-    assert not GraphModel.is_cold()
-    assert set(demo.NEEDS.values()) == set(precompile.PARTS)
+    assert not demo.are_cold()
 
 
-def test_waiting_for_another_process():
-    """Parts come one after the other; a process that fails keeps nobody waiting."""
-    for code, left in (("print('beam'); print('graph')", ["graph"]), ("raise SystemExit(1)", [])):
-        meanwhile = demo.Meanwhile.__new__(demo.Meanwhile)
-        meanwhile.waiting = ["beam", "graph"]
-        meanwhile.process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-        meanwhile.wait_for("beam")
-        assert meanwhile.waiting == left
-        meanwhile.wait_for("graph")
-        assert meanwhile.waiting == []
-        meanwhile.process.communicate()
+def test_another_process_compiles_meanwhile(monkeypatch):
+    """The last task first; it ends with the demonstration, also with one that fails."""
+    started = []
+    start = subprocess.Popen
+
+    def sleeper(command, **how):
+        started.append((command, start([sys.executable, "-c", "import time; time.sleep(600)"], **how)))
+        return started[-1][1]
+
+    monkeypatch.setattr(precompile.subprocess, "Popen", sleeper)
+    with pytest.raises(KeyError), precompile.meanwhile(["tagger", "parser"]):
+        raise KeyError
+    ((command, process),) = started
+    assert command[-3:] == ["structron.cli.precompile", "parser", "tagger"]
+    assert process.poll() is not None

@@ -2,13 +2,19 @@
 
 import json
 import os
+import platform
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import structron
 from helpers import run_python
+from structron.kernels import shipped as wheel
+from structron.kernels.jit import compiled
+from structron.kernels.table import hash_list
 
 LIST = """
 import json, sys
@@ -96,3 +102,116 @@ def test_an_edit_elsewhere_changes_nothing(run):
     run(HASH)
     edit(run.package / "tasks" / "chain" / "labeler.py")
     assert run(HASH)["hash_strings"] == [1, 0]
+
+
+# -- shipped kernels ---------------------------------------------------------------------------------------------------
+
+TOOLS = Path(__file__).parents[2] / "tools"
+SHIP = """
+import sys
+from pathlib import Path
+import structron.kernels.shipped
+sys.path.insert(0, sys.argv[2])
+import ship_kernels
+print(*ship_kernels.ship(Path(sys.argv[3]), sys.argv[4]))
+"""
+needs_baseline = pytest.mark.skipif(
+    platform.machine() not in wheel.BASELINES, reason="no kernels are shipped for this kind of machine"
+)
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory):
+    """A package that brings a few kernels along; runs programs on it with an empty cache."""
+    folder, cpu = tmp_path_factory.mktemp("shipped"), wheel.BASELINES[platform.machine()]
+    package, ignore = Path(structron.__file__).parent, shutil.ignore_patterns("__pycache__", "binary")
+    for name in ("built", "installed"):
+        shutil.copytree(package, folder / name / "structron", ignore=ignore)
+    target = {"NUMBA_CPU_NAME": cpu, "NUMBA_CPU_FEATURES": "", "STRUCTRON_SOURCE": str(folder / "built")}
+    done = run_python(HASH, "", timeout=600, **target)
+    assert json.loads(done.stdout)["hash_strings"] == [0, 1], done.stderr[-2000:]
+    installed = {"STRUCTRON_SOURCE": str(folder / "installed")}
+    done = run_python(SHIP, "", str(TOOLS), str(folder / "built"), cpu, timeout=600, **installed)
+    assert int(done.stdout.split()[0]) >= 3, done.stderr[-2000:]
+
+    def start(code: str = HASH, **more: str) -> dict:
+        own = {"NUMBA_CACHE_DIR": str(tmp_path_factory.mktemp("cache")), **installed, **more}
+        done = run_python(code, "", timeout=600, **own)
+        assert done.returncode == 0, done.stderr[-2000:]
+        return json.loads(done.stdout)
+
+    start.package = folder / "installed" / "structron"
+    return start
+
+
+@needs_baseline
+@pytest.mark.slow
+def test_shipped_kernels_are_taken_where_there_are_none(shipped):
+    assert shipped()["hash_strings"] == [1, 0]
+    code = HASH.replace('hash_list(["a"])', 'assert hash_list(["a", "bc"]).tolist() == sys_hashes')
+    expected = [int(h) for h in hash_list(["a", "bc"])]
+    assert shipped(code.replace("sys_hashes", repr(expected)))["hash_strings"] == [1, 0]
+
+
+@needs_baseline
+def test_shipped_kernels_of_other_machines_versions_and_sources_are_not(tmp_path, monkeypatch):
+    cpu = wheel.BASELINES[platform.machine()]
+    target = [wheel.binding.get_process_triple(), cpu, ""]
+    known = {"target": target, "versions": wheel.versions(), "contents": wheel.contents()}
+    monkeypatch.setattr(wheel, "SHIPPED", tmp_path)
+    monkeypatch.setattr(wheel.binding, "get_host_cpu_features", lambda: dict.fromkeys(wheel.NEEDED.get(cpu, ()), True))
+
+    def taken(text: str) -> bool:
+        (tmp_path / wheel.ABOUT).write_text(text)
+        wheel.shipped_target.cache_clear()
+        return wheel.shipped_target() is not None
+
+    assert taken(json.dumps(known))
+    for name, value in (
+        ("target", ["mips-linux", *target[1:]]),
+        ("target", [target[0], "another", ""]),
+        ("target", target[:2]),
+        ("target", None),
+        ("versions", {**known["versions"], "numba": "0.1"}),
+        ("versions", {**known["versions"], "python": "cpython-399"}),
+        ("contents", "0"),
+    ):
+        assert not taken(json.dumps({**known, name: value})), (name, value)
+    assert not taken(json.dumps(known)[:40])
+    monkeypatch.setattr(wheel.binding, "get_host_cpu_features", dict)
+    assert taken(json.dumps(known)) is (cpu not in wheel.NEEDED)
+    wheel.shipped_target.cache_clear()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(wheel.fcntl is None, reason="no locks on this system")
+def test_two_processes_do_not_compile_the_same_kernel(tmp_path):
+    """The one that comes second waits, and reads what the first has written."""
+    package = Path(structron.__file__).parent
+    ignore = shutil.ignore_patterns("__pycache__", "binary")
+    shutil.copytree(package, tmp_path / "src" / "structron", ignore=ignore)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "src"), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    started = [
+        subprocess.Popen([sys.executable, "-c", HASH], env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    found = [json.loads(process.communicate(timeout=600)[0])["hash_strings"] for process in started]
+    assert sorted(found) == [[0, 1], [1, 0], [1, 0]]
+
+
+def test_a_lock_is_not_waited_for_without_end(tmp_path, monkeypatch):
+    """A process that was stopped in the middle keeps nobody from working."""
+    kernel = compiled(lambda x: x + 1)
+    kernel._cache._cache_path = str(tmp_path)
+    assert kernel._cache._lock() is (wheel.fcntl is not None)
+    kernel._cache.unlock()
+    monkeypatch.setattr(wheel, "LONGEST_WAIT", 0.05)
+    if wheel.fcntl is not None:
+
+        def busy(*_):
+            raise BlockingIOError
+
+        monkeypatch.setattr(wheel.fcntl, "lockf", busy)
+        assert not kernel._cache._lock()
+        monkeypatch.setattr(wheel, "_lock_file", lambda folder: None)
+        assert not kernel._cache._lock()

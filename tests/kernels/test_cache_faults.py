@@ -257,4 +257,4 @@ def test_the_bound_of_numba_is_kept():
     match = re.fullmatch(r"numba>=0\.(\d+),<0\.(\d+)", given)
     assert match, given
     assert int(match[1]) <= int(version("numba").split(".")[1]) < int(match[2])
-    assert jit.QuickCache.__mro__[1] is cache.SafeCache
+    assert jit.KernelCache.__mro__[1] is cache.SafeCache

@@ -7,7 +7,7 @@ import time
 from importlib import import_module
 from pathlib import Path
 
-PARTS = ("faults", "kills")
+PARTS = ("faults", "mistakes", "inputs", "models", "kills")
 """Modules of this folder; what takes longest comes last."""
 
 

@@ -1,8 +1,6 @@
 """`structron demo`: a text and the bundled model; then every task on toy English, from generated files to analysed
 sentences, and how to do it again."""
 
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -37,8 +35,6 @@ SCORES = (
     *("f1", "precision", "recall", "accuracy", "chunk_accuracy", "joint_accuracy"),
     *("known_accuracy", "unknown_accuracy", "token_f1", "sentence_f1", "upos", "lemmas", "las", "uas"),
 )
-NEEDS = {"segments": "beam", "joint": "beam", "parser": "beam", "pipeline": "beam", "graph-parser": "graph"}
-"""What another process compiles for a task meanwhile (see precompile.py)."""
 
 
 def show_tags(words: Labels, gold: Labels, guess: Labels) -> Text:
@@ -160,11 +156,12 @@ def run(task: str | None = None, text: str | None = None, out: Path | None = Non
         if any(folder.iterdir()) and not (folder / MARK).exists():
             raise StructronError(f"{folder}: holds other files; expected a new folder, or that of an earlier demo")
         (folder / MARK).touch()
-        names = [task] if task else sorted(TRAINABLE, key=lambda name: ("", "beam", "graph").index(NEEDS.get(name, "")))
-        meanwhile = Meanwhile() if len(names) > 1 else None
+        names = [task] if task else list(TRAINABLE)
+        if not task and are_cold():
+            from structron.cli.precompile import meanwhile
+
+            stack.enter_context(meanwhile(names))
         for name in names:
-            if name in NEEDS and meanwhile is not None:
-                meanwhile.wait_for(NEEDS[name])
             status = _show(name, DEMOS[name], corpus, folder, console)
             if status:
                 return status
@@ -173,25 +170,12 @@ def run(task: str | None = None, text: str | None = None, out: Path | None = Non
     return 0
 
 
-class Meanwhile:
-    """Another process that compiles, if that is to do, while the first tasks are shown."""
+def are_cold() -> bool:
+    """Whether kernels wait for the compiler."""
+    from structron.model.graph import GraphModel
+    from structron.search.beam import engine
 
-    def __init__(self) -> None:
-        from structron.model.graph import GraphModel
-        from structron.search.beam import engine
-
-        cold = {"beam": engine.is_cold(), "graph": GraphModel.is_cold()}
-        self.waiting = [part for part, is_cold in cold.items() if is_cold]
-        self.process: subprocess.Popen | None = None
-        if self.waiting:
-            command = [sys.executable, "-m", "structron.cli.precompile", *self.waiting]
-            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-
-    def wait_for(self, part: str) -> None:
-        """Return when a part is done; or the process has failed, and whoever needs the part will compile it."""
-        while part in self.waiting and self.process is not None and self.process.stdout is not None:
-            done = self.process.stdout.readline().strip()
-            self.waiting = [name for name in self.waiting if name != done] if done else []
+    return engine.is_cold() or GraphModel.is_cold()
 
 
 def _show(task: str, demo: Demo, corpus: Sequence[ToySentence], folder: Path, console: Console) -> int:

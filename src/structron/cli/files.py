@@ -16,17 +16,12 @@ from structron.io.columns import EMPTY
 from structron.io.conll import BOM, read_conll, shows_columns
 from structron.io.conllu import read_conllu
 from structron.io.text import display_name, is_standard
-from structron.progress import tell
+from structron.progress import say
 
 FEW = 5
 """Labels that a message names."""
 DOCUMENT_TOKENS = 1_000_000
 """A document that is longer is cut, so that a file without end fits in memory."""
-
-
-def say(text: str) -> None:
-    """A line for the user, out of the way of results."""
-    tell(text)
 
 
 def tell_new(file: str, column: str, labels: set[str]) -> None:
@@ -115,13 +110,15 @@ class Source:
         columns: str | None = None,
         model: Any = None,
         record: bool = False,
+        text: str | None = None,
     ):
         """`model`: the one to be used. A name that tells nothing, as that of standard input, leaves it to the content.
 
-        record: keep the lines that are read (see `Recorded`).
+        record: keep the lines that are read (see `Recorded`).   text: what the file has in it; it is not opened.
         """
         self.name = display_name(path)
-        head, lines = begun(read_lines(path, encoding))
+        given = read_lines(path, encoding) if text is None else (line for line in io.StringIO(text, newline="\n"))
+        head, lines = begun(given)
         self.format = detect_format(path, format or told(path, head, model))
         self.lines = Recorded(lines)
         sentences = read_from(self.lines.all() if record else lines, self.name, self.format)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from structron.cli.corpus import Corpus, Item, View
-from structron.cli.files import Source, batches, groups, say, the_file
+from structron.cli.files import Source, batches, groups, the_file
 from structron.cli.places import check_output, check_places
 from structron.cli.tasks import apply, check_able
 from structron.errors import NoSentencesError, StructronError
@@ -101,8 +101,6 @@ class Predictor:
                 out.writelines(error.lines)
             return
         corpus = Corpus(source, View.of(self.estimator), self.label, labelled=self.forced)
-        if not self.quiet:
-            announce_compiling(self.estimator)
         work = batches(groups(corpus.source, corpus.view.documents, self.quiet), BATCH_TOKENS)
         head, work = _begun(work, SEVERAL if jobs > 1 else 1)
         corpus.tell_header(self.quiet)
@@ -197,12 +195,6 @@ def _candidates(
         mark = BOM if group[0].line_number == 1 and text.startswith(BOM) else ""
         head = f"# nbest = {rank}{end}# score = {score:.3f}{end}"
         yield (mark if rank == 1 else "") + head + text.removeprefix(mark) + gap
-
-
-def announce_compiling(estimator: Estimator) -> None:
-    """Say why a first run takes its time."""
-    if estimator.is_cold():
-        say("compiling (first run only) …")
 
 
 def _texts(corpus: Corpus, sentences: list[Sentence], found: Found, margins: list[list[float]]) -> Iterator[str]:

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from structron.cli.corpus import Corpus, Item, View, column_names, conllu_labels
-from structron.cli.files import Source, say
+from structron.cli.files import Source
 from structron.cli.options import OPTIONS, flag_of
 from structron.cli.places import check_checkpoint, check_model_place, check_output, check_places
+from structron.cli.show import curve, kernels
 from structron.cli.tasks import check_able, check_settings, kind_of
 from structron.cli.texts import add_entities, read_treebank, tell_new_tags
 from structron.doc import Doc
@@ -22,7 +23,7 @@ from structron.features.gazetteer import Gazetteer
 from structron.io.text import try_folder
 from structron.learn.loop import STATE_FILE, Schedule, make_folder
 from structron.options import options_of
-from structron.progress import Progress
+from structron.progress import Progress, say
 from structron.tasks.registry import load
 from structron.threads import cores
 
@@ -51,6 +52,7 @@ def run(
 ) -> int:
     """Train a model and save it. `settings` are parameters of the task's class; the others keep their defaults."""
     begin, kind, given = time.perf_counter(), kind_of(task), {"jobs": cores(), **(settings or {})}
+    kernels.expect("train", task)
     inputs: dict[str, Any] = {"--train": train, "--dev": dev, "--entities": entities, "--dev-entities": dev_entities}
     inputs |= {"--warm-start": warm_start, "--templates": template_file(given.get("templates"))}
     inputs["--gazetteer"] = list(chain.from_iterable((given.get("gazetteers") or {}).values()))
@@ -124,6 +126,7 @@ def _saved(estimator: Estimator, model: Path, begin: float, quiet: bool) -> int:
             kept = f"what is trained so far ({', '.join(estimator.model_.trained)}) is saved"
         say(f"interrupted: {kept}")
     if not quiet:
+        curve.show(getattr(estimator, "history_", []), estimator.metric)
         say(_summary(estimator, model, time.perf_counter() - begin))
     return INTERRUPTED if interrupted else 0
 

@@ -131,7 +131,7 @@ class _Reader:
 class PreparedAttributes:
     """Sentences whose attributes have been numbered: gives hashes, and names for people."""
 
-    has_pairs = False
+    has_pairs, jobs = False, 1
 
     def __init__(self, lengths: list[int], reader: _Reader, label_types: list, label_ids: array):
         self.starts = np.cumsum([0, *lengths], dtype=np.int64)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from structron.errors import StructronError
+from structron.errors import StructronError, quoted
 from structron.features import encode
 from structron.features.atoms import pack_types
 from structron.features.gazetteer import Gazetteer
@@ -35,6 +35,7 @@ class Prepared(Protocol):
 
     starts: np.ndarray
     has_pairs: bool
+    jobs: int  # threads that may look for features at a time
     word_types: list[str]
     word_ids: np.ndarray
 
@@ -46,6 +47,8 @@ class Prepared(Protocol):
 
 class PreparedTemplates:
     """Sentences whose strings have been looked at: gives hashes, and names for people."""
+
+    jobs = 1
 
     def __init__(
         self,
@@ -222,5 +225,7 @@ class TemplateExtractor:
         try:
             text: Any = function(sentence, i)
         except Exception as error:
-            raise StructronError(f"atom {name!r} failed at token {i + 1} of {list(sentence)!r}: {error!r}") from error
+            raise StructronError(
+                f"atom {name!r} failed at token {i + 1} of {quoted(list(sentence))}: {error!r}"
+            ) from error
         return str(text) if text is not None and text != "" else "none"

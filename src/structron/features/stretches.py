@@ -170,7 +170,7 @@ def number_stretches(
     def hashes(lo: int, hi: int) -> Hashes:
         return stretch_hashes(prepared, shape, lo, hi, chunks)
 
-    return number_features(hashes, prepared.starts * shape.kinds, cutoff, known)
+    return number_features(hashes, prepared.starts * shape.kinds, cutoff, known, prepared.jobs)
 
 
 # -- names -----------------------------------------------------------------------------------------------------------

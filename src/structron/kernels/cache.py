@@ -68,7 +68,11 @@ class CheckedFile(IndexDataCacheFile):
             version, stamp, names = pickle.loads(data) if data is not None else (None, None, {})
         except DAMAGE:
             return {}
-        return names if (version, stamp) == (self._version, self._source_stamp) else {}
+        return names if version == self._version and self._is_fresh(stamp) else {}
+
+    def _is_fresh(self, stamp: Any) -> bool:
+        """Whether what has this stamp was compiled from the sources that there are."""
+        return stamp == self._source_stamp
 
     def _save_index(self, overloads: dict[Any, str]) -> None:
         with self._open_for_write(self._index_path) as stream:
@@ -83,7 +87,7 @@ class CheckedFile(IndexDataCacheFile):
             stamp, known, found = pickle.loads(data)
         except DAMAGE:
             return None
-        return found if (stamp, known) == (self._source_stamp, key) else None
+        return found if known == key and self._is_fresh(stamp) else None
 
     def _save_data(self, name: str, data: Any) -> None:
         with self._open_for_write(self._data_path(name)) as stream:

@@ -8,16 +8,23 @@ from llvmlite import ir
 from numba import njit, typeof, types
 from numba.core import cgutils
 from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
-from numba.core.runtime import rtsys
 from numba.extending import intrinsic
 
 from structron.kernels.cache import SafeCache, cache_for
+from structron.kernels.shipped import KernelCache, kernel_files
 
 LEAVES = (
     "features/lexicon.py",
     "features/stretches.py",
     "kernels/cache.py",
+    "kernels/shipped.py",
+    "search/beam/compiling.py",
+    "search/beam/engine.py",
+    "search/beam/examples.py",
+    "search/beam/guard.py",
     "search/beam/nbest.py",
+    "search/beam/problem.py",
+    "search/chain/margins.py",
     "search/queue/queue.py",
     "search/queue/nodes.py",
     "update/choices.py",
@@ -25,7 +32,6 @@ LEAVES = (
     "weights/mixing.py",
 )
 """Files whose kernels no other file calls: a change there concerns no other kernel."""
-FOLDERS = ("features", "kernels", "search", "tasks/shift_reduce", "update", "weights")
 
 
 def _stamp(path: Path) -> tuple[str, int, int]:
@@ -35,25 +41,11 @@ def _stamp(path: Path) -> tuple[str, int, int]:
 def _fingerprint() -> tuple:
     """Name, time and size of every file that holds kernels for others."""
     package = Path(__file__).parent.parent
-    files = sorted(path for folder in FOLDERS for path in (package / folder).rglob("*.py"))
     leaves = {package / name for name in LEAVES}
-    return tuple(_stamp(path) for path in files if path not in leaves)
+    return tuple(_stamp(path) for path in kernel_files() if path not in leaves)
 
 
 SOURCES = _fingerprint()
-
-
-class QuickCache(SafeCache):
-    """Numba's disk cache, quicker to read.
-
-    Before it reads anything, Numba's own imports all that a compiler could need: a quarter of a second. A compiled
-    kernel needs the counting of references alone, and whoever compiles imports the rest.
-    """
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        rtsys.initialize(target_context)
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
 
 
 def _without_literals(get_call_template: Callable) -> Callable:
@@ -75,20 +67,25 @@ def compiled(function: Callable, forceinline: bool = False, signature: Any = Non
     kernel: Any = njit(nogil=True, forceinline=forceinline, **options)(function)
     if not DISABLE_JIT:
         kernel.get_call_template = _without_literals(kernel.get_call_template)
-        kernel._cache = cache_for(QuickCache, function, (SOURCES, _stamp(Path(function.__code__.co_filename))))
+        kernel._cache = cache_for(KernelCache, function, (SOURCES, _stamp(Path(function.__code__.co_filename))))
     if signature is not None and not DISABLE_JIT:
         kernel.compile(signature)
         kernel.disable_compile()
     return kernel
 
 
-def for_signature(function: Callable, signature: Any) -> Any:
+def for_signature(function: Callable, signature: Any, stamp: str = "") -> Any:
     """A user's function compiled for one signature; cached, unless it was typed at a prompt or stands in a module that
-    has no name to be found by again."""
+    has no name to be found by again. stamp: what else it is made of, beside its file; another one: compile it again."""
     try:
         kernel: Any = njit(nogil=True)(function)
-        kernel._cache = QuickCache(function)
-        kernel.compile(signature)
+        kernel._cache = KernelCache(function)
+        if stamp:
+            kernel._cache.stamp((kernel._cache._cache_file._source_stamp, stamp))
+        try:
+            kernel.compile(signature)
+        finally:
+            kernel._cache.unlock()
     except (RuntimeError, ImportError):
         kernel = njit(nogil=True)(function)
         kernel.compile(signature)
@@ -126,11 +123,15 @@ class Pointed:
     def __call__(self, *arguments: Any) -> Any:
         if DISABLE_JIT:
             return self.function(*arguments)
-        if self.kernel is None:
+        self.ready(*arguments)
+        return self.kernel(*arguments)
+
+    def ready(self, *arguments: Any) -> None:
+        """Compile it for arguments like these, unless that is done."""
+        if self.kernel is None and not DISABLE_JIT:
             functions = [types.FunctionType(signature) for signature in self.pointers]
             rest = [typeof(argument) for argument in arguments[len(functions) :]]
             self.kernel = compiled(self.function, signature=(*functions, *rest))
-        return self.kernel(*arguments)
 
     def is_cold(self) -> bool:
         """As the function `is_cold`."""

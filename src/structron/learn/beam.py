@@ -57,6 +57,9 @@ class Beginning:
 class BeamTraining(Paced):
     """The learner of a problem under a beam and an update rule."""
 
+    dry: bool = False
+    """Find updates, but leave the weights as they are: learn/trace.py."""
+
     working: ClassVar[tuple[str, ...]] = ("engine", "delta", "store", "stats", "pace", "weighing", "choose")
 
     def __init__(
@@ -125,7 +128,7 @@ class BeamTraining(Paced):
         rule, given = self.rule, self.engine.given(self.inputs, self.sparse, self.anchored)
         check = (1 + (rule.valid and (self.swvp is None or self.swvp.valid))) * self.check
         mean = rule.mean * (1 + rule.literal)
-        how = fixing.How(int(rule.stop_at_fall), int(rule.go_on), mean, int(check))
+        how = fixing.How(int(rule.stop_at_fall), int(rule.go_on), mean, int(check), int(self.dry))
         stretch = (self.delta, self.pace, sequence, lo, hi, how, self.stats, self.weighing)
         return self.engine.call(LEARN_WEIGHTED if self.weighing else LEARN, self.choose, given, *stretch)
 
@@ -162,7 +165,7 @@ class BeamTraining(Paced):
             given = (self.problem.actions, self.inputs, example, arrays.frontier, arrays.trace)
             self.weighing = ask(fresh, self.swvp.jj, *given, *lengths)
         else:
-            self.engine.settle(trouble, step, example, arrays)
+            self.engine.settle(trouble, step, example, arrays, self.inputs)
 
     def counts(self) -> dict[str, Any]:
         s = self.stats

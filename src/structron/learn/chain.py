@@ -132,9 +132,9 @@ class ChainLearner(Member):
         self.labels, self.order, dictionary = chain.labels, chain.order, chain.dictionary
         sentences = np.arange(len(prepared.starts))
         self.units = getattr(prepared, "units", sentences) if self.update.whole_documents else sentences
-        self.plain = number_features(prepared.hashes, prepared.starts, chain.cutoff, start.keys if start else None)
-        known_pairs = start.block_keys if start else None
-        self.pairs = number_features(prepared.pair_hashes, prepared.starts, chain.cutoff, known_pairs)
+        known, known_pairs = (start.keys, start.block_keys) if start else (None, None)
+        self.plain = number_features(prepared.hashes, prepared.starts, chain.cutoff, known, prepared.jobs)
+        self.pairs = number_features(prepared.pair_hashes, prepared.starts, chain.cutoff, known_pairs, prepared.jobs)
         has_pairs = prepared.has_pairs or len(self.pairs.keys) > 0
         mask_of = NO_NUMBERS
         if dictionary.mask.any():

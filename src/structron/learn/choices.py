@@ -43,7 +43,7 @@ class ChoiceLearner(Member):
         """paired: whether label pairs have weights."""
         self.prepared, self.gold, self.labels, self.lexicon = prepared, gold.astype(np.int64), labels, lexicon
         self.dictionary, self.paired, self.average, self.fixed = dictionary, paired, average, len(labels) + 1
-        self.plain = number_features(prepared.hashes, prepared.starts, cutoff)
+        self.plain = number_features(prepared.hashes, prepared.starts, cutoff, jobs=prepared.jobs)
         first, choice = with_gold(*lexicon.choices(prepared, slice(0, len(gold))), self.gold)
         self.lattice = Lattice(prepared.starts, self.plain.ptr, self.plain.numbers, first, choice)
         self._begin()

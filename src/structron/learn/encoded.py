@@ -14,6 +14,7 @@ from structron.model.encoded import EncodedModel
 from structron.options import Search
 from structron.search.beam.frontier import Anchored, Inputs
 from structron.search.beam.problem import SearchProblem
+from structron.update.delta import NUMBERED
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,13 @@ class EncodedLearner(BeamTraining):
         base = BeamTraining.assemble(members)
         base.problem = first.data.encoder.problem
         return EncodedModel(first.data.encoder, base)
+
+    def feature_name(self, feature: int) -> str:
+        """The name of a feature as update/delta.py knows it: a key that is made in states, or a number + 1."""
+        if feature >= NUMBERED:
+            return self.data.encoder.describe(feature)
+        known = None if self.known is None else self.known.names
+        return self.data.numbered.names(np.array([feature - 1]), known, self.data.names).all()[0]
 
     def finish(self, model: Any) -> Any:
         keys = model.base.anchored_keys

@@ -15,7 +15,7 @@ from structron.errors import StructronError
 from structron.features.extract import Prepared
 from structron.features.index import look_up
 from structron.features.names import Names
-from structron.io.tensors import Sizes, Tensor, Tensors, texts, under, whole
+from structron.io.tensors import Sizes, Tensor, Tensors, room_for, texts, under, whole
 from structron.kernels.jit import is_cold
 from structron.kernels.table import build_table
 from structron.model.dictionary import Dictionary, allowed_of
@@ -35,6 +35,8 @@ from structron.search.chain.scores import (
 from structron.search.chain.viterbi import decode
 from structron.threads import for_each, stretches
 from structron.weights.dense import declared_cells, dense_rows, sparse_rows
+
+NO_TABLE = np.empty((0, 0), np.float32)
 
 
 def fixed_rows(labels: int, order: int) -> int:
@@ -125,6 +127,17 @@ class ChainModel:
         self, prepared: Prepared, jobs: int = 1, forced: np.ndarray | None = None, margins: bool = False
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(label per token, score per sentence, margin per token if asked for), on several threads if wanted."""
+        return self._decode(prepared, jobs, forced, margins, NO_TABLE)
+
+    def max_marginals(self, prepared: Prepared, jobs: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """The best labels, and float32[tokens, labels]: how far the best labelling with each label is behind."""
+        behind = np.zeros((int(prepared.starts[-1]), len(self.labels)), np.float32)
+        out, _, _ = self._decode(prepared, jobs, None, True, behind)
+        return out, behind
+
+    def _decode(
+        self, prepared: Prepared, jobs: int, forced: np.ndarray | None, margins: bool, behind: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if margins and self.votes is not None:
             raise StructronError("a voted model has no margins: many vectors decide; train with average mean for them")
         starts = prepared.starts
@@ -136,7 +149,7 @@ class ChainModel:
             lo, hi = stretch
             chains = self.chains(prepared, lo, hi, forced)
             tokens = slice(int(starts[lo]), int(starts[hi]))
-            results = (out[tokens], scores[lo:hi], sure[tokens])
+            results = (out[tokens], scores[lo:hi], sure[tokens], behind[tokens] if len(behind) else behind)
             self._search(chains, 0, hi - lo, np.float32, *results)
             for s in np.flatnonzero(scores[lo:hi] < FORBIDDEN / 2).tolist():
                 self._search(chains, s, s + 1, np.float64, *results)
@@ -160,7 +173,15 @@ class ChainModel:
         return [found[unit] for unit in range(len(found))]
 
     def _search(
-        self, chains: Chains, lo: int, hi: int, kind: type, out: np.ndarray, scores: np.ndarray, sure: np.ndarray
+        self,
+        chains: Chains,
+        lo: int,
+        hi: int,
+        kind: type,
+        out: np.ndarray,
+        scores: np.ndarray,
+        sure: np.ndarray,
+        behind: np.ndarray,
     ) -> None:
         """Decode sentences lo … hi-1 of the chains, in single or double precision (see `FORBIDDEN`)."""
         weights = self.weights if kind is np.float32 else in_double(self.weights)
@@ -168,7 +189,7 @@ class ChainModel:
         if self.votes is not None:
             self.votes.decode(chains, weights, *args)
         elif len(sure):
-            decode_with_margins(chains, weights, *args, sure)
+            decode_with_margins(chains, weights, *args, sure, behind)
         else:
             decode(chains, weights, *args)
 
@@ -221,8 +242,8 @@ class ChainModel:
         declared |= Names.declared("features", texts(header["name_heads"], "names"))
         declared |= Names.declared("blocks", texts(header["pair_name_heads"], "names"), "pair_")
         declared |= {
-            "keys": Tensor("uint64", "features", least=1),
-            "block_keys": Tensor("uint64", "blocks", least=1),
+            "keys": Tensor("uint64", "features", least=1, spread=True),
+            "block_keys": Tensor("uint64", "blocks", least=1, spread=True),
             "block_rows": Tensor("int32", "blocks", "contexts", least=-1, below="rows"),
             "allowed": Tensor("bool", "contexts", "labels"),
         }
@@ -233,6 +254,7 @@ class ChainModel:
         """Rebuild a model from arrays that were checked; ValueError: the parts do not fit together."""
         labels, order, block_rows = header["labels"], whole(header["order"], "order", 1, 2), tensors["block_rows"]
         features, rows = len(tensors["keys"]), header["rows"]
+        room_for(4 * rows * (len(labels) + 8), sum(array.nbytes for array in tensors.values()), "weights")
         if rows != fixed_rows(len(labels), order) + features + np.count_nonzero(block_rows >= 0):
             raise ValueError("rows do not fit the features")
         return cls(

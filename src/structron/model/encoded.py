@@ -28,6 +28,7 @@ class Encoder(ABC):
     those of tokens."""
 
     kind: ClassVar[str]
+    labels: Any
 
     @abstractmethod
     def inputs(self, prepared: Any, lo: int, hi: int, forced: np.ndarray | None = None) -> Inputs:
@@ -40,6 +41,10 @@ class Encoder(ABC):
     def labels_of(self, actions: np.ndarray) -> np.ndarray:
         """The numbers of tokens' labels: by default actions are labels."""
         return actions
+
+    def column_names(self) -> list[str]:
+        """What the columns of weights are of: by default labels."""
+        return self.labels
 
     @abstractmethod
     def describe(self, key: int) -> str:

@@ -33,6 +33,7 @@ TASKS = Tasks(
         "splitter": "scripts.Splitter",
         "lemmatizer": "scripts.Lemmatizer",
         "pipeline": "pipeline.pipeline.Pipeline",
+        "sequence-labeler": "attributes.AttributeLabeler",
         "problem": "own.beam.BeamLearner",
         "queue problem": "own.queue.QueueLearner",
     }
@@ -40,7 +41,7 @@ TASKS = Tasks(
 ENDING = ".structron"
 OWN = ("problem", "queue problem")
 """Tasks that a user defines in Python; the command line knows nothing of their data."""
-TRAINABLE = tuple(task for task in TASKS if task not in (*OWN, "splitter"))
+TRAINABLE = tuple(task for task in TASKS if task not in (*OWN, "splitter", "sequence-labeler"))
 """Those that the command line trains."""
 
 

@@ -13,14 +13,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from structron.errors import StructronError
+from structron.errors import StructronError, quoted
 from structron.estimator import Estimator, Sentences
 from structron.features.extract import TemplateExtractor
 from structron.features.gazetteer import gazetteer_tensors, make_gazetteers, take_gazetteers
 from structron.features.templates import load_templates, parse_templates
 from structron.io.columns import Columns, default_columns, label_columns
 from structron.io.tensors import Tensors, texts
-from structron.options import DEFAULT, OwnAtoms, Searching, Tokens, options
+from structron.options import DEFAULT, SCHEMES, OwnAtoms, Searching, Tokens, options
 from structron.sentences import Document, check_sentences, is_row, regroup, sentences_of, spell, split
 from structron.threads import for_each
 
@@ -62,6 +62,7 @@ class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
         prepared = self._prepare(sentences, True, "training data")
         if not len(prepared.label_ids):
             raise StructronError("training data: no sentences; expected at least one with words")
+        prepared.jobs = self.jobs
         return self._make_learner(prepared, start)
 
     def _settle(self, sentences: Sentences) -> Sentences:
@@ -183,6 +184,37 @@ class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
             lists.append(list(zip(spelled, scores or [0.0], strict=True)))
         return [combine(lists[lo:hi], n) for lo, hi in pairwise(ready.units.tolist())]
 
+    # -- looking in ----------------------------------------------------------------------------------------------
+
+    def _scene(self, sentence: Any, gold: Any) -> Any:
+        """One sentence in the beam engine; with gold at the learner of it alone, which goes on from the model."""
+        from structron.learn.trace import Scene
+
+        model, prepared = self.model_, self._prepare([sentence])
+        if not len(prepared.word_ids):
+            raise StructronError("trace: no words; expected a sentence")
+        words = [prepared.word_types[k] for k in prepared.word_ids.tolist()]
+        own = (self.task, words, self.search())
+        prediction = self._decode(model, prepared, 1)[0]
+        if gold is None:
+            shows, look = _labels_shown(model.encoder), (model.base, *model.look(prepared, 0, 1))
+            return Scene(*own, shows, look=look, prediction=prediction)
+        rows = self._annotated(sentence, gold)
+        correct = self._gold([rows])[0]
+        self.notes_ = []
+        learner = self._learner([rows], model)
+        encoder = learner.data.encoder
+        return Scene(
+            *own,
+            _labels_shown(encoder),
+            learner,
+            None,
+            learner.feature_name,
+            encoder.column_names(),
+            correct,
+            prediction,
+        )
+
     # -- files ---------------------------------------------------------------------------------------------------
 
     def _learned(self, model: Any) -> tuple[dict[str, Any], Tensors]:
@@ -211,6 +243,8 @@ class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
         self.roles_ = Columns(names, learned["word"], outputs)
         if not {learned["word"], *outputs} <= set(names):
             raise ValueError("columns do not fit together")
+        if learned["scheme"] not in (None, *SCHEMES):
+            raise ValueError("the scheme does not fit")
         self.scheme_ = learned["scheme"]
         self.atoms = code.get("atoms")
         gazetteers = take_gazetteers(learned["gazetteers"], tensors)
@@ -236,6 +270,12 @@ class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
         """Columns that it cannot do without."""
         extractor = self.extractor_
         return extractor.needed - extractor.gazetteers.keys() - extractor.atoms.keys()
+
+
+def _labels_shown(encoder: Any) -> Any:
+    """What is shown of a state: the labels of the tokens so far."""
+    names = [label if isinstance(label, str) else "/".join(label) for label in encoder.labels]
+    return lambda actions: {"labels": [names[y] for y in encoder.labels_of(np.array(actions, np.int64)).tolist()]}
 
 
 def names_in(header: dict[str, Any], what: str) -> list[str]:
@@ -266,7 +306,7 @@ def first_row(sentences: Iterator[Any]) -> tuple[Iterator[Any], Sequence]:
     else:
         raise StructronError("training data: no sentences; expected at least one with words")
     if not is_row(type(first)):
-        raise StructronError(f"training data: a token is {first!r}; expected rows that end in the label")
+        raise StructronError(f"training data: a token is {quoted(first)}; expected rows that end in the label")
     return chain(head, sentences), first
 
 

@@ -101,6 +101,14 @@ def measure(delta, sparse, anchored):
 
 
 @compiled
+def weigh(delta, sparse, anchored, out):
+    """The weight that each entry of Δ has now, in the order of the entries."""
+    for j in range(delta.used[0]):
+        k = delta.place[j]
+        out[j] = weight_of(sparse, head_of(delta.feature[k], sparse, anchored), delta.column[k])
+
+
+@compiled
 def cells_needed(delta, sparse, anchored):
     """How many cells the new weights of Δ can take at most; full rows double, or become vectors."""
     need = np.int64(0)

@@ -135,6 +135,7 @@ class How(NamedTuple):
     go_on: int
     mean: int  # 0, 1 or LITERAL
     check: int  # 1: compare the margin of every update with w·Δ; 2: it must be a violation, too
+    dry: int = 0  # 1: find Δ, and leave the weights as they are
 
 
 def learn(start, legal, advance, atoms, rule, given, delta, alma, sequence, lo, hi, how, stats, weighing):
@@ -162,7 +163,7 @@ def learn(start, legal, advance, atoms, rule, given, delta, alma, sequence, lo, 
             else:
                 stats[STEPS] = n
             if end == DONE:
-                end = room_for(delta, given, stats)
+                end = room_for(delta, given, how, stats)
             if end != DONE:
                 stats[TROUBLE], stats[FIRST] = end, first
                 return place
@@ -216,10 +217,12 @@ def collect_update(advance, atoms, given, e, n, i, how, delta, stats, weighing):
 
 
 @pasted
-def room_for(delta, given, stats):
+def room_for(delta, given, how, stats):
     """Whether Δ had room, and has room in the weights."""
     if delta.used[FULL]:
         return MORE_DELTA
+    if how.dry:
+        return DONE
     needed = fits(delta, given.sparse, given.anchored)
     if needed > 0:
         stats[STEPS], stats[NEEDED] = delta.used[0], needed
@@ -239,7 +242,7 @@ def note_fall(trace, n, gold_steps, stats):
 
 @pasted
 def update(given, delta, alma, how, low, best, margin, stats):
-    """w = w + Δ, or the step of ALMA; checked, if that is asked for, from the weights alone."""
+    """w = w + Δ, or the step of ALMA, unless it is only to be looked at; checked, if wanted, from the weights alone."""
     sparse, anchored = given.sparse, given.anchored
     size, dot = measure(delta, sparse, anchored) if how.check or alma[ALPHA] > 0 else (0.0, 0.0)
     if how.check:
@@ -247,7 +250,8 @@ def update(given, delta, alma, how, low, best, margin, stats):
         wrong = counted > 1e-6 * (abs(low) + abs(best)) + 1e-9
         if (how.check > 1 and wrong) or abs(counted - margin) > 1e-3 * (1.0 + abs(margin)):
             stats[NOT_VIOLATIONS] += 1
-    apply(delta, sparse, anchored, step(alma, size, dot), alma[TOTAL])
-    given.memory.clock[CLOCK] += 1
+    if not how.dry:
+        apply(delta, sparse, anchored, step(alma, size, dot), alma[TOTAL])
+        given.memory.clock[CLOCK] += 1
     stats[UPDATES] += 1
     stats[INVALID] += margin > 0

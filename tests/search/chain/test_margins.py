@@ -23,19 +23,23 @@ def run(chains, weights, order: int, labels: int, kind: type = np.float32):
     tokens, sentences = int(chains.starts[-1]), len(chains.starts) - 1
     out, scores = np.full(tokens, -1, np.int64), np.zeros(sentences, np.float32)
     margins = np.full(tokens, np.nan, np.float32)
-    decode_with_margins(chains, weights, order, 0, sentences, labels, work, out, scores, margins)
+    alone, none = np.zeros(tokens, np.float32), np.empty((0, 0), np.float32)
+    decode_with_margins(chains, weights, order, 0, sentences, labels, work, out, scores, alone, none)
+    behind = np.full((tokens, labels), np.nan, np.float32)
+    decode_with_margins(chains, weights, order, 0, sentences, labels, work, out, scores, margins, behind)
+    assert margins.tolist() == alone.tolist()
     again, same = np.full(tokens, -1, np.int64), np.zeros(sentences, np.float32)
     decode(chains, weights, order, 0, sentences, labels, work, again, same)
     assert out.tolist() == again.tolist()
     assert scores.tolist() == same.tolist()
-    return out, margins
+    return out, margins, behind
 
 
 @given(problems, st.sampled_from([np.float32, np.float64]))
 @settings(max_examples=400)
 def test_margins_agree_with_enumeration(problem, kind):
     chains, weights = build_chain(problem)
-    out, margins = run(chains, weights, problem["order"], problem["labels"], kind)
+    out, margins, behind = run(chains, weights, problem["order"], problem["labels"], kind)
     for s, n in enumerate(problem["lengths"]):
         every = brute.chain_scores(chains, weights, problem["order"], s, problem["labels"])
         top = max(every.values())
@@ -51,13 +55,19 @@ def test_margins_agree_with_enumeration(problem, kind):
             else:
                 rounding = 1e-4 if top[:2] == (0, 0) else 1e-2
                 assert margins[token] == pytest.approx(top[2] - other[2], abs=rounding)
+            for label in range(problem["labels"]):
+                through = max(value for y, value in every.items() if y[i] == label)
+                if through[:2] < top[:2]:
+                    assert behind[token, label] < -NOTHING
+                else:
+                    assert behind[token, label] == pytest.approx(through[2] - top[2], abs=1e-2)
 
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_a_tie_has_no_margin(order):
     chains, weights = random_chain(np.random.default_rng(0), 3, order, [4])
     weights.w[:] = 0
-    _, margins = run(chains, weights, order, 3)
+    _, margins, _ = run(chains, weights, order, 3)
     assert margins.tolist() == [0, 0, 0, 0]
 
 
@@ -69,6 +79,6 @@ def test_margins_of_a_very_long_sentence_stay_exact(order):
     weights.w[labels + 1 :] = 0
     weights.w[: labels + 1] = 100
     weights.w[: labels + 1, 1] = 100.125
-    out, margins = run(chains, weights, order, labels)
+    out, margins, _ = run(chains, weights, order, labels)
     assert set(out.tolist()) == {1}
     assert set(margins.tolist()) == {0.125}

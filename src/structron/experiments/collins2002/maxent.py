@@ -29,7 +29,7 @@ TOLERANCE = 1e-9
 class LocalModel(ChainModel):
     """A chain model whose scores are normalised at each token, so that a sentence's is a log probability."""
 
-    def _search(self, chains, lo, hi, kind, out, scores, sure):
+    def _search(self, chains, lo, hi, kind, out, scores, sure, behind):
         decode_local(chains, self.weights, len(self.labels), self.work(chains), out, scores)
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from structron.significance import count, score_of
+
 MOST_EXACT = 16
 """Differences up to which all assignments of signs are gone through: 2^16."""
 DRAWS = 100_000
@@ -52,22 +54,6 @@ def block_counts(estimator: Any, rows: Sequence[Any], guess: Sequence[Any], bloc
     """
     edges = np.linspace(0, len(rows), min(blocks, len(rows)) + 1).round().astype(int).tolist()
     return [count(estimator.evaluate(rows[a:b], guess=guess[a:b])) for a, b in pairwise(edges)]
-
-
-def count(scores: Any) -> list[int]:
-    """The counts behind scores: trees by their heads, pairs by their chunks."""
-    if hasattr(scores, "uas"):
-        return [round(scores.uas * scores.tokens / 100), scores.tokens]
-    if hasattr(scores, "f1"):
-        return [scores.correct, scores.found, scores.gold]
-    return [scores.correct, scores.tokens]
-
-
-def score_of(counts: np.ndarray) -> np.ndarray:
-    """Per cent: accuracy of [right, all], F1 of [right, found, gold]; counts in the last axis."""
-    counts = np.asarray(counts, float)
-    right, all_of_them = counts[..., 0], counts[..., 1:].mean(axis=-1)
-    return 100 * right / np.where(all_of_them > 0, all_of_them, 1)
 
 
 def block_test(a: np.ndarray, b: np.ndarray, seed: int = 1) -> float:

@@ -113,6 +113,8 @@ class Trace(NamedTuple):
     right: np.ndarray  # int64: 1 where the best state is the correct prefix
     top: np.ndarray  # int64: the row of the best state
     gold_row: np.ndarray  # int64: the row of the correct prefix
+    kept: np.ndarray  # int64[steps + 2, width of beam]: the rows of each beam, best first; int64[0, …]: not wanted
+    sizes: np.ndarray  # int64[steps + 2]: how many there are, where they are wanted
 
 
 class Frontier(NamedTuple):
@@ -201,9 +203,12 @@ def make_memory(columns: int, templates: int, groups: int, slots: int = 1 << 8) 
     )
 
 
-def make_trace(steps: int) -> Trace:
-    numbers = (np.zeros(steps + 2) for _ in range(2))
-    return Trace(*numbers, *(np.zeros(steps + 2, np.int64) for _ in range(4)))
+def make_trace(steps: int, keep: int = 0) -> Trace:
+    """Room for so many steps; keep: the width of beams whose rows are to be kept."""
+    best, gold = (np.zeros(steps + 2) for _ in range(2))
+    alive, right, top, gold_row, sizes = (np.zeros(steps + 2, np.int64) for _ in range(5))
+    kept = np.zeros((steps + 2 if keep else 0, keep), np.int64)
+    return Trace(best, gold, alive, right, top, gold_row, kept, sizes)
 
 
 def make_frontier(rows: int, wide: int, candidates: int, steps: int, width: int, atoms: int, actions: int) -> Frontier:

@@ -261,12 +261,16 @@ def keep_best(advance, atoms, given, example, guide, step, now, size, k, gold_ga
 
 @pasted
 def note_step(f, trace, guide, step, now, count):
-    """Enter the best state of a step in the trace, and whether the correct prefix is in the beam."""
+    """Enter a step in the trace: the best state, whether the correct prefix is in the beam, the beam if wanted."""
     top, alive = f.beam[now, 0], False
     right = guide.learning and f.link[top, GOLD] == WHOLE
     if guide.learning:
         for b in range(count):
             alive = alive or f.link[f.beam[now, b], GOLD] == WHOLE
+    if trace.kept.shape[0] > 0:
+        for b in range(count):
+            trace.kept[step, b] = f.beam[now, b]
+        trace.sizes[step] = count
     trace.top[step], trace.alive[step], trace.right[step] = top, alive, right
     trace.best[step] = f.score[top, PREFIX] - guide.penalty if right else f.score[top, PREFIX]
 

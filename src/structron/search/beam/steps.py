@@ -149,6 +149,8 @@ def begin_search(start, atoms, example, setting, f, trace, first):
         trace.alive[0], trace.right[0] = 1, 1
     row = trace.gold_row[first]
     f.beam[0, 0] = row
+    if trace.kept.shape[0] > 0:
+        trace.kept[first, 0], trace.sizes[first] = row, 1
     f.used[NOW], f.used[COUNT] = 0, 1
     look(atoms, x, table, f.states, row, setting.view_at, 0, f.atoms, 0)
     f.signature[row] = sign(setting.features.signature, setting.features.salt, setting.stacked, f.atoms, 0, f.link, row)

@@ -150,7 +150,7 @@ def encode_labels(
     extras, columns = number_extras(prepared, chain.cutoff, known)
     encoder = LabelEncoder(chain.labels, chain.order, templates, chain.allowed, chain.dictionary, extras)
     keys = None if start is None else start.base.anchored_keys
-    numbered = number_features(prepared.hashes, prepared.starts, chain.cutoff, keys)
+    numbered = number_features(prepared.hashes, prepared.starts, chain.cutoff, keys, prepared.jobs)
     tokens = slice(0, int(prepared.starts[-1]))
     open_to = (chain.dictionary.masks, chain.dictionary.masks_of(prepared, tokens))
     problem = labelling.make_problem(chain.labels, templates, extras.sizes, chain.allowed_learning)

@@ -301,6 +301,13 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
         search = self.search()
         return model.explain(prepared, search.beam, search.merge, top)
 
+    def _scene(self, sentence: Any, gold: Any) -> Any:
+        if self.model_.searches_exactly:
+            raise StructronError(
+                "trace: the model was trained with exact search, which has no beam; expected one trained with --beam N"
+            )
+        return super()._scene(sentence, gold)
+
     # -- files ---------------------------------------------------------------------------------------------------
 
     def _summary(self) -> dict[str, Any]:

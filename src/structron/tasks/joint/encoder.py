@@ -127,6 +127,9 @@ class PairEncoder(Encoder):
         named = [f"{atom}={spell[atom[0]][value]}" for atom, value in values.items() if not atom.startswith("x")]
         return ",".join([*extra, *named])
 
+    def column_names(self) -> list[str]:
+        return [*self.columns_named(None), *self.problem.actions]
+
     def columns_named(self, label: str | None) -> dict[str, list[int]]:
         """The columns of weights behind a tag, a chunk label or a pair, by name; None: of all tags and chunk labels."""
         tags, chunks, actions = self.pairs.tags, self.pairs.chunks, self.problem.actions
@@ -186,7 +189,7 @@ def encode_pairs(
     """Training data for the engine; the encoder gets its extras. gold: the number of each token's pair."""
     encoder.extras, columns = number_extras(prepared, cutoff, start.encoder.extras if start else None)
     keys = None if start is None else start.base.anchored_keys
-    numbered = number_features(prepared.hashes, prepared.starts, cutoff, keys)
+    numbered = number_features(prepared.hashes, prepared.starts, cutoff, keys, prepared.jobs)
     problem = encoder.make_problem(allowed_learning)
     inputs = encoder.encode(problem, prepared, 0, len(prepared.starts) - 1, columns, allowed_learning)
     inputs = inputs._replace(gold=gold, gold_ptr=prepared.starts)

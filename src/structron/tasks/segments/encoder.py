@@ -53,6 +53,9 @@ class SegmentEncoder(Encoder):
         """The labels of the tokens of chunks that follow each other."""
         return self.segments.token_labels(actions)
 
+    def column_names(self) -> list[str]:
+        return self.segments.labels
+
     def describe(self, key: int) -> str:
         """The name of a feature of a chunk's length and the label before."""
         return self.problem.composition.describe(key, {"y[-1]": [START, *self.segments.labels]})
@@ -68,7 +71,7 @@ class SegmentEncoder(Encoder):
         if len(labels) != len(longest) or labels[0] != OUTSIDE or sum(longest) > 10 * LONGEST:
             raise ValueError("labels and lengths do not fit together")
         positions, most = header["stretches"]
-        return cls(Segments(labels, longest), Shape(whole(positions, "positions", 1, 64), whole(most, "whole", 0, 64)))
+        return cls(Segments(labels, longest), Shape(whole(positions, "positions", 1, 16), whole(most, "whole", 0, 16)))
 
 
 def encode_segments(

@@ -8,6 +8,8 @@ way to actions, and is -1 on the way back.
     actions  int64[2 * words - sentences]   those of sentence k begin at 2 * starts[k] - k
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from structron.errors import StructronError
@@ -154,6 +156,22 @@ def trees_of(starts: np.ndarray, actions: np.ndarray, labels: int) -> tuple[np.n
     if wrong >= 0:
         raise StructronError(f"sentence {wrong + 1}: not a derivation; expected 2n - 1 legal actions for n words")
     return heads, relations
+
+
+def follow(actions: Sequence[int], labels: int) -> tuple[list[int], int, list[tuple[int, int, int]]]:
+    """Where some first actions of a sentence lead: the words on the stack, how many have left the buffer, and the arcs
+    (child, head, relation) so far; words are counted from 0."""
+    stack: list[int] = []
+    arcs, q0 = [], 0
+    for action in actions:
+        if action == SHIFT:
+            stack.append(q0)
+            q0 += 1
+        elif action <= labels:
+            arcs.append((stack.pop(-2), stack[-1], action - 1))
+        else:
+            arcs.append((stack.pop(), stack[-1], action - 1 - labels))
+    return stack, q0, arcs
 
 
 def moves(labels: int) -> np.ndarray:

@@ -5,26 +5,28 @@ rows ──alphabets──▶ x ──system──▶ problem ──beam engine�
 gold heads ──treebank──▶ projective trees ──oracle──▶ gold actions
 """
 
+import copy
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
-from structron.errors import unknown
+from structron.errors import StructronError, unknown
 from structron.estimator import Sentences
 from structron.features.alphabets import ParserInput, Sentence
 from structron.io.tensors import Tensors, check, taken, texts
 from structron.learn.beam import BeamTraining, Beginning
+from structron.learn.trace import Scene
 from structron.model.beam import BeamModel
 from structron.model.explain import Explainer, Step
 from structron.model.heaviest import Heaviest, heaviest_of
 from structron.options import Searching, Templates, Transitions, options
-from structron.search.beam.engine import make_inputs
+from structron.search.beam.engine import NO_ANCHORS, make_inputs
 from structron.search.beam.frontier import TAIL
 from structron.search.beam.problem import SearchProblem, Walk
 from structron.tasks.chain.encoder import columns_of
 from structron.tasks.shift_reduce import system
-from structron.tasks.shift_reduce.oracle import moves, oracle_all, seen_relations, trees_of
+from structron.tasks.shift_reduce.oracle import follow, moves, oracle_all, seen_relations, trees_of
 from structron.tasks.shift_reduce.templates import ParserTemplates
 from structron.tasks.tree_parser import TreeParser
 from structron.tasks.treebank import Arc, Treebank
@@ -168,6 +170,43 @@ class Parser(Templates, Transitions, Searching, TreeParser):
             return " ".join([*stack[::-1], "|", words[following] if following < len(words) else ""])
 
         return Explainer(model, inputs, self._namer(), state).steps(actions, top)
+
+    def _scene(self, sentence: Sentence, gold: Any) -> Scene:
+        """One sentence in the beam engine; with gold at the learner of it alone, which goes on from the model."""
+        if not len(sentence):
+            raise StructronError("trace: no words; expected a sentence")
+        ready = self._ready([sentence])
+        words = self.input_.columns_of([sentence])[self.roles_.word]
+        own = (self.task, words, self.search())
+        prediction = self._decode(self.model_, ready, 1)[0]
+        if gold is None:
+            look = (self.model_, make_inputs(self.problem_, *ready[1:]), NO_ANCHORS)
+            return Scene(*own, self._shown(words), look=look, prediction=prediction)
+        rows = self._annotated(sentence, gold)
+        self.input_, self.notes_, model = copy.copy(self.input_), [], self.model_
+        learner = self._learner([rows], model)
+        composition, spell = self.problem_.composition, self.input_.spell
+        names = spell(composition.atoms, self.relations_)
+        return Scene(
+            *own,
+            self._shown(words),
+            learner,
+            None,
+            lambda key: composition.describe(key, names),
+            self.problem_.actions,
+            self.arcs([rows])[0],
+            prediction,
+        )
+
+    def _shown(self, words: list[str]) -> Callable[[list[int]], dict[str, Any]]:
+        """The words on the stack, the top last, those in the buffer, and the arcs so far: (word, head, relation)."""
+
+        def shows(actions: list[int]) -> dict[str, Any]:
+            stack, buffer, arcs = follow(actions, len(self.relations_))
+            named = [[child + 1, head + 1, self.relations_[relation]] for child, head, relation in arcs]
+            return {"stack": [words[k] for k in stack], "buffer": words[buffer:], "arcs": named}
+
+        return shows
 
     # -- files ---------------------------------------------------------------------------------------------------
 

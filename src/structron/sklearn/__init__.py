@@ -1,0 +1,10 @@
+"""Sequence labelling in scikit-learn's dress: `SequenceLabeler`, and `CRF` for users of sklearn-crfsuite.
+
+`metrics` and `scorers` have the functions of `sklearn_crfsuite.metrics` and `.scorers`.
+"""
+
+from structron.sklearn.labeler import Labellings, SequenceLabeler  # isort: skip  (it names the extra that is missing)
+from structron.sklearn import metrics, scorers
+from structron.sklearn.crf import CRF, ParameterWarning
+
+__all__ = ["CRF", "Labellings", "ParameterWarning", "SequenceLabeler", "metrics", "scorers"]
