@@ -65,6 +65,7 @@ def commands(files: dict[str, Path]) -> list[tuple[list[str | Path], list[str], 
     pipeline = ["train", "pipeline", "--train", bank, "--entities", ner, "--dev", files["text.txt"]]
     predict = ["predict", files["model.structron"], files["dev.conll"]]
     annotate = ["annotate", files["text.txt"], "--model", files["tokenizer.structron"]]
+    confusion = ["evaluate", files["model.structron"], files["dev.conll"]]
     outputs = ["--model", "--log", "--checkpoint"]
     return [
         (train, ["train.conll", "dev.conll", "templates.txt", "names.txt"], outputs),
@@ -72,6 +73,8 @@ def commands(files: dict[str, Path]) -> list[tuple[list[str | Path], list[str], 
         (pipeline, ["bank.conllu", "bank.ner", "text.txt"], outputs),
         (predict, ["model.structron", "dev.conll"], ["--output"]),
         (annotate, ["text.txt", "tokenizer.structron"], ["--output"]),
+        (["inspect", files["model.structron"]], ["model.structron"], ["--plot"]),
+        ([*confusion, "--confusion"], ["model.structron", "dev.conll"], ["--plot"]),
     ]
 
 
@@ -86,7 +89,7 @@ def test_no_output_is_an_input(refuses, files, tmp_path, how):
         for option in outputs:
             for name in inputs:
                 given = spelled(files[name], how)
-                others = ["--model", tmp_path / "m"] if option not in ("--model", "--output") else []
+                others = ["--model", tmp_path / "m"] if option in ("--log", "--checkpoint") else []
                 refuses(*command, *others, option, given, says=f"{option} {given}: is also the input ")
                 assert contents(files) == before
                 assert sorted(path.name for path in tmp_path.iterdir()) == ["beside", "files"]
