@@ -95,6 +95,7 @@ def _torment(task: str, kills: int, random: np.random.Generator, folder: Path, f
             continue
         if status:
             found.add("failed", f"{task}: a resumed run ended with {status}")
+            return
         found.failures += _differences(task, whole, model, folder)
         if not kills:
             return
