@@ -170,3 +170,13 @@ def test_the_demo_and_the_pages_leave_other_files_alone(refuses, tmp_path):
     write(tmp_path / "w" / "results.md", "")
     refuses("papers", "--results", tmp_path / "r", "--write", tmp_path / "w", says="")
     assert ledger.read_text() == "{}"
+
+
+def test_a_run_that_was_killed_before_its_first_state_is_resumed(run, refuses, files, tmp_path):
+    """The best model of a pass is written before the state of that pass."""
+    command, folder = commands(files)[0][0], tmp_path / "c"
+    folder.mkdir()
+    shutil.copy(files["model.structron"], folder / "best-1.structron")
+    argv = [*command, "--checkpoint", folder, "--model", tmp_path / "m", "--quiet"]
+    refuses(*argv, says="holds best-1.structron, not a checkpoint's")
+    assert run(*argv, "--resume").status == 0
