@@ -65,6 +65,7 @@ def commands(files: dict[str, Path]) -> list[tuple[list[str | Path], list[str], 
     pipeline = ["train", "pipeline", "--train", bank, "--entities", ner, "--dev", files["text.txt"]]
     predict = ["predict", files["model.structron"], files["dev.conll"]]
     annotate = ["annotate", files["text.txt"], "--model", files["tokenizer.structron"]]
+    confusion = ["evaluate", files["model.structron"], files["dev.conll"]]
     outputs = ["--model", "--log", "--checkpoint"]
     return [
         (train, ["train.conll", "dev.conll", "templates.txt", "names.txt"], outputs),
@@ -72,6 +73,8 @@ def commands(files: dict[str, Path]) -> list[tuple[list[str | Path], list[str], 
         (pipeline, ["bank.conllu", "bank.ner", "text.txt"], outputs),
         (predict, ["model.structron", "dev.conll"], ["--output"]),
         (annotate, ["text.txt", "tokenizer.structron"], ["--output"]),
+        (["inspect", files["model.structron"]], ["model.structron"], ["--plot"]),
+        ([*confusion, "--confusion"], ["model.structron", "dev.conll"], ["--plot"]),
     ]
 
 
@@ -86,7 +89,7 @@ def test_no_output_is_an_input(refuses, files, tmp_path, how):
         for option in outputs:
             for name in inputs:
                 given = spelled(files[name], how)
-                others = ["--model", tmp_path / "m"] if option not in ("--model", "--output") else []
+                others = ["--model", tmp_path / "m"] if option in ("--log", "--checkpoint") else []
                 refuses(*command, *others, option, given, says=f"{option} {given}: is also the input ")
                 assert contents(files) == before
                 assert sorted(path.name for path in tmp_path.iterdir()) == ["beside", "files"]
@@ -167,3 +170,13 @@ def test_the_demo_and_the_pages_leave_other_files_alone(refuses, tmp_path):
     write(tmp_path / "w" / "results.md", "")
     refuses("papers", "--results", tmp_path / "r", "--write", tmp_path / "w", says="")
     assert ledger.read_text() == "{}"
+
+
+def test_a_run_that_was_killed_before_its_first_state_is_resumed(run, refuses, files, tmp_path):
+    """The best model of a pass is written before the state of that pass."""
+    command, folder = commands(files)[0][0], tmp_path / "c"
+    folder.mkdir()
+    shutil.copy(files["model.structron"], folder / "best-1.structron")
+    argv = [*command, "--checkpoint", folder, "--model", tmp_path / "m", "--quiet"]
+    refuses(*argv, says="holds best-1.structron, not a checkpoint's")
+    assert run(*argv, "--resume").status == 0

@@ -457,8 +457,7 @@ def test_a_full_disk_keeps_the_last_checkpoint(tmp_path, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        with pytest.raises(StructronError, match=r"could not be written \(no space left on device\)"):
-            fit(tmp_path / "run", True)
+        assert_identical(whole, fit(tmp_path / "run", True))  # no checkpoint, but a model
     assert (tmp_path / "run" / STATE_FILE).read_bytes() == before
     assert_identical(whole, fit(tmp_path / "run", True))
 

@@ -12,6 +12,7 @@ import signal
 import time
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ import structron
 from structron.cli import main
 from structron.data.toy_english import toy_english, write_conll, write_conllu
 from structron.errors import StructronError
+from structron.tasks.graph.parser import GraphParser
 from structron.tasks.registry import load
 from torture.frame import Found
 from toy import toy_docs
@@ -33,7 +35,7 @@ OPTIONS = {
     "segments": ["--runs", "1"],
     "joint": ["--runs", "1"],
     "parser": ["--runs", "1"],
-    "graph-parser": ["--runs", "1", "--bits", "16"],
+    "graph-parser": ["--runs", "1"],
     "lemmatizer": [],
     "tokenizer": [],
     "pipeline": ["--without", "entities"],
@@ -76,7 +78,8 @@ def _warm() -> None:
 
 
 def _torment(task: str, kills: int, random: np.random.Generator, folder: Path, found: Found) -> None:
-    given = ["train", task, *corpora(task, folder), "--passes", "4", "--quiet", *OPTIONS[task]]
+    passes = [] if task == "pipeline" else ["--passes", "4"]
+    given = ["train", task, *corpora(task, folder), *passes, "--quiet", *OPTIONS[task]]
     whole, model, state = folder / f"{task}.whole", folder / f"{task}.model", folder / f"{task}.state"
     seconds = 0.0
     for number in range(2):  # the first compiles, the second shows how long it takes
@@ -92,11 +95,20 @@ def _torment(task: str, kills: int, random: np.random.Generator, folder: Path, f
             continue
         if status:
             found.add("failed", f"{task}: a resumed run ended with {status}")
+            return
         found.failures += _differences(task, whole, model, folder)
         if not kills:
             return
         model.unlink()
         shutil.rmtree(state)
+
+
+_as_it_is = GraphParser.__init__
+
+
+def _small_graphs(self: GraphParser, **given: Any) -> None:
+    """A graph parser with few places for weights, which the command line cannot ask for: checkpoints are small."""
+    _as_it_is(self, **{"bits": 14, **given})
 
 
 def _begun(argv: list) -> int:
@@ -108,6 +120,7 @@ def _begun(argv: list) -> int:
             nowhere = os.open(os.devnull, os.O_RDWR)
             for stream in range(3):
                 os.dup2(nowhere, stream)
+            GraphParser.__init__ = _small_graphs  # type: ignore[method-assign]
             status = main([str(argument) for argument in argv])
         finally:
             os._exit(status)

@@ -46,7 +46,9 @@ def check_model_place(flag: str, path: Place) -> None:
         raise StructronError(f"{flag} {path}: is there, and is no model; expected another name, or remove it")
 
 
-def check_checkpoint(folder: Path | None, others: Places, state: str, parts: Sequence[str]) -> None:
+def check_checkpoint(
+    folder: Path | None, others: Places, state: str, parts: Sequence[str], resume: bool = False
+) -> None:
     """Refuse a folder for checkpoints where the command's own files would be in the way, or somebody else's are."""
     if folder is None:
         return
@@ -55,6 +57,8 @@ def check_checkpoint(folder: Path | None, others: Places, state: str, parts: Seq
         if inside and _own(os.path.basename(os.path.realpath(path)), state, parts):
             raise _refusal(flag, path, f"a file of --checkpoint {folder}")
     strange = [] if not folder.is_dir() or (folder / state).exists() else sorted(os.listdir(folder))
+    if resume:  # a run that was killed before its first state was whole has left a model, or the folder of a part
+        strange = [name for name in strange if not (is_model(folder / name) or (folder / name).is_dir())]
     if found := [name for name in strange if _own(name, state, parts)]:
         raise StructronError(f"--checkpoint {folder}: holds {found[0]}, not a checkpoint's; expected another folder")
 

@@ -56,7 +56,7 @@ def run(
     inputs: dict[str, Any] = {"--train": train, "--dev": dev, "--entities": entities, "--dev-entities": dev_entities}
     inputs |= {"--warm-start": warm_start, "--templates": template_file(given.get("templates"))}
     inputs["--gazetteer"] = list(chain.from_iterable((given.get("gazetteers") or {}).values()))
-    _check_places(task, inputs, Path(model), log, checkpoint)
+    _check_places(task, inputs, Path(model), log, checkpoint, resume)
     _check_outputs(Path(model), log, checkpoint, resume)
     check_settings(kind, given)
     if "beta" in given and given.get("swvp") is None and warm_start is None:
@@ -185,7 +185,9 @@ def template_file(source: Any) -> str | None:
     return source if isinstance(source, str) and os.path.exists(source) else None
 
 
-def _check_places(task: str, inputs: dict[str, Any], model: Path, log: Path | None, checkpoint: Path | None) -> None:
+def _check_places(
+    task: str, inputs: dict[str, Any], model: Path, log: Path | None, checkpoint: Path | None, resume: bool
+) -> None:
     """Refuse to write what is read, or one file twice, or over a file that is no model."""
     parts: tuple[str, ...] = ()
     if task == "pipeline":
@@ -193,7 +195,7 @@ def _check_places(task: str, inputs: dict[str, Any], model: Path, log: Path | No
     files = {"--model": model, "--log": log}
     check_places(inputs, files | {"--checkpoint": checkpoint})
     check_model_place("--model", model)
-    check_checkpoint(checkpoint, inputs | files, STATE_FILE, parts)
+    check_checkpoint(checkpoint, inputs | files, STATE_FILE, parts, resume)
 
 
 def _check_outputs(model: Path, log: Path | None, checkpoint: Path | None, resume: bool) -> None:
