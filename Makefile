@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
 
-.PHONY: demo test bench english mutations torture lint build wheel clean
+.PHONY: demo test bench english mutations torture load lint build wheel clean
 
 $(VENV)/.core: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -40,6 +40,10 @@ mutations: $(VENV)/.dev
 
 torture: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m torture $(PARTS)
+	$(BIN)/python tests/serve/attacks.py --requests 10000
+
+load: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.load
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -1,22 +1,29 @@
-"""Model files that were tampered with and given a valid checksum again: none may crash, or read outside an array.
+"""Model files that were tampered with and given a valid checksum again: none may crash, hang, fill the memory, or read
+outside an array.
 
-    python tests/mutations.py [--mutations 2000] [--tasks tagger,parser] [--seed 1] [--interpreted]
+    python tests/mutations.py [--mutations 2000] [--tasks tagger,parser] [--seed 1] [--interpreted | --unchecked]
 
-A mutation changes the shape, the kind or the values of an array, swaps or deletes arrays, or changes a header field.
+A mutation changes the shape, the kind or the values of an array, swaps or deletes arrays, changes a header field, or
+makes what takes a reader's time and memory: texts that unpack to gigabytes, keys that are all alike, lists in lists.
 The file is then loaded and, if it is not refused with one line, used. All happens in other processes, whose kernels
-check every index; a process that dies, an index out of bounds and an error of any other kind are failures. Without
-compiled code (--interpreted) nothing waits for the compiler, but negative indices go unnoticed.
+check every index; a process that dies, an index out of bounds, more than 5 seconds of processor time, more than 1 GB
+and an error of any other kind are failures. Without compiled code (--interpreted) nothing waits for the compiler, but
+negative indices go unnoticed; --unchecked is compiled code as users run it.
 """
 
 import argparse
 import copy
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
+import time
+import zlib
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +32,7 @@ import safetensors.numpy
 
 from structron.errors import StructronError
 from structron.io import modelfile
+from structron.io.tensors import MARK
 from structron.tasks.registry import TASKS, load
 from toy import chunk_rows, toy_docs, tree_rows
 
@@ -44,6 +52,10 @@ HUGE = (2**31 - 1, 2**31, 2**40, 2**62, -1, -2, -(2**31), -(2**62))
 KINDS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 PART = 100
 """Mutations that one process tries before the next one takes over."""
+MOST_SECONDS, MOST_BYTES = 5.0, 1 << 30
+"""Of processor time and memory, for a file."""
+PATIENCE = 1200
+"""Seconds after which a process with PART files hangs, however busy the machine is."""
 
 
 def make_model(task: str, folder: Path) -> tuple[Path, list]:
@@ -76,9 +88,12 @@ def mutate(header: dict, tensors: dict[str, np.ndarray], random: np.random.Gener
     """Change one thing in place; returns what was done."""
     names = sorted(tensors)
     name = names[random.integers(len(names))]
-    kind = random.choice(["values", "shape", "dtype", "swap", "delete", "header", "header", "values"])
+    kinds = ["values", "shape", "dtype", "swap", "delete", "header", "header", "values", "greedy", "greedy"]
+    kind = random.choice(kinds)
     if kind == "header":
         return mutate_header(header, random)
+    if kind == "greedy":
+        return make_greedy(header, tensors, random)
     if kind == "delete":
         del tensors[name]
     elif kind == "swap":
@@ -130,6 +145,51 @@ def revalued(array: np.ndarray, random: np.random.Generator) -> np.ndarray:
     return out
 
 
+@cache
+def bomb(size: int) -> bytes:
+    """So many zeros, compressed."""
+    return zlib.compress(bytes(size), 9)
+
+
+def make_greedy(header: dict, tensors: dict[str, np.ndarray], random: np.random.Generator) -> str:
+    """Something that would take much time or memory if it were believed."""
+    texts = [name for name, array in tensors.items() if array.dtype == np.uint8 and array.ndim == 1]
+    keys = [name for name, array in tensors.items() if array.dtype == np.uint64 and array.ndim == 1]
+    kind = random.choice(["bomb", "lie", "equal", "alike", "deep", "long", "many", "huge"])
+    if kind in ("bomb", "lie") and texts:
+        name = texts[random.integers(len(texts))]
+        packed = bomb(200_000_000)
+        said = 200_000_000 if kind == "bomb" else int(random.integers(1, 1 << 62))
+        head = MARK + said.to_bytes(8, "little") if random.integers(2) else b""
+        tensors[name] = np.frombuffer(head + packed, np.uint8)
+    elif kind in ("equal", "alike") and keys:
+        name = keys[random.integers(len(keys))]
+        count = 400_000 if random.integers(2) else max(len(tensors[name]), 1)
+        own = (
+            np.arange(1, count + 1, dtype=np.uint64) << np.uint64(20) if kind == "alike" else np.ones(count, np.uint64)
+        )
+        tensors[name] = own + tensors[name][:1].sum(dtype=np.uint64)
+    elif kind == "deep":
+        deep: Any = []
+        for _ in range(int(random.choice([50, 300, 900]))):
+            deep = [deep] if random.integers(2) else {"x": deep}
+        name = str(random.choice(["training", "options", "learned"]))
+        header[name] |= {str(random.choice(["history", "source", "labels", "beam", "columns"])): deep}
+    elif kind in ("long", "many"):
+        name = mutate_header(header, random)
+        node: Any = header.get("learned")
+        node = node if isinstance(node, dict) else {}
+        lists = [key for key, value in node.items() if isinstance(value, list)]
+        if lists:
+            key = lists[random.integers(len(lists))]
+            node[key] = ["x" * 5_000_000] if kind == "long" else [f"x{k}" for k in range(200_000)]
+    else:
+        names = [key for key, value in header["options"].items() if isinstance(value, int)]
+        name = names[random.integers(len(names))] if names else "beam"
+        header["options"][name] = int(random.choice([9_999, 10_000, 10_001, 10**5, 2**31, 2**53]))
+    return f"{kind} {name}"
+
+
 def mutate_header(header: dict, random: np.random.Generator) -> str:
     """Replace, delete or repeat something, at any depth."""
     node: Any = header
@@ -146,6 +206,7 @@ def mutate_header(header: dict, random: np.random.Generator) -> str:
             node = child
             continue
         values = [None, True, -1, 0, 1, 2, 10**6, 2**40, 1e300, "", "x", [], {}, ["O"], [1, 2], "voted", "beam"]
+        values += ["\x1b[31mred\n\u202e", ["a", 1], [["O", "O"]], 0.5, 300, 10_000]
         choice = random.integers(len(values) + 2)
         if choice == len(values):
             del node[key]
@@ -168,12 +229,20 @@ def raw(path: Path) -> tuple[dict, dict[str, np.ndarray]]:
     return header, {name: np.array(array) for name, array in safetensors.numpy.load(data).items()}
 
 
+def craft(path: Path, header: dict, tensors: dict[str, np.ndarray]) -> None:
+    """Write a model file with a valid checksum, without asking whether it makes sense."""
+    header = json.loads(json.dumps({**header, "format": modelfile.FORMAT, "version": "crafted"}))
+    tensors = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+    header["checksum"] = modelfile._digest(header, tensors)
+    path.write_bytes(safetensors.numpy.save(tensors, {modelfile.KEY: json.dumps(header, sort_keys=True)}))
+
+
 def attempt(path: Path, sentences: list, target: Path, seed: int) -> str:
     """Craft one file, load it and use it: refused, used, or what went wrong."""
     header, tensors = raw(path) if seed % 2 else modelfile.load(path)
-    what = mutate(header, tensors, np.random.default_rng(seed))
+    what = mutate(header, tensors, np.random.default_rng(seed)) if seed >= 0 else "nothing"
     try:
-        modelfile.save(target, header, tensors)
+        craft(target, header, tensors)
     except Exception as error:
         return f"unwritten ({type(error).__name__})"
     try:
@@ -182,36 +251,67 @@ def attempt(path: Path, sentences: list, target: Path, seed: int) -> str:
         return "refused" if "\n" not in str(error) else f"failed: {what}: more than one line"
     except BaseException as error:
         return f"failed: {what}: load: {type(error).__name__}: {error}"
-    try:
-        estimator.predict(sentences)
-    except StructronError as error:
-        return f"failed: {what}: {error}" if "IndexError" in str(error) else "refused in use"
-    except BaseException as error:
-        return f"failed: {what}: predict: {type(error).__name__}: {error}"
+    for use in (
+        lambda: estimator.predict(sentences),
+        lambda: estimator.inspect(top=3),
+        lambda: estimator.nbest(sentences, 2),
+    ):
+        try:
+            use()
+        except StructronError as error:
+            if "IndexError" in str(error):
+                return f"failed: {what}: {error}"
+            if " no " not in str(error):
+                return "refused in use"
+        except BaseException as error:
+            return f"failed: {what}: in use: {type(error).__name__}: {error}"
     return "used"
+
+
+def limited(path: Path, sentences: list, target: Path, seed: int) -> str:
+    """The same, within time and memory; the largest that a process ever was is all that the system tells."""
+    begin, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    found = attempt(path, sentences, target, seed)
+    seconds, peak = time.process_time() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    if peak > before and peak * 1024 > MOST_BYTES:
+        return f"failed: seed {seed}: {peak // 1024} MB ({found})"
+    if seconds > MOST_SECONDS and not found.startswith("failed"):
+        return f"failed: seed {seed}: {seconds:.1f} s ({found})"
+    return found
 
 
 def run_part(task: str, model: str, sentences: str, first: int, last: int) -> None:
     """In a child: a line for each mutation, before and after it."""
     rows = json.loads(Path(sentences).read_text())
     target = Path(model).with_suffix(f".{first}.crafted")
+    attempt(Path(model), rows, target, -1)  # kernels are loaded, or compiled
     for seed in range(first, last):
         print(json.dumps({"seed": seed}), flush=True)
-        print(json.dumps({"seed": seed, "found": attempt(Path(model), rows, target, seed)}), flush=True)
+        print(json.dumps({"seed": seed, "found": limited(Path(model), rows, target, seed)}), flush=True)
     target.unlink(missing_ok=True)
 
 
-def outcomes(task: str, model: Path, rows: list, mutations: int, seed: int, compiled: bool) -> Iterator[str]:
+CHECKED, UNCHECKED, INTERPRETED = "checked", "unchecked", "interpreted"
+"""Kernels that check every index, kernels as users have them, and none."""
+
+
+def outcomes(task: str, model: Path, rows: list, mutations: int, seed: int, how: str) -> Iterator[str]:
     """The outcome of every mutation of a model, tried in child processes."""
     sentences = model.with_suffix(".json")
     sentences.write_text(json.dumps(rows))
-    checked = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(model.parent / "kernels")}
-    environment = os.environ | (checked if compiled else {"NUMBA_DISABLE_JIT": "1"})
+    kernels = os.environ.get("CHECKED_KERNELS", str(model.parent / "kernels"))
+    checked = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": kernels}
+    environment = os.environ | {CHECKED: checked, INTERPRETED: {"NUMBA_DISABLE_JIT": "1"}}.get(how, {})
     first, end = seed, seed + mutations
     while first < end:
         last = min(first + PART, end)
         command = [sys.executable, __file__, "--child", task, str(model), str(sentences), str(first), str(last)]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        try:
+            done = subprocess.run(
+                command, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE
+            )
+        except subprocess.TimeoutExpired as hung:
+            done = subprocess.CompletedProcess(command, -1, (hung.stdout or b"").decode(), "it hung")
         lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         found = {line["seed"]: line["found"] for line in lines if "found" in line}
         yield from found.values()
@@ -223,14 +323,14 @@ def outcomes(task: str, model: Path, rows: list, mutations: int, seed: int, comp
         first = at + 1
 
 
-def try_all(tasks: list[str], mutations: int, seed: int = 1, compiled: bool = True) -> dict[str, Counter]:
+def try_all(tasks: list[str], mutations: int, seed: int = 1, how: str = CHECKED) -> dict[str, Counter]:
     """Outcomes by task; failures are told as they happen."""
     found: dict[str, Counter] = {}
     with tempfile.TemporaryDirectory() as name:
         for task in tasks:
             model, rows = make_model(task, Path(name))
             counts: Counter = Counter()
-            for outcome in outcomes(task, model, rows, mutations, seed, compiled):
+            for outcome in outcomes(task, model, rows, mutations, seed, how):
                 counts[outcome.partition(":")[0]] += 1
                 if outcome.startswith("failed"):
                     print(outcome, file=sys.stderr, flush=True)
@@ -248,9 +348,10 @@ def main() -> int:
     parser.add_argument("--mutations", type=int, default=2000)
     parser.add_argument("--tasks", default=",".join(TASK_NAMES))
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--interpreted", action="store_true")
+    parser.add_argument("--interpreted", dest="how", action="store_const", const=INTERPRETED, default=CHECKED)
+    parser.add_argument("--unchecked", dest="how", action="store_const", const=UNCHECKED)
     given = parser.parse_args()
-    found = try_all(given.tasks.split(","), given.mutations, given.seed, not given.interpreted)
+    found = try_all(given.tasks.split(","), given.mutations, given.seed, given.how)
     return int(any(counts["failed"] for counts in found.values()))
 
 

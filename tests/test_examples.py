@@ -1,4 +1,4 @@
-"""The programs in examples/ run and say what they promise; so does the one in docs/own-problem.md."""
+"""The programs in examples/ run and say what they promise."""
 
 import importlib.util
 import itertools
@@ -26,12 +26,12 @@ def module(name: str):
 
 
 segment_and_tag, noisy_brackets = module("segment_and_tag"), module("noisy_brackets")
-route_finding = module("route_finding")
+route_finding, beam_lesson = module("route_finding"), module("beam_lesson")
 
 
 def test_all_examples_are_here():
     run = {"quickstart", "own_features", "sklearn_chunking", "segment_and_tag", "noisy_brackets", "route_finding"}
-    run.add("document_features")
+    run |= {"document_features", "beam_lesson"}
     assert {path.stem for path in EXAMPLES.glob("*.py")} == run
     text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     assert all(f"{name}.py" in text for name in run)
@@ -171,11 +171,30 @@ def test_routes(capsys):
     assert weights == sorted(weights, reverse=True)
 
 
-# -- the guide -------------------------------------------------------------------------------------------------------
-def test_the_guide_prints_what_it_says(tmp_path, monkeypatch, capsys):
-    text = (ROOT / "docs" / "own-problem.md").read_text(encoding="utf-8")
-    code, said = (re.search(rf"```{kind}\n(.*?)```", text, re.S)[1] for kind in ("python", "text"))
-    (tmp_path / "thermostat.py").write_text(code, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    runpy.run_path(str(tmp_path / "thermostat.py"), run_name="__main__")
-    assert capsys.readouterr().out == said
+# -- the lesson on beams ---------------------------------------------------------------------------------------------
+
+
+def test_figure_1_is_that_of_the_paper():
+    """ΔΦ, w·ΔΦ and the new weights of the paper's four iterations, and a beam of two that learns it."""
+    rows = beam_lesson.figure_1("standard", 4)
+    assert [" ".join(trace.prediction) for trace, *_ in rows] == ["N N N .", "N V N ."] * 2
+    assert [change for _, change, _, _ in rows] == [(-1, 1), (1, 1)] * 2
+    assert [difference for _, _, difference, _ in rows] == [0, 0, 2, 2]
+    assert [weights for *_, weights in rows] == [(-1, 1), (0, 2), (-1, 3), (0, 4)]
+    assert [trace.fell_off for trace, *_ in rows] == [3, 2, 3, 2]
+    assert [difference for _, _, difference, _ in beam_lesson.figure_1("early", 4, 2)] == [0, -1, None, None]
+
+
+def test_the_lesson_on_a_real_sentence(tmp_path):
+    """What docs/lesson-beam.md says of it, and its pictures."""
+    trace, text = beam_lesson.real_sentence(1), (ROOT / "docs/lesson-beam.md").read_text("utf-8")
+    for rule, updates in trace.rules.items():
+        steps = ", ".join(str(u.step) for u in updates)
+        differences = ", ".join(f"{u.difference:+.1f}".replace("-", "−") for u in updates)
+        assert f"| `{rule}` | {steps} | {differences} |" in text
+    assert (ROOT / "docs/pictures/telescope.svg").read_text("utf-8") == trace.to_svg()
+    standard = beam_lesson.figure_1("standard", 3)[2][0]
+    assert (ROOT / "docs/pictures/figure-1.svg").read_text("utf-8") == standard.to_svg()
+    wide = beam_lesson.real_sentence(8)
+    assert wide.prediction == wide.gold
+    assert [rule for rule, updates in wide.rules.items() if updates] == ["max-violation", "latest"]

@@ -14,7 +14,7 @@ from structron.io.analysis import TextBuilder, read_spaces_comment, spaces_comme
 from structron.io.conll import BOM, is_blank
 from structron.io.conllu import CONLLU_COLUMNS, read_conllu
 from structron.io.text import display_name, read_lines
-from structron.render import to_html
+from structron.render import to_html, to_svg
 
 __all__ = ["Doc", "Entity", "Sentence", "Token", "Word", "docs_from_conllu", "read_docs"]
 
@@ -109,8 +109,20 @@ class Doc:
         """The trees and entities, drawn: a piece of HTML that needs nothing else."""
         return to_html(self)
 
+    def to_svg(self) -> str:
+        """The same as one SVG picture."""
+        return to_svg(self)
+
     def _repr_html_(self) -> str:
         return to_html(self)
+
+
+def _sentence_html(sentence: Sentence) -> str:
+    """What a notebook shows of a sentence: its tree and entities."""
+    return to_html([sentence])
+
+
+setattr(Sentence, "_repr_html_", _sentence_html)  # noqa: B010  # here, since drawing stands above what it draws
 
 
 def docs_from_conllu(lines: Iterable[str], name: str = "CoNLL-U") -> Iterator[Doc]:

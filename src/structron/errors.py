@@ -4,17 +4,56 @@ The command line turns it into one line on standard error and exit status 2; in 
 `ValueError`. The message says where, what is wrong, and what was expected.
 """
 
+import re
 from collections.abc import Iterable
+
+QUOTED = 80
+"""Characters of a user's file or value that an error quotes."""
+UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]")
+"""Characters that a terminal obeys, or that cannot be seen: controls, line separators, changes of direction."""
+
+
+IN_QUOTES = re.compile(rf"(?<!\w)(['\"])([^'\"]{{{QUOTED + 1},}})\1(?!\w)")
+LONGEST = 2000
+"""Characters of an error; of a longer one the middle is left out."""
+NAMED = 100
+"""Names that an error lists."""
+
+
+def shown(text: str) -> str:
+    """A text as it can be shown: what a terminal would obey is escaped, as Python writes it."""
+    return UNSEEN.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text)
+
+
+def quoted(value: object) -> str:
+    """A value in quotes, as errors name it: in one line, its beginning if it is long."""
+    text = shown(repr(value[: QUOTED + 1] if isinstance(value, str | bytes) else value))
+    return text if len(text) <= QUOTED else f"{text[: QUOTED - 1]}…"
 
 
 class StructronError(ValueError):
     """Bad input, bad options or a bad file: something the user can put right."""
+
+    def __str__(self) -> str:
+        """In one line, and short, whatever it quotes."""
+        text = IN_QUOTES.sub(lambda found: f"{found[1]}{found[2][:QUOTED]}…{found[1]}", shown(super().__str__()))
+        return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
 
 
 class OneLabelError(StructronError):
     """Training data that leave nothing to choose from."""
 
 
+class NoSentencesError(StructronError):
+    """A file without sentences; `lines` are what it has instead."""
+
+    def __init__(self, text: str, lines: Iterable[str] = ()):
+        super().__init__(text)
+        self.lines = list(lines)
+
+
 def unknown(kind: str, got: object, known: Iterable[object]) -> StructronError:
     """An error for an unknown name that lists the known ones."""
-    return StructronError(f"unknown {kind} {got!r}; expected one of: {', '.join(map(str, known))}")
+    names = [str(name) for name in known]
+    some = [*names[:NAMED], f"… ({len(names)} in all)"] if len(names) > NAMED else names
+    return StructronError(f"unknown {kind} {quoted(got)}; expected one of: {', '.join(some)}")

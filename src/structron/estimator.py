@@ -15,7 +15,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from html import escape
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -23,6 +22,8 @@ import numpy as np
 
 from structron._version import __version__
 from structron.cluster import connect
+from structron.compiling import shown
+from structron.drawing import History, model_html
 from structron.errors import StructronError
 from structron.foreign import as_rows
 from structron.io import modelfile
@@ -38,15 +39,6 @@ from structron.progress import Progress
 Sentences = Iterable[Any]
 DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, MemoryError, RecursionError)
 """What taking up the parts of a damaged file can raise."""
-
-
-class History(list):
-    """The figures of every pass, a dict for each; notebooks show a table."""
-
-    def _repr_html_(self) -> str:
-        names = list(dict.fromkeys(name for record in self for name in record))
-        rows = [names, *([record.get(name, "") for name in names] for record in self)]
-        return table(rows)
 
 
 class Learned:
@@ -73,6 +65,9 @@ class Estimator(Learned, Training, ABC):
     """What the task cannot do, and why: the empty cells of the capability table (tasks/capabilities.py)."""
     documents: ClassVar[bool] = False
     """Whether files are read as documents, whose sentences are labelled together."""
+
+    closed: ClassVar[bool] = True
+    """Whether it predicts only labels that it has seen."""
 
     texts: ClassVar[bool] = False
     """Whether it learns from documents of text (doc.Doc), not from rows."""
@@ -197,13 +192,6 @@ class Estimator(Learned, Training, ABC):
         """The columns by what they hold: the label is called so where nobody named it."""
         return [self.usual_columns[-1] if name == "label" else name for name in names]
 
-    def _repr_html_(self) -> str:
-        """For notebooks: the parameters that differ from their defaults, and how it was trained."""
-        parts = [f"<code>{escape(repr(self))}</code>"]
-        if hasattr(self, "model_"):
-            parts += [f"<p>{escape(getattr(self, 'signature_', ''))}</p>", History(self.history_)._repr_html_()]
-        return "\n".join(parts)
-
     def _start(self) -> Any:
         """What training goes on from."""
         return self.model_
@@ -224,20 +212,23 @@ class Estimator(Learned, Training, ABC):
         passes = (self.passes, self.seed, self.shuffle, self.patience, self.stop_change)
         schedule = Schedule(*passes, checkpoint=folder, resume=resume)
         self.notes_ = []
-        learner = self._learner(sentences, start)
-        several = self._several(learner)
-        judge = None if dev is None else self._judge(dev)
-        for note in self.notes_:
-            progress.note(note)
-        if self.bpm and start is None and not resume:
-            self._start_from_runs(several, progress)
-        try:
-            result = train(several, schedule, judge, progress, self._save_model, self._load_model)
-        finally:
-            several.close()
+        with shown(progress.show):
+            learner = self._learner(sentences, start)
+            several = self._several(learner)
+            judge = None if dev is None else self._judge(dev)
+            for note in self.notes_:
+                progress.note(note)
+            if self.bpm and start is None and not resume:
+                self._start_from_runs(several, progress)
+            try:
+                result = train(several, schedule, judge, progress, self._save_model, self._load_model)
+            finally:
+                several.close()
         self.model_, self.history_, self.best_pass_ = result.model, History(result.history), result.best_pass
         self.stopped_, self.learner_ = result.stopped, several
         self.signature_ = self._signature()
+        if result.history and not any(record.get("dev", 1) for record in result.history):
+            progress.note(f"warning: dev {self.metric} is 0 in every pass; expected labels as in the training data")
 
     def _several(self, learner: Any) -> Any:
         """The learner, its shards, or the runs of either; where shards fill all threads, runs follow one another."""
@@ -273,8 +264,6 @@ class Estimator(Learned, Training, ABC):
 
     def _start_from_runs(self, learner: Any, progress: Progress) -> None:
         """BPM initialisation of a learner, or of each in a committee."""
-        if learner.is_cold():
-            progress.note("compiling (first run only) …")
         progress.note(f"starting from the mean of {self.bpm} one-pass runs")
         for number, member in enumerate(getattr(learner, "members", [learner])):
             bpm_start(member, self.bpm, self.seed + number)
@@ -296,6 +285,10 @@ class Estimator(Learned, Training, ABC):
             raise
 
     # -- using ---------------------------------------------------------------------------------------------------
+
+    def labels_known(self) -> set[str]:
+        """The labels of the last column that a model may predict; none: any could be."""
+        return set()
 
     def is_cold(self) -> bool:
         """Whether the first prediction has to wait for the compiler."""
@@ -360,14 +353,34 @@ class Estimator(Learned, Training, ABC):
 
     def _look_with(self, beam: Any) -> None:
         """Settle the beam of a trace, in a copy that nobody else sees."""
-        self._check_has("trace")
-        if beam is not None:
+        if beam is not None and self._asked_of("beam"):
             self.beam = None if beam in ("inf", math.inf) else beam
             options_of(type(self))["beam"].check("beam", self.beam)
 
+    def _asked_of(self, name: str) -> bool:
+        """Whether the task has an option and can use it."""
+        return name in options_of(type(self)) and name not in self.lacks
+
     def _scene(self, sentence: Any, gold: Any) -> Any:
         """A sentence in the beam engine (learn/trace.py: Scene)."""
-        raise self._refusal("trace")
+        raise StructronError(f"trace: the {self.task} does not search under a beam; expected a model that does")
+
+    def show_beam(self, sentence: Any, gold: Any = None, *, beam: Any = None) -> Any:
+        """`trace`, which a notebook shows: curves, the choice of every update rule, the beams step by step."""
+        return self.trace(sentence, gold, beam=beam)
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows of a trained model: signature, heaviest features, history."""
+        if not hasattr(self, "model_"):
+            return None
+        return model_html(self.signature_, self._listed(), self.history_)
+
+    def _listed(self) -> dict[str, list[tuple[str, float]]]:
+        """The heaviest features by label."""
+        if "inspect" in self.lacks:
+            return {}
+        found = self.inspect(top=10).labels
+        return {label: [(w.feature, w.weight) for w in weights] for label, weights in found.items()}
 
     def _annotated(self, sentence: Any, gold: Any) -> list[list[str]]:
         """Rows with all columns: those of a sentence, with the correct analysis in them."""
@@ -461,12 +474,16 @@ class Estimator(Learned, Training, ABC):
     @classmethod
     def from_contents(cls, header: dict[str, Any], tensors: Tensors, **code: Any) -> Self:
         """The inverse of `contents`; raises one of DAMAGE where the parts do not fit together."""
+        known = options_of(cls)
+        for name, value in header["options"].items():
+            known[name].check_stored(name, value)
         estimator = cls._make(header, code)
         estimator.check_options()
         estimator.notes_ = []
         for name, empty in _HISTORY.items():
             value = header["training"][name]
-            if not isinstance(value, type(empty)):
+            fits = isinstance(value, type(empty)) and (name != "source" or all(map(is_text, value.values())))
+            if not fits or (name == "history" and not all(isinstance(record, dict) for record in value)):
                 raise ValueError(f"{name} does not fit")
             setattr(estimator, f"{name}_", History(value) if name == "history" else value)
         estimator._take(header["learned"], tensors, **code)
@@ -495,12 +512,8 @@ _HISTORY: dict[str, Any] = {"history": [], "best_pass": 0, "stopped": "", "signa
 """How a model came about, with what a checkpoint has of it: its training has no end yet."""
 
 
-def table(rows: list[list[Any]]) -> str:
-    """Rows as HTML, the first of them as titles."""
-    cells = [[f"{x:.4g}" if isinstance(x, float) else escape(str(x)) for x in row] for row in rows]
-    head, *body = ["<tr>" + "".join(f"<td>{x}</td>" for x in row) + "</tr>" for row in cells]
-    head = head.replace("<td>", "<th>").replace("</td>", "</th>")
-    return f"<table>{head}{''.join(body)}</table>"
+def is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def _plain(value: Any) -> Any:

@@ -11,7 +11,7 @@ from itertools import repeat
 from operator import eq
 from typing import Any
 
-from structron.errors import StructronError
+from structron.errors import StructronError, shown
 from structron.schemes import boundary
 from structron.trees import UNLABELLED
 
@@ -154,6 +154,58 @@ class AttachmentScores(Scores):
         if self.sentence_uas is not None:
             lines.append(f"sentences with all heads right {self.sentence_uas:.2f}%")
         return "\n".join([*lines, *(_table("relation", self.per_relation.items()) if self.per_relation else [])])
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Which labels are taken for which: counts[gold][found], labels by falling number of mistakes with them."""
+
+    labels: list[str]
+    counts: list[list[int]]
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[str, str]]) -> "Confusion":
+        """Count pairs of a gold label and the one that was found."""
+        counts = Counter(pairs)
+        mistakes: Counter[str] = Counter()
+        for (gold, found), times in counts.items():
+            mistakes[gold] += times * (gold != found)
+            mistakes[found] += times * (gold != found)
+        labels = sorted(mistakes, key=lambda label: (-mistakes[label], label))
+        return cls(labels, [[counts[gold, found] for found in labels] for gold in labels])
+
+    @property
+    def mistakes(self) -> list[tuple[str, str, int, int]]:
+        """(gold, found, how often, how often gold there is), the most frequent first."""
+        found = [
+            (gold, label, times, sum(row))
+            for gold, row in zip(self.labels, self.counts, strict=True)
+            for label, times in zip(self.labels, row, strict=True)
+            if gold != label and times
+        ]
+        return sorted(found, key=lambda m: (-m[2], m[0], m[1]))
+
+    def first(self, most: int) -> "Confusion":
+        """The same of the labels with most mistakes."""
+        return Confusion(self.labels[:most], [row[:most] for row in self.counts[:most]])
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {"labels": self.labels, "counts": self.counts}
+
+    def report(self, top: int = 20) -> str:
+        """A table for the terminal: the most frequent mistakes."""
+        mistakes = self.mistakes
+        if not mistakes:
+            return "no label is taken for another"
+        width = max(len(label or "(none)") for label in self.labels)
+        lines = [f"{'gold':<{width}}  {'taken for':<{width}}    times  of gold"]
+        for gold, found, times, total in mistakes[:top]:
+            share = 100 * times / total
+            lines.append(f"{gold or '(none)':<{width}}  {found or '(none)':<{width}}{times:9d}{share:8.2f}%")
+        if len(mistakes) > top:
+            lines.append(f"… {len(mistakes) - top} more kinds of mistakes")
+        return "\n".join(lines)
 
 
 def chunk_scores(gold_sequences: Labels, guess_sequences: Labels) -> ChunkScores:
@@ -312,7 +364,7 @@ def _check(
 
 
 def _table(heading: str, rows: Iterable[tuple[str, TypeScore]]) -> list[str]:
-    named = [(name or "(none)", score) for name, score in rows]
+    named = [(shown(name) or "(none)", score) for name, score in rows]
     width = max(len(heading), *(len(name) for name, _ in named), 7)
     lines = [f"{heading:<{width}}  precision   recall       f1     gold    found  correct"]
     for name, score in named:

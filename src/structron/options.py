@@ -18,12 +18,12 @@ from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
-from structron.errors import StructronError, unknown
+from structron.errors import StructronError, quoted, unknown
 
 DEFAULT = "default"
 """Stands for a value that depends on other options."""
-MANY = 100_000
-"""Of what a search keeps in memory at a time."""
+MANY, WIDEST = 10_000, 1_000
+"""Candidates that a search gives, and hypotheses that it keeps: a model file that asks for more is refused."""
 LASO = ("laso", "laso-literal")
 UPDATES = ("standard", "early", "max-violation", "latest", "hybrid", *LASO)
 VARIANTS = ("a-wm", "b-wm", "a-wmr", "b-wmr")
@@ -31,6 +31,8 @@ NON_LOCAL = ("phrase", "phrase-majority", "sub-phrase", "sub-phrase-majority", "
 SCHEMES = ("iob1", "iob2", "iobes", "bilou")
 MIXES = ("uniform", "errors")
 QUEUES = ("greedy", "beam", "best-first", "a-star", "exhaustive")
+SECTIONS = ("data", "features", "learning", "search", "output", "research")
+"""Of a help text, in this order; what only research asks for comes last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class Option:
     flag: str | None = ""  # on the command line; "": like the field; None: Python only
     stored: bool = True  # whether a model file keeps it
     fixed: bool = False  # whether training that goes on from a model has to keep it
+    section: str = ""  # of the help text; "": that of its group
+    holds: str = "text"  # what a model file may have of a free option: text, or texts
 
     @property
     def expected(self) -> str:
@@ -70,7 +74,8 @@ class Option:
         if self.kind == "choice":
             return value in self.choices
         if self.kind == "switch":
-            return isinstance(value, bool | Integral) and value in (0, 1)
+            word = isinstance(value, str) and value in self.choices
+            return word or (isinstance(value, bool | Integral) and value in (0, 1))
         if self.kind not in ("whole", "real"):
             return True
         known: tuple[type, ...] = (Integral,) if self.kind == "whole" else (Real,)
@@ -86,7 +91,20 @@ class Option:
             return
         if self.kind == "choice":
             raise unknown(name, value, self.choices)
-        raise StructronError(f"{name}: {value!r}; expected {self.expected}{', or None' if self.none else ''}")
+        raise StructronError(f"{name}: {quoted(value)}; expected {self.expected}{', or None' if self.none else ''}")
+
+    def check_stored(self, name: str, value: Any) -> None:
+        """Refuse what no model file says of an option: another kind of value, or one that files do not keep."""
+        fits = self.stored
+        if self.kind in ("free", "names", "pairs") and value is not None:
+            holds = {"names": "texts", "pairs": "pairs"}.get(self.kind, self.holds)
+            texts = isinstance(value, list) and all(isinstance(text, str) for text in value)
+            fits = fits and (isinstance(value, str) if holds == "text" else texts)
+            if holds == "pairs":
+                pairs = value if isinstance(value, list) else [None]
+                fits = all(isinstance(pair, list) and list(map(type, pair)) == [str, str] for pair in pairs)
+        if not fits:
+            raise StructronError(f"{name}: {quoted(value)} in the file")
 
     def read(self, text: str) -> Any:
         """The value that a text on the command line stands for."""
@@ -138,6 +156,9 @@ def free(help: str, *, default: Any, **known: Any) -> Any:
 
 class Options:
     """An object whose parameters are dataclass fields, with scikit-learn's conventions."""
+
+    section: ClassVar[str] = "learning"
+    """Where the help text has the options of a group: one of SECTIONS."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The present value of every parameter."""
@@ -215,11 +236,16 @@ class Passes(Options):
     passes: int = whole("Passes over the training data.", default=10)
     runs: int = whole("Mean of N runs that see the data in different orders.", default=1)
     average: str = choice("Averaged weights, or those of the last update.", ("mean", "none"), default="mean")
-    bpm: int = whole("Start from the mean of N one-pass runs (0: from zero).", default=0, least=0)
+    bpm: int = whole("Start from the mean of N one-pass runs (0: from zero).", default=0, least=0, section="research")
     shuffle: bool = switch("Shuffle the training data before every pass.", default=True, flag=None)
     patience: int = whole("Stop after N passes without a gain on dev data (0: never).", default=0, least=0)
     stop_change: float | None = real(
-        "Stop when the training error changes by less than this share.", default=None, above=0, metavar="X", none="none"
+        "Stop when the training error changes by less than this share.",
+        default=None,
+        above=0,
+        metavar="X",
+        none="none",
+        section="research",
     )
     verbose: bool = switch("Show progress.", default=False, flag=None, stored=False)
 
@@ -246,6 +272,8 @@ class Training(Passes):
 @options()
 class Weighted(Options):
     """Weighted violations (Dror & Reichart 2016)."""
+
+    section: ClassVar[str] = "research"
 
     swvp: str | None = choice(
         "Weight mistakes by margin (wm) or rank (wmr): violations only (a), or all (b).",
@@ -314,6 +342,8 @@ class Search:
 class Margins(Options):
     """How far an update steps, and what it asks for."""
 
+    section: ClassVar[str] = "learning"
+
     usual: ClassVar[Mapping[str, Any]] = {}
     """What `default` stands for, where nothing else is said."""
 
@@ -324,6 +354,7 @@ class Margins(Options):
         most=1,
         metavar="ALPHA|none",
         none="none",
+        section="research",
     )
     margin: float | None = real(
         "Margin perceptron: learn until the correct output wins by more than C.",
@@ -356,6 +387,8 @@ class Margins(Options):
 class Stepping(Weighted, Margins):
     """The same, or weighted violations."""
 
+    section: ClassVar[str] = "research"
+
     def weighted(self, learning: bool) -> Any:
         if self.swvp is None:
             return None
@@ -369,17 +402,20 @@ class Stepping(Weighted, Margins):
 class Searching(Stepping):
     """Inexact search and its updates (Huang, Fayong & Guo 2012; Daumé & Marcu 2005)."""
 
+    section: ClassVar[str] = "search"
+
     beam: Any = whole(
-        "Hypotheses that the search keeps; inf: all of them.", default=8, most=MANY, metavar="N|inf", none="inf"
+        "Hypotheses that the search keeps; inf: all of them.", default=8, most=WIDEST, metavar="N|inf", none="inf"
     )
     update: Any = free("Update rule for inexact search.", default="max-violation", choices=UPDATES)
-    merge: bool = switch("Merge equivalent hypotheses (dynamic programming).", default=True)
-    check: bool | None = switch(
+    merge: bool = switch("Merge equivalent hypotheses (dynamic programming).", default=True, section="research")
+    check: Any = switch(
         "Check that every update fixes a violation (slow).",
         default=None,
         flag="--check-violations",
         stored=False,
         none="none",
+        section="research",
     )
 
     def search(self, learning: bool = False) -> Search:
@@ -411,6 +447,8 @@ class Searching(Stepping):
 class Templates(Options):
     """Feature templates."""
 
+    section: ClassVar[str] = "features"
+
     templates: Any = free(
         "Feature templates, one a line, or the name of a preset.",
         default=DEFAULT,
@@ -424,9 +462,9 @@ class Templates(Options):
 class Tokens(Templates):
     """Features of tokens."""
 
-    columns: Sequence[str] | None = free("Names of a token's columns.", default=None, flag=None)
+    columns: Sequence[str] | None = free("Names of a token's columns.", default=None, flag=None, holds="texts")
     label: str | None = free(
-        "Column to learn: the last one; CoNLL-U: upos, xpos, feats …", default=None, metavar="COLUMN"
+        "Column to learn: the last one; CoNLL-U: upos, xpos, feats …", default=None, metavar="COLUMN", section="data"
     )
     cutoff: int = whole("Leave out features seen less than N times.", default=0, least=0)
     gazetteers: Mapping[str, Any] | None = free(
@@ -453,6 +491,8 @@ class OwnAtoms(Options):
 class TagDictionary(Options):
     """Labels that words were seen with."""
 
+    section: ClassVar[str] = "search"
+
     tag_dictionary: int = whole("Words seen N times get only labels they were seen with (0: off).", default=0, least=0)
 
 
@@ -460,13 +500,17 @@ class TagDictionary(Options):
 class Lexical(Options):
     """Which labels there are to choose from."""
 
+    section: ClassVar[str] = "search"
+
     among: str = choice(
         "Labels to choose from: all, or those seen with a word or its ending (for hundreds of labels).",
         ("all", "seen"),
         default=DEFAULT,
         fixed=True,
     )
-    given: Sequence[str] = free("Columns that are looked up with the word (among seen).", default=(), flag=None)
+    given: Sequence[str] = free(
+        "Columns that are looked up with the word (among seen).", default=(), flag=None, holds="texts"
+    )
     rare: int = whole(
         "Words seen less than N times may have the labels of their ending (among seen).", default=10, flag=None
     )
@@ -476,23 +520,32 @@ class Lexical(Options):
 class Chains(TagDictionary, Lexical):
     """Label sequences."""
 
+    section: ClassVar[str] = "learning"
+
     average: str = choice(
         "Averaged weights, those of the last update, or a vote (for small data).",
         ("mean", "none", "voted"),
         default="mean",
     )
     order: int = whole(
-        "Markov order of the labels; order of the parts for graph-parser.", default=1, most=2, metavar="1|2", fixed=True
+        "Markov order of the labels; order of the parts for graph-parser.",
+        default=1,
+        most=2,
+        metavar="1|2",
+        fixed=True,
+        section="search",
     )
-    constrain: bool = switch("Keep chunk labels in a legal order.", default=True)
+    constrain: bool = switch("Keep chunk labels in a legal order.", default=True, section="search")
     forbid: Iterable[tuple[str, str]] = free(
-        "Never let label B follow label A (repeatable).", default=(), kind="pairs", metavar='"A B"'
+        "Never let label B follow label A (repeatable).", default=(), kind="pairs", metavar='"A B"', section="search"
     )
 
 
 @options()
 class Texts(Options):
     """Plain text."""
+
+    section: ClassVar[str] = "data"
 
     lines: bool = switch(
         "Every line is a paragraph of its own, not only what blank lines separate.", default=False, flag="--lines"
@@ -503,6 +556,8 @@ class Texts(Options):
 class Documents(Options):
     """Features of whole documents, learned from n-best candidates (Kazama & Torisawa 2007)."""
 
+    section: ClassVar[str] = "features"
+
     non_local: Any = free(
         f"Features of whole documents: {', '.join(NON_LOCAL)} (repeatable, or with commas), or none.",
         default=(),
@@ -510,15 +565,25 @@ class Documents(Options):
         metavar="NAME",
         stored=False,
     )
-    candidates: int = whole("n-best labellings to learn document features from.", default=20, most=MANY)
-    test_candidates: int = whole("n-best labellings to choose from when predicting.", default=100, most=MANY)
+    candidates: int = whole(
+        "n-best labellings to learn document features from.", default=20, most=MANY, section="search"
+    )
+    test_candidates: int = whole(
+        "n-best labellings to choose from when predicting.", default=100, most=MANY, section="search"
+    )
     local_update: str = choice(
         "When to update the local model that finds the candidates.",
         ("aggressive", "conservative", "none", "sentences"),
         default="aggressive",
+        section="research",
     )
     local_margin: float | None = real(
-        "Margin of the local model; default: that of --margin.", default=None, least=0, metavar="C", none="none"
+        "Margin of the local model; default: that of --margin.",
+        default=None,
+        least=0,
+        metavar="C",
+        none="none",
+        section="research",
     )
 
 
@@ -535,6 +600,8 @@ class Entities(Options):
 class Chunks(Options):
     """Chunks as whole segments."""
 
+    section: ClassVar[str] = "search"
+
     longest: int | None = whole(
         "Longest chunk, in words (segments); default: as in the training data.", default=None, none="none"
     )
@@ -543,6 +610,8 @@ class Chunks(Options):
 @options()
 class Tags(Options):
     """Parts of speech."""
+
+    section: ClassVar[str] = "data"
 
     pos: str | None = free(
         "Column of the parts of speech: pos; CoNLL-U: upos (default) or xpos.",
@@ -556,13 +625,22 @@ class Tags(Options):
 class Trees(Tags):
     """Dependency trees."""
 
-    columns: Sequence[str] | None = free("Names of a token's columns.", default=None, flag=None)
+    section: ClassVar[str] = "learning"
+
+    columns: Sequence[str] | None = free("Names of a token's columns.", default=None, flag=None, holds="texts")
     labelled: bool = switch("Parse without relations: heads only.", default=True, flag="--unlabelled", fixed=True)
     nonprojective: str = choice(
-        "Trees with crossing arcs: lift the arcs, or skip the sentences.", ("lift", "skip"), default="lift"
+        "Trees with crossing arcs: lift the arcs, or skip the sentences.",
+        ("lift", "skip"),
+        default="lift",
+        section="data",
     )
-    cutoff: int = whole("Leave out features seen less than N times; parsers: words.", default=1, least=0)
-    prune: float = real("Leave weights of at most W out of the model (parsers).", default=0.0, least=0, metavar="W")
+    cutoff: int = whole(
+        "Leave out features seen less than N times; parsers: words.", default=1, least=0, section="features"
+    )
+    prune: float = real(
+        "Leave weights of at most W out of the model (parsers).", default=0.0, least=0, metavar="W", section="output"
+    )
 
 
 @options()
@@ -576,6 +654,8 @@ class Transitions(Options):
 class Graphs(Options):
     """Graph-based parsing."""
 
+    section: ClassVar[str] = "search"
+
     order: int = whole(
         "Markov order of the labels; order of the parts for graph-parser.", default=2, most=2, metavar="1|2", fixed=True
     )
@@ -584,7 +664,7 @@ class Graphs(Options):
     single_root: bool = switch(
         "Let one word, or any number, have no head.", default=True, flag="--single-root/--many-roots"
     )
-    keep_heads: int = whole("Heads of each word that a fast first model keeps; 0: all.", default=8, least=0)
+    keep_heads: int = whole("Heads of each word that a fast first model keeps; 0: all.", default=8, least=0, most=MANY)
     bits: int = whole("The model has 2^N hashed weights (graph-parser).", default=24, least=10, most=30, flag=None)
 
 
@@ -597,10 +677,18 @@ class Pipelines(Texts):
         default=(),
         kind="names",
         metavar="PART",
+        section="learning",
     )
     folds: int = whole("Folds in which the parser's training data are tagged.", default=5, least=2, flag=None)
-    compact: bool = switch("A small model file: no small weights, 8 bits for the others, no names.", default=False)
-    fast: bool = switch("A narrower beam for the parser: faster, a little less accurate.", default=False, flag="--fast")
+    compact: bool = switch(
+        "A small model file: no small weights, 8 bits for the others, no names.", default=False, section="output"
+    )
+    fast: bool = switch(
+        "A narrower beam for the parser: faster, a little less accurate.",
+        default=False,
+        flag="--fast",
+        section="search",
+    )
 
 
 @options()
@@ -609,10 +697,17 @@ class Queues(Options):
 
     queue: str = choice("Order of the search.", QUEUES, default="best-first", flag=None)
     beam: int | None = whole(
-        "Nodes that are kept of each depth (queue beam).", default=8, most=MANY, none="inf", flag=None
+        "Nodes that are kept of each depth (queue beam).", default=8, most=WIDEST, none="inf", flag=None
     )
     update: str = choice("Update: LaSO's, or its eq. (2) as printed.", LASO, default="laso", flag=None)
-    check: bool | None = switch("Check every update (slow).", default=None, flag=None, stored=False, none="none")
+    check: Any = switch(
+        "Check every update; all: also walk through all examples uncompiled first (slow).",
+        default=None,
+        choices=("all",),
+        flag=None,
+        stored=False,
+        none="none",
+    )
     heuristic: Callable | None = free(
         "heuristic(x, table, states, s): the most that may still be gained from row s on.",
         default=None,

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -30,6 +31,35 @@ def discard(stream: Any) -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
+
+
+_quiet = False
+
+
+@contextlib.contextmanager
+def quiet(wanted: bool = True) -> Iterator[None]:
+    """Let `say` say nothing for a while."""
+    global _quiet
+    before, _quiet = _quiet, _quiet or wanted
+    try:
+        yield
+    finally:
+        _quiet = before
+
+
+def is_quiet() -> bool:
+    """Whether the user wants to see nothing but errors."""
+    return _quiet
+
+
+def say(text: str) -> None:
+    """A line for the user, out of the way of results."""
+    if not _quiet:
+        tell(text)
+
+
+SHOWN: list["Progress"] = []
+"""Whose bar is on the screen: there is room for one."""
 
 
 def pass_line(record: dict[str, Any], passes: int, best: bool) -> str:
@@ -107,6 +137,7 @@ class Progress:
         if self.bar is not None:
             with contextlib.suppress(*GONE):
                 self.bar.stop()
+            SHOWN.remove(self)
             self.bar = None
 
     def begin_pass(self, number: int, passes: int, examples: int) -> None:
@@ -121,6 +152,7 @@ class Progress:
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
             self.bar = Bar(*columns, console=Console(file=self.stream), transient=True)
             self.bar.start()
+            SHOWN.append(self)
             self.task = self.bar.add_task("")
         self.bar.reset(self.task, total=examples, description=f"{self.part}: pass {number}/{passes}".lstrip(": "))
 

@@ -1,4 +1,4 @@
-"""Analysed sentences drawn as HTML: words with their tags, trees as arcs, multiword tokens and entities marked.
+"""Analysed sentences drawn as HTML or SVG: words with their tags, trees as arcs, multiword tokens and entities marked.
 
 Everything is text and inline SVG: no scripts, nothing to load. Widths are estimated, since nothing here can measure a
 font, and rather too wide than too narrow.
@@ -51,19 +51,41 @@ def to_html(doc: Iterable[Sentence]) -> str:
     return "\n".join(['<div class="structron">', STYLE, *figures, "</div>"])
 
 
+def to_svg(doc: Iterable[Sentence]) -> str:
+    """The sentences, or a Doc, as one SVG picture, one below the other; it needs nothing else."""
+    parts, width, y = [], 0, 0
+    for sentence in doc:
+        if not sentence.tokens:
+            continue
+        drawn = _svg(sentence)
+        size = re.search(r'width="(\d+)" height="(\d+)"', drawn)
+        assert size is not None
+        parts.append(drawn.replace("<svg ", f'<svg y="{y}" ', 1))
+        width, y = max(width, int(size[1])), y + int(size[2])
+    return picture(parts, width, y)
+
+
+def picture(parts: Iterable[str], width: float, height: float) -> str:
+    """A whole SVG file of pieces that take their looks from STYLE, in light and in dark."""
+    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
+    ground = '<rect width="100%" height="100%" style="fill: var(--paper)"/>'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" class="structron" {size}>'
+    return "\n".join([head, STYLE, ground, *parts, "</svg>"]) + "\n"
+
+
 def page(doc: Iterable[Sentence], title: str = "structron") -> str:
     """The sentences, or a Doc, as a whole HTML document."""
     return (
         '<!DOCTYPE html>\n<html>\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{_safe(title)}</title>\n"
+        f"<title>{safe(title)}</title>\n"
         "<style>body { margin: 0; } body > .structron { min-height: 100vh; padding: 1.5em; box-sizing: border-box; }"
         f"</style>\n</head>\n<body>\n{to_html(doc)}\n</body>\n</html>\n"
     )
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
     """A text as HTML; characters that HTML cannot hold become U+FFFD."""
     return escape(_NOT_IN_HTML.sub("\ufffd", text))
 
@@ -72,7 +94,7 @@ def _figure(sentence: Sentence) -> str:
     kind = ' class="paragraph"' if sentence.begins else ""
     direction = ' dir="rtl"' if _runs_left(sentence.text) else ""
     return (
-        f'<figure{kind}><figcaption dir="auto">{_safe(sentence.text)}</figcaption>\n'
+        f'<figure{kind}><figcaption dir="auto">{safe(sentence.text)}</figcaption>\n'
         f'<div class="scroll"{direction}>{_svg(sentence)}</div></figure>'
     )
 
@@ -213,9 +235,9 @@ def _svg(sentence: Sentence) -> str:
         parts.append(_arc(arc, layout.x, top))
     for word, x in zip(words, layout.x, strict=True):
         about = " · ".join(value for value in (word.lemma, word.xpos, word.feats) if value != "_")
-        tag = f'<text class="tag" x="{x:.1f}" y="{baseline + LINE:.1f}">{_safe(_shown(word.upos))}</text>'
-        title = f"<title>{_safe(about)}</title>" if about else ""
-        parts.append(f'<g>{title}<text x="{x:.1f}" y="{baseline:.1f}">{_safe(word.form)}</text>{tag}</g>')
+        tag = f'<text class="tag" x="{x:.1f}" y="{baseline + LINE:.1f}">{safe(_shown(word.upos))}</text>'
+        title = f"<title>{safe(about)}</title>" if about else ""
+        parts.append(f'<g>{title}<text x="{x:.1f}" y="{baseline:.1f}">{safe(word.form)}</text>{tag}</g>')
     for first, last, form in multiwords:
         parts.append(_bracket(form, *layout.span(first, last), below + 7))
     height = bottom + LINE * bool(entities) + MARGIN
@@ -237,7 +259,7 @@ def _arc(arc: _Arc, x: list[float], top: float) -> str:
         )
     return (
         f'<path class="arc" d="{path}"/><path class="tip" d="M{end:.1f} {floor:.1f}l-3.5 -7h7z"/>'
-        f'<text class="relation" x="{(start + end) / 2:.1f}" y="{height - 5:.1f}">{_safe(arc.relation)}</text>'
+        f'<text class="relation" x="{(start + end) / 2:.1f}" y="{height - 5:.1f}">{safe(arc.relation)}</text>'
     )
 
 
@@ -245,7 +267,7 @@ def _bracket(form: str, left: float, right: float, y: float) -> str:
     """A multiword token: a bracket below its words, and its form."""
     return (
         f'<path class="bracket" d="M{left:.1f} {y - 3:.1f}v4H{right:.1f}v-4"/>'
-        f'<text class="token" x="{(left + right) / 2:.1f}" y="{y + 13:.1f}">{_safe(form)}</text>'
+        f'<text class="token" x="{(left + right) / 2:.1f}" y="{y + 13:.1f}">{safe(form)}</text>'
     )
 
 
@@ -255,5 +277,5 @@ def _entity(label: str, left: float, right: float, top: float, bottom: float) ->
     box = f'x="{left - 4:.1f}" y="{top:.1f}" width="{right - left + 8:.1f}" height="{bottom - top + 5:.1f}"'
     return (
         f'<rect class="entity" style="--hue: {hue}" {box} rx="5"/>'
-        f'<text class="label" x="{(left + right) / 2:.1f}" y="{bottom:.1f}">{_safe(label)}</text>'
+        f'<text class="label" x="{(left + right) / 2:.1f}" y="{bottom:.1f}">{safe(label)}</text>'
     )

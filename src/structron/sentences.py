@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from structron.errors import StructronError
+from structron.errors import StructronError, quoted
 
 
 class Document(list):
@@ -37,7 +37,7 @@ def check_sentences(sentences: Sequence[Sequence], what: str, before: int = 0) -
     """
     for number, sentence in enumerate(sentences, before + 1):
         if isinstance(sentence, str) or not hasattr(sentence, "__len__"):
-            raise StructronError(f"{what}: sentence {number} is {sentence!r}; expected a list of tokens")
+            raise StructronError(f"{what}: sentence {number} is {quoted(sentence)}; expected a list of tokens")
 
 
 def is_row(kind: type) -> bool:

@@ -117,7 +117,9 @@ def test_mistakes(refuses, texts, toy, tmp_path):
     refuses("annotate", "-m", texts / "tokenizer", "--fast", "--text", "x", says="--fast: not available for the tok")
     refuses("annotate", write(tmp_path / "l1", b"caf\xe9\n"), "-m", texts / "pipeline", says=":1: not valid utf-8")
     refuses("predict", texts / "pipeline", texts / "test.conllu", says="a pipeline model, for plain text")
-    refuses("inspect", texts / "pipeline", says="inspect: not available for the pipeline")
+    refuses("inspect", texts / "pipeline", "--label", "x", says="inspect: not available for the pipeline")
+    refuses("inspect", texts / "pipeline", "--part", "cook", says="unknown part 'cook'; expected one of: tokenizer")
+    refuses("inspect", texts / "tokenizer", "--part", "parser", says="--part: ")
     refuses("inspect", texts / "tokenizer", "--sentence", "x", says="--sentence: not available for the tokenizer")
 
 

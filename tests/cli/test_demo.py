@@ -71,7 +71,7 @@ def test_mistakes_are_marked():
 @pytest.mark.slow
 def test_kernels_can_be_compiled_beforehand(capsys):
     """What the demonstration has another process do while it shows the first tasks."""
-    precompile.run()
+    precompile.run(jobs=1)
     assert capsys.readouterr().out.split() == list(precompile.PARTS)
     assert not demo.are_cold()
 
@@ -85,8 +85,8 @@ def test_another_process_compiles_meanwhile(monkeypatch):
         started.append((command, start([sys.executable, "-c", "import time; time.sleep(600)"], **how)))
         return started[-1][1]
 
-    monkeypatch.setattr(demo.subprocess, "Popen", sleeper)
-    with pytest.raises(KeyError), demo.meanwhile(["tagger", "parser"]):
+    monkeypatch.setattr(precompile.subprocess, "Popen", sleeper)
+    with pytest.raises(KeyError), precompile.meanwhile(["tagger", "parser"]):
         raise KeyError
     ((command, process),) = started
     assert command[-3:] == ["structron.cli.precompile", "parser", "tagger"]

@@ -7,7 +7,7 @@ import time
 from importlib import import_module
 from pathlib import Path
 
-PARTS = ("kills",)
+PARTS = ("mistakes", "inputs", "models", "kills")
 """Modules of this folder; what takes longest comes last."""
 
 

@@ -8,25 +8,27 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, TextIO
 
-from structron.cli.files import say, the_file
+from structron.cli.files import the_file
 from structron.cli.places import check_output, check_places
 from structron.cli.tasks import apply
 from structron.doc import Doc, docs_from_conllu
 from structron.errors import StructronError, unknown
 from structron.io import open_output, read_lines
 from structron.io.text import display_name
-from structron.render import page
+from structron.progress import say
+from structron.render import page, to_svg
 from structron.tasks.pipeline.stream import blocks
 from structron.tasks.registry import bundled, load, path_of
 from structron.threads import cores, in_order
 
-FORMATS = ("conllu", "json", "sentences", "tokens", "html")
+FORMATS = ("conllu", "json", "sentences", "tokens", "html", "svg")
 ENDINGS = {
     "conllu": ".conllu",
     "json": ".json",
     "sentences": ".sentences.txt",
     "tokens": ".tokens.txt",
     "html": ".html",
+    "svg": ".svg",
 }
 INPUTS = (".txt", ".text", ".md", ".conll", ".conllu")
 """Endings that the output's takes the place of; others stay."""
@@ -101,10 +103,8 @@ class Annotation:
         self.jobs = settings.get("jobs") or cores()
 
     def write(self, file: str, output: Path | None, jobs: int, text: str | None = None) -> None:
-        """Write the analysis of a file, or of `text`; but for JSON and HTML memory does not depend on its size."""
-        if self.estimator.is_cold() and not self.quiet:
-            say("compiling (first run only) …")
-        lines = read_lines(file, self.encoding) if text is None else iter([text])
+        """Write the analysis of a file, or of `text`; but for JSON, HTML and SVG memory does not depend on its size."""
+        lines = read_lines(file, self.encoding, plain=self.keep is None) if text is None else iter([text])
         name = display_name(file) if text is None else "structron"
         settled = self.estimator.set_up() if self.estimator.task == "pipeline" else contextlib.nullcontext()
         with settled, open_output(output, self.encoding) as out:
@@ -167,10 +167,15 @@ def _write_html(docs: Iterator[Doc], out: TextIO, name: str) -> None:
     out.write(page(sentences, name))
 
 
+def _write_svg(docs: Iterator[Doc], out: TextIO, name: str) -> None:
+    out.write(to_svg([sentence for doc in docs for sentence in doc.sentences]))
+
+
 WRITERS = {
     "conllu": _write_conllu,
     "json": _write_json,
     "sentences": _write_sentences,
     "tokens": _write_tokens,
     "html": _write_html,
+    "svg": _write_svg,
 }

@@ -9,6 +9,7 @@ A job runs outside of the parser: what becomes of mistakes, Ctrl-C and closed pi
 
 import contextlib
 import errno
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -18,10 +19,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+import typer.completion
 
 from structron._version import __version__
 from structron.cli import streams
-from structron.cli.options import OPTIONS, takes
+from structron.cli.help.train import TASK, TrainCommand, complete_tasks
+from structron.cli.options import COMPLETING, OPTIONS, takes
 from structron.errors import StructronError
 from structron.progress import GONE, discard, tell
 
@@ -31,7 +34,8 @@ USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
 app = typer.Typer(
     name="structron",
     help="Structured perceptrons: taggers, chunkers, parsers and more, from a file to a model and back.",
-    add_completion=False,
+    add_completion=False,  # typer's own options for it cost every command the import of pydantic
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -51,16 +55,30 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _completion(ctx: typer.Context, param: typer.CallbackParam, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        typer.completion.completion_init()
+        installs = param.name == "install_completion"
+        (typer.completion.install_callback if installs else typer.completion.show_callback)(ctx, param, True)
+
+
 @app.callback()
 def root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+    install_completion: Annotated[
+        bool, typer.Option("--install-completion", callback=_completion, help="Let your shell complete commands.")
+    ] = False,
+    show_completion: Annotated[
+        bool, typer.Option("--show-completion", callback=_completion, help="Print what that would install.")
     ] = False,
 ) -> None:
     pass
 
 
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the traceback of an error.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print results and errors alone.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
 Format = Annotated[
@@ -86,12 +104,22 @@ RayAddress = Annotated[
     str | None,
     typer.Option("--ray", metavar="auto|ADDRESS", help="With --output-dir: work on a Ray cluster.", show_default=False),
 ]
+MaxSentence = Annotated[
+    int | None,
+    typer.Option(
+        "--max-sentence",
+        metavar="N",
+        min=1,
+        help="Characters that a sentence may have (1000000 unless STRUCTRON_MAX_SENTENCE says otherwise).",
+        show_default=False,
+    ),
+]
 SkipInvalid = Annotated[
     bool, typer.Option("--skip-invalid", help="Skip and count sentences whose heads do not form a tree.")
 ]
 
 
-@app.command()
+@app.command(short_help="Show what it can do: a text, then every task.")
 def demo(
     task: Annotated[str | None, typer.Option(metavar="TASK", help="One task only, for instance tagger.")] = None,
     text: Annotated[
@@ -106,7 +134,7 @@ def demo(
     return Job("structron.cli.demo", locals())
 
 
-@app.command()
+@app.command(short_help="Analyse plain text, from sentences to trees.")
 @takes("jobs", "fast", "lines")
 def annotate(
     *,
@@ -119,7 +147,7 @@ def annotate(
     ] = "english",
     text: Annotated[str | None, typer.Option(metavar="TEXT", help="Analyse this text, not a file.")] = None,
     format: Annotated[
-        str, typer.Option("--format", "-f", metavar="conllu|json|sentences|tokens|html", help="What to write.")
+        str, typer.Option("--format", "-f", metavar="conllu|json|sentences|tokens|html|svg", help="What to write.")
     ] = "conllu",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here, not to standard output.")
@@ -131,18 +159,27 @@ def annotate(
         typer.Option(metavar="tokens|tags", help="The file is CoNLL-U: keep its tokens, or its tags as well."),
     ] = None,
     encoding: Encoding = "utf-8",
+    max_sentence: MaxSentence = None,
     settings: dict[str, Any],
+    quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> Job:
     """Analyse plain text: sentences, words, tags, lemmas, trees, entities."""
     return Job("structron.cli.annotate", locals())
 
 
-@app.command()
+@app.command(cls=TrainCommand)
 @takes(*OPTIONS)
 def train(
     *,
-    task: Annotated[str, typer.Argument(metavar="TASK", help="What to learn, for instance tagger, chunker or parser.")],
+    task: Annotated[
+        str,
+        typer.Argument(
+            metavar="TASK",
+            help="What to learn, for instance tagger, chunker or parser.",
+            autocompletion=complete_tasks,
+        ),
+    ],
     train: Annotated[str, typer.Option(metavar="FILE", help="Labelled sentences to learn from.", show_default=False)],
     model: Annotated[Path, typer.Option(metavar="OUT", help="The model file to write.", show_default=False)],
     dev: Annotated[
@@ -156,6 +193,7 @@ def train(
         str | None, typer.Option(metavar="FILE", help="Entities of the same sentences, for a pipeline to learn.")
     ] = None,
     dev_entities: Annotated[str | None, typer.Option(metavar="FILE", help="The same for the dev data.")] = None,
+    max_sentence: MaxSentence = None,
     settings: dict[str, Any],
     warm_start: Annotated[
         Path | None, typer.Option(metavar="MODEL", help="Go on from a model; new labels and features are welcome.")
@@ -165,7 +203,7 @@ def train(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")] = False,
     log: Annotated[Path | None, typer.Option(metavar="FILE", help="Write every pass as a line of JSON.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> Job:
     """Learn a model from labelled sentences."""
@@ -199,14 +237,16 @@ def predict(
     forced: Annotated[
         bool, typer.Option("--forced", help="Keep the labels in the file; predict only where it has _.")
     ] = False,
+    max_sentence: MaxSentence = None,
     settings: dict[str, Any],
+    quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> Job:
     """Label sentences; every other byte of the input is kept."""
     return Job("structron.cli.predict", locals())
 
 
-@app.command()
+@app.command(short_help="Score a model, and list its mistakes.")
 @takes("beam", "test_candidates", "jobs", "fast")
 def evaluate(
     *,
@@ -223,8 +263,19 @@ def evaluate(
     entities: Annotated[
         str | None, typer.Option(metavar="FILE", help="Entities of the same sentences, to score a pipeline's.")
     ] = None,
+    confusion: Annotated[
+        bool, typer.Option("--confusion", help="Show which labels, or relations, are taken for which.")
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.svg", help="Draw that as a picture here.", show_default=False)
+    ] = None,
+    max_sentence: MaxSentence = None,
     settings: dict[str, Any],
+    errors: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="List the N most confident mistakes, in context.")
+    ] = None,
     as_json: Json = False,
+    quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> Job:
     """Score a model on labelled sentences."""
@@ -257,6 +308,20 @@ def inspect(
         str | None,
         typer.Option(metavar="TEXT", help='Explain the analysis of a sentence: "The dog", or "The/DT dog/NN".'),
     ] = None,
+    beam: Annotated[bool, typer.Option("--beam", help="Show the beams of the sentence, step by step.")] = False,
+    width: Annotated[
+        str | None, typer.Option(metavar="N|inf", help="With --beam: another width than the model's.")
+    ] = None,
+    gold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="With --beam: follow gold, the file's sentence with these words, or its first."
+        ),
+    ] = None,
+    part: Annotated[str | None, typer.Option(metavar="PART", help="Of a pipeline: this part, say parser.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.svg", help="Draw the history of training here.", show_default=False)
+    ] = None,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> Job:
@@ -288,6 +353,37 @@ def new_problem(
 
 
 @app.command()
+def serve(
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[MODEL …]", help="Model files; the bundled English one by default.", show_default=False
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Port; 0: any that is free.")] = 8000,
+    data: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="An annotated file for the views Beam and Compare; may be repeated."),
+    ] = None,
+    log: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="A log that 'train --log' writes, for the view Training; may be repeated."),
+    ] = None,
+    origin: Annotated[
+        list[str] | None,
+        typer.Option(metavar="URL", help="Another site whose pages may use the API; none by default."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Requests worked on at a time; as many as cores by default.")
+    ] = None,
+    verbose: Verbose = False,
+) -> Job:
+    """Serve a page to annotate, watch the beam, look into models and compare them, and a JSON API."""
+    return Job("structron.serve.command", locals())
+
+
+@app.command()
 def capabilities(
     write: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Put the table between the marks in this Markdown file.")
@@ -298,7 +394,22 @@ def capabilities(
     return Job("structron.cli.capabilities", locals())
 
 
-@app.command()
+@app.command(short_help="Compile now, so that nothing has to wait later.")
+def precompile(
+    parts: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[TASK …]", help="Tasks; all by default.", show_default=False, autocompletion=complete_tasks
+        ),
+    ] = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> Job:
+    """Compile the kernels of tasks now, so that no later command has to wait for the compiler."""
+    return Job("structron.cli.precompile", locals())
+
+
+@app.command(short_help="Run the experiments of a paper again.")
 def experiment(
     paper: Annotated[str, typer.Argument(metavar="PAPER", help="Author and year, for instance collins2002.")],
     data: Annotated[
@@ -311,13 +422,14 @@ def experiment(
     jobs: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Processes; as many as cores by default.")
     ] = None,
+    quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> Job:
     """Run the experiments of a paper and compare with its figures; goes on where it was interrupted."""
     return Job("structron.cli.experiment", locals())
 
 
-@app.command()
+@app.command(short_help="Show what holds up of each paper.")
 def papers(
     results: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of results; results by default.")] = None,
     write: Annotated[
@@ -332,6 +444,8 @@ def papers(
 def main(argv: Sequence[str] | None = None) -> int:
     """Parse and run a command; returns the exit status: 0, 1 a bug, 2 a user's mistake, 130 interrupted."""
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+    if COMPLETING in os.environ:
+        typer.completion.completion_init()
     with streams.secured():
         try:
             job = typer.main.get_command(app).main(arguments, prog_name="structron", standalone_mode=False)
@@ -346,16 +460,25 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _usage(error: Any) -> str:
     """What is wrong with the arguments, and where to read about them."""
     command = error.ctx.command_path if error.ctx else "structron"
+    if error.ctx and error.ctx.meta.get(TASK):
+        command += f" {error.ctx.meta[TASK]}"
     return f"{error.format_message().rstrip('.')}; see {command} --help"
 
 
 def _run(job: Job) -> int:
     options = {name: value for name, value in job.options.items() if value is not None}
-    verbose = options.pop("verbose")
+    verbose, silent = options.pop("verbose"), options.get("quiet", False)
+    if job.module != "structron.cli.train":
+        options.pop("quiet", None)
     signals = streams.Signals()
     try:
-        with signals.handled(), import_module("structron.threads").uncollected():
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(signals.handled())
+            stack.enter_context(import_module("structron.io.limits").sentences_of(options.pop("max_sentence", None)))
+            stack.enter_context(import_module("structron.threads").uncollected())
+            stack.enter_context(import_module("structron.progress").quiet(silent))
             _load_kernels()
+            stack.enter_context(import_module("structron.compiling").Compiling(show=not silent))
             status = import_module(job.module).run(**options)
             sys.stdout.flush()
             return signals.status if status == INTERRUPTED else status or 0

@@ -18,12 +18,14 @@ from typing import Any
 
 from structron._version import __version__
 from structron.cli.crews import Actors, Crew, Order, Processes, Task, work
-from structron.cli.files import expand, say
+from structron.cli.files import expand
 from structron.cli.places import folded, identity, ignores_case
+from structron.cli.show import kernels
 from structron.cluster import connect
 from structron.errors import StructronError
 from structron.io import atomic_write_bytes
 from structron.io.text import is_standard, sweep
+from structron.progress import is_quiet, say
 from structron.tasks.registry import path_of
 
 fcntl = import_module("fcntl") if os.name == "posix" else None
@@ -45,7 +47,7 @@ def run(
     """
     plan = planned(expand(patterns or []), folder, named, order.options["model"])
     writer = order.kind(**order.options)
-    jobs, cold = writer.jobs, writer.estimator.is_cold()
+    jobs, cold, needed = writer.jobs, writer.estimator.is_cold(), kernels.seconds("use", writer.estimator.task)
     del writer
     note = _note(order)
     _check_note(folder, note, plan)
@@ -63,7 +65,7 @@ def run(
         if not todo:
             return 0
         if cold:
-            say("compiling (first run only) …")
+            say(f"compiling (first run only), about {duration(needed)} …")
         try:
             with contextlib.closing(_crew(order, min(jobs, len(todo)), cluster)) as crew:
                 failures = _watched(crew, _tasks(todo, jobs, cluster is not None), folder)
@@ -225,7 +227,7 @@ class Meter:
         self.sizes, self.count, self.bytes, self.total = sizes, 0, 0, max(sum(sizes), 1)
         self.begin = self.said = time.monotonic()
         self.bar: Any = None
-        if sys.stderr is not None and sys.stderr.isatty():
+        if sys.stderr is not None and sys.stderr.isatty() and not is_quiet():
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 

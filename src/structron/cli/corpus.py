@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from structron.cli.files import Source, groups
+from structron.cli.files import FEW, Source, groups, header_note, say, tell_new
 from structron.cli.options import flag_of
 from structron.cli.trees import valid_trees
 from structron.errors import StructronError
@@ -34,12 +34,13 @@ class View:
     needed: set[str]  # columns that it cannot do without
     documents: bool = False  # whether the sentences of a document are labelled together
     many_roots: bool = False  # whether a parser's trees may have several roots
+    closed: bool = True  # whether it predicts only labels that it has seen
 
     @classmethod
     def of(cls, estimator: Any, roles: Columns | None = None) -> "View":
         """That of a model; with `roles` of one that is still to be trained, which may read every column."""
         known, needed = (roles, set(roles.names)) if roles else (estimator.roles_, set(estimator.needed_))
-        return cls(known, needed, estimator.documents, estimator.many_roots)
+        return cls(known, needed, estimator.documents, estimator.many_roots, estimator.closed)
 
     @property
     def orders(self) -> list[list[str]]:
@@ -82,6 +83,11 @@ class Corpus:
         for name in roles.inputs:
             if name in view.needed and found[name] is None:
                 raise self._no_column(name, names, "the model reads it (name it with --columns)")
+        self.names = names
+        self.texts: dict[str, set[str]] = {}
+        """What stands in the columns of a labelled file that has been read to its end."""
+        self.unfilled: set[str] = set()
+        """Columns that the model reads and that are empty throughout."""
         self.outputs = [names.index(name) if name in names else None for name in wanted]
         """The file's columns of the model's outputs; None: it has none."""
         self.places: list[int | None] | None = None
@@ -126,19 +132,70 @@ class Corpus:
             head, word = (self._place(name) for name in (roles.outputs[0], roles.word))
             how = {"many_roots": self.view.many_roots, "skip": skip_invalid, "quiet": quiet}
             source.sentences = valid_trees(source, source.sentences, head, word, **how)
+        self.tell_header(quiet)
         places = {name: roles.names.index(name) for name in filled}
         texts: dict[str, set[str]] = {name: set() for name in filled}
+        unfilled = self._inputs()
         for group in groups(source, self.view.documents, quiet):
             item = self.item(group)
             for rows in item if self.view.documents else (item,):
                 for name, place in places.items():
                     texts[name].update([row[place] for row in rows])
+                unfilled -= {name for name in unfilled if any(row[self._column(name)] != EMPTY for row in rows)}
             yield item
+        self.texts, self.unfilled = texts, unfilled
         for name, expected in filled.items():
             self._check_filled(name, texts[name], expected)
             if roles.pos is None and len(texts[name]) < at_least:
                 only = texts[name].pop()
                 raise StructronError(f"{source.name}: column {name!r}: one label only ({only}); expected two or more")
+
+    def _inputs(self) -> set[str]:
+        """The columns beside the words that the model reads and the file has."""
+        roles = self.view.roles
+        read = {name for name in roles.inputs if name in self.view.needed and name not in (roles.word, roles.pos)}
+        return {name for name in read if self.places is None or self.places[self._column(name)] is not None}
+
+    def _column(self, name: str) -> int:
+        return self.view.roles.names.index(name)
+
+    def tell_header(self, quiet: bool = False) -> None:
+        """Say that the first row names the columns."""
+        note = header_note(self.source.first, self.source, self.names)
+        if note is not None and not quiet:
+            say(f"warning: {note}")
+
+    def tell_empty(self, items: list[Item], learned: dict[str, str], quiet: bool = False) -> None:
+        """Say which columns are empty that a model has learned from (`learned`: what it knows of its training data)."""
+        rows = [row for item in items for own in (item if self.view.documents else [item]) for row in own]
+        known = set(learned.get("empty", "").split(","))
+        unfilled = {name for name in self._inputs() if all(row[self._column(name)] == EMPTY for row in rows)}
+        self.tell_unfilled(unfilled - known, quiet)
+
+    def tell_unfilled(self, names: set[str], quiet: bool = False) -> None:
+        """Say which columns are empty that others have filled."""
+        for name in [] if quiet else sorted(names):
+            say(f"warning: {self.source.name}: column {name!r} is empty ({EMPTY}); the model has learned from it")
+
+    def tell_new_labels(self, training: "Corpus") -> None:
+        """Say which labels of dev data are not among those of the training data."""
+        for name in self.view.filled:
+            if name != self.view.roles.pos:
+                tell_new(self.source.name, name, self.texts[name] - training.texts[name])
+
+    def check_labels(self, items: list[Item], known: set[str]) -> None:
+        """Refuse a file whose labels, which would be replaced, are words: nobody has named its columns."""
+        place, source = self.outputs[-1], self.source
+        if place is None or not known or source.columns is not None or "\t" in source.like:
+            return
+        column = self._column(self.view.roles.outputs[-1])
+        rows = [row for item in items for own in (item if self.view.documents else [item]) for row in own]
+        found = {row[column] for row in rows}
+        if found & known or (len(found) == 1 and len(rows) > 1) or all(text == text.upper() for text in found):
+            return
+        some = ", ".join(repr(text) for text in sorted(found)[:FEW])
+        expected = f"expected the columns {', '.join(self.names)} (--columns names others; annotate takes plain text)"
+        raise StructronError(f"{source.place}: none of its labels is one of the model's ({some}); {expected}")
 
     def check_tags(self, items: list[Item]) -> None:
         """Refuse to parse sentences without parts of speech: a model that reads them would give nonsense."""

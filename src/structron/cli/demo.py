@@ -1,11 +1,9 @@
 """`structron demo`: a text and the bundled model; then every task on toy English, from generated files to analysed
 sentences, and how to do it again."""
 
-import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -160,6 +158,8 @@ def run(task: str | None = None, text: str | None = None, out: Path | None = Non
         (folder / MARK).touch()
         names = [task] if task else list(TRAINABLE)
         if not task and are_cold():
+            from structron.cli.precompile import meanwhile
+
             stack.enter_context(meanwhile(names))
         for name in names:
             status = _show(name, DEMOS[name], corpus, folder, console)
@@ -176,19 +176,6 @@ def are_cold() -> bool:
     from structron.search.beam import engine
 
     return engine.is_cold() or GraphModel.is_cold()
-
-
-@contextmanager
-def meanwhile(tasks: Sequence[str]) -> Iterator[None]:
-    """Another process compiles, the last task first, while the first tasks are shown: whoever comes to a kernel that is
-    being compiled waits for it (kernels/cache.py)."""
-    command = [sys.executable, "-m", "structron.cli.precompile", *reversed(tasks)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        yield
-    finally:
-        process.kill()
-        process.wait()
 
 
 def _show(task: str, demo: Demo, corpus: Sequence[ToySentence], folder: Path, console: Console) -> int:

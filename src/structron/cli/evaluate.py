@@ -7,16 +7,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from structron.cli.corpus import Corpus, View
+from structron.cli.corpus import View
 from structron.cli.files import Source
-from structron.cli.predict import announce_compiling
+from structron.cli.show import mistakes
+from structron.cli.show.mistakes import Placed
 from structron.cli.tasks import apply, check_able
 from structron.cli.texts import add_entities, read_treebank
+from structron.cli.views.confusion import check_plot, confusion_of, draw_confusion
 from structron.doc import Doc
-from structron.errors import unknown
+from structron.errors import StructronError, shown, unknown
 from structron.evaluate import TypeScore
 from structron.sentences import sentences_of
-from structron.tasks.registry import load
+from structron.tasks.registry import load, path_of
 
 
 def run(
@@ -30,6 +32,9 @@ def run(
     as_json: bool = False,
     gold: str | None = None,
     entities: str | None = None,
+    confusion: bool = False,
+    plot: Path | None = None,
+    errors: int | None = None,
     settings: dict[str, Any] | None = None,
 ) -> None:
     """Print the scores. The seconds are those from tokens to labels; reading the file and scoring do not count."""
@@ -43,28 +48,52 @@ def run(
         check_able(type(estimator), "--gold" if gold else "--entities", "folds")
     if columns is not None and estimator.texts:
         check_able(type(estimator), "--columns", "columns")
+    if plot is not None:
+        check_plot(plot, confusion, {"MODEL": path_of(str(model)), "FILE": file})
+    if errors is not None:
+        check_able(type(estimator), "--errors", "nbest")
     if estimator.texts:
+        if confusion:
+            raise StructronError(f"--confusion: not available for the {estimator.task}; works with models of words")
         _evaluate_texts(estimator, file, encoding, format, gold, entities, as_json)
         return
     source = Source(file, format, encoding, columns, estimator)
-    items = list(Corpus(source, View.of(estimator), label, labelled=True).labelled(skip_invalid=skip_invalid))
+    corpus = Placed(source, View.of(estimator), label, labelled=True)
+    items = list(corpus.labelled(skip_invalid=skip_invalid))
+    corpus.tell_unfilled(corpus.unfilled - set(estimator.source_.get("empty", "").split(",")))
     sentences = len(sentences_of(items))
-    announce_compiling(estimator)
     estimator.predict(items[:1])
     begin = time.perf_counter()
     guess = estimator.predict(items)
     seconds = time.perf_counter() - begin
     scores = estimator.evaluate(items, guess=guess)
     speed = round(scores.tokens / max(seconds, 1e-9))
+    confused = confusion_of(estimator, items, guess) if confusion else None
+    if confused is not None and plot is not None:
+        draw_confusion(confused, plot)
+    listed = [] if errors is None else mistakes.find(estimator, items, guess, corpus, errors)
     if not as_json:
         print(scores.report())
+        if confused is not None:
+            print(f"\n{confused.report()}\n")
         print(f"{sentences} sentences in {seconds:.2f} s, {speed} tokens/s")
-        print(estimator.signature_)
+        print(shown(estimator.signature_))
+        if errors is not None:
+            _list(listed)
         return
     result = {"task": estimator.task, "metric": estimator.metric, "score": getattr(scores, estimator.metric)}
-    result |= scores.as_dict()
+    result |= scores.as_dict() | ({"confusion": confused.as_dict()} if confused else {})
+    result |= {"errors": [mistake.as_dict() for mistake in listed]} if errors is not None else {}
     result |= {"sentences": sentences, "seconds": round(seconds, 4), "tokens_per_second": speed}
     print(json.dumps(result | {"signature": estimator.signature_}, ensure_ascii=False))
+
+
+def _list(listed: Sequence[mistakes.Mistake]) -> None:
+    from rich.console import Console
+
+    title = "the surest mistakes, largest margin first:" if listed else "no mistakes"
+    print(f"\n{title}")
+    Console(highlight=False, soft_wrap=True).print(mistakes.report(listed), end="")
 
 
 def _evaluate_texts(
@@ -76,7 +105,6 @@ def _evaluate_texts(
     docs = read_treebank(file, encoding, format)
     if entities is not None:
         add_entities(docs, entities, encoding)
-    announce_compiling(estimator)
     begin = time.perf_counter()
     if known is None:
         guess = estimator.predict([doc.text for doc in docs])
@@ -98,7 +126,7 @@ def _evaluate_texts(
     if found is not None:
         print(f"entities: precision {found.precision:.2f}, recall {found.recall:.2f}, F1 {found.f1:.2f}")
     print(f"{words} words in {seconds:.2f} s, {speed} words/s")
-    print(estimator.signature_)
+    print(shown(estimator.signature_))
 
 
 def entity_scores(gold: Sequence[Doc], guess: Sequence[Doc]) -> TypeScore:

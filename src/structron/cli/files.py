@@ -4,25 +4,32 @@ import contextlib
 import glob
 import io
 import os
+import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from structron.errors import StructronError
-from structron.io import CONLLU_COLUMNS, Sentence, detect_format, read_from, read_lines
+from structron.errors import NoSentencesError, StructronError
+from structron.io import CONLLU_COLUMNS, FORMATS, Sentence, detect_format, read_from, read_lines
+from structron.io.columns import EMPTY
 from structron.io.conll import BOM, read_conll, shows_columns
 from structron.io.conllu import read_conllu
 from structron.io.text import display_name, is_standard
-from structron.progress import tell
+from structron.progress import say
 
+FEW = 5
+"""Labels that a message names."""
 DOCUMENT_TOKENS = 1_000_000
 """A document that is longer is cut, so that a file without end fits in memory."""
 
 
-def say(text: str) -> None:
-    """A line for the user, out of the way of results."""
-    tell(text)
+def tell_new(file: str, column: str, labels: set[str]) -> None:
+    """Say which labels of dev data no model can find, if there are any."""
+    if new := sorted(labels - {EMPTY}):
+        some = f"{', '.join(new[:FEW])}{' …' if len(new) > FEW else ''}"
+        count = f"{len(new)} label{'s' * (len(new) != 1)}"
+        say(f"warning: {file}: column {column!r}: {count} never seen in training ({some})")
 
 
 def expand(patterns: Sequence[str]) -> list[str]:
@@ -79,6 +86,19 @@ class Recorded:
         return chain(seen, self._lines)
 
 
+PLAIN = "this looks like plain text; expected one word a line (structron annotate takes text)"
+CONLLU_ID = re.compile(r"[0-9]+([-.][0-9]+)?")
+SENTENCE_END = re.compile("[a-z\u00df-\U0001ffff][.!?…][\"'”’»)]*$")
+"""A word with the end of a sentence on it; columns of tags and labels have none."""
+HEADERS = {
+    *("word", "words", "form", "token", "tokens", "text", "id", "lemma", "lemmas"),
+    *("pos", "tag", "tags", "upos", "xpos", "feats", "pos_tag", "pos_tags", "postag", "morph"),
+    *("chunk", "chunks", "chunk_tag", "chunk_tags", "ner", "ner_tag", "ner_tags", "entity", "entities", "bio", "iob"),
+    *("label", "labels", "head", "deprel", "relation", "deps", "misc"),
+}
+"""What header rows call columns."""
+
+
 class Source:
     """An open file of sentences. The first is read at once, so that a bad name or width is known before all else."""
 
@@ -90,20 +110,28 @@ class Source:
         columns: str | None = None,
         model: Any = None,
         record: bool = False,
+        text: str | None = None,
     ):
-        """`model`: the one to be used; standard input, which has no name to tell, is taken to be like its data.
+        """`model`: the one to be used. A name that tells nothing, as that of standard input, leaves it to the content.
 
-        record: keep the lines that are read (see `Recorded`).
+        record: keep the lines that are read (see `Recorded`).   text: what the file has in it; it is not opened.
         """
-        if model is not None and is_standard(path):
-            format = format or model.source_.get("format")
-        self.name, self.format = display_name(path), detect_format(path, format)
-        lines = read_lines(path, encoding)
+        self.name = display_name(path)
+        given = read_lines(path, encoding) if text is None else (line for line in io.StringIO(text, newline="\n"))
+        head, lines = begun(given)
+        self.format = detect_format(path, format or told(path, head, model))
         self.lines = Recorded(lines)
         sentences = read_from(self.lines.all() if record else lines, self.name, self.format)
-        first = next(sentences)
+        try:
+            first = next(sentences)
+        except NoSentencesError:
+            raise
+        except StructronError as error:
+            raise StructronError(f"{error}{hint(head, self.format)}") from None
+        check_columns(first, self.name, self.format)
         self.like = next((line for line in map(without_bom, first.lines) if shows_columns(line)), "")
         self.sentences: Iterator[Sentence] = chain([first], sentences)
+        self.first = first
         self.width, self.place = len(first.rows[0]), self.line(first, 0)
         self.columns: list[str] | None = list(CONLLU_COLUMNS) if self.format == "conllu" else None
         if columns is not None:
@@ -121,6 +149,61 @@ class Source:
     def line(self, sentence: Sentence, token: int) -> str:
         """Where a token stands, for messages."""
         return f"{self.name}:{sentence.line_number + sentence.token_lines[token]}"
+
+
+HEAD_LINES = 20
+"""Token lines that are looked at to tell what a file is."""
+
+
+def begun(lines: Generator[str, None, None]) -> tuple[list[str], Generator[str, None, None]]:
+    """The lines up to the first token, and all lines."""
+    head: list[str] = []
+    for line in lines:
+        head.append(line)
+        if shows_columns(without_bom(line)):
+            break
+    return head, _again(head, lines)
+
+
+def _again(head: list[str], lines: Generator[str, None, None]) -> Generator[str, None, None]:
+    with contextlib.closing(lines):
+        yield from head
+        yield from lines
+
+
+def told(path: str | Path, head: list[str], model: Any) -> str | None:
+    """The format that the first token tells, where the name does not: the same bytes are the same from a pipe."""
+    if str(path).lower().removesuffix(".gz").endswith(tuple(f".{name}" for name in FORMATS)) or not head:
+        return None
+    fields = without_bom(head[-1]).rstrip("\r\n").split("\t")
+    if len(fields) != len(CONLLU_COLUMNS) or not CONLLU_ID.fullmatch(fields[0]):
+        return "conll"
+    columns = model is not None and model.source_.get("format") == "conll" and len(model.roles_.names) == len(fields)
+    return "conll" if columns else "conllu"
+
+
+def hint(head: list[str], format: str) -> str:
+    """What a file may be whose first sentence is no sentence."""
+    line = without_bom(head[-1]) if head else ""
+    return f"; {PLAIN}" if format == "conll" and "\t" not in line and len(line.split()) > 2 else ""
+
+
+def check_columns(first: Sentence, name: str, format: str) -> None:
+    """Refuse plain text: between spaces it looks like columns, and its last words like labels."""
+    lines = [first.lines[k] for k in first.token_lines[:HEAD_LINES]]
+    if format != "conll" or len(first.rows[0]) < 2 or any("\t" in line for line in lines):
+        return
+    ends = sum(SENTENCE_END.search(row[-1]) is not None for row in first.rows[:HEAD_LINES])
+    if 2 * ends >= len(lines):
+        raise StructronError(f"{name}:{first.line_number + first.token_lines[0]}: no columns; {PLAIN}")
+
+
+def header_note(first: Sentence, source: "Source", names: Sequence[str]) -> str | None:
+    """What to say of a first row that names columns; None: it does not."""
+    fields = [field.casefold() for field in first.rows[0]]
+    if len(fields) < 2 or not (fields == [name.casefold() for name in names] or set(fields) <= HEADERS):
+        return None
+    return f"{source.line(first, 0)}: looks like a header ({' '.join(first.rows[0])}) and is read as a word; remove it"
 
 
 def groups(source: Source, documents: bool, quiet: bool = False) -> Iterator[list[Sentence]]:

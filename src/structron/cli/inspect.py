@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from structron.cli.tasks import check_able
-from structron.errors import StructronError
-from structron.io.columns import EMPTY
+from structron.cli.views.beam import parse_sentence, trace_of, width_of
+from structron.cli.views.parts import draw_history, print_parts
+from structron.errors import StructronError, shown
 from structron.model.heaviest import Heaviest, Weight
 from structron.tasks.chain.explain import Decision
 from structron.tasks.registry import load
@@ -19,16 +20,40 @@ def run(
     label: str | None = None,
     top: int | None = None,
     sentence: str | None = None,
+    beam: bool = False,
+    width: str | None = None,
+    gold: str | None = None,
+    part: str | None = None,
+    plot: Path | None = None,
     as_json: bool = False,
 ) -> None:
-    """Print the heaviest features of a model, or what decided on each word or step of a sentence."""
+    """Print the heaviest features of a model, what decided on a sentence, or its beams; or draw how training went."""
     estimator = load(model)
+    reads = None
+    if part is not None:
+        if estimator.task != "pipeline":
+            raise StructronError(f"--part: {model} is a {estimator.task}; expected a pipeline, which has parts")
+        estimator, reads = estimator.part(part), estimator
+    if plot is not None:
+        draw_history(estimator, model, plot)
+        return
+    if not beam and (gold or width):
+        raise StructronError(f"--{'gold' if gold else 'width'}: expected --beam beside it")
+    if beam:
+        if sentence is None and gold is None:
+            raise StructronError("--beam: expected --sentence TEXT, or --gold FILE, beside it")
+        trace = trace_of(reads or estimator, part, width_of(width), sentence, gold)
+        print(json.dumps(trace.to_json(), ensure_ascii=False) if as_json else trace.report(top or 5))
+        return
+    if estimator.task == "pipeline" and sentence is None and label is None:
+        print_parts(estimator, top or 3, as_json)
+        return
     result = {"task": estimator.task, "signature": estimator.signature_}
     if sentence is None:
         check_able(type(estimator), "inspect", "inspect")
         found = estimator.inspect(label, top=top or 10)
         result |= asdict(found)
-        text = f"{estimator.signature_}\n{_listing(found)}"
+        text = f"{shown(estimator.signature_)}\n{_listing(found)}"
     elif label is not None:
         raise StructronError("--label and --sentence do not go together: a sentence has the labels it has")
     else:
@@ -40,34 +65,10 @@ def run(
     print(json.dumps(result, ensure_ascii=False) if as_json else text)
 
 
-def parse_sentence(text: str, estimator: Any) -> list[list[str]]:
-    """Tokens between spaces; with further columns that the model reads, between slashes, counted from the right.
-
-    `The/DT dog/NN` for word and pos; the word itself may have slashes: `1/2/CD`. A parser that reads more makes do with
-    these two.
-    """
-    roles = estimator.roles_
-    needed = [name for name in roles.inputs if name in estimator.needed_]
-    orders = [needed] if roles.pos is None else [needed, [roles.word, roles.pos]]
-    rows = []
-    for token in text.split():
-        for names in orders:
-            fields = token.rsplit("/", len(names) - 1) if len(names) > 1 else [token]
-            if len(fields) == len(names):
-                break
-        else:
-            raise StructronError(f"--sentence: token {token!r}; the model reads {'/'.join(needed)}")
-        given = dict(zip(names, fields, strict=True))
-        rows.append([given.get(name, EMPTY) for name in roles.inputs])
-    if not rows:
-        raise StructronError("--sentence: no words; expected some between spaces")
-    return rows
-
-
 def _listing(found: Heaviest) -> str:
     lines = []
     for label, weights in found.labels.items():
-        lines += ["", label, *(f"{w.weight:12.4f}  {w.feature}" for w in weights)]
+        lines += ["", shown(label), *(f"{w.weight:12.4f}  {shown(w.feature)}" for w in weights)]
     groups: dict[str, list[Weight]] = {
         "label pairs": found.transitions,
         "label triples": found.trigrams,
@@ -75,9 +76,10 @@ def _listing(found: Heaviest) -> str:
     }
     for title, weights in groups.items():
         if weights:
-            lines += ["", title, *(f"{w.weight:12.4f}  {w}" for w in weights)]
+            lines += ["", title, *(f"{w.weight:12.4f}  {shown(str(w))}" for w in weights)]
     if found.non_local:
-        lines += ["", "features of whole documents", *(f"{weight:12.4f}  {name}" for name, weight in found.non_local)]
+        lines += ["", "features of whole documents"]
+        lines += [f"{weight:12.4f}  {shown(name)}" for name, weight in found.non_local]
     return "\n".join(lines)
 
 
@@ -88,10 +90,10 @@ def _decision(i: int, decisions: list[Decision]) -> str:
         line += "  (no other label is possible)"
     else:
         line += f"  by {decision.margin:.4g} before {decision.runner_up}"
-    lines = [line]
+    lines = [shown(line)]
     for c in decision.because:
         elsewhere = "" if c.token == i else f"  (at {decisions[c.token].word!r}, token {c.token + 1})"
-        lines.append(f"{c.weight:+12.4f}  {c.feature}{elsewhere}")
+        lines.append(shown(f"{c.weight:+12.4f}  {c.feature}{elsewhere}"))
     return "\n".join(lines)
 
 

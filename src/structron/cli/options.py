@@ -4,6 +4,7 @@ Like app.py this is loaded for every help text, so it needs neither numpy nor nu
 """
 
 import inspect
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import chain
@@ -15,6 +16,8 @@ from structron import options as groups
 from structron.errors import StructronError
 from structron.options import Option, default_of, options_of
 
+COMPLETING = "_STRUCTRON_COMPLETE"
+"""What a shell sets in the environment when it asks how a word may go on."""
 Read = tuple[Any]
 """A value that was given: one can be None, and what was not given is None too."""
 
@@ -97,6 +100,17 @@ def _reader(read: Callable[[str], Any]) -> Callable[[str], Read]:
 # -- commands --------------------------------------------------------------------------------------------------------
 
 
+def _completion(words: list[str]) -> Callable[[str], list[str]] | None:
+    """Completes one of several words; typer looks closely at such a function, so there is one for a shell that asks."""
+    if not words or COMPLETING not in os.environ:
+        return None
+
+    def completed(incomplete: str) -> list[str]:
+        return [word for word in words if word.startswith(incomplete)]
+
+    return completed
+
+
 def _parameter(name: str, option: Option) -> inspect.Parameter:
     """An option as typer knows it; None: not given."""
     flag = option.flag or "--" + name.replace("_", "-")
@@ -107,7 +121,8 @@ def _parameter(name: str, option: Option) -> inspect.Parameter:
     else:
         words = [option.none] * bool(option.none) + list(option.choices)
         read = REPEATABLE[option.kind][0] if option.kind in REPEATABLE else option.read
-        info = typer.Option(flag, metavar=option.metavar or "|".join(words), parser=_reader(read), help=option.help)
+        metavar, completion = option.metavar or "|".join(words), _completion(words)
+        info = typer.Option(flag, metavar=metavar, parser=_reader(read), help=option.help, autocompletion=completion)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, info])
 
 

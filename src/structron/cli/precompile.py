@@ -1,59 +1,121 @@
-"""Compile kernels into the cache, after an install or beside other work: `python -m structron.cli.precompile [TASK …]`.
+"""`structron precompile`: compile the kernels of tasks into the cache, after an install or before a batch job.
 
-Every task is trained on a few sentences and used, as the command line does it. Several processes may do this at a time:
-none compiles what another one is compiling (kernels/cache.py). The name of each task is printed when it is done.
+A tiny model of each task is trained and used on generated sentences, and the bundled model on a text; the name of each
+is printed when it is done. Several processes may do this at a time, in any order: none compiles what another one is
+compiling (kernels/shipped.py).
 """
 
+import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
-from contextlib import redirect_stdout
-from io import StringIO
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from structron.cli import annotate, evaluate, predict, train
-from structron.cli.demo import DEMOS
-from structron.data.toy_english import toy_english
+from structron.cli.show import kernels
+from structron.data.toy_english import ToySentence, toy_english, write_conll, write_conllu
+from structron.doc import read_docs
+from structron.errors import unknown
+from structron.io import read
+from structron.progress import say
+from structron.tasks.capabilities import able
+from structron.tasks.registry import TASKS, TRAINABLE, load
+from structron.threads import cores
 
-SENTENCES = 30
-SETTINGS: dict[str, list[Mapping[str, Any]]] = {
-    "tagger": [{"passes": 1}, {"passes": 1, "order": 1, "beam": 4, "update": "max-violation"}],
-    "graph-parser": [{"order": 1, "passes": 1}, {"order": 2, "passes": 1}],
-    "pipeline": [{}],
+SENTENCES = 20
+TEXT = "english"
+PARTS = (TEXT, *TRAINABLE)
+"""The bundled model, and the tasks."""
+OTHERS: dict[str, list[dict[str, Any]]] = {
+    "tagger": [{"order": 1, "beam": 4, "update": "max-violation"}],
+    "graph-parser": [{"order": 1}],
 }
-"""What a task is trained with, if not with its defaults for one pass."""
-TEXT = "text"
-PARTS = (TEXT, *DEMOS)
-"""The bundled model on a text, and the tasks."""
+"""What tasks are often trained with beside their defaults."""
+ROWS = {"chunker": ("word", "pos", "chunk"), "segments": ("word", "pos", "chunk"), "joint": ("word", "pos", "chunk")}
+ROWS["entities"] = ("word", "pos", "entity")
+"""The columns of tasks that learn from CoNLL columns; the others learn from CoNLL-U."""
 
 
-def _annotate(folder: Path) -> None:
-    from structron.cli.showcase import PARAGRAPH
+def run(parts: Sequence[str] = (), jobs: int | None = None) -> None:
+    """Compile what each part needs and print its name when it is done; another core begins with the last one."""
+    for part in parts:
+        if part not in PARTS:
+            raise unknown("task", part, TRAINABLE)
+    names, begin = parts or PARTS, time.perf_counter()
+    for name in names:
+        kernels.expect("train", name)
+    alone = (jobs or cores()) < 2 or len(names) < 2
+    with (
+        nullcontext() if alone else meanwhile(names),
+        tempfile.TemporaryDirectory(prefix="structron-kernels-") as folder,
+    ):
+        for name in names:
+            if name == TEXT:
+                load(TEXT).predict([" ".join(toy_english(1)[0].words)])
+            else:
+                train(name, Path(folder))
+                use_model(Path(folder) / f"{name}.structron")
+            print(name, flush=True)
+    say(f"compiled, {time.perf_counter() - begin:.1f} s: no command has to wait for the compiler now")
 
-    annotate.run(text=PARAGRAPH, output=folder / "text.conllu")
+
+@contextmanager
+def meanwhile(parts: Sequence[str]) -> Iterator[None]:
+    """Another process compiles, the last part first; whoever comes to a kernel that is being compiled waits for it."""
+    command = [sys.executable, "-m", "structron.cli.precompile", *reversed(parts)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
 
 
-def _train(task: str, folder: Path) -> None:
-    demo = DEMOS[task]
-    file, model = folder / f"{task}.{demo.ending}", folder / f"{task}.structron"
-    demo.write(file, toy_english(SENTENCES))
-    for settings in SETTINGS.get(task, [{"passes": 1}]):
-        train.run(task, file, model, dev=file, quiet=True, settings=settings)
-    evaluate.run(model, str(file))
-    if task in ("tokenizer", "pipeline"):
+def train(task: str, folder: Path) -> None:
+    """Train a tiny model with the task's own defaults, but for one pass, and save it."""
+    kind, corpus = TASKS[task], toy_english(2 * SENTENCES)
+    settings: dict[str, Any] = {"passes": 1} if able(kind, "passes") else {}
+    settings |= {"runs": 2} if able(kind, "runs") else {}
+    data, dev = (_data(task, corpus[k * SENTENCES : (k + 1) * SENTENCES], folder) for k in (0, 1))
+    if task in ROWS:
+        settings["columns"] = list(ROWS[task])
+    elif not kind.texts:
+        names = ["id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"]
+        label = {"tagger": {"label": "upos"}, "lemmatizer": {"label": "lemma"}}.get(task, {})
+        settings |= {"columns": names, **label}
+    for others in (*OTHERS.get(task, ()), {}):
+        kind(**settings, **others).fit(data, dev=dev).save(folder / f"{task}.structron")
+
+
+def _data(task: str, corpus: Sequence[ToySentence], folder: Path) -> list[Any]:
+    """Sentences as a task learns from them."""
+    if task in ROWS:
+        write_conll(folder / "toy.conll", corpus, ROWS[task])
+        return [sentence.rows for sentence in read(folder / "toy.conll")]
+    write_conllu(folder / "toy.conllu", corpus, lemmas=True)
+    if TASKS[task].texts:
+        return list(read_docs(folder / "toy.conllu"))
+    return [sentence.rows for sentence in read(folder / "toy.conllu")]
+
+
+def use_model(path: Path) -> None:
+    """Load a model and let it predict in every way that its task knows."""
+    estimator = load(path)
+    data = _data(estimator.task, toy_english(SENTENCES, seed=1), path.parent)
+    items = [doc.text for doc in data] if estimator.texts else data
+    estimator.predict(items)
+    if estimator.texts:
         return
-    predict.run(model, [str(file)], output=folder / f"{task}.out")
-
-
-def run(parts: Iterable[str] = PARTS) -> None:
-    """Do what each part does, with everything that it compiles."""
-    with tempfile.TemporaryDirectory(prefix="structron-kernels-") as folder:
-        for part in parts:
-            with redirect_stdout(StringIO()):  # nothing that commands have to say is of interest here
-                _annotate(Path(folder)) if part == TEXT else _train(part, Path(folder))
-            print(part, flush=True)
+    kind = type(estimator)
+    if able(kind, "nbest"):
+        estimator.nbest(items[:2], 2)
+    if able(kind, "confidence"):
+        estimator.predict_with_margins(items[:2])
+    if able(kind, "explain"):
+        estimator.explain(items[0])
 
 
 if __name__ == "__main__":
-    run(sys.argv[1:] or PARTS)
+    run(sys.argv[1:], jobs=1)

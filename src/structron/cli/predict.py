@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from structron.cli.corpus import Corpus, Item, View
-from structron.cli.files import Source, batches, groups, say, the_file
+from structron.cli.files import Source, batches, groups, the_file
 from structron.cli.places import check_output, check_places
 from structron.cli.tasks import apply, check_able
-from structron.errors import StructronError
+from structron.errors import NoSentencesError, StructronError
 from structron.estimator import Estimator
 from structron.io import Sentence, open_output, replace_fields
 from structron.io.columns import EMPTY
@@ -94,13 +94,21 @@ class Predictor:
 
     def write(self, file: str, output: Path | None, jobs: int) -> None:
         """Write a file back with predictions in it; memory does not depend on its size."""
-        source = Source(file, self.format, self.encoding, self.columns, self.estimator, record=True)
+        try:
+            source = Source(file, self.format, self.encoding, self.columns, self.estimator, record=True)
+        except NoSentencesError as error:
+            with open_output(output, self.encoding) as out:
+                out.writelines(error.lines)
+            return
         corpus = Corpus(source, View.of(self.estimator), self.label, labelled=self.forced)
-        if not self.quiet:
-            announce_compiling(self.estimator)
         work = batches(groups(corpus.source, corpus.view.documents, self.quiet), BATCH_TOKENS)
         head, work = _begun(work, SEVERAL if jobs > 1 else 1)
-        corpus.check_tags([corpus.item(group) for group in head[0]])
+        corpus.tell_header(self.quiet)
+        items = [corpus.item(group) for group in head[0]]
+        corpus.check_tags(items)
+        if not self.forced:
+            corpus.check_labels(items, self.estimator.labels_known())
+        corpus.tell_empty(items, self.estimator.source_, self.quiet)
         copied = sys.platform == "linux" and not (self.quiet or corpus.view.documents or source.like == "")
         with open_output(output, self.encoding) as out:
             if copied and jobs > 1 and len(head) == SEVERAL:
@@ -187,12 +195,6 @@ def _candidates(
         mark = BOM if group[0].line_number == 1 and text.startswith(BOM) else ""
         head = f"# nbest = {rank}{end}# score = {score:.3f}{end}"
         yield (mark if rank == 1 else "") + head + text.removeprefix(mark) + gap
-
-
-def announce_compiling(estimator: Estimator) -> None:
-    """Say why a first run takes its time."""
-    if estimator.is_cold():
-        say("compiling (first run only) …")
 
 
 def _texts(corpus: Corpus, sentences: list[Sentence], found: Found, margins: list[list[float]]) -> Iterator[str]:

@@ -36,7 +36,9 @@ class Output(io.TextIOBase):
         return True
 
     def isatty(self) -> bool:
-        return self._stream is not None and self._stream.isatty()
+        with contextlib.suppress(ValueError):  # closed, when the process ends
+            return self._stream is not None and self._stream.isatty()
+        return False
 
     def fileno(self) -> int:
         return 1 if self._stream is None else self._stream.fileno()

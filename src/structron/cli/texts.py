@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from structron.cli.files import say
+from structron.cli.files import tell_new
 from structron.doc import Doc, read_docs
 from structron.errors import StructronError
 from structron.io import CONLLU_COLUMNS, read
 from structron.io.columns import EMPTY
 from structron.io.text import display_name, is_standard
+from structron.progress import say
 from structron.trees import check_tree
 
 CHUNK = ("B-", "I-", "S-", "E-", "L-", "U-")
@@ -63,6 +64,14 @@ def add_entities(docs: Sequence[Doc], path: str | Path, encoding: str = "utf-8",
         raise StructronError(f"{name}: none of its sentences is in the treebank; expected the same sentences")
     if missing and not quiet:
         say(f"{name}: {missing} of {total} sentences of the treebank are not in it: taken without entities")
+
+
+def tell_new_tags(name: str, training: Sequence[Doc], dev: Sequence[Doc]) -> None:
+    """Say which tags and relations of dev data no pipeline can find."""
+    for column in ("upos", "xpos", "deprel"):
+        seen, new = ({getattr(word, column) for doc in docs for word in doc.words} for docs in (training, dev))
+        if seen - {EMPTY, ""}:
+            tell_new(name, column, {text for text in new - seen if text})
 
 
 def _columns(rows: list[list[str]], docs: Sequence[Doc], where: str) -> tuple[int, int]:

@@ -4,17 +4,18 @@ import contextlib
 import os
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from structron.cli.corpus import Corpus, View, column_names, conllu_labels
-from structron.cli.files import Source, say
+from structron.cli.corpus import Corpus, Item, View, column_names, conllu_labels
+from structron.cli.files import Source
 from structron.cli.options import OPTIONS, flag_of
 from structron.cli.places import check_checkpoint, check_model_place, check_output, check_places
+from structron.cli.show import curve, kernels
 from structron.cli.tasks import check_able, check_settings, kind_of
-from structron.cli.texts import add_entities, read_treebank
+from structron.cli.texts import add_entities, read_treebank, tell_new_tags
 from structron.doc import Doc
 from structron.errors import StructronError
 from structron.estimator import Estimator
@@ -22,7 +23,7 @@ from structron.features.gazetteer import Gazetteer
 from structron.io.text import try_folder
 from structron.learn.loop import STATE_FILE, Schedule, make_folder
 from structron.options import options_of
-from structron.progress import Progress
+from structron.progress import Progress, say
 from structron.tasks.registry import load
 from structron.threads import cores
 
@@ -51,6 +52,7 @@ def run(
 ) -> int:
     """Train a model and save it. `settings` are parameters of the task's class; the others keep their defaults."""
     begin, kind, given = time.perf_counter(), kind_of(task), {"jobs": cores(), **(settings or {})}
+    kernels.expect("train", task)
     inputs: dict[str, Any] = {"--train": train, "--dev": dev, "--entities": entities, "--dev-entities": dev_entities}
     inputs |= {"--warm-start": warm_start, "--templates": template_file(given.get("templates"))}
     inputs["--gazetteer"] = list(chain.from_iterable((given.get("gazetteers") or {}).values()))
@@ -73,6 +75,8 @@ def run(
             check_able(kind, "--warm-start", "partial_fit")
         files = [(train, entities), *([(dev, dev_entities)] if dev else [])]
         documents = [_documents(path, names, encoding, format, quiet) for path, names in files]
+        if dev and not quiet:
+            tell_new_tags(str(dev), documents[0], documents[1])
         estimator.source_ = {"format": "conllu"}
         progress = Progress(show=not quiet, log=log, append=resume)
         estimator.fit(
@@ -92,11 +96,21 @@ def run(
         corpus.labelled(at_least=at_least, skip_invalid=skip_invalid, quiet=quiet)
         for corpus, at_least in zip(corpora, least, strict=False)
     )
+    devs = [_compared(found, corpora[1], corpora[0], quiet, warm_start is None) for found in devs]
     estimator.source_ = {"format": sources[0].format}
     progress = Progress(show=not quiet, log=log, append=resume)
     fit = estimator.partial_fit if warm_start else estimator.fit
     fit(sentences, dev=devs[0] if devs else None, checkpoint=checkpoint, resume=resume, progress=progress)
+    estimator.source_ |= {"empty": ",".join(sorted(corpora[0].unfilled))} if corpora[0].unfilled else {}
     return _saved(estimator, Path(model), begin, quiet)
+
+
+def _compared(items: Iterator[Item], dev: Corpus, training: Corpus, quiet: bool, fresh: bool) -> Iterator[Item]:
+    """The items of dev data; at their end, before anything is learned, what they have and the training data lack."""
+    yield from items
+    dev.tell_unfilled(dev.unfilled - training.unfilled, quiet)
+    if fresh and not quiet and training.view.closed:
+        dev.tell_new_labels(training)
 
 
 def _saved(estimator: Estimator, model: Path, begin: float, quiet: bool) -> int:
@@ -112,6 +126,7 @@ def _saved(estimator: Estimator, model: Path, begin: float, quiet: bool) -> int:
             kept = f"what is trained so far ({', '.join(estimator.model_.trained)}) is saved"
         say(f"interrupted: {kept}")
     if not quiet:
+        curve.show(getattr(estimator, "history_", []), estimator.metric)
         say(_summary(estimator, model, time.perf_counter() - begin))
     return INTERRUPTED if interrupted else 0
 

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from structron.cli.files import Source, say
+from structron.cli.files import Source
 from structron.errors import StructronError
 from structron.io import Sentence
+from structron.progress import say
 from structron.trees import check_tree
 
 _NUMBER = re.compile("-?[0-9]{1,18}")

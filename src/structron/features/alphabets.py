@@ -11,7 +11,7 @@ from itertools import chain, repeat
 
 import numpy as np
 
-from structron.errors import StructronError
+from structron.errors import StructronError, quoted
 from structron.features.atoms import WHOLE, atom_text, parse_atom
 from structron.features.encode import check_strings
 from structron.io.columns import EMPTY
@@ -119,7 +119,7 @@ class ParserInput:
                 if not is_row(type(row)) or self._order(len(row)) is None:
                     may = f" ({' and '.join(self.outputs)} may be missing)" if self.outputs else ""
                     expected = f"expected a row of {', '.join(self.columns)}{may}"
-                    return StructronError(f"sentence {number}: word {k} is {row!r}; {expected}")
+                    return StructronError(f"sentence {number}: word {k} is {quoted(row)}; {expected}")
         raise AssertionError("all rows are as they should be")
 
     def _texts(self, sentences: Sequence[Sentence]) -> list[list[str]]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.errors import StructronError
+from structron.errors import StructronError, quoted
 from structron.features.atoms import PREFIX, SUFFIX, WHOLE, Atom, Packed, atom_text, atom_values, parse_atom
 from structron.features.templates import Template
 from structron.kernels.jit import compiled
@@ -35,7 +35,7 @@ def check_strings(texts: Sequence, name: str) -> None:
     for kind in set(map(type, texts)):
         if not issubclass(kind, str):
             odd = next(text for text in texts if type(text) is kind)
-            raise StructronError(f"column {name!r}: expected strings, found {odd!r}")
+            raise StructronError(f"column {name!r}: expected strings, found {quoted(odd)}")
 
 
 class Numbering:

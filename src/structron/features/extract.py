@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from structron.errors import StructronError
+from structron.errors import StructronError, quoted
 from structron.features import encode
 from structron.features.atoms import pack_types
 from structron.features.gazetteer import Gazetteer
@@ -225,5 +225,7 @@ class TemplateExtractor:
         try:
             text: Any = function(sentence, i)
         except Exception as error:
-            raise StructronError(f"atom {name!r} failed at token {i + 1} of {list(sentence)!r}: {error!r}") from error
+            raise StructronError(
+                f"atom {name!r} failed at token {i + 1} of {quoted(list(sentence))}: {error!r}"
+            ) from error
         return str(text) if text is not None and text != "" else "none"

@@ -101,7 +101,11 @@ def gazetteer_tensors(gazetteers: Iterable[Gazetteer]) -> Tensors:
 def take_gazetteers(header: Any, tensors: Tensors) -> list[Gazetteer]:
     """The gazetteers of a model file, taken out of its arrays. header: (name, whether it is lower-case) of each."""
     found = []
+    if not isinstance(header, list):
+        raise ValueError("gazetteers do not fit")
     for k, (name, lowercase) in enumerate(header):
+        if not isinstance(name, str) or not isinstance(lowercase, bool):
+            raise ValueError("gazetteers do not fit")
         phrases = unpack(taken(tensors, f"gazetteer_{k}")).split("\n")
         found.append(Gazetteer.from_phrases(name, phrases, bool(lowercase)))
     return found

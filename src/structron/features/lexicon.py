@@ -245,7 +245,7 @@ class Lexicon:
     def declared() -> dict[str, Tensor]:
         """The arrays of a lexicon."""
         return {
-            "entry": Tensor("uint64", "entries", least=1),
+            "entry": Tensor("uint64", "entries", least=1, spread=True),
             "entry_size": Tensor("uint16", "entries", adds_up="entry labels"),
             "entry_label": Tensor("uint16", "entry labels", below="labels"),
             "entry_sure": Tensor("bool", "entries"),

@@ -10,7 +10,7 @@ import numpy as np
 
 from structron.features import atoms as a
 from structron.features.encode import Arrays, Batch, TemplateSet, which_templates
-from structron.io.tensors import TEXT, Tensor, Tensors, pack, unpack
+from structron.io.tensors import TEXT, Tensor, Tensors, pack, room_for, unpack
 from structron.kernels.jit import compiled
 
 BAR, ZERO, LESS, SLASH, LETTER_S, GREATER = (ord(c) for c in "|0</s>")
@@ -74,9 +74,12 @@ class Names:
     def from_tensors(cls, heads: list[str], tensors: Tensors, prefix: str = "") -> "Names":
         """The inverse of `tensors`, of arrays that were checked; ValueError: lengths and text differ."""
         head, length, text = (tensors[f"{prefix}name_{what}"] for what in ("head", "length", "text"))
-        unpacked = unpack(text)
-        if int(length.sum(dtype=np.int64)) != len(unpacked):
+        total = int(length.sum(dtype=np.int64))
+        unpacked = unpack(text, 4 * total)
+        if total != len(unpacked):
             raise ValueError("names do not fit together")
+        written = np.array([len(own) for own in heads] or [0], np.int64)[head].sum()
+        room_for(int(written), sum(array.nbytes for array in tensors.values()), "names")
         return cls(heads, head, length, unpacked)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import chain, islice
 
-from structron.errors import StructronError
+from structron.errors import NoSentencesError, StructronError
 
 BOM = "\ufeff"
 DOCSTART = "-DOCSTART-"
@@ -91,9 +91,9 @@ def assemble(
     if rows:
         yield Sentence(rows, block, token_lines, start, new)
     elif block:
-        raise StructronError(f"{name}: no sentences in the file; expected token lines, one token a line")
+        raise NoSentencesError(f"{name}: no sentences in the file; expected token lines, one token a line", block)
     else:
-        raise StructronError(f"{name}: the file is empty; expected sentences, one token a line")
+        raise NoSentencesError(f"{name}: the file is empty; expected sentences, one token a line")
 
 
 def is_blank(text: str) -> bool:

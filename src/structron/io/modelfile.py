@@ -16,8 +16,8 @@ import numpy as np
 from structron._version import __version__
 from structron.errors import StructronError
 from structron.io import atomic_write_bytes
-from structron.io.packing import pack_all, unpack_all
-from structron.io.tensors import Tensors
+from structron.io.packing import bytes_of, pack_all, unpack_all
+from structron.io.tensors import EXPANSION, LEAST_ROOM, Tensors, nested, size_of
 from structron.io.text import sweep
 
 FORMAT = 2
@@ -44,6 +44,8 @@ def save(path: str | Path, header: dict[str, Any], tensors: Tensors, packed: boo
 
     if packed:
         tensors, header["packed"] = pack_all(tensors)
+    if nested(header):
+        raise StructronError(f"{path}: what is to be saved is nested too deep")
     header = json.loads(json.dumps({**header, "format": FORMAT, "version": __version__}))
     tensors = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
     header["checksum"] = _digest(header, tensors)
@@ -59,6 +61,12 @@ def is_model(path: str | Path) -> bool:
             return length <= MOST_HEADER and KEY in json.loads(stream.read(length))["__metadata__"]
     except (OSError, struct.error, ValueError, KeyError, TypeError, RecursionError):
         return False
+
+
+def check_room(size: int, room: int) -> None:
+    """ValueError: compressed parts say that they are larger than a file of this size may become."""
+    if size > room:
+        raise ValueError(f"its compressed parts say they have {size} bytes; at most {room} fit such a file")
 
 
 def load(path: str | Path) -> tuple[dict[str, Any], Tensors]:
@@ -79,6 +87,8 @@ def load(path: str | Path) -> tuple[dict[str, Any], Tensors]:
         metadata: Any = json.loads(data[8 : 8 + length])["__metadata__"] if 8 + length <= len(data) else None
         header = json.loads(metadata[KEY])
         checksum = header.pop("checksum", None)
+        if nested(header):
+            raise ValueError("nested too deep")
         known = int(header["format"])
     except (struct.error, ValueError, KeyError, TypeError, ArithmeticError, AttributeError, RecursionError):
         raise StructronError(
@@ -95,9 +105,13 @@ def load(path: str | Path) -> tuple[dict[str, Any], Tensors]:
         raise StructronError(f"{path}: damaged model file ({error})") from None
     if _digest(header, tensors) != checksum:
         raise StructronError(f"{path}: damaged model file (checksum differs); train it again or restore a copy")
-    if "packed" in header:
-        try:
-            tensors = unpack_all(tensors, header.pop("packed"))
-        except (ArithmeticError, LookupError, TypeError, ValueError, MemoryError) as error:
-            raise StructronError(f"{path}: damaged model file ({error})") from None
+    try:
+        room = max(LEAST_ROOM, EXPANSION * len(data))
+        if "packed" in header:
+            packed = header.pop("packed")
+            check_room(bytes_of(packed), room)
+            tensors = unpack_all(tensors, packed)
+        check_room(sum(map(size_of, tensors.values())), room)
+    except (ArithmeticError, LookupError, TypeError, ValueError, MemoryError) as error:
+        raise StructronError(f"{path}: damaged model file ({error})") from None
     return header, {name: np.array(array) for name, array in tensors.items()}

@@ -56,10 +56,22 @@ def pack_all(tensors: Tensors) -> tuple[Tensors, dict[str, Any]]:
     return packed, ways
 
 
-def unpack_all(packed: Tensors, ways: Any) -> Tensors:
-    """The inverse of `pack_all`, on all cores; ValueError: the parts do not fit together."""
+def bytes_of(ways: Any) -> int:
+    """What packed arrays will take, as the header says; ValueError: it says something else."""
     if not isinstance(ways, dict):
         raise ValueError("packed arrays do not fit")
+    total = 0
+    for name, (_, kind, shape) in ways.items():
+        if kind not in KINDS or not isinstance(shape, list) or len(shape) > 2:
+            raise ValueError(f"{name} is packed in an unknown way")
+        if not all(isinstance(n, int) and not isinstance(n, bool) and 0 <= n <= LARGEST for n in shape):
+            raise ValueError(f"{name} is packed in an unknown way")
+        total += int(np.prod(shape, dtype=object)) * np.dtype(kind).itemsize
+    return total
+
+
+def unpack_all(packed: Tensors, ways: Any) -> Tensors:
+    """The inverse of `pack_all`, on all cores, of parts whose size was checked; ValueError: they do not fit."""
     found = for_each(lambda name: _unpacked(packed, name, ways[name]), list(ways), cores())
     palettes = {f"{name}.palette" for name, (way, _, _) in ways.items() if way == "palette"}
     rest = {name: array for name, array in packed.items() if name not in palettes}
@@ -68,8 +80,6 @@ def unpack_all(packed: Tensors, ways: Any) -> Tensors:
 
 def _unpacked(packed: Tensors, name: str, given: Any) -> np.ndarray:
     way, kind, shape = given
-    if kind not in KINDS or not all(isinstance(n, int) and 0 <= n <= LARGEST for n in shape):
-        raise ValueError(f"{name} is packed in an unknown way")
     size = int(np.prod(shape, dtype=object))
     width = 1 if way == "palette" else np.dtype(kind).itemsize
     if size * width > LARGEST or packed[name].dtype != np.uint8:
@@ -77,7 +87,7 @@ def _unpacked(packed: Tensors, name: str, given: Any) -> np.ndarray:
     data = _inflate(packed[name].tobytes(), size * width, name)
     if way == "palette":
         values, place = packed[f"{name}.palette"], np.frombuffer(data, np.uint8)
-        if values.dtype.name != kind or (len(place) and int(place.max()) >= len(values)):
+        if values.ndim != 1 or values.dtype.name != kind or (len(place) and int(place.max()) >= len(values)):
             raise ValueError(f"{name}: the palette does not fit")
         return values[place].reshape(shape)
     flat = _joined(data, kind, size)

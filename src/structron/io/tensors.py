@@ -15,12 +15,21 @@ from typing import Any
 
 import numpy as np
 
+from structron.errors import quoted
+
 Tensors = dict[str, np.ndarray]
 Sizes = dict[str, int]
 LARGEST_WEIGHT = 1e20
 """Sums of weights this large are still finite numbers in single precision."""
-LARGEST_TEXT = 1 << 28
-"""Bytes that one compressed text may unpack to."""
+EXPANSION, LEAST_ROOM = 64, 1 << 26
+"""What a file unpacks to may be so many times its size, and so many bytes in any case: ours stay far below, and a file
+that was made to fill the memory has to be large itself."""
+LONGEST_TEXT = 1 << 20
+"""Characters of a text in a header: a label, the name of a column."""
+DEEPEST = 100
+"""Lists and objects that a header may nest."""
+BLOCK, FULL = 1024, 900
+"""So many places of a hash table, of which half are used on average, may be the homes of so many keys."""
 
 
 class Tensor:
@@ -28,7 +37,8 @@ class Tensor:
 
     kinds: NumPy types, several with |.   shape: sizes by name or number; "n+1" is one more than n.
     least, below: least value, and the number (or size) that all values stay below.   rises: from 0, never falling, to
-    the named size.   adds_up: to the named size.   ascending: each value is larger than the one before.
+    the named size.   adds_up: to the named size.   ascending: each value is larger than the one before.   spread: keys
+    of a hash table, whose lowest bits are not alike.
     """
 
     def __init__(
@@ -40,9 +50,10 @@ class Tensor:
         rises: str | None = None,
         adds_up: str | None = None,
         ascending: bool = False,
+        spread: bool = False,
     ):
         self.kinds, self.shape, self.least, self.below = kinds.split("|"), shape, least, below
-        self.rises, self.adds_up, self.ascending = rises, adds_up, ascending
+        self.rises, self.adds_up, self.ascending, self.spread = rises, adds_up, ascending, spread
 
     def bind(self, array: np.ndarray, sizes: Sizes) -> str | None:
         """Check kind and shape; a size that has no number yet gets it. Returns what is wrong."""
@@ -73,6 +84,8 @@ class Tensor:
             return f"has values of {below} or more"
         if self.ascending and (array[1:] <= array[:-1]).any():
             return "does not ascend"
+        if self.spread and crowded(array):
+            return "has too many keys that are alike"
         if self.adds_up is not None and int(array.sum(dtype=np.int64)) != sizes[self.adds_up]:
             return f"does not add up to {self.adds_up}"
         if self.rises is not None:
@@ -98,9 +111,36 @@ def check(tensors: Mapping[str, np.ndarray], declared: Mapping[str, Tensor], siz
     return sizes
 
 
+def crowded(keys: np.ndarray) -> bool:
+    """Whether so many keys have their homes side by side in a table (kernels/table.py) that entering them, one after
+    the other, would take time by their square: equal ones, or such as were made for it."""
+    capacity = 1 << max(4, int(2 * max(len(keys), 1) - 1).bit_length())
+    if capacity <= BLOCK:
+        return False
+    blocks = (keys & np.uint64(capacity - 1)) >> np.uint64(BLOCK.bit_length() - 1)
+    return int(np.bincount(blocks.astype(np.int64)).max(initial=0)) > FULL
+
+
+def room_for(cells: int, given: int, what: str) -> None:
+    """ValueError: so many bytes are beyond what arrays of so many bytes may become."""
+    if cells > max(8 * LEAST_ROOM, EXPANSION * given):
+        raise ValueError(f"{what} would take {cells} bytes, far more than the file")
+
+
+def nested(value: Any, deepest: int = DEEPEST) -> bool:
+    """Whether lists and objects stand in each other deeper than they may; found without recursion."""
+    level = [value]
+    for _ in range(deepest + 1):
+        inner = [own.values() if isinstance(own, dict) else own for own in level if isinstance(own, dict | list)]
+        level = [child for children in inner for child in children if isinstance(child, dict | list)]
+        if not level:
+            return False
+    return True
+
+
 def texts(given: Any, what: str, least: int = 0) -> list[str]:
     """A list of different texts from a header; ValueError: it is something else."""
-    fits = isinstance(given, list) and all(isinstance(text, str) for text in given)
+    fits = isinstance(given, list) and all(isinstance(text, str) and len(text) <= LONGEST_TEXT for text in given)
     if not fits or len(set(given)) < len(given) or len(given) < least:
         raise ValueError(f"{what} do not fit")
     return given
@@ -109,7 +149,7 @@ def texts(given: Any, what: str, least: int = 0) -> list[str]:
 def whole(given: Any, what: str, least: int = 0, most: int = 1 << 40) -> int:
     """A whole number of a header within its range; ValueError: it is something else."""
     if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= most:
-        raise ValueError(f"{what} is {given!r}, not a whole number from {least} to {most}")
+        raise ValueError(f"{what} is {quoted(given)}, not a whole number from {least} to {most}")
     return given
 
 
@@ -126,23 +166,37 @@ def beginning(prefix: str, parts: Mapping[str, Any]) -> dict[str, Any]:
 # -- texts as arrays -------------------------------------------------------------------------------------------------
 
 TEXT = "uint8"
+MARK = b"strtext\n"
+"""How the bytes of a text begin; then its size, 8 bytes, and the compressed text. Older files have that alone."""
 
 
 def pack(text: str) -> np.ndarray:
-    """A compressed text as an array."""
-    return np.frombuffer(zlib.compress(text.encode("utf-8", "surrogatepass"), 6), np.uint8)
+    """A compressed text as an array, its size before it."""
+    data = text.encode("utf-8", "surrogatepass")
+    return np.frombuffer(MARK + len(data).to_bytes(8, "little") + zlib.compress(data, 6), np.uint8)
 
 
-def unpack(array: np.ndarray, most: int = LARGEST_TEXT) -> str:
+def size_of(array: np.ndarray) -> int:
+    """The bytes that a text says it has; what is no text has none, and one that does not say so as many as it may."""
+    if array.dtype != np.uint8 or array.ndim != 1 or array[: len(MARK)].tobytes() != MARK:
+        return 0
+    return int.from_bytes(array[len(MARK) : len(MARK) + 8].tobytes(), "little")
+
+
+def unpack(array: np.ndarray, most: int | None = None) -> str:
     """The text of an array that `pack` made, of at most so many bytes; ValueError: it is longer, or damaged."""
+    data, limit = array.tobytes(), EXPANSION * array.size + LEAST_ROOM // 64
+    if data.startswith(MARK):
+        data, limit = data[len(MARK) + 8 :], size_of(array)
+    limit = limit if most is None else min(limit, most)
     reader = zlib.decompressobj()
     try:
-        data = reader.decompress(array.tobytes(), most + 1)
+        found = reader.decompress(data, limit + 1)
     except zlib.error as error:
         raise ValueError(f"a text is damaged ({error})") from None
-    if len(data) > most or not reader.eof:
+    if len(found) > limit or not reader.eof:
         raise ValueError("a text is cut off, or too long")
-    return data.decode("utf-8", "surrogatepass")
+    return found.decode("utf-8", "surrogatepass")
 
 
 def pack_json(value: Any) -> np.ndarray:
@@ -152,9 +206,12 @@ def pack_json(value: Any) -> np.ndarray:
 def unpack_json(array: np.ndarray) -> Any:
     """ValueError: it is no JSON."""
     try:
-        return json.loads(unpack(array))
+        found = json.loads(unpack(array))
     except RecursionError:
         raise ValueError("a text is nested too deep") from None
+    if nested(found):
+        raise ValueError("a text is nested too deep")
+    return found
 
 
 def taken(tensors: Tensors, name: str, size: str | int = "bytes") -> np.ndarray:

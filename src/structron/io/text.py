@@ -25,10 +25,13 @@ from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
 from structron.errors import StructronError
+from structron.io.limits import Measure, longest_sentence, too_long
 
 fcntl = import_module("fcntl") if os.name == "posix" else None
 
 _CHUNK = 1 << 16
+_INFLATED = 1 << 20
+"""Bytes that are unpacked at a time."""
 _GZIP_MAGIC = b"\x1f\x8b"
 _TEMPORARY = re.compile(r"\.structron-[0-9a-f]{16}\.tmp")
 
@@ -53,30 +56,32 @@ def display_name(path: str | Path) -> str:
     return "<stdin>" if is_standard(path) else str(path)
 
 
-def read_lines(path: str | Path, encoding: str = "utf-8") -> Generator[str, None, None]:
-    """The lines of a file with their line ends.
+def read_lines(path: str | Path, encoding: str = "utf-8", plain: bool = False) -> Generator[str, None, None]:
+    """The lines of a file with their line ends; a sentence of too many characters is an error (limits.py).
 
-    The file is opened by the call, not by the first `next`: a missing one is reported where it was named.
+    plain: of plain text, in which a line can be longer than a sentence; very long ones come in pieces. The file is
+    opened by the call, not by the first `next`: a missing one is reported where it was named.
     """
     check_encoding(encoding)
     name = display_name(path)
     if is_standard(path):
         if sys.stdin is None or sys.stdin.closed:
             raise StructronError(f"{name}: cannot be read (standard input is closed); expected sentences or a file")
-        return _decoded_lines(contextlib.nullcontext(cast(io.BufferedReader, sys.stdin.buffer)), name, encoding)
+        return _decoded_lines(contextlib.nullcontext(cast(io.BufferedReader, sys.stdin.buffer)), name, encoding, plain)
     try:
-        return _decoded_lines(open(path, "rb"), name, encoding)
+        return _decoded_lines(open(path, "rb"), name, encoding, plain)
     except OSError as error:
         raise _unreadable(name, error) from None
 
 
 def _decoded_lines(
-    source: contextlib.AbstractContextManager[io.BufferedReader], name: str, encoding: str
+    source: contextlib.AbstractContextManager[io.BufferedReader], name: str, encoding: str, plain: bool
 ) -> Generator[str, None, None]:
     """Decode piece by piece; the error names the line of the first byte that is wrong."""
     decoder = codecs.getincrementaldecoder(encoding)()
-    done = 0
+    done = size = 0
     partial: list[str] = []
+    measure, limit = Measure(name), longest_sentence()
     with source as stream:
         for chunk in chain(_chunks(stream, name), [None]):
             before = decoder.getstate()
@@ -89,10 +94,18 @@ def _decoded_lines(
             end = text.rfind("\n") + 1
             if end:
                 whole = "".join([*partial, text[:end]])
-                partial = []
+                partial, size = [], 0
+                if not plain:
+                    measure.see(whole, done + 1)
                 done += whole.count("\n")
                 yield from io.StringIO(whole, newline="\n")
             partial.append(text[end:])
+            size += len(text) - end
+            if plain and size >= _INFLATED:
+                yield "".join(partial)
+                partial, size = [], 0
+            elif size > limit:
+                raise too_long(f"{name}:{done + 1}", limit)
     if rest := "".join(partial):
         yield rest
 
@@ -133,7 +146,9 @@ def _unpacked(pieces: Iterable[bytes]) -> Iterator[bytes]:
                 if not piece:
                     break
                 member = zlib.decompressobj(wbits=31)
-            yield member.decompress(piece)
+            yield member.decompress(piece, _INFLATED)
+            while not member.eof and (tail := member.unconsumed_tail):
+                yield member.decompress(tail, _INFLATED)
             piece = member.unused_data
     if not member.eof:
         raise EOFError("it ends too early")

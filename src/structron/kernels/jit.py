@@ -18,7 +18,12 @@ LEAVES = (
     "features/stretches.py",
     "kernels/cache.py",
     "kernels/shipped.py",
+    "search/beam/compiling.py",
+    "search/beam/engine.py",
+    "search/beam/examples.py",
+    "search/beam/guard.py",
     "search/beam/nbest.py",
+    "search/beam/problem.py",
     "search/chain/margins.py",
     "search/queue/queue.py",
     "search/queue/nodes.py",
@@ -69,12 +74,14 @@ def compiled(function: Callable, forceinline: bool = False, signature: Any = Non
     return kernel
 
 
-def for_signature(function: Callable, signature: Any) -> Any:
+def for_signature(function: Callable, signature: Any, stamp: str = "") -> Any:
     """A user's function compiled for one signature; cached, unless it was typed at a prompt or stands in a module that
-    has no name to be found by again."""
+    has no name to be found by again. stamp: what else it is made of, beside its file; another one: compile it again."""
     try:
         kernel: Any = njit(nogil=True)(function)
         kernel._cache = KernelCache(function)
+        if stamp:
+            kernel._cache.stamp((kernel._cache._cache_file._source_stamp, stamp))
         try:
             kernel.compile(signature)
         finally:
@@ -116,11 +123,15 @@ class Pointed:
     def __call__(self, *arguments: Any) -> Any:
         if DISABLE_JIT:
             return self.function(*arguments)
-        if self.kernel is None:
+        self.ready(*arguments)
+        return self.kernel(*arguments)
+
+    def ready(self, *arguments: Any) -> None:
+        """Compile it for arguments like these, unless that is done."""
+        if self.kernel is None and not DISABLE_JIT:
             functions = [types.FunctionType(signature) for signature in self.pointers]
             rest = [typeof(argument) for argument in arguments[len(functions) :]]
             self.kernel = compiled(self.function, signature=(*functions, *rest))
-        return self.kernel(*arguments)
 
     def is_cold(self) -> bool:
         """As the function `is_cold`."""

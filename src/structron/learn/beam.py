@@ -165,7 +165,7 @@ class BeamTraining(Paced):
             given = (self.problem.actions, self.inputs, example, arrays.frontier, arrays.trace)
             self.weighing = ask(fresh, self.swvp.jj, *given, *lengths)
         else:
-            self.engine.settle(trouble, step, example, arrays)
+            self.engine.settle(trouble, step, example, arrays, self.inputs)
 
     def counts(self) -> dict[str, Any]:
         s = self.stats

@@ -146,8 +146,6 @@ def train(
     checkpoint = _Checkpoint(schedule, learner, score is not None, save, load) if schedule.checkpoint else None
     if checkpoint and schedule.resume:
         checkpoint.restore(result)
-    if learner.is_cold():
-        progress.note("compiling (first run only) …")
     learner.warm_up()
     number = done = len(result.history)
     try:

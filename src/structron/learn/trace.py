@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from structron.drawing import beam_html, beam_svg, shown
 from structron.errors import StructronError
 from structron.learn.beam import BeamTraining, chooser
 from structron.model.beam import BeamModel
@@ -143,6 +144,49 @@ class BeamTrace:
             "fell_off": self.fell_off,
             "rules": rules,
         }
+
+    def _repr_html_(self) -> str:
+        return beam_html(self.to_json())
+
+    def to_html(self) -> str:
+        """Curves, rules and beams as a piece of HTML that needs nothing else."""
+        return beam_html(self.to_json())
+
+    def to_svg(self) -> str:
+        """The curves of best and gold, and the step that each rule chooses."""
+        return beam_svg(self.to_json())
+
+    def report(self, top: int = 5) -> str:
+        """A table for the terminal: the beams, where gold falls off, and for each rule the `top` changes."""
+        return "\n".join([*_beam_lines(self), *(line for rule in self.rules for line in _rule_lines(self, rule, top))])
+
+
+def _beam_lines(trace: BeamTrace) -> list[str]:
+    lines = []
+    for step in trace.steps[1:]:
+        fell = "  gold falls off" if step.step == trace.fell_off else ""
+        lines.append(f"step {step.step}{fell}")
+        for rank, state in enumerate(step.states, 1):
+            mark = "*" if state.gold else " "
+            lines.append(f"{rank:4d}{mark}{state.score:12.4f}  {state.action:<12} {shown(state.shows)}")
+        if step.gold_state is not None and step.gold_rank is None:
+            state = step.gold_state
+            lines.append(f"   –*{state.score:12.4f}  {state.action:<12} {shown(state.shows)}")
+    return lines
+
+
+def _rule_lines(trace: BeamTrace, rule: str, top: int) -> list[str]:
+    updates = trace.rules[rule]
+    if not updates:
+        return [f"{rule}: no update"]
+    lines = []
+    for update in updates:
+        kind = "a violation" if update.violation else "no violation: the update is invalid"
+        count = len(update.features)
+        lines.append(f"{rule}: step {update.step}, w·ΔΦ = {update.difference:.4f}, {kind}, {count} weights change")
+        for c in update.features[:top]:
+            lines.append(f"{c.change:+9.4g}  {c.action:<12} {c.name}  (weight {c.weight:.4f})")
+    return lines
 
 
 @dataclass(frozen=True)

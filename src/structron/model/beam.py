@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from structron.features.index import look_up
-from structron.io.tensors import Tensor, Tensors
+from structron.io.tensors import Tensor, Tensors, crowded
 from structron.kernels.table import build_table
 from structron.search.beam.engine import NO_ANCHORS, Engine, actions_of, is_cold
 from structron.search.beam.frontier import Anchored, Inputs
@@ -19,7 +19,7 @@ from structron.search.beam.scores import CLOCK
 from structron.search.beam.states import TOP
 from structron.threads import for_each, stretches
 from structron.weights.dense import cell_tensors
-from structron.weights.sparse import Row, pack
+from structron.weights.sparse import Row, pack, stirred
 from structron.weights.store import declared_rows, rows_of
 
 WIDE = 64
@@ -156,6 +156,8 @@ class BeamModel:
             raise ValueError("weights do not fit the features")
         if (template < 1).any() or (template > len(problem.composition.texts)).any():
             raise ValueError("features do not fit the templates")
+        if crowded(anchored_keys) or crowded(stirred(keys)):
+            raise ValueError("features: too many keys are alike")
         return cls(problem, keys, rows_of(tensors), anchored_keys)
 
     # -- looking in ----------------------------------------------------------------------------------------------

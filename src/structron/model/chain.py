@@ -15,7 +15,7 @@ from structron.errors import StructronError
 from structron.features.extract import Prepared
 from structron.features.index import look_up
 from structron.features.names import Names
-from structron.io.tensors import Sizes, Tensor, Tensors, texts, under, whole
+from structron.io.tensors import Sizes, Tensor, Tensors, room_for, texts, under, whole
 from structron.kernels.jit import is_cold
 from structron.kernels.table import build_table
 from structron.model.dictionary import Dictionary, allowed_of
@@ -242,8 +242,8 @@ class ChainModel:
         declared |= Names.declared("features", texts(header["name_heads"], "names"))
         declared |= Names.declared("blocks", texts(header["pair_name_heads"], "names"), "pair_")
         declared |= {
-            "keys": Tensor("uint64", "features", least=1),
-            "block_keys": Tensor("uint64", "blocks", least=1),
+            "keys": Tensor("uint64", "features", least=1, spread=True),
+            "block_keys": Tensor("uint64", "blocks", least=1, spread=True),
             "block_rows": Tensor("int32", "blocks", "contexts", least=-1, below="rows"),
             "allowed": Tensor("bool", "contexts", "labels"),
         }
@@ -254,6 +254,7 @@ class ChainModel:
         """Rebuild a model from arrays that were checked; ValueError: the parts do not fit together."""
         labels, order, block_rows = header["labels"], whole(header["order"], "order", 1, 2), tensors["block_rows"]
         features, rows = len(tensors["keys"]), header["rows"]
+        room_for(4 * rows * (len(labels) + 8), sum(array.nbytes for array in tensors.values()), "weights")
         if rows != fixed_rows(len(labels), order) + features + np.count_nonzero(block_rows >= 0):
             raise ValueError("rows do not fit the features")
         return cls(

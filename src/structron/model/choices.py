@@ -198,7 +198,7 @@ class ChoiceModel:
         labels, features = len(texts(header["labels"], "labels", 1)), whole(header["features"], "features")
         declared = declared_cells("rows", "labels") | Dictionary.declared() | Lexicon.declared()
         declared |= Names.declared("features", texts(header["name_heads"], "names"))
-        declared |= {"keys": Tensor("uint64", "features", least=1)}
+        declared |= {"keys": Tensor("uint64", "features", least=1, spread=True)}
         rows = labels + 1 + features
         return declared, {"labels": labels, "features": features, "rows": rows, "row cells": rows * labels}
 

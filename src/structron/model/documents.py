@@ -11,6 +11,7 @@ from structron.features.extract import Prepared
 from structron.io.tensors import Sizes, Tensor, Tensors, texts, whole
 from structron.kernels.jit import is_cold
 from structron.model.chain import ChainModel
+from structron.options import MANY
 from structron.search.chain.candidates import for_each_document
 from structron.search.chain.kbest import n_best_of
 
@@ -122,5 +123,5 @@ class DocumentModel(ChainModel):
         if len(tensors["non_local"]) != len(features):
             raise ValueError("weights of document features do not fit")
         given = {"features": features, "g": tensors["non_local"]}
-        given["candidates"] = whole(header["candidates"], "candidates", 1)
+        given["candidates"] = whole(header["candidates"], "candidates", 1, MANY)
         return super().from_file(header, tensors, **given)  # type: ignore[return-value]

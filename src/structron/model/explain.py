@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from structron.errors import shown
 from structron.model.beam import BeamModel
 from structron.search.beam.engine import NO_ANCHORS
 from structron.search.beam.frontier import Anchored, Inputs
@@ -47,7 +48,7 @@ class Step:
             line += f"  by {self.margin:.4g} before {self.runner_up}"
         else:
             line += f"  for what comes later: here {self.runner_up} scores {-self.margin:.4g} more"
-        return "\n".join([line, *(f"{reason.weight:+12.4f}  {reason.feature}" for reason in self.because)])
+        return "\n".join([shown(line), *(f"{own.weight:+12.4f}  {shown(own.feature)}" for own in self.because)])
 
 
 class Explainer:

@@ -35,6 +35,7 @@ class ScriptLabeler(ChainLabeler):
 
     metric: ClassVar[str] = "accuracy"
     label_pairs: ClassVar[bool] = False
+    closed: ClassVar[bool] = False
     lacks: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("beam", "update", "merge", "alma", "margin", "swvp", "average voted", "tag_dictionary", "among all"), ALONE
     ) | {

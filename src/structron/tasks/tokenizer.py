@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from structron.doc import Doc
-from structron.errors import StructronError
-from structron.estimator import Sentences
+from structron.errors import StructronError, quoted
+from structron.estimator import Estimator, Sentences
 from structron.evaluate import SegmentationScores, segmentation_scores
 from structron.io.columns import Columns
 from structron.io.tensors import Tensors
@@ -46,6 +46,9 @@ class Tokenizer(Texts, ChainLabeler):
     def _chunks(self) -> bool:
         return False
 
+    def _scene(self, sentence: Any, gold: Any) -> Any:
+        return Estimator._scene(self, sentence, gold)
+
     def _settle(self, sentences: Sentences) -> list[Doc]:
         docs = documents_in(sentences, "training data", least=1)
         self.roles_ = Columns(list(COLUMNS), "piece", ["label"])
@@ -66,7 +69,7 @@ class Tokenizer(Texts, ChainLabeler):
         for number, item in enumerate(items, 1):
             text = item.text if isinstance(item, Doc) else item
             if not isinstance(text, str):
-                raise StructronError(f"{what}: text {number} is {item!r}; expected a string or a Doc")
+                raise StructronError(f"{what}: text {number} is {quoted(item)}; expected a string or a Doc")
             pieces = pieces_of(text, self.fine_, self.lines)
             found.append(pieces)
             rows += _labelled(pieces, item) if labelled else rows_of(pieces)
@@ -138,7 +141,7 @@ def documents_in(items: Iterable[Any], what: str, least: int = 0) -> list[Doc]:
     docs = list(items)
     for number, doc in enumerate(docs, 1):
         if not isinstance(doc, Doc):
-            raise StructronError(f"{what}: document {number} is {doc!r}; expected a Doc with sentences")
+            raise StructronError(f"{what}: document {number} is {quoted(doc)}; expected a Doc with sentences")
     if sum(map(len, docs)) < least:
         raise StructronError(f"{what}: no sentences; expected at least one with words")
     return docs

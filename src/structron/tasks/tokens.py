@@ -13,14 +13,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from structron.errors import StructronError
+from structron.errors import StructronError, quoted
 from structron.estimator import Estimator, Sentences
 from structron.features.extract import TemplateExtractor
 from structron.features.gazetteer import gazetteer_tensors, make_gazetteers, take_gazetteers
 from structron.features.templates import load_templates, parse_templates
 from structron.io.columns import Columns, default_columns, label_columns
 from structron.io.tensors import Tensors, texts
-from structron.options import DEFAULT, OwnAtoms, Searching, Tokens, options
+from structron.options import DEFAULT, SCHEMES, OwnAtoms, Searching, Tokens, options
 from structron.sentences import Document, check_sentences, is_row, regroup, sentences_of, spell, split
 from structron.threads import for_each
 
@@ -107,6 +107,9 @@ class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
         """The labels that stand in sentences, as the user writes them; of documents sentence by sentence."""
         prepared = self._prepare(sentences, True, what)
         return spell(prepared.label_ids, prepared.label_types, prepared.starts)
+
+    def labels_known(self) -> set[str]:
+        return set(self._check_fitted().labels) if self.closed else set()
 
     def _spell(self, out: np.ndarray, model: Any, prepared: Any, bounds: np.ndarray) -> Labels:
         """Label numbers as the user's labels, sentence by sentence; bounds: of the sentences among all tokens."""
@@ -245,6 +248,8 @@ class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
         self.roles_ = Columns(names, learned["word"], outputs)
         if not {learned["word"], *outputs} <= set(names):
             raise ValueError("columns do not fit together")
+        if learned["scheme"] not in (None, *SCHEMES):
+            raise ValueError("the scheme does not fit")
         self.scheme_ = learned["scheme"]
         self.atoms = code.get("atoms")
         gazetteers = take_gazetteers(learned["gazetteers"], tensors)
@@ -307,7 +312,7 @@ def first_row(sentences: Iterator[Any]) -> tuple[Iterator[Any], Sequence]:
         raise StructronError("training data: no sentences; expected at least one with words")
     if not is_row(type(first)):
         one = "; of one sentence alone, expected a list with it" if isinstance(first, str) and len(head) == 1 else ""
-        raise StructronError(f"training data: a token is {first!r}; expected rows that end in the label{one}")
+        raise StructronError(f"training data: a token is {quoted(first)}; expected rows that end in the label{one}")
     return chain(head, sentences), first
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from structron.errors import StructronError
+from structron.errors import StructronError, quoted
 from structron.features.alphabets import Sentence
 from structron.io import CONLLU_COLUMNS
 from structron.io.columns import EMPTY, TREE_COLUMNS, Columns, tree_columns
@@ -28,7 +28,9 @@ def settle_columns(
     """Find out what the columns are by their names, or by their number where nobody named them."""
     first = sentences[0][0]
     if isinstance(first, str) or len(first) < 3:
-        raise StructronError(f"training data: a token is {first!r}; expected rows with word, tag and head at least")
+        raise StructronError(
+            f"training data: a token is {quoted(first)}; expected rows with word, tag and head at least"
+        )
     width = len(first)
     columns = list(names or (CONLLU_COLUMNS if width == len(CONLLU_COLUMNS) else TREE_COLUMNS[:width]))
     if len(columns) != width:
@@ -56,7 +58,7 @@ def read_arcs(sentences: Sequence[Sentence], roles: Columns, what: str, many_roo
         for k, row in enumerate(sentence, 1):
             if isinstance(row, str) or len(row) != len(roles.names):
                 expected = f"expected {len(roles.names)} columns: {', '.join(roles.names)}"
-                raise StructronError(f"{what}: sentence {number}: word {k} is {row!r}; {expected}")
+                raise StructronError(f"{what}: sentence {number}: word {k} is {quoted(row)}; {expected}")
         heads = [_head(row[head], f"{what}: sentence {number}: word {k}") for k, row in enumerate(sentence, 1)]
         problem = check_tree(heads, many_roots) if heads else None
         if problem:
@@ -71,7 +73,9 @@ def _head(text: object, where: str) -> int:
     try:
         return int(str(text))
     except ValueError:
-        raise StructronError(f"{where}: head {text!r} is no number; expected 0 for the root, or a word's") from None
+        raise StructronError(
+            f"{where}: head {quoted(text)} is no number; expected 0 for the root, or a word's"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)

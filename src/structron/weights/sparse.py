@@ -53,6 +53,13 @@ def home(table, key):
     return np.int64((h ^ (h >> SHIFT)) & np.uint64(table.shape[0] - 1))
 
 
+def stirred(keys: np.ndarray) -> np.ndarray:
+    """Many keys as `home` has them, before it takes their lowest bits."""
+    h = keys * MULTIPLIER
+    h = (h ^ (h >> SHIFT)) * SECOND
+    return h ^ (h >> SHIFT)
+
+
 @inlined
 def find(table, key, k):
     """The place of a key in the table from its home k on, or -1."""

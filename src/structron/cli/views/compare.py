@@ -6,7 +6,6 @@ from typing import Any
 
 from structron.cli.corpus import Corpus, View
 from structron.cli.files import Source
-from structron.cli.predict import announce_compiling
 from structron.cli.texts import read_treebank
 from structron.comparison import Comparison, compare
 from structron.tasks.registry import load
@@ -39,7 +38,6 @@ def compare_files(
 ) -> Comparison:
     """Compare two models that are read from files."""
     a, b = load(first), load(second)
-    announce_compiling(a)
     names = [str(first), str(second)]
     if a.texts and b.texts:
         return compare(a, b, read_treebank(file, encoding, format), names=names)

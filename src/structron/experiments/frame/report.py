@@ -11,9 +11,10 @@ from typing import Any
 
 from structron.errors import StructronError
 from structron.experiments.frame.ledger import Job, Ledger
-from structron.experiments.frame.tools import need, say
+from structron.experiments.frame.tools import need
 from structron.experiments.frame.verdict import Claim
 from structron.experiments.frame.work import work_off
+from structron.progress import say
 
 
 @dataclass(slots=True)

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 from structron.data.corpora import find
 from structron.errors import StructronError
 from structron.io import CONLLU_COLUMNS, detect_format, read
-from structron.progress import tell
 
 Rows = list[list[list[str]]]
 """Sentences of tokens of columns."""
@@ -37,11 +36,6 @@ def timed(work: Callable[..., T], *given: Any) -> tuple[T, float]:
     """What a piece of work gives, and its seconds."""
     begin = time.perf_counter()
     return work(*given), time.perf_counter() - begin
-
-
-def say(text: str) -> None:
-    """Print on standard error: standard output is for tables."""
-    tell(text)
 
 
 def has(data: Path, corpus: str, split: str) -> bool:

@@ -1,12 +1,14 @@
 """The beam engine as Python sees it: a problem, a beam and weights; room is made and errors are named here."""
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from structron.errors import StructronError
 from structron.kernels.jit import Pointed
+from structron.search.beam.compiling import interruptible
 from structron.search.beam.decode import decode
 from structron.search.beam.frontier import (
     BAD_ACTION,
@@ -32,12 +34,14 @@ from structron.search.beam.frontier import (
     make_trace,
 )
 from structron.search.beam.nbest import Derivation, make_lists, nbest
-from structron.search.beam.problem import EXPECTED, POINTERS, SearchProblem
+from structron.search.beam.problem import EXPECTED, POINTERS, SearchProblem, Walk, steps_of
 from structron.search.beam.scores import CLOCK
 from structron.weights.sparse import Sparse
 
 DECODE, NBEST = Pointed(decode, *POINTERS.values()), Pointed(nbest, *POINTERS.values())
 NO_ANCHORS = Anchored(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros((0, 2), np.uint64))
+MOST_REMEMBERED = 1 << 26
+"""Weights in remembered sums: problems of very many actions remember fewer."""
 NO_GOLD = np.zeros(0, np.int64)
 
 
@@ -46,7 +50,7 @@ def make_inputs(
 ) -> Inputs:
     """Examples as arrays: inputs one after the other (or already so), and their correct actions."""
     lengths = np.diff(starts)
-    limit = np.array([problem.max_steps(n) for n in lengths.tolist()], np.int64)
+    limit = np.array([steps_of(problem, n) for n in lengths.tolist()], np.int64)
     x = xs if isinstance(xs, np.ndarray) else np.concatenate(xs)
     flat, ptr = NO_GOLD, NO_GOLD
     if gold is not None:
@@ -117,6 +121,9 @@ class Engine:
             raise StructronError(f"beam: {beam}; expected at least 1, or inf")
         self.problem, self.merge, self.keep = problem, merge, keep
         self.memory_slots = memory_slots if problem.view < 0 else max(memory_slots, 1 << 12)
+        groups = len(problem.composition.features.group) + 1
+        while self.memory_slots > 1 and self.memory_slots * groups * problem.columns > MOST_REMEMBERED:
+            self.memory_slots //= 2
         self.beam = INFINITE if beam is None else beam
         self._rooms = threading.local()
 
@@ -221,19 +228,42 @@ class Engine:
 
     def call(self, kernel: Pointed, *arguments: Any) -> Any:
         """Call a kernel with the problem's functions; what they raise is said to be theirs."""
+        functions = self.problem.pointers
+        if isinstance(kernel, Pointed):
+            kernel.ready(*functions, *arguments)
+        given = next((own for own in arguments if isinstance(own, Given)), None)
+        return self.watched(lambda: kernel(*functions, *arguments), None if given is None else given.inputs)
+
+    def watched(self, call: Callable[[], Any], inputs: Inputs | None = None) -> Any:
+        """Make a compiled call that calls the problem's functions: under guard if it is to be, and a user's so that
+        Ctrl-C is heard."""
+        problem = self.problem
+        if not problem.is_own:
+            return self._named(call)
+        problem.check_constants()
+        guard = problem.guard
+        if guard is None:
+            return interruptible(lambda: self._named(call), problem.name)
+        return interruptible(lambda: guard.watch(lambda: self._named(call), inputs), problem.name)
+
+    def _named(self, call: Callable[[], Any]) -> Any:
         try:
-            return kernel(*self.problem.pointers, *arguments)
+            return call()
         except (ArithmeticError, LookupError, ValueError) as error:
             raise StructronError(
                 f"{self.problem.name}: a function raised {type(error).__name__}: {error}; expected functions that do "
-                "not raise (NUMBA_DISABLE_JIT=1 shows where)"
+                "not raise (debug=True shows where)"
             ) from error
 
-    def settle(self, trouble: int, step: int, example: int, room: Room) -> None:
-        """Make room, or raise the error that a search ended with."""
+    def settle(self, trouble: int, step: int, example: int, room: Room, inputs: Inputs | None = None) -> None:
+        """Make room, or raise the error that a search ended with. inputs: those that it learned from."""
         if trouble in (MORE_ROWS, MORE_LISTS, MORE_BEAM):
             room.grow(trouble)
             return
+        if trouble == BAD_GOLD and inputs is not None:
+            own = slice(inputs.gold_ptr[example], inputs.gold_ptr[example + 1])
+            x = inputs.x[inputs.starts[example] : inputs.starts[example + 1]]
+            Walk(self.problem, x, example, inputs.table).run(inputs.gold[own].tolist())  # says what is wrong
         name, actions = self.problem.name, len(self.problem.actions)
         texts = {
             DEAD_END: ("legal", "no state in the beam has a legal action"),

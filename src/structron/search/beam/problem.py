@@ -18,17 +18,34 @@ raise or keep anything. `check` runs them uncompiled and says which one is wrong
 import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 from numba import types
 from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
-from numba.core.errors import NumbaError
 
-from structron.errors import StructronError
+from structron.errors import StructronError, quoted
 from structron.features.places import AT
 from structron.kernels.jit import for_signature
+from structron.search.beam.compiling import changed, constants, is_own, pointer, uncompiled
+from structron.search.beam.examples import as_input, is_pairs, number_of, pairs_in
 from structron.search.beam.frontier import TAIL
+from structron.search.beam.guard import (
+    FUNCTIONS,
+    GUARD,
+    Fault,
+    Guard,
+    States,
+    check_atoms,
+    check_filled,
+    check_legal,
+    described,
+    lines_counted,
+    names_of,
+    place_in,
+    say,
+)
 from structron.search.beam.states import Composition, compose, part_of
 
 _X, _TABLE, _INT = types.int64[:, ::1], types.int64[::1], types.int64
@@ -44,23 +61,26 @@ EXPECTED = {
     "advance": "advance(x, table, states, s, action, t)",
     "atoms": "atoms(x, table, states, s, out)",
 }
-GUARD = -(1 << 62) - 1
-
-
-def pointer(function: Callable, signature: Any, what: str, expected: str) -> Any:
-    """A function compiled for one signature, from Numba's cache if it can be."""
-    if DISABLE_JIT or hasattr(function, "signatures"):
-        return function
-    try:
-        return for_signature(function, signature)
-    except NumbaError as error:
-        reason = next((line.strip() for line in reversed(str(error).splitlines()) if line.strip()), "")
-        raise StructronError(f"{what}: cannot be compiled ({reason}); expected {expected} over int64 arrays") from None
+STEPS = 1 << 40
+"""More steps than any derivation has."""
 
 
 def many_steps(tokens: int) -> int:
     """More steps than a derivation is likely to have."""
     return 10 * tokens + 100
+
+
+def steps_of(problem: "SearchProblem", tokens: int) -> int:
+    """The steps that derivations of so many tokens may have; a function that says something else is named."""
+    try:
+        found: Any = problem.max_steps(tokens)
+    except Exception as error:
+        raise StructronError(f"{problem.name}: max_steps({tokens}) failed: {type(error).__name__}: {error}") from error
+    if isinstance(found, bool) or not isinstance(found, int | np.integer) or not 0 <= found < STEPS:
+        missing = " (is a return missing?)" if found is None else ""
+        expected = "expected a whole number, the actions that a derivation has at most"
+        raise StructronError(f"{problem.name}: max_steps({tokens}) is {quoted(found)}{missing}; {expected}")
+    return int(found)
 
 
 class SearchProblem:
@@ -146,6 +166,10 @@ class SearchProblem:
         self.views = np.zeros(len(self.actions), np.int64) if views is None else np.ascontiguousarray(views, np.int64)
         self._check_columns()
         self._pointers: list[Any] | None = None
+        self._constants: dict[str, dict[str, Any]] = {}
+        self.is_own = any(is_own(function) for function in self.functions.values())
+        """Whether it is a user's, whose functions may do anything."""
+        self.guard: Guard | None = None
 
     def _check_columns(self) -> None:
         if len(self.views) != len(self.actions) or (self.views < 0).any():
@@ -174,13 +198,30 @@ class SearchProblem:
 
     @property
     def pointers(self) -> list[Any]:
-        """start, legal, advance and atoms, compiled."""
+        """start, legal, advance and atoms, compiled; under guard those that hand the calls of these on to Python."""
         if self._pointers is None:
+            self._constants = {what: constants(function) for what, function in self.functions.items() if self.is_own}
             self._pointers = [
                 pointer(function, POINTERS[what], f"{self.name}: {what}", EXPECTED[what])
                 for what, function in self.functions.items()
             ]
+            if self.guard is not None and not DISABLE_JIT:
+                self._pointers = [for_signature(FUNCTIONS[what], POINTERS[what]) for what in self.functions]
+            elif self.guard is not None:
+                self._pointers = list(FUNCTIONS.values())
         return self._pointers
+
+    def check_constants(self) -> None:
+        """Refuse to go on with functions in which a constant is compiled that has changed since."""
+        for what, before in self._constants.items():
+            if said := changed(what, before, self.functions[what]):
+                raise StructronError(f"{self.name}: {said}")
+
+    def guarded(self) -> "SearchProblem":
+        """The same problem, whose functions are watched in every search (see guard.py)."""
+        found = copy(self)
+        found.guard, found._pointers = Guard(self), None
+        return found
 
     @property
     def kinds(self) -> tuple[int, int, int]:
@@ -190,7 +231,7 @@ class SearchProblem:
 
     def __getstate__(self) -> dict[str, Any]:
         """Compiled functions are made again."""
-        return vars(self) | {"_pointers": None}
+        return vars(self) | {"_pointers": None, "guard": None}
 
     def plain(self, what: str) -> Callable:
         """A function as it was written."""
@@ -198,8 +239,23 @@ class SearchProblem:
 
     # -- checking ------------------------------------------------------------------------------------------------
 
-    def check(self, x: np.ndarray, gold: Sequence[int] = (), example: int = 0) -> None:
-        """Walk through one example uncompiled and say which function is wrong: along gold, and twice at random."""
+    def check(self, x: Any, gold: Iterable[str | int] = (), example: int = 0) -> None:
+        """Walk through examples uncompiled and say which function is wrong: along gold, and twice at random.
+
+        x, gold: an input and its actions, as `fit` takes them; or x alone: a list of such pairs.
+        """
+        if is_pairs(x) and not len(list(gold)):
+            for number, (own, actions) in enumerate(pairs_in(x, "examples")):
+                self.check(own, actions, number)
+            return
+        where = f"example {example}"
+        array = as_input(x, where)
+        if not len(array):
+            raise StructronError(f"{where}: an empty input; expected at least one row")
+        self.check_walk(array, [number_of(action, self.actions, self.index, where) for action in gold], example)
+
+    def check_walk(self, x: np.ndarray, gold: Sequence[int] = (), example: int = 0) -> None:
+        """The same of one example as numbers."""
         if len(gold):
             Walk(self, x, example).run(list(gold))
         for seed in range(2):
@@ -215,18 +271,32 @@ class Walk:
         """table: constants of this example, where they are others than the problem's."""
         self.problem, self.x, self.example = problem, x, example
         self.table = problem.table if table is None else table
-        self.limit = int(problem.max_steps(len(x)))
+        self.limit = steps_of(problem, len(x))
         self.states = np.full((2 * self.limit + 4, problem.width), 0, np.int64)
+        self.plain = {what: uncompiled(function) for what, function in problem.functions.items()}
         self.used = 1
 
     def fail(self, what: str, text: str) -> StructronError:
         return StructronError(f"{self.problem.name}: {what}: example {self.example}: {text}; expected {EXPECTED[what]}")
 
-    def call(self, what: str, *arguments: Any) -> Any:
+    def call(self, what: str, *arguments: Any, writes: int = -1) -> Any:
+        """A function of the problem, uncompiled. writes: the row of states that it may write to."""
+        states = self.states.view(States).only(writes)
+        x, table = self.x.view(), self.table.view()
+        x.flags.writeable = table.flags.writeable = False
         try:
-            return self.problem.plain(what)(self.x, self.table, self.states, *arguments)
+            return lines_counted(lambda: self.plain[what](x, table, states, *arguments))
         except Exception as error:
-            raise self.fail(what, f"{type(error).__name__}: {error}") from None
+            arrays = {"x": self.x, "table": self.table, "states": self.states}
+            arrays |= {"out": arguments[-1]} if what in ("legal", "atoms") else {}
+            raise self.fail(what, f"{say(error, arrays)}{place_in(error, self.plain[what])}") from None
+
+    def judge(self, what: str, check: Callable[..., None], *given: Any) -> None:
+        """Look at what a function did; its fault is said to be its own."""
+        try:
+            check(self.problem, *given)
+        except Fault as fault:
+            raise self.fail(what, str(fault)) from None
 
     def wander(self, random: np.random.Generator, others: Sequence[int] = ()) -> None:
         """Take legal actions, or some of the others, at random until the end, or a dead end."""
@@ -237,13 +307,31 @@ class Walk:
                 return
             row = self.step(row, int(random.choice(others or legal)))
             self.look(row)
-        raise self.fail("legal", f"not finished after {self.limit} steps (max_steps); it returns 0 in a final state")
+        raise self.endless()
+
+    def endless(self) -> StructronError:
+        """A derivation that is not finished in time, and what never changes in it."""
+        text = f"not finished after {self.limit} steps (max_steps); it returns 0 in a final state"
+        return self.fail("legal", text + self.steady())
+
+    def steady(self) -> str:
+        """The columns that no action has changed."""
+        names, seen = names_of(self.problem.functions, self.problem.width), self.states[: self.used]
+        found = [names[c] for c in range(1, self.problem.width) if self.used > 2 and (seen[:, c] == seen[0, c]).all()]
+        return f"; advance never changes column {' and column '.join(found)}" if found else ""
 
     def begin(self) -> int:
         self.states[0, TAIL] = -1
-        self.call("start", 0)
+        self.states[0, TAIL + 1 :] = GUARD
+        self.call("start", 0, writes=0)
+        self.judge("start", check_filled, self.states[0])
+        self._settle_view(0)
         self.look(0)
         return 0
+
+    def _settle_view(self, row: int) -> None:
+        if self.problem.view >= 0 and self.states[row, self.problem.view] == GUARD:
+            self.states[row, self.problem.view] = 0
 
     def run(self, gold: list[int]) -> None:
         """Follow the correct actions."""
@@ -252,47 +340,42 @@ class Walk:
             self.look(row)
             legal = self.legal(row)
             if legal is None:
-                raise self.fail("legal", "the correct state is a dead end")
+                raise self.fail("legal", f"the correct state is a dead end: {described(problem, self.states[row])}")
             if not legal:
                 if len(gold) > step:
                     name = problem.actions[gold[step]]
                     raise self.fail("legal", f"the state is final after {step} actions, but {name!r} is to come")
                 return
             if step >= len(gold):
-                raise self.fail("legal", f"the correct actions end after {step}, but the state is not final")
+                raise self.fail(
+                    "legal",
+                    f"the correct actions end after {step}, but the state is not final: "
+                    f"{described(problem, self.states[row])}; are there too few actions?{self.steady()}",
+                )
             action = gold[step]
             if not 0 <= action < len(problem.actions):
                 raise self.fail("legal", f"the correct action {action} is none of {len(problem.actions)}")
             if action not in legal:
+                some = ", ".join(repr(problem.actions[other]) for other in legal[:8])
                 raise self.fail(
-                    "legal", f"the correct action {problem.actions[action]!r} is not legal at step {step + 1}"
+                    "legal",
+                    f"the correct action {problem.actions[action]!r} is not legal at step {step + 1}, in the state "
+                    f"{described(problem, self.states[row])}; legal are {some}",
                 )
             row = self.step(row, action)
-        raise self.fail("legal", f"not finished after {self.limit} steps (max_steps); it returns 0 in a final state")
+        raise self.endless()
 
     def look(self, row: int) -> None:
-        composition = self.problem.composition
-        out = np.full(len(composition.atoms), GUARD, np.int64)
+        out = np.full(len(self.problem.composition.atoms), GUARD, np.int64)
         self.call("atoms", row, out)
-        for name, size, value in zip(composition.atoms, composition.sizes, out.tolist(), strict=True):
-            if value == GUARD:
-                raise self.fail("atoms", f"no value for {name!r}")
-            if size and value >= size:
-                raise self.fail("atoms", f"{name!r} is {value}, but has {size} values")
+        self.judge("atoms", check_atoms, out)
 
     def legal(self, row: int) -> list[int] | None:
         """The legal actions of a row, None in a dead end."""
         out = np.full(len(self.problem.actions), GUARD, np.int64)
         number = self.call("legal", row, out)
-        if not isinstance(number, int | np.integer):
-            raise self.fail("legal", f"it returned {number!r}")
-        if number > len(out):
-            raise self.fail("legal", f"it returned {number}, but there are {len(out)} actions")
+        self.judge("legal", check_legal, number, out, int(self.states[row, TAIL]))
         found = out[: max(number, 0)].tolist()
-        for action in found:
-            if not 0 <= action < len(out):
-                wrote = "nothing" if action == GUARD else str(action)
-                raise self.fail("legal", f"it wrote {wrote} as an action; there are 0 … {len(out) - 1}")
         for view in sorted({int(self.problem.views[action]) for action in found}) if self.problem.view >= 0 else ():
             self.states[row, self.problem.view] = view
             self.look(row)
@@ -302,13 +385,10 @@ class Walk:
     def step(self, row: int, action: int) -> int:
         new, move = self.used, int(self.problem.moves[action])
         self.used += 1
-        before = self.states.copy()
-        self.call("advance", row, action, new)
-        changed = np.flatnonzero((self.states != before).any(axis=1))
-        if any(other != new for other in changed.tolist()):
-            raise self.fail(
-                "advance", f"it changed row {next(r for r in changed.tolist() if r != new)}, not only row {new}"
-            )
+        self.states[new, TAIL + 1 :] = GUARD
+        self.call("advance", row, action, new, writes=new)
+        self.judge("advance", check_filled, self.states[new])
+        self._settle_view(new)
         node = self.problem.lattice
         if node >= 0 and not 0 <= self.states[row, node] < self.states[new, node]:
             numbers = f"{self.states[row, node]} and then {self.states[new, node]}"

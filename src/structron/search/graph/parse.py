@@ -11,7 +11,7 @@ from structron.kernels.jit import Pointed, compiled
 from structron.search.graph.features import look_at
 from structron.search.graph.relations import choose_relations, score_relations
 from structron.search.graph.scores import rank_arcs, score_arcs, score_parts
-from structron.search.trees.eisner import eisner, make_chart
+from structron.search.trees.eisner import LONG, eisner, eisner_among, make_chart
 from structron.search.trees.kbest import k_best
 from structron.search.trees.parts import index_arcs
 from structron.search.trees.search import SIGNATURE
@@ -56,7 +56,8 @@ def keep_best(scores, n, keep, allowed):
 def prune(look, n, setting, gold_heads, heads):
     """A mask of the heads worth a look; heads: the best tree of the fast model, which is always among them.
 
-    While learning the gold tree is so too.
+    While learning the gold tree is so too. In long sentences that tree is the best one of the heads worth a look and of
+    the word before each: a chain of words is always a tree.
     """
     allowed = np.zeros((n + 1, n + 1), np.bool_)
     if setting.keep == 0:
@@ -71,6 +72,16 @@ def prune(look, n, setting, gold_heads, heads):
                 if h != gold_heads[m]:
                     scores[h, m] += np.float32(setting.margin)
     keep_best(scores, n, setting.keep, allowed)
+    if n > LONG:
+        for m in range(1, n + 1):
+            allowed[m - 1, m] = True
+        arcs = index_arcs(allowed, n)
+        for h in range(n + 1):
+            for m in range(n + 1):
+                if arcs.number[h, m] < 0:
+                    scores[h, m] = -np.inf
+        eisner_among(arcs, scores, n, setting.single_root, make_chart(n), heads)
+        return allowed
     eisner(scores, n, setting.single_root, make_chart(n), heads)
     for m in range(1, n + 1):
         allowed[heads[m], m] = True

@@ -16,6 +16,8 @@ import numpy as np
 from structron.kernels.jit import compiled, inlined
 
 ARC, COMPLETE = np.int64(0), np.int64(1)
+LONG = 500
+"""Words from which on a search looks at allowed arcs alone, not at all pairs of words: `eisner_among`."""
 
 
 class Chart(NamedTuple):
@@ -75,6 +77,43 @@ def fill(scores, first, n, chart):
             chart.complete[hi, lo] = chart.ending[lo, hi] = left
 
 
+@inlined
+def best_among(arcs, chart, h, e):
+    """The score of the best last child of h on the way to e, among its allowed arcs alone."""
+    best = -np.inf
+    if h < e:
+        for b in range(arcs.right[h], arcs.first[h + 1]):
+            m = arcs.word[b]
+            if m > e:
+                break
+            best = max(best, chart.arc[h, m] + chart.ending[e, m])
+    else:
+        for b in range(arcs.right[h] - 1, arcs.first[h] - 1, -1):
+            m = arcs.word[b]
+            if m < e:
+                break
+            best = max(best, chart.arc[h, m] + chart.ending[e, m])
+    return best
+
+
+@compiled
+def fill_among(arcs, scores, first, n, chart):
+    """`fill` where few arcs are allowed: O(n² k) for k heads a word."""
+    chart.arc[:] = -np.inf
+    for i in range(first, n + 1):
+        chart.complete[i, i] = chart.ending[i, i] = 0.0
+    for hi in range(first + 1, n + 1):
+        for lo in range(hi - 1, first - 1, -1):
+            if arcs.number[lo, hi] >= 0 or arcs.number[hi, lo] >= 0:
+                split, _ = best_split(chart, lo, hi)
+                if arcs.number[lo, hi] >= 0:
+                    chart.arc[lo, hi] = split + scores[lo, hi]
+                if arcs.number[hi, lo] >= 0:
+                    chart.arc[hi, lo] = split + scores[hi, lo]
+            chart.complete[lo, hi] = chart.ending[hi, lo] = best_among(arcs, chart, lo, hi)
+            chart.complete[hi, lo] = chart.ending[lo, hi] = best_among(arcs, chart, hi, lo)
+
+
 @compiled
 def put(stack, size, kind, h, e):
     """Note a span for later, unless there is nothing in it."""
@@ -115,12 +154,8 @@ def best_root(scores, n, chart):
 
 
 @compiled
-def eisner(scores, n, single_root, chart, heads):
-    """Write the best projective tree of n words; its score. single_root: the root has one child."""
-    heads[0] = -1
-    if n == 0:
-        return 0.0
-    fill(scores, 1 if single_root else 0, n, chart)
+def tree_of(scores, n, single_root, chart, heads):
+    """Write the best tree of a chart that is filled; its score."""
     if not single_root:
         take_apart(chart, put(chart.stack, 0, COMPLETE, 0, n), heads)
         return chart.complete[0, n]
@@ -128,3 +163,23 @@ def eisner(scores, n, single_root, chart, heads):
     heads[root] = 0
     take_apart(chart, put(chart.stack, put(chart.stack, 0, COMPLETE, root, 1), COMPLETE, root, n), heads)
     return best
+
+
+@compiled
+def eisner(scores, n, single_root, chart, heads):
+    """Write the best projective tree of n words; its score. single_root: the root has one child."""
+    heads[0] = -1
+    if n == 0:
+        return 0.0
+    fill(scores, 1 if single_root else 0, n, chart)
+    return tree_of(scores, n, single_root, chart, heads)
+
+
+@compiled
+def eisner_among(arcs, scores, n, single_root, chart, heads):
+    """The same among few arcs (see parts.py), which make at least one tree. scores: -inf where there is none."""
+    heads[0] = -1
+    if n == 0:
+        return 0.0
+    fill_among(arcs, scores, 1 if single_root else 0, n, chart)
+    return tree_of(scores, n, single_root, chart, heads)

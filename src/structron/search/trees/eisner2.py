@@ -109,21 +109,44 @@ def fill_arc(arcs, parts, spans, single_root, b):
             spans.arc[arcs.grand[a] + b - arcs.first[h]], _ = best_sibling(arcs, parts, spans, single_root, a, b)
 
 
+@inlined
+def fill_arc_of(arcs, parts, spans, single_root, h, m):
+    """The same for a head and a word, if there is such an arc."""
+    b = arcs.number[h, m]
+    if b >= 0 and is_possible(arcs, spans, b):
+        fill_arc(arcs, parts, spans, single_root, b)
+
+
+@inlined
+def fill_complete(arcs, spans, h, e, rest):
+    """All words of h up to e, for every head that h may hang on: `best_outermost` of each. What children have beyond
+    themselves is the same for all of them; rest: float64[n + 1], room for it."""
+    start, step, count = side(arcs, h, e > h)
+    reach, known = abs(e - h), 0
+    while known < count and abs(arcs.word[start + step * known] - h) <= reach:
+        rest[known] = spans.complete[start + step * known, e]
+        known += 1
+    for k in range(arcs.into_first[h], arcs.into_first[h + 1]):
+        a = arcs.into[k]
+        if is_possible(arcs, spans, a) and not min(h, e) <= arcs.head[a] <= max(h, e):
+            place = arcs.grand[a] - arcs.first[h] + start
+            best = -np.inf
+            for c in range(known):
+                best = max(best, spans.arc[place + step * c] + rest[c])
+            spans.complete[a, e] = best
+
+
 @compiled
 def fill_spans(arcs, parts, n, single_root, spans):
-    """All spans, from short to long."""
-    for width in range(1, n + 1):
-        for h in range(n + 1):
-            for m in (h - width, h + width):
-                if 0 < m <= n and arcs.number[h, m] >= 0 and is_possible(arcs, spans, arcs.number[h, m]):
-                    fill_arc(arcs, parts, spans, single_root, arcs.number[h, m])
-        for a in range(arcs.head.shape[0]):
-            if not is_possible(arcs, spans, a):
-                continue
-            h, g = arcs.word[a], arcs.head[a]
-            for e in (h - width, h + width):
-                if 0 < e <= n and not min(h, e) <= g <= max(h, e):
-                    spans.complete[a, e], _ = best_outermost(arcs, spans, a, e)
+    """All spans, each after those inside it: by their right end, then from short to long."""
+    rest = np.zeros(n + 1)
+    for high in range(1, n + 1):
+        for low in range(high - 1, -1, -1):
+            fill_arc_of(arcs, parts, spans, single_root, low, high)
+            fill_complete(arcs, spans, low, high, rest)
+            if low > 0:
+                fill_arc_of(arcs, parts, spans, single_root, high, low)
+                fill_complete(arcs, spans, high, low, rest)
 
 
 @compiled

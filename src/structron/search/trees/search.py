@@ -15,7 +15,7 @@ from numba import types
 
 from structron.kernels.jit import compiled
 from structron.search.trees.arborescence import arborescence, make_contraction
-from structron.search.trees.eisner import eisner, make_chart
+from structron.search.trees.eisner import LONG, eisner, eisner_among, make_chart
 from structron.search.trees.eisner2 import grandparents, siblings
 from structron.search.trees.parts import Arcs, Parts, climb, tree_score
 
@@ -36,7 +36,10 @@ def scores_of_arcs(arcs, parts, n):
 
 def find_arcs(arcs, parts, n, single_root, heads):
     """The best projective tree under arcs alone."""
-    return eisner(scores_of_arcs(arcs, parts, n), n, single_root, make_chart(n), heads)
+    scores = scores_of_arcs(arcs, parts, n)
+    if n > LONG:
+        return eisner_among(arcs, scores, n, single_root, make_chart(n), heads)
+    return eisner(scores, n, single_root, make_chart(n), heads)
 
 
 def find_crossing(arcs, parts, n, single_root, heads):

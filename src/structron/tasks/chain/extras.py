@@ -71,7 +71,7 @@ class Extras:
         """The arrays that go with the heads of a header."""
         found: dict[str, Tensor] = {}
         for c, own in enumerate(heads):
-            found[f"extra_{c}_keys"] = Tensor("uint64", f"extra {c}", least=1)
+            found[f"extra_{c}_keys"] = Tensor("uint64", f"extra {c}", least=1, spread=True)
             found |= Names.declared(f"extra {c}", texts(own, "names"), f"extra_{c}_")
         return found
 

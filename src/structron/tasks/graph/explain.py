@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from structron.errors import shown
 from structron.model.explain import Reason
 from structron.model.graph import GraphModel
 from structron.search.graph import templates as groups
@@ -44,7 +45,7 @@ class Attachment:
             line += "  (no other head among the best trees)"
         else:
             line += f"  by {self.margin:.4g} before {self.runner_up}"
-        return "\n".join([line, *(f"{reason.weight:+12.4f}  {reason.feature}" for reason in self.because)])
+        return "\n".join([shown(line), *(f"{own.weight:+12.4f}  {shown(own.feature)}" for own in self.because)])
 
 
 class Speller:

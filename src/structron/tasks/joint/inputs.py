@@ -210,6 +210,10 @@ class Guesser:
         """The guesses of a model file, taken out of its arrays; ValueError: they do not fit."""
         words, endings = unpack_json(taken(tensors, "guesses"))
         for guesses in (*words.values(), *endings.values()):
-            if len(guesses) != len(GUESSES) or not all(isinstance(text, str) for text in guesses):
+            if (
+                not isinstance(guesses, list)
+                or len(guesses) != len(GUESSES)
+                or not all(isinstance(text, str) for text in guesses)
+            ):
                 raise ValueError("guesses do not fit")
         return cls(words, endings)

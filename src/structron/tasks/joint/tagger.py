@@ -107,6 +107,9 @@ class JointTagger(Tags, TagDictionary, EncodedLabeler):
         rows = Rows(self.roles_).of(sentences, True, what)
         return [[(tag, chunk) for tag, chunk in (row[-1].split(SEPARATOR, 1) for row in own)] for own in rows]
 
+    def labels_known(self) -> set[str]:
+        return set(self._check_fitted().encoder.pairs.chunks)
+
     def _columns_of(self, prediction: Sequence[Pair]) -> list[list[str]]:
         return [[pair[k] for pair in prediction] for k in range(2)]
 

@@ -8,13 +8,13 @@ file ◀──save── names of actions, atoms and templates; weights; never c
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from structron.errors import StructronError, unknown
+from structron.errors import StructronError, quoted
 from structron.estimator import DAMAGE, Estimator
 from structron.evaluate import Scores
 from structron.io import modelfile
@@ -23,16 +23,18 @@ from structron.learn.beam import BeamTraining, Beginning
 from structron.model.beam import BeamModel
 from structron.model.explain import Explainer, Step
 from structron.model.heaviest import Heaviest, heaviest_of
-from structron.options import Search, Searching, options
+from structron.options import Search, Searching, options, switch
 from structron.progress import Progress
 from structron.search.beam.engine import NO_ANCHORS, make_inputs
+from structron.search.beam.examples import Input, as_input, number_of, pairs_in
 from structron.search.beam.frontier import Inputs
 from structron.search.beam.problem import SearchProblem, misfit, shape_of
 
 WALKED = 5
 """Examples that are walked through uncompiled before training."""
+ALL = "all"
+"""The value of `check` that has all of them walked through."""
 
-Input = Any
 Actions = Sequence[str | int]
 Example = tuple[Input, Actions]
 Names = list[list[str]]
@@ -83,9 +85,17 @@ class ProblemEstimator(Estimator):
     """
 
     metric: ClassVar[str] = "accuracy"
+    check: Any
 
     problem: SearchProblem = field(kw_only=False)
     """What is searched; the first argument, and the only one by position."""
+
+    debug: bool = switch(
+        "Guard every call of the problem's functions; they run uncompiled (slow).",
+        default=False,
+        flag=None,
+        stored=False,
+    )
 
     @abstractmethod
     def search(self, learning: bool = False) -> Search:
@@ -127,7 +137,7 @@ class ProblemEstimator(Estimator):
 
     def _check(self) -> None:
         if not isinstance(self.problem, SearchProblem):
-            raise StructronError(f"problem: {self.problem!r}; expected a SearchProblem")
+            raise StructronError(f"problem: {quoted(self.problem)}; expected a SearchProblem")
         self.search(learning=True)
 
     def _learner(self, sentences: Iterable[Example], start: BeamModel | None) -> BeamTraining:
@@ -141,13 +151,34 @@ class ProblemEstimator(Estimator):
         self._walk(xs, gold)
         return self._make_learner(inputs, gold, None if start is None else Beginning(start))
 
+    @property
+    def _watched(self) -> SearchProblem:
+        """The problem as it is searched: with `debug` under guard."""
+        if not self.debug:
+            return self.problem
+        found: Any = vars(self).get("guarded_")
+        if found is None or found.guard is None or found.guard.problem is not self.problem:
+            found = self.guarded_ = self.problem.guarded()
+        return found
+
+    def _under_guard(self, model: BeamModel) -> BeamModel:
+        """A model whose problem is searched as `debug` has it."""
+        if (model.problem.guard is not None) == bool(self.debug):
+            return model
+        return BeamModel(self._watched, model.keys, model.rows, model.anchored_keys)
+
+    @property
+    def _walked(self) -> int | None:
+        """How many examples are walked through before training; None: all."""
+        return None if self.check == ALL else WALKED
+
     def _walk(self, xs: Sequence[np.ndarray], gold: Sequence[list[int]]) -> None:
-        """Look at a few examples uncompiled."""
-        for number, (x, actions) in enumerate(zip(xs[:WALKED], gold, strict=False)):
-            self.problem.check(x, actions, number)
+        """Look at a few examples uncompiled, or at all."""
+        for number, (x, actions) in enumerate(zip(xs[: self._walked], gold, strict=False)):
+            self.problem.check_walk(x, actions, number)
 
     def _make_learner(self, inputs: Inputs, gold: Sequence[list[int]], start: Beginning | None) -> BeamTraining:
-        return BeamTraining(self.problem, inputs, self.search(), self.average, start=start)
+        return BeamTraining(self._watched, inputs, self.search(), self.average, start=start)
 
     def _judge(self, dev: Any) -> Callable[[Any], float]:
         examples, score = dev
@@ -164,26 +195,15 @@ class ProblemEstimator(Estimator):
 
     def _read_examples(self, examples: Iterable[Example], what: str) -> tuple[list[np.ndarray], list[list[int]]]:
         xs, gold = [], []
-        for number, example in enumerate(examples):
+        for number, (x, actions) in enumerate(pairs_in(examples, what)):
             where = f"{what}: example {number}"
-            try:
-                x, actions = example
-            except (TypeError, ValueError):
-                raise StructronError(f"{where}: not a pair; expected (input, actions)") from None
             xs.append(as_input(x, where))
             gold.append([self._number(action, where) for action in actions])
         return xs, gold
 
     def _number(self, action: Any, where: str = "") -> Any:
         """The number of an action given by name or number."""
-        names = self.problem.actions
-        if isinstance(action, str):
-            if action in self.problem.index:
-                return self.problem.index[action]
-        elif isinstance(action, int | np.integer) and 0 <= action < len(names):
-            return int(action)
-        error = unknown("action", action, names if len(names) <= 20 else [*names[:20], "…"])
-        raise StructronError(f"{where}: {error}" if where else str(error))
+        return number_of(action, self.problem.actions, self.problem.index, where)
 
     def _names(self, numbers: Sequence[Sequence[int]]) -> Names:
         names = self.problem.actions
@@ -209,11 +229,11 @@ class ProblemEstimator(Estimator):
 
     def _search(self, model: BeamModel, inputs: Inputs, jobs: int) -> tuple[list[list[int]], list[float]]:
         search = self.search()
-        return model.decode(inputs, search.beam, search.merge, jobs=jobs)
+        return self._under_guard(model).decode(inputs, search.beam, search.merge, jobs=jobs)
 
     def _search_nbest(self, model: BeamModel, inputs: Inputs, n: int, jobs: int) -> list[list[tuple[list[int], float]]]:
         search = self.search()
-        return model.candidates(inputs, n, search.beam, search.merge, jobs=jobs)
+        return self._under_guard(model).candidates(inputs, n, search.beam, search.merge, jobs=jobs)
 
     def _decode(self, model: BeamModel, ready: Any, jobs: int) -> Names:
         full, inputs = ready
@@ -352,13 +372,38 @@ class ProblemEstimator(Estimator):
         given, learned = code.get("problem"), header.get("learned")
         if given is None:
             raise StructronError(f"{path}: {_whose(learned)}; give it again: structron.load(path, problem=…)")
+        code["problem"] = cls._made(path, given, learned)
         try:
-            code["problem"] = given if isinstance(given, SearchProblem) else given(learned["extra"])  # type: ignore[index]
             difference = misfit(learned["problem"], shape_of(code["problem"]))  # type: ignore[index]
         except DAMAGE as error:
             raise StructronError(f"{path}: damaged model file ({error})") from None
         if difference:
             raise StructronError(f"{path}: {difference}; expected the problem that the model was trained for")
+
+    @staticmethod
+    def _made(path: Any, given: Any, learned: Any) -> SearchProblem:
+        """The problem that was given, or that a function makes of what was saved as `extra`."""
+        if isinstance(given, SearchProblem):
+            return given
+        if not callable(given):
+            raise StructronError(
+                f"{path}: problem: {quoted(given)}; expected a SearchProblem, or a function that makes it"
+            )
+        if not isinstance(learned, dict) or "extra" not in learned:
+            raise StructronError(f"{path}: damaged model file (no problem in it)")
+        name = getattr(given, "__name__", "problem")
+        try:
+            made = given(learned["extra"])
+        except StructronError:
+            raise
+        except Exception as error:
+            raise StructronError(
+                f"{path}: {name} failed: {type(error).__name__}: {error}; it got what was saved as extra"
+            ) from error
+        if not isinstance(made, SearchProblem):
+            missing = " (is a return missing?)" if made is None else ""
+            raise StructronError(f"{path}: {name} returned {quoted(made)}{missing}; expected a SearchProblem")
+        return made
 
     @classmethod
     def _make(cls, header: dict[str, Any], code: dict[str, Any]) -> Self:
@@ -388,6 +433,19 @@ class BeamLearner(Searching, ProblemEstimator):
 
     task: ClassVar[str] = "problem"
 
+    check: Any = switch(
+        "Check that every update fixes a violation; all: also walk through all examples uncompiled first (slow).",
+        default=None,
+        choices=(ALL,),
+        flag=None,
+        stored=False,
+        none="none",
+    )
+
+    def search(self, learning: bool = False) -> Search:
+        found = super().search(learning)
+        return replace(found, check=True) if self.check == ALL else found
+
 
 def _column_name(problem: SearchProblem, column: int) -> str:
     """What a column of weights is of: the actions whose score has it."""
@@ -412,23 +470,13 @@ def _whose(learned: Any) -> str:
     return f"a model of {named}{where}, which is Python code and not in the file"
 
 
-def as_input(x: Input, where: str) -> np.ndarray:
-    """An input as int64[tokens, columns]."""
-    try:
-        array = np.asarray(x)
-    except ValueError:
-        raise StructronError(f"{where}: rows of different lengths; expected as many numbers in each") from None
-    if array.size == 0:
-        return np.zeros((0, array.shape[1] if array.ndim == 2 else 1), np.int64)
-    if array.dtype.kind not in "iub" or array.ndim not in (1, 2):
-        kind = f"{array.dtype} in {array.ndim} dimensions"
-        raise StructronError(f"{where}: {kind}; expected whole numbers, or rows of them (texts: structron.Alphabet)")
-    return np.ascontiguousarray(array.reshape(len(array), -1), np.int64)
-
-
 def rated(score: Score | None, gold: Names, guess: Names) -> float:
     """What a user's function says, or the accuracy. Training keeps the highest score from 0 up."""
-    value = ActionScores.of(gold, guess).accuracy if score is None else float(score(gold, guess))
+    found = ActionScores.of(gold, guess).accuracy if score is None else score(gold, guess)
+    fits = isinstance(found, int | float | np.number) and not isinstance(found, bool)
+    value = float(found) if fits else math.nan
     if not 0 <= value < math.inf:
-        raise StructronError(f"score: it returned {value}; expected a number from 0 up, the higher the better")
+        missing = " (is a return missing?)" if found is None else ""
+        expected = "expected a number from 0 up, the higher the better"
+        raise StructronError(f"score: it returned {quoted(found)}{missing}; {expected}")
     return value

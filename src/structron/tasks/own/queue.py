@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from structron.errors import StructronError
+from structron.estimator import Estimator
 from structron.learn.beam import Beginning
 from structron.learn.queue import Derivations, QueueTraining
 from structron.model.beam import BeamModel
@@ -15,7 +16,7 @@ from structron.search.beam.frontier import Inputs
 from structron.search.beam.problem import Walk
 from structron.search.queue.nodes import Space
 from structron.search.queue.queue import queue_maker, search, search_n
-from structron.tasks.own.beam import WALKED, ActionScores, Example, Names, ProblemEstimator
+from structron.tasks.own.beam import ALL, ActionScores, Example, Names, ProblemEstimator
 
 NO_HEURISTIC = "heuristic: none, for queue a-star; expected heuristic(x, table, states, s) -> float"
 STROLL = 200
@@ -44,6 +45,9 @@ class QueueLearner(Queues, Margins, ProblemEstimator):
         "swvp": "LaSO's update takes the mean of the queue, not one derivation to mix",
     }
 
+    def _scene(self, sentence: Any, gold: Any) -> Any:
+        return Estimator._scene(self, sentence, gold)
+
     def _check(self) -> None:
         super()._check()
         if self.queue == "a-star" and self.heuristic is None:
@@ -63,13 +67,13 @@ class QueueLearner(Queues, Margins, ProblemEstimator):
 
     def search(self, learning: bool = False) -> Search:
         steps = self.steps()
-        return Search(1, self.update, False, self.check, steps.alma, steps.margin)
+        return Search(1, self.update, False, self.check == ALL or self.check, steps.alma, steps.margin)
 
     # -- training ------------------------------------------------------------------------------------------------
 
     def _walk(self, xs: Sequence[np.ndarray], gold: Sequence[list[int]]) -> None:
         """Look at a few examples uncompiled: along what is correct, and at random; in a cycle that need not end."""
-        for number, (x, own) in enumerate(zip(xs[:WALKED], gold, strict=False)):
+        for number, (x, own) in enumerate(zip(xs[: self._walked], gold, strict=False)):
             for actions in derivations_of(own):
                 Walk(self.problem, x, number).run(actions)
             walk, random = Walk(self.problem, x, number), np.random.default_rng(number)
@@ -81,7 +85,7 @@ class QueueLearner(Queues, Margins, ProblemEstimator):
     def _make_learner(self, inputs: Inputs, gold: Sequence[list[int]], start: Beginning | None) -> QueueTraining:
         queue = (self.queue, self.beam, self.heuristic, self.limit)
         derivations = [derivations_of(own) for own in gold]
-        return QueueTraining(self.problem, inputs, derivations, queue, self.search(), self.average, start)
+        return QueueTraining(self._watched, inputs, derivations, queue, self.search(), self.average, start)
 
     # -- examples: several derivations may be correct --------------------------------------------------------------
 
@@ -112,6 +116,7 @@ class QueueLearner(Queues, Margins, ProblemEstimator):
     def _search(self, model: BeamModel, inputs: Inputs, jobs: int) -> tuple[list[list[int]], list[float]]:
         """Figure 1 for every example, on one thread; `expanded_` says how many nodes were expanded."""
         self._check()
+        model = self._under_guard(model)
         space, found = Space(model.engine(1, False), inputs, NO_ANCHORS, self.limit, self.heuristic), []
         self.expanded_, make_queue = 0, queue_maker(self.queue, self.beam)
         for e in range(len(inputs.starts) - 1):
@@ -123,6 +128,7 @@ class QueueLearner(Queues, Margins, ProblemEstimator):
     def _search_nbest(self, model: BeamModel, inputs: Inputs, n: int, jobs: int) -> list[list[tuple[list[int], float]]]:
         """The first n goals that the search comes to, in this order."""
         self._check()
+        model = self._under_guard(model)
         space, found = Space(model.engine(1, False), inputs, NO_ANCHORS, self.limit, self.heuristic), []
         for e in range(len(inputs.starts) - 1):
             space.begin(e, model.sparse)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from structron._version import __version__
 from structron.conll18 import UDScores, ud_scores
 from structron.doc import Doc
+from structron.drawing import History
 from structron.errors import OneLabelError, StructronError, unknown
 from structron.estimator import Estimator, Sentences
 from structron.io import modelfile
@@ -25,7 +26,7 @@ from structron.progress import Progress
 from structron.tasks.pipeline.annotate import Annotator
 from structron.tasks.pipeline.checkpoint import Checkpoint
 from structron.tasks.pipeline.compact import compacted
-from structron.tasks.pipeline.parts import KINDS, PARTS, Contents, Part, check_part, make_parts
+from structron.tasks.pipeline.parts import KINDS, PARTS, Contents, Part, check_part, make_parts, tree_rows
 from structron.tasks.pipeline.training import as_read, data_for, jackknifed, make_estimator, predicted
 from structron.tasks.registry import TASKS
 from structron.tasks.tokenizer import documents_in
@@ -92,7 +93,7 @@ class Pipeline(Pipelines, Estimator):
         self.notes_ = contents.missing(self.without)
         how = {name: value for name, value in self._stored().items() if name not in USE}
         kept = Checkpoint(folder, resume, how, [docs, devs or []], progress)
-        self.history_, self.stopped_, self.best_pass_ = [], "passes", 1
+        self.history_, self.stopped_, self.best_pass_ = History(), "passes", 1
         trained: dict[str, Any] = {}
         self.parts_: dict[str, Part] = {}
         for note in self.notes_:
@@ -252,6 +253,36 @@ class Pipeline(Pipelines, Estimator):
             guess = self.predict([doc.text for doc in docs], jobs=jobs)
         return self._scores(docs, guess)
 
+    @property
+    def names_(self) -> list[str]:
+        """Its parts, in the order in which they work."""
+        return [name for name in PARTS if name in self._check_fitted().trained]
+
+    def part(self, name: str) -> Any:
+        """The estimator of a part, for instance the parser."""
+        trained = self._check_fitted().trained
+        if name not in trained:
+            raise unknown("part", name, self.names_)
+        return trained[name]
+
+    def trace(self, sentence: Any, gold: Any = None, *, beam: Any = None, part: str = "parser") -> Any:
+        """The search of a part for one sentence: a text, or an analysed sentence, in which gold may stand (True)."""
+        estimator, reads = self.part(part), self.parts_[part]
+        if isinstance(sentence, str):
+            found = self(sentence).sentences
+            if len(found) != 1:
+                raise StructronError(f"trace: {len(found)} sentences in {sentence!r}; expected one")
+            sentence = found[0]
+        if part in ("tokenizer", "splitter", "entities"):
+            raise StructronError(f"trace: the {part} does not search under a beam; expected a part that does")
+        whole = tree_rows if part == "parser" else Part.gold
+        rows = whole(reads, sentence) if gold is True else reads.rows(sentence)
+        return estimator.trace(rows, gold, beam=beam)
+
+    def show_beam(self, sentence: Any, gold: Any = None, *, beam: Any = None, part: str = "parser") -> Any:
+        """`trace`, which a notebook shows."""
+        return self.trace(sentence, gold, beam=beam, part=part)
+
     def is_cold(self) -> bool:
         """Whether the first annotation has to wait for the compiler."""
         return any(part.is_cold() for part in self._check_fitted().trained.values())
@@ -271,7 +302,7 @@ class Pipeline(Pipelines, Estimator):
     # -- files -----------------------------------------------------------------------------------------------------
 
     def _summary(self) -> dict[str, Any]:
-        return {"parts": [name for name in PARTS if name in self.model_.trained]}
+        return {"parts": self.names_}
 
     def _signature(self) -> str:
         return " | ".join([f"structron {__version__}", self.task, *self._summary()["parts"], f"seed {self.seed}"])

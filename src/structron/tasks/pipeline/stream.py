@@ -7,6 +7,7 @@ offsets count from its beginning.
 from collections.abc import Callable, Iterable, Iterator
 
 from structron.doc import Doc
+from structron.io.limits import longest_sentence, too_long
 from structron.text.pieces import is_space
 from structron.threads import in_order
 
@@ -56,19 +57,26 @@ def _blocks(lines: Iterable[str], analyse: Callable[[str], Doc], each_line: bool
     waiting: list[str] = []
     size = done = 0
     inside = False  # whether the text that waits begins inside a paragraph
+    enough, limit = LONG, longest_sentence()
     for line in lines:
-        blank = each_line or all(map(is_space, line))
+        begins = not waiting or waiting[-1].endswith("\n")
+        blank = each_line or (begins and all(map(is_space, line)))
         waiting.append(line)
         size += len(line)
         if size >= BLOCK and blank and line.endswith("\n"):
             yield "".join(waiting), done, inside
-            done, waiting, size, inside = done + size, [], 0, False
-        while size >= LONG:
-            doc, rest = _cut(analyse, "".join(waiting))
+            done, waiting, size, inside, enough = done + size, [], 0, False, LONG
+        while size >= enough:
+            text = "".join(waiting)
+            doc, rest = _cut(analyse, text[:limit])
+            if doc is None and size > limit:
+                raise too_long(f"character {done}", limit)
             if doc is None:
+                enough = 2 * size
                 break
+            rest += text[limit:]
             yield doc, done, inside
-            done, waiting, size, inside = done + size - len(rest), [rest], len(rest), True
+            done, waiting, size, inside, enough = done + size - len(rest), [rest], len(rest), True, LONG
     if waiting or not done:
         yield "".join(waiting), done, inside
 

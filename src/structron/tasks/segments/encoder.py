@@ -71,7 +71,7 @@ class SegmentEncoder(Encoder):
         if len(labels) != len(longest) or labels[0] != OUTSIDE or sum(longest) > 10 * LONGEST:
             raise ValueError("labels and lengths do not fit together")
         positions, most = header["stretches"]
-        return cls(Segments(labels, longest), Shape(whole(positions, "positions", 1, 64), whole(most, "whole", 0, 64)))
+        return cls(Segments(labels, longest), Shape(whole(positions, "positions", 1, 16), whole(most, "whole", 0, 16)))
 
 
 def encode_segments(

@@ -1,0 +1,254 @@
+"""Pages of the documentation as the tests read and run them.
+
+    ```python … ```     runs; all such blocks of a page share their names, in order
+    ```sh … ```         runs, line by line, in a folder with files as the pages call them (`world`)
+    ```text … ```       right after one of these: what it printed, where … stands for anything; elsewhere: just text
+    an indented block   is commands, Python or text: that can be told
+    <!-- not run: WHY -->      before a block: it does not run, and why
+    <!-- setup … -->           Python that runs and is not shown
+
+Commands run in this process, once: pages that train the same model share it.
+"""
+
+import ast
+import contextlib
+import gzip
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from helpers import ROOT
+from structron.cli import main
+from structron.data.toy_english import toy_english, write_conll, write_conllu
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+RUNS = ("python", "sh")
+KINDS = (*RUNS, "text", "json", "yaml")
+"""The languages of blocks: those that run, and those that do not."""
+FENCE = re.compile(r"^( *)```([^\n]*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
+NOT_RUN = re.compile(r"<!-- not run: (.*?) -->\s*\Z", re.DOTALL)
+COMMAND = re.compile(r"^(?P<before>[^|]*\| *)?structron(?P<given>( [^|>]*)?)(?P<after>[|>].*)?$")
+"""Nothing in quotes may have a bar or an angle."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of a page."""
+
+    page: str
+    line: int
+    kind: str
+    text: str
+    output: str | None = None
+    reason: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+def blocks(path: Path) -> list[Block]:
+    """The blocks of a page, with those of hidden setup, in order."""
+    text = path.read_text(encoding="utf-8")
+    page, found = str(path.relative_to(ROOT)), []
+    pieces = sorted([*_fenced(text), *_indented(text)])
+    for k, (begin, end, kind, body) in enumerate(pieces):
+        output, following = None, pieces[k + 1] if k + 1 < len(pieces) else None
+        if kind in RUNS and following and following[2] == "text" and not text[end : following[0]].strip():
+            output = following[3]
+        reason = NOT_RUN.search(text[:begin])
+        line = text.count("\n", 0, begin) + 1
+        found.append(Block(page, line, kind, body, output, reason[1].strip() if reason else None))
+    for comment in COMMENT.finditer(text):
+        if comment[1].lstrip().startswith("setup\n"):
+            line = text.count("\n", 0, comment.start()) + 1
+            found.append(Block(page, line, "python", comment[1].lstrip().removeprefix("setup\n")))
+    return sorted(found, key=lambda block: block.line)
+
+
+def _fenced(text: str) -> Iterator[tuple[int, int, str, str]]:
+    for fence in FENCE.finditer(text):
+        body = re.sub(f"^{fence[1]}", "", fence[3], flags=re.MULTILINE)
+        yield fence.start(), fence.end(), fence[2].split(" ")[0], body
+
+
+def _indented(text: str) -> Iterator[tuple[int, int, str, str]]:
+    """Indented blocks that are no part of a list."""
+    for hidden in (FENCE, COMMENT):
+        text = hidden.sub(lambda m: re.sub(r"[^\n]", "x", m[0]), text)
+    in_list, before, place = False, "", 0
+    begin, lines = 0, []
+    for line in [*text.split("\n"), "end"]:
+        if lines and line.strip() and not line.startswith("    "):
+            body = "".join(f"{own[4:]}\n" for own in lines).rstrip("\n") + "\n"
+            yield begin, begin + len("\n".join(lines).rstrip()), kind_of(body), body
+            lines = []
+        if lines or (line.startswith("    ") and not before.strip() and not in_list):
+            begin, lines = (begin, lines) if lines else (place, [])
+            lines.append(line)
+        elif line.strip() and not line.startswith(" "):
+            in_list = bool(re.match(r"([-*+]|\d+\.) |!!! |\?\?\? |=== ", line))
+        before, place = line, place + len(line) + 1
+
+
+def kind_of(body: str) -> str:
+    """What an indented block is."""
+    if re.match(r"(structron|echo|cat|zcat|make|pip|ray|python) ", body):
+        return "sh"
+    with contextlib.suppress(SyntaxError):
+        if any(not isinstance(node, ast.Expr | ast.AnnAssign) or _calls(node) for node in ast.parse(body).body):
+            return "python"
+    return "code" if re.search(r"\bstructron[. ]|^(import|from) |\bmodel\b.*[=(]", body, re.MULTILINE) else "text"
+
+
+def _calls(node: ast.AST) -> bool:
+    return any(isinstance(own, ast.Call) for own in ast.walk(node))
+
+
+# -- running -----------------------------------------------------------------------------------------------------------
+
+
+def world(folder: Path) -> Path:
+    """Fill a folder with the files that pages speak of; everything is generated."""
+    corpus = toy_english(260, seed=5)
+    for name, lo, hi in (
+        ("train", 0, 180),
+        ("dev", 180, 220),
+        ("test", 220, 260),
+        ("more", 150, 200),
+        ("new", 220, 240),
+    ):
+        write_conll(folder / f"{name}.conll", corpus[lo:hi])
+        write_conllu(folder / f"{name}.conllu", corpus[lo:hi], lemmas=True)
+        write_conll(folder / f"{name}-entities.conll", corpus[lo:hi], ("word", "pos", "entity"))
+    rows = (folder / "train-entities.conll").read_text(encoding="utf-8").splitlines()
+    five = [f"{k} {row.split()[0]} {row.split()[2]} - -" if row.strip() else "" for k, row in enumerate(rows)]
+    (folder / "uner.conll").write_text("\n".join(five) + "\n", encoding="utf-8")
+    text = "Dr. Smith didn't sleep. He flew to Paris.\n\nThe old man saw her duck.\n"
+    for name in ("report.txt", "texte.txt", "notes.txt", "huge.txt", "more.txt"):
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "places.txt").write_text("Paris\nNew York\n", encoding="utf-8")
+    (folder / "names.txt").write_text("Smith\nMary Miller\n", encoding="utf-8")
+    (folder / "mine.txt").write_text("w[0]\npos[0]\npos[-1]|pos[0]\nsuffix3[0]\n", encoding="utf-8")
+    for name in ("crawl", "in"):
+        (folder / name).mkdir()
+    for k in range(2):
+        (folder / "crawl" / f"{k}.txt.gz").write_bytes(gzip.compress(text.encode()))
+        (folder / "in" / f"{k}.conllu.gz").write_bytes(gzip.compress((folder / "new.conllu").read_bytes()))
+    (folder / "crawl.conllu.gz").write_bytes(gzip.compress((folder / "new.conllu").read_bytes()))
+    return folder
+
+
+MODELS = (
+    "structron train tagger --train train.conllu --dev dev.conllu --model tagger.structron",
+    "structron train chunker --columns word,pos,chunk --train train.conll --model chunker.structron",
+)
+"""Commands that make models which every page may use."""
+
+
+@contextlib.contextmanager
+def standard_output() -> Iterator[list[str]]:
+    """What is printed, by this process, its libraries and its children, as the only item of a list."""
+    found: list[str] = []
+    sys.stdout.flush()
+    path = Path(f"/tmp/structron-page-{os.getpid()}")
+    kept, old = os.dup(1), sys.stdout
+    with open(path, "w+b", buffering=0) as file:
+        os.dup2(file.fileno(), 1)
+        sys.stdout = io.TextIOWrapper(os.fdopen(os.dup(1), "wb"), encoding="utf-8")
+        try:
+            yield found
+        finally:
+            sys.stdout.flush()
+            sys.stdout = old
+            os.dup2(kept, 1)
+            os.close(kept)
+            found.append(path.read_text(encoding="utf-8"))
+    path.unlink()
+
+
+class Reader:
+    """Runs pages as their reader would, in one folder; a command that was run gives what it gave."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.known = world(folder), {}
+        with contextlib.chdir(folder):
+            self.known = {line: self.command(line, line) for line in MODELS}
+
+    def run(self, path: Path) -> int:
+        """Run the blocks of a page; returns how many ran."""
+        names: dict[str, Any] = {"__name__": "__main__"}
+        count = 0
+        with contextlib.chdir(self.folder):
+            for block in blocks(path):
+                if block.kind not in RUNS or block.reason is not None:
+                    continue
+                printed = self.program(block, names) if block.kind == "python" else self.commands(block)
+                count += 1
+                if block.output is not None:
+                    assert fits(block.output, printed), f"{block} prints\n{printed}\nbut the page says\n{block.output}"
+        return count
+
+    def program(self, block: Block, names: dict[str, Any]) -> str:
+        """Run Python from a file, which Numba wants to see, with the lines of the page."""
+        file = self.folder / f"{block.page.replace('/', '-')}-{block.line}.py"
+        file.write_text("\n" * block.line + block.text, encoding="utf-8")
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), names)
+        return out.getvalue()
+
+    def commands(self, block: Block) -> str:
+        printed = []
+        for line in re.sub(r"\\\n\s*", " ", block.text).splitlines():
+            if (command := re.sub(r"(^|\s+)# .*$", "", line).strip()) and not command.startswith("#"):
+                if command not in self.known:
+                    self.known[command] = self.command(command, f"{block}: {command}")
+                printed.append(self.known[command])
+        return "".join(printed)
+
+    def command(self, line: str, where: str) -> str:
+        """Run a line: structron in this process, and what is before and after it in a shell."""
+        match = COMMAND.match(line)
+        if match is None:
+            done = subprocess.run(["bash", "-ec", line], capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"{where}\n{done.stderr}"
+            return done.stdout
+        given = shlex.split(match["given"])
+        stdin = sys.stdin
+        if match["before"]:
+            piped = subprocess.run(
+                ["bash", "-ec", match["before"].rstrip("| ")], capture_output=True, check=True
+            ).stdout
+            sys.stdin = io.TextIOWrapper(io.BytesIO(piped), encoding="utf-8")
+        err = io.StringIO()
+        try:
+            with standard_output() as found, contextlib.redirect_stderr(err):
+                try:
+                    status = main(given)
+                except SystemExit as end:
+                    status = end.code
+        finally:
+            sys.stdin = stdin
+        assert status == 0, f"{where}\n{err.getvalue()}"
+        if match["after"]:
+            after = match["after"].strip()
+            shell = f"cat {after}" if after.startswith(">") else after.removeprefix("|")
+            done = subprocess.run(["bash", "-ec", shell], input=found[0], capture_output=True, text=True, check=True)
+            return done.stdout
+        return found[0]
+
+
+def fits(said: str, printed: str) -> bool:
+    """Whether a page says what was printed, but for … and white space at the ends of lines."""
+    lines = [re.escape(line.rstrip()).replace("…", ".*") for line in said.rstrip().split("\n")]
+    return (
+        re.fullmatch(r"\n".join(lines), "\n".join(line.rstrip() for line in printed.rstrip().split("\n"))) is not None
+    )

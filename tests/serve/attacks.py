@@ -1,0 +1,172 @@
+"""Requests that mean no good, at random: none may crash the server, break it, or make it send a traceback.
+
+    python tests/serve/attacks.py [--requests 10000] [--seed 1]
+
+Valid requests are mutated: methods, addresses, headers, bodies, single bytes. All go to a server that listens, over
+connections of their own for what is no HTTP any more.
+"""
+
+import argparse
+import json
+import random
+import socket
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+
+FINE = {200, 204, 301, 304, 307, 400, 403, 404, 405, 408, 411, 413, 414, 415, 417, 422, 429, 431, 501, 503}
+"""What may be answered."""
+NASTY = (
+    "", "\x00", "\ud800", "A" * 5000, "../" * 9 + "etc/passwd", "%2e%2e%2f", "<script>hacked=1</script>", "{{7*7}}",
+    "${jndi:ldap://x}", "' OR 1=1 --", "1e999", "-1", "NaN", "\u202e\u0301\u200d", "🧨" * 40, "\r\nX: y", "null",
+    "9" * 400, "1\t" * 10, "a\tb\n" * 3, "1\tHe\t_\t_\t_\t_\t2\tx\t_\t_\n2\tis\t_\t_\t_\t_\t1\tx\t_\t_\n",
+    "/".join("abcdefgh"),
+)  # fmt: skip
+SEEDS: tuple[tuple[str, str, Any], ...] = (
+    ("GET", "/", None),
+    ("GET", "/health", None),
+    ("GET", "/models", None),
+    ("GET", "/openapi.json", None),
+    ("GET", "/static/main.js", None),
+    ("GET", "/process?tokenizer&tagger&parser&data=He%20slept.", None),
+    ("POST", "/process", "data=He+slept.&tokenizer=&tagger=&model=english&output=conllu&input=conllu"),
+    ("POST", "/api/annotate", {"text": "He slept.", "model": "english", "margins": True}),
+    ("POST", "/api/annotate", {"text": "The/DT dog/NN", "model": "chunker"}),
+    ("POST", "/api/explain", {"words": [{"form": "He", "upos": "PRON"}], "part": "tagger", "top": 4}),
+    ("POST", "/api/beam", {"model": "beam", "sentence": "The\tDT\ndog\tNN\n", "beam": 2}),
+    ("POST", "/api/compare", {"a": "one", "b": "two", "text": "The\tDT\ndog\tNN\n"}),
+    ("GET", "/api/models", None),
+    ("GET", "/api/models/chunker", None),
+    ("GET", "/api/models/chunker/features?label=O&search=w&top=5", None),
+    ("GET", "/api/data/test?first=0&count=2", None),
+    ("GET", "/api/training/train?after=1", None),
+)
+METHODS = ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE", "CONNECT", "get", "FOO", "")
+KINDS = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "")
+
+
+def mutated_value(value: Any, dice: random.Random) -> Any:
+    """Another value in place of one, or of one inside of it."""
+    if isinstance(value, dict) and value and dice.random() < 0.8:
+        found = dict(value)
+        name = dice.choice(list(found))
+        action = dice.random()
+        if action < 0.15:
+            del found[name]
+        elif action < 0.25:
+            found[dice.choice(NASTY)] = found[name]
+        else:
+            found[name] = mutated_value(found[name], dice)
+        return found
+    if isinstance(value, list) and value and dice.random() < 0.7:
+        return [mutated_value(value[0], dice)] * dice.choice((1, 2, 300))
+    others: tuple[Any, ...] = (None, True, -1, 2**70, 1.5, [], {}, [[]], {"a": {"b": []}}, dice.choice(NASTY))
+    if isinstance(value, str) and dice.random() < 0.5:
+        place = dice.randrange(len(value) + 1)
+        return value[:place] + dice.choice(NASTY) + value[place:]
+    return dice.choice(others)
+
+
+def request(dice: random.Random) -> bytes:
+    """One request, mutated, as it goes over the wire."""
+    method, path, body = dice.choice(SEEDS)
+    kind = KINDS[0] if isinstance(body, dict) else KINDS[1]
+    for _ in range(dice.choice((1, 1, 2, 3))):
+        what = dice.random()
+        if what < 0.5 and isinstance(body, dict | list):
+            body = mutated_value(body, dice)
+        elif what < 0.7:
+            place = dice.randrange(1, len(path) + 1)
+            path = path[:place] + quote(dice.choice(NASTY).encode("utf-8", "replace"), safe="%") + path[place:]
+        elif what < 0.8:
+            method = dice.choice(METHODS)
+        elif what < 0.9:
+            kind = dice.choice(KINDS)
+        else:
+            body = dice.choice(NASTY)
+    data = (
+        b"" if body is None else body.encode("utf-8", "replace") if isinstance(body, str) else json.dumps(body).encode()
+    )
+    headers = {"Host": "127.0.0.1", "Content-Type": kind, "Connection": "close"}
+    if data or method == "POST":
+        headers["Content-Length"] = str(len(data) if dice.random() < 0.97 else dice.choice((0, 10**9, -1)))
+    if dice.random() < 0.05:
+        headers[dice.choice(("Host", "Origin", "X", "Transfer-Encoding", "Expect", "Range"))] = dice.choice(
+            ("evil.example", "http://evil.example", "chunked", "100-continue", "bytes=0-", "y" * 3000)
+        )
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    raw = f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode("utf-8", "replace") + data
+    if dice.random() < 0.1:
+        flipped = bytearray(raw)
+        for _ in range(dice.randrange(1, 6)):
+            flipped[dice.randrange(len(flipped))] = dice.randrange(256)
+        raw = bytes(flipped)
+    return raw
+
+
+def send(port: int, raw: bytes, patience: float = 3.0) -> bytes:
+    """What is answered within some seconds: nothing, where the request is not whole, and we hang up."""
+    with socket.create_connection(("127.0.0.1", port), timeout=patience) as connection:
+        try:
+            connection.sendall(raw)
+            found = b""
+            while part := connection.recv(1 << 16):
+                found += part
+            return found
+        except (ConnectionError, TimeoutError):
+            return b""
+
+
+def attack(port: int, count: int, seed: int = 1) -> Counter[str]:
+    """Send so many requests; returns how often which status came, raises at the first answer that is wrong."""
+    dice, found = random.Random(seed), Counter[str]()
+    for number in range(count):
+        raw = request(dice)
+        answer = send(port, raw).removeprefix(b"HTTP/1.1 100 Continue\r\n\r\n")
+        status = answer[9:12].decode("latin-1") if answer.startswith(b"HTTP/1.1 ") else "closed"
+        found[status] += 1
+        wrong = status != "closed" and int(status) not in FINE
+        if wrong or b"Traceback" in answer or b'File "' in answer or b"root:" in answer:
+            raise AssertionError(f"request {number}: {raw[:2000]!r}\nwas answered {answer[:2000]!r}")
+    healthy = send(port, b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+    if b'"status":"ok"' not in healthy:
+        raise AssertionError(f"the server is not well: {healthy[:500]!r}")
+    return found
+
+
+def main() -> None:
+    """Start a server and attack it."""
+    import uvicorn
+    from serving import HOSTILE, make_folder
+
+    from structron.serve.app import make_app
+    from structron.serve.library import Library
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--requests", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = make_folder(Path(name))
+        models = [str(folder / f"{model}.structron") for model in ("chunker", "beam", "one", "two", HOSTILE)]
+        library = Library.open(["english", *models], [str(folder / "test.conll")], [str(folder / "train.log")])
+        server = uvicorn.Server(uvicorn.Config(make_app(library), port=0, http="h11", ws="none", log_level="critical"))
+        threading.Thread(target=server.run, daemon=True).start()
+        while not server.started:
+            time.sleep(0.02)
+        begin = time.perf_counter()
+        found = attack(server.servers[0].sockets[0].getsockname()[1], given.requests, given.seed)
+        server.should_exit = True
+    print(f"{given.requests} requests in {time.perf_counter() - begin:.0f} s, none crashed the server or broke out:")
+    print(", ".join(f"{status} {count}" for status, count in sorted(found.items())))
+
+
+if __name__ == "__main__":
+    main()

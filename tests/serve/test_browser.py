@@ -1,0 +1,289 @@
+"""The page in a real browser: what its views show, addresses of their states, keys, attacks, accessibility."""
+
+import json
+import os
+import re
+import time
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from serving import ATTACK, HOSTILE
+
+from structron.data.toy_english import toy_english
+
+ROOT = Path(__file__).resolve().parents[2]
+AXE = Path(os.environ.get("STRUCTRON_AXE") or ROOT / "node_modules" / "axe-core" / "axe.min.js")
+VIEWS = ("annotate", "beam", "model", "training", "compare")
+TAGGED = "The\tDT\nold\tJJ\nman\tVBP\nthe\tDT\nboat\tNN\n"
+
+
+class Page:
+    """A page of the browser that remembers what it asked for and what went wrong on it."""
+
+    def __init__(self, page, address: str):
+        self.page, self.address = page, address
+        self.requests: list[str] = []
+        self.errors: list[str] = []
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", lambda message: message.type == "error" and self.errors.append(message.text))
+
+    def open(self, view: str, wait: str, **state: str) -> None:
+        """Go to a view in a state, and wait for something on it."""
+        given = "&".join(f"{name}={quote(value)}" for name, value in state.items())
+        self.page.goto(f"{self.address}/#{view}{'?' if given else ''}{given}")
+        self.page.wait_for_selector(wait)
+
+    def until(self, condition: str, seconds: float = 60.0) -> None:
+        """Wait until something is so; a page's policy forbids Playwright's own way, which makes code of texts."""
+        end = time.monotonic() + seconds
+        while not self.page.evaluate(condition):
+            assert time.monotonic() < end, condition
+            self.page.wait_for_timeout(50)
+
+    def texts(self, selector: str) -> list[str]:
+        return self.page.locator(selector).all_text_contents()
+
+    def state(self) -> str:
+        return self.page.evaluate("decodeURIComponent(location.hash)")
+
+
+@pytest.fixture
+def page(browser, address):
+    context = browser.new_context(viewport={"width": 1366, "height": 800})
+    context.set_default_timeout(60_000)
+    found = Page(context.new_page(), address)
+    yield found
+    foreign = [url for url in found.requests if not url.startswith((address, "data:"))]
+    context.close()
+    assert foreign == []
+    assert [error for error in found.errors if "status of 4" not in error] == []
+
+
+def test_annotate_draws_what_the_model_finds(page, library):
+    text = "He flew to Paris."
+    page.open("annotate", ".tree .word", text=text)
+    doc = library.models["english"].estimator(text)
+    assert page.texts(".tree .form") == [word.form for word in doc.words]
+    assert page.texts(".tree .tag") == [word.upos for word in doc.words]
+    assert sorted(page.texts(".tree .relation")) == sorted(word.deprel for word in doc.words)
+    assert page.texts(".entity .label") == [entity.label for entity in doc.entities]
+    page.page.uncheck("text=Trees")
+    assert page.texts(".tree .relation") == []
+    assert "hide=lemmas,tree" in page.state()
+    page.page.check("text=Lemmas")
+    assert page.texts(".tree .lemma") == [word.lemma for word in doc.words]
+
+
+def test_pointing_at_a_word_tells_why(page, library):
+    page.open("annotate", ".tree .word", text="He flew to Paris.")
+    page.page.hover('.word[data-word="3"]')
+    page.page.wait_for_selector(".why .bars li")
+    assert page.texts(".why h2") == ["Paris"]
+    assert "PROPN NNP" in page.page.inner_text(".why")
+    page.until("document.querySelectorAll('.why .waiting').length === 0")
+    assert page.page.locator(".why .value.for").count() > 0
+    assert page.page.locator(".why .value.against").count() > 0
+    page.page.focus('.word[data-word="0"]')
+    page.page.keyboard.press("ArrowRight")
+    page.page.keyboard.press("Enter")
+    page.until("document.querySelector('.why h2').textContent === 'flew'")
+
+
+def test_analyses_are_copied_as_conllu_json_and_svg(page, library):
+    page.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.open("annotate", ".tree .word", text="He slept.")
+    read = "navigator.clipboard.readText()"
+    for kind in ("CoNLL-U", "JSON", "SVG"):
+        page.page.click(f"text={kind}")
+        page.until(f"document.getElementById('status').textContent === '{kind} copied'")
+        found = page.page.evaluate(read)
+        if kind == "CoNLL-U":
+            assert found == library.models["english"].estimator("He slept.").to_conllu()
+        elif kind == "JSON":
+            assert json.loads(found)["sentences"][0]["text"] == "He slept."
+        else:
+            assert found.startswith("<svg")
+            assert "slept" in found
+            assert "class=" not in found
+
+
+def test_the_beam_view_shows_the_engines_trace(page, library):
+    page.open("beam", ".states tbody tr", model="beam", text=TAGGED, beam="2")
+    rows = [line.split("\t") for line in TAGGED.splitlines()]
+    trace = library.models["beam"].estimator.trace(rows, True, beam=2)
+    slider = page.page.get_by_label("Step of the search")
+    assert int(slider.get_attribute("max")) == len(trace.steps) - 1
+    page.page.keyboard.press("Home")
+    for step in trace.steps:
+        assert f"step={step.step}" in page.state()
+        shown = page.page.locator(".states tbody tr:not(.off)")
+        assert shown.count() == len(step.states)
+        assert [text or "start" for text in (state.action for state in step.states)] == page.texts(
+            ".states tbody tr:not(.off) .action"
+        )
+        scores = page.texts(".states tbody tr:not(.off) .score")
+        assert [float(text.replace(",", "")) for text in scores] == [
+            pytest.approx(state.score, abs=0.06) for state in step.states
+        ]
+        golds = [k for k, state in enumerate(step.states) if state.gold]
+        marked = page.page.locator(".states tbody tr.gold:not(.off) .rank").all_text_contents()
+        assert [int(text) - 1 for text in marked] == golds
+        assert page.page.locator(".states tr.off").count() == (step.gold_rank is None)
+        page.page.keyboard.press("ArrowRight")
+    for name, updates in trace.rules.items():
+        page.page.click(f'.rule[data-rule="{name}"]')
+        text = page.page.inner_text(f'.rule[data-rule="{name}"]')
+        if updates:
+            assert ", ".join(str(update.step) for update in updates) in text
+            assert page.texts(".changes .name")[0] == updates[0].features[0].name
+        else:
+            assert "no update" in text
+
+
+def test_every_state_of_the_beam_has_an_address(page):
+    page.open("beam", ".states tbody tr", model="beam", text=TAGGED, step="3", rule="early")
+    assert page.texts(".verdict strong") == ["Step 3 of 5"]
+    assert page.texts('.rule[aria-pressed="true"] strong') == ["early"]
+    page.page.keyboard.press("ArrowLeft")
+    assert "step=2" in page.state()
+    address = page.page.url
+    page.page.goto("about:blank")
+    page.page.goto(address)
+    page.page.wait_for_selector(".states tbody tr")
+    assert page.texts(".verdict strong") == ["Step 2 of 5"]
+    page.page.evaluate("location.hash = '#annotate'")
+    page.page.wait_for_selector(".tree .word")
+    page.page.go_back()
+    page.page.wait_for_selector(".states tbody tr")
+    assert page.texts(".verdict strong") == ["Step 2 of 5"]
+
+
+def test_the_beam_view_begins_with_a_garden_path(page):
+    page.open("beam", ".lattice .fell", model="english/parser")
+    assert "falls off the beam here" in page.page.inner_text(".verdict")
+    assert page.page.locator(".chart .choice").count() >= 2
+    assert page.page.locator(".pair-grid .tree").count() == 2
+
+
+def test_a_model_is_looked_into(page, library):
+    page.open("model", ".features .bars li", model="chunker")
+    part = library.models["chunker"].estimator
+    assert page.texts(".labels .list button") == list(part.model_.labels)
+    label = part.model_.labels[1]
+    page.page.click(f".labels .list button >> text={label}")
+    page.until(f"document.querySelector('.features h2').textContent.endsWith('{label}')")
+    page.page.wait_for_selector('.features[aria-busy="false"]')
+    heaviest = part.inspect(label, top=1).labels[label][0].feature
+    page.page.wait_for_selector(".features .bars .name")
+    assert page.texts(".features .bars .name")[0] == heaviest
+    page.page.fill(".features input", "pos[0]")
+    page.until(
+        "[...document.querySelectorAll('.features .bars .name')].every((own) => own.textContent.includes('pos[0]'))"
+    )
+    assert "search=pos[0]" in page.state()
+    page.open("model", ".chart", model="beam")
+    assert "Dev accuracy" in page.texts(".chart figcaption")
+
+
+def test_a_training_is_watched_while_it_writes(page, folder):
+    page.open("training", ".live", log="later")
+    page.until("document.querySelector('.live').textContent.startsWith('Waiting')")
+    log = folder / "later.log"
+    try:
+        with log.open("w") as out:
+            for number in (1, 2):
+                out.write(json.dumps({"pass": number, "updates": 9, "dev": 80.0 + number, "examples": 4}) + "\n")
+                out.flush()
+                page.until(f"document.querySelectorAll('.curve.good circle').length === {number}")
+        assert "Live · 2 passes" in page.page.inner_text(".live")
+    finally:
+        log.unlink()
+
+
+def test_two_models_are_compared(page, library):
+    page.open("compare", ".difference", a="one", b="two", data="test")
+    assert "two" in page.page.inner_text(".headline")
+    assert "paired bootstrap" in page.page.inner_text(".headline")
+    assert page.page.locator(".difference td.differs").count() > 0
+    page.page.select_option(".field:has(> span:text-is('B')) select", "beam")
+    page.until("document.querySelector('.scores th:nth-child(3)')?.textContent === 'beam'")
+    assert "b=beam" in page.state()
+
+
+def test_nothing_that_others_wrote_is_executed(page, library):
+    """Script in text, in labels, in the names of files and models, in addresses."""
+    page.open("annotate", ".tree .word", text=f"{ATTACK} <script>hacked=1</script> javascript:hacked=1 &lt;b&gt;")
+    page.page.hover('.word[data-word="0"]')
+    page.page.wait_for_selector(".why .bars li")
+    hostile = library.models[HOSTILE].estimator
+    words = next(s.words for s in toy_english(99, seed=5) if ATTACK in hostile.predict([s.words])[0])
+    page.open("annotate", ".tree .word", text=" ".join(words), model=HOSTILE)
+    assert any(ATTACK in text for text in page.texts(".tree .tag"))
+    page.open("model", ".features .bars li", model=HOSTILE, label=ATTACK)
+    assert any(ATTACK in text for text in page.texts(".labels button"))
+    page.open("beam", ".states tbody tr", model=HOSTILE, text=f"The\tDT\n<b>dog\t{ATTACK}\n")
+    page.open("beam", ".mistake, .states", model=HOSTILE, file=HOSTILE, n="1")
+    page.open("compare", ".mistake, .difference, .empty", a=HOSTILE, b="one", data="test")
+    page.open("training", ".live", log='"><script>hacked=1</script>')
+    page.page.goto(f"{page.address}/#<img src=x onerror=hacked=1>")
+    page.page.wait_for_selector(".tree .word")
+    assert page.page.evaluate("typeof hacked") == "undefined"
+    assert page.page.locator("main script, main img, main b:not(.good):not(.gold):not(.bad)").count() == 0
+
+
+def test_mistakes_are_shown_as_text(page):
+    page.open("annotate", ".mistake", model="chunker", text="dog cat/NN")
+    assert "word/pos" in page.page.inner_text(".mistake")
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize(("width", "height"), [(360, 740), (1920, 1080)])
+def test_pages_fit_their_screen_without_scrolling_sideways(browser, address, view, width, height):
+    context = browser.new_context(viewport={"width": width, "height": height})
+    page = context.new_page()
+    page.goto(f"{address}/#{view}")
+    page.wait_for_selector("main > *:nth-child(2)")
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    size = float(re.match(r"[\d.]+", page.evaluate("getComputedStyle(document.documentElement).fontSize"))[0])
+    assert size >= (18 if width > 1900 else 15)
+    context.close()
+
+
+READY = {
+    "annotate": ".tree .word",
+    "beam": ".states tbody tr",
+    "model": ".features .bars li",
+    "training": ".chart",
+    "compare": ".difference",
+    "docs": ".call",
+}
+
+
+@pytest.mark.skipif(not AXE.exists(), reason=f"no axe-core in {AXE}: npm install --no-save axe-core")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", [*VIEWS, "docs"])
+def test_no_view_has_a_serious_violation_of_accessibility(browser, address, view, scheme):
+    context = browser.new_context(viewport={"width": 1366, "height": 800}, color_scheme=scheme, reduced_motion="reduce")
+    page = context.new_page()
+    state = {"compare": "?a=one&b=two&data=test", "model": "?model=beam", "beam": "?model=english/parser"}.get(view, "")
+    page.goto(f"{address}/docs" if view == "docs" else f"{address}/#{view}{state}")
+    page.wait_for_selector(READY[view])
+    if view == "annotate":
+        page.hover('.word[data-word="1"]')
+        Page(page, address).until(
+            "!!document.querySelector('.why .bars li') && !document.querySelector('.why .waiting')"
+        )
+    if view == "docs":
+        page.evaluate("document.querySelectorAll('details').forEach((own) => { own.open = true; })")
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    serious = [
+        (own["id"], own["nodes"][0]["html"][:200], own["nodes"][0]["failureSummary"][:300])
+        for own in found["violations"]
+        if own["impact"] in ("serious", "critical")
+    ]
+    context.close()
+    assert serious == []

@@ -1,0 +1,254 @@
+"""What the server does not do: take what is too long, wait for what is too slow, work on too much, tell what broke."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from httpx import Client
+from serving import Asked
+
+from helpers import SOURCE
+from structron.serve.app import make_app
+from structron.serve.crew import SPARE, Busy, Crew, Late
+from structron.serve.limits import Guard, Limits
+
+# -- the crew ------------------------------------------------------------------------------------------------------
+
+
+def test_a_crew_does_so_much_at_a_time_and_refuses_the_rest():
+    crew, gate = Crew(workers=2, waiting=3, seconds=20), threading.Event()
+    most, now, lock = 0, 0, threading.Lock()
+
+    def work() -> int:
+        nonlocal most, now
+        with lock:
+            now += 1
+            most = max(most, now)
+        gate.wait(10)
+        with lock:
+            now -= 1
+        return 7
+
+    async def ask() -> list:
+        asked = [asyncio.ensure_future(crew.run(work)) for _ in range(9)]
+        await asyncio.sleep(0.3)
+        gate.set()
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    found = asyncio.run(ask())
+    assert found.count(7) == 5
+    assert sum(isinstance(own, Busy) for own in found) == 4
+    assert most == 2
+    assert crew.busy == 0
+
+
+def test_work_that_is_too_slow_costs_a_thread_and_another_takes_its_place():
+    crew, gate = Crew(workers=1, waiting=4, seconds=0.2), threading.Event()
+
+    async def ask() -> None:
+        for given_up in range(1, SPARE + 1):
+            with pytest.raises(Late):
+                await crew.run(lambda: gate.wait(10))
+            assert crew.given_up == given_up
+            assert await crew.run(lambda: 5) == 5
+        with pytest.raises(Late):
+            await crew.run(lambda: gate.wait(10))
+        with pytest.raises(Late):  # no thread is left; nobody waits for ever
+            await crew.run(lambda: 5)
+        gate.set()
+        for _ in range(100):
+            if not crew.given_up:
+                break
+            await asyncio.sleep(0.05)
+        assert crew.given_up == crew.busy == 0
+        assert await crew.run(lambda: 6) == 6
+
+    asyncio.run(ask())
+    crew.close()
+
+
+def test_an_error_in_a_thread_is_raised_where_it_was_asked_for():
+    crew = Crew(workers=1)
+
+    async def ask() -> int:
+        with pytest.raises(ZeroDivisionError):
+            await crew.run(lambda: 1 // 0)
+        return await crew.run(lambda: 3)
+
+    assert asyncio.run(ask()) == 3
+
+
+# -- requests ------------------------------------------------------------------------------------------------------
+
+
+def test_too_many_requests_are_told_when_to_come_back(library):
+    client = Asked(make_app(library, crew=Crew(workers=1, waiting=1)))
+    found = client.together(12, "POST", "/api/annotate", json={"text": "He slept. " * 50})
+    codes = sorted(answer.status_code for answer in found)
+    assert set(codes) == {200, 429}
+    assert all(answer.headers["retry-after"] == "1" for answer in found if answer.status_code == 429)
+    assert client.get("/health").json()["busy"] == 0
+
+
+def test_work_without_end_is_answered_with_503(library, monkeypatch):
+    gate = threading.Event()
+    monkeypatch.setattr("structron.serve.app.analyse", lambda *given: gate.wait(10))
+    client = Asked(make_app(library, crew=Crew(workers=1, seconds=0.2)))
+    answer = client.post("/api/annotate", json={"text": "a"})
+    assert answer.status_code == 503
+    assert "retry-after" in answer.headers
+    assert client.get("/health").json()["given_up"] == 1
+    assert client.get("/models").status_code == 200
+    assert client.get("/api/models/one").status_code == 200  # by the thread that took its place
+    gate.set()
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_a_body_that_is_too_long_is_refused(client, counted):
+    async def parts():
+        for _ in range(30):
+            yield b"x" * 50_000
+
+    content = b"x" * 1_500_000 if counted else parts()
+    answer = client.post("/api/annotate", content=content)
+    assert answer.status_code == 413
+    assert "1,000,000" in answer.json()["detail"]
+
+
+def asgi(app, receive, headers=()) -> list[dict]:
+    """The messages that an application answers a POST request with."""
+    sent: list[dict] = []
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/api/annotate",
+        "raw_path": b"",
+        "query_string": b"",
+        "headers": [(b"host", b"127.0.0.1"), *headers],
+    }
+
+    async def send(message: dict) -> None:
+        sent.append(message)
+
+    asyncio.run(app(scope, receive, send))
+    return sent
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(library):
+    async def receive() -> dict:
+        await asyncio.sleep(0.05)
+        return {"type": "http.request", "body": b"x", "more_body": True}
+
+    sent = asgi(make_app(library, Limits(seconds=0.3)), receive)
+    assert sent[0]["status"] == 408
+    assert (b"connection", b"close") in sent[0]["headers"]
+
+
+def test_a_client_that_goes_away_is_not_answered(library):
+    async def receive() -> dict:
+        return {"type": "http.disconnect"}
+
+    assert asgi(make_app(library), receive) == []
+
+
+def test_an_error_is_told_without_a_traceback(caplog):
+    async def broken(scope, receive, send) -> None:
+        raise RuntimeError("secret of the server")
+
+    async def receive() -> dict:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    sent = asgi(Guard(broken, Limits()), receive)
+    assert sent[0]["status"] == 500
+    assert b"secret" not in sent[1]["body"]
+    assert b"Traceback" not in sent[1]["body"]
+    assert "secret of the server" in caplog.text
+
+
+def test_no_other_origin_and_no_other_host(library, client):
+    other = {"origin": "http://other.example"}
+    assert client.post("/api/annotate", json={"text": "a"}, headers=other).status_code == 403
+    assert client.get("/health", headers={"origin": "http://127.0.0.1:8000"}).status_code == 200
+    assert client.get("/health", headers={"host": "other.example"}).status_code == 400
+    assert client.get("/health", headers={"host": "localhost:99"}).status_code == 200
+    allowed = Asked(make_app(library, Limits(origins=("http://other.example",), hosts=None)), "named.example")
+    answer = allowed.get("/health", headers=other)
+    assert answer.headers["access-control-allow-origin"] == "http://other.example"
+    asks = {**other, "access-control-request-method": "POST", "access-control-request-headers": "content-type"}
+    preflight = allowed.request("OPTIONS", "/api/annotate", headers=asks)
+    assert preflight.status_code == 204
+    assert "POST" in preflight.headers["access-control-allow-methods"]
+    assert allowed.get("/health", headers={"origin": "http://third.example"}).status_code == 403
+
+
+# -- the command ---------------------------------------------------------------------------------------------------
+
+
+def command(*argv: str) -> list[str]:
+    return [sys.executable, "-m", "structron", "serve", *argv]
+
+
+ENVIRONMENT = os.environ | {"PYTHONPATH": SOURCE}
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_the_server_when_what_is_under_way_is_answered(folder):
+    model = str(folder / "one.structron")
+    process = subprocess.Popen(command(model, "--port", "0"), stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    try:
+        line = process.stderr.readline()
+        while "http://" not in line:
+            assert line, process.wait()
+            line = process.stderr.readline()
+        address = line.split("http://")[1].split()[0]
+        with Client(base_url=f"http://{address}", timeout=60) as http:
+            assert http.get("/health").json()["models"] == ["one"]
+            answers: list = []
+            text = "the dog sleeps\n" * 6_000
+            asked = threading.Thread(
+                target=lambda: answers.append(http.post("/api/annotate", json={"text": text, "margins": True}))
+            )
+            asked.start()
+            with Client(base_url=f"http://{address}", timeout=60) as other:
+                while not other.get("/health").json()["busy"]:
+                    time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            asked.join(60)
+        assert answers[0].status_code == 200
+        assert len(answers[0].json()["sentences"]) == 6_000
+        assert process.wait(60) == 0
+        assert process.stderr.read() == "stopped\n"
+    finally:
+        process.kill()
+
+
+def test_mistakes_of_the_command_are_one_line(run_serve, folder):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        assert f"127.0.0.1:{port}: " in run_serve("--port", port)
+    assert "no such file" in run_serve("--port", "0", "nothing.structron")
+    assert "no.conllu" in run_serve("--port", "0", str(folder / "one.structron"), "--data", "no.conllu")
+    assert "a free port" in run_serve("--host", "not.an.address.invalid", "--port", "0")
+
+
+@pytest.fixture
+def run_serve(capsys):
+    """Run the command in this process; returns the line that it ends with."""
+    from structron.cli import main
+
+    def command(*argv: str) -> str:
+        assert main(["serve", *argv]) == 2
+        err = capsys.readouterr().err
+        assert err.count("\n") == 1
+        assert err.startswith("structron: error: ")
+        return err
+
+    return command

@@ -1,0 +1,100 @@
+"""Every block of code and every command in the documentation runs, or says why not; pictures are up to date."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from helpers import ROOT
+from pages import KINDS, PAGES, Reader, blocks, fits, kind_of
+
+NAMES = [str(path.relative_to(ROOT)) for path in PAGES]
+
+
+@pytest.fixture(scope="session")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
+    return Reader(tmp_path_factory.mktemp("pages"))
+
+
+@pytest.mark.parametrize("path", PAGES, ids=NAMES)
+def test_every_block_says_what_it_is(path):
+    for block in blocks(path):
+        assert block.kind in KINDS or block.reason, (
+            f"{block}: {block.kind!r}; expected one of {KINDS}, or why it cannot run"
+        )
+        assert block.reason is None or len(block.reason.split()) >= 3, f"{block}: a reason in a few words"
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if blocks(path)], ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_page_does_what_it_says(path, reader):
+    wanted = [block for block in blocks(path) if block.kind in ("python", "sh") and block.reason is None]
+    assert reader.run(path) == len(wanted)
+
+
+def test_outputs_are_compared():
+    assert fits("F1 9…\nend", "F1 97.76   \nend\n")
+    assert not fits("F1 9…", "F1 87.76")
+    assert not fits("one\ntwo", "one")
+
+
+def test_blocks_of_a_page(tmp_path, monkeypatch):
+    monkeypatch.setattr("pages.ROOT", tmp_path)
+    page = tmp_path / "a.md"
+    page.write_text(
+        "Text\n\n    indented\n\n- list\n\n    part of it\n\n```python\nprint(1)\n```\n\n```text\n1\n```\n\n"
+        "<!-- not run: needs a cluster of machines -->\n```sh\nray start\n```\n\n<!-- setup\nx = 1\n-->\n\n"
+        "```text\nx\n```\n"
+    )
+    found = blocks(page)
+    assert [(block.kind, block.output, block.reason) for block in found] == [
+        ("text", None, None),
+        ("python", "1\n", None),
+        ("text", None, None),
+        ("sh", None, "needs a cluster of machines"),
+        ("python", None, None),
+        ("text", None, None),
+    ]
+    assert found[4].text == "x = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("structron train tagger\n", "sh"),
+        ("echo x | structron annotate\n", "sh"),
+        ("model.fit(x)\nmodel.save(y)\n", "python"),
+        ("model = Tagger().fit([…])\n", "code"),
+        ("w[0]\nw[-1]|w[0]\n", "text"),
+        ("file ──io──▶ rows\n", "text"),
+    ],
+)
+def test_what_an_indented_block_is(body, kind):
+    assert kind_of(body) == kind
+
+
+def test_a_page_that_is_wrong_fails(tmp_path, monkeypatch, reader):
+    monkeypatch.setattr("pages.ROOT", tmp_path)
+    page = tmp_path / "a.md"
+    page.write_text("```python\nprint(1)\n```\n\n```text\n2\n```\n")
+    with pytest.raises(AssertionError, match=r"a\.md:1 prints\n1"):
+        reader.run(page)
+    page.write_text("```sh\nstructron evaluate nowhere.structron test.conll\n```\n")
+    with pytest.raises(AssertionError, match="cannot read the model"):
+        reader.run(page)
+
+
+def test_pictures_are_up_to_date(tmp_path):
+    """`python docs/concepts/pictures.py` draws them again."""
+    folder = ROOT / "docs" / "concepts"
+    subprocess.run([sys.executable, str(folder / "pictures.py"), str(tmp_path)], check=True)
+    drawn = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.glob("*.svg")}
+    assert drawn == {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.svg")}
+    used = "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.md"))
+    assert all(f"({name})" in used for name in drawn)
+
+
+def test_the_site_knows_every_page_of_ours():
+    nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    listed = set(re.findall(r"[\w./-]+\.md", nav))
+    assert {str(path.relative_to(ROOT / "docs")) for path in PAGES[1:]} - listed == set()
