@@ -182,17 +182,7 @@ def test_wrong_data_to_predict_get_a_line(tagger, given):
             method(given)
 
 
-# -- in a notebook ---------------------------------------------------------------------------------------------------
-
-
-def test_notebooks_show_parameters_and_passes(tmp_path, tagger):
-    shown = tagger._repr_html_()
-    assert "Tagger(runs=1, passes=2)" in shown or "Tagger(passes=2, runs=1)" in shown
-    assert shown.count("<tr>") == 3
-    assert "<th>updates</th>" in tagger.history_._repr_html_()
-    assert Tagger(templates=["w[0]"])._repr_html_() == "<code>Tagger(templates=[&#x27;w[0]&#x27;])</code>"
-    tagger.save(tmp_path / "m")
-    assert Tagger.load(tmp_path / "m")._repr_html_() == shown
+# -- in an editor -----------------------------------------------------------------------------------------------------
 
 
 def test_no_method_that_users_call_hides_its_options():
