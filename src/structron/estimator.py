@@ -156,7 +156,6 @@ class Estimator(Learned, Training, ABC):
         progress: Progress | None = None,
     ) -> Self:
         """Learn from gold sentences, whose tokens are rows with all columns; with `dev` the best pass on it is kept."""
-        sentences, dev = self._learned_from(sentences, dev)
         self._guarded(lambda: self._train(sentences, dev, checkpoint, resume, progress, None))
         return self
 
@@ -172,7 +171,6 @@ class Estimator(Learned, Training, ABC):
         """Go on learning with more sentences, which may bring new features and new labels."""
         self._check_has("partial_fit")
         start = self._start() if hasattr(self, "model_") else None
-        sentences, dev = self._learned_from(sentences, dev)
         self._guarded(lambda: self._train(sentences, dev, checkpoint, resume, progress, start))
         return self
 
@@ -210,6 +208,7 @@ class Estimator(Learned, Training, ABC):
         self.check_options()
         self._check()
         self._check_shards()
+        sentences, dev = self._learned_from(sentences, dev)
         folder, progress = Path(checkpoint) if checkpoint else None, progress or Progress(show=self.verbose)
         passes = (self.passes, self.seed, self.shuffle, self.patience, self.stop_change)
         schedule = Schedule(*passes, checkpoint=folder, resume=resume)
