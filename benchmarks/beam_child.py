@@ -103,7 +103,7 @@ def _exact_search(tagger: Tagger, prepared: Any) -> Callable[[], np.ndarray]:
 
     def search() -> np.ndarray:
         for lo, hi, chains in parts:
-            results = (out[starts[lo] : starts[hi]], scores[lo:hi], no_margins)
+            results = (out[starts[lo] : starts[hi]], scores[lo:hi], no_margins, no_margins)
             model._search(chains, 0, hi - lo, np.float32, *results)
         return out
 

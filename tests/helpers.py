@@ -80,6 +80,8 @@ def assert_same_weights(found: brute.Vector, expected: brute.Vector, tolerance: 
 class PreparedExamples:
     """`brute.Example`s as the learner reads them: features by name, with values."""
 
+    jobs = 1
+
     def __init__(self, examples: Sequence[brute.Example], values: bool = False, pairs: bool = False):
         self.examples, self.values, self.has_pairs = list(examples), values, pairs
         self.starts = np.cumsum([0, *map(len, self.examples)]).astype(np.int64)

@@ -127,7 +127,8 @@ def test_scaling_parts_measure_both_sides(measure):
 def test_entity_parts_measure_both_sides(data, measure):
     result, rows = measure(*entities.ENTITY_PARTS)
     entity = {"entities_training", "entities_learning", "entities_f1", "recogniser_training", "recogniser_f1"}
-    assert rows.keys() == {"nbest", *entity, "non_local"}
+    tutorial = {"tutorial", "tutorial_processor", "tutorial_f1"}
+    assert rows.keys() == {"nbest", *entity, *tutorial, "non_local"}
     assert not result["skipped"]
     assert rows["nbest"]["theirs"] == entities.MILLISECONDS
     assert result["details"]["nbest"]["tokens"] == min(entities.TOKENS, chunk_tokens(data))

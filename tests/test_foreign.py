@@ -161,8 +161,11 @@ def test_a_parser_of_conllu_takes_pairs(tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ([("The", "DET"), ("dog", "NOUN")], r"sentence 1 is \('The', 'DET'\), a token; expected a list of sentences"),
-        ([["The", "DET"], ["dog", "NOUN"]], "a token; expected a list of sentences"),
+        (
+            [("The", "DET"), ("dog", "NOUN")],
+            r"sentence 1 is \('The', 'DET'\): words without labels, or one token; expected a list of sentences",
+        ),
+        ([["The", "DET"], ["dog", "NOUN"]], "one token; expected a list of sentences"),
         (["The", "dog"], "sentence 1 is 'The'; expected a list of sentences"),
         ("The dog", "'The dog'; expected a list of sentences"),
         (None, "None; expected a list of sentences"),

@@ -95,6 +95,12 @@ def _text(label: Any) -> str:
     return label if isinstance(label, str) else " ".join(map(str, label))
 
 
+def check_alike(a: Any, b: Any) -> None:
+    """Refuse two models that no score is common to."""
+    if a.metric != b.metric or a.texts != b.texts:
+        raise StructronError(f"compare: a {a.task} and a {b.task}; expected two models of the same kind")
+
+
 def compare(
     a: Any,
     b: Any,
@@ -109,8 +115,7 @@ def compare(
 
     other: the same sentences as the second model reads them, where its columns differ.   names: of the models.
     """
-    if a.metric != b.metric or a.texts != b.texts:
-        raise StructronError(f"compare: a {a.task} and a {b.task}; expected two models of the same kind")
+    check_alike(a, b)
     items = sentences if isinstance(sentences, list) else list(sentences)
     if not items:
         raise StructronError("compare: no sentences; expected at least one")

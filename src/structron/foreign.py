@@ -70,7 +70,10 @@ def as_rows(sentences: Any, columns: Sequence[str], what: str = "data", labelled
     if hasattr(first, "label") and hasattr(first, "leaves"):
         return [_tree(tree) for tree in again]
     if labelled and isinstance(first, tuple | list) and len(first) and all(isinstance(part, str) for part in first):
-        raise StructronError(f"{what}: sentence 1 is {_short(first)}, a token; expected a list of sentences, one too")
+        raise StructronError(
+            f"{what}: sentence 1 is {_short(first)}: words without labels, or one token; "
+            "expected a list of sentences, each a list of rows with their labels"
+        )
     return again
 
 

@@ -220,7 +220,7 @@ def test_nothing_that_others_wrote_is_executed(page, library):
     hostile = library.models[HOSTILE].estimator
     words = next(s.words for s in toy_english(99, seed=5) if ATTACK in hostile.predict([s.words])[0])
     page.open("annotate", ".tree .word", text=" ".join(words), model=HOSTILE)
-    assert any(ATTACK in text for text in page.texts(".tree .tag"))
+    page.until(f"[...document.querySelectorAll('.tree .tag')].some(tag => tag.textContent.includes({ATTACK!r}))")
     page.open("model", ".features .bars li", model=HOSTILE, label=ATTACK)
     assert any(ATTACK in text for text in page.texts(".labels button"))
     page.open("beam", ".states tbody tr", model=HOSTILE, text=f"The\tDT\n<b>dog\t{ATTACK}\n")

@@ -168,7 +168,7 @@ def test_heaviest_features(tagger):
 
 
 BAD = {
-    "strings": ([["dog"]], {}, "a token is 'dog'; expected rows that end in the label"),
+    "strings": ([["dog"]], {}, "words without labels, or one token; expected a list of sentences, each a list of rows"),
     "two columns": ([[["dog", "B-NP"]]], {}, "2; expected the word, its tag and its chunk label"),
     "one tag": ([[["a", "N", "O"], ["b", "N", "B-NP"]]], {}, r"column 'pos': one label only \(N\)"),
     "one chunk": ([[["a", "N", "O"], ["b", "V", "O"]]], {}, r"column 'label': one label only \(O\)"),

@@ -405,7 +405,10 @@ def test_atoms_of_ones_own_are_given_again(kind, tmp_path):
     [
         ([[]], "training data: no sentences"),
         ([[("a", "X"), ("b", "X")]], r"training data: one label only \(X\); expected two or more"),
-        ([["a", "b"]], "training data: a token is 'a'; expected rows that end in the label"),
+        (
+            [["a", "b"]],
+            "training data: sentence 1 is \['a', 'b'\]: words without labels, or one token; expected a list of sentences, each a list of rows",
+        ),
         ([[("a",), ("b",)]], "the label cannot be the word; expected word,…,label"),
         ([[("a", "X"), ("b", "Y")], None], "training data: sentence 2 is None; expected a list of tokens"),
     ],

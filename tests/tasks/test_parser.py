@@ -166,7 +166,7 @@ def test_bad_trees(parser, heads, says):
 
 BAD_DATA = {
     "no words": ([[], []], {}, "no sentences"),
-    "text": ([["dog"]], {}, "a token is 'dog'; expected rows with word, tag and head"),
+    "text": ([["dog"]], {}, "words without labels, or one token; expected a list of sentences, each a list of rows"),
     "names": ([[("a", "b", "0")]], {"columns": ["word", "pos"]}, "3 columns; expected names for them"),
     "wide": ([[("a", "b", "0", "c", "d")]], {}, "5 columns; expected names for them"),
     "no tag": ([[("a", "b", "0")]], {"pos": "upos"}, r"no part-of-speech column \(upos\) among word, pos, head"),

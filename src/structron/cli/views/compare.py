@@ -7,7 +7,7 @@ from typing import Any
 from structron.cli.corpus import Corpus, View
 from structron.cli.files import Source
 from structron.cli.texts import read_treebank
-from structron.comparison import Comparison, compare
+from structron.comparison import Comparison, check_alike, compare
 from structron.tasks.registry import load
 
 
@@ -38,6 +38,7 @@ def compare_files(
 ) -> Comparison:
     """Compare two models that are read from files."""
     a, b = load(first), load(second)
+    check_alike(a, b)
     names = [str(first), str(second)]
     if a.texts and b.texts:
         return compare(a, b, read_treebank(file, encoding, format), names=names)

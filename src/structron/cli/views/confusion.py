@@ -33,9 +33,9 @@ def check_plot(plot: Path, asked: bool, inputs: dict[str, Any]) -> None:
     """Refuse a picture that cannot be written, before any work is done."""
     if not asked:
         raise StructronError("--plot: expected --confusion beside it")
+    check_places(inputs, {"--plot": plot})
     if plot.suffix.lower() != ".svg":
         raise StructronError(f"--plot: {plot}; expected a file that ends in .svg")
-    check_places(inputs, {"--plot": plot})
     check_writable(plot)
 
 

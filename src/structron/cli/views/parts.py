@@ -35,11 +35,11 @@ def print_parts(pipeline: Any, top: int, as_json: bool) -> None:
 
 def draw_history(estimator: Any, model: Path, plot: Path) -> None:
     """Write the curves of a training."""
+    check_places({"MODEL": path_of(str(model))}, {"--plot": plot})
     if plot.suffix.lower() != ".svg":
         raise StructronError(f"--plot: {plot}; expected a file that ends in .svg")
     if not history_panels(estimator.history_):
         raise StructronError(f"{model}: it holds no history of its training (compact models leave it out)")
-    check_places({"MODEL": path_of(str(model))}, {"--plot": plot})
     check_writable(plot)
     with open_output(plot) as out:
         out.write(history_svg(estimator.history_))
