@@ -407,7 +407,7 @@ def test_atoms_of_ones_own_are_given_again(kind, tmp_path):
         ([[("a", "X"), ("b", "X")]], r"training data: one label only \(X\); expected two or more"),
         (
             [["a", "b"]],
-            "training data: sentence 1 is \['a', 'b'\]: words without labels, or one token; expected a list of sentences, each a list of rows",
+            r"training data: sentence 1 is \['a', 'b'\]: words without labels, or one token; expected a list",
         ),
         ([[("a",), ("b",)]], "the label cannot be the word; expected word,…,label"),
         ([[("a", "X"), ("b", "Y")], None], "training data: sentence 2 is None; expected a list of tokens"),
