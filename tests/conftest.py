@@ -2,6 +2,8 @@
 check that every update of a valid rule is a violation."""
 
 import os
+import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,8 @@ from hypothesis import HealthCheck, settings
 from helpers import CORPORA
 
 os.environ["STRUCTRON_CHECK"] = "1"
+if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs, and what they start, are deaf
 
 settings.register_profile("structron", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("structron")

@@ -202,7 +202,10 @@ def test_signals_save_the_best_model(toy, tmp_path, name):
     number = getattr(signal, name)
     running = begun(*given(toy, tmp_path / "m", *ENDLESS))
     running.send_signal(number)
-    _, errors = running.communicate(timeout=60)
+    try:
+        _, errors = running.communicate(timeout=60)
+    finally:
+        running.kill()
     assert running.returncode == 128 + number
     assert "interrupted: the best model so far (pass " in errors
     model = structron.load(tmp_path / "m")

@@ -140,9 +140,12 @@ def test_ctrl_c_is_heard_while_compiled_code_runs():
         text=True,
     )
     assert process.stdout is not None
-    assert process.stdout.readline() == "begin\n"
-    time.sleep(2)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=120)
+    try:
+        assert process.stdout.readline() == "begin\n"
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=120)
+    finally:
+        process.kill()
     assert process.returncode == 1
     assert "thermostat: interrupted in a call that does not end" in errors
