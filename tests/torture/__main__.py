@@ -25,7 +25,8 @@ def main() -> int:
         part, begin = import_module(f"torture.{name}"), time.monotonic()
         with tempfile.TemporaryDirectory(prefix=f"torture-{name}-") as folder:
             found = part.run(given.trials or part.FULL, given.seed, Path(folder))
-        counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(found.counts.items()))
+        listed = [*sorted(found.counts.items()), *sorted(found.compared.items())]
+        counts = ", ".join(f"{count} {outcome}" for outcome, count in listed)
         print(f"{name}: {found.trials} tried: {counts}; {time.monotonic() - begin:.0f} s", flush=True)
         for failure in found.failures:
             print(f"  {failure}")

@@ -19,6 +19,7 @@ class Found:
     """What became of the trials of a part: how many ended in which way, and each that should not have."""
 
     counts: Counter = field(default_factory=Counter)
+    compared: Counter = field(default_factory=Counter)  # what else was looked at, beside the trials
     failures: list[str] = field(default_factory=list)
 
     def add(self, outcome: str, failure: str | None = None) -> None:

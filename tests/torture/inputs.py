@@ -28,8 +28,16 @@ PART = 100
 MOST_SECONDS, MOST_BYTES = 5.0, 1 << 30
 PATIENCE = 1200
 """Seconds after which a process with PART inputs hangs, however busy the machine is."""
-QUICK = ["--passes", "1", "--runs", "1", "--jobs", "1", "-q"]
+QUICK = ["--jobs", "1", "-q"]
+ONE_PASS = ["--passes", "1", "--runs", "1"]
 MORE = {"pipeline": ["--without", "entities", "--without", "parser"], "graph-parser": ["--order", "1"]}
+
+
+def quick(task: str) -> list[str]:
+    """Options that keep a training short; the parts of a pipeline have settings of their own."""
+    return [*QUICK, *([] if task == "pipeline" else ONE_PASS), *MORE.get(task, [])]
+
+
 PIECES = [
     b"\n\n",
     b"\t",
@@ -145,7 +153,7 @@ def attempt(task: str, files: dict[str, Path], model: Path, folder: Path, seed: 
     path.write_bytes(packed(data, random) if zipped else data)
     command = str(random.choice(["train", "predict", "evaluate"]))
     if command == "train":
-        argv = ["train", task, "--train", path, "--model", folder / "made.structron", *QUICK, *MORE.get(task, [])]
+        argv = ["train", task, "--train", path, "--model", folder / "made.structron", *quick(task)]
     elif command == "predict" and task in ("tokenizer", "pipeline"):
         argv = ["annotate", path, "--model", model, "--output", folder / "out"]
     else:
@@ -213,7 +221,7 @@ def _child(task: str, first: str, last: str, folder: str) -> None:
     given = corpora(task, place)
     files = dict(zip(given[::2], given[1::2], strict=True))
     if not model.exists():
-        argv = ["train", task, "--train", str(files["--train"]), "--model", str(model), *QUICK, *MORE.get(task, [])]
+        argv = ["train", task, "--train", str(files["--train"]), "--model", str(model), *quick(task)]
         assert main(argv) == 0
     for seed in range(int(first), int(last)):
         print(json.dumps([seed, ""]), flush=True)
