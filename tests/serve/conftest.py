@@ -57,7 +57,7 @@ def http(address: str) -> Iterator[Client]:
         yield found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[object]:
     """Chromium, if there is one."""
     path = chromium()
