@@ -18,7 +18,7 @@ COPY --from=build /wheels /wheels
 RUN pip install --no-cache-dir --compile /wheels/*.whl \
  && find "$(python -c 'import structron; print(structron.__path__[0])')" -name '*.py' -exec touch -d 2020-01-01T00:00:00Z {} + \
  && structron demo > /dev/null \
- && rm -rf /wheels /root/.cache \
+ && rm -rf /wheels \
  && useradd --uid 10001 --no-create-home --home-dir /nonexistent structron
 USER 10001
 WORKDIR /data
