@@ -78,13 +78,13 @@ class _Items(dict):
     """
 
     def __init__(self, texts: list[str]):
-        self.singles, self.keys = _Numbers(texts), _Keys(texts)
-        self.valued, self.values = array("i"), array("f")
+        self.singles, self.by_key = _Numbers(texts), _Keys(texts)
+        self.valued, self.weights = array("i"), array("f")
 
     def __missing__(self, item: tuple[Any, Any]) -> int:
         key, value = item
         if isinstance(value, str | bytes):
-            code = self[item] = self.keys[key][value]
+            code = self[item] = self.by_key[key][value]
             return code
         number = _value(key, value)
         if number == 0:
@@ -92,10 +92,10 @@ class _Items(dict):
         elif number == 1:
             code = self.singles[key]
         else:
-            code = ABSENT - 1 - len(self.values)
+            code = ABSENT - 1 - len(self.weights)
             self.valued.append(self.singles[key])
-            self.values.append(number)
-        if code >= ABSENT or len(self.values) <= REMEMBERED:
+            self.weights.append(number)
+        if code >= ABSENT or len(self.weights) <= REMEMBERED:
             self[item] = code
         return code
 
@@ -178,7 +178,7 @@ class _Reader:
             elif isinstance(value, Mapping):
                 self._mapping(value, f"{_text(key)}:")
             elif isinstance(value, list | tuple | Set):
-                self._strings(value, items.keys[key])
+                self._strings(value, items.by_key[key])
             else:  # an array of one number has no hash, its number has
                 codes.append(items[key, value if isinstance(value, str | bytes) else _value(key, value)])
 
@@ -187,10 +187,10 @@ class _Reader:
         self._pack()
         ptr = np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)])
         numbers, values = np.array(self.packed, np.int32), NO_VALUES
-        if self.items.values:
+        if self.items.weights:
             values, valued = np.ones(len(numbers), np.float32), np.flatnonzero(numbers < ABSENT)
             places = ABSENT - 1 - numbers[valued]
-            values[valued] = np.array(self.items.values, np.float32)[places]
+            values[valued] = np.array(self.items.weights, np.float32)[places]
             numbers[valued] = np.array(self.items.valued, np.int32)[places]
         there = numbers > ABSENT
         if not there.all():
