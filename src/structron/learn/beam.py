@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 
 from structron.io.tensors import Tensors
-from structron.kernels.jit import Pointed, is_cold
+from structron.kernels.jit import Pointed
 from structron.learn.loop import digest, stretch_end
 from structron.learn.paced import Paced, squared_length
 from structron.learn.parts import lists_of
@@ -27,7 +27,7 @@ from structron.search.beam.scores import CLOCK
 from structron.update import fixing
 from structron.update.alma import NORM, SCALE, TOTAL, fold, make_alma
 from structron.update.delta import make_delta
-from structron.update.mixed import Weighing, ask, collect_weighted, make_weighing
+from structron.update.mixed import Weighing, ask, make_weighing
 from structron.update.violation import rule_of
 from structron.weights.store import SparseStore, mean_rows
 
@@ -117,9 +117,6 @@ class BeamTraining(Paced):
     @property
     def examples(self) -> int:
         return len(self.inputs.starts) - 1
-
-    def is_cold(self) -> bool:
-        return LEARN.is_cold() if self.weighing is None else is_cold(collect_weighted)
 
     def warm_up(self) -> None:
         self._call(np.zeros(0, np.int64), 0, 0)

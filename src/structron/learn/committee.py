@@ -122,9 +122,6 @@ class Committee(Learner):
     def examples(self) -> int:
         return len(self.members) * self.members[0].examples
 
-    def is_cold(self) -> bool:
-        return self.members[0].is_cold()
-
     def warm_up(self) -> None:
         self.members[0].warm_up()
 

@@ -8,13 +8,11 @@ import numpy as np
 
 from structron.features.documents import NonLocal, NonLocalFeatures, Opened
 from structron.io.tensors import Tensors
-from structron.kernels.jit import is_cold
 from structron.learn.chain import Chain, ChainLearner, Perceptron, Start
 from structron.learn.committee import Lesson
 from structron.learn.parts import Bounds
 from structron.model.documents import DocumentModel
 from structron.search.chain.candidates import Candidates
-from structron.search.chain.kbest import n_best_of
 from structron.search.chain.scores import load_all, score_difference
 from structron.update.margin import learn_with_margin
 from structron.update.nbest import SENTENCES, find_update
@@ -70,9 +68,6 @@ class DocumentLearner(ChainLearner):
         more = len(self.features) - self.g.shape[1]
         if more:
             self.g = np.concatenate([self.g, np.zeros((2, more))], axis=1)
-
-    def is_cold(self) -> bool:
-        return is_cold(n_best_of) or is_cold(correct)
 
     def warm_up(self) -> None:
         weights, units = self.weights(), self.units

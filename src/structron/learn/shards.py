@@ -135,9 +135,6 @@ class Shards(Learner):
     def examples(self) -> int:
         return self.common.examples
 
-    def is_cold(self) -> bool:
-        return self.common.is_cold()
-
     def warm_up(self) -> None:
         self.common.warm_up()
 
