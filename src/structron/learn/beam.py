@@ -207,13 +207,20 @@ class BeamTraining(Paced):
 
     def rows(self) -> tuple[np.ndarray, Any]:
         """Keys and rows as they count now, averaged or not; anchored features first."""
+        return self.store.present(*self._mean())
+
+    def _mean(self) -> tuple[int, float]:
+        """The examples that the mean is taken over, 0: there is none; and the scale of the weights in it."""
         time = int(self.stats[fixing.TIME]) if self.average == "mean" else 0
-        return self.store.present(time, float(self.pace[TOTAL] / time if time else self.pace[SCALE]))
+        return time, float(self.pace[TOTAL] / time if time else self.pace[SCALE])
 
     @staticmethod
     def assemble(members: Sequence["BeamTraining"]) -> BeamModel:
         first = members[0]
-        anchored = first.store.table[:, 0]
-        keys, rows = mean_rows([member.rows() for member in members], anchored, first.prune)
-        count = int(np.isin(keys, anchored).sum())
+        if len(members) == 1:
+            keys, rows, count = first.store.lean(*first._mean(), first.prune)
+        else:
+            anchored = first.store.table[:, 0]
+            keys, rows = mean_rows([member.rows() for member in members], anchored, first.prune)
+            count = int(np.isin(keys, anchored).sum())
         return BeamModel(first.problem, keys[count:], rows, keys[:count])
