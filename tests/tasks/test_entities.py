@@ -1,10 +1,13 @@
 """Entities: labels of any chunk scheme in and out, documents, and what cannot be labels."""
 
+import numpy as np
 import pytest
 
 import structron
 from structron import Document, EntityRecognizer, StructronError, schemes
 from structron.features.templates import load_templates
+from structron.options import NON_LOCAL
+from structron.update.nbest import LOCAL_UPDATES
 from toy import entity_documents
 
 SCHEMES = list(schemes.LETTERS)
@@ -136,3 +139,29 @@ def test_templates_of_the_paper(preset, columns):
         double = {((atom, k), (atom, k + 1)) for atom in columns - {"w"} for k in (-2, -1, 0)}
         assert found == single | double
     assert not any(t.history for t in templates)
+
+
+def says_nothing(document, labels):
+    """A document feature that never fires: its documents are learned from one by one, in Python."""
+    return {}
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["documents", "sentences"])
+@pytest.mark.parametrize("how", LOCAL_UPDATES)
+def test_compiled_documents_are_those_of_python(how, whole):
+    """Learning and choosing without a user's functions never leaves compiled code, and does the same."""
+    items = documents(40) if whole else [sentence for document in documents(40) for sentence in document]
+    test = documents(30, seed=6) if whole else [sentence for document in documents(30, seed=6) for sentence in document]
+    made = []
+    for functions in ((), (says_nothing,)):
+        options = {"non_local": (*NON_LOCAL, *functions), "local_update": how, "passes": 4, "candidates": 7}
+        made.append(EntityRecognizer(margin=5.0, test_candidates=30, **options).fit(items))
+    compiled, python = (model.model_ for model in made)
+    np.testing.assert_array_equal(compiled.keys, python.keys)
+    np.testing.assert_allclose(compiled.w, python.w, atol=1e-4)
+    np.testing.assert_allclose(compiled.g, python.g, atol=1e-6)
+    assert compiled.g.any()
+    counted = ("updates", "wrong_tokens", "tokens", "near", "local_updates")
+    counts = [[[record[name] for name in counted] for record in model.history_] for model in made]
+    assert counts[0] == counts[1]
+    assert made[0].predict(test) == made[1].predict(test) == made[0].predict_with_margins(test)[0]

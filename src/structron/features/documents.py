@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 
 from structron.errors import StructronError, unknown
-from structron.features.phrases import CONJUNCTIONS, FAMILIES, Inventory, Phrases, find_phrases, non_local_features
+from structron.features.phrases import (
+    CONJUNCTIONS,
+    FAMILIES,
+    Inventory,
+    differences_of,
+    find_phrases,
+    non_local_features,
+)
 from structron.sentences import Document
 
 NonLocal = str | Callable[[Document, list[list[str]]], Any]
@@ -39,27 +46,19 @@ def name_of(source: NonLocal) -> str:
 
 
 class Opened:
-    """Prepared documents, with what non-local features need to know of each, worked out on first use."""
+    """Prepared documents, with what non-local features need to know of each."""
 
     def __init__(self, prepared: Any):
         types = prepared.word_types
         self.prepared, self.words = prepared, np.asarray(prepared.word_ids, np.int64)
-        self.proper = np.array([not w.islower() and any(map(str.isalpha, w)) for w in types] or [False])
-        self.joins = np.array([w.lower() in CONJUNCTIONS for w in types] or [False])
+        proper = np.array([not w.islower() and any(map(str.isalpha, w)) for w in types] or [False])
+        joins = np.array([w.lower() in CONJUNCTIONS for w in types] or [False])
         self.starts, self.units = prepared.starts, prepared.units
-        self._phrases: dict[int, Phrases] = {}
+        self.phrases = find_phrases(self.words, proper[self.words], joins[self.words], self.starts, self.units)
 
     def sentences(self, unit: int) -> np.ndarray:
         """int64[sentences + 1]: the bounds of a document's sentences among all tokens."""
         return self.starts[self.units[unit] : self.units[unit + 1] + 1]
-
-    def phrases(self, unit: int) -> Phrases:
-        """The repeated phrases of a document."""
-        if unit not in self._phrases:
-            bounds = self.sentences(unit)
-            words = self.words[bounds[0] : bounds[-1]]
-            self._phrases[unit] = find_phrases(words, self.proper[words], self.joins[words], bounds - bounds[0])
-        return self._phrases[unit]
 
     def document(self, unit: int) -> Document:
         """The words of a document."""
@@ -82,6 +81,11 @@ class NonLocalFeatures:
         return len(self.wanted) + len(self.number)
 
     @property
+    def kinds(self) -> int:
+        """The classes of entities, and none."""
+        return len(self.inventory.classes) + 1
+
+    @property
     def names(self) -> list[str]:
         """The name of every feature, in the order of the weights."""
         return [*self.inventory.names, *self.number]
@@ -90,8 +94,9 @@ class NonLocalFeatures:
         """float64[rows, features]: the features of labellings of a document; while learning, new ones get numbers."""
         built_in = np.zeros((len(rows), len(self.wanted)))
         if self.wanted.any():
-            kinds = len(self.inventory.classes) + 1
-            non_local_features(self.inventory.scheme, opened.phrases(unit), rows, len(rows), kinds, built_in)
+            z, others = rows[0].astype(np.int64), differences_of(rows)
+            where = (self.inventory.scheme, opened.phrases, unit)
+            non_local_features(*where, z, *others, len(rows), self.kinds, built_in)
             built_in[:, ~self.wanted] = 0.0
         if not self.functions:
             return built_in

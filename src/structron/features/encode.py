@@ -5,9 +5,10 @@
 Each distinct text of a column is looked at once; a token is then a few array look-ups per template.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, count, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -43,19 +44,19 @@ class Numbering:
 
     def __init__(self, name: str):
         self.name = name
-        self.index: dict[str, int] = {}
+        self.index: defaultdict[str, int] = defaultdict(count().__next__)  # a text that is new gets the next number
         self.parts: list[np.ndarray] = []
 
     def add(self, texts: Sequence[str]) -> None:
         """Number the texts of the next stretch."""
-        index = self.index
+        known = len(self.index)
         try:
-            new = [text for text in dict.fromkeys(texts) if text not in index]
+            numbers = np.fromiter(map(self.index.__getitem__, texts), np.int32, len(texts))
         except TypeError:  # something that no dictionary takes, such as a list
-            new = list(texts)
-        check_strings(new, self.name)
-        index.update(zip(new, range(len(index), len(index) + len(new)), strict=True))
-        self.parts.append(np.fromiter(map(index.__getitem__, texts), np.int32, len(texts)))
+            check_strings(texts, self.name)
+            raise
+        check_strings(list(islice(self.index, known, None)), self.name)
+        self.parts.append(numbers)
 
     def ids(self) -> np.ndarray:
         """int32[tokens]: the numbers of all stretches."""

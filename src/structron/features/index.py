@@ -11,8 +11,8 @@ import numpy as np
 
 from structron.features.extract import NO_VALUES, Hashes
 from structron.features.names import Names
-from structron.kernels.jit import compiled
-from structron.kernels.table import empty_table, table_find, table_insert, table_number
+from structron.kernels.jit import compiled, prefetch
+from structron.kernels.table import AHEAD, empty_table, table_find, table_insert, table_number
 from structron.threads import in_order
 
 STRETCH = 500
@@ -70,9 +70,11 @@ def renumber(ptr, numbers, values, rank, out_ptr):
 @compiled
 def known_numbers(table, ptr, hashes, values, out_ptr, out, out_values):
     """The features that a table knows, as numbers; returns how many."""
-    k = 0
+    k, size, mask = 0, hashes.shape[0], np.uint64(table.shape[0] - 1)
     for i in range(ptr.shape[0] - 1):
         for j in range(ptr[i], ptr[i + 1]):
+            if j + AHEAD < size:
+                prefetch(table, np.int64(hashes[j + AHEAD] & mask), 0)
             number = table_find(table, hashes[j])
             if number >= 0:
                 out[k] = number

@@ -11,7 +11,7 @@ occurrences are entities of class a, or all outside (0), or parts of longer enti
     conjunction          neighbours joined by a comma, "and" or "or", the left one of class a, the right one of class b
 
 All but the last are sums over the phrases that occur more than once. So the features of a candidate are those of
-another labelling, with the phrases counted again whose tokens have another label: what n-best makes cheap.
+another labelling, with the phrases and pairs counted again whose tokens have another label: what n-best makes cheap.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structron import schemes
-from structron.kernels.jit import compiled
+from structron.kernels.jit import borrowing, compiled, pasted
 
 FAMILIES = ("phrase", "phrase-majority", "sub-phrase", "sub-phrase-majority", "conjunction")
 PHRASE, PHRASE_MAJORITY, SUB_PHRASE, SUB_PHRASE_MAJORITY, CONJUNCTION = range(5)
@@ -41,17 +41,22 @@ class Scheme(NamedTuple):
 
 
 class Phrases(NamedTuple):
-    """The repeated phrases of a document; rows are its tokens."""
+    """The repeated phrases of documents that lie one after the other; tokens and phrases count through all of them."""
 
-    first: np.ndarray  # int64[rows]: the row where the sentence begins
-    last: np.ndarray  # int64[rows]: the row where it ends
+    starts: np.ndarray  # int64[documents + 1]: where each begins
+    opens: np.ndarray  # bool[tokens]: the first of a sentence
+    closes: np.ndarray  # bool[tokens]: the last of one
+    proper: np.ndarray  # bool[tokens]: not in lower case
+    first: np.ndarray  # int64[documents + 1]: phrases of document d are first[d] … first[d+1] - 1
     length: np.ndarray  # int64[phrases]
     ptr: np.ndarray  # int64[phrases + 1]: occurrences of phrase q begin at at[ptr[q]:ptr[q+1]]
     at: np.ndarray  # int64
-    over_ptr: np.ndarray  # int64[rows + 1]: phrases with an occurrence over row i are over[over_ptr[i]:over_ptr[i+1]]
+    over_ptr: np.ndarray  # int64[tokens + 1]: phrases with an occurrence over token i: over[over_ptr[i]:over_ptr[i+1]]
     over: np.ndarray  # int64
-    joint: np.ndarray  # int64[pairs, 2]: rows of words that a conjunction joins: the one before it, the one after it
-    proper: np.ndarray  # bool[rows]: not in lower case
+    joint: np.ndarray  # int64[pairs, 2]: words that a conjunction joins: the one before it, the one after it
+    first_joint: np.ndarray  # int64[documents + 1]: pairs of document d are first_joint[d] … first_joint[d+1] - 1
+    across_ptr: np.ndarray  # int64[tokens + 1]: pairs that begin before token i, or there, and do not end before it
+    across: np.ndarray  # int64
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,170 +91,246 @@ class Inventory:
         return np.repeat([family in self.families for family in FAMILIES], block)
 
 
-def find_phrases(words: np.ndarray, proper: np.ndarray, joins: np.ndarray, starts: np.ndarray) -> Phrases:
-    """The repeated phrases of a document. words: numbers of word types; starts: of sentences, the end included."""
-    rows = len(words)
-    lengths = np.diff(starts)
-    first, last = np.repeat(starts[:-1], lengths), np.repeat(starts[1:] - 1, lengths)
-    ids = np.zeros(rows, np.int64)
-    length, at, sizes = [], [], []
+def find_phrases(
+    words: np.ndarray, proper: np.ndarray, joins: np.ndarray, starts: np.ndarray, units: np.ndarray
+) -> Phrases:
+    """The repeated phrases of all documents, in the order of their lengths, then of their words.
+
+    words: numbers of word types; starts: of sentences, the end included; units: sentences where documents begin.
+    """
+    tokens, lengths = len(words), np.diff(starts)
+    last = np.repeat(starts[1:] - 1, lengths)
+    document = np.repeat(np.arange(len(units) - 1), np.diff(starts[units]))
+    opens, closes = np.zeros(tokens, bool), np.zeros(tokens, bool)
+    opens[starts[:-1][lengths > 0]] = closes[starts[1:][lengths > 0] - 1] = True
+    most, places = int(words.max(initial=0)) + 1, np.flatnonzero(proper)
+    same, found, length, sizes = document[places], [], [], []
     for n in range(1, LONGEST + 1):
-        if rows < n:
-            break
-        _, ids = np.unique(ids[: rows - n + 1] * (int(words.max(initial=0)) + 1) + words[n - 1 :], return_inverse=True)
-        places = np.arange(rows - n + 1)
-        fits = (places + n - 1 <= last[places]) & proper[places] & proper[places + n - 1]
-        found = places[fits]
-        by_phrase = np.argsort(ids[found], kind="stable")
-        counts = np.unique(ids[found], return_counts=True)[1]
-        repeated = np.repeat(counts > 1, counts)
-        at.append(found[by_phrase][repeated])
-        sizes.append(counts[counts > 1])
-        length.append(np.full(int((counts > 1).sum()), n))
-    flat = np.concatenate([*at, np.empty(0, np.int64)]).astype(np.int64)
-    ptr = np.cumsum(np.concatenate([[0], *sizes])).astype(np.int64)
-    long = np.concatenate([*length, np.empty(0, np.int64)]).astype(np.int64)
-    over_ptr, over = _phrases_over(rows, ptr, flat, long)
-    return Phrases(first, last, long, ptr, flat, over_ptr, over, _joined(joins, last), proper)
+        fits = places + n - 1 <= last[places]
+        places, same = places[fits], same[fits]
+        # the same n words in the same document; what occurs once has no longer sequences that occur twice
+        _, same, counts = np.unique(same * most + words[places + n - 1], return_inverse=True, return_counts=True)
+        repeated = counts[same] > 1
+        places, same = places[repeated], same[repeated]
+        ends = proper[places + n - 1]
+        by_phrase = np.argsort(same[ends], kind="stable")
+        found.append(places[ends][by_phrase])
+        sizes.append(np.unique(same[ends], return_counts=True)[1])
+        length.append(np.full(len(sizes[-1]), n))
+    at, size, long = np.concatenate(found), np.concatenate(sizes), np.concatenate(length)
+    begin = np.cumsum(size) - size
+    order = np.argsort(document[at[begin]], kind="stable")
+    first = np.searchsorted(document[at[begin]][order], np.arange(len(units)))
+    ptr = np.concatenate([[0], np.cumsum(size[order])]).astype(np.int64)
+    at = at[np.repeat(begin[order] - ptr[:-1], size[order]) + np.arange(int(ptr[-1]))]
+    over = _over(tokens, np.repeat(np.arange(len(order)), size[order]), at, np.repeat(long[order], size[order]))
+    joint = _joined(joins, last)
+    first_joint = np.searchsorted(document[joint[:, 0]], np.arange(len(units)))
+    across = _over(tokens, np.arange(len(joint)), joint[:, 0], joint[:, 1] - joint[:, 0] + 1)
+    return Phrases(
+        starts[units], opens, closes, proper, first, long[order], ptr, at, *over, joint, first_joint, *across
+    )
 
 
-def _phrases_over(rows: int, ptr: np.ndarray, at: np.ndarray, length: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each row the phrases with an occurrence over it."""
-    phrase = np.repeat(np.arange(len(length)), np.diff(ptr))
-    size = length[phrase]
-    row = np.repeat(at, size) + np.arange(int(size.sum())) - np.repeat(np.cumsum(size) - size, size)
-    order = np.argsort(row, kind="stable")
-    over_ptr = np.zeros(rows + 1, np.int64)
-    np.cumsum(np.bincount(row, minlength=rows), out=over_ptr[1:])
-    return over_ptr, np.repeat(phrase, size)[order]
+def _over(tokens: int, number: np.ndarray, at: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each token the numbers of what lies over it: number[k] over the tokens at[k] … at[k] + size[k] - 1."""
+    token = np.repeat(at, size) + np.arange(int(size.sum())) - np.repeat(np.cumsum(size) - size, size)
+    ptr = np.zeros(tokens + 1, np.int64)
+    np.cumsum(np.bincount(token, minlength=tokens), out=ptr[1:])
+    return ptr, np.repeat(number, size)[np.argsort(token, kind="stable")]
 
 
 def _joined(joins: np.ndarray, last: np.ndarray) -> np.ndarray:
-    """(row before, row after) of each conjunction inside a sentence; a comma and a word count as one."""
-    pairs = []
-    for i in np.flatnonzero(joins).tolist():
-        if i > 0 and joins[i - 1] and last[i - 1] == last[i]:
-            continue
-        after = i + 2 if i + 1 < len(joins) and joins[i + 1] else i + 1
-        if i > 0 and last[i - 1] == last[i] and after <= last[i]:
-            pairs.append((i - 1, after))
-    return np.array(pairs, np.int64).reshape(-1, 2)
+    """(token before, token after) of each conjunction inside a sentence; a comma and a word count as one."""
+    i = np.flatnonzero(joins[1:] & (last[1:] == last[:-1]) & ~joins[:-1]) + 1
+    after = i + 1 + np.append(joins, False)[i + 1]
+    inside = after <= last[i]
+    return np.stack([i[inside] - 1, after[inside]], axis=1)
 
 
-@compiled
-def begins(scheme, row, first, i):
-    """Whether an entity begins at row i of a labelling, as conlleval reads it."""
-    kind = scheme.kind[row[i]]
+@pasted
+def begins(scheme, z, phrases, origin, i):
+    """Whether an entity begins at token i of a document's labelling z, as conlleval reads it; origin: its token 0."""
+    kind = scheme.kind[z[i]]
     if kind == 0:
         return False
-    if scheme.opens[row[i]] or i == first[i]:
+    if scheme.opens[z[i]] or phrases.opens[origin + i]:
         return True
-    return scheme.kind[row[i - 1]] != kind or scheme.closes[row[i - 1]]
+    return scheme.kind[z[i - 1]] != kind or scheme.closes[z[i - 1]]
 
 
-@compiled
-def ends(scheme, row, first, last, i):
-    """Whether an entity ends at row i."""
-    if scheme.kind[row[i]] == 0:
+@pasted
+def ends(scheme, z, phrases, origin, i):
+    """Whether an entity ends at token i."""
+    kind = scheme.kind[z[i]]
+    if kind == 0:
         return False
-    return i == last[i] or scheme.closes[row[i]] or scheme.kind[row[i + 1]] == 0 or begins(scheme, row, first, i + 1)
+    if scheme.closes[z[i]] or phrases.closes[origin + i]:
+        return True
+    return scheme.kind[z[i + 1]] != kind or scheme.opens[z[i + 1]]
 
 
-@compiled
-def look_at(scheme, row, phrases, i, n):
-    """What n tokens from row i on are: (class, True) an entity, (0, True) all outside, (class, False) within one."""
-    first, last = phrases.first, phrases.last
-    kind = scheme.kind[row[i]]
-    for j in range(i, i + n):
-        if scheme.kind[row[j]] != kind or (j > i and kind > 0 and begins(scheme, row, first, j)):
+@pasted
+def look_at(scheme, z, phrases, origin, i, n):
+    """What n tokens from i on are: (class, True) an entity, (0, True) all outside, (class, False) within one."""
+    kind = scheme.kind[z[i]]
+    for j in range(i + 1, i + n):
+        if scheme.kind[z[j]] != kind or (kind > 0 and begins(scheme, z, phrases, origin, j)):
             return OTHER, False
     if kind == 0:
         return 0, True
-    return kind, begins(scheme, row, first, i) and ends(scheme, row, first, last, i + n - 1)
+    return kind, begins(scheme, z, phrases, origin, i) and ends(scheme, z, phrases, origin, i + n - 1)
 
 
-@compiled
-def add_phrase(scheme, row, phrases, q, kinds, own, longer, amount, out):
-    """out += amount * the features of phrase q. kinds: classes + 1; own, longer: room for counts of each."""
+@pasted
+def count_phrase(scheme, z, phrases, origin, q, kinds, own, longer, k):
+    """own[k, a], longer[k, a]: the occurrences of phrase q that are, or lie within, an entity of class a."""
     for a in range(kinds):
-        own[a] = longer[a] = 0.0
-    occurrences = inside = 0.0
-    for k in range(phrases.ptr[q], phrases.ptr[q + 1]):
-        kind, whole = look_at(scheme, row, phrases, phrases.at[k], phrases.length[q])
+        own[k, a] = longer[k, a] = 0.0
+    for j in range(phrases.ptr[q], phrases.ptr[q + 1]):
+        kind, whole = look_at(scheme, z, phrases, origin, phrases.at[j] - origin, phrases.length[q])
         if whole:
-            own[kind] += 1
-            occurrences += 1
+            own[k, kind] += 1
         elif kind > 0:
-            longer[kind] += 1
-            inside += 1
+            longer[k, kind] += 1
+
+
+@borrowing
+def add_phrase(own, longer, k, kinds, amount, out, row):
+    """out[row] += amount * the features of a phrase with such counts."""
+    occurrences = inside = 0.0
+    for a in range(kinds):
+        occurrences += own[k, a]
+        inside += longer[k, a]
     block = kinds * kinds
-    if occurrences > 1 and own[0] < occurrences:
-        most = majority(own, kinds)
+    if occurrences > 1 and own[k, 0] < occurrences:
+        most = majority(own, k, kinds)
         for a in range(kinds):
-            if own[a] > 0:
-                out[PHRASE_MAJORITY * block + a * kinds + most] += amount * own[a]
+            if own[k, a] > 0:
+                out[row, PHRASE_MAJORITY * block + a * kinds + most] += amount * own[k, a]
                 for b in range(a, kinds):
-                    pairs = own[a] * (own[a] - 1) if a == b else 2 * own[a] * own[b]
-                    out[PHRASE * block + a * kinds + b] += amount * pairs / (occurrences - 1)
+                    pairs = own[k, a] * (own[k, a] - 1) if a == b else 2 * own[k, a] * own[k, b]
+                    out[row, PHRASE * block + a * kinds + b] += amount * pairs / (occurrences - 1)
     if occurrences > 0 and inside > 0:
-        most = majority(longer, kinds)
+        most = majority(longer, k, kinds)
         for b in range(kinds):
-            if own[b] > 0:
-                out[SUB_PHRASE_MAJORITY * block + most * kinds + b] += amount * own[b]
+            if own[k, b] > 0:
+                out[row, SUB_PHRASE_MAJORITY * block + most * kinds + b] += amount * own[k, b]
                 for a in range(1, kinds):
-                    out[SUB_PHRASE * block + a * kinds + b] += amount * own[b] * longer[a] / inside
+                    out[row, SUB_PHRASE * block + a * kinds + b] += amount * own[k, b] * longer[k, a] / inside
 
 
-@compiled
-def majority(counts, kinds):
+@pasted
+def majority(counts, k, kinds):
     """The class with the most occurrences; of equals the first, but any class rather than none."""
     most = 1
     for a in range(2, kinds):
-        if counts[a] > counts[most]:
+        if counts[k, a] > counts[k, most]:
             most = a
-    return 0 if counts[0] > counts[most] else most
+    return 0 if counts[k, 0] > counts[k, most] else most
+
+
+@pasted
+def add_joint(scheme, z, phrases, origin, p, kinds, amount, out, row):
+    """The feature of neighbours that a conjunction joins: two entities, or one and a word that could be one."""
+    i, j = phrases.joint[p, 0], phrases.joint[p, 1]
+    left = scheme.kind[z[i - origin]] if ends(scheme, z, phrases, origin, i - origin) else 0
+    right = scheme.kind[z[j - origin]] if begins(scheme, z, phrases, origin, j - origin) else 0
+    if (left > 0 and (right > 0 or phrases.proper[j])) or (right > 0 and phrases.proper[i]):
+        out[row, CONJUNCTION * kinds * kinds + left * kinds + right] += amount
 
 
 @compiled
-def add_conjunctions(scheme, row, phrases, kinds, out):
-    """The features of neighbours that a conjunction joins: two entities, or one and a word that could be one."""
-    first, last, proper = phrases.first, phrases.last, phrases.proper
-    for k in range(phrases.joint.shape[0]):
-        i, j = phrases.joint[k, 0], phrases.joint[k, 1]
-        left = scheme.kind[row[i]] if ends(scheme, row, first, last, i) else 0
-        right = scheme.kind[row[j]] if begins(scheme, row, first, j) else 0
-        if (left > 0 and (right > 0 or proper[j])) or (right > 0 and proper[i]):
-            out[CONJUNCTION * kinds * kinds + left * kinds + right] += 1.0
+def is_silent(phrases, d):
+    """Whether no labelling of document d has features: no phrase occurs twice, and nothing is joined."""
+    return phrases.first[d] == phrases.first[d + 1] and phrases.first_joint[d] == phrases.first_joint[d + 1]
 
 
 @compiled
-def non_local_features(scheme, phrases, rows, count, kinds, out):
-    """out[k] = the features of the labelling rows[k] of a document, 0 ≤ k < count: float64[count, features].
+def non_local_features(scheme, phrases, d, z, ptr, at, label, count, kinds, out):
+    """out[k] = the features of labelling k of document d, 0 ≤ k < count: float64[count, features].
 
-    The first is counted whole, the others where they differ from it.
+    z is the first and is counted whole. Labelling k is z with label[e] at token at[e], ptr[k] ≤ e < ptr[k+1], from the
+    last token to the first, and is counted where they differ.
     """
-    tokens, number = phrases.first.shape[0], phrases.length.shape[0]
-    own, longer = np.zeros(kinds), np.zeros(kinds)
-    seen = np.full(number, -1, np.int64)
-    block = CONJUNCTION * kinds * kinds
+    number = phrases.first[d + 1] - phrases.first[d]
+    pairs = phrases.first_joint[d + 1] - phrases.first_joint[d]
     out[:count] = 0.0
-    base, first = rows[0], out[0]
-    for q in range(number):
-        add_phrase(scheme, base, phrases, q, kinds, own, longer, 1.0, first)
-    add_conjunctions(scheme, base, phrases, kinds, first)
+    if number > 0 or pairs > 0:
+        counts = np.empty((2, number + 1, kinds))
+        seen, seen_pair = np.zeros(number, np.int64), np.zeros(pairs, np.int64)
+        own, longer = counts[0], counts[1]
+        count_whole(scheme, phrases, d, z, kinds, own, longer, out)
+        count_changes(scheme, phrases, d, z, ptr, at, label, count, kinds, own, longer, seen, seen_pair, out)
+
+
+@borrowing
+def count_whole(scheme, phrases, d, z, kinds, own, longer, out):
+    """out[0] = the features of the labelling z; own[q], longer[q]: the counts of the document's phrase q."""
+    first, origin = phrases.first[d], phrases.starts[d]
+    for q in range(own.shape[0] - 1):
+        count_phrase(scheme, z, phrases, origin, first + q, kinds, own, longer, q)
+        add_phrase(own, longer, q, kinds, 1.0, out, 0)
+    for p in range(phrases.first_joint[d], phrases.first_joint[d + 1]):
+        add_joint(scheme, z, phrases, origin, p, kinds, 1.0, out, 0)
+
+
+@borrowing
+def count_changes(scheme, phrases, d, z, ptr, at, label, count, kinds, own, longer, seen, seen_pair, out):
+    """out[k] = out[0], with the phrases and pairs counted again that have another label in labelling k, or beside it.
+
+    seen[q], seen_pair[p]: the labelling for which a phrase or a pair was last looked at.
+    """
+    q0, p0, origin, spare = phrases.first[d], phrases.first_joint[d], phrases.starts[d], seen.shape[0]
     for k in range(1, count):
-        row, here = rows[k], out[k]
-        for f in range(block):
-            here[f] = first[f]
-        for i in range(tokens):
-            if row[i] == base[i]:
-                continue
+        for f in range(out.shape[1]):
+            out[k, f] = out[0, f]
+        for e in range(ptr[k], ptr[k + 1]):
+            i = origin + at[e]
+            for o in range(phrases.across_ptr[i], phrases.across_ptr[i + 1]):
+                p = phrases.across[o]
+                if seen_pair[p - p0] != k:
+                    seen_pair[p - p0] = k
+                    add_joint(scheme, z, phrases, origin, p, kinds, -1.0, out, k)
+        for e in range(ptr[k], ptr[k + 1]):  # the labels of z wait where those of the labelling were
+            i, y = at[e], label[e]
+            label[e] = z[i]
+            z[i] = y
+        for e in range(ptr[k + 1] - 1, ptr[k] - 1, -1):
+            i = origin + at[e]
             # the labels of neighbours decide where entities begin and end
-            for j in range(max(i - 1, phrases.first[i]), min(i + 1, phrases.last[i]) + 1):
-                for o in range(phrases.over_ptr[j], phrases.over_ptr[j + 1]):
-                    q = phrases.over[o]
-                    if seen[q] != k:
-                        seen[q] = k
-                        add_phrase(scheme, base, phrases, q, kinds, own, longer, -1.0, here)
-                        add_phrase(scheme, row, phrases, q, kinds, own, longer, 1.0, here)
-        add_conjunctions(scheme, row, phrases, kinds, here)
+            begin, end = i - (not phrases.opens[i]), i + 1 + (not phrases.closes[i])
+            for o in range(phrases.over_ptr[begin], phrases.over_ptr[end]):
+                q = phrases.over[o]
+                if seen[q - q0] != k:
+                    seen[q - q0] = k
+                    add_phrase(own, longer, q - q0, kinds, -1.0, out, k)
+                    count_phrase(scheme, z, phrases, origin, q, kinds, own, longer, spare)
+                    add_phrase(own, longer, spare, kinds, 1.0, out, k)
+            for o in range(phrases.across_ptr[i], phrases.across_ptr[i + 1]):
+                p = phrases.across[o]
+                if seen_pair[p - p0] == k:
+                    seen_pair[p - p0] = 0
+                    add_joint(scheme, z, phrases, origin, p, kinds, 1.0, out, k)
+        for e in range(ptr[k], ptr[k + 1]):
+            i, y = at[e], label[e]
+            label[e] = z[i]
+            z[i] = y
+
+
+@compiled
+def differences_of(rows):
+    """Labellings, the first of which the others are compared with, as ptr, at, label of `non_local_features`."""
+    count, tokens = rows.shape
+    ptr, used = np.zeros(count + 1, np.int64), 0
+    for k in range(1, count):
+        for i in range(tokens):
+            used += rows[k, i] != rows[0, i]
+    at, label, used = np.empty(used, np.int64), np.empty(used, np.int64), 0
+    for k in range(count):
+        for i in range(tokens - 1, -1, -1):
+            if rows[k, i] != rows[0, i]:
+                at[used], label[used] = i, rows[k, i]
+                used += 1
+        ptr[k + 1] = used
+    return ptr, at, label

@@ -8,13 +8,15 @@ Plain arrays instead of `numba.typed.Dict`, which costs a second in every proces
 
 import numpy as np
 
-from structron.kernels.jit import compiled
+from structron.kernels.jit import compiled, prefetch
 
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 SEED = np.uint64(0x2545F4914F6CDD1D)
 ABSENT = np.uint64(0)
 SHIFT = np.uint64(32)
 ONE = np.uint64(1)
+AHEAD = 16
+"""How many look-ups before a place in a table is needed it is asked for."""
 
 
 @compiled
@@ -75,6 +77,8 @@ def table_number(table, hashes, size, counts, first, offset, out):
     mask = table.shape[0] - 1
     limit = min(table.shape[0] // 2, counts.shape[0])
     for j in range(hashes.shape[0]):
+        if j + AHEAD < hashes.shape[0]:
+            prefetch(table, np.int64(hashes[j + AHEAD] & np.uint64(mask)), 0)
         key = hashes[j]
         k = np.int64(key & np.uint64(mask))
         while table[k, 0] != key and table[k, 0] != ABSENT:

@@ -8,16 +8,14 @@ import numpy as np
 
 from structron.features.documents import NonLocal, NonLocalFeatures, Opened
 from structron.io.tensors import Tensors
-from structron.kernels.jit import is_cold
-from structron.learn.chain import Chain, ChainLearner, Perceptron, Start
+from structron.learn.chain import CALL_TOKENS, Chain, ChainLearner, Perceptron, Start
 from structron.learn.committee import Lesson
+from structron.learn.loop import stretch_end
 from structron.learn.parts import Bounds
 from structron.model.documents import DocumentModel
 from structron.search.chain.candidates import Candidates
-from structron.search.chain.kbest import n_best_of
 from structron.search.chain.scores import load_all, score_difference
-from structron.update.margin import learn_with_margin
-from structron.update.nbest import SENTENCES, find_update
+from structron.update.nbest import LOCAL_UPDATES, SENTENCES, Documents, find_update, learn_documents, learn_sentences
 from structron.update.perceptron import NEAR, TIME, TOKENS, UPDATES, WRONG_TOKENS, correct, has_room
 
 
@@ -45,12 +43,11 @@ class DocumentLearner(ChainLearner):
 
     def _begin(self) -> None:
         super()._begin()
-        self.sentences = np.arange(len(self.prepared.starts))
         self.opened = Opened(self.prepared)
         self.search = Candidates(self.chains, self.units, len(self.labels), self.store.stride, self.order)
         self.features = NonLocalFeatures(self.labels, self.nbest.sources)
         self.g = np.zeros((2, len(self.features)))  # weights, and their sums for the mean
-        self.local_updates = 0
+        self.local_updates = np.zeros(1, np.int64)
         known = self.start.documents if self.start is not None else None
         for name, values in (known or {}).items():
             self._number(name)
@@ -71,24 +68,12 @@ class DocumentLearner(ChainLearner):
         if more:
             self.g = np.concatenate([self.g, np.zeros((2, more))], axis=1)
 
-    def is_cold(self) -> bool:
-        return is_cold(n_best_of) or is_cold(correct)
-
     def warm_up(self) -> None:
-        weights, units = self.weights(), self.units
-        self.search.find(weights, 0, 1)
-        z = self.gold[: int(self.chains.starts[units[1]])].astype(np.int16)
-        self.features.of(self.opened, 0, z[None])
-        self._correct(0, z)
-        if self.nbest.local_update == SENTENCES:
-            nothing = np.zeros(0, np.int64)
-            data = (self.chains, self.sentences, self.gold, weights, self.order, nothing, 0, 0)
-            learn_with_margin(*data, len(self.labels), self.work, self.found, self.stats, 0.0)
-        score_difference(self.chains, weights, self.order, units[0], units[1], z, z, len(self.labels))
+        self._learn_documents(np.zeros(0, np.int64), 0, 0)
 
     def begin_pass(self) -> None:
         super().begin_pass()
-        self.local_updates = 0
+        self.local_updates[0] = 0
 
     def _correct(self, example: int, z: np.ndarray) -> None:
         """w += Φˡ(x, y) - Φˡ(x, z)."""
@@ -104,7 +89,26 @@ class DocumentLearner(ChainLearner):
         return margin, margin if self.nbest.local_margin is None else float(self.nbest.local_margin)
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
-        """Learn from the document at place lo of the sequence; returns the place to go on from."""
+        """Learn from documents from place lo of the sequence on; returns the place to go on from."""
+        if self.features.functions:
+            return self._learn_with_functions(sequence, lo)
+        starts = self.prepared.starts[self.units]
+        done = self._learn_documents(sequence, lo, stretch_end(starts, sequence, lo, CALL_TOKENS))
+        if done == lo:
+            self._grow(int(sequence[lo]))
+        return done
+
+    def _learn_documents(self, sequence: np.ndarray, lo: int, hi: int) -> int:
+        """A stretch of a pass where all features are built-in ones."""
+        features, nbest = self.features, self.nbest
+        how = (nbest.candidates, *self.margins, LOCAL_UPDATES.index(nbest.local_update), self.local_updates)
+        given = Documents(features.inventory.scheme, self.opened.phrases, features.wanted, self.g, features.kinds, *how)
+        data: Any = (self.chains, self.units, self.gold, self.weights(), self.order, sequence, lo, hi)
+        room: Any = (len(self.labels), self.work, self.search.trellis, self.found, self.stats, given)
+        return learn_documents(*data, *room)
+
+    def _learn_with_functions(self, sequence: np.ndarray, lo: int) -> int:
+        """The same for the document at place lo, where a user's functions have to be asked."""
         example = int(sequence[lo])
         first, last = int(self.units[example]), int(self.units[example + 1])
         start, stop = int(self.chains.starts[first]), int(self.chains.starts[last])
@@ -113,11 +117,14 @@ class DocumentLearner(ChainLearner):
             return lo
         self._learn_document(example, self.gold[start:stop].astype(np.int16))
         if self.nbest.local_update == SENTENCES:
-            self._learn_sentences(example)
+            own, near = np.zeros_like(self.stats), np.empty_like(self.work.z)
+            data: Any = (self.chains, self.gold, self.weights(), self.order, first, last, len(self.labels), self.work)
+            learn_sentences(*data, self.found, near, self.stats, own, self.margins[1])
+            self.local_updates[0] += own[UPDATES]
         return lo + 1
 
     def _learn_document(self, example: int, y: np.ndarray) -> None:
-        """Algorithm 4.1 or 4.2 for one document."""
+        """Algorithm 4.1 or 4.2 for one document, as `update.nbest.learn_document`."""
         weights = self.weights()
         load_all(weights, self.order, len(self.labels), self.work)
         rows, losses, _ = self.search.find(weights, example, self.nbest.candidates)
@@ -144,23 +151,7 @@ class DocumentLearner(ChainLearner):
             self.g += np.stack([change, change * (int(self.stats[TIME]) - 1)])
         self.stats[UPDATES] += 1
         self.stats[NEAR] += wrong == 0
-        self.local_updates += step.local
-
-    def _learn_sentences(self, example: int) -> None:
-        """Algorithm 3.1 for every sentence of a document: the local features only."""
-        sequence = np.arange(self.units[example], self.units[example + 1])
-        stats = np.zeros_like(self.stats)
-        stats[TIME] = self.stats[TIME]
-        place = 0
-        while place < len(sequence):
-            data = (self.chains, self.sentences, self.gold, self.weights(), self.order, sequence, place, len(sequence))
-            room = (len(self.labels), self.work, self.found, stats, self.margins[1])
-            place = learn_with_margin(*data, *room)
-            if place < len(sequence):
-                self._grow(example)
-        self.stats[TIME] = stats[TIME]
-        self.stats[UPDATES] += stats[UPDATES]
-        self.local_updates += int(stats[UPDATES])
+        self.local_updates[0] += step.local
 
     def add(self, other: Any, share: float) -> None:
         super().add(other, share)
@@ -205,7 +196,7 @@ class DocumentLearner(ChainLearner):
         return self.g[0] - self.g[1] / time if averaged else self.g[0].copy()
 
     def counts(self) -> dict[str, int]:
-        return super().counts() | {"local_updates": self.local_updates}
+        return super().counts() | {"local_updates": int(self.local_updates[0])}
 
     def fingerprint(self) -> str:
         names = [*self.features.inventory.families, *self.features.functions]

@@ -11,8 +11,8 @@ from structron.features.extract import Prepared
 from structron.io.tensors import Sizes, Tensor, Tensors, texts, whole
 from structron.kernels.jit import is_cold
 from structron.model.chain import ChainModel
-from structron.search.chain.candidates import for_each_document
-from structron.search.chain.kbest import n_best_of
+from structron.search.chain.candidates import choose_labels, for_each_document, room_for_documents
+from structron.threads import for_each, stretches
 
 MOST_CANDIDATES = 10_000
 """Labellings that a model may choose from."""
@@ -29,7 +29,7 @@ class DocumentModel(ChainModel):
     kind: ClassVar[str] = "documents"
 
     def is_cold(self) -> bool:
-        return is_cold(n_best_of)
+        return is_cold(choose_labels)
 
     @classmethod
     def of(
@@ -60,6 +60,9 @@ class DocumentModel(ChainModel):
         opened = Opened(prepared)
         out = np.zeros(int(prepared.starts[-1]), np.int64)
         scores = np.zeros(len(opened.units) - 1, np.float32)
+        if not margins and not self.features.functions:
+            self._choose(opened, jobs, forced, out, scores)
+            return out, scores, np.empty(0, np.float32)
         sure = super().decode(prepared, jobs, forced, True)[2] if margins else np.empty(0, np.float32)
 
         def take(unit: int, rows: np.ndarray, local: np.ndarray) -> None:
@@ -74,6 +77,25 @@ class DocumentModel(ChainModel):
 
         for_each_document(self, prepared, self.candidates, jobs, take, forced)
         return out, scores, sure
+
+    def _choose(
+        self, opened: Opened, jobs: int, forced: np.ndarray | None, out: np.ndarray, scores: np.ndarray
+    ) -> None:
+        """`decode` where all features are built-in ones, without a labelling written out or a document in Python."""
+        prepared, units = opened.prepared, opened.units
+        g = np.where(self.features.wanted, self.g, 0.0)
+        how: Any = (self.features.inventory.scheme, opened.phrases)
+
+        def run(stretch: tuple[int, int]) -> None:
+            lo, hi = stretch
+            chains = self.chains(prepared, int(units[lo]), int(units[hi]), forced)
+            own, tokens = units[lo : hi + 1] - units[lo], slice(*prepared.starts[units[[lo, hi]]].tolist())
+            sizes = (len(self.labels), self.w.shape[1], self.order)
+            room: Any = room_for_documents(chains, own, *sizes)
+            document: Any = (chains, self.weights, self.order, own, len(self.labels), self.candidates, *room)
+            choose_labels(*document, *how, lo, g, self.features.kinds, out[tokens], scores[lo:hi])
+
+        for_each(run, stretches(prepared.starts[units]), jobs)
 
     def nbest(self, prepared: Any, n: int, jobs: int = 1) -> list[tuple[np.ndarray, np.ndarray]]:
         """(labellings, scores) of each document, best first under all features: the first n of the candidates."""

@@ -31,37 +31,43 @@ from structron.update.perceptron import (
 
 
 @compiled
+def learn_example(chains, gold, weights, order, first, last, labels, work, z, near, stats, margin):
+    """Algorithm 3.1 for the example of sentences first … last-1. z, near: room for the labels of it and a sentence."""
+    origin, end = chains.starts[first], chains.starts[last]
+    wrong, least, nearest, size = 0, np.inf, 0, 0
+    for s in range(first, last):
+        start, n = chains.starts[s], chains.starts[s + 1] - chains.starts[s]
+        search(chains, weights, order, s, labels, work, margin)
+        wrong += count_wrong(gold, start, n, work.z)
+        for i in range(n):
+            z[start - origin + i] = work.z[i]
+        if wrong == 0 and n > 0:
+            loss = second_best(chains, weights, order, start, n, labels, work)
+            if loss < least:
+                least = loss
+                for i in range(n):
+                    near[i] = work.z[i]
+                nearest, size = start - origin, n
+    stats[TIME] += 1
+    stats[TOKENS] += end - origin
+    if wrong == 0 and least <= margin:
+        for i in range(size):
+            z[nearest + i] = near[i]
+    if wrong > 0 or least <= margin:
+        correct(chains, gold, weights, order, first, last, z, labels, work, stats[TIME])
+        stats[UPDATES] += 1
+        stats[WRONG_TOKENS] += wrong
+        stats[NEAR] += wrong == 0
+
+
+@compiled
 def learn_with_margin(chains, units, gold, weights, order, sequence, lo, hi, labels, work, z, stats, margin):
     """One stretch of a pass, as `perceptron.learn`; margin: C."""
     load_all(weights, order, labels, work)
     near = np.empty_like(work.z)
     for k in range(lo, hi):
         first, last = units[sequence[k]], units[sequence[k] + 1]
-        origin, end = chains.starts[first], chains.starts[last]
-        if not has_room(chains, weights, origin, end):
+        if not has_room(chains, weights, chains.starts[first], chains.starts[last]):
             return k
-        wrong, least, nearest, size = 0, np.inf, 0, 0
-        for s in range(first, last):
-            start, n = chains.starts[s], chains.starts[s + 1] - chains.starts[s]
-            search(chains, weights, order, s, labels, work, margin)
-            wrong += count_wrong(gold, start, n, work.z)
-            for i in range(n):
-                z[start - origin + i] = work.z[i]
-            if wrong == 0 and n > 0:
-                loss = second_best(chains, weights, order, start, n, labels, work)
-                if loss < least:
-                    least = loss
-                    for i in range(n):
-                        near[i] = work.z[i]
-                    nearest, size = start - origin, n
-        stats[TIME] += 1
-        stats[TOKENS] += end - origin
-        if wrong == 0 and least <= margin:
-            for i in range(size):
-                z[nearest + i] = near[i]
-        if wrong > 0 or least <= margin:
-            correct(chains, gold, weights, order, first, last, z, labels, work, stats[TIME])
-            stats[UPDATES] += 1
-            stats[WRONG_TOKENS] += wrong
-            stats[NEAR] += wrong == 0
+        learn_example(chains, gold, weights, order, first, last, labels, work, z, near, stats, margin)
     return hi

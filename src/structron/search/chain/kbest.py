@@ -8,16 +8,19 @@ Choosing label q before a state costs
 and a labelling scores the best score minus the losses of its choices. So a labelling is another one, its parent, with
 one more choice to the left of the parent's choices, and the best ways back from there: each is found exactly once.
 To the left of where a labelling meets the best one again, its choices are those of the best one, which are kept in the
-order of their loss; only the next of them waits in the queue. A labelling costs what it changes and a copy.
+order of their loss; only the next of them waits in the queue. A labelling is kept as what it changes: its differences
+from the best one, so it costs these, however long the document is.
 
-The sentences of a document are independent chains side by side; rows are the tokens of the document.
+Each choice of the best labelling alone makes a labelling, so what loses more than the (n-1)-th of them is none of the
+n best, and is never entered. The sentences of a document are independent chains side by side; rows are the tokens of
+the document.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import compiled, inlined
+from structron.kernels.jit import borrowing, compiled, inlined, pasted
 from structron.search.chain.scores import FORBIDDEN, edges_into, load_all
 from structron.search.chain.viterbi import LOWEST, alpha_row, keep_all, search
 
@@ -27,6 +30,8 @@ FIRST_ROOM = 256
 """Choices and waiting labellings that there is room for at first."""
 ENTERED, WAITING = 0, 1
 """Places in `Queue.size`."""
+FOUND, OWN = 0, 1
+"""Places in the `state` of a search: labellings found, and choices of theirs."""
 
 
 class Trellis(NamedTuple):
@@ -71,6 +76,14 @@ class Queue(NamedTuple):
     size: np.ndarray  # int64[2]: how many have been entered, how many wait
 
 
+class Differences(NamedTuple):
+    """Labellings by where they differ from the best one: rows and labels, from the last row to the first."""
+
+    ptr: np.ndarray  # int64[n + 2]: those of labelling k are at[ptr[k]:ptr[k+1]]
+    at: np.ndarray  # int64[room]
+    label: np.ndarray  # int64[room]
+
+
 def make_trellis(rows: int, labels: int, stride: int, order: int) -> Trellis:
     """Room for a document of so many tokens."""
     rows = max(rows, 1)
@@ -99,10 +112,11 @@ def make_choices(room):
     return Choices(np.empty(room), np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64))
 
 
-@inlined
-def put_choice(choices, count, loss, place, label, second):
-    """Enter a choice that is not forbidden; returns how many there are now."""
-    if loss < TOO_MUCH:
+@pasted
+def put_choice(choices, count, loss, place, label, second, before, bound):
+    """Enter a choice that is not forbidden, nor loses more than `bound` with what was lost before; returns how many
+    there are now."""
+    if loss < TOO_MUCH and before + loss <= bound:
         choices.loss[count], choices.place[count] = loss, place
         choices.label[count], choices.second[count] = label, second
         count += 1
@@ -118,11 +132,15 @@ def more_choices(old, used):
     return new
 
 
-@inlined
+@pasted
 def ways_into(chains, weights, scene, i, z):
     """ways[q] = the best prefix over label q into the state at row i: (z[i]), or (z[i-1], z[i]) at order 2."""
     alpha, column, ways, labels = scene.alpha, scene.column, scene.ways, scene.ways.shape[0]
-    if scene.order == 1:
+    if scene.order == 1 and chains.pair_ptr.shape[0] == 0:
+        y = z[i]
+        for q in range(labels):
+            ways[q] = alpha[i - 1, q] + scene.t1[q + 1, y]
+    elif scene.order == 1:
         edges_into(chains, weights, scene.origin + i, z[i], scene.t1, column)
         for q in range(labels):
             ways[q] = alpha[i - 1, q] + column[q + 1]
@@ -135,8 +153,8 @@ def ways_into(chains, weights, scene, i, z):
             ways[q] = alpha[alpha_row(i - 1, labels, q), p] + weights.w[contexts + (q + 1) * contexts + p + 1, z[i]]
 
 
-@compiled
-def end_choices(scene, base, n, z, choices, count):
+@pasted
+def end_choices(scene, base, n, z, choices, count, bound):
     """The other ways to end a sentence of n tokens from row base on."""
     alpha, labels, last = scene.alpha, scene.ways.shape[0], base + n - 1
     if scene.order == 2 and n > 1:
@@ -145,37 +163,30 @@ def end_choices(scene, base, n, z, choices, count):
             p = scene.keep[last - 1, k]
             for y in range(labels):
                 if y != z[last] or p != z[last - 1]:
-                    count = put_choice(choices, count, best - alpha[alpha_row(last, labels, p), y], last, y, p)
+                    loss = best - alpha[alpha_row(last, labels, p), y]
+                    count = put_choice(choices, count, loss, last, y, p, 0.0, bound)
     else:
         row = last if scene.order == 1 else alpha_row(last, labels, 0)
+        best = np.float64(alpha[row, z[last]])
         for y in range(labels):
             if y != z[last]:
-                count = put_choice(choices, count, np.float64(alpha[row, z[last]]) - alpha[row, y], last, y, -1)
+                count = put_choice(choices, count, best - alpha[row, y], last, y, -1, 0.0, bound)
     return count
 
 
-@compiled
-def choices_into(chains, weights, scene, i, z, choices, count):
+@pasted
+def choices_into(chains, weights, scene, i, z, choices, count, before, bound):
     """The other labels before the state at row i."""
     ways_into(chains, weights, scene, i, z)
     ways, place = scene.ways, i - scene.order
+    best = z[place]
     for q in range(ways.shape[0]):
-        if q != z[place]:
-            count = put_choice(choices, count, ways[z[place]] - ways[q], place, q, -1)
+        if q != best:
+            count = put_choice(choices, count, ways[best] - ways[q], place, q, -1, before, bound)
     return count
 
 
-@compiled
-def sentence_choices(chains, weights, scene, base, n, z, choices, count):
-    """All choices that lead away from the best labels of the sentence of n tokens from row base on."""
-    if n > 0:
-        count = end_choices(scene, base, n, z, choices, count)
-    for i in range(base + n - 1, base + scene.order - 1, -1):
-        count = choices_into(chains, weights, scene, i, z, choices, count)
-    return count
-
-
-@inlined
+@pasted
 def best_label(ways):
     """The first label with the best way."""
     best = 0
@@ -185,11 +196,11 @@ def best_label(ways):
     return best
 
 
-@compiled
-def follow(chains, weights, scene, base, choices, c, z):
-    """Make choice c in z and go the best way back from there; returns the row of the first state that it changed."""
-    order, place, second = scene.order, choices.place[c], choices.second[c]
-    z[place] = choices.label[c]
+@pasted
+def follow(chains, weights, scene, base, place, label, second, z):
+    """Make a choice in z and go the best way back from there; returns the row of the first state that it changed."""
+    order = scene.order
+    z[place] = label
     i = place if order == 1 or second >= 0 else place + 1
     if second >= 0:
         z[place - 1] = second
@@ -203,6 +214,29 @@ def follow(chains, weights, scene, base, choices, c, z):
     return first
 
 
+@pasted
+def nearest(choices, count, known):
+    """Put the choice of least loss, the first of equals, at place 0; known: whether the nearest so far is there."""
+    for k in range(1, count):
+        if not known or choices.loss[k] < choices.loss[0]:
+            choices.loss[0], choices.place[0] = choices.loss[k], choices.place[k]
+            choices.label[0], choices.second[0] = choices.label[k], choices.second[k]
+            known = True
+    return known
+
+
+@borrowing
+def take_second(chains, weights, scene, n, z, choices):
+    """Replace the best labels z of a sentence by the second best; returns their loss. choices: room for a row's."""
+    known = nearest(choices, end_choices(scene, 0, n, z, choices, 1, np.inf), False)
+    for i in range(n - 1, scene.order - 1, -1):
+        known = nearest(choices, choices_into(chains, weights, scene, i, z, choices, 1, 0.0, np.inf), known)
+    if not known:
+        return np.inf
+    follow(chains, weights, scene, 0, choices.place[0], choices.label[0], choices.second[0], z)
+    return choices.loss[0]
+
+
 @compiled
 def second_best(chains, weights, order, start, n, labels, work):
     """Replace work.z, the best labels of a sentence just searched, by the second best; returns their loss.
@@ -211,16 +245,7 @@ def second_best(chains, weights, order, start, n, labels, work):
     (see `viterbi.search`), else the labelling found may not be the second best: it is then no nearer than it should.
     """
     scene = make_scene(work.alpha, work.keep, work.kept, work.t1, order, start, labels)
-    choices = make_choices(n * labels + labels * labels)
-    count = sentence_choices(chains, weights, scene, 0, n, work.z, choices, 0)
-    best = -1
-    for k in range(count):
-        if best < 0 or choices.loss[k] < choices.loss[best]:
-            best = k
-    if best < 0:
-        return np.inf
-    follow(chains, weights, scene, 0, choices, best, work.z)
-    return choices.loss[best]
+    return take_second(chains, weights, scene, n, work.z, make_choices(1 + labels * labels))
 
 
 # -- the queue -------------------------------------------------------------------------------------------------------
@@ -275,7 +300,7 @@ def more_room(queue, more):
     return larger
 
 
-@inlined
+@pasted
 def enter(queue, loss, parent, choice):
     """Let a labelling wait."""
     heap, item, k = queue.heap, queue.size[ENTERED], queue.size[WAITING]
@@ -288,12 +313,12 @@ def enter(queue, loss, parent, choice):
     queue.size[WAITING] += 1
 
 
-@inlined
-def enter_main(queue, main, m, reach, loss, parent):
+@pasted
+def enter_main(queue, main, m, reach, loss, parent, bound):
     """Let a labelling's next choice wait among those of the best one, from m on: the first not right of `reach`."""
     while m < main.loss.shape[0] and main.place[m] > reach:
         m += 1
-    if m < main.loss.shape[0]:
+    if m < main.loss.shape[0] and loss + main.loss[m] <= bound:
         enter(queue, loss + main.loss[m], parent, m)
 
 
@@ -324,84 +349,206 @@ def fill_trellis(chains, weights, order, lo, hi, labels, work, trellis):
     return total
 
 
+@borrowing
+def least_losses(chains, weights, scene, lo, hi, z, least):
+    """least[i] = the least loss of a choice into the state at row i, for sentences lo … hi-1."""
+    base, ways = 0, scene.ways
+    for s in range(lo, hi):
+        n = chains.starts[s + 1] - chains.starts[s]
+        for i in range(base + scene.order, base + n):
+            ways_into(chains, weights, scene, i, z)
+            own, other = z[i - scene.order], np.float64(LOWEST)
+            for q in range(ways.shape[0]):
+                other = ways[q] if ways[q] > other and q != own else other
+            least[i] = ways[own] - other
+        base += n
+
+
+@borrowing
+def put_choices(chains, weights, scene, lo, hi, z, least, bound, choices):
+    """All choices that lead away from the best labels z and lose no more than `bound`; returns how many there are."""
+    count = base = 0
+    for s in range(lo, hi):
+        n = chains.starts[s + 1] - chains.starts[s]
+        if n > 0:
+            count = end_choices(scene, base, n, z, choices, count, bound)
+        for i in range(base + n - 1, base + scene.order - 1, -1):
+            if least[i] <= bound:
+                count = choices_into(chains, weights, scene, i, z, choices, count, 0.0, bound)
+        base += n
+    return count
+
+
+@borrowing
+def select_least(loss, count, heap, most):
+    """Arrange the numbers below `count` so that the `most` of least loss stand last in `heap`, the least at the end."""
+    for k in range(count):
+        heap[k] = k
+    for k in range(count // 2 - 1, -1, -1):
+        sink(heap, count, loss, k)
+    for k in range(min(most, count)):
+        pop(heap, count - k, loss)
+
+
 @compiled
 def main_choices(chains, weights, scene, lo, hi, z, most):
     """The `most` choices of least loss that lead away from the best labelling z, in the order of their loss."""
-    starts, labels = chains.starts, scene.ways.shape[0]
-    found = make_choices((starts[hi] - starts[lo]) * labels + (hi - lo) * labels * labels)
-    count = base = 0
-    for s in range(lo, hi):
-        n = starts[s + 1] - starts[s]
-        count = sentence_choices(chains, weights, scene, base, n, z, found, count)
-        base += n
-    heap = np.arange(count)
-    for k in range(count // 2 - 1, -1, -1):
-        sink(heap, count, found.loss, k)
+    tokens, labels = chains.starts[hi] - chains.starts[lo], scene.ways.shape[0]
+    least, heap, bound, rows = np.full(tokens, np.inf), np.empty(tokens, np.int64), np.inf, tokens
+    least_losses(chains, weights, scene, lo, hi, z, least)
+    if most < tokens:  # so many rows have a choice that loses no more than this
+        select_least(least, tokens, heap, most)
+        bound, rows = least[heap[tokens - most]], 0
+        for i in range(tokens):
+            rows += least[i] <= bound
+    found = make_choices(rows * labels + (hi - lo) * (labels if scene.order == 1 else labels * labels))
+    count = put_choices(chains, weights, scene, lo, hi, z, least, bound, found)
+    heap = np.empty(count, np.int64)
+    select_least(found.loss, count, heap, most)
     best = make_choices(min(most, count))
     for k in range(best.loss.shape[0]):
-        c = pop(heap, count - k, found.loss)
-        put_choice(best, k, found.loss[c], found.place[c], found.label[c], found.second[c])
+        c = heap[count - 1 - k]
+        best.loss[k], best.place[k] = found.loss[c], found.place[c]
+        best.label[k], best.second[k] = found.label[c], found.second[c]
     return best
 
 
-@inlined
-def own_choices(chains, weights, scene, base, i, z, best, own, used):
-    """Add the choices of z from row i leftwards, up to where it meets the best labelling again, which is `best`.
+@compiled
+def make_differences(n, room):
+    """Room for the differences of n labellings, and of one more."""
+    return Differences(np.zeros(n + 2, np.int64), np.empty(room, np.int64), np.empty(room, np.int64))
 
-    Returns the choices, which may have been given more room, their number, and the row from which on to the left the
-    choices are those of the best labelling.
+
+@compiled
+def room_for(differences, used, more):
+    """The same differences with room for so many more."""
+    if used + more <= differences.at.shape[0]:
+        return differences
+    at, label = np.empty(2 * (used + more), np.int64), np.empty(2 * (used + more), np.int64)
+    at[:used], label[:used] = differences.at[:used], differences.label[:used]
+    return Differences(differences.ptr, at, label)
+
+
+@inlined
+def change(z, differences, k):
+    """Turn the best labelling into labelling k."""
+    for d in range(differences.ptr[k], differences.ptr[k + 1]):
+        z[differences.at[d]] = differences.label[d]
+
+
+@pasted
+def restore(z, best, differences, k):
+    """Turn labelling k into the best one again."""
+    for d in range(differences.ptr[k], differences.ptr[k + 1]):
+        z[differences.at[d]] = best[differences.at[d]]
+
+
+@pasted
+def note_changes(differences, parent, count, place, reach, z, best):
+    """Labelling `count` has the parent's differences right of `place`, and those of z from there to `reach`."""
+    ptr, at, label = differences.ptr, differences.at, differences.label
+    used = ptr[count]
+    for d in range(ptr[parent], ptr[parent + 1]):
+        if at[d] <= place:
+            break
+        at[used], label[used] = at[d], label[d]
+        used += 1
+    for i in range(place, reach, -1):
+        if z[i] != best[i]:
+            at[used], label[used] = i, z[i]
+            used += 1
+    ptr[count + 1] = used
+
+
+@borrowing
+def expand(chains, weights, scene, trellis, n, longest, bound, main, own, queue, z, reach, losses, differences, state):
+    """Take labellings from the queue until there are n; False: there may not be room for the next one.
+
+    A labelling has the choices of its parent, up to where it meets the best labelling again own ones, and from there on
+    those of the best. longest: the length of a sentence at most.
     """
-    order, labels = scene.order, scene.ways.shape[0]
-    while i >= base + order and not (z[i] == best[i] and (order == 1 or z[i - 1] == best[i - 1])):
-        if used + labels > own.loss.shape[0]:
-            own = more_choices(own, used)
-        used = choices_into(chains, weights, scene, i, z, own, used)
-        i -= 1
-    return own, used, max(i - order, base - 1)
+    best, order, labels = trellis.z, scene.order, scene.ways.shape[0]
+    while state[FOUND] < n and queue.size[WAITING] > 0:
+        count, used, e = state[FOUND], state[OWN], queue.heap[0]
+        loss, parent, m = queue.loss[e], queue.parent[e], queue.choice[e]
+        inherited = differences.ptr[parent + 1] - differences.ptr[parent]
+        more = longest * labels
+        if used + more > own.loss.shape[0] or queue.size[ENTERED] + more + 2 > queue.loss.shape[0]:
+            return False
+        if differences.ptr[count] + inherited + longest > differences.at.shape[0]:
+            return False
+        pop(queue.heap, queue.size[WAITING], queue.loss)
+        queue.size[WAITING] -= 1
+        for d in range(differences.ptr[parent], differences.ptr[parent + 1]):
+            z[differences.at[d]] = differences.label[d]
+        if m >= 0:
+            place, label, second = main.place[m], main.label[m], main.second[m]
+        else:
+            place, label, second = own.place[-1 - m], own.label[-1 - m], own.second[-1 - m]
+        base = trellis.first[place]
+        i = follow(chains, weights, scene, base, place, label, second, z)
+        losses[count] = loss
+        while i >= base + order and not (z[i] == best[i] and (order == 1 or z[i - 1] == best[i - 1])):
+            used = choices_into(chains, weights, scene, i, z, own, used, loss, bound)
+            i -= 1
+        reach[count] = max(i - order, base - 1)
+        note_changes(differences, parent, count, place, reach[count], z, best)
+        restore(z, best, differences, parent)
+        restore(z, best, differences, count)
+        for k in range(state[OWN], used):
+            enter(queue, loss + own.loss[k], count, -1 - k)
+        if m >= 0:
+            enter_main(queue, main, m + 1, reach[parent], losses[parent], parent, bound)
+        enter_main(queue, main, 0, reach[count], loss, count, bound)
+        state[FOUND], state[OWN] = count + 1, used
+    return True
+
+
+@compiled
+def n_best(chains, weights, order, lo, hi, labels, n, work, trellis, losses, differences):
+    """The n best labellings of the document of sentences lo … hi-1, for which the caller has loaded the transitions.
+
+    The best is trellis.z, the others differ from it as `differences` say, losses[k]: by how much they score less.
+    Returns how many there are, the score of the best, and the differences, which may have been given more room.
+    """
+    total = fill_trellis(chains, weights, order, lo, hi, labels, work, trellis)
+    losses[0] = 0.0
+    differences.ptr[0] = differences.ptr[1] = 0
+    if n == 1 or total <= -TOO_MUCH:
+        return 1, total, differences
+    scene = make_scene(trellis.alpha, trellis.keep, trellis.kept, work.t1, order, chains.starts[lo], labels)
+    main = main_choices(chains, weights, scene, lo, hi, trellis.z, n - 1)
+    tokens, longest = chains.starts[hi] - chains.starts[lo], 0
+    for s in range(lo, hi):
+        longest = max(longest, chains.starts[s + 1] - chains.starts[s])
+    bound = main.loss[n - 2] if main.loss.shape[0] == n - 1 else np.inf
+    z, reach, state = trellis.z[:tokens].copy(), np.empty(n, np.int64), np.zeros(2, np.int64)
+    reach[0], state[FOUND] = tokens, 1
+    room = FIRST_ROOM + 2 * longest * labels
+    own, queue, used = make_choices(room), make_queue(room), 0
+    if main.loss.shape[0] > 0:
+        enter(queue, main.loss[0], 0, 0)
+    while not expand(
+        chains, weights, scene, trellis, n, longest, bound, main, own, queue, z, reach, losses, differences, state
+    ):
+        used = differences.ptr[state[FOUND]]
+        differences = room_for(differences, used, used + 2 * longest)
+        own, queue = more_choices(own, state[OWN]), more_room(queue, room)
+    return state[FOUND], total, differences
 
 
 @compiled
 def n_best_of(chains, weights, order, lo, hi, labels, n, work, trellis, rows, losses):
-    """The n best labellings of the document of sentences lo … hi-1: rows[k] and their loss against the best, losses[k].
+    """`n_best` with all labellings written out: rows[k] and their loss against the best, losses[k].
 
     Returns how many there are and the score of the best: fewer than n if there are no more legal ones, 1 if none is.
     rows: int16[n, tokens], losses: float64[n].
     """
     load_all(weights, order, labels, work)
-    total = fill_trellis(chains, weights, order, lo, hi, labels, work, trellis)
-    scene = make_scene(trellis.alpha, trellis.keep, trellis.kept, work.t1, order, chains.starts[lo], labels)
-    main = main_choices(chains, weights, scene, lo, hi, trellis.z, n - 1)
-    tokens = chains.starts[hi] - chains.starts[lo]
-    z, reach = np.empty(tokens, np.int64), np.empty(n, np.int64)
-    for i in range(tokens):
-        rows[0, i] = trellis.z[i]
-    losses[0], reach[0], count = 0.0, tokens, 1
-    own, used = make_choices(FIRST_ROOM + 2 * labels), 0
-    queue = make_queue(FIRST_ROOM)
-    if total > -TOO_MUCH:
-        enter_main(queue, main, 0, tokens, 0.0, 0)
-    while count < n and queue.size[WAITING] > 0:
-        e = pop(queue.heap, queue.size[WAITING], queue.loss)
-        queue.size[WAITING] -= 1
-        loss, parent, m = queue.loss[e], queue.parent[e], queue.choice[e]
-        for i in range(tokens):
-            z[i] = rows[parent, i]
-        if m >= 0:
-            base = trellis.first[main.place[m]]
-            i = follow(chains, weights, scene, base, main, m, z)
-        else:
-            base = trellis.first[own.place[-1 - m]]
-            i = follow(chains, weights, scene, base, own, -1 - m, z)
-        for k in range(tokens):
-            rows[count, k] = z[k]
-        losses[count], begin = loss, used
-        own, used, reach[count] = own_choices(chains, weights, scene, base, i, z, trellis.z, own, used)
-        if queue.size[ENTERED] + used - begin + 2 > queue.loss.shape[0]:
-            queue = more_room(queue, used - begin + 2)
-        for k in range(begin, used):
-            enter(queue, loss + own.loss[k], count, -1 - k)
-        if m >= 0:
-            enter_main(queue, main, m + 1, reach[parent], losses[parent], parent)
-        enter_main(queue, main, 0, reach[count], loss, count)
-        count += 1
+    differences = make_differences(n, FIRST_ROOM)
+    count, total, differences = n_best(chains, weights, order, lo, hi, labels, n, work, trellis, losses, differences)
+    for k in range(count):
+        for i in range(chains.starts[hi] - chains.starts[lo]):
+            rows[k, i] = trellis.z[i]
+        change(rows[k], differences, k)
     return count, total

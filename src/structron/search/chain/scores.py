@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import compiled
+from structron.kernels.jit import compiled, inlined, prefetch
 
 FORBIDDEN = np.float32(-1e12)
 """A forbidden label or transition: worse than any score, better than breaking a forced label.
@@ -27,6 +27,8 @@ FORCED_OUT = np.float32(-1e18)
 """Every label but the one that the user forced."""
 
 
+LINE = 16
+"""Single-precision numbers in a cache line."""
 NO_INTS = np.empty(0, np.int64)
 NO_NUMBERS = np.empty(0, np.int32)
 
@@ -195,32 +197,53 @@ def load_all(weights, order, labels, work):
         load_trigrams(weights, labels, work)
 
 
-@compiled
-def add_rows(w, rows, count, node, i):
-    """node[i] += w[rows[0]] + … + w[rows[count - 1]], four at a time: node is loaded and stored a quarter as often."""
+@inlined
+def add_rows(w, rows, first, count, node, i):
+    """node[i] += w[rows[first]] + … + w[rows[first + count - 1]], four at a time: node is loaded and stored a quarter
+    as often."""
     stride = w.shape[1]
-    whole = count - count % 4
-    for k in range(0, whole, 4):
+    whole = first + count - count % 4
+    for k in range(first, whole, 4):
         r0, r1, r2, r3 = rows[k], rows[k + 1], rows[k + 2], rows[k + 3]
         for y in range(stride):
             node[i, y] += (w[r0, y] + w[r1, y]) + (w[r2, y] + w[r3, y])
-    for k in range(whole, count):
+    for k in range(whole, first + count):
         row = rows[k]
         for y in range(stride):
             node[i, y] += w[row, y]
 
 
+@inlined
+def ask_for_rows(chains, weights, token, rows, first):
+    """rows[first:] = the rows of a token's features, asked for but not waited for; returns how many there are."""
+    w, row_of, numbers, stride, count = weights.w, weights.row_of, chains.numbers, weights.w.shape[1], first
+    for k in range(chains.ptr[token], chains.ptr[token + 1]):
+        row = np.int64(row_of[numbers[k]])
+        rows[count] = row
+        if row >= 0:
+            for y in range(0, stride, LINE):
+                prefetch(w, row, y)
+            prefetch(w, row, stride - 1)
+            count += 1
+    return count - first
+
+
 @compiled
 def score_nodes(chains, weights, start, n, node):
-    """node[i, y] = the features of token i under label y, plus the token's mask."""
+    """node[i, y] = the features of token i under label y, plus the token's mask.
+
+    Rows of weights lie in memory far away: those of a token are asked for while those of the token before are added.
+    """
     w, row_of, ptr, numbers, values = weights.w, weights.row_of, chains.ptr, chains.numbers, chains.values
     stride = w.shape[1]
     weighted = values.shape[0] > 0
     masked = chains.mask_of.shape[0] > 0
-    most = 0
+    most = 1
     for i in range(start, start + n):
-        most = max(most, ptr[i + 1] - ptr[i])
-    rows = np.empty(most + 1, np.int64)
+        most = max(most, ptr[i + 1] - ptr[i] + 1)
+    rows, ahead = np.empty(2 * most, np.int64), 0
+    if not weighted and n > 0:
+        ahead = ask_for_rows(chains, weights, start, rows, 0)
     for i in range(n):
         for y in range(stride):
             node[i, y] = np.float32(0)
@@ -231,11 +254,10 @@ def score_nodes(chains, weights, start, n, node):
                     for y in range(stride):
                         node[i, y] += values[k] * w[row, y]
         else:
-            count = 0
-            for k in range(ptr[start + i], ptr[start + i + 1]):
-                rows[count] = row_of[numbers[k]]
-                count += rows[count] >= 0
-            add_rows(w, rows, count, node, i)
+            count = ahead
+            if i + 1 < n:
+                ahead = ask_for_rows(chains, weights, start + i + 1, rows, (i + 1) % 2 * most)
+            add_rows(w, rows, i % 2 * most, count, node, i)
         if masked and chains.mask_of[start + i] > 0:
             mask = chains.mask_of[start + i]
             for y in range(stride):
