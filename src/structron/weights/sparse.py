@@ -26,6 +26,8 @@ DENSE = np.uint64(0xFF)
 KEYS, CELLS, DENSE_ROWS, FREE = 0, 1, 2, 3
 """Places in `used`: keys in the table, cells and dense rows given out; the free rows of class c start at FREE + c."""
 LARGEST = 17
+LINE = 16
+"""Weights in a cache line."""
 AHEAD = 16
 """Keys that are on their way from memory while a table is filled."""
 
@@ -121,8 +123,8 @@ def weight_of(sparse, head, column):
 
 @inlined
 def dense_at(columns):
-    """How many cells make a row dense."""
-    return max(16, columns // 8)
+    """How many cells make a row dense. A vector of few columns is one cache line, as a handful of cells are."""
+    return max(16, columns // 8) if columns > LINE else 4
 
 
 @inlined

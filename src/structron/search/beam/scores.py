@@ -12,7 +12,7 @@ import numpy as np
 
 from structron.features.places import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE
 from structron.kernels.jit import inlined, prefetch
-from structron.kernels.table import SEED, mix
+from structron.kernels.table import ONE, SEED, mix
 from structron.search.beam.states import combine, feature_key
 from structron.weights.sparse import CLASSES, DENSE, START, add_row, find, home
 
@@ -85,7 +85,7 @@ def add_stretch(anchored, sparse, token, length, memory, group, place):
     sums = memory.sums
     for j in range(units_of(anchored, length)):
         a = unit_of(anchored, token, length, j)
-        part, known = remembered(memory, group, mix(SEED, np.uint64(a)))
+        part, known = remembered(memory, group, np.uint64(a) + ONE)  # neighbours lie side by side in memory
         if not known:
             add_list(anchored, sparse, a, sums, part)
         for c in range(sums.shape[1]):
