@@ -2,10 +2,12 @@
 in the reference get a table of their options, as their classes have them."""
 
 import re
+from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
-ESTIMATOR = re.compile(r"^::: structron\.(\w+)$", re.MULTILINE)
+ESTIMATOR = re.compile(r"^::: structron\.((?:sklearn\.)?[A-Z]\w+)$", re.MULTILINE)
 LINK = re.compile(r"\[([^\]]+)\]\(((?:\.\./)+[^)#\s]+)(#[^)]*)?\)")
 
 
@@ -26,12 +28,14 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 def options_table(name: str) -> str:
     """The options of a class with their defaults; "": it has none."""
-    import structron
     from structron.options import DEFAULT, Options, default_of, options_of
 
-    kind = getattr(structron, name)
+    folder, _, name = f"structron.{name}".rpartition(".")
+    kind = getattr(import_module(folder), name)
     if not (isinstance(kind, type) and issubclass(kind, Options)):
         return ""
+    if not options_of(kind).keys() <= signature(kind).parameters.keys():
+        return ""  # it has parameters of its own
     lines = [f"Options of `{name}`, all by keyword:", "", "| option | default | |", "| --- | --- | --- |"]
     for own, option in options_of(kind).items():
         default = default_of(kind, own)

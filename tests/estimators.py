@@ -205,3 +205,17 @@ class Interrupting(Progress):
         self.left -= 1
         if self.left == 0:
             raise KeyboardInterrupt
+
+
+def weights_of(estimator) -> dict[tuple[str, str], float]:
+    """Every weight of a model under a beam by the names of its feature and column."""
+    if estimator.task == "parser":
+        model, name, columns = estimator.model_, estimator._namer(), estimator.problem_.actions
+    else:
+        model, name = estimator.model_.base, estimator.model_.name_of
+        columns = estimator.model_.encoder.column_names()
+    rows, names = model.rows, {}
+    found = {}
+    for place, column, weight in zip(rows.place.tolist(), rows.column.tolist(), rows.weight.tolist(), strict=True):
+        found[names.setdefault(place, name(place)), columns[column]] = weight
+    return found

@@ -90,6 +90,37 @@ def test_rows_of_a_data_set():
     assert model.score(rows_of(ROWS)) == plain.score(pairs)
 
 
+def test_a_row_by_itself_and_a_slice():
+    """Neither names the numbers of its labels, which are not needed to predict; a slice is a list for each column."""
+    model = Chunker(**QUICK).fit(rows_of(ROWS))
+    rows = list(rows_of(ROWS))
+    expected = model.predict(rows_of(ROWS))
+    assert model.predict(rows[:3]) == expected[:3]
+    assert model.predict({name: [row[name] for row in rows[:3]] for name in rows[0]}) == expected[:3]
+    with pytest.raises(
+        StructronError, match=r"training data: parts train, test; expected one of them: data\['train'\]"
+    ):
+        Chunker().fit({"train": rows_of(ROWS), "test": rows_of(ROWS)})
+    with pytest.raises(StructronError, match="expected a list of sentences"):
+        model.predict({"tokens": ["A", "dog"]})
+
+
+def test_the_real_data_sets():
+    """The library is large and no part of the tests' environment; where it is there, it is looked at."""
+    datasets = pytest.importorskip("datasets")
+    tags = datasets.List(datasets.ClassLabel(names=NAMES))
+    features = datasets.Features({"tokens": datasets.List(datasets.Value("string")), "chunk_tags": tags})
+    rows = [{"tokens": row["tokens"], "chunk_tags": row["chunk_tags"]} for row in rows_of(ROWS)]
+    real = datasets.Dataset.from_list(rows, features=features)
+    model, imitated = Chunker(**QUICK).fit(real), Chunker(**QUICK).fit(rows_of(ROWS))
+    expected = imitated.predict(rows_of(ROWS))
+    assert model.predict(real) == model.predict(real.to_iterable_dataset()) == expected
+    assert model.predict(real[:3]) == model.predict([real[k] for k in range(3)]) == expected[:3]
+    assert model.score(real) == imitated.score(rows_of(ROWS))
+    with pytest.raises(StructronError, match="expected one of them: data"):
+        model.predict(datasets.DatasetDict({"train": real}))
+
+
 def test_entities_of_a_data_set_of_texts():
     rows = [{"tokens": ["Ann", "saw", "Bob"], "ner_tags": ["B-PER", "O", "B-PER"]}] * 5
     model = EntityRecognizer(**QUICK).fit(rows)

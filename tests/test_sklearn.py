@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from helpers import run_python
 from structron.data.toy_english import toy_english
 from structron.errors import StructronError
+from structron.features import attributes
 from structron.features.attributes import LARGEST, AttributeExtractor
 from structron.kernels.table import hash_list
 from structron.learn.chain import ChainLearner
@@ -127,6 +128,21 @@ def test_prepared_attributes_are_what_the_learner_reads():
     assert prepared.names(hash_list(["x", "k:v"]), np.zeros(2, np.int64), False).all() == ["x", "k:v"]
     assert list(prepared.describe(0, 0, True)) == []
     assert AttributeExtractor().prepare([[["a"], {"k": 1, "l": True}]]).values.size == 0
+
+
+@pytest.mark.parametrize("last", [{"k": 3}, "word", {"k": ["a"]}], ids=["dicts", "a text after", "a list within"])
+def test_many_tokens_are_read_like_one(last, monkeypatch):
+    """Sequences of plain dicts are read at once, others token by token; codes are packed now and then."""
+    monkeypatch.setattr(attributes, "PACKED", 3)
+    monkeypatch.setattr(attributes, "REMEMBERED", 2)
+    tokens = [{"a": "x", "b": k % 2 == 0, "c": 0, "d": k / 2, "e": [True, 1, 2.5][k % 3]} for k in range(12)]
+    sentences = [tokens[:5], [], tokens[5:8], tokens[8:], [tokens[0], last], tokens[:3]]
+    prepared = AttributeExtractor().prepare(sentences)
+    every = [token for sentence in sentences for token in sentence]
+    assert prepared.starts.tolist() == [0, 5, 5, 8, 12, 14, 17]
+    for place, token in enumerate(every):
+        one = AttributeExtractor().prepare([["", token]]).describe(0, 1, False)
+        assert list(prepared.describe(0, place, False)) == list(one)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -459,29 +460,37 @@ class Estimator(Learned, Training, ABC):
         return {}
 
     @classmethod
-    def load(cls, path: str | Path, **code: Any) -> Self:
-        """Read a model file of this task; `code`: functions that are not in it, as for `structron.load`."""
+    def load(cls, path: str | Path) -> Self:
+        """Read a model file of this task."""
+        return cls._load(path)
+
+    @classmethod
+    def _load(cls, path: str | Path, expected: str | None = None, **code: Any) -> Self:
+        """A model file of this task; code: functions that are not in it, and None for those that are not given."""
         header, tensors = modelfile.load(path)
         if header.get("task") != cls.task:
-            raise StructronError(f"{path}: a {header.get('task')} model; expected a {cls.task} model")
-        return cls._read(path, header, tensors, **code)
+            wanted = expected or f"a {cls.task} model"
+            raise StructronError(f"{path}: a {header.get('task')} model; expected {wanted}")
+        return cls._read(path, header, tensors, **given_of(code))
 
     @classmethod
     def _read(cls, path: str | Path, header: dict[str, Any], tensors: Tensors, **code: Any) -> Self:
         """An estimator like the one that was saved; every defect of the file is one line."""
         cls._ask_for(path, header, code)
         try:
-            return cls.from_contents(header, tensors, **code)
+            return cls.from_contents(header, tensors, code)
         except DAMAGE as error:
             raise StructronError(f"{path}: damaged model file ({error})") from None
 
     @classmethod
-    def from_contents(cls, header: dict[str, Any], tensors: Tensors, **code: Any) -> Self:
+    def from_contents(
+        cls, header: dict[str, Any], tensors: Tensors, code: Mapping[str, Any] = MappingProxyType({})
+    ) -> Self:
         """The inverse of `contents`; raises one of DAMAGE where the parts do not fit together."""
         known = options_of(cls)
         for name, value in header["options"].items():
             known[name].check_stored(name, value)
-        estimator = cls._make(header, code)
+        estimator = cls._make(header, dict(code))
         estimator.check_options()
         estimator.notes_ = []
         for name, empty in _HISTORY.items():
@@ -530,3 +539,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple | set | frozenset) or (not isinstance(value, str | list | dict) and np.iterable(value)):
         return [_plain(item) for item in value]
     return value
+
+
+def given_of(code: Mapping[str, Any]) -> dict[str, Any]:
+    """The functions that were given, of those that could be."""
+    return {name: value for name, value in code.items() if value is not None}

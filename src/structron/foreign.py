@@ -47,7 +47,9 @@ def as_rows(sentences: Any, columns: Sequence[str], what: str = "data", labelled
 
     labelled: tokens have to be rows, so that one sentence alone can be told from a list of them.
     """
-    if isinstance(sentences, str | bytes | Mapping) or not hasattr(sentences, "__iter__"):
+    if isinstance(sentences, Mapping):
+        sentences = _batch(sentences, what)
+    if isinstance(sentences, str | bytes) or not hasattr(sentences, "__iter__"):
         raise StructronError(f"{what}: {_short(sentences)}; expected a list of sentences")
     if hasattr(sentences, "iterrows") and hasattr(sentences, "columns"):
         return _frame(sentences, columns, what)
@@ -62,7 +64,8 @@ def as_rows(sentences: Any, columns: Sequence[str], what: str = "data", labelled
             f"{what}: sentence 1 is {_short(first)}; expected a list of sentences, each a list of tokens"
         )
     if isinstance(first, Mapping):
-        return [_lists(row, columns, names, f"{what}: sentence {s}") for s, row in enumerate(again, 1)]
+        places = ((f"{what}: sentence {s}", row) for s, row in enumerate(again, 1))
+        return [_lists(row, columns, names, where, labelled) for where, row in places]
     if hasattr(first, "rows") and hasattr(first, "token_lines"):
         return (sentence.rows for sentence in again)
     if hasattr(first, "ents") and hasattr(first, "vocab"):
@@ -138,8 +141,25 @@ def _class_names(features: Any) -> dict[str, Sequence[str]]:
     return found
 
 
-def _lists(row: Any, columns: Sequence[str], names: Mapping[str, Sequence[str]], where: str) -> list[list[str]]:
-    """A row of a data set: lists of tokens and of tags; what it does not have is left out."""
+def _batch(given: Mapping[str, Any], what: str) -> list[dict[str, Any]]:
+    """Some rows of a data set as it slices them: a list for each of its columns."""
+    words = next((given[key] for key in WORDS if key in given), None)
+    if words is None and given and all(hasattr(part, "features") for part in given.values()):
+        raise StructronError(
+            f"{what}: parts {', '.join(map(str, given))}; expected one of them: data[{next(iter(given))!r}]"
+        )
+    if not isinstance(words, Sequence) or isinstance(words, str) or (len(words) and isinstance(words[0], str)):
+        raise StructronError(f"{what}: {_short(given)}; expected a list of sentences")
+    return [dict(zip(given, row, strict=True)) for row in zip(*given.values(), strict=True)]
+
+
+def _lists(
+    row: Any, columns: Sequence[str], names: Mapping[str, Sequence[str]], where: str, labelled: bool
+) -> list[list[str]]:
+    """A row of a data set: lists of tokens and of tags; what it does not have is left out.
+
+    Unless it has to be `labelled`, numbers that nothing names are left out, too: a row by itself does not name them.
+    """
     words = next((key for key in WORDS if isinstance(row, Mapping) and isinstance(row.get(key), Sequence)), None)
     if words is None or isinstance(row[words], str):
         found = ", ".join(map(str, row)) if isinstance(row, Mapping) else _short(row)
@@ -147,7 +167,8 @@ def _lists(row: Any, columns: Sequence[str], names: Mapping[str, Sequence[str]],
     lists = [list(map(str, row[words]))]
     for column in columns[1:]:
         key = next((key for key in (column, *MEANINGS.get(column, ())) if key in row), None)
-        if key is not None:
+        nameless = key is not None and key not in names and not all(isinstance(value, str) for value in row[key])
+        if key is not None and (labelled or not nameless):
             lists.append([_name(value, names.get(key), f"{where}: {key}") for value in row[key]])
     if len({len(own) for own in lists}) > 1:
         raise StructronError(f"{where}: {len(lists[0])} tokens, {min(map(len, lists[1:]))} tags; expected as many")

@@ -3,10 +3,11 @@
 import contextlib
 import gc
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -34,13 +35,32 @@ def stretches(starts: np.ndarray) -> list[tuple[int, int]]:
     return found
 
 
+class Pool(ThreadPoolExecutor):
+    """Threads that end when the main thread, which alone hears Ctrl-C, is interrupted in waiting for them."""
+
+    interrupted = threading.Event()
+    """Whether calls that may never end are to be left behind (`search/beam/compiling.py`)."""
+
+    def interrupt(self) -> None:
+        """Say that nobody waits for what the threads are doing."""
+        self.interrupted.set()
+
+    def __exit__(self, kind: type[BaseException] | None, *more: Any) -> None:
+        if kind is KeyboardInterrupt:
+            self.interrupt()
+        try:
+            super().__exit__(kind, *more)
+        finally:
+            self.interrupted.clear()
+
+
 def for_each(run: Callable[[Work], Found], work: Sequence[Work], jobs: int) -> list[Found]:
     """What `run` makes of every piece of work, on one thread or several: kernels release the lock."""
     if jobs < 1:
         raise StructronError(f"jobs: {jobs}; expected at least 1")
     if jobs == 1 or len(work) < 2:
         return [run(piece) for piece in work]
-    with ThreadPoolExecutor(jobs) as pool:
+    with Pool(jobs) as pool:
         return list(pool.map(run, work))
 
 
@@ -56,7 +76,7 @@ def in_order(run: Callable[[Work], Found], work: Iterable[Work], jobs: int) -> G
     waiting: deque[Future[Found]] = deque()
     failure: Exception | None = None
     source = iter(work)
-    with ThreadPoolExecutor(jobs) as pool:
+    with Pool(jobs) as pool:
         try:
             while True:
                 try:

@@ -268,6 +268,15 @@ def test_the_same_on_ray(toy, run, refuses, cluster, tmp_path):
     assert contents(tmp_path / "ray") == contents(tmp_path / "here")
 
 
+def test_the_longest_sentence_is_known_on_ray(toy, run, cluster, tmp_path):
+    source = fill(tmp_path / "in", toy, 1)
+    args = ["predict", toy.chunker, source / "*", "--output-dir", tmp_path / "out", "--ray", "auto"]
+    found = run(*args, "--max-sentence", 20)
+    assert found.status == 1
+    assert "a sentence of more than 20 characters" in found.err
+    assert run(*args).status == 0
+
+
 def test_actors_that_die(cluster, tmp_path):
     check_deaths(Actors(Order(Writer, {"folder": str(tmp_path)}), 2, cluster), tmp_path, ["dies 1"])
 

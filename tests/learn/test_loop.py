@@ -32,9 +32,6 @@ class Scripted:
     def __init__(self, updates: list[int], examples: int = 4):
         self.updates, self.examples, self.number, self.seen = updates, examples, 0, []
 
-    def is_cold(self):
-        return False
-
     def warm_up(self):
         self.warm = True
 

@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from estimators import weights_of
 from problems import USUAL, corpus_of, figure1_problem, model_of, uneven_weights
 from slow import SlowLearner
 from structron import BeamLearner, Chunker, JointTagger, Parser, SegmentChunker, StructronError, Tagger
@@ -136,20 +137,6 @@ KINDS = {
     "joint": (lambda **k: JointTagger(cutoff=1, **k), chunk_rows(60, 1)),
     "parser": (lambda **k: Parser(columns=["word", "pos", "head", "deprel"], **k), tree_rows(60, 1)),
 }
-
-
-def weights_of(estimator) -> dict[tuple[str, str], float]:
-    """Every weight of a model by the names of its feature and column."""
-    if estimator.task == "parser":
-        model, name, columns = estimator.model_, estimator._namer(), estimator.problem_.actions
-    else:
-        model, name = estimator.model_.base, estimator.model_.name_of
-        columns = estimator.model_.encoder.column_names()
-    rows, names = model.rows, {}
-    found = {}
-    for place, column, weight in zip(rows.place.tolist(), rows.column.tolist(), rows.weight.tolist(), strict=True):
-        found[names.setdefault(place, name(place)), columns[column]] = weight
-    return found
 
 
 @pytest.mark.parametrize("kind", KINDS)

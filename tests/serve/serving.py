@@ -10,7 +10,7 @@ from typing import Any
 
 from httpx import ASGITransport, AsyncClient, Response
 
-from structron import Chunker, Tagger
+from structron import Chunker, Parser, Tagger
 from structron.data.toy_english import toy_english, write_conll, write_conllu
 
 ATTACK = "<img src=x onerror=hacked=1>"
@@ -27,6 +27,9 @@ def make_folder(folder: Path) -> Path:
     Chunker(columns=["word", "pos", "chunk"], **quick).fit(rows[:120]).save(folder / "chunker.structron")
     tags = [[(word, tag) for word, tag, _ in sentence] for sentence in rows]
     Tagger(columns=["word", "pos"], beam=2, **quick).fit(tags[:120], dev=tags[120:]).save(folder / "beam.structron")
+    trees = [list(zip(s.words, s.pos, map(str, s.heads), s.relations, strict=True)) for s in corpus]
+    few: dict[str, Any] = {"passes": 1, "beam": 2, "merge": False}
+    Parser(columns=["word", "pos", "head", "deprel"], **few).fit(trees[:12]).save(folder / "trees.structron")
     for name, some in (("one", tags[:20]), ("two", tags[:120])):
         Tagger(columns=["word", "pos"], **quick).fit(some).save(folder / f"{name}.structron")
     hostile = [[(word, ATTACK if tag == "NN" else tag) for word, tag in sentence] for sentence in tags]

@@ -1,5 +1,6 @@
 """The page in a real browser: what its views show, addresses of their states, keys, attacks, accessibility."""
 
+import copy
 import json
 import os
 import re
@@ -10,6 +11,7 @@ from urllib.parse import quote
 import pytest
 from serving import ATTACK, HOSTILE
 
+from estimators import weights_of
 from structron.data.toy_english import toy_english
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -140,6 +142,53 @@ def test_the_beam_view_shows_the_engines_trace(page, library):
             assert page.texts(".changes .name")[0] == updates[0].features[0].name
         else:
             assert "no update" in text
+
+
+@pytest.mark.parametrize("model", ["beam", "trees"])
+def test_the_beam_view_shows_the_updates_that_training_makes(page, library, model):
+    """For every rule: how many weights a pass over the sentence changes, which of them, and by how much."""
+    estimator = copy.deepcopy(library.models[model].estimator)
+    corpus = toy_english(160, seed=5)[120:]
+    rows = [
+        list(zip(s.words, s.pos, map(str, s.heads), s.relations, strict=True))
+        if model == "trees"
+        else list(zip(s.words, s.pos, strict=True))
+        for s in corpus
+    ]
+    guesses, golds = estimator.predict(rows), estimator._gold(rows)
+    wrong = [row for row, guess, gold in zip(rows, guesses, golds, strict=True) if guess != gold]
+    sentence = min(wrong, key=len)
+    text = "".join("\t".join(row) + "\n" for row in sentence)
+    page.open("beam", ".states tbody tr", model=model, text=text, beam="2")
+    before, seen = weights_of(estimator), 0
+    for rule in page.page.locator(".rule").all():
+        name = rule.get_attribute("data-rule")
+        other = copy.deepcopy(estimator).set_params(update=name, average="none", passes=1)
+        other.partial_fit([sentence])
+        after = weights_of(other)
+        change = {key: after.get(key, 0.0) - before.get(key, 0.0) for key in {*after, *before}}
+        change = {key: amount for key, amount in change.items() if abs(amount) > 1e-4}
+        rule.click()
+        if not change:
+            assert "no update" in rule.inner_text()
+            continue
+        tables = page.page.locator(".changes")
+        if tables.count() > 1:  # LaSO goes on from gold: the changes of its updates add up
+            assert name == "laso"
+            continue
+        seen += 1
+        said = re.search(r"([\d,]+) weights change", page.page.inner_text("main"))
+        assert said
+        assert int(said[1].replace(",", "")) == len(change)
+        if (more := page.page.get_by_role("button", name=re.compile("Show .* more"))).count():
+            more.click()
+        shown = [row.split("\t") for row in tables.inner_text().splitlines()[1:]]
+        assert len(shown) == min(len(change), 200)
+        for feature, action, amount, weight in shown:
+            assert float(amount.replace("\u2212", "-")) == pytest.approx(change.pop((feature, action)), abs=0.006)
+            assert float(weight) == pytest.approx(before.get((feature, action), 0.0), abs=0.06)
+    assert seen >= 4
+    assert page.page.locator(".rule").count() == 6
 
 
 def test_every_state_of_the_beam_has_an_address(page):

@@ -14,11 +14,13 @@ import subprocess
 import sys
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 
 from structron.cli.app import main
+from structron.threads import cores
 from torture.frame import Found, environment
 from torture.kills import OPTIONS, corpora
 
@@ -186,16 +188,21 @@ def limited(*given) -> str:
 
 def run(trials: int, seed: int, folder: Path) -> Found:
     """So many inputs, spread over all tasks."""
-    found = Found()
-    for number, task in enumerate(OPTIONS):
+
+    def of_task(number: int, task: str) -> list[str]:
+        outcomes: list[str] = []
         first = seed * 1_000_000 + number * 50_000
         end = first + trials // len(OPTIONS) + (number < trials % len(OPTIONS))
         while first < end:
-            last = min(first + PART, end)
-            outcomes, reached = _part(task, first, last, folder)
+            own, first = _part(task, first, min(first + PART, end), folder)
+            outcomes += own
+        return outcomes
+
+    found = Found()
+    with ThreadPoolExecutor(cores()) as pool:
+        for outcomes in pool.map(of_task, range(len(OPTIONS)), OPTIONS):
             for outcome in outcomes:
                 found.add(outcome.partition(":")[0], outcome if outcome.startswith("failed") else None)
-            first = reached
     return found
 
 

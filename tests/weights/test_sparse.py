@@ -97,7 +97,7 @@ def test_rows_hold_what_was_added(sequence):
     sparse, weights, sums = fill(sequence, make_sparse(COLUMNS, 1, 1, 1))
     assert no_zeros(read(sparse)) == no_zeros(weights)
     for key, row in weights.items():
-        place = find(sparse.table, np.uint64(key), home(sparse.table, np.uint64(key)))
+        place = find(sparse.table, np.uint64(key), home(sparse.region, np.uint64(key)))
         assert {c: weight_of(sparse, sparse.table[place, 1], c) for c in range(COLUMNS)} == {
             c: row.get(c, 0) for c in range(COLUMNS)
         }
@@ -160,7 +160,7 @@ def look_up(sparse: Sparse, head: int) -> dict[int, float]:
     """A row as the search adds it up."""
     out = np.zeros((1, stride_of(COLUMNS)), np.float32)
     add_row(sparse, np.uint64(head), out, 0)
-    return {c: w for c, w in enumerate(out[0].tolist()) if w}
+    return {c: w for c, w in enumerate(out[0][sparse.order].tolist()) if w}
 
 
 rows_of = st.dictionaries(
@@ -188,11 +188,11 @@ def test_a_lean_model_holds_the_same(weights, first):
     heads, sparse = pack(COLUMNS, keys[first:], rows, first)
     found = [look_up(sparse, head) for head in heads.tolist()]
     for key in keys[first:]:
-        k = find(sparse.table, key, home(sparse.table, key))
+        k = find(sparse.table, key, home(sparse.region, key))
         found.append(look_up(sparse, int(sparse.table[k, 1])))
     assert found == list(weights.values())
     absent = np.uint64(99)
-    assert find(sparse.table, absent, home(sparse.table, absent)) == -1
+    assert find(sparse.table, absent, home(sparse.region, absent)) == -1
 
 
 def by_key(keys: np.ndarray, rows: Row) -> dict[int, dict[int, float]]:

@@ -113,7 +113,11 @@ class Annotation:
     def _docs(self, lines: Iterator[str], name: str, jobs: int) -> Iterator[Doc]:
         if self.keep is not None:
             return in_order(self._kept, docs_from_conllu(lines, name), jobs)
-        return blocks(lines, self._analysed, self.estimator.lines, jobs)
+        return blocks(lines, self._analysed, self._sentences, self.estimator.lines, jobs)
+
+    def _sentences(self, text: str) -> Doc:
+        tokenizer = self.estimator.part("tokenizer") if self.estimator.task == "pipeline" else self.estimator
+        return tokenizer.predict([text], jobs=1)[0]
 
     def _analysed(self, text: str) -> Doc:
         return self.estimator.predict([text], jobs=1)[0]

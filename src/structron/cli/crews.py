@@ -12,12 +12,13 @@ import os
 import threading
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from structron.errors import StructronError
+from structron.io.limits import VARIABLE, longest_sentence
 from structron.streams import leave_signals
 from structron.threads import uncollected
 
@@ -31,6 +32,7 @@ class Order:
 
     kind: type
     options: dict[str, Any]
+    longest: int = field(default_factory=longest_sentence)  # characters; processes of a cluster do not inherit it
 
 
 class Task(NamedTuple):
@@ -90,6 +92,7 @@ class Hand:
 
     def __init__(self, order: Order):
         self.problem, self.writer = "", None
+        os.environ[VARIABLE] = str(order.longest)
         with uncollected():
             try:
                 self.writer = order.kind(**order.options)

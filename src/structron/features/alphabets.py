@@ -6,13 +6,14 @@ Columns that only templates for rare words ask for (suffixes, shapes) are comput
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain, repeat
+from operator import itemgetter
 
 import numpy as np
 
 from structron.errors import StructronError, quoted
-from structron.features.atoms import WHOLE, atom_text, parse_atom
+from structron.features.atoms import WHOLE, Atom, atom_text, parse_atom
 from structron.features.encode import check_strings
 from structron.io.columns import EMPTY
 from structron.io.tensors import Tensors, pack_json, taken, texts, unpack_json
@@ -56,6 +57,13 @@ class Alphabet:
     def names(self) -> list[str]:
         """The text that each number stands for."""
         return ["<none>", "<unknown>", *self.texts]
+
+
+def _said(atom: Atom, texts: Collection[str]) -> list[str]:
+    """What an atom says of each text."""
+    if atom.kind == WHOLE:
+        return list(texts)
+    return [atom_text(atom, text) or EMPTY for text in texts]
 
 
 class ParserInput:
@@ -108,7 +116,10 @@ class ParserInput:
         found = {}
         for name in self.read:
             places = {width: order.index(name) for width, order in orders.items() if order}
-            found[name] = [row[places[len(row)]] for row in flat]
+            if len(set(places.values())) == 1:
+                found[name] = list(map(itemgetter(*set(places.values())), flat))
+            else:
+                found[name] = [row[places[len(row)]] for row in flat]
             check_strings(found[name], name)
         return found
 
@@ -129,7 +140,8 @@ class ParserInput:
         for atom in self.atoms:
             source = columns[atom.column]
             if atom.kind != WHOLE:
-                known = {text: atom_text(atom, text) or EMPTY for text in set(source)}
+                kinds = set(source)
+                known = dict(zip(kinds, _said(atom, kinds), strict=True))
                 source = [known[text] for text in source]
             texts.append(source)
         return texts
@@ -146,8 +158,21 @@ class ParserInput:
         return self._encode(columns)
 
     def encode(self, sentences: Sequence[Sentence]) -> np.ndarray:
-        """int64[words, columns of x], by the alphabets that training settled."""
-        return self._encode(self._texts(sentences))
+        """int64[words, columns of x], by the alphabets that training settled; what is asked of a word in several ways
+        is found out once for all of its kind."""
+        columns = self.columns_of(sentences)
+        x = np.empty((sum(map(len, sentences)), len(self.atoms)), np.int64)
+        for name, column in columns.items():
+            own = [k for k, atom in enumerate(self.atoms) if atom.column == name]
+            if len(own) == 1 and self.atoms[own[0]].kind == WHOLE:
+                x[:, own[0]] = self.alphabets[own[0]].encode(column)
+                continue
+            kinds = dict.fromkeys(column)
+            kinds.update(zip(kinds, range(len(kinds)), strict=True))
+            which = np.fromiter(map(kinds.__getitem__, column), np.int64, len(column))
+            for k in own:
+                x[:, k] = self.alphabets[k].encode(_said(self.atoms[k], kinds))[which]
+        return x
 
     def _encode(self, texts: list[list[str]]) -> np.ndarray:
         x = np.empty((len(texts[0]), len(texts)), np.int64)

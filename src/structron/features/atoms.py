@@ -31,6 +31,7 @@ KINDS = {
     "form": FORM,
 }
 AFFIXES = {"prefix": PREFIX, "suffix": SUFFIX, "lprefix": LPREFIX, "lsuffix": LSUFFIX}
+AFFIX_KINDS = frozenset(AFFIXES.values())
 AFFIX = re.compile(r"(l?prefix|l?suffix)([1-9])$")
 FLAG = np.uint64(0x5BD1E995)
 ENDINGS = [
@@ -83,6 +84,17 @@ def char_class(char: str) -> str:
     return "d" if char.isdigit() else char
 
 
+class _CharClasses(dict):
+    """The classes of the characters that were asked for, as `str.translate` takes them."""
+
+    def __missing__(self, code: int) -> str:
+        found = self[code] = char_class(chr(code))
+        return found
+
+
+_CHAR_CLASSES = _CharClasses()
+
+
 def word_form(word: str) -> str:
     """Numbers by what else is in them, other words by their capitals; letters are those that have two cases."""
     classes = "".join(c if c in "Xxd" else " " for c in map(char_class, word))
@@ -107,7 +119,7 @@ def atom_text(atom: Atom, word: str) -> str | None:
         return word.lower()
     if kind == NORM:
         return "".join("0" if char_class(c) == "d" else c for c in word.lower())
-    if kind in AFFIXES.values():
+    if kind in AFFIX_KINDS:
         word = word.lower() if kind in (LPREFIX, LSUFFIX) else word
         return None if len(word) < k else word[:k] if kind in (PREFIX, LPREFIX) else word[len(word) - k :]
     if kind in (STEM, ENDING):
@@ -116,9 +128,9 @@ def atom_text(atom: Atom, word: str) -> str | None:
         return word[: len(word) - cut] if kind == STEM else word[len(word) - cut :] or None
     if kind == FORM:
         return word_form(word)
-    classes = [char_class(c) for c in word]
+    classes = word.translate(_CHAR_CLASSES)
     if kind == SHAPE:
-        return "".join(classes)
+        return classes
     if kind == CLASS:
         return "".join(c for j, c in enumerate(classes) if j == 0 or classes[j - 1] != c)
     fires = {DIGIT: "d" in classes, UPPER: "X" in classes, HYPHEN: "-" in word}[kind]

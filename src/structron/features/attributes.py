@@ -15,6 +15,7 @@ The forms are those of python-crfsuite's `ItemSequence`, so that its users can b
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ class _Numbers(dict):
 
 
 class _Keys(dict):
-    """Key -> the numbers of its values: two short look-ups cost less than joining `key:value` for every token."""
+    """Key -> the numbers of its values."""
 
     def __init__(self, texts: list[str]):
         self.texts = texts
@@ -60,72 +61,142 @@ class _Keys(dict):
         return numbers
 
 
+ABSENT = -1
+"""The code of what is 0 or False."""
+PLAIN = {str, bool, int, float}
+"""Types of values with nothing within."""
+PACKED = 1 << 20
+"""Codes that are kept as Python's numbers before they are packed."""
+REMEMBERED = 1 << 16
+"""Pairs with a value other than 1 that are looked at once; measurements hardly ever come again."""
+
+
+class _Items(dict):
+    """(key, value) of a dict -> the number of its attribute, `ABSENT`, or below it the place of a number and a value.
+
+    A pair is looked at once, when it is first seen; many dicts are then read by one `map`, without Python in between.
+    """
+
+    def __init__(self, texts: list[str]):
+        self.singles, self.by_key = _Numbers(texts), _Keys(texts)
+        self.valued, self.weights = array("i"), array("f")
+
+    def __missing__(self, item: tuple[Any, Any]) -> int:
+        key, value = item
+        if isinstance(value, str | bytes):
+            code = self[item] = self.by_key[key][value]
+            return code
+        number = _value(key, value)
+        if number == 0:
+            code = ABSENT
+        elif number == 1:
+            code = self.singles[key]
+        else:
+            code = ABSENT - 1 - len(self.weights)
+            self.valued.append(self.singles[key])
+            self.weights.append(number)
+        if code >= ABSENT or len(self.weights) <= REMEMBERED:
+            self[item] = code
+        return code
+
+
+def _value(key: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        expected = "expected a string, a number, a dict or a list of strings"
+        raise TypeError(f"attribute {key!r}: {short(value)}; {expected}") from None
+    if not -LARGEST <= number <= LARGEST:
+        raise ValueError(f"attribute {key!r}: {number}; expected a number between -{LARGEST:g} and {LARGEST:g}")
+    return number
+
+
 class _Reader:
-    """Takes tokens one after the other and keeps their attributes as numbers."""
+    """Takes sequences one after the other and keeps their attributes as codes."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
-        self.singles, self.keys = _Numbers(self.texts), _Keys(self.texts)
-        self.numbers, self.ptr = array("i"), array("q", [0])
-        self.places, self.values = array("q"), array("f")
+        self.items = _Items(self.texts)
+        self.codes: list[int] = []
+        self.packed, self.lengths = array("i"), array("i")
+        self.flat = True
 
-    def token(self, token: Any) -> None:
-        """Add the attributes of the next token."""
+    def sequence(self, tokens: Sequence) -> None:
+        """Add the attributes of all tokens. Dicts without lists and dicts within, the usual case, are read at once."""
+        codes, items = self.codes, self.items
+        if len(codes) > PACKED:
+            self._pack()
+        before = len(codes)
+        if self.flat:
+            try:
+                codes.extend(map(items.__getitem__, chain.from_iterable(map(dict.items, tokens))))
+                self.lengths.extend(map(len, tokens))
+                return
+            except (TypeError, ValueError, OverflowError):  # also a mistake, which is found again below
+                del codes[before:]
+                self.flat = False
+        for i, token in enumerate(tokens):
+            before = len(codes)
+            try:
+                self._token(token)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise StructronError(f"token {i + 1}: {error}") from None
+            self.lengths.append(len(codes) - before)
+
+    def _pack(self) -> None:
+        self.packed.extend(array("i", self.codes))
+        self.codes.clear()
+
+    def _token(self, token: Any) -> None:
         kind = type(token)
         if kind is dict or isinstance(token, Mapping):
             self._mapping(token, "")
         elif kind is str or isinstance(token, str | bytes):
-            self.numbers.append(self.singles[token])
+            self.codes.append(self.items.singles[token])
         elif hasattr(token, "__len__"):
-            self._strings(token, self.singles)
+            self._strings(token, self.items.singles)
         else:
             raise TypeError(f"{short(token)}; expected a dict, a list or set of strings, or a string")
-        self.ptr.append(len(self.numbers))
 
     def _strings(self, items: Collection, numbers: _Numbers) -> None:
         """A list's strings, or a set's in an order that no process changes."""
         try:
             ordered = sorted(items, key=_text) if isinstance(items, Set) else items
-            self.numbers.extend(map(numbers.__getitem__, ordered))
+            self.codes.extend(map(numbers.__getitem__, ordered))
         except TypeError:
             for item in items:
                 _text(item)
             raise
 
     def _mapping(self, mapping: Mapping[str, Any], prefix: str) -> None:
-        numbers, keys = self.numbers, self.keys
+        codes, items = self.codes, self.items
         for key, value in mapping.items():
             if prefix:
                 key = prefix + _text(key)
-            kind = type(value)
-            if kind is str:
-                numbers.append(keys[key][value])
-            elif kind is bool:
-                if value:
-                    numbers.append(self.singles[key])
-            elif isinstance(value, str | bytes):
-                numbers.append(keys[key][value])
+            if type(value) in PLAIN:
+                codes.append(items[key, value])
             elif isinstance(value, Mapping):
                 self._mapping(value, f"{_text(key)}:")
             elif isinstance(value, list | tuple | Set):
-                self._strings(value, keys[key])
-            else:
-                self._number(key, value)
+                self._strings(value, items.by_key[key])
+            else:  # an array of one number has no hash, its number has
+                codes.append(items[key, value if isinstance(value, str | bytes) else _value(key, value)])
 
-    def _number(self, key: str, value: Any) -> None:
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            expected = "expected a string, a number, a dict or a list of strings"
-            raise TypeError(f"attribute {key!r}: {short(value)}; {expected}") from None
-        if not -LARGEST <= number <= LARGEST:
-            raise ValueError(f"attribute {key!r}: {number}; expected a number between -{LARGEST:g} and {LARGEST:g}")
-        if number == 0:
-            return
-        if number != 1:
-            self.places.append(len(self.numbers))
-            self.values.append(number)
-        self.numbers.append(self.singles[key])
+    def result(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where the attributes of each token begin, their numbers, and their values if any is not 1."""
+        self._pack()
+        ptr = np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)])
+        numbers, values = np.array(self.packed, np.int32), NO_VALUES
+        if self.items.weights:
+            values, valued = np.ones(len(numbers), np.float32), np.flatnonzero(numbers < ABSENT)
+            places = ABSENT - 1 - numbers[valued]
+            values[valued] = np.array(self.items.weights, np.float32)[places]
+            numbers[valued] = np.array(self.items.valued, np.int32)[places]
+        there = numbers > ABSENT
+        if not there.all():
+            ptr = np.concatenate([[0], np.cumsum(there)])[ptr]
+            numbers, values = numbers[there], values[there] if len(values) else values
+        return ptr, numbers, values
 
 
 class PreparedAttributes:
@@ -136,12 +207,7 @@ class PreparedAttributes:
     def __init__(self, lengths: list[int], reader: _Reader, label_types: list, label_ids: array):
         self.starts = np.cumsum([0, *lengths], dtype=np.int64)
         self.units = np.arange(len(self.starts))
-        self.ptr = np.array(reader.ptr, np.int64)
-        self.numbers = np.array(reader.numbers, np.int32)
-        self.values = NO_VALUES
-        if reader.places:
-            self.values = np.ones(len(self.numbers), np.float32)
-            self.values[np.array(reader.places, np.int64)] = reader.values
+        self.ptr, self.numbers, self.values = reader.result()
         self.texts = reader.texts
         self.keys = hash_list(self.texts)
         self.label_types, self.label_ids = label_types, np.array(label_ids, np.int32)
@@ -188,11 +254,10 @@ class AttributeExtractor:
         label_numbers, label_ids = {label: y for y, label in enumerate(self.labels)}, array("i")
         for s, sentence in enumerate(sentences):
             tokens = sentence[0] if labelled else sentence
-            for i, token in enumerate(tokens):
-                try:
-                    reader.token(token)
-                except (TypeError, ValueError, OverflowError) as error:
-                    raise StructronError(f"{what}: sequence {s + 1}, token {i + 1}: {error}") from None
+            try:
+                reader.sequence(tokens)
+            except StructronError as error:
+                raise StructronError(f"{what}: sequence {s + 1}, {error}") from None
             lengths.append(len(tokens))
             if labelled:
                 label_ids.extend([label_numbers.setdefault(label, len(label_numbers)) for label in sentence[1]])

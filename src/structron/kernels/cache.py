@@ -122,7 +122,7 @@ def private_folder() -> str:
     return folder
 
 
-class ShippedLocator(_SourceFileBackedLocatorMixin, _CacheLocator):
+class BesideLocator(_SourceFileBackedLocatorMixin, _CacheLocator):
     """Kernels that were compiled before the package became read-only, where nothing at all can be written."""
 
     def __init__(self, py_func: Any, py_file: str):
@@ -144,7 +144,7 @@ def beside(file: str) -> str:
 class AnywhereImpl(CompileResultCacheImpl):
     """Numba's places for a cache, and two more."""
 
-    _locator_classes = [*CompileResultCacheImpl._locator_classes, TemporaryLocator, ShippedLocator]  # noqa: RUF012
+    _locator_classes = [*CompileResultCacheImpl._locator_classes, TemporaryLocator, BesideLocator]  # noqa: RUF012
 
 
 class SafeCache(FunctionCache):
@@ -156,23 +156,23 @@ class SafeCache(FunctionCache):
         super().__init__(function)
         base, stamp = self._impl.filename_base, self._impl.locator.get_source_stamp()
         self._cache_file = CheckedFile(self._cache_path, base, stamp)
-        shipped = beside(function.__code__.co_filename)
-        self._shipped = None if shipped == self._cache_path else CheckedFile(shipped, base, stamp)
+        place = beside(function.__code__.co_filename)
+        self._beside = None if place == self._cache_path else CheckedFile(place, base, stamp)
 
     def stamp(self, stamp: Any) -> None:
         """What kernels have to be compiled from to be up to date."""
-        for file in filter(None, (self._cache_file, self._shipped)):
+        for file in filter(None, (self._cache_file, self._beside)):
             file._source_stamp = stamp
 
     def is_empty(self) -> bool:
         """Whether it has nothing that is up to date."""
-        return not self._cache_file._load_index() and not (self._shipped and self._shipped._load_index())
+        return not self._cache_file._load_index() and not (self._beside and self._beside._load_index())
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         key = self._index_key(sig, target_context.codegen())
         data = self._cache_file.load(key)
-        if data is None and self._shipped is not None:
-            data = self._shipped.load(key)
+        if data is None and self._beside is not None:
+            data = self._beside.load(key)
         return None if data is None else self._impl.rebuild(target_context, data)
 
     def save_overload(self, sig: Any, data: Any) -> None:

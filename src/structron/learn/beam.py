@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 
 from structron.io.tensors import Tensors
-from structron.kernels.jit import Pointed, is_cold
+from structron.kernels.jit import Pointed
 from structron.learn.loop import digest, stretch_end
 from structron.learn.paced import Paced, squared_length
 from structron.learn.parts import lists_of
@@ -27,7 +27,7 @@ from structron.search.beam.scores import CLOCK
 from structron.update import fixing
 from structron.update.alma import NORM, SCALE, TOTAL, fold, make_alma
 from structron.update.delta import make_delta
-from structron.update.mixed import Weighing, ask, collect_weighted, make_weighing
+from structron.update.mixed import Weighing, ask, make_weighing
 from structron.update.violation import rule_of
 from structron.weights.store import SparseStore, mean_rows
 
@@ -118,9 +118,6 @@ class BeamTraining(Paced):
     def examples(self) -> int:
         return len(self.inputs.starts) - 1
 
-    def is_cold(self) -> bool:
-        return LEARN.is_cold() if self.weighing is None else is_cold(collect_weighted)
-
     def warm_up(self) -> None:
         self._call(np.zeros(0, np.int64), 0, 0)
 
@@ -210,13 +207,20 @@ class BeamTraining(Paced):
 
     def rows(self) -> tuple[np.ndarray, Any]:
         """Keys and rows as they count now, averaged or not; anchored features first."""
+        return self.store.present(*self._mean())
+
+    def _mean(self) -> tuple[int, float]:
+        """The examples that the mean is taken over, 0: there is none; and the scale of the weights in it."""
         time = int(self.stats[fixing.TIME]) if self.average == "mean" else 0
-        return self.store.present(time, float(self.pace[TOTAL] / time if time else self.pace[SCALE]))
+        return time, float(self.pace[TOTAL] / time if time else self.pace[SCALE])
 
     @staticmethod
     def assemble(members: Sequence["BeamTraining"]) -> BeamModel:
         first = members[0]
-        anchored = first.store.table[:, 0]
-        keys, rows = mean_rows([member.rows() for member in members], anchored, first.prune)
-        count = int(np.isin(keys, anchored).sum())
+        if len(members) == 1:
+            keys, rows, count = first.store.lean(*first._mean(), first.prune)
+        else:
+            anchored = first.store.table[:, 0]
+            keys, rows = mean_rows([member.rows() for member in members], anchored, first.prune)
+            count = int(np.isin(keys, anchored).sum())
         return BeamModel(first.problem, keys[count:], rows, keys[:count])

@@ -16,7 +16,6 @@ from structron.features.extract import Prepared
 from structron.features.index import Numbered, number_features
 from structron.features.names import Names
 from structron.io.tensors import Tensors
-from structron.kernels.jit import is_cold
 from structron.learn.committee import Member
 from structron.learn.loop import digest, stretch_end
 from structron.learn.parts import Bounds, lists_of, without_tokens
@@ -42,7 +41,6 @@ class Update(Protocol):
     def whole_documents(self) -> bool:
         """Whether the sentences of a document are one example."""
 
-    def is_cold(self) -> bool: ...
     def learn(self, learner: "ChainLearner", sequence: np.ndarray, lo: int, hi: int) -> int: ...
 
 
@@ -57,9 +55,6 @@ class Perceptron:
     def figures(self) -> dict[str, int]:
         """near: examples that were right, but not by the margin."""
         return {} if self.margin is None else {"near": NEAR}
-
-    def is_cold(self) -> bool:
-        return is_cold(learn if self.margin is None else learn_with_margin)
 
     def learn(self, learner: "ChainLearner", sequence: np.ndarray, lo: int, hi: int) -> int:
         """Learn from the examples sequence[lo:hi]; returns the place where it had to stop for want of rows."""
@@ -227,9 +222,6 @@ class ChainLearner(Member):
         return Weights(s.w, s.u, s.row_of, s.block_of, s.block_rows, s.size, self.penalty, self.masks)
 
     # -- the loop's side -------------------------------------------------------------------------------------------
-
-    def is_cold(self) -> bool:
-        return self.update.is_cold()
 
     def warm_up(self) -> None:
         self.update.learn(self, np.zeros(0, np.int64), 0, 0)

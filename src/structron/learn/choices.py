@@ -11,7 +11,6 @@ import numpy as np
 from structron.features.index import number_features
 from structron.features.lexicon import Lexicon
 from structron.io.tensors import Tensors
-from structron.kernels.jit import is_cold
 from structron.learn.chain import CALL_TOKENS, LazyNames
 from structron.learn.committee import Member
 from structron.learn.loop import digest, stretch_end
@@ -63,9 +62,6 @@ class ChoiceLearner(Member):
     @property
     def examples(self) -> int:
         return len(self.prepared.starts) - 1
-
-    def is_cold(self) -> bool:
-        return is_cold(learn)
 
     def warm_up(self) -> None:
         self._learn(np.zeros(0, np.int64), 0, 0)

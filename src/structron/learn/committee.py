@@ -6,7 +6,6 @@ nearly always better than any of them (Herbrich, Graepel & Campbell's Bayes poin
 
 import copy
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from structron.io.tensors import Tensors, beginning, under
 from structron.learn.loop import Learner
+from structron.threads import Pool
 from structron.weights.changes import Changes, Share
 
 
@@ -122,9 +122,6 @@ class Committee(Learner):
     def examples(self) -> int:
         return len(self.members) * self.members[0].examples
 
-    def is_cold(self) -> bool:
-        return self.members[0].is_cold()
-
     def warm_up(self) -> None:
         self.members[0].warm_up()
 
@@ -153,7 +150,7 @@ class Committee(Learner):
             while place < len(part) and not stopped.is_set():
                 place = self.members[m].learn(part, place)
 
-        with ThreadPoolExecutor(self.jobs) as pool:
+        with Pool(self.jobs) as pool:
             running = [pool.submit(learn, m) for m in range(len(self.members))]
             try:
                 for future in running:

@@ -8,7 +8,6 @@ import numpy as np
 
 from structron.features.documents import NonLocal, NonLocalFeatures, Opened
 from structron.io.tensors import Tensors
-from structron.kernels.jit import is_cold
 from structron.learn.chain import CALL_TOKENS, Chain, ChainLearner, Perceptron, Start
 from structron.learn.committee import Lesson
 from structron.learn.loop import stretch_end
@@ -68,9 +67,6 @@ class DocumentLearner(ChainLearner):
         more = len(self.features) - self.g.shape[1]
         if more:
             self.g = np.concatenate([self.g, np.zeros((2, more))], axis=1)
-
-    def is_cold(self) -> bool:
-        return is_cold(learn_documents)
 
     def warm_up(self) -> None:
         self._learn_documents(np.zeros(0, np.int64), 0, 0)

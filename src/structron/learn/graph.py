@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from structron.io.tensors import Tensors
-from structron.kernels.jit import is_cold
 from structron.learn.loop import digest, stretch_end
 from structron.learn.paced import Paced, squared_length
 from structron.learn.parts import lists_of
@@ -84,10 +83,6 @@ class GraphLearner(Paced):
     @property
     def examples(self) -> int:
         return len(self.trees.starts) - 1
-
-    def is_cold(self) -> bool:
-        updates = [update.correct, *([] if self.swvp is None else [correct_mixed])]
-        return GraphModel.is_cold(self.setting) or any(map(is_cold, updates))
 
     def warm_up(self) -> None:
         before = self.stats.copy(), self.pace.copy()

@@ -37,9 +37,6 @@ class Learner(Protocol):
     @property
     def examples(self) -> int: ...
 
-    def is_cold(self) -> bool:
-        """Whether the first call has to wait for the compiler."""
-
     def warm_up(self) -> None:
         """Compile now, so that pass times exclude it."""
 

@@ -17,7 +17,7 @@ from structron.options import Search
 from structron.search.beam.frontier import Inputs
 from structron.search.beam.problem import POINTERS, SearchProblem
 from structron.search.beam.scores import CLOCK
-from structron.search.queue.nodes import EXPANDER, Heuristic, Node, Space
+from structron.search.queue.nodes import Heuristic, Node, Space
 from structron.search.queue.queue import learn, queue_maker, wrong_nodes
 from structron.update import fixing
 from structron.update.alma import ALPHA, SCALE, TOTAL, end_example, is_small, lowering, step
@@ -81,9 +81,6 @@ class QueueTraining(BeamTraining):
         other = super().part(examples)
         other.derivations = [self.derivations[e] for e in examples.tolist()]
         return other
-
-    def is_cold(self) -> bool:
-        return EXPANDER.is_cold() or GATHER.is_cold()
 
     def warm_up(self) -> None:
         self.space.begin(0, self.sparse)

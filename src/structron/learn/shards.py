@@ -13,7 +13,6 @@ There are as many members as threads, not as shards: each learns one shard after
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import Any, ClassVar, Protocol, Self
 
@@ -23,6 +22,7 @@ from structron.errors import StructronError
 from structron.io.tensors import Tensors
 from structron.learn.committee import Lesson, total
 from structron.learn.loop import Learner
+from structron.threads import Pool
 
 UNIFORM, ERRORS = "uniform", "errors"
 
@@ -84,13 +84,15 @@ class Threads(Crew):
     def learn(self, parts: Sequence[np.ndarray], lessons: list[Lesson]) -> None:
         """On one thread those of one shard, else of all. After an interruption, of what was learned until then."""
         stopped, todo = Event(), parts[: 1 if self.jobs == 1 else None]
-        with ThreadPoolExecutor(self.jobs) as pool:
+        with Pool(self.jobs) as pool:
             running = [pool.submit(self._learn, part, stopped) for part in todo]
             try:
                 for future in running:
                     future.result()
-            except BaseException:
+            except BaseException as error:
                 stopped.set()
+                if isinstance(error, KeyboardInterrupt):
+                    pool.interrupt()
                 raise
             finally:
                 pool.shutdown(cancel_futures=stopped.is_set())
@@ -132,9 +134,6 @@ class Shards(Learner):
     @property
     def examples(self) -> int:
         return self.common.examples
-
-    def is_cold(self) -> bool:
-        return self.common.is_cold()
 
     def warm_up(self) -> None:
         self.common.warm_up()

@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from structron.kernels.jit import is_cold
 from structron.update.perceptron import INVALID
 from structron.update.swvp import Mixed, Swvp, make_mixed
 from structron.update.swvp_chain import learn_swvp, learn_with_function
@@ -27,9 +26,6 @@ class WeightedViolations:
 
     def __repr__(self) -> str:
         return str(self.swvp)
-
-    def is_cold(self) -> bool:
-        return is_cold(learn_swvp)
 
     def learn(self, learner: Any, sequence: np.ndarray, lo: int, hi: int) -> int:
         """Learn from the examples sequence[lo:hi]; returns the place where it had to stop for want of rows."""

@@ -5,6 +5,7 @@ Chains also have features that were hashed per token before the search (`anchore
 """
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -19,11 +20,16 @@ from structron.search.beam.scores import CLOCK
 from structron.search.beam.states import TOP
 from structron.threads import for_each, stretches
 from structron.weights.dense import cell_tensors
-from structron.weights.sparse import Row, pack, stirred
+from structron.weights.sparse import Row, Sparse, homes, pack, regions_of
 from structron.weights.store import declared_rows, rows_of
 
 WIDE = 64
 """The beam that gives the n-best of a search without one."""
+
+
+def joined(values: np.ndarray, first: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Lists that stand apart in one array, one after the other."""
+    return values[np.repeat(first - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))]
 
 
 class BeamModel:
@@ -32,11 +38,25 @@ class BeamModel:
     def __init__(self, problem: SearchProblem, keys: np.ndarray, rows: Row, anchored_keys: np.ndarray | None = None):
         self.problem, self.keys, self.rows = problem, keys, rows
         self.anchored_keys = np.zeros(0, np.uint64) if anchored_keys is None else anchored_keys
-        first = len(self.anchored_keys)
-        heads, self.sparse = pack(problem.columns, keys, rows, first)
-        self.anchored_table = np.stack([self.anchored_keys, heads], axis=1) if first else NO_ANCHORS.table
-        self.number_of = build_table(self.anchored_keys) if first else None
+        self.number_of = build_table(self.anchored_keys) if len(self.anchored_keys) else None
         self.engines: dict[tuple[int | None, bool], Engine] = {}
+
+    @cached_property
+    def _packed(self) -> tuple[np.ndarray, Sparse]:
+        """The rows as searches read them, made for the first of these: a model that is only saved does without."""
+        first = len(self.anchored_keys)
+        heads, sparse = pack(self.problem.columns, self.keys, self.rows, first)
+        return np.stack([self.anchored_keys, heads], axis=1) if first else NO_ANCHORS.table, sparse
+
+    @property
+    def sparse(self) -> Sparse:
+        """The weights as kernels read them."""
+        return self._packed[1]
+
+    @property
+    def anchored_table(self) -> np.ndarray:
+        """Keys and heads of numbered features."""
+        return self._packed[0]
 
     def is_cold(self) -> bool:
         """Whether the first search has to wait for the compiler."""
@@ -64,14 +84,27 @@ class BeamModel:
         jobs: int = 1,
     ) -> tuple[list[list[int]], list[float]]:
         """The best actions of every example and their scores."""
-        engine = self.engine(beam, merge)
+        engine, sparse = self.engine(beam, merge), self.sparse
 
         def run(stretch: tuple[int, int]) -> tuple[list[list[int]], list[float]]:
-            found = engine.decode(inputs, self.sparse, anchored, *stretch)
+            found = engine.decode(inputs, sparse, anchored, *stretch)
             return actions_of(found, *stretch), found[3][stretch[0] : stretch[1]].tolist()
 
         done = for_each(run, stretches(inputs.starts), jobs)
         return [a for actions, _ in done for a in actions], [s for _, scores in done for s in scores]
+
+    def decode_actions(
+        self, inputs: Inputs, beam: int | None = 8, merge: bool = True, anchored: Anchored = NO_ANCHORS, jobs: int = 1
+    ) -> np.ndarray:
+        """int64: the best actions of all examples, one after the other."""
+        engine, sparse = self.engine(beam, merge), self.sparse
+
+        def run(stretch: tuple[int, int]) -> np.ndarray:
+            found, ptr, lengths, _ = engine.decode(inputs, sparse, anchored, *stretch)
+            return joined(found, ptr[slice(*stretch)], lengths[slice(*stretch)])
+
+        done = for_each(run, stretches(inputs.starts), jobs)
+        return np.concatenate(done) if done else np.zeros(0, np.int64)
 
     def nbest(
         self,
@@ -86,10 +119,10 @@ class BeamModel:
 
         Merged states stand for their best derivation alone; `candidates` looks beyond them.
         """
-        engine = self.engine(None if beam is None else max(beam, n), merge)
+        engine, sparse = self.engine(None if beam is None else max(beam, n), merge), self.sparse
 
         def run(stretch: tuple[int, int]) -> list[list[Derivation]]:
-            return engine.nbest(inputs, self.sparse, anchored, n, *stretch)
+            return engine.nbest(inputs, sparse, anchored, n, *stretch)
 
         return [own for part in for_each(run, stretches(inputs.starts), jobs) for own in part]
 
@@ -121,15 +154,14 @@ class BeamModel:
         """(a number for each token, a score for each sentence). look(lo, hi): sentences lo … hi - 1 for the search;
         spell: what actions that follow each other say of their tokens."""
         out, scores = np.zeros(int(starts[-1]), np.int64), np.zeros(len(starts) - 1, np.float32)
-        engine = self.engine(beam, merge)
+        engine, sparse = self.engine(beam, merge), self.sparse
 
         def run(stretch: tuple[int, int]) -> None:
             lo, hi = stretch
             inputs, anchored = look(lo, hi)
             engine.room(inputs).memory.clock[CLOCK] += 1  # its tokens are not those of the stretch before
-            found, ptr, lengths, sums = engine.decode(inputs, self.sparse, anchored)
-            own = np.repeat(ptr[:-1] - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))
-            out[starts[lo] : starts[hi]] = spell(found[own])
+            found, ptr, lengths, sums = engine.decode(inputs, sparse, anchored)
+            out[starts[lo] : starts[hi]] = spell(joined(found, ptr[:-1], lengths))
             scores[lo:hi] = sums
 
         for_each(run, stretches(starts), jobs)
@@ -156,7 +188,7 @@ class BeamModel:
             raise ValueError("weights do not fit the features")
         if (template < 1).any() or (template > len(problem.composition.texts)).any():
             raise ValueError("features do not fit the templates")
-        if crowded(anchored_keys) or crowded(stirred(keys)):
+        if crowded(anchored_keys) or crowded(homes(regions_of(keys), keys).astype(np.uint64)):
             raise ValueError("features: too many keys are alike")
         return cls(problem, keys, rows_of(tensors), anchored_keys)
 

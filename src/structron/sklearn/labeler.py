@@ -354,6 +354,8 @@ def _kind(data: list[tuple[Sequence, Sequence]], known: Sequence = ()) -> type:
     """What all labels are: str or Integral."""
     first = next(chain(known, (label for _, row in data for label in row)), "")
     kind = str if isinstance(first, str) else Integral
+    if set(map(type, chain(known, chain.from_iterable(row for _, row in data)))) <= {str if kind is str else int}:
+        return kind
     places = [("classes", known), *((f"sequence {s}", row) for s, (_, row) in enumerate(data, 1))]
     for place, labels in places:
         for label in labels:

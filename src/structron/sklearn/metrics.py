@@ -26,11 +26,17 @@ def _flat(score: Callable[..., Any]) -> Callable[..., Any]:
 
 
 flat_accuracy_score = _flat(metrics.accuracy_score)
+"""The share of labels that are right."""
 flat_precision_score = _flat(metrics.precision_score)
+"""Precision of labels; `labels` and `average` as in scikit-learn."""
 flat_recall_score = _flat(metrics.recall_score)
+"""Recall of labels; `labels` and `average` as in scikit-learn."""
 flat_f1_score = _flat(metrics.f1_score)
+"""F1 of labels; `labels` and `average` as in scikit-learn."""
 flat_fbeta_score = _flat(metrics.fbeta_score)
+"""F of labels for some `beta`."""
 flat_classification_report = _flat(metrics.classification_report)
+"""A table of precision, recall and F1, label by label."""
 
 
 def sequence_accuracy_score(y_true: Sequence, y_pred: Sequence) -> float:

@@ -1,12 +1,16 @@
 """The estimator of every task by name, and the way from a model file back to it."""
 
 from collections import UserDict
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module, resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from structron.errors import StructronError, unknown
 from structron.io import modelfile
+
+if TYPE_CHECKING:
+    from structron.search.beam.problem import SearchProblem
 
 
 class Tasks(UserDict[str, Any]):
@@ -45,18 +49,35 @@ TRAINABLE = tuple(task for task in TASKS if task not in (*OWN, "splitter", "sequ
 """Those that the command line trains."""
 
 
-def load(path: str | Path, *, task: str | None = None, **code: Any) -> Any:
-    """Read a model file, or a model that comes with the package, by its name; `task` refuses models of any other.
+def load(
+    path: str | Path,
+    *,
+    task: str | None = None,
+    atoms: Mapping[str, Callable] | None = None,
+    non_local: Sequence[Callable] | None = None,
+    problem: "SearchProblem | Callable[[Any], SearchProblem] | None" = None,
+    heuristic: Callable | None = None,
+) -> Any:
+    """Read a model file, or a model that comes with the package, by its name.
 
-    Functions are code and not in the file, so they have to be given again: `atoms`, `non_local`, a problem.
+    Functions are code and not in the file, so those that a model was trained with are given again.
+
+    Args:
+        path: The file, or the name of a model that comes with the package ("english").
+        task: Refuse models of any other task.
+        atoms: Features of your own by name, as for `Tagger(atoms=…)`.
+        non_local: Features of whole documents of your own, as for `EntityRecognizer(non_local=…)`.
+        problem: Your own search problem, or a function that makes it of what was saved as `extra`.
+        heuristic: That of a `QueueLearner` with A*.
     """
+    code = {"atoms": atoms, "non_local": non_local, "problem": problem, "heuristic": heuristic}
     header, tensors = modelfile.load(path_of(path))
     found = header.get("task")
     if task is not None and found != task:
         raise StructronError(f"{path}: a {found} model; expected a {task} model")
     if found not in list(TASKS):
         raise StructronError(f"{path}: {unknown('task', found, TASKS)}")
-    return TASKS[found]._read(path, header, tensors, **code)
+    return TASKS[found]._read(path, header, tensors, **{name: own for name, own in code.items() if own is not None})
 
 
 def bundled() -> list[str]:

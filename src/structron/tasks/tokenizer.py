@@ -27,6 +27,8 @@ UNITS = (1, 4, 10)
 """Sentences, in turn, that are learned from as a paragraph where paragraphs are longer, or the data know of none."""
 DIVIDED = 0.002
 """Share of tokens that may end inside a piece; where more do, pieces are single letters."""
+MOST_TOKENS = 1000
+"""After which a sentence ends in any case: tables and lists without an end would otherwise fill the memory."""
 METHODS = ("nbest", "confidence", "forced", "explain")
 PIECES = "its labels are of pieces of text, not of words"
 
@@ -82,7 +84,7 @@ class Tokenizer(Texts, ChainLabeler):
         return [self._document(pieces, labels) for pieces in prepared.pieces]
 
     def _document(self, pieces: Pieces, labels: Iterator[str]) -> Doc:
-        """The text of pieces, cut as labels say; a paragraph ends a sentence, and a space a token."""
+        """The text of pieces, cut as labels say; a paragraph and MOST_TOKENS end a sentence, a space a token."""
         sentences: list[list[tuple[int, int]]] = []
         tokens: list[tuple[int, int]] = []
         paragraphs, start, ends = {0}, -1, pieces.end
@@ -95,7 +97,7 @@ class Tokenizer(Texts, ChainLabeler):
                     continue
             tokens.append((start, end))
             start = -1
-            if label == SENTENCE or last:
+            if label == SENTENCE or last or len(tokens) == MOST_TOKENS:
                 sentences.append(tokens)
                 tokens = []
                 paragraphs |= {len(sentences)} if last else set()

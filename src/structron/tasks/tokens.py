@@ -6,10 +6,11 @@ A task says how to make a learner of prepared sentences; columns, features, thre
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import chain, pairwise
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -260,6 +261,11 @@ class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
 
     def _take_features(self, learned: dict[str, Any], tensors: Tensors) -> None:
         self.extractor_ = self._make_extractor(parse_templates(self.templates))
+
+    @classmethod
+    def load(cls, path: str | Path, *, atoms: Mapping[str, Callable] | None = None) -> Self:
+        """Read a model file of this task; atoms: features of your own by name, which are not in the file."""
+        return cls._load(path, atoms=atoms)
 
     @classmethod
     def _ask_for(cls, path: Any, header: dict[str, Any], code: dict[str, Any]) -> None:

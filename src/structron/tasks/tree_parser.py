@@ -16,6 +16,7 @@ from structron.io.tensors import Tensors, texts
 from structron.options import Stepping, Trees, options
 from structron.sentences import check_sentences, starts_of
 from structron.tasks.treebank import Arc, Projective, make_projective, read_arcs, settle_columns
+from structron.threads import uncollected
 from structron.trees import unlift
 
 MOST_RELATIONS = 10_000
@@ -114,7 +115,8 @@ class TreeParser(Trees, Stepping, Estimator):
     def _trees(self, starts: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> list[list[Arc]]:
         """The same sentence by sentence."""
         own, named = heads.tolist(), relations.tolist()
-        return [self._tree(own[lo:hi], named[lo:hi]) for lo, hi in pairwise(starts.tolist())]
+        with uncollected():
+            return [self._tree(own[lo:hi], named[lo:hi]) for lo, hi in pairwise(starts.tolist())]
 
     def _columns_of(self, prediction: Sequence[Arc]) -> list[list[str]]:
         heads = [str(head) for head, _ in prediction]
@@ -179,11 +181,9 @@ class TreeParser(Trees, Stepping, Estimator):
 
 def _pairs(sentence: Any) -> bool:
     """Whether the tokens of a sentence are pairs."""
-    return (
-        isinstance(sentence, list | tuple)
-        and len(sentence) > 0
-        and all(isinstance(token, list | tuple) and len(token) == 2 for token in sentence)
-    )
+    if not isinstance(sentence, list | tuple) or not sentence or not hasattr(sentence[0], "__len__"):
+        return False
+    return len(sentence[0]) == 2 and all(isinstance(token, list | tuple) and len(token) == 2 for token in sentence)
 
 
 def _full(sentences: Sentences, what: str) -> list[Sentence]:

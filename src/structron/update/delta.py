@@ -14,6 +14,7 @@ import numpy as np
 from structron.kernels.jit import compiled, inlined, prefetch
 from structron.kernels.table import ABSENT, MULTIPLIER
 from structron.weights.sparse import (
+    AHEAD,
     CELLS,
     CLASSES,
     COUNT,
@@ -21,12 +22,14 @@ from structron.weights.sparse import (
     DENSE,
     DENSE_ROWS,
     KEYS,
+    START,
     add,
     cell_of,
     claim,
     dense_at,
     find,
     home,
+    most_keys,
     weight_of,
 )
 
@@ -83,7 +86,7 @@ def head_of(feature, sparse, anchored):
     """The head of a feature's row; ABSENT if it has none yet."""
     if feature < NUMBERED:
         return anchored.table[np.int64(feature) - 1, 1]
-    spot = find(sparse.table, feature, home(sparse.table, feature))
+    spot = find(sparse.table, feature, home(sparse.region, feature))
     return sparse.table[spot, 1] if spot >= 0 else ABSENT
 
 
@@ -127,7 +130,7 @@ def fits(delta, sparse, anchored):
     """0 if there is room for all of Δ in the weights, else how many cells it may take."""
     entries = delta.used[0]
     enough = (
-        sparse.used[KEYS] + entries < sparse.table.shape[0] // 2
+        sparse.used[KEYS] + entries < most_keys(sparse.table)
         and sparse.used[DENSE_ROWS] + entries < sparse.dense.shape[0]
     )
     loose = entries * 2 * dense_at(sparse.dense.shape[1])
@@ -137,18 +140,38 @@ def fits(delta, sparse, anchored):
     return 0 if enough and sparse.used[CELLS] + need < sparse.column.shape[0] else max(need, np.int64(1))
 
 
+@inlined
+def ask_for_weight(sparse, sums, head, column):
+    """Have a weight and its sum loaded, as far as its place is known."""
+    start = np.int64(head >> START)
+    if head & CLASSES == DENSE:
+        prefetch(sparse.dense, start, column)
+        prefetch(sparse.dense_u, start, column)
+    elif head != ABSENT:
+        prefetch(sparse.column, start, 0)
+        prefetch(sums, start, 0)
+
+
 @compiled
 def apply(delta, sparse, anchored, factor, before):
-    """w += factor·Δ; before: the sum of scales so far, which the sums for the mean count from (update/alma.py)."""
-    table = sparse.table
-    for j in range(delta.used[0]):
-        feature = delta.feature[delta.place[j]]
-        if feature < NUMBERED:
-            prefetch(anchored.table, np.int64(feature) - 1, 0)
-        else:
-            prefetch(table, home(table, feature), 0)
-    for j in range(delta.used[0]):
-        k = delta.place[j]
+    """w += factor·Δ; before: the sum of scales so far, which the sums for the mean count from (update/alma.py).
+
+    Places in the table are asked for first, then the rows that stand there, so that none is waited for.
+    """
+    table, sums, entries = sparse.table, sparse.u.reshape((-1, 1)), delta.used[0]
+    for j in range(entries + 2 * AHEAD):
+        if j < entries:
+            feature = delta.feature[delta.place[j]]
+            if feature < NUMBERED:
+                prefetch(anchored.table, np.int64(feature) - 1, 0)
+            else:
+                prefetch(table, home(sparse.region, feature), 0)
+        if AHEAD <= j < entries + AHEAD:
+            k = delta.place[j - AHEAD]
+            ask_for_weight(sparse, sums, head_of(delta.feature[k], sparse, anchored), delta.column[k])
+        if j < 2 * AHEAD:
+            continue
+        k = delta.place[j - 2 * AHEAD]
         feature, column, amount = delta.feature[k], delta.column[k], factor * delta.amount[k]
         if amount == 0.0:
             continue

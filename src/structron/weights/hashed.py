@@ -122,8 +122,10 @@ def declared_vector(bits: int, relations: int) -> dict[str, Tensor]:
 
 def vector_tensors(w: np.ndarray) -> Tensors:
     """For a model file."""
-    places = np.flatnonzero(w)
-    return {"place": places.astype(np.uint32), "weight": w[places]}
+    blocks = [w[lo : lo + BLOCK] for lo in range(0, len(w), BLOCK)]
+    own = [np.flatnonzero(block).astype(np.uint32) for block in blocks]
+    weight = np.concatenate([block[places] for block, places in zip(blocks, own, strict=True)])
+    return {"place": np.concatenate([places + np.uint32(k * BLOCK) for k, places in enumerate(own)]), "weight": weight}
 
 
 def vector_of(tensors: Tensors, bits: int, relations: int) -> np.ndarray:

@@ -23,6 +23,7 @@ from structron.weights.sparse import (
     dense_at,
     find,
     home,
+    most_keys,
     weight_of,
 )
 
@@ -67,7 +68,7 @@ def head_before(before, key, k):
     """The head that a row has in another table, where its place is mostly the same."""
     spot = np.int64(k)
     if k >= before.table.shape[0] or before.table[k, 0] != key:
-        spot = find(before.table, key, home(before.table, key))
+        spot = find(before.table, key, home(before.region, key))
     return before.table[spot, 1] if spot >= 0 else ABSENT
 
 
@@ -101,7 +102,7 @@ def compare(now, sums, anchored, before, before_sums, known, heads, found):
 def has_room(sparse):
     """Whether there is room for one more weight, wherever it belongs."""
     return (
-        sparse.used[KEYS] + 1 < sparse.table.shape[0] // 2
+        sparse.used[KEYS] + 1 < most_keys(sparse.table)
         and sparse.used[DENSE_ROWS] + 1 < sparse.dense.shape[0]
         and sparse.used[CELLS] + 4 * dense_at(sparse.dense.shape[1]) < sparse.column.shape[0]
     )
@@ -130,13 +131,13 @@ def put(sparse, head, column, w):
 def ask_ahead(sparse, sums, anchored, row, j):
     """Have a row loaded that is needed soon, and the place in the table of one that is needed later."""
     if j + 2 * AHEAD < row.shape[0] and row[j + 2 * AHEAD] > np.uint64(anchored.shape[0]):
-        prefetch(sparse.table, home(sparse.table, row[j + 2 * AHEAD]), 0)
+        prefetch(sparse.table, home(sparse.region, row[j + 2 * AHEAD]), 0)
     if j + AHEAD < row.shape[0]:
         name = row[j + AHEAD]
         if name <= np.uint64(anchored.shape[0]):
             ask_for(sparse, sums, anchored[np.int64(name) - 1, 1])
         else:
-            spot = home(sparse.table, name)
+            spot = home(sparse.region, name)
             if sparse.table[spot, 0] == name:
                 ask_for(sparse, sums, sparse.table[spot, 1])
 

@@ -1,8 +1,12 @@
 """Rows of weights, one per feature: few columns (actions) are kept one by one, many as a whole vector.
 
     table  uint64[capacity, 2]   open addressing: key (0 = free), head; a `fixed` table is the same without probing
+    region int64[512, 2]         where in the table the keys of a template begin to be looked for: first place, places.
+                                 A model has its own stretch for each, so that what is asked for often stands together
     head   start << 24 | count << 8 | class      the row is cells start … start + count - 1 of 2^class that are its own;
-                                                 class DENSE: it is dense[start]
+                                                 class DENSE: it is dense[start], and 0 from column `count` on
+           weight << 32 | column << 8 | SINGLE   in a model: the row is this one weight
+    order  int64[columns]        where each column stands in a row; in a model those with most weights come first
     cells  column int32[cells, 2] and w float32[cells, 2] are two views of one matrix: (column, weight) side by side, so
            that a row is read from as few cache lines as it fills;  u float64[cells] are the sums for the mean
     dense  float32[rows, columns] and dense_u float64[rows, columns]
@@ -12,7 +16,7 @@ features are updated for one or two actions; the few that are updated for many f
 vectors is then many times faster than adding cells.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,14 +24,21 @@ from structron.kernels.jit import compiled, inlined, prefetch
 from structron.kernels.table import ABSENT, MULTIPLIER, SHIFT, aligned_zeros
 
 SECOND = np.uint64(0xD6E8FEB86659FD93)
-START, COUNT = np.uint64(24), np.uint64(8)
-COUNTS, CLASSES = np.uint64(0xFFFF), np.uint64(0xFF)
-DENSE = np.uint64(0xFF)
+START, COUNT, WEIGHT = np.uint64(24), np.uint64(8), np.uint64(32)
+COUNTS, CLASSES, COLUMNS = np.uint64(0xFFFF), np.uint64(0xFF), np.uint64(0xFFFFFF)
+DENSE, SINGLE = np.uint64(0xFF), np.uint64(0xFE)
+LINE = 16
+"""Weights in a cache line."""
+REGION = np.uint64(55)
+REGIONS = 512
+"""The bits of a key from here on are its template's number (search/beam/states.py)."""
 KEYS, CELLS, DENSE_ROWS, FREE = 0, 1, 2, 3
 """Places in `used`: keys in the table, cells and dense rows given out; the free rows of class c start at FREE + c."""
 LARGEST = 17
 LINE = 16
 """Weights in a cache line."""
+KEPT, PLACES, GROWTH = 4, 7, 3
+"""A table has so many keys for so many places, and grows by half: GROWTH / 2."""
 AHEAD = 16
 """Keys that are on their way from memory while a table is filled."""
 
@@ -42,51 +53,76 @@ class Sparse(NamedTuple):
     dense: np.ndarray
     dense_u: np.ndarray
     used: np.ndarray  # int64[FREE + LARGEST + 1]
+    region: np.ndarray
+    order: np.ndarray
 
 
 @inlined
-def home(table, key):
+def home(region, key):
     """Where the search for a key begins. Packed keys follow patterns and must be stirred well.
 
     With one multiplication less, frequent keys formed clusters of 28.
     """
     h = key * MULTIPLIER
     h = (h ^ (h >> SHIFT)) * SECOND
-    return np.int64((h ^ (h >> SHIFT)) & np.uint64(table.shape[0] - 1))
+    t = key >> REGION
+    return region[t, 0] + np.int64(((h >> SHIFT) * np.uint64(region[t, 1])) >> SHIFT)
 
 
-def stirred(keys: np.ndarray) -> np.ndarray:
-    """Many keys as `home` has them, before it takes their lowest bits."""
+def homes(region: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """`home` of many keys."""
     h = keys * MULTIPLIER
     h = (h ^ (h >> SHIFT)) * SECOND
-    return h ^ (h >> SHIFT)
+    first, places = region[(keys >> REGION).astype(np.int64)].T
+    return first + (((h >> SHIFT) * places.astype(np.uint64)) >> SHIFT).astype(np.int64)
+
+
+def regions_of(keys: np.ndarray) -> np.ndarray:
+    """A stretch for the keys of each template."""
+    size = np.bincount((keys >> REGION).astype(np.int64), minlength=REGIONS) * PLACES // KEPT + 1
+    return np.stack([np.cumsum(size) - size, size], axis=1)
+
+
+def one_region(capacity: int) -> np.ndarray:
+    """All keys anywhere in the table."""
+    return np.stack([np.zeros(REGIONS, np.int64), np.full(REGIONS, capacity)], axis=1)
+
+
+@inlined
+def most_keys(table):
+    """How many keys a table takes."""
+    return table.shape[0] * KEPT // PLACES
 
 
 @inlined
 def find(table, key, k):
     """The place of a key in the table from its home k on, or -1."""
-    mask = table.shape[0] - 1
     while True:
         found = table[k, 0]
         if found == key:
             return k
         if found == ABSENT:
             return np.int64(-1)
-        k = (k + 1) & mask
+        k = after(table, k)
+
+
+@inlined
+def after(table, k):
+    """The next place in a table."""
+    return k + 1 if k + 1 < table.shape[0] else np.int64(0)
 
 
 @inlined
 def claim(sparse, key):
     """The place of a key, entered if it is new. The caller has made sure there is room."""
     table = sparse.table
-    mask = table.shape[0] - 1
-    k = home(table, key)
+    k = home(sparse.region, key)
     while table[k, 0] != key:
         if table[k, 0] == ABSENT:
             table[k, 0] = key
             sparse.used[KEYS] += 1
             return k
-        k = (k + 1) & mask
+        k = after(table, k)
     return k
 
 
@@ -95,11 +131,25 @@ def add_row(sparse, head, out, base):
     """out[base, column] += weight for every column of a row."""
     start = np.int64(head >> START)
     if head & CLASSES == DENSE:
-        for c in range(out.shape[1]):
+        for c in range(np.int64((head >> COUNT) & COUNTS)):
             out[base, c] += sparse.dense[start, c]
+    elif head & CLASSES == SINGLE:
+        out[base, np.int64((head >> COUNT) & COLUMNS)] += np.uint32(head >> WEIGHT).view(np.float32)
     else:
         for k in range(start, start + np.int64((head >> COUNT) & COUNTS)):
             out[base, sparse.column[k, 0]] += sparse.w[k, 1]
+
+
+@inlined
+def ask_for_row(sparse, head):
+    """Have a row loaded that will be added."""
+    start, count = np.int64(head >> START), np.int64((head >> COUNT) & COUNTS)
+    if head & CLASSES == DENSE:
+        for c in range(0, count, LINE):
+            prefetch(sparse.dense, start, c)
+    elif head & CLASSES != SINGLE:
+        prefetch(sparse.column, start, 0)
+        prefetch(sparse.column, start + count - 1, 0)
 
 
 @inlined
@@ -119,6 +169,12 @@ def weight_of(sparse, head, column):
         return np.float64(sparse.dense[np.int64(head >> START), column])
     cell = cell_of(sparse, head, column) if head != ABSENT else np.int64(-1)
     return np.float64(sparse.w[cell, 1]) if cell >= 0 else 0.0
+
+
+@inlined
+def dense_head(row, count):
+    """The head of a row that is a vector, 0 from column `count` on."""
+    return (np.uint64(row) << START) | (np.uint64(count) << COUNT) | DENSE
 
 
 @inlined
@@ -145,7 +201,7 @@ def make_dense(sparse, table, k):
         sparse.dense[row, sparse.column[j, 0]] = sparse.w[j, 1]
         sparse.dense_u[row, sparse.column[j, 0]] = sparse.u[j]
     give_back(sparse, start, size)
-    table[k, 1] = (np.uint64(row) << START) | DENSE
+    table[k, 1] = dense_head(row, sparse.dense.shape[1])
 
 
 @compiled
@@ -196,16 +252,15 @@ def add(sparse, table, k, column, amount, sum_amount):
 
 
 @compiled
-def reinsert(old, new):
+def reinsert(old, new, region):
     """Enter all keys and heads of one table in another, empty one; places are asked for before they are needed."""
-    mask = new.shape[0] - 1
     for j in range(old.shape[0]):
         if j + AHEAD < old.shape[0]:
-            prefetch(new, home(new, old[j + AHEAD, 0]), 0)
+            prefetch(new, home(region, old[j + AHEAD, 0]), 0)
         if old[j, 0] != ABSENT:
-            k = home(new, old[j, 0])
+            k = home(region, old[j, 0])
             while new[k, 0] != ABSENT:
-                k = (k + 1) & mask
+                k = after(new, k)
             new[k, 0] = old[j, 0]
             new[k, 1] = old[j, 1]
 
@@ -216,14 +271,19 @@ def _cells(capacity: int) -> tuple[np.ndarray, np.ndarray]:
     return column, column.view(np.float32)
 
 
-def stride_of(columns: int) -> int:
-    """The length of a vector, padded to whole cache lines."""
-    return -(-columns // 16) * 16
+def stride_of(columns: Any) -> Any:
+    """The length of a vector, or lengths, padded to whole cache lines."""
+    return -(-columns // LINE) * LINE
+
+
+def capacity_for(keys: int) -> int:
+    """The places of a table for so many keys."""
+    return max(64, keys * PLACES // KEPT + PLACES)
 
 
 def make_sparse(columns: int, keys: int = 1 << 12, cells: int = 1 << 14, dense: int = 64, sums: bool = True) -> Sparse:
     """A store with room for so many keys, cells and dense rows; untouched memory costs nothing."""
-    capacity = 1 << max(6, int(2 * keys - 1).bit_length())
+    capacity = capacity_for(keys)
     column, w = _cells(max(cells, 1))
     vectors = aligned_zeros((max(dense, 1), stride_of(columns)), np.float32)
     return Sparse(
@@ -234,12 +294,14 @@ def make_sparse(columns: int, keys: int = 1 << 12, cells: int = 1 << 14, dense: 
         vectors,
         np.zeros(vectors.shape if sums else (1, 1)),
         np.zeros(FREE + LARGEST + 1, np.int64),
+        one_region(capacity),
+        np.arange(columns),
     )
 
 
 def room(sparse: Sparse) -> tuple[int, int, int]:
-    """How many keys, cells and dense rows can be added; the table stays at most half full."""
-    have = (len(sparse.table) // 2, len(sparse.column), len(sparse.dense))
+    """How many keys, cells and dense rows can be added."""
+    have = (most_keys(sparse.table), len(sparse.column), len(sparse.dense))
     keys, cells, dense = (total - int(sparse.used[k]) for k, total in enumerate(have))
     return keys, cells, dense
 
@@ -247,16 +309,14 @@ def room(sparse: Sparse) -> tuple[int, int, int]:
 def grown(sparse: Sparse, keys: int, cells: int, dense: int) -> Sparse:
     """The same rows with room for at least so many more keys, cells and dense rows."""
     have_keys, have_cells, have_dense = room(sparse)
-    table, column, w, u, vectors, sums = sparse[:6]
+    table, column, w, u, vectors, sums, _, region, order = sparse
     if have_keys < keys:
-        capacity = len(table)
-        while capacity // 2 - int(sparse.used[KEYS]) < keys:
-            capacity *= 2
-        table = np.zeros((capacity, 2), np.uint64)
-        reinsert(sparse.table, table)
+        capacity = max(len(table) * GROWTH // 2, capacity_for(int(sparse.used[KEYS]) + keys))
+        table, region = np.zeros((capacity, 2), np.uint64), one_region(capacity)
+        reinsert(sparse.table, table, region)
     if have_cells < cells:
         used = int(sparse.used[CELLS])
-        capacity = max(2 * len(column), used + cells)
+        capacity = max(len(column) * GROWTH // 2, used + cells)
         column, w = _cells(capacity)
         column[:used] = sparse.column[:used]
         u = np.zeros(capacity)
@@ -266,7 +326,7 @@ def grown(sparse: Sparse, keys: int, cells: int, dense: int) -> Sparse:
         shape = (max(2 * len(vectors), used + dense), vectors.shape[1])
         vectors, sums = aligned_zeros(shape, np.float32), np.zeros(shape)
         vectors[:used], sums[:used] = sparse.dense[:used], sparse.dense_u[:used]
-    return Sparse(table, column, w, u, vectors, sums, sparse.used)
+    return Sparse(table, column, w, u, vectors, sums, sparse.used, region, order)
 
 
 class Row(NamedTuple):
@@ -297,18 +357,43 @@ def cells_of(sparse: Sparse, heads: np.ndarray, time: int, scale: float = 1.0) -
 
 
 def pack(columns: int, keys: np.ndarray, rows: Row, first: int = 0) -> tuple[np.ndarray, Sparse]:
-    """Rows as a lean store without sums: the heads of the first rows, and the others by key in its table."""
+    """Rows as a lean store without sums: the heads of the first rows, and the others by key in its table.
+
+    Rows with many weights are those that fire often: they stand together, as do the columns that most rows have.
+    """
     count = np.bincount(rows.place, minlength=first + len(keys))
-    dense = count >= dense_at(columns)
-    kept = ~dense[rows.place]
-    cells = np.where(dense, 0, count).astype(np.uint64)
-    start = np.cumsum(cells) - cells
-    number = np.cumsum(dense) - dense
-    heads = np.where(dense, (number.astype(np.uint64) << START) | DENSE, (start << START) | (cells << COUNT))
-    sparse = make_sparse(columns, max(1, len(keys)), int(kept.sum()), int(dense.sum()), sums=False)
-    used = int(kept.sum())
-    sparse.column[:used, 0], sparse.w[:used, 1] = rows.column[kept], rows.weight[kept]
-    sparse.dense[number[rows.place[~kept]], rows.column[~kept]] = rows.weight[~kept]
-    sparse.used[:FREE] = len(keys), used, int(dense.sum())
-    reinsert(np.stack([keys, heads[first:]], axis=1), sparse.table)
-    return heads[:first], sparse
+    dense, single = count >= dense_at(columns), count == 1
+    order = np.empty(columns, np.int64)
+    order[np.argsort(-np.bincount(rows.column, minlength=columns), kind="stable")] = np.arange(columns)
+    column = order[rows.column]
+    sort = np.argsort(-count, kind="stable")
+    cells = np.where(dense | single, 0, count)[sort]
+    start, number = np.empty(len(count), np.int64), np.empty(len(count), np.int64)
+    start[sort], number[sort] = np.cumsum(cells) - cells, np.cumsum(dense[sort]) - dense[sort]
+    longest = np.zeros(len(count), np.int64)
+    whole, alone = dense[rows.place], single[rows.place]
+    np.maximum.at(longest, rows.place[whole], stride_of(column[whole] + 1))
+    heads = (start.astype(np.uint64) << START) | (count.astype(np.uint64) << COUNT)
+    heads[dense] = dense_heads(number[dense], longest[dense])
+    heads[single] = single_heads(column[alone], rows.weight[alone])
+    sparse = make_sparse(columns, 1, int(cells.sum()), int(dense.sum()), sums=False)
+    kept = ~(whole | alone)
+    cell = (np.arange(len(column)) - np.repeat(np.cumsum(count) - count, count) + start[rows.place])[kept]
+    sparse.column[cell, 0], sparse.w[cell, 1] = column[kept], rows.weight[kept]
+    sparse.dense[number[rows.place[whole]], column[whole]] = rows.weight[whole]
+    sparse.used[:FREE] = len(keys), int(cells.sum()), int(dense.sum())
+    region = regions_of(keys)
+    table = np.zeros((int(region[-1].sum()), 2), np.uint64)
+    reinsert(np.stack([keys, heads[first:]], axis=1), table, region)
+    return heads[:first], sparse._replace(table=table, region=region, order=order)
+
+
+def dense_heads(row: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """`dense_head` of many rows."""
+    return (row.astype(np.uint64) << START) | (count.astype(np.uint64) << COUNT) | DENSE
+
+
+def single_heads(column: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The heads of rows of one weight each."""
+    bits = np.ascontiguousarray(weight, np.float32).view(np.uint32).astype(np.uint64)
+    return (bits << WEIGHT) | (column.astype(np.uint64) << COUNT) | SINGLE

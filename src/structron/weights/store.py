@@ -18,6 +18,7 @@ from structron.weights.dense import cells_in, declared_cells
 from structron.weights.mixing import AHEAD, compare, mix_rows, put_rows
 from structron.weights.sparse import (
     CELLS,
+    CLASSES,
     COUNT,
     DENSE,
     DENSE_ROWS,
@@ -27,12 +28,16 @@ from structron.weights.sparse import (
     Sparse,
     cells_of,
     dense_at,
+    dense_heads,
     grown,
     make_sparse,
+    most_keys,
     reinsert,
 )
 
 FIRST_CELLS, FIRST_DENSE = 1 << 22, 1 << 14
+NO_KEYS = np.zeros(0, np.uint64)
+NO_WEIGHTS = Row(np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
 
 BLOCK = 1 << 19
 """Weights or rows that are gone through at a time when means are made."""
@@ -76,9 +81,12 @@ class SparseStore:
         cells, dense = len(state["column"]), len(state["dense"])
         sparse = self._make(len(state["table"]), cells, dense)
         sparse.dense[:dense], sparse.dense_u[:dense] = state["dense"], state["dense_u"]
-        reinsert(np.ascontiguousarray(state["table"]), sparse.table)
-        sparse.column[:cells], sparse.u[:cells], sparse.used[:] = state["column"], state["u"], state["used"]
+        table = np.array(state["table"])
         self.table[:, 1] = state["anchored"]
+        for heads in (table[:, 1], self.table[:, 1]):  # states of earlier versions have no lengths of vectors
+            heads[heads & CLASSES == DENSE] |= np.uint64(sparse.dense.shape[1]) << COUNT
+        reinsert(table, sparse.table, sparse.region)
+        sparse.column[:cells], sparse.u[:cells], sparse.used[:] = state["column"], state["u"], state["used"]
 
     def _make(self, keys: int, cells: int, dense: int) -> Sparse:
         sizes = (max(FIRST_CELLS >> 4, 2 * keys), max(FIRST_CELLS, 2 * cells), max(FIRST_DENSE, 2 * dense))
@@ -95,6 +103,26 @@ class SparseStore:
         place = np.concatenate([rows.place + lo for lo, rows in some])
         column, weight = (np.concatenate([getattr(rows, name) for _, rows in some]) for name in ("column", "weight"))
         return both[:, 0].copy(), Row(place, column, weight)
+
+    def lean(self, time: int, scale: float, least: float) -> tuple[np.ndarray, Row, int]:
+        """What `mean_rows` makes of `present`, and how many keys are those of numbered features; in blocks from the
+        start, since all of it at once would take more memory than learning."""
+        keys, some, count, numbered = [], [], 0, 0
+        for table in (self.table, self.sparse.table):
+            order = np.flatnonzero(table[:, 0])
+            order = order[np.argsort(table[order, 0])]
+            numbered = count
+            for lo in range(0, len(order), BLOCK):
+                own = table[order[lo : lo + BLOCK]]
+                place, column, weight = cells_of(self.sparse, own[:, 1], time, scale)
+                kept = np.flatnonzero(np.abs(weight) > least)
+                kept = kept[np.argsort(place[kept] * self.columns + column[kept])]
+                used, place = np.unique(place[kept], return_inverse=True)
+                keys.append(own[used, 0])
+                some.append([place + count, column[kept], weight[kept]])
+                count += len(used)
+        found = [np.concatenate([block.pop(0) for block in some]) for _ in Row._fields] if some else NO_WEIGHTS
+        return np.concatenate([NO_KEYS, *keys]), Row(*found), numbered
 
     def fold(self, scale: float, total: float) -> None:
         """v ← scale·v, u ← u - total·v: what is present stays the same, counted from a sum of 0 (update/alma.py)."""
@@ -118,8 +146,9 @@ class SparseStore:
         sparse.column[cell, 0], sparse.w[cell, 1] = rows.column[~whole], rows.weight[~whole]
         sparse.dense[number[rows.place[whole]], rows.column[whole]] = rows.weight[whole]
         kept = (begin.astype(np.uint64) << START) | (count.astype(np.uint64) << COUNT) | size.astype(np.uint64)
-        heads = np.where(dense, (number.astype(np.uint64) << START) | DENSE, np.where(count > 0, kept, ABSENT))
-        reinsert(np.stack([keys, heads[first:]], axis=1), sparse.table)
+        vectors = dense_heads(number, np.full(len(number), sparse.dense.shape[1]))
+        heads = np.where(dense, vectors, np.where(count > 0, kept, ABSENT))
+        reinsert(np.stack([keys, heads[first:]], axis=1), sparse.table, sparse.region)
         sparse.used[:FREE] = used
         self.table[:first, 1] = heads[:first]
 
@@ -142,7 +171,8 @@ class SparseStore:
         theirs, cells, dense = other.sparse, int(other.sparse.used[CELLS]), int(other.sparse.used[DENSE_ROWS])
         own = self.sparse
         if len(own.table) != len(theirs.table) or len(own.column) < cells or len(own.dense) < dense:
-            self.sparse = own = make_sparse(self.columns, len(theirs.table) // 2, len(theirs.column), len(theirs.dense))
+            sizes = (most_keys(theirs.table), len(theirs.column), len(theirs.dense))
+            self.sparse = own = make_sparse(self.columns, *sizes)
         used = max(dense, int(own.used[DENSE_ROWS]))
         own.table[:], own.column[:cells], own.u[:cells] = theirs.table, theirs.column[:cells], 0
         own.dense[:dense], own.dense[dense:used], own.dense_u[:used] = theirs.dense[:dense], 0, 0

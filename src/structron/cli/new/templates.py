@@ -109,10 +109,10 @@ def _of_regex(kind: str, regex: str) -> str:
     if kind in "tT":
         if regex in TESTS:
             return TESTS[regex]
-        raise Unsaid(f"no test for {regex!r}; expected one of {', '.join(TESTS)}")
+        raise Unsaid(f"no atom for this test; expected one of {', '.join(TESTS)}; shape may say as much")
     for name, pattern in (("prefix", PREFIX), ("suffix", SUFFIX)):
         if match := pattern.match(regex):
             length = match[1].count(".")
             if length <= LONGEST_AFFIX:
                 return f"{'l' if kind == 'M' else ''}{name}{length}"
-    raise Unsaid(f"no atom for {regex!r}; expected a beginning like ^.?.? or an end like .?.?$")
+    raise Unsaid("no atom for this expression; expected a beginning like ^.?.? or an end like .?.?$")

@@ -16,11 +16,14 @@ from numba.core.errors import NumbaError
 
 from structron.errors import QUOTED, StructronError, quoted
 from structron.kernels.jit import for_signature
+from structron.threads import Pool
 
 OWN = "structron."
 """How the modules of functions begin that come with the package."""
 GRACE = 2.0
 """Seconds that a compiled call has to end by itself when it is interrupted."""
+HEARING = 0.2
+"""Seconds after which a thread asks whether the main thread was interrupted."""
 CONSTANTS = "globals are constants at compile time: put what depends on data in `table`"
 HELPERS = "functions that are called need @numba.njit"
 LOOPS = "expected whole numbers, arrays and plain loops"
@@ -193,29 +196,29 @@ def _contents(cell: Any) -> Any:
 
 
 class Worker:
-    """A thread that makes compiled calls while the main thread, which alone hears Ctrl-C, waits for them."""
+    """A daemon thread that makes compiled calls while somebody who can be interrupted waits for them."""
 
     def __init__(self) -> None:
         self.asked: SimpleQueue[Any] = SimpleQueue()
         threading.Thread(target=self._work, daemon=True, name="structron-call").start()
 
     def _work(self) -> None:
-        while True:
-            call, done, found = self.asked.get()
+        while (asked := self.asked.get()) is not None:
+            call, done, found = asked
             try:
                 found.append((call(), None))
             except BaseException as error:
                 found.append((None, error))
-            del call
+            del call, asked
             done.release()
 
-    def run(self, call: Callable[[], Any], name: str) -> Any:
+    def run(self, call: Callable[[], Any], name: str, wait: Callable[[Any], None]) -> Any:
         """What a call gives; interrupted, it may end by itself, and is left behind if it does not."""
         done, found = threading.Lock(), []  # type: ignore[var-annotated]
         done.acquire()
         self.asked.put((call, done, found))
         try:
-            done.acquire()
+            wait(done)
         except KeyboardInterrupt:
             if done.acquire(timeout=GRACE):
                 raise
@@ -235,11 +238,22 @@ _workers: dict[int, Worker] = {}
 
 
 def interruptible(call: Callable[[], Any], name: str) -> Any:
-    """Make a compiled call of a user's functions; in the main thread so that Ctrl-C is heard meanwhile."""
+    """Make a compiled call of a user's functions so that Ctrl-C is heard meanwhile."""
     if threading.current_thread() is not threading.main_thread():
-        return call()
+        worker = Worker()
+        try:
+            return worker.run(call, name, _until_interrupted)
+        finally:
+            worker.asked.put(None)
     place = os.getpid()
     if place not in _workers:
         _workers.clear()  # those of the process that this one was forked from
         _workers[place] = Worker()
-    return _workers[place].run(call, name)
+    return _workers[place].run(call, name, lambda done: done.acquire())
+
+
+def _until_interrupted(done: Any) -> None:
+    """Wait for a call on a thread that does not hear Ctrl-C itself."""
+    while not done.acquire(timeout=HEARING):
+        if Pool.interrupted.is_set():
+            raise KeyboardInterrupt

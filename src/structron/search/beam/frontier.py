@@ -27,6 +27,8 @@ NONE, PART, WHOLE = 0, 1, 3
 DONE, MORE_ROWS, MORE_LISTS, MORE_BEAM, DEAD_END, ENDLESS, BAD_ACTION, BAD_GOLD, BAD_ORDER, MORE_OUT = range(10)
 """How a search ends; all but DONE need Python: room, or an error that names the function at fault."""
 MAX_ROWS = 1 << 25
+TOGETHER = 16
+"""States of a beam that are scored together, so that they wait for memory together."""
 INFINITE = 1 << 40
 """The beam of a search without one."""
 BACK, ACTION, PRED, BEGIN, ORIGIN, GOLD, FIRST, SIZE = range(8)
@@ -92,16 +94,16 @@ class Setting(NamedTuple):
 class Memory(NamedTuple):
     """Remembered sums of feature groups, and working room; see scores.py."""
 
-    key: np.ndarray  # uint64[groups + 2, slots]: the last two groups: tokens or stretches; parts of stretches
-    stamp: np.ndarray  # int64[groups + 2, slots]
-    sums: np.ndarray  # float32[(groups + 2) * slots, columns]
+    key: np.ndarray  # uint64[groups + 2, slots, 2]: of a group's atoms and the clock, and the last batch that needed
+    # it; the last two groups: tokens or stretches; parts of stretches
+    sums: np.ndarray  # float32[(groups + 2) * (slots + TOGETHER), columns]
     total: np.ndarray  # float32[columns]
-    place: np.ndarray  # int64[groups + 2]
-    keys: np.ndarray  # uint64[templates]
-    homes: np.ndarray  # int64[templates]
-    heads: np.ndarray  # uint64[templates]
-    owner: np.ndarray  # int64[templates]
-    clock: np.ndarray  # int64[1]
+    place: np.ndarray  # int64[TOGETHER, groups + 2]: those of the sums of each state
+    keys: np.ndarray  # uint64[TOGETHER * templates]: the features that states of a batch ask for
+    homes: np.ndarray  # int64[TOGETHER * templates]
+    heads: np.ndarray  # uint64[TOGETHER * templates]
+    owner: np.ndarray  # int64[TOGETHER * templates]
+    clock: np.ndarray  # int64[3]
 
 
 class Trace(NamedTuple):
@@ -187,19 +189,18 @@ def make_memory(columns: int, templates: int, groups: int, slots: int = 1 << 8) 
     """Memory for so many groups and those of tokens and of stretches."""
     stride = -(-columns // 16) * 16
     keys, homes, heads, owner = (
-        np.zeros(max(templates, 1), kind) for kind in (np.uint64, np.int64, np.uint64, np.int64)
+        np.zeros(TOGETHER * max(templates, 1), kind) for kind in (np.uint64, np.int64, np.uint64, np.int64)
     )
     return Memory(
-        np.zeros((groups + 2, slots), np.uint64),
-        np.full((groups + 2, slots), -1, np.int64),
-        aligned_zeros(((groups + 2) * slots, stride), np.float32),
+        np.zeros((groups + 2, slots, 2), np.uint64),
+        aligned_zeros(((groups + 2) * (slots + TOGETHER), stride), np.float32),
         np.zeros(stride, np.float32),
-        np.zeros(groups + 2, np.int64),
+        np.zeros((TOGETHER, groups + 2), np.int64),
         keys,
         homes,
         heads,
         owner,
-        np.zeros(1, np.int64),
+        np.zeros(3, np.int64),
     )
 
 

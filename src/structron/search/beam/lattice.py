@@ -94,7 +94,7 @@ def search_lattice(start, legal, advance, atoms, given, e, guide):
                     view = views[action]
                     look(atoms, x, table, states, s, setting.view_at, view, f.atoms, spare)
                     score_state(setting.features, given.anchored, given.sparse, f.atoms, spare, token, view, memory)
-                gain, t = gain_of(setting.parts, memory.total, action), used[ROWS]
+                gain, t = gain_of(setting.parts, given.sparse.order, memory.total, action), used[ROWS]
                 if t + 1 >= rows:
                     return MORE_ROWS, done
                 if edges >= room:

@@ -46,12 +46,13 @@ from structron.search.beam.frontier import (
     ROWS,
     SCORE,
     SIZE,
+    TOGETHER,
     WHOLE,
     example_of,
 )
 from structron.search.beam.heap import offer, sort_best_first
 from structron.search.beam.lattice import search_lattice
-from structron.search.beam.scores import score_state
+from structron.search.beam.scores import add_up, ask, begin_batch, score_state, settle
 from structron.search.beam.steps import (
     arrive,
     begin_search,
@@ -138,7 +139,15 @@ def candidates(legal, atoms, given, example, guide, step, now, count, room):
     with_gold, gold_row = step <= example.gold.shape[0], given.trace.gold_row[step - 1]
     correct = example.gold[step - 1] if with_gold else np.int64(-2)
     size, made, active, worst, gold_gain = 0, 0, 0, 0.0, 0.0
-    for b in range(-1 if with_gold else 0, count):
+    first_state = -1 if with_gold else 0
+    for b in range(first_state, count):
+        i = (b - first_state) % TOGETHER
+        if i == 0 and view_at < 0:
+            begin_batch(memory)
+            for j in range(min(count - b, TOGETHER)):
+                slot = now * (wide + 1) + (b + j if b + j >= 0 else wide)
+                ask(setting.features, given.sparse, values, slot, memory, j)
+            settle(given.sparse, memory)
         s = beam[now, b] if b >= 0 else gold_row
         number = legal(x, table, states, s, choices)
         if number > actions:
@@ -158,7 +167,6 @@ def candidates(legal, atoms, given, example, guide, step, now, count, room):
         if number < 1:
             continue
         active += b >= 0
-        slot = now * (wide + 1) + (b if b >= 0 else wide)
         token = token_of(setting.where, states, s, example.base, example.end)
         view, own, inside, is_gold = np.int64(-1), score_of[s, PREFIX], score_of[s, INSIDE], link[s, GOLD]
         first, last = link[s, FIRST], link[s, FIRST] + link[s, SIZE]
@@ -169,10 +177,11 @@ def candidates(legal, atoms, given, example, guide, step, now, count, room):
             if setting.views[action] != view:
                 view = setting.views[action]
                 if view_at >= 0:
-                    slot = spare
-                    look(atoms, x, table, states, s, view_at, view, values, slot)
-                score_state(setting.features, given.anchored, given.sparse, values, slot, token, view, memory)
-            gain = gain_of(setting.parts, memory.total, action)
+                    look(atoms, x, table, states, s, view_at, view, values, spare)
+                    score_state(setting.features, given.anchored, given.sparse, values, spare, token, view, memory)
+                else:
+                    add_up(given.anchored, given.sparse, token, view, memory, i)
+            gain = gain_of(setting.parts, given.sparse.order, memory.total, action)
             if b < 0:
                 gold_gain = gain
             elif moves[action] >= 0:

@@ -30,14 +30,14 @@ FAST = 4
 class Features(NamedTuple):
     """Templates as arrays."""
 
-    atom: np.ndarray  # int64[templates, FAST or more]: the atoms of each template; after them an atom that is 0
-    shift: np.ndarray  # int64[templates, …]: where each atom's value stands in the key
+    atom: np.ndarray  # uint16[templates, FAST or more]: the atoms of each template; after them an atom that is 0
+    shift: np.ndarray  # uint8[templates, …]: where each atom's value stands in the key
     hashed: np.ndarray  # int64[templates]: 1 where the values do not fit
     group: np.ndarray  # int64[groups + 1] into member
     member: np.ndarray  # int64[templates]: the templates of each group
     group_ptr: np.ndarray  # int64[groups + 1] into group_atom
-    group_atom: np.ndarray  # int64: all atoms of a group
-    signature: np.ndarray  # int64: the atoms that tell states apart
+    group_atom: np.ndarray  # uint16: all atoms of a group
+    signature: np.ndarray  # uint16: the atoms that tell states apart
     salt: np.ndarray  # uint64[atoms]: odd numbers that values are multiplied with to be added up to a hash
 
 
@@ -200,14 +200,14 @@ def compose(
     group_atoms = [sorted({index[a] for text in group for a in parts_of(text)}) for group in groups.values()]
     signature = sorted({*(index[a] for text in texts for a in parts_of(text)), *(index[name] for name in always)})
     features = Features(
-        atom_of,
-        shift,
+        atom_of.astype(np.uint16),
+        shift.astype(np.uint8),
         hashed,
         np.cumsum([0, *map(len, groups.values())]).astype(np.int64),
         np.array([number[text] for group in groups.values() for text in group], np.int64),
         np.cumsum([0, *map(len, group_atoms)]).astype(np.int64),
-        np.array([k for group in group_atoms for k in group], np.int64),
-        np.array(signature, np.int64),
+        np.array([k for group in group_atoms for k in group], np.uint16),
+        np.array(signature, np.uint16),
         np.random.default_rng(1).integers(0, 2**64, len(names), np.uint64) | np.uint64(1),
     )
     return Composition(names, sizes, texts, features)

@@ -41,11 +41,11 @@ def sign(signature, salt, stacked, values, slot, link, t):
 
 
 @inlined
-def gain_of(parts, total, action):
+def gain_of(parts, order, total, action):
     gain = 0.0
     for k in range(parts.shape[1]):
         if parts[action, k] >= 0:
-            gain += total[parts[action, k]]
+            gain += total[order[parts[action, k]]]
     return gain
 
 

@@ -74,7 +74,7 @@ def expander(start, legal, advance, atoms, inputs, anchored, sparse, setting, me
                 if moves[action] == POP:
                     states[new, TAIL] = states[below, TAIL]
                 ground.back[new], ground.action[new] = s, action
-                ground.gain[new] = gain_of(parts, memory.total, action)
+                ground.gain[new] = gain_of(parts, sparse.order, memory.total, action)
                 ground.choices[new] = legal(x, table, states, new, ground.other)
         yield max(number, 0)
 

@@ -5,8 +5,9 @@
 Beams, weighted violations and features of documents are imported when they are asked for.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -350,6 +351,20 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
         self.non_local = []
         check(tensors, *ChainModel.declared(header))
         return ChainModel.from_file(header, tensors)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        atoms: Mapping[str, Callable] | None = None,
+        non_local: Sequence[Callable] | None = None,
+    ) -> Self:
+        """Read a model file of this task.
+
+        atoms, non_local: features of your own, of words and of whole documents; they are not in the file.
+        """
+        return cls._load(path, atoms=atoms, non_local=non_local)
 
     @classmethod
     def _ask_for(cls, path: Any, header: dict[str, Any], code: dict[str, Any]) -> None:

@@ -17,7 +17,6 @@ import numpy as np
 from structron.errors import StructronError, quoted
 from structron.estimator import DAMAGE, Estimator
 from structron.evaluate import Scores
-from structron.io import modelfile
 from structron.io.tensors import Tensors, check, whole
 from structron.learn.beam import BeamTraining, Beginning
 from structron.model.beam import BeamModel
@@ -411,16 +410,18 @@ class ProblemEstimator(Estimator):
 
     @classmethod
     def load(  # type: ignore[override]
-        cls, path: str | Path, problem: SearchProblem | Callable[[Any], SearchProblem], **options: Any
+        cls,
+        path: str | Path,
+        problem: SearchProblem | Callable[[Any], SearchProblem],
+        *,
+        beam: int | None = None,
+        jobs: int | None = None,
     ) -> Self:
         """Read a model file for its problem, or for a function that makes the problem from what was saved as `extra`.
 
-        options: parameters that are to differ from those in the file (beam=16, jobs=2).
+        beam, jobs: where they are to differ from those in the file.
         """
-        header, tensors = modelfile.load(path)
-        if header.get("task") != cls.task:
-            raise StructronError(f"{path}: a {header.get('task')} model; expected one that {cls.__name__}.save wrote")
-        return cls._read(path, header, tensors, problem=problem, **options)
+        return cls._load(path, f"one that {cls.__name__}.save wrote", problem=problem, beam=beam, jobs=jobs)
 
 
 @options()

@@ -1,7 +1,8 @@
 """A search problem of the user's own in any search: queues instead of a beam (Daumé & Marcu 2005)."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from structron.model.beam import BeamModel
 from structron.options import Margins, Queues, Search, options
 from structron.search.beam.engine import NO_ANCHORS
 from structron.search.beam.frontier import Inputs
-from structron.search.beam.problem import Walk
+from structron.search.beam.problem import SearchProblem, Walk
 from structron.search.queue.nodes import Space
 from structron.search.queue.queue import queue_maker, search, search_n
 from structron.tasks.own.beam import ALL, ActionScores, Example, Names, ProblemEstimator
@@ -64,6 +65,24 @@ class QueueLearner(Queues, Margins, ProblemEstimator):
         asked = code.get("queue") or (options.get("queue") if isinstance(options, dict) else None)
         if asked == "a-star" and code.get("heuristic") is None:
             raise StructronError(f"{path}: {NO_HEURISTIC}")
+
+    @classmethod
+    def load(  # type: ignore[override]
+        cls,
+        path: str | Path,
+        problem: SearchProblem | Callable[[Any], SearchProblem],
+        *,
+        heuristic: Callable | None = None,
+        queue: str | None = None,
+        beam: int | None = None,
+        jobs: int | None = None,
+    ) -> Self:
+        """Read a model file for its problem, or for a function that makes the problem from what was saved as `extra`.
+
+        heuristic: that of A*, which is not in the file. queue, beam, jobs: where they are to differ from those in it.
+        """
+        code = {"problem": problem, "heuristic": heuristic, "queue": queue, "beam": beam, "jobs": jobs}
+        return cls._load(path, f"one that {cls.__name__}.save wrote", **code)
 
     def search(self, learning: bool = False) -> Search:
         steps = self.steps()

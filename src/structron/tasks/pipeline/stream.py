@@ -1,5 +1,8 @@
 """A text of any length, block by block: blocks end with a paragraph, or where there is none for long, with a sentence.
 
+What waits for the end of a paragraph is text alone, and no more than a sentence may have (io/limits.py); then the
+tokenizer looks for ends of sentences in the beginning of it. Where there are none either, the text is refused.
+
 The documents of all blocks, one after the other, are the document of the text: their texts joined are the text, and
 offsets count from its beginning.
 """
@@ -8,24 +11,33 @@ from collections.abc import Callable, Iterable, Iterator
 
 from structron.doc import Doc
 from structron.io.limits import longest_sentence, too_long
+from structron.tasks.tokenizer import MOST_TOKENS
 from structron.text.pieces import is_space
 from structron.threads import in_order
 
-BLOCK, LONG = 50_000, 500_000
-"""Characters after which a block ends with the next paragraph, and after which it ends with a sentence."""
+BLOCK, LONG = 50_000, 100_000
+"""Characters after which a block ends with the next paragraph, and of blocks that end with a sentence."""
 
 
 def blocks(
-    lines: Iterable[str], analyse: Callable[[str], Doc], each_line: bool = False, jobs: int = 1
+    lines: Iterable[str],
+    analyse: Callable[[str], Doc],
+    sentences: Callable[[str], Doc],
+    each_line: bool = False,
+    jobs: int = 1,
 ) -> Iterator[Doc]:
-    """The analyses of a text's blocks. each_line: every line is a paragraph; jobs: threads that analyse them."""
+    """The analyses of a text's blocks.
+
+    sentences: finds the sentences of a text, for paragraphs that are too long for a block; each_line: every line is a
+    paragraph; jobs: threads that analyse blocks.
+    """
     waiting: Doc | None = None
 
     def analysed(block: Block) -> Doc:
         text, done, inside = block
-        return _placed(analyse(text) if isinstance(text, str) else text, done, inside)
+        return _placed(analyse(text), done, inside)
 
-    for doc in in_order(analysed, _blocks(lines, analyse, each_line), jobs):
+    for doc in in_order(analysed, _blocks(lines, sentences, each_line), jobs):
         if waiting is None:
             waiting = doc
             continue
@@ -48,37 +60,52 @@ def _give_spaces(doc: Doc, before: Doc) -> None:
         before.spaces_before += spaces
 
 
-Block = tuple[str | Doc, int, bool]
-"""A block's text, or its analysis where that had to be known to find its end; how many characters are before it; and
-whether it begins inside a paragraph."""
+Block = tuple[str, int, bool]
+"""A block's text; how many characters are before it; and whether it begins inside a paragraph."""
 
 
-def _blocks(lines: Iterable[str], analyse: Callable[[str], Doc], each_line: bool) -> Iterator[Block]:
+def _blocks(lines: Iterable[str], sentences: Callable[[str], Doc], each_line: bool) -> Iterator[Block]:
     waiting: list[str] = []
     size = done = 0
     inside = False  # whether the text that waits begins inside a paragraph
-    enough, limit = LONG, longest_sentence()
+    limit = longest_sentence()
+    window = max(LONG, limit // 10)
     for line in lines:
         begins = not waiting or waiting[-1].endswith("\n")
         blank = each_line or (begins and all(map(is_space, line)))
         waiting.append(line)
         size += len(line)
         if size >= BLOCK and blank and line.endswith("\n"):
-            yield "".join(waiting), done, inside
-            done, waiting, size, inside, enough = done + size, [], 0, False, LONG
-        while size >= enough:
+            yield from _parts("".join(waiting), done, inside, sentences)
+            done, waiting, size, inside = done + size, [], 0, False
+        while size > max(limit, 2 * window):
             text = "".join(waiting)
-            doc, rest = _cut(analyse, text[:limit])
-            if doc is None and size > limit:
-                raise too_long(f"character {done}", limit)
-            if doc is None:
-                enough = 2 * size
-                break
-            rest += text[limit:]
-            yield doc, done, inside
-            done, waiting, size, inside, enough = done + size - len(rest), [rest], len(rest), True, LONG
+            end, natural = _end(sentences, text[:window])
+            if not natural:
+                raise too_long(f"character {done}", window)
+            yield text[:end], done, inside
+            done, waiting, size, inside = done + end, [text[end:]], size - end, True
     if waiting or not done:
-        yield "".join(waiting), done, inside
+        yield from _parts("".join(waiting), done, inside, sentences)
+
+
+def _parts(text: str, done: int, inside: bool, sentences: Callable[[str], Doc]) -> Iterator[Block]:
+    """A text that ends with a paragraph, as one block, or as several that end with sentences."""
+    while len(text) >= 2 * LONG:
+        end, _ = _end(sentences, text[:LONG])
+        if not end:
+            break
+        yield text[:end], done, inside
+        text, done, inside = text[end:], done + end, True
+    yield text, done, inside
+
+
+def _end(sentences: Callable[[str], Doc], text: str) -> tuple[int, bool]:
+    """Where the last sentence of a text begins, which may go on, or 0; and whether any before it ends by itself."""
+    found = sentences(text).sentences
+    if len(found) < 2:
+        return 0, False
+    return found[-1].start, any(len(sentence.tokens) < MOST_TOKENS for sentence in found[:-1])
 
 
 def _placed(doc: Doc, done: int, inside: bool) -> Doc:
@@ -87,16 +114,6 @@ def _placed(doc: Doc, done: int, inside: bool) -> Doc:
     if inside and doc.sentences:
         doc.sentences[0].new_paragraph = False
     return doc
-
-
-def _cut(analyse: Callable[[str], Doc], text: str) -> tuple[Doc | None, str]:
-    """The analysis of a text but for its last sentence, which may go on, and the text of that."""
-    doc = analyse(text)
-    if len(doc.sentences) < 2:
-        return None, text
-    last = doc.sentences.pop()
-    doc.text = text[: last.start]
-    return doc, text[last.start :]
 
 
 def move(doc: Doc, by: int) -> None:

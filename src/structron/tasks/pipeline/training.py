@@ -10,7 +10,6 @@ them teach it what tags are worth where they are right: about 0.4 LAS on dev dat
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import pairwise
 from typing import Any
@@ -24,6 +23,7 @@ from structron.progress import Progress
 from structron.tasks.pipeline.annotate import Annotator
 from structron.tasks.pipeline.parts import KINDS, Part, entity_rows, split_rows, tree_rows
 from structron.tasks.registry import TASKS
+from structron.threads import Pool
 
 TAGGING = ("tagger", "morphology", "lemmatizer")
 """Parts whose columns others read."""
@@ -112,7 +112,7 @@ def jackknifed(
         Annotator(parts, trained).tag(pieces[held], 1)
 
     progress.note(f"tagging the training data in {len(pieces)} folds, for later parts to learn from")
-    with ThreadPoolExecutor(max(1, jobs)) as pool:
+    with Pool(max(1, jobs)) as pool:
         for _ in pool.map(annotate, range(len(pieces))):
             pass
     return copies

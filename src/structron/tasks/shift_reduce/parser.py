@@ -127,12 +127,11 @@ class Parser(Templates, Transitions, Searching, TreeParser):
     def _parse(self, model: BeamModel, x: np.ndarray, starts: np.ndarray, jobs: int) -> list[list[Arc]]:
         search = self.search()
         inputs = make_inputs(self.problem_, x, starts)
-        return self._built(starts, model.decode(inputs, search.beam, search.merge, jobs=jobs)[0])
+        return self._built(starts, model.decode_actions(inputs, search.beam, search.merge, jobs=jobs))
 
-    def _built(self, starts: np.ndarray, actions: list[list[int]]) -> list[list[Arc]]:
-        """The trees that actions build."""
-        flat = np.fromiter((a for example in actions for a in example), np.int64)
-        heads, relations = trees_of(starts, flat, len(self.relations_))
+    def _built(self, starts: np.ndarray, actions: np.ndarray) -> list[list[Arc]]:
+        """The trees that actions build, those of one sentence after those of the other."""
+        heads, relations = trees_of(starts, actions, len(self.relations_))
         names = np.array([*self.relations_, self.root_], dtype=object)
         return self._trees(starts, heads, names[relations])
 
@@ -143,7 +142,8 @@ class Parser(Templates, Transitions, Searching, TreeParser):
         best = model.candidates(make_inputs(self.problem_, x, starts), n, search.beam, search.merge, jobs=jobs)
         found = []
         for words, own in zip(np.diff(starts).tolist(), best, strict=True):
-            trees = self._built(np.arange(len(own) + 1) * words, [actions for actions, _ in own])
+            actions = np.fromiter((action for actions, _ in own for action in actions), np.int64)
+            trees = self._built(np.arange(len(own) + 1) * words, actions)
             found.append(list(zip(trees, [score for _, score in own], strict=True)))
         return found
 

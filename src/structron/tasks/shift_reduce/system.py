@@ -334,11 +334,18 @@ def make_table(layout: Layout, relations: int, seen: np.ndarray | None = None) -
 
 
 def looks_at(atom: str) -> tuple[str, ...]:
-    """What of a state an atom looks at: a tree of the stack, the buffer. Few groups, so that scores add up fast."""
-    node = atom.partition(".")[0]
+    """What of a state an atom looks at: a word of the stack, its left or right children, the buffer.
+
+    An action changes the children of one side of one word: what is known of the others is remembered.
+    """
+    node, _, attribute = atom.partition(".")
     if node in EXTRA:
         return {"d": ("s0", "s1"), "dq": ("s0", "q"), "left": ("q",)}[node]
-    return ("q",) if node in BUFFER_NODES else (node[:2],)
+    if node in BUFFER_NODES:
+        return ("q",)
+    word, path = node[:2], node[2:3]
+    sides = path or {"v": "lr"}.get(attribute, attribute[-1:] if attribute in VALENCY or attribute in SETS else "")
+    return (word, *(word + side for side in sides))
 
 
 def most_steps(n: int) -> int:

@@ -1,0 +1,53 @@
+"""Shards on a Ray cluster of several machines, here as processes: each has its own raylet, memory and workers."""
+
+import os
+from typing import Any
+
+import pytest
+from test_cluster import TWO, plain
+
+from estimators import CASES
+from helpers import SOURCE
+from structron.learn import cluster as clusters
+
+ray: Any = pytest.importorskip("ray")
+
+
+@pytest.fixture
+def machines(monkeypatch):
+    """A head without CPUs and two machines of two."""
+    from ray.cluster_utils import Cluster
+
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([SOURCE, os.path.dirname(os.path.dirname(__file__))]))
+    monkeypatch.setenv("RAY_worker_niceness", "0")
+    found = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    nodes = [found.add_node(num_cpus=2) for _ in range(2)]
+    yield found, nodes
+    ray.shutdown()
+    found.shutdown()
+
+
+def home_of(worker: Any) -> str:
+    """The machine that a worker is on."""
+    return ray._private.state.actors(worker._actor_id.hex())["Address"]["NodeID"]
+
+
+@pytest.mark.slow
+def test_a_machine_that_is_lost_in_the_middle_of_a_pass(machines, monkeypatch, tmp_path):
+    """Its shards are learned again by the other: the same model to the bit as on threads."""
+    found, nodes = machines
+    case, submit, lost = CASES["parser"], clusters.Cluster._submit, []
+
+    def deadly(self, s, part, state):
+        answer = submit(self, s, part, state)
+        if s == 1 and self.mixes == 1 and not lost:
+            lost.append(home_of(self.workers[s]))
+            found.remove_node(next(node for node in nodes if node.node_id == lost[0]), allow_graceful=False)
+        return answer
+
+    threads = case.make(**TWO).fit(case.train)
+    monkeypatch.setattr(clusters.Cluster, "_submit", deadly)
+    workers = case.make(**TWO, ray=found.address).fit(case.train)
+    assert len(lost) == 1
+    assert len([node for node in ray.nodes() if node["Alive"]]) == 2  # the head and one machine
+    assert plain(workers, tmp_path / "a") == plain(threads, tmp_path / "b")
