@@ -72,9 +72,10 @@ def tag_tokens(data: Path, split: str) -> int:
 
 
 def test_driver_measures_both_sides(data, measure):
-    result, rows = measure("chunks", "tags", "start", "jobs")
+    result, rows = measure("chunks", "tags", "start", "jobs", "joint")
     expected = {"pass", "pass_log", "file_to_model", "file_to_model_cpu", "predict", "predict_file", "peak", "size"}
     expected |= {"f1", "tag_fit", "tag_accuracy", "tag_predict", "help", "predict_one", "default_runs"}
+    expected |= {"joint_training", "joint_training_cpu", "joint_predict", "joint_f1"}
     assert expected <= rows.keys()
     assert all(row["ratio"] > 0 for row in rows.values())
     assert all((row["required"] is None) == (row["met"] is None) for row in rows.values())
@@ -127,7 +128,8 @@ def test_scaling_parts_measure_both_sides(measure):
 
 def test_entity_parts_measure_both_sides(data, measure):
     result, rows = measure(*entities.ENTITY_PARTS)
-    entity = {"entities_training", "entities_learning", "entities_f1", "recogniser_training", "recogniser_f1"}
+    entity = {"entities_training", "entities_learning", "entities_f1"}
+    entity |= {f"{one}_{what}" for one in ("recogniser", "sentences") for what in ("training", "f1", "predict")}
     tutorial = {"tutorial", "tutorial_processor", "tutorial_f1"}
     assert rows.keys() == {"nbest", *entity, *tutorial, "non_local"}
     assert not result["skipped"]
