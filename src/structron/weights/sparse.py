@@ -35,8 +35,6 @@ REGIONS = 512
 KEYS, CELLS, DENSE_ROWS, FREE = 0, 1, 2, 3
 """Places in `used`: keys in the table, cells and dense rows given out; the free rows of class c start at FREE + c."""
 LARGEST = 17
-LINE = 16
-"""Weights in a cache line."""
 KEPT, PLACES, ROOMY = 2, 3, 1.75
 """While learning a table has at most so many keys for so many places; a model, ROOMY places for every key."""
 GROWTH = 1.25
