@@ -51,10 +51,12 @@ from benchmarks.report import (
     split,
 )
 from benchmarks.scaling import SCALING_PARTS, scaling_parts
+from benchmarks.segments import SEGMENT_PARTS, segment_parts
 
 CRFSUITE, NLTK, ONE_JOB = Crfsuite.name, "NLTK", "--jobs 1"
 DEFAULT = "structron, default --runs"
-PARTS = ("chunks", "tags", "start", "jobs", *BEAM_PARTS, *GRAPH_PARTS, *ENTITY_PARTS, *PIPELINE_PARTS, *SCALING_PARTS)
+PARTS = ("chunks", "tags", "start", "jobs", *SEGMENT_PARTS, *BEAM_PARTS, *GRAPH_PARTS, *ENTITY_PARTS)
+PARTS = (*PARTS, *PIPELINE_PARTS, *SCALING_PARTS)
 
 
 def chunking(files: dict[str, Path], folder: Path, settings: Settings, report: Report) -> Path:
@@ -209,6 +211,7 @@ def benchmark(data: Path, settings: Settings, parts: Collection[str] = PARTS) ->
             threads("chunker", CHUNKS, chunks, settings, report)
         if tags and "jobs" in parts:
             threads("tagger", TAGS, tags, settings, report)
+        segment_parts(data, folder, settings, report, parts)
         beam_parts(data, folder, settings, report, parts)
         graph_parts(data, folder, settings, report, parts)
         entity_parts(data, settings, report, parts)

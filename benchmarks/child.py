@@ -43,21 +43,28 @@ def train_crfsuite(train: str, model: str, passes: int) -> dict[str, Any]:
     return Crfsuite.train(sentences, model, passes) | {"tokens": count(sentences)}
 
 
-def predict_chunks(test: str, crfsuite_model: str, model: str, repeat: int) -> dict[str, Any]:
-    """Both sides in turn, from rows of (word, pos) in memory to lists of labels."""
+def predict_chunks(test: str, crfsuite_model: str, model: str, repeat: int, joint: bool = False) -> dict[str, Any]:
+    """Both sides in turn, from rows of (word, pos) in memory to lists of labels; joint: ours gets the words alone."""
     import structron
     from structron.evaluate import chunk_scores
 
     sentences = read_columns(test)
     rows = [[row[:-1] for row in sentence] for sentence in sentences]
     gold = [[row[-1] for row in sentence] for sentence in sentences]
-    sides = {Crfsuite.name: Crfsuite(crfsuite_model).predict, "structron": structron.load(model).predict}
+    words = [[row[0] for row in sentence] for sentence in rows]
+    ours = structron.load(model)
+    sides = {
+        Crfsuite.name: (Crfsuite(crfsuite_model).predict, rows),
+        "structron": (lambda given: ours.predict(given, jobs=1), words if joint else rows),
+    }
     found: dict[str, Any] = {name: {"seconds": []} for name in sides}
-    for predict in sides.values():
-        predict(rows[:WARM_UP])
+    for predict, given in sides.values():
+        predict(given[:WARM_UP])
     for _ in range(repeat):
-        for name, predict in sides.items():
-            seconds, labels = timed(lambda predict=predict: predict(rows))
+        for name, (predict, given) in sides.items():
+            seconds, labels = timed(lambda predict=predict, given=given: predict(given))
+            if joint and name == "structron":
+                labels = [[chunk for _, chunk in sentence] for sentence in labels]
             found[name]["seconds"].append(seconds)
             found[name] |= {"tokens": count(labels), "f1": chunk_scores(gold, labels).f1}
     return found

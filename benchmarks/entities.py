@@ -4,7 +4,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from benchmarks.beam import ASKED
-from benchmarks.measure import BEYOND, LESS, SHARE, alternate, child
+from benchmarks.measure import BEYOND, LESS, MORE, SHARE, alternate, child
 from benchmarks.peers import Crfsuite
 from benchmarks.report import ENTITIES, OURS, Report, Settings, corpus, each, installed, same_tokens, say, split
 
@@ -12,7 +12,7 @@ CANDIDATES, TOKENS, MILLISECONDS = 100, 1000, 50
 TIMES_FASTER = 3
 TIMES_SLOWER = 3
 LOCAL = "without them"
-WHOLE = "EntityRecognizer"
+WHOLE, ALONE = "EntityRecognizer", "EntityRecognizer, sentences"
 ENTITY_PARTS = ("nbest", "entities", "non-local", "tutorial")
 TIMES_FASTER_TUTORIAL = 4
 
@@ -51,6 +51,7 @@ def entities(data: Path, settings: Settings, report: Report) -> None:
         Crfsuite.name: lambda: child("train_crf", iterations=settings.crf_iterations, **options),
         OURS: lambda: child("train_margin", passes=settings.entity_passes, **options),
         WHOLE: lambda: child("train_entities", passes=settings.recogniser_passes, **options),
+        ALONE: lambda: child("train_entities", passes=settings.recogniser_passes, sentences=True, **options),
     }
     logs, _ = split(alternate(sides, settings.repeat, lambda text: say(f"{ENTITIES}: training, {text}")))
     same_tokens(f"{ENTITIES}, training", logs[Crfsuite.name][0]["tokens"], logs[OURS][0]["tokens"])
@@ -62,10 +63,13 @@ def entities(data: Path, settings: Settings, report: Report) -> None:
     alone = each(local, lambda log: log["learning"])
     report.add("entities_learning", f"{ENTITIES}: … without making features", "s", alone, LESS)
     report.add("entities_f1", f"{ENTITIES}: … dev F1", "%", each(local, lambda log: log["f1"]), BEYOND, 0)
-    whole = {Crfsuite.name: logs[Crfsuite.name], OURS: logs[WHOLE]}
-    title = f"{ENTITIES}: the recogniser's defaults, rows to model"
-    report.add("recogniser_training", title, "s", each(whole, lambda log: log["seconds"]), LESS, TIMES_FASTER)
-    report.add("recogniser_f1", f"{ENTITIES}: … dev F1", "%", each(whole, lambda log: log["f1"]), BEYOND, 0)
+    for key, side, title in (("recogniser", WHOLE, "defaults"), ("sentences", ALONE, "sentences as documents")):
+        pair = {Crfsuite.name: logs[Crfsuite.name], OURS: logs[side]}
+        text, seconds = f"{ENTITIES}: the recogniser, {title}, rows to model", each(pair, lambda log: log["seconds"])
+        report.add(f"{key}_training", text, "s", seconds, LESS, TIMES_FASTER)
+        report.add(f"{key}_f1", f"{ENTITIES}: … dev F1", "%", each(pair, lambda log: log["f1"]), BEYOND, 0)
+        speed = each(pair, lambda log: log["tokens_per_second"])
+        report.add(f"{key}_predict", f"{ENTITIES}: … prediction from tokens", "tokens/s", speed, MORE)
 
 
 def non_local(data: Path, settings: Settings, report: Report) -> None:

@@ -5,6 +5,7 @@ large corpus never has all its hashes in memory at the same time.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice, pairwise
 from operator import itemgetter
 from typing import Any, Protocol
@@ -24,8 +25,18 @@ Hashes = tuple[np.ndarray, np.ndarray, np.ndarray]
 ComputedAtom = Callable[[Sequence, int], str | None]
 """A user's atom: a function of (sentence, position) that returns a text; None and "" count as one value, "none"."""
 
+
+@dataclass(frozen=True, slots=True)
+class WordAtom:
+    """An atom that the word alone decides: computed once for each distinct word."""
+
+    function: Callable[[str], str]
+
+
 NO_VALUES = np.empty(0, np.float32)
 NO_IDS = np.empty(0, np.int32)
+NOTHING = "none"
+"""What an atom without a text counts as."""
 STRETCH = 500
 """Sentences whose strings are in memory at one time when they come from a file."""
 
@@ -119,7 +130,7 @@ class TemplateExtractor:
         templates: Sequence[Template],
         word: str | None = None,
         gazetteers: Sequence[Gazetteer] = (),
-        atoms: Mapping[str, ComputedAtom] | None = None,
+        atoms: Mapping[str, ComputedAtom | WordAtom] | None = None,
     ):
         self.columns, self.label = list(columns), label
         self.word = word or self.columns[0]
@@ -217,7 +228,12 @@ class TemplateExtractor:
             spans = pairwise([0, *ends])
             columns[name] = [tag for start, stop in spans for tag in gazetteer.match(words[start:stop])]
         for name, function in self.atoms.items():
-            columns[name] = [self._computed(name, function, s, i) for s in sentences for i in range(len(s))]
+            if isinstance(function, WordAtom):
+                encode.check_strings(words, self.word)
+                known = {word: function.function(word) or NOTHING for word in set(words)}
+                columns[name] = [known[word] for word in words]
+            else:
+                columns[name] = [self._computed(name, function, s, i) for s in sentences for i in range(len(s))]
         return {name: columns[name] for name in wanted}
 
     @staticmethod
@@ -228,4 +244,4 @@ class TemplateExtractor:
             raise StructronError(
                 f"atom {name!r} failed at token {i + 1} of {quoted(list(sentence))}: {error!r}"
             ) from error
-        return str(text) if text is not None and text != "" else "none"
+        return str(text) if text is not None and text != "" else NOTHING

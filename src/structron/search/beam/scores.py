@@ -13,7 +13,7 @@ import numpy as np
 
 from structron.features.places import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE
 from structron.kernels.jit import inlined, prefetch
-from structron.kernels.table import MULTIPLIER, SEED, mix
+from structron.kernels.table import MULTIPLIER, ONE, SEED, mix
 from structron.search.beam.states import combine, feature_key
 from structron.weights.sparse import add_row, ask_for_row, find, home
 
@@ -93,7 +93,7 @@ def add_stretch(anchored, sparse, token, length, memory, group, place, i):
     sums = memory.sums
     for j in range(units_of(anchored, length)):
         a = unit_of(anchored, token, length, j)
-        part, known = remembered(memory, group, mix(SEED, np.uint64(a)), i)
+        part, known = remembered(memory, group, np.uint64(a) + ONE, i)  # neighbours lie side by side in memory
         if not known:
             add_list(anchored, sparse, a, sums, part)
         for c in range(sums.shape[1]):

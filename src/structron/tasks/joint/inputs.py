@@ -6,7 +6,7 @@ it will see in new text.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 
 from structron.errors import StructronError
 from structron.features.atoms import CLASS, Atom, atom_text
+from structron.features.extract import WordAtom
 from structron.features.templates import MAX_HISTORY, Template, parse_templates, template_lines
 from structron.io.columns import Columns
 from structron.io.tensors import Tensors, pack_json, taken, unpack_json
@@ -62,7 +63,13 @@ class Rows:
         outputs = [names.index(name) for name in self.columns.outputs]
         found = []
         for number, sentence in enumerate(given):
-            rows: list[list[str]] = []
+            kinds, rows = set(map(type, sentence)), []  # type: ignore[var-annotated]
+            if not labelled and all(map(is_row, kinds)) and set(map(len, sentence)) == {len(names)}:
+                found.append([[row[k] for k in places] for row in sentence])
+                continue
+            if not labelled and kinds == {str} and len(inputs) == 1:
+                found.append([[word] for word in sentence])
+                continue
             for row in sentence:
                 width = len(row) if is_row(type(row)) else 0
                 if width == len(names):
@@ -195,12 +202,12 @@ class Guesser:
                 self.known[word] = found
         return found
 
-    def atoms(self, wanted: Sequence[str], place: int) -> dict[str, Callable[[Sequence, int], str]]:
-        """The guesses as computed atoms of rows whose word stands at `place`."""
-        return {name: partial(self._guess, GUESSES.index(name), place) for name in wanted}
+    def atoms(self, wanted: Sequence[str]) -> dict[str, WordAtom]:
+        """The guesses as atoms of words."""
+        return {name: WordAtom(partial(self._guess, GUESSES.index(name))) for name in wanted}
 
-    def _guess(self, which: int, place: int, sentence: Sequence, i: int) -> str:
-        return self(sentence[i][place])[which]
+    def _guess(self, which: int, word: str) -> str:
+        return self(word)[which]
 
     def tensors(self) -> Tensors:
         """For a model file."""

@@ -70,8 +70,9 @@ class JointTagger(Tags, TagDictionary, EncodedLabeler):
     def _make_extractor(self, templates: list[Any]) -> TemplateExtractor:
         """Features of the input columns; the outputs are one column, which is none of them."""
         roles, rows = self.roles_, Rows(self.roles_)
-        guesses = self.guesser_.atoms(self.templates_.guesses, roles.inputs.index(roles.word))
-        gazetteers, atoms = make_gazetteers(self.gazetteers), {**(self.atoms or {}), **guesses}
+        guesses = self.guesser_.atoms(self.templates_.guesses)
+        gazetteers = make_gazetteers(self.gazetteers)
+        atoms: dict[str, Any] = {**(self.atoms or {}), **guesses}
         return TemplateExtractor([*roles.inputs, rows.pair], rows.pair, templates, roles.word, gazetteers, atoms)
 
     def _prepare(self, sentences: Sentences, labelled: bool = False, what: str = "data") -> Any:
