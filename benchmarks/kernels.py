@@ -1,7 +1,7 @@
 """How long every kernel takes to compile, for the estimates that users see: `python -m benchmarks.kernels [TASK …]`.
 
     seconds   every task is trained and used in one process with an empty cache (processor time)
-    needs     every task is trained with its defaults, and used, in a process of its own, uncompiled
+    needs     every task is trained with its defaults, with dev data, in a process of its own, uncompiled
 
 What is known of tasks that are not named stays.
 """
@@ -58,7 +58,7 @@ def _seconds(tasks: list[str]) -> dict[str, float]:
 
 
 def _called(task: str) -> list[str]:
-    """The functions of the package that are called, uncompiled, to train a tiny model with defaults and to use it."""
+    """The functions of the package that are called, uncompiled, to train a tiny model with defaults and dev data."""
     found: set[Any] = set()
 
     def note(frame: FrameType, event: str, argument: Any) -> None:
@@ -71,7 +71,6 @@ def _called(task: str) -> list[str]:
         threading.setprofile(note)
         sys.setprofile(note)
         precompile.train(task, Path(folder))
-        precompile.use_model(Path(folder) / f"{task}.structron")
         sys.setprofile(None)
     return sorted(f"{module}.{name}" for module, name in found if module.startswith(compiling.PACKAGE))
 
