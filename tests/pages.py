@@ -1,18 +1,19 @@
 """Pages of the documentation as the tests read and run them.
 
     ```python … ```     runs; all such blocks of a page share their names, in order
-    ```sh … ```         runs, line by line, in a folder with files as the pages call them (`world`)
+    ```sh … ```         runs, line by line, in a folder of the page's own with files as pages call them (`world`)
     ```text … ```       right after one of these: what it printed, where … stands for anything; elsewhere: just text
     an indented block   is commands, Python or text: that can be told
     <!-- not run: WHY -->      before a block: it does not run, and why
     <!-- setup … -->           Python that runs and is not shown
 
-Commands run in this process, once: pages that train the same model share it.
+Commands run in this process, once: pages that train the same model from the same files share what it gave.
 """
 
 import ast
 import contextlib
 import gzip
+import hashlib
 import io
 import os
 import re
@@ -20,8 +21,10 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -176,13 +179,50 @@ def standard_output() -> Iterator[list[str]]:
     path.unlink()
 
 
+OUTPUTS = ("--output", "--output-dir", "--confusion", "--plot", "--html", ">")
+"""What a command writes stands after these; what else it names is what it reads."""
+
+
+def inputs(line: str) -> tuple[tuple[str, str], ...]:
+    """The files and folders that a command reads, with what is in them."""
+    words = [word.strip("\"'(),;|") for word in line.split()]
+    written = (*OUTPUTS, "--model") if " train " in line else OUTPUTS
+    read = [word for before, word in pairwise(words) if word and before not in written and Path(word).exists()]
+    return tuple((word, digest(Path(word))) for word in read)
+
+
+def digest(path: Path) -> str:
+    found = hashlib.sha256()
+    for own in [path] if path.is_file() else sorted(path.rglob("*")):
+        found.update(f"{own}".encode() + (own.read_bytes() if own.is_file() else b""))
+    return found.hexdigest()
+
+
+def state() -> dict[Path, tuple[int, int]]:
+    """The files of the present folder, each with what changes when it is written."""
+    found = {path: path.stat() for path in Path().rglob("*") if path.is_file()}
+    return {path: (stat.st_mtime_ns, stat.st_size) for path, stat in found.items()}
+
+
+def put(paths: Iterable[Path], source: Path, target: Path) -> None:
+    for path in paths:
+        (target / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source / path, target / path)
+
+
 class Reader:
-    """Runs pages as their reader would, in one folder; a command that was run gives what it gave."""
+    """Runs pages as their reader would, each in a folder of its own; a command that was run gives what it gave.
+
+    known: for a command and the files that it read, what it printed, and the folder with what it wrote.
+    """
 
     def __init__(self, folder: Path):
-        self.folder, self.known = world(folder), {}
-        with contextlib.chdir(folder):
-            self.known = {line: self.command(line, line) for line in MODELS}
+        self.folder, self.base = folder, folder / "world"
+        self.known: dict[Any, tuple[str, Path, list[Path]]] = {}
+        self.base.mkdir()
+        with contextlib.chdir(world(self.base)):
+            for line in MODELS:
+                self.once(line, line)
             for name in ("old", "new"):
                 shutil.copy("chunker.structron", f"{name}.structron")
 
@@ -190,7 +230,9 @@ class Reader:
         """Run the blocks of a page; returns how many ran."""
         names: dict[str, Any] = {"__name__": "__main__"}
         count = 0
-        with contextlib.chdir(self.folder):
+        own = Path(tempfile.mkdtemp(dir=self.folder)) / "page"
+        shutil.copytree(self.base, own)
+        with contextlib.chdir(own):
             for block in blocks(path):
                 if block.kind not in RUNS or block.reason is not None:
                     continue
@@ -202,7 +244,7 @@ class Reader:
 
     def program(self, block: Block, names: dict[str, Any]) -> str:
         """Run Python from a file, which Numba wants to see, with the lines of the page."""
-        file = self.folder / f"{block.page.replace('/', '-')}-{block.line}.py"
+        file = Path.cwd() / f"{block.page.replace('/', '-')}-{block.line}.py"
         file.write_text("\n" * block.line + block.text, encoding="utf-8")
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
@@ -213,10 +255,22 @@ class Reader:
         printed = []
         for line in re.sub(r"\\\n\s*", " ", block.text).splitlines():
             if (command := re.sub(r"(^|\s+)# .*$", "", line).strip()) and not command.startswith("#"):
-                if command not in self.known:
-                    self.known[command] = self.command(command, f"{block}: {command}")
-                printed.append(self.known[command])
+                printed.append(self.once(command, f"{block}: {command}"))
         return "".join(printed)
+
+    def once(self, line: str, where: str) -> str:
+        """What a command prints and writes; it runs if it has not run on the same files."""
+        key = line, inputs(line)
+        if key in self.known:
+            printed, kept, written = self.known[key]
+            put(written, kept, Path.cwd())
+            return printed
+        before, printed = state(), self.command(line, where)
+        written = [path for path, found in state().items() if before.get(path) != found]
+        kept = Path(tempfile.mkdtemp(dir=self.folder))
+        put(written, Path.cwd(), kept)
+        self.known[key] = printed, kept, written
+        return printed
 
     def command(self, line: str, where: str) -> str:
         """Run a line: structron in this process, and what is before and after it in a shell."""

@@ -89,13 +89,14 @@ def test_beam_parts_measure_both_sides(data, measure, monkeypatch):
     monkeypatch.setattr(beam, "cold", lambda _, *command: beam.structron(*command))
     result, rows = measure(*beam.BEAM_PARTS)
     assert rows.keys() == {
-        *("parser_training", "parse_beam8", "parse_beam8_udpipe", "parse_beam1", "parse_beam1_udpipe"),
+        *("parser_training", "parser_memory"),
+        *("parse_beam8", "parse_beam8_udpipe", "parse_beam1", "parse_beam1_udpipe"),
         *("parser_pass", "parser_pass_search", "parser_start", "parser_cold_predict", "parser_cold_train"),
         *("history_search", "history_tokens", "history_accuracy", "history_training"),
     }
     assert not result["skipped"]
     asked = {key: row["theirs"] for key, row in rows.items() if row["peer"] == beam.ASKED}
-    assert asked == {"parser_training": 300, "parse_beam8": 15_000, "parse_beam1": 60_000}
+    assert asked == {"parser_training": 300, "parser_memory": 500, "parse_beam8": 35_000, "parse_beam1": 150_000}
     details = result["details"]
     assert set(details["parsing"]["tokens"].values()) == {tag_tokens(data, "dev") + tag_tokens(data, "test")}
     assert details["parser_pass"]["tokens"] == tag_tokens(data, "train")
@@ -149,7 +150,7 @@ def test_parser_without_its_peer_stands_beside_itself(tmp_path, monkeypatch):
     bench.__dict__["model"] = tmp_path
     bench.parsing()
     assert [row.key for row in report.rows] == ["parse_beam8", "parse_beam1", "parse_beam8_beam1"]
-    assert (report.rows[0].ratio, report.rows[2].ratio) == (pytest.approx(20 / 15_000), pytest.approx(1 / 3))
+    assert (report.rows[0].ratio, report.rows[2].ratio) == (pytest.approx(20 / 35_000), pytest.approx(1 / 3))
     assert "ufal.udpipe is not installed" in report.skipped[0]
 
 

@@ -133,6 +133,7 @@ def test_nested_displays_are_one():
 
 def test_kernels_by_name():
     assert is_to_be_compiled("structron.nowhere.kernel")
+    assert not is_to_be_compiled("structron.compiling.a_kernel_that_is_gone")
     if not numba.config.DISABLE_JIT:
         from structron.kernels.table import hash_list
 

@@ -120,7 +120,9 @@ def test_sentences_stand_below_each_other_in_one_picture():
 def test_what_a_notebook_shows(kind):
     rows = chunk_rows(20, 1) if kind == "chunker" else tree_rows(20, 1)
     make = Chunker(runs=1, passes=2, beam=2) if kind == "chunker" else Parser(passes=2)
-    assert make._repr_html_() is None
+    assert "not trained yet" in make._repr_html_()
+    assert type(make).__name__ in make._repr_html_()
+    assert_harmless(make._repr_html_())
     model = make.fit(rows, dev=rows[:5])
     html = model._repr_html_()
     assert model.signature_ in html

@@ -163,6 +163,22 @@ def test_documents_of_spacy(docs):
         Chunker().fit(docs)
 
 
+def test_models_of_files_label_documents_of_spacy(docs, chunker, tmp_path):
+    """spaCy has no column for chunks, nor for some of CoNLL-U; spaces are no words, and sentences may be unmarked."""
+    from spacy.tokens import Doc
+
+    pairs = [[("A", "NOUN"), ("dog", "NOUN"), ("barks", "NOUN")]]
+    vocab = docs[0].vocab
+    doc = Doc(vocab, words=["A", "\n", "dog", "barks"], pos=["NOUN", "SPACE", "NOUN", "NOUN"])
+    assert chunker.predict([doc]) == chunker.predict(pairs)
+    write_conllu(tmp_path / "a.conllu", TOY)
+    parser = Parser(passes=1, runs=1).fit(structron.read(tmp_path / "a.conllu"))
+    assert parser.predict([doc]) == parser.predict(pairs)
+    heads = Doc(vocab, words=["A", "\n", "dog"], heads=[2, 2, 2], deps=["det", "", "ROOT"])
+    columns = ["id", "word", "head", "deprel"]
+    assert as_rows([heads], columns)[0] == [["1", "A", "2", "det"], ["2", "dog", "0", "ROOT"]]
+
+
 def test_a_parser_learns_from_documents_of_spacy(docs):
     model = Parser(passes=1, runs=1, pos="xpos", columns=["word", "xpos", "head", "deprel"]).fit(docs)
     trees = [list(zip(map(str, s.words), s.pos, map(str, s.heads), s.relations, strict=True)) for s in TOY]
@@ -179,6 +195,14 @@ def test_sentences_of_nltk(chunker):
 
 
 # -- a parser and pairs; mistakes ------------------------------------------------------------------------------------
+
+
+def test_one_sentence_of_rows_is_recognised_by_a_model(chunker, tagger):
+    """Only where words alone cannot do: a tagger of words takes any sentence of texts."""
+    said = r"data: sentence 1 is \('The', 'DT'\): words without their other columns, or one token; expected a list of"
+    with pytest.raises(StructronError, match=said):
+        chunker.predict([("The", "DT"), ("dog", "NN")])
+    assert len(tagger.predict([("The", "dog"), ("barks",)])) == 2
 
 
 def test_a_parser_of_conllu_takes_pairs(tmp_path):

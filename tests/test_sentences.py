@@ -8,7 +8,17 @@ import pytest
 import structron
 from helpers import run_python
 from structron.errors import StructronError
-from structron.sentences import Document, check_sentences, is_row, regroup, sentences_of, spell, split, starts_of
+from structron.sentences import (
+    Document,
+    check_sentences,
+    is_row,
+    regroup,
+    sentences_of,
+    sharing_texts,
+    spell,
+    split,
+    starts_of,
+)
 
 ITEMS = [["a"], Document([["b", "c"], []]), ["d"]]
 
@@ -18,6 +28,14 @@ def test_documents_are_taken_apart_and_put_together_again():
     assert regroup(ITEMS, [1, 2, 3, 4]) == [1, [2, 3], 4]
     assert regroup([["a"], ["b"]], (1, 2)) == [1, 2]
     assert structron.Document is Document
+
+
+def test_equal_texts_of_sentences_that_are_read_are_kept_once():
+    rows = [[["".join("ab"), "".join("ab")], ["c"]], "no sentence", [("".join("ab"),), 3]]
+    found = sharing_texts(iter(rows))
+    assert found == rows
+    assert found[0][0][0] is found[0][0][1]
+    assert sharing_texts(rows) is rows
 
 
 @pytest.mark.parametrize("odd", ["a sentence", 3, None])

@@ -64,11 +64,16 @@ class Estimate:
 
 
 def is_to_be_compiled(name: str) -> bool:
-    """Whether a kernel, by its full name, is neither in this process nor in the cache; one that is nowhere is."""
+    """Whether a kernel, by its full name, is neither in this process nor in the cache.
+
+    One whose module is not loaded yet is to be compiled; one that its module no longer has never is.
+    """
     module, _, function = name.rpartition(".")
-    kernel = getattr(sys.modules.get(module), function, None)
-    if kernel is None:
+    if module not in sys.modules:
         return True
+    kernel = getattr(sys.modules[module], function, None)
+    if kernel is None:
+        return False
     try:
         return is_cold(kernel if hasattr(kernel, "signatures") else compiled(kernel))
     except Exception:

@@ -187,7 +187,11 @@ class Estimator(Learned, Training, ABC):
         """Sentences as rows with the model's columns."""
         if not self.usual_columns or not hasattr(self, "roles_"):
             return sentences
-        return as_rows(sentences, self._meanings(self.roles_.names), "data")
+        return as_rows(sentences, self._meanings(self.roles_.names), "data", wide=self._wide())
+
+    def _wide(self) -> bool:
+        """Whether tokens need more than their words."""
+        return False
 
     def _meanings(self, names: list[str]) -> list[str]:
         """The columns by what they hold: the label is called so where nobody named it."""
@@ -371,10 +375,10 @@ class Estimator(Learned, Training, ABC):
         """`trace`, which a notebook shows: curves, the choice of every update rule, the beams step by step."""
         return self.trace(sentence, gold, beam=beam)
 
-    def _repr_html_(self) -> str | None:
-        """What a notebook shows of a trained model: signature, heaviest features, history."""
+    def _repr_html_(self) -> str:
+        """What a notebook shows of a trained model: signature, heaviest features, history; before, the options."""
         if not hasattr(self, "model_"):
-            return None
+            return model_html(f"{self!r}: not trained yet", {}, [])
         return model_html(self.signature_, self._listed(), self.history_)
 
     def _listed(self) -> dict[str, list[tuple[str, float]]]:

@@ -26,26 +26,32 @@ MEANINGS: Mapping[str, tuple[str, ...]] = {
     "entity": ("entity", "ner_tags", "ner", "ner_tag", "entities", "tags", "labels", "tag"),
 }
 """What a column may be called elsewhere, by what it is called here."""
-SPACY: Mapping[str, Callable[[Any], str]] = {
-    "word": lambda token: token.text,
-    "form": lambda token: token.text,
-    "lemma": lambda token: token.lemma_ or "_",
-    "pos": lambda token: token.pos_ or token.tag_ or "_",
-    "upos": lambda token: token.pos_ or "_",
-    "xpos": lambda token: token.tag_ or "_",
-    "tag": lambda token: token.tag_ or "_",
-    "feats": lambda token: str(token.morph) or "_",
-    "entity": lambda token: f"{token.ent_iob_}-{token.ent_type_}" if token.ent_type_ else "O",
-    "ner": lambda token: f"{token.ent_iob_}-{token.ent_type_}" if token.ent_type_ else "O",
-    "head": lambda token: "0" if token.head.i == token.i else str(token.head.i - token.sent.start + 1),
-    "deprel": lambda token: token.dep_ or "_",
+SPACY: Mapping[str, Callable[[Any, Mapping[int, int]], str]] = {
+    "id": lambda token, place: str(place[token.i]),
+    "word": lambda token, place: token.text,
+    "form": lambda token, place: token.text,
+    "lemma": lambda token, place: token.lemma_ or "_",
+    "pos": lambda token, place: token.pos_ or token.tag_ or "_",
+    "upos": lambda token, place: token.pos_ or "_",
+    "xpos": lambda token, place: token.tag_ or "_",
+    "tag": lambda token, place: token.tag_ or "_",
+    "feats": lambda token, place: str(token.morph) or "_",
+    "entity": lambda token, place: f"{token.ent_iob_}-{token.ent_type_}" if token.ent_type_ else "O",
+    "ner": lambda token, place: f"{token.ent_iob_}-{token.ent_type_}" if token.ent_type_ else "O",
+    "head": lambda token, place: "0" if token.head.i == token.i else str(place.get(token.head.i, 0)),
+    "deprel": lambda token, place: token.dep_ or "_",
+    "deps": lambda token, place: "_",
+    "misc": lambda token, place: "_",
 }
 
 
-def as_rows(sentences: Any, columns: Sequence[str], what: str = "data", labelled: bool = False) -> Any:
+def as_rows(
+    sentences: Any, columns: Sequence[str], what: str = "data", labelled: bool = False, wide: bool = False
+) -> Any:
     """Sentences of whatever kind as lists of rows with these columns; those that are ours come back as they are.
 
-    labelled: tokens have to be rows, so that one sentence alone can be told from a list of them.
+    labelled: the last column has to be there. wide: more than words are needed. In both cases tokens have to be rows,
+    so that one sentence alone can be told from a list of them.
     """
     if isinstance(sentences, Mapping):
         sentences = _batch(sentences, what)
@@ -54,7 +60,7 @@ def as_rows(sentences: Any, columns: Sequence[str], what: str = "data", labelled
     if hasattr(sentences, "iterrows") and hasattr(sentences, "columns"):
         return _frame(sentences, columns, what)
     if hasattr(sentences, "ents") and hasattr(sentences, "vocab"):
-        return _doc(sentences, columns)
+        return _doc(sentences, columns, labelled)
     names = _class_names(getattr(sentences, "features", None))
     first, again = _peek(sentences)
     if first is None or isinstance(first, Document):
@@ -69,13 +75,14 @@ def as_rows(sentences: Any, columns: Sequence[str], what: str = "data", labelled
     if hasattr(first, "rows") and hasattr(first, "token_lines"):
         return (sentence.rows for sentence in again)
     if hasattr(first, "ents") and hasattr(first, "vocab"):
-        return [rows for doc in again for rows in _doc(doc, columns)]
+        return [rows for doc in again for rows in _doc(doc, columns, labelled)]
     if hasattr(first, "label") and hasattr(first, "leaves"):
         return [_tree(tree) for tree in again]
-    if labelled and isinstance(first, tuple | list) and len(first) and all(isinstance(part, str) for part in first):
+    if (labelled or wide) and isinstance(first, tuple | list) and first and all(isinstance(w, str) for w in first):
+        missing, ending = ("labels", " with their labels") if labelled else ("their other columns", "")
         raise StructronError(
-            f"{what}: sentence 1 is {_short(first)}: words without labels, or one token; "
-            "expected a list of sentences, each a list of rows with their labels"
+            f"{what}: sentence 1 is {_short(first)}: words without {missing}, or one token; "
+            f"expected a list of sentences, each a list of rows{ending}"
         )
     return again
 
@@ -89,14 +96,21 @@ def _peek(sentences: Iterable[Any]) -> tuple[Any, Any]:
     return first, (chain([first], stream) if first is not None else [])
 
 
-def _doc(doc: Any, columns: Sequence[str]) -> list[list[list[str]]]:
+def _doc(doc: Any, columns: Sequence[str], labelled: bool) -> list[list[list[str]]]:
     """The sentences of a spaCy document; all of it is one where no sentences are marked."""
     parts = doc.sents if doc.has_annotation("SENT_START") else [doc[:]]
+    if not labelled and columns[-1] not in SPACY:
+        columns = columns[:-1]
     makers = [_maker(name) for name in columns]
-    return [[[make(token) for make in makers] for token in part if not token.is_space] for part in parts]
+    sentences = []
+    for part in parts:
+        tokens = [token for token in part if not token.is_space]
+        place = {token.i: number for number, token in enumerate(tokens, 1)}
+        sentences.append([[make(token, place) for make in makers] for token in tokens])
+    return sentences
 
 
-def _maker(name: str) -> Callable[[Any], str]:
+def _maker(name: str) -> Callable[[Any, Mapping[int, int]], str]:
     """What a column takes from spaCy's tokens."""
     if name not in SPACY:
         raise StructronError(f"spaCy's tokens have no {name!r}; expected columns among {', '.join(SPACY)}")

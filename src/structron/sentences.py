@@ -40,6 +40,23 @@ def check_sentences(sentences: Sequence[Sequence], what: str, before: int = 0) -
             raise StructronError(f"{what}: sentence {number} is {quoted(sentence)}; expected a list of tokens")
 
 
+def sharing_texts(sentences: Iterable[Sequence]) -> Sequence[Sequence]:
+    """Sentences of rows that are read one by one, equal texts kept once: most of what a treebank says, it says again.
+
+    Sentences that are all there already are left as they are.
+    """
+    if isinstance(sentences, list | tuple):
+        return sentences
+    known: dict[str, str] = {}
+    return [[_shared(row, known) for row in own] if type(own) is list else own for own in sentences]
+
+
+def _shared(row: Any, known: dict[str, str]) -> Any:
+    if type(row) is not list or set(map(type, row)) != {str}:
+        return row
+    return [known.setdefault(text, text) for text in row]
+
+
 def is_row(kind: type) -> bool:
     """Whether tokens of this type have columns that can be counted."""
     return hasattr(kind, "__len__") and not issubclass(kind, str | bytes | Mapping | Set)

@@ -279,6 +279,38 @@ def test_the_mean_of_several_sets_of_rows(first, total, parts, least):
     assert (np.diff(rows.place) >= 0).all()
 
 
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("anchored", [NO_KEYS, ANCHORED], ids=["keys", "numbers"])
+@pytest.mark.parametrize("time", [0, 4])
+@given(rows_of, st.sampled_from([0.0, 2.0]))
+@example(FULL, 0.0)
+@example(FULL, 2.0)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_lean_store_is_the_mean_of_one(anchored, time, weights, least):
+    """Block by block, to the bit; sums that differ from weight to weight."""
+    store = stored(weights, anchored)
+    store.sparse.u[:], store.sparse.dense_u[:, :COLUMNS] = np.arange(len(store.sparse.u)), 1.5
+    keys, rows = mean_rows([store.present(time, 0.5)], anchored, least)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("structron.weights.store.BLOCK", 2)
+        found = store.lean(time, 0.5, least)
+    assert found[0].tolist() == keys.tolist()
+    assert [array.tolist() for array in found[1]] == [array.tolist() for array in rows]
+    assert found[2] == np.isin(keys, anchored).sum()
+
+
+def test_states_of_earlier_versions_have_no_lengths():
+    store = stored(FULL, ANCHORED)
+    state = {name: array.copy() for name, array in store.state().items()}
+    for heads in (state["table"][:, 1], state["anchored"]):
+        heads[heads & CLASSES == DENSE] &= ~(COUNTS << COUNT)
+    again = SparseStore(COLUMNS, ANCHORED)
+    again.restore(state)
+    for table in (again.table, again.sparse.table):
+        for key, head in table[table[:, 0] != 0].tolist():
+            assert look_up(again.sparse, head) == FULL[key]
+
+
 def test_a_state_of_other_features_is_refused():
     with pytest.raises(StructronError, match="the checkpoint was made from other data or options"):
         SparseStore(COLUMNS, NO_KEYS).restore(SparseStore(COLUMNS, ANCHORED).state())

@@ -276,6 +276,9 @@ class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
 
     # -- columns, as the command line asks for them --------------------------------------------------------------
 
+    def _wide(self) -> bool:
+        return bool(self.needed_ - {self.roles_.word, "w"})
+
     @property
     def needed_(self) -> set[str]:
         """Columns that it cannot do without."""

@@ -14,7 +14,7 @@ from structron.features.alphabets import ParserInput, Sentence
 from structron.io.columns import EMPTY, Columns, tree_columns
 from structron.io.tensors import Tensors, texts
 from structron.options import Stepping, Trees, options
-from structron.sentences import check_sentences, starts_of
+from structron.sentences import check_sentences, sharing_texts, starts_of
 from structron.tasks.treebank import Arc, Projective, make_projective, read_arcs, settle_columns
 from structron.threads import uncollected
 from structron.trees import unlift
@@ -41,7 +41,7 @@ class TreeParser(Trees, Stepping, Estimator):
 
     def _treebank(self, sentences: Sentences, start: Any, crossing: bool = False) -> Projective:
         """Settle the columns and read the trees; those with crossing arcs are lifted or left out unless wanted."""
-        given = _full(sentences, "training data")
+        given = _full(sharing_texts(sentences), "training data")
         if not given:
             raise StructronError("training data: no sentences; expected at least one with words")
         if start is None:

@@ -35,10 +35,10 @@ REGIONS = 512
 KEYS, CELLS, DENSE_ROWS, FREE = 0, 1, 2, 3
 """Places in `used`: keys in the table, cells and dense rows given out; the free rows of class c start at FREE + c."""
 LARGEST = 17
-LINE = 16
-"""Weights in a cache line."""
-KEPT, PLACES, GROWTH = 4, 7, 3
-"""A table has so many keys for so many places, and grows by half: GROWTH / 2."""
+KEPT, PLACES, ROOMY = 2, 3, 1.75
+"""While learning a table has at most so many keys for so many places; a model, ROOMY places for every key."""
+GROWTH = 1.25
+"""By so much tables, cells and vectors grow."""
 AHEAD = 16
 """Keys that are on their way from memory while a table is filled."""
 
@@ -79,7 +79,7 @@ def homes(region: np.ndarray, keys: np.ndarray) -> np.ndarray:
 
 def regions_of(keys: np.ndarray) -> np.ndarray:
     """A stretch for the keys of each template."""
-    size = np.bincount((keys >> REGION).astype(np.int64), minlength=REGIONS) * PLACES // KEPT + 1
+    size = (np.bincount((keys >> REGION).astype(np.int64), minlength=REGIONS) * ROOMY).astype(np.int64) + 1
     return np.stack([np.cumsum(size) - size, size], axis=1)
 
 
@@ -311,19 +311,19 @@ def grown(sparse: Sparse, keys: int, cells: int, dense: int) -> Sparse:
     have_keys, have_cells, have_dense = room(sparse)
     table, column, w, u, vectors, sums, _, region, order = sparse
     if have_keys < keys:
-        capacity = max(len(table) * GROWTH // 2, capacity_for(int(sparse.used[KEYS]) + keys))
+        capacity = max(int(GROWTH * len(table)), capacity_for(int(sparse.used[KEYS]) + keys))
         table, region = np.zeros((capacity, 2), np.uint64), one_region(capacity)
         reinsert(sparse.table, table, region)
     if have_cells < cells:
         used = int(sparse.used[CELLS])
-        capacity = max(len(column) * GROWTH // 2, used + cells)
+        capacity = max(int(GROWTH * len(column)), used + cells)
         column, w = _cells(capacity)
         column[:used] = sparse.column[:used]
         u = np.zeros(capacity)
         u[:used] = sparse.u[:used]
     if have_dense < dense:
         used = int(sparse.used[DENSE_ROWS])
-        shape = (max(2 * len(vectors), used + dense), vectors.shape[1])
+        shape = (max(int(GROWTH * len(vectors)), used + dense), vectors.shape[1])
         vectors, sums = aligned_zeros(shape, np.float32), np.zeros(shape)
         vectors[:used], sums[:used] = sparse.dense[:used], sparse.dense_u[:used]
     return Sparse(table, column, w, u, vectors, sums, sparse.used, region, order)
@@ -332,7 +332,7 @@ def grown(sparse: Sparse, keys: int, cells: int, dense: int) -> Sparse:
 class Row(NamedTuple):
     """All weights of some rows, flat and sorted by row."""
 
-    place: np.ndarray  # int64[weights]: of which row
+    place: np.ndarray  # int64 or int32[weights]: of which row
     column: np.ndarray  # int32[weights]
     weight: np.ndarray  # float32[weights]
 

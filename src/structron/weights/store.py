@@ -37,7 +37,7 @@ from structron.weights.sparse import (
 
 FIRST_CELLS, FIRST_DENSE = 1 << 22, 1 << 14
 NO_KEYS = np.zeros(0, np.uint64)
-NO_WEIGHTS = Row(np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
+NO_WEIGHTS = Row(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))
 
 BLOCK = 1 << 19
 """Weights or rows that are gone through at a time when means are made."""
@@ -119,7 +119,7 @@ class SparseStore:
                 kept = kept[np.argsort(place[kept] * self.columns + column[kept])]
                 used, place = np.unique(place[kept], return_inverse=True)
                 keys.append(own[used, 0])
-                some.append([place + count, column[kept], weight[kept]])
+                some.append([(place + count).astype(np.int32), column[kept], weight[kept]])
                 count += len(used)
         found = [np.concatenate([block.pop(0) for block in some]) for _ in Row._fields] if some else NO_WEIGHTS
         return np.concatenate([NO_KEYS, *keys]), Row(*found), numbered
