@@ -26,6 +26,8 @@ from structron.tasks.registry import TRAINABLE
 PACKAGE = Path(compiling.__file__).parent
 LEAST = 0.05
 """Seconds below which a kernel is not worth a line."""
+FEW = 8
+"""Sentences that are learned from without compiling; a pipeline learns in five folds."""
 
 
 class Stopwatch(compiling.Compiling):
@@ -64,6 +66,7 @@ def _called(task: str) -> list[str]:
             found.add((frame.f_globals.get("__name__", ""), frame.f_code.co_qualname))
 
     precompile.OTHERS.clear()
+    precompile.SENTENCES = FEW
     with tempfile.TemporaryDirectory() as folder:
         threading.setprofile(note)
         sys.setprofile(note)
