@@ -217,6 +217,14 @@ def test_entities_from_labels():
         (row(1, "a") + row(3, "b"), "f:2: word id 3 where 2 was expected"),
         ("1\ta\n", "f:1: 2 columns between tabs where 10 were expected"),
         ("1\ta\t_\t_\t_\t_\t-1\t_\t_\t_\n", "f:1: head '-1'; expected a word id, 0 or _"),
+        (
+            "1\ta\t_\t_\t_\t_\t" + "9" * 5000 + "\t_\t_\t_\n",
+            f"f:1: head '{'9' * 80}…'; expected a word id, 0 or _",
+        ),
+        (
+            "1-" + "9" * 5000 + "\tab" + "\t_" * 8 + "\n",
+            f"f:1: malformed id '1-{'9' * 78}…'; expected a word id (3), a range (3-4) or an empty node (8.1)",
+        ),
         ("2-3\tab" + "\t_" * 8 + "\n" + row(1, "a"), "f:1: range 2-3 before word 1; expected one from 1 on"),
         (
             "1-2\tab" + "\t_" * 8 + "\n" + row(1, "a"),

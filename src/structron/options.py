@@ -603,7 +603,7 @@ class Chunks(Options):
     section: ClassVar[str] = "search"
 
     longest: int | None = whole(
-        "Longest chunk, in words (segments); default: as in the training data.", default=None, none="none"
+        "Longest chunk, in words (segments); longer ones are learned in pieces.", default=50, none="none"
     )
 
 

@@ -194,6 +194,14 @@ def test_labels_of_any_scheme():
     assert first.predict(TEST) == second.predict(TEST)
 
 
+def test_one_long_chunk_does_not_make_all_slow():
+    """A label that runs on by mistake is learned in pieces."""
+    long = [("word", "NN", "B-NP"), *[("word", "NN", "I-NP")] * 99]
+    model = SegmentChunker(**SMALL).fit([*TRAIN, long])
+    assert max(model.model_.encoder.segments.longest) == 50
+    assert "1 chunks of more than 50 words, learned from in pieces" in model.notes_
+
+
 def test_longest_is_a_limit():
     learned = SegmentChunker(**SMALL).fit(TRAIN)
     short = SegmentChunker(longest=1, **SMALL).fit(TRAIN)

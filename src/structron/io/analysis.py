@@ -183,7 +183,7 @@ class TextBuilder:
     def _head(self, value: str, block: conll.Sentence, index: int) -> int | None:
         if value == "_":
             return None
-        if not (value.isascii() and value.isdigit()):
+        if not (value.isascii() and value.isdigit() and len(value) < 10):
             raise StructronError(f"{self._place(block, index)}: head {value!r}; expected a word id, 0 or _")
         return int(value)
 

@@ -11,7 +11,7 @@ from structron.io.conll import BadLine, Line, Sentence, assemble, columns, is_bl
 
 CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 
-_NOT_A_WORD = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)|(?:0|[1-9][0-9]*)\.[1-9][0-9]*")
+_NOT_A_WORD = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})|(?:0|[1-9][0-9]{0,8})\.[1-9][0-9]{0,8}")
 _WORD = re.compile("[1-9][0-9]*")
 
 
