@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def library(folder: Path) -> Library:
     """The English model, and those of the folder."""
-    models = [str(folder / f"{name}.structron") for name in ("chunker", "beam", "trees", "one", "two", HOSTILE)]
+    models = [str(folder / f"{name}.structron") for name in ("chunker", "beam", "arcs", "one", "two", HOSTILE)]
     data = [str(folder / "test.conll"), str(folder / f"{HOSTILE}.conllu")]
     return Library.open(["english", *models], data, [str(folder / "train.log"), str(folder / "later.log")])
 

@@ -29,7 +29,7 @@ def make_folder(folder: Path) -> Path:
     Tagger(columns=["word", "pos"], beam=2, **quick).fit(tags[:120], dev=tags[120:]).save(folder / "beam.structron")
     trees = [list(zip(s.words, s.pos, map(str, s.heads), s.relations, strict=True)) for s in corpus]
     few: dict[str, Any] = {"passes": 1, "beam": 2, "merge": False}
-    Parser(columns=["word", "pos", "head", "deprel"], **few).fit(trees[:12]).save(folder / "trees.structron")
+    Parser(columns=["word", "pos", "head", "deprel"], **few).fit(trees[:12]).save(folder / "arcs.structron")
     for name, some in (("one", tags[:20]), ("two", tags[:120])):
         Tagger(columns=["word", "pos"], **quick).fit(some).save(folder / f"{name}.structron")
     hostile = [[(word, ATTACK if tag == "NN" else tag) for word, tag in sentence] for sentence in tags]

@@ -206,7 +206,7 @@ def test_every_answer_has_the_policy(client):
         ({"content": b'{"text": "\\ud800"}', "headers": {"content-type": "application/json"}}, "surrogate"),
         ({"content": b"[" * 100_000, "headers": {"content-type": "application/json"}}, ""),
         ({"json": {"text": "dog cat/NN", "model": "chunker"}}, "word/pos"),
-        ({"json": {"text": "x " * 20_000}}, "expected at most 10000"),
+        ({"json": {"text": "x/NN " * 20_000, "model": "chunker"}}, "expected at most 10000"),
     ],
 )
 def test_a_mistake_is_one_line(client, given, says):

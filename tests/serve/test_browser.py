@@ -144,14 +144,14 @@ def test_the_beam_view_shows_the_engines_trace(page, library):
             assert "no update" in text
 
 
-@pytest.mark.parametrize("model", ["beam", "trees"])
+@pytest.mark.parametrize("model", ["beam", "arcs"])
 def test_the_beam_view_shows_the_updates_that_training_makes(page, library, model):
     """For every rule: how many weights a pass over the sentence changes, which of them, and by how much."""
     estimator = copy.deepcopy(library.models[model].estimator)
     corpus = toy_english(160, seed=5)[120:]
     rows = [
         list(zip(s.words, s.pos, map(str, s.heads), s.relations, strict=True))
-        if model == "trees"
+        if model == "arcs"
         else list(zip(s.words, s.pos, strict=True))
         for s in corpus
     ]

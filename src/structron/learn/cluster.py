@@ -23,6 +23,8 @@ from structron.learn.committee import Lesson
 from structron.learn.shards import Crew, learn_part
 from structron.learn.wire import Parcel, moved, pack_lesson, pack_news, unpack
 
+PAUSE = 2.0
+"""Seconds before a worker is hired again that could not start."""
 LIVES = 5
 """Workers that a shard may lose in one pass."""
 PATIENCE = 120.0
@@ -89,9 +91,17 @@ class Cluster(Crew):
             self._greet(s, begin)
 
     def _hire(self, s: int) -> None:
-        """A worker in place of one that has died."""
-        self.workers[s], self.known[s] = self.kind.remote(self.sent[s]), None
-        self._greet(s, time.monotonic())
+        """A worker in place of one that has died; the cluster may not have noticed yet that a machine is gone."""
+        begin = time.monotonic()
+        for left in range(LIVES - 1, -1, -1):
+            self.workers[s], self.known[s] = self.kind.remote(self.sent[s]), None
+            try:
+                self._greet(s, begin)
+                return
+            except StructronError:
+                if not left or time.monotonic() > begin + PATIENCE:
+                    raise
+            time.sleep(PAUSE)
 
     def _greet(self, s: int, begin: float) -> None:
         """Wait for a worker to start."""

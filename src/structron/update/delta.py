@@ -129,15 +129,18 @@ def cells_needed(delta, sparse, anchored):
 def fits(delta, sparse, anchored):
     """0 if there is room for all of Δ in the weights, else how many cells it may take."""
     entries = delta.used[0]
+    if entries == 0:
+        return np.int64(0)
     enough = (
         sparse.used[KEYS] + entries < most_keys(sparse.table)
         and sparse.used[DENSE_ROWS] + entries < sparse.dense.shape[0]
     )
     loose = entries * 2 * dense_at(sparse.dense.shape[1])
     if enough and sparse.used[CELLS] + loose < sparse.column.shape[0]:
-        return 0
+        return np.int64(0)
     need = cells_needed(delta, sparse, anchored)
-    return 0 if enough and sparse.used[CELLS] + need < sparse.column.shape[0] else max(need, np.int64(1))
+    enough = enough and sparse.used[CELLS] + need < sparse.column.shape[0]
+    return np.int64(0) if enough else max(need, np.int64(1))
 
 
 @inlined
