@@ -223,6 +223,7 @@ TREE = "1\ta\ta\tX\tX\t_\t0\troot\t_\t_\n2\tb\tb\tY\tY\t_\t1\tdep\t_\t_\n\n"
         (TREE.replace("\t1\tdep", "\t2\tdep"), ":2: word 2 (b): "),
         (TREE.replace("\t1\tdep", "\t9\tdep"), ":2: word 2 (b): "),
         (TREE.replace("\t1\tdep", "\tx\tdep"), ":2: head 'x' is no number"),
+        (TREE.replace("\t1\tdep", f"\t{'9' * 5000}\tdep"), ":2: head '9999"),
         (TREE.replace("\t1\tdep", "\t_\tdep"), ":2: head '_' is no number"),
         (TREE.replace("\t0\troot", "\t2\troot"), ": "),
         ("1\ta\n", ":1: "),

@@ -33,7 +33,7 @@ def _check_trees(path: str | Path, encoding: str) -> None:
         if set(heads) == {EMPTY}:
             continue
         for token, head in enumerate(heads):
-            if not head.isascii() or not head.isdigit():
+            if not head.isascii() or not head.isdigit() or len(head) > 9:
                 where = f"{display_name(path)}:{sentence.line_number + sentence.token_lines[token]}"
                 raise StructronError(f"{where}: head {head!r} is no number; expected 0 for the root, or a word's")
         if problem := check_tree(list(map(int, heads)), False):
