@@ -52,10 +52,9 @@ def search_lattice(start, legal, advance, atoms, given, e, guide):
     f, setting, memory, trace, learning = given.frontier, given.setting, given.memory, given.trace, guide.learning
     states, link, seen, choices, used, edge = f.states, f.link, f.seen, f.legal, f.used, f.heap
     example, node_at, views = example_of(given.inputs, e, learning), setting.lattice, setting.views
-    x, table = example.x, example.table
-    nodes, rows, room, actions = seen.shape[0], states.shape[0], edge.shape[0], setting.parts.shape[0]
+    x, table, gold_steps, actions = example.x, example.table, example.gold.shape[0], setting.parts.shape[0]
+    nodes, rows, room, spare = seen.shape[0], states.shape[0], edge.shape[0], f.atoms.shape[0] - 1
     begin_search(start, atoms, example, setting, f, trace, 0)
-    spare, gold_steps = f.atoms.shape[0] - 1, example.gold.shape[0]
     edges, done, top, best, gold = 0, 0, np.int64(-1), 0.0, np.int64(0) if learning else np.int64(-1)
     first = states[0, node_at]
     link[0, SIZE], f.signature[0] = 0, np.uint64(first)
