@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import compiled, inlined, prefetch
+from structron.kernels.jit import borrowing, inlined, prefetch
 from structron.kernels.table import ABSENT, MULTIPLIER
 from structron.weights.sparse import (
     AHEAD,
@@ -118,7 +118,7 @@ def ask_ahead(delta, sparse, anchored, sums, j):
         ask_for_weight(sparse, sums, head_of(delta.feature[k], sparse, anchored), delta.column[k])
 
 
-@compiled
+@borrowing
 def measure(delta, sparse, anchored):
     """‖Δ‖² and w·Δ."""
     length, dot, sums = 0.0, 0.0, sparse.u.reshape((-1, 1))
@@ -134,7 +134,7 @@ def measure(delta, sparse, anchored):
     return length, dot
 
 
-@compiled
+@borrowing
 def weigh(delta, sparse, anchored, out):
     """The weight that each entry of Δ has now, in the order of the entries."""
     for j in range(delta.used[0]):
@@ -142,7 +142,7 @@ def weigh(delta, sparse, anchored, out):
         out[j] = weight_of(sparse, head_of(delta.feature[k], sparse, anchored), delta.column[k])
 
 
-@compiled
+@borrowing
 def cells_needed(delta, sparse, anchored):
     """How many cells the new weights of Δ can take at most; full rows double, or become vectors."""
     need = np.int64(0)
@@ -156,7 +156,7 @@ def cells_needed(delta, sparse, anchored):
     return need
 
 
-@compiled
+@borrowing
 def fits(delta, sparse, anchored):
     """0 if there is room for all of Δ in the weights, else how many cells it may take."""
     entries = delta.used[0]
@@ -174,7 +174,7 @@ def fits(delta, sparse, anchored):
     return np.int64(0) if enough else max(need, np.int64(1))
 
 
-@compiled
+@borrowing
 def apply(delta, sparse, anchored, factor, before):
     """w += factor·Δ; before: the sum of scales so far, which the sums for the mean count from (update/alma.py)."""
     table, sums, entries = sparse.table, sparse.u.reshape((-1, 1)), delta.used[0]

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import compiled, inlined, prefetch
+from structron.kernels.jit import borrowing, compiled, inlined, prefetch
 from structron.kernels.table import ABSENT, MULTIPLIER, SHIFT, aligned_zeros
 
 SECOND = np.uint64(0xD6E8FEB86659FD93)
@@ -166,7 +166,7 @@ def cell_of(sparse, head, column):
     return np.int64(-1)
 
 
-@compiled
+@borrowing
 def weight_of(sparse, head, column):
     """The weight of a column in a row; head 0: there is no row."""
     if head & CLASSES == DENSE:
@@ -194,7 +194,7 @@ def give_back(sparse, start, size):
     sparse.used[FREE + size] = start + 1
 
 
-@compiled
+@borrowing
 def make_dense(sparse, table, k):
     """Turn the row at table[k] into a vector."""
     head = table[k, 1]
@@ -208,7 +208,7 @@ def make_dense(sparse, table, k):
     table[k, 1] = dense_head(row, sparse.dense.shape[1])
 
 
-@compiled
+@borrowing
 def new_cell(sparse, table, k, column):
     """Append a cell of weight 0 to the row at table[k], which is not dense; the row moves when it is full."""
     head = table[k, 1]

@@ -17,7 +17,7 @@ The problem's functions are typed pointers: this file is compiled once, whatever
 
 import numpy as np
 
-from structron.kernels.jit import borrowing, compiled, pasted
+from structron.kernels.jit import borrowing, pasted
 from structron.search.beam.frontier import (
     ACTION,
     BACK,
@@ -319,7 +319,7 @@ def finish(f, trace, guide, step, size):
     trace.best[step] = f.score[top, PREFIX] - guide.penalty if right else f.score[top, PREFIX]
 
 
-@compiled
+@borrowing
 def derive(setting, f, t):
     """Write the derivation of row t to f.path: the row and the action of every step; returns their number.
 
