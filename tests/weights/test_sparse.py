@@ -159,7 +159,7 @@ def test_growing_keeps_keys_cells_and_free_rows():
 def look_up(sparse: Sparse, head: int) -> dict[int, float]:
     """A row as the search adds it up."""
     out = np.zeros((1, stride_of(COLUMNS)), np.float32)
-    add_row(sparse, np.uint64(head), out, 0)
+    add_row(sparse, np.uint64(head), out, 0, np.array([[[0, out.shape[1]]]], np.uint64), 0, 1)
     return {c: w for c, w in enumerate(out[0][sparse.order].tolist()) if w}
 
 

@@ -32,6 +32,29 @@ def joined(values: np.ndarray, first: np.ndarray, lengths: np.ndarray) -> np.nda
     return values[np.repeat(first - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))]
 
 
+def column_order(problem: SearchProblem, rows: Row) -> np.ndarray | None:
+    """int64[columns]: where columns are to stand, so that those that count together do. None: anywhere.
+
+    Where actions share columns, what is an action's own stands with the first of its parts, what others share in front.
+    """
+    parts, columns = problem.parts, problem.columns
+    if parts.shape[1] == 1:
+        return None
+    weights = np.bincount(rows.column, minlength=columns)
+    leader = np.full(columns, -1, np.int64)
+    shared = np.bincount(parts[parts >= 0], minlength=columns) > 1
+    for k in range(1, parts.shape[1]):
+        given = (parts[:, k] >= 0) & (parts[:, 0] >= 0)
+        leader[parts[given, k]] = np.where(shared[parts[given, k]], -1, parts[given, 0])
+    leads = parts[parts[:, 0] >= 0, 0]
+    leader[leads] = leads
+    together = np.bincount(leader[leader >= 0], weights[leader >= 0], minlength=columns)
+    order = np.empty(columns, np.int64)
+    rank = np.where(leader < 0, np.inf, together[leader])
+    order[np.lexsort((-weights, leader, -rank))] = np.arange(columns)
+    return order
+
+
 class BeamModel:
     """Weights for a problem. `anchored_keys` and `keys` name the rows, in this order."""
 
@@ -45,7 +68,7 @@ class BeamModel:
     def _packed(self) -> tuple[np.ndarray, Sparse]:
         """The rows as searches read them, made for the first of these: a model that is only saved does without."""
         first = len(self.anchored_keys)
-        heads, sparse = pack(self.problem.columns, self.keys, self.rows, first)
+        heads, sparse = pack(self.problem.columns, self.keys, self.rows, first, column_order(self.problem, self.rows))
         return np.stack([self.anchored_keys, heads], axis=1) if first else NO_ANCHORS.table, sparse
 
     @property

@@ -5,7 +5,7 @@ A step is an action with the state in which it is taken; Φ of a derivation is t
 
 import numpy as np
 
-from structron.kernels.jit import compiled, inlined
+from structron.kernels.jit import borrowing, inlined
 from structron.search.beam.scores import unit_of, units_of
 from structron.search.beam.states import feature_key
 from structron.search.beam.steps import look, token_of
@@ -20,7 +20,7 @@ def _put_list(delta, anchored, parts, a, action, amount):
                 put(delta, np.uint64(anchored.numbers[i]) + np.uint64(1), parts[action, p], amount)
 
 
-@compiled
+@borrowing
 def collect(atoms, inputs, e, anchored, setting, f, row, action, amount, delta):
     """Δ += amount·φ: the features of an action in a state."""
     base, end = inputs.starts[e], inputs.starts[e + 1]
@@ -51,7 +51,7 @@ def same_step(inputs, e, f, trace, length, gold_length, j):
     return row == gold_row or f.signature[row] == f.signature[gold_row]
 
 
-@compiled
+@borrowing
 def collect_step(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, j, amount, delta):
     """Δ += amount·(φ of y' - φ of z) at step j; either may have ended before."""
     if j < gold_length:
@@ -61,7 +61,7 @@ def collect_step(atoms, inputs, e, anchored, setting, f, trace, length, gold_len
         collect(atoms, inputs, e, anchored, setting, f, f.path[0, j], f.path[1, j], -amount, delta)
 
 
-@compiled
+@borrowing
 def collect_difference(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, amount, delta):
     """Δ += amount·(Φ(x, y') - Φ(x, z)) for the derivation z in f.path; equal actions in equal states cancel."""
     for j in range(max(length, gold_length)):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import compiled, inlined, prefetch
+from structron.kernels.jit import borrowing, inlined, prefetch
 from structron.kernels.table import ABSENT, MULTIPLIER
 from structron.weights.sparse import (
     AHEAD,
@@ -90,12 +90,43 @@ def head_of(feature, sparse, anchored):
     return sparse.table[spot, 1] if spot >= 0 else ABSENT
 
 
-@compiled
+@inlined
+def ask_for_weight(sparse, sums, head, column):
+    """Have a weight and its sum loaded, as far as its place is known."""
+    start = np.int64(head >> START)
+    if head & CLASSES == DENSE:
+        prefetch(sparse.dense, start, column)
+        prefetch(sparse.dense_u, start, column)
+    elif head != ABSENT:
+        prefetch(sparse.column, start, 0)
+        prefetch(sums, start, 0)
+
+
+@inlined
+def ask_ahead(delta, sparse, anchored, sums, j):
+    """Ask for the place of entry j in the table, and for the weight of an earlier one that stands there: entry
+    j - 2 * AHEAD then need not be waited for."""
+    entries = delta.used[0]
+    if j < entries:
+        feature = delta.feature[delta.place[j]]
+        if feature < NUMBERED:
+            prefetch(anchored.table, np.int64(feature) - 1, 0)
+        else:
+            prefetch(sparse.table, home(sparse.region, feature), 0)
+    if AHEAD <= j < entries + AHEAD:
+        k = delta.place[j - AHEAD]
+        ask_for_weight(sparse, sums, head_of(delta.feature[k], sparse, anchored), delta.column[k])
+
+
+@borrowing
 def measure(delta, sparse, anchored):
     """‖Δ‖² and w·Δ."""
-    length, dot = 0.0, 0.0
-    for j in range(delta.used[0]):
-        k = delta.place[j]
+    length, dot, sums = 0.0, 0.0, sparse.u.reshape((-1, 1))
+    for j in range(delta.used[0] + 2 * AHEAD):
+        ask_ahead(delta, sparse, anchored, sums, j)
+        if j < 2 * AHEAD:
+            continue
+        k = delta.place[j - 2 * AHEAD]
         amount = delta.amount[k]
         if amount != 0.0:
             length += amount * amount
@@ -103,7 +134,7 @@ def measure(delta, sparse, anchored):
     return length, dot
 
 
-@compiled
+@borrowing
 def weigh(delta, sparse, anchored, out):
     """The weight that each entry of Δ has now, in the order of the entries."""
     for j in range(delta.used[0]):
@@ -111,7 +142,7 @@ def weigh(delta, sparse, anchored, out):
         out[j] = weight_of(sparse, head_of(delta.feature[k], sparse, anchored), delta.column[k])
 
 
-@compiled
+@borrowing
 def cells_needed(delta, sparse, anchored):
     """How many cells the new weights of Δ can take at most; full rows double, or become vectors."""
     need = np.int64(0)
@@ -125,7 +156,7 @@ def cells_needed(delta, sparse, anchored):
     return need
 
 
-@compiled
+@borrowing
 def fits(delta, sparse, anchored):
     """0 if there is room for all of Δ in the weights, else how many cells it may take."""
     entries = delta.used[0]
@@ -143,35 +174,12 @@ def fits(delta, sparse, anchored):
     return np.int64(0) if enough else max(need, np.int64(1))
 
 
-@inlined
-def ask_for_weight(sparse, sums, head, column):
-    """Have a weight and its sum loaded, as far as its place is known."""
-    start = np.int64(head >> START)
-    if head & CLASSES == DENSE:
-        prefetch(sparse.dense, start, column)
-        prefetch(sparse.dense_u, start, column)
-    elif head != ABSENT:
-        prefetch(sparse.column, start, 0)
-        prefetch(sums, start, 0)
-
-
-@compiled
+@borrowing
 def apply(delta, sparse, anchored, factor, before):
-    """w += factor·Δ; before: the sum of scales so far, which the sums for the mean count from (update/alma.py).
-
-    Places in the table are asked for first, then the rows that stand there, so that none is waited for.
-    """
+    """w += factor·Δ; before: the sum of scales so far, which the sums for the mean count from (update/alma.py)."""
     table, sums, entries = sparse.table, sparse.u.reshape((-1, 1)), delta.used[0]
     for j in range(entries + 2 * AHEAD):
-        if j < entries:
-            feature = delta.feature[delta.place[j]]
-            if feature < NUMBERED:
-                prefetch(anchored.table, np.int64(feature) - 1, 0)
-            else:
-                prefetch(table, home(sparse.region, feature), 0)
-        if AHEAD <= j < entries + AHEAD:
-            k = delta.place[j - AHEAD]
-            ask_for_weight(sparse, sums, head_of(delta.feature[k], sparse, anchored), delta.column[k])
+        ask_ahead(delta, sparse, anchored, sums, j)
         if j < 2 * AHEAD:
             continue
         k = delta.place[j - 2 * AHEAD]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import compiled, pasted
+from structron.kernels.jit import borrowing, pasted
 from structron.search.beam.frontier import (
     ACTION,
     BACK,
@@ -56,13 +56,13 @@ LITERAL = 2
 """In `How.mean`: eq. (2) of Daumé & Marcu as it is printed."""
 
 
-@compiled
+@borrowing
 def is_meant(f, row, gold, mean):
     """Whether a state is in the second sum of eq. (2): literally every one, else a wrong one that is not below gold."""
     return mean == LITERAL or (f.link[row, GOLD] != WHOLE and f.score[row, PREFIX] >= gold)
 
 
-@compiled
+@borrowing
 def collect_queue(atoms, inputs, e, anchored, setting, f, trace, n, gold_length, mean, delta):
     """Eq. (2) of Daumé & Marcu: Δ = Φ of the correct prefix - the mean over the queue; returns their mean score.
 
@@ -83,7 +83,7 @@ def collect_queue(atoms, inputs, e, anchored, setting, f, trace, n, gold_length,
     return total / max(taken, 1)
 
 
-@compiled
+@borrowing
 def collect_lattice(atoms, inputs, e, anchored, setting, f, trace, n, mean, delta):
     """The same for an exact search, over the whole lattice: every node stands for the best derivation through it.
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import compiled, inlined, prefetch
+from structron.kernels.jit import borrowing, compiled, inlined, prefetch
 from structron.kernels.table import ABSENT, MULTIPLIER, SHIFT, aligned_zeros
 
 SECOND = np.uint64(0xD6E8FEB86659FD93)
@@ -127,12 +127,15 @@ def claim(sparse, key):
 
 
 @inlined
-def add_row(sparse, head, out, base):
-    """out[base, column] += weight for every column of a row."""
+def add_row(sparse, head, out, base, ranges, which, number):
+    """out[base, column] += weight for every column of a row that stands in one of ranges[which, : number], which rise
+    (first, after the last); what is added elsewhere does not count."""
     start = np.int64(head >> START)
     if head & CLASSES == DENSE:
-        for c in range(np.int64((head >> COUNT) & COUNTS)):
-            out[base, c] += sparse.dense[start, c]
+        count = (head >> COUNT) & COUNTS
+        for r in range(number):
+            for c in range(ranges[which, r, 0], min(ranges[which, r, 1], count)):
+                out[base, c] += sparse.dense[start, c]
     elif head & CLASSES == SINGLE:
         out[base, np.int64((head >> COUNT) & COLUMNS)] += np.uint32(head >> WEIGHT).view(np.float32)
     else:
@@ -141,12 +144,13 @@ def add_row(sparse, head, out, base):
 
 
 @inlined
-def ask_for_row(sparse, head):
+def ask_for_row(sparse, head, ranges, which, number):
     """Have a row loaded that will be added."""
     start, count = np.int64(head >> START), np.int64((head >> COUNT) & COUNTS)
     if head & CLASSES == DENSE:
-        for c in range(0, count, LINE):
-            prefetch(sparse.dense, start, c)
+        for r in range(number):
+            for c in range(np.int64(ranges[which, r, 0]), min(np.int64(ranges[which, r, 1]), count), LINE):
+                prefetch(sparse.dense, start, c)
     elif head & CLASSES != SINGLE:
         prefetch(sparse.column, start, 0)
         prefetch(sparse.column, start + count - 1, 0)
@@ -162,7 +166,7 @@ def cell_of(sparse, head, column):
     return np.int64(-1)
 
 
-@compiled
+@borrowing
 def weight_of(sparse, head, column):
     """The weight of a column in a row; head 0: there is no row."""
     if head & CLASSES == DENSE:
@@ -190,7 +194,7 @@ def give_back(sparse, start, size):
     sparse.used[FREE + size] = start + 1
 
 
-@compiled
+@borrowing
 def make_dense(sparse, table, k):
     """Turn the row at table[k] into a vector."""
     head = table[k, 1]
@@ -204,7 +208,7 @@ def make_dense(sparse, table, k):
     table[k, 1] = dense_head(row, sparse.dense.shape[1])
 
 
-@compiled
+@borrowing
 def new_cell(sparse, table, k, column):
     """Append a cell of weight 0 to the row at table[k], which is not dense; the row moves when it is full."""
     head = table[k, 1]
@@ -356,15 +360,19 @@ def cells_of(sparse: Sparse, heads: np.ndarray, time: int, scale: float = 1.0) -
     return Row(place[order], columns[order], np.concatenate([weight, vectors[row, column]])[order].astype(np.float32))
 
 
-def pack(columns: int, keys: np.ndarray, rows: Row, first: int = 0) -> tuple[np.ndarray, Sparse]:
+def pack(
+    columns: int, keys: np.ndarray, rows: Row, first: int = 0, order: np.ndarray | None = None
+) -> tuple[np.ndarray, Sparse]:
     """Rows as a lean store without sums: the heads of the first rows, and the others by key in its table.
 
-    Rows with many weights are those that fire often: they stand together, as do the columns that most rows have.
+    Rows with many weights are those that fire often: they stand together, as do the columns that most rows have, unless
+    an order is given.
     """
     count = np.bincount(rows.place, minlength=first + len(keys))
     dense, single = count >= dense_at(columns), count == 1
-    order = np.empty(columns, np.int64)
-    order[np.argsort(-np.bincount(rows.column, minlength=columns), kind="stable")] = np.arange(columns)
+    if order is None:
+        order = np.empty(columns, np.int64)
+        order[np.argsort(-np.bincount(rows.column, minlength=columns), kind="stable")] = np.arange(columns)
     column = order[rows.column]
     sort = np.argsort(-count, kind="stable")
     cells = np.where(dense | single, 0, count)[sort]

@@ -14,13 +14,16 @@ from structron.search.beam.frontier import (
     BAD_ACTION,
     BAD_GOLD,
     BAD_ORDER,
+    BLOCK,
     DEAD_END,
     ENDLESS,
     INFINITE,
+    MANY_COLUMNS,
     MORE_BEAM,
     MORE_LISTS,
     MORE_OUT,
     MORE_ROWS,
+    MOST_BLOCKS,
     PER_ROW,
     Anchored,
     Frontier,
@@ -36,13 +39,16 @@ from structron.search.beam.frontier import (
 from structron.search.beam.nbest import Derivation, make_lists, nbest
 from structron.search.beam.problem import EXPECTED, POINTERS, SearchProblem, Walk, steps_of
 from structron.search.beam.scores import CLOCK
-from structron.weights.sparse import Sparse
+from structron.weights.sparse import Sparse, stride_of
 
 DECODE, NBEST = Pointed(decode, *POINTERS.values()), Pointed(nbest, *POINTERS.values())
 NO_ANCHORS = Anchored(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros((0, 2), np.uint64))
+FEWER_SLOTS = 1 << 6
+"""Sums of many columns that are remembered of each group: they should stay in the cache."""
 MOST_REMEMBERED = 1 << 26
 """Weights in remembered sums: problems of very many actions remember fewer."""
 NO_GOLD = np.zeros(0, np.int64)
+ALL_BLOCKS = np.zeros(0, np.uint64)
 
 
 def make_inputs(
@@ -60,6 +66,17 @@ def make_inputs(
     return Inputs(np.ascontiguousarray(x, np.int64), starts, problem.table, limit, flat, ptr)
 
 
+def blocks_of(problem: SearchProblem, order: np.ndarray) -> tuple[np.ndarray, int]:
+    """The blocks of columns that each action's score needs, and their size; empty where all are looked at anyway."""
+    if problem.view >= 0 or problem.columns <= MANY_COLUMNS:
+        return ALL_BLOCKS, BLOCK
+    block = BLOCK
+    while MOST_BLOCKS * block < problem.columns:
+        block *= 2
+    bits = np.uint64(1) << (order[problem.parts] // block).astype(np.uint64)
+    return np.bitwise_or.reduce(np.where(problem.parts >= 0, bits, np.uint64(0)), axis=1), block
+
+
 class Room:
     """The arrays of one thread's searches; they grow when a search says so."""
 
@@ -73,7 +90,8 @@ class Room:
         self.trace: Trace
         composition = engine.problem.composition
         sizes = (len(composition.texts), len(composition.features.group) - 1)
-        self.memory: Memory = make_memory(engine.problem.columns, *sizes, engine.memory_slots)
+        shape = (engine.memory_slots, engine.problem.kinds[0], int(engine.problem.views.max(initial=1)))
+        self.memory: Memory = make_memory(engine.problem.columns, *sizes, *shape)
 
     def fit(self, steps: int) -> None:
         """Room for examples of so many steps."""
@@ -120,7 +138,11 @@ class Engine:
         if beam is not None and beam < 1:
             raise StructronError(f"beam: {beam}; expected at least 1, or inf")
         self.problem, self.merge, self.keep = problem, merge, keep
-        self.memory_slots = memory_slots if problem.view < 0 else max(memory_slots, 1 << 12)
+        if problem.view >= 0:
+            memory_slots = max(memory_slots, 1 << 9)
+        elif problem.columns > MANY_COLUMNS:
+            memory_slots = min(memory_slots, FEWER_SLOTS)
+        self.memory_slots = memory_slots
         groups = len(problem.composition.features.group) + 1
         while self.memory_slots > 1 and self.memory_slots * groups * problem.columns > MOST_REMEMBERED:
             self.memory_slots //= 2
@@ -135,8 +157,10 @@ class Engine:
         vars(self).update(state)
         self._rooms = threading.local()
 
-    def setting(self) -> Setting:
+    def setting(self, order: np.ndarray | None = None) -> Setting:
+        """order: where each column of weights stands in a row; None: in its place."""
         problem = self.problem
+        order = np.arange(problem.columns) if order is None else order
         return Setting(
             self.beam,
             int(self.merge),
@@ -149,6 +173,8 @@ class Engine:
             problem.view,
             problem.views,
             problem.lattice if self.beam == INFINITE else -1,
+            np.where(problem.parts >= 0, order[problem.parts], stride_of(problem.columns)).astype(np.uint64),
+            *blocks_of(problem, order),
         )
 
     def room(self, inputs: Inputs) -> Room:
@@ -165,7 +191,7 @@ class Engine:
     def given(self, inputs: Inputs, sparse: Sparse, anchored: Anchored) -> Given:
         """What the kernels take, with this thread's arrays as they are now."""
         room = self.room(inputs)
-        return Given(inputs, anchored, sparse, self.setting(), room.memory, room.frontier, room.trace)
+        return Given(inputs, anchored, sparse, self.setting(sparse.order), room.memory, room.frontier, room.trace)
 
     def _new_batch(self, inputs: Inputs, anchored: Anchored) -> Anchored:
         """Features of the tokens, which are remembered by number: that of another batch now."""

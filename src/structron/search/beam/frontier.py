@@ -18,7 +18,7 @@ from structron.errors import StructronError
 from structron.kernels.jit import pasted
 from structron.kernels.table import aligned_zeros
 from structron.search.beam.states import Features
-from structron.weights.sparse import Sparse
+from structron.weights.sparse import Sparse, stride_of
 
 TAIL = 0
 """The column of a state that belongs to the engine: the row on which the top of its stack was pushed, or -1."""
@@ -31,6 +31,13 @@ TOGETHER = 16
 """States of a beam that are scored together, so that they wait for memory together."""
 INFINITE = 1 << 40
 """The beam of a search without one."""
+BLOCK, MOST_BLOCKS, MANY_COLUMNS = 8, 64, 128
+"""Columns of weights that are looked at together or not at all, or a multiple of that; how many such blocks are told
+apart; problems of at most so many columns always look at all of them."""
+NEAR = 1 << 8
+"""Tokens around a stretch of which sums are remembered, a power of two."""
+FAR = 1 << 18
+"""Sums of whole stretches that are remembered, as numbers."""
 BACK, ACTION, PRED, BEGIN, ORIGIN, GOLD, FIRST, SIZE = range(8)
 PREFIX, INSIDE = range(2)
 """Columns of `link` and of `score`; see the module."""
@@ -89,21 +96,31 @@ class Setting(NamedTuple):
     )
     views: np.ndarray  # int64[actions]: what stands there for each
     lattice: int  # the column of a state with its node in the lattice, -1: none, or the search is not exact
+    spots: np.ndarray  # uint64[actions, parts]: where those columns stand in `Memory.total`; a part of none: after all
+    blocks: np.ndarray  # uint64[actions]: the blocks of columns that an action's score needs, a bit each; empty: all
+    block: int  # columns in a block
 
 
 class Memory(NamedTuple):
     """Remembered sums of feature groups, and working room; see scores.py."""
 
-    key: np.ndarray  # uint64[groups + 2, slots, 2]: of a group's atoms and the clock, and the last batch that needed
-    # it; the last two groups: tokens or stretches; parts of stretches
-    sums: np.ndarray  # float32[(groups + 2) * (slots + TOGETHER), columns]
-    total: np.ndarray  # float32[columns]
-    place: np.ndarray  # int64[TOGETHER, groups + 2]: those of the sums of each state
+    key: np.ndarray  # uint64[groups + 1, slots, 2]: of a group's atoms and the clock, and the last batch that needed
+    # it; the last group: tokens
+    sums: np.ndarray  # float32[(groups + 1) * (slots + TOGETHER), columns]
+    have: np.ndarray  # uint64[(groups + 1) * (slots + TOGETHER)]: the blocks of columns of each that count
+    total: np.ndarray  # float32[columns + 1]: the last is 0
+    place: np.ndarray  # int64[TOGETHER, groups + 1]: those of the sums of each state
     keys: np.ndarray  # uint64[TOGETHER * templates]: the features that states of a batch ask for
     homes: np.ndarray  # int64[TOGETHER * templates]
     heads: np.ndarray  # uint64[TOGETHER * templates]
     owner: np.ndarray  # int64[TOGETHER * templates]
-    clock: np.ndarray  # int64[3]
+    clock: np.ndarray  # int64[5]
+    ranges: np.ndarray  # uint64[2, blocks, 2]: first column and the one after the last; 0: the one range of all
+    # columns, 1: those that are wanted. Unsigned, since a column that might be negative keeps loops from being vectors
+    near: np.ndarray  # uint64[NEAR]: the token, and the clock, whose lists of features are summed
+    near_sums: np.ndarray  # float32[NEAR * kinds, columns]
+    far: np.ndarray  # uint64[tokens, 2]: the same for stretches that begin at a token, and the longest that is summed
+    far_sums: np.ndarray  # float32[tokens * longest, columns]
 
 
 class Trace(NamedTuple):
@@ -133,7 +150,8 @@ class Frontier(NamedTuple):
     # and one to spare; the last column is 0
     seen: np.ndarray  # int64[a power of two]: open addressing, signature -> place in the next beam, from 1; 0: free
     seen_at: np.ndarray  # int64[width of beam]: where each place of the next beam stands in it
-    legal: np.ndarray  # int64[actions]
+    legal: np.ndarray  # int64[TOGETHER, actions]: of the states that are scored together
+    choices: np.ndarray  # int64[TOGETHER]: how many
     rank: np.ndarray  # float64[candidates, 2]: SCORE, GAIN
     heap: np.ndarray  # int64[candidates, 4]: BACK, ACTION, PLACE, ORDER
     used: np.ndarray  # int64[5]: ROWS, PLACES, NOW, COUNT, FINISHED
@@ -185,22 +203,33 @@ PER_ROW = ("states", "link", "score", "signature", "list_row", "list_score")
 """The arrays of a frontier that hold what was found, not what is being looked at."""
 
 
-def make_memory(columns: int, templates: int, groups: int, slots: int = 1 << 8) -> Memory:
-    """Memory for so many groups and those of tokens and of stretches."""
-    stride = -(-columns // 16) * 16
+def make_memory(
+    columns: int, templates: int, groups: int, slots: int = 1 << 8, kinds: int = 0, longest: int = 1
+) -> Memory:
+    """Memory for so many groups and that of tokens; kinds: of features around stretches; longest: of the stretches."""
+    stride = stride_of(columns)
+    places, far = (groups + 1) * (slots + TOGETHER), 1
+    while kinds and far < NEAR and 2 * far * longest * stride <= FAR:
+        far *= 2
     keys, homes, heads, owner = (
         np.zeros(TOGETHER * max(templates, 1), kind) for kind in (np.uint64, np.int64, np.uint64, np.int64)
     )
     return Memory(
-        np.zeros((groups + 2, slots, 2), np.uint64),
-        aligned_zeros(((groups + 2) * (slots + TOGETHER), stride), np.float32),
-        np.zeros(stride, np.float32),
-        np.zeros((TOGETHER, groups + 2), np.int64),
+        np.zeros((groups + 1, slots, 2), np.uint64),
+        aligned_zeros((places, stride), np.float32),
+        np.zeros(places, np.uint64),
+        np.zeros(stride + 1, np.float32),
+        np.zeros((TOGETHER, groups + 1), np.int64),
         keys,
         homes,
         heads,
         owner,
-        np.zeros(3, np.int64),
+        np.zeros(5, np.int64),
+        np.array([[[0, stride]] * MOST_BLOCKS] * 2, np.uint64),
+        np.zeros(NEAR, np.uint64),
+        aligned_zeros((NEAR * kinds, stride), np.float32),
+        np.zeros((far, 2), np.uint64),
+        aligned_zeros((far * longest if kinds else 0, stride), np.float32),
     )
 
 
@@ -227,7 +256,8 @@ def make_frontier(rows: int, wide: int, candidates: int, steps: int, width: int,
         np.zeros((2 * (wide + 1) + 1, atoms + 1), np.int64),
         np.zeros(1 << int(4 * wide).bit_length(), np.int64),
         np.zeros(wide, np.int64),
-        np.zeros(actions, np.int64),
+        np.zeros((TOGETHER, actions), np.int64),
+        np.zeros(TOGETHER, np.int64),
         np.zeros((candidates, 2)),
         np.zeros((candidates, 4), np.int64),
         np.zeros(5, np.int64),

@@ -50,7 +50,7 @@ def search_lattice(start, legal, advance, atoms, given, e, guide):
     next row), rank[k, GAIN], k < used[COUNT]. Rows of nodes: seen[node] - 1.
     """
     f, setting, memory, trace, learning = given.frontier, given.setting, given.memory, given.trace, guide.learning
-    states, link, seen, choices, used, edge = f.states, f.link, f.seen, f.legal, f.used, f.heap
+    states, link, seen, choices, used, edge = f.states, f.link, f.seen, f.legal[0], f.used, f.heap
     example, node_at, views = example_of(given.inputs, e, learning), setting.lattice, setting.views
     x, table, gold_steps, actions = example.x, example.table, example.gold.shape[0], setting.parts.shape[0]
     nodes, rows, room, spare = seen.shape[0], states.shape[0], edge.shape[0], f.atoms.shape[0] - 1
@@ -93,7 +93,7 @@ def search_lattice(start, legal, advance, atoms, given, e, guide):
                     view = views[action]
                     look(atoms, x, table, states, s, setting.view_at, view, f.atoms, spare)
                     score_state(setting.features, given.anchored, given.sparse, f.atoms, spare, token, view, memory)
-                gain, t = gain_of(setting.parts, given.sparse.order, memory.total, action), used[ROWS]
+                gain, t = gain_of(setting.spots, memory.total, action), used[ROWS]
                 if t + 1 >= rows:
                     return MORE_ROWS, done
                 if edges >= room:

@@ -12,14 +12,19 @@ all is added up.
 import numpy as np
 
 from structron.features.places import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE
-from structron.kernels.jit import inlined, prefetch
-from structron.kernels.table import MULTIPLIER, ONE, SEED, mix
+from structron.kernels.jit import borrowing, inlined, prefetch
+from structron.kernels.table import MULTIPLIER, SEED, mix
+from structron.search.beam.frontier import MOST_BLOCKS
 from structron.search.beam.states import combine, feature_key
 from structron.weights.sparse import add_row, ask_for_row, find, home
 
-CLOCK, BATCH, ASKED = range(3)
+CLOCK, BATCH, ASKED, WANTED, RANGES = range(5)
 """Places in `clock`: how often the weights have changed (older memories do not count); the number of the batch of
-states that are scored together; how many features they have asked for."""
+states that are scored together; how many features they have asked for; the blocks of columns that they need, a bit
+each; and as how many ranges of columns these stand in `ranges`, in row SOME."""
+EVERY, SOME = range(2)
+"""Rows of `ranges`: that of all columns, and those that are wanted."""
+ALL, BIT = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(1)
 KEY, USED = range(2)
 """What stands in memory beside a sum: what it is the sum of, and the last batch that needed it."""
 
@@ -29,23 +34,36 @@ def remembered(memory, g, key, i):
     """The place of a sum in memory, and whether it is there; otherwise the place is cleared for it.
 
     Every group has its own part of the memory, so the sums of one state never take each other's place. Where another
-    state of the batch needs what stands there, state i has a place beside it.
+    state of the batch needs what stands there, state i has a place beside it. A sum is made for the columns that are
+    wanted; one that is asked for again by a batch that wants others, for all.
     """
     groups, slots = memory.key.shape[0], memory.key.shape[1]
     slot = np.int64((key ^ (key >> np.uint64(29))) & np.uint64(slots - 1))
     place = g * slots + slot
     key ^= np.uint64(memory.clock[CLOCK] + 1) * MULTIPLIER
-    known = memory.key[g, slot, KEY] == key
+    again, wanted = memory.key[g, slot, KEY] == key, np.uint64(memory.clock[WANTED])
+    known = again and memory.have[place] & wanted == wanted
     if not known:
         if memory.key[g, slot, USED] == np.uint64(memory.clock[BATCH]):
             place = groups * slots + i * groups + g
         else:
             memory.key[g, slot, KEY] = key
-        for c in range(memory.sums.shape[1]):
-            memory.sums[place, c] = 0
+        memory.have[place] = ALL if again else wanted
+        which, count = ranges_of(memory, place)
+        for r in range(count):
+            for c in range(memory.ranges[which, r, 0], memory.ranges[which, r, 1]):
+                memory.sums[place, c] = 0
     if place < groups * slots:
         memory.key[g, slot, USED] = np.uint64(memory.clock[BATCH])
     return place, known
+
+
+@inlined
+def ranges_of(memory, place):
+    """The ranges of columns of a sum: which row of `ranges` has them, and their number."""
+    if memory.have[place] == ALL:
+        return EVERY, np.int64(1)
+    return SOME, memory.clock[RANGES]
 
 
 @inlined
@@ -55,8 +73,8 @@ def units_of(anchored, length):
 
 
 @inlined
-def unit_of(anchored, token, length, j):
-    """The j-th list of features of a stretch that begins at a token; see `Anchored`."""
+def place_of(anchored, token, length, j):
+    """Token and kind of the j-th list of features of a stretch that begins at a token; see `Anchored`."""
     last = token + length - 1
     if j < 3:
         at, kind = (token, BEFORE) if j == 0 else (last, AFTER if j == 1 else LAST)
@@ -68,43 +86,114 @@ def unit_of(anchored, token, length, j):
         at, kind = token + j - 2 * length, TRIPLE
     else:
         at, kind = token, AT + anchored.positions + length - 1
+    return at, kind
+
+
+@inlined
+def unit_of(anchored, token, length, j):
+    """The number of that list."""
+    at, kind = place_of(anchored, token, length, j)
     return at * anchored.kinds + kind
 
 
 @inlined
-def add_list(anchored, sparse, a, sums, place):
-    """Add the rows of one list of numbered features; all are asked for before the first is waited for."""
-    first, last = anchored.ptr[a], anchored.ptr[a + 1]
+def add_list(anchored, sparse, token, memory, place):
+    """Add the rows of a token's list of numbered features; all are asked for before the first is waited for."""
+    first, last = anchored.ptr[token], anchored.ptr[token + 1]
+    which, count = ranges_of(memory, place)
     for j in range(first, last):
         prefetch(anchored.table, np.int64(anchored.numbers[j]), 1)
     for j in range(first, last):
         head = anchored.table[anchored.numbers[j], 1]
         if head != 0:
-            ask_for_row(sparse, head)
+            ask_for_row(sparse, head, memory.ranges, which, count)
     for j in range(first, last):
         head = anchored.table[anchored.numbers[j], 1]
         if head != 0:
-            add_row(sparse, head, sums, place)
+            add_row(sparse, head, memory.sums, place, memory.ranges, which, count)
+
+
+@borrowing
+def sum_lists(anchored, sparse, token, memory, first):
+    """The sums of all lists of a token, kind by kind, from row `first` on; all rows are asked for together."""
+    kinds, sums, one = anchored.kinds, memory.near_sums, np.int64(1)
+    a = token * kinds
+    for q in range(kinds):
+        for c in range(sums.shape[1]):
+            sums[first + q, c] = 0
+    for j in range(anchored.ptr[a], anchored.ptr[a + kinds]):
+        prefetch(anchored.table, np.int64(anchored.numbers[j]), 1)
+    for j in range(anchored.ptr[a], anchored.ptr[a + kinds]):
+        head = anchored.table[anchored.numbers[j], 1]
+        if head != 0:
+            ask_for_row(sparse, head, memory.ranges, EVERY, one)
+    for q in range(kinds):
+        for j in range(anchored.ptr[a + q], anchored.ptr[a + q + 1]):
+            head = anchored.table[anchored.numbers[j], 1]
+            if head != 0:
+                add_row(sparse, head, sums, first + q, memory.ranges, EVERY, one)
 
 
 @inlined
-def add_stretch(anchored, sparse, token, length, memory, group, place, i):
-    """Add all that the features of a stretch say, list by list, each remembered."""
-    sums = memory.sums
+def lists_near(anchored, sparse, token, memory):
+    """The row of the sum of a token's first list; they are made when first asked for, all together."""
+    slot = token & (memory.near.shape[0] - 1)
+    first, key = slot * anchored.kinds, np.uint64(token + 1) ^ (np.uint64(memory.clock[CLOCK] + 1) * MULTIPLIER)
+    if memory.near[slot] != key:
+        memory.near[slot] = key
+        sum_lists(anchored, sparse, token, memory, first)
+    return first
+
+
+@inlined
+def sum_stretch(anchored, sparse, token, length, memory, row):
+    """The sum of a stretch: list by list, in the order of `unit_of`."""
+    near, sums = memory.near_sums, memory.far_sums
+    for c in range(sums.shape[1]):
+        sums[row, c] = 0
     for j in range(units_of(anchored, length)):
-        a = unit_of(anchored, token, length, j)
-        part, known = remembered(memory, group, np.uint64(a) + ONE, i)  # neighbours lie side by side in memory
-        if not known:
-            add_list(anchored, sparse, a, sums, part)
+        at, kind = place_of(anchored, token, length, j)
+        part = lists_near(anchored, sparse, at, memory) + kind
         for c in range(sums.shape[1]):
-            sums[place, c] += sums[part, c]
+            sums[row, c] += near[part, c]
+
+
+@inlined
+def stretch_row(anchored, sparse, token, length, memory):
+    """The row of the sum of a stretch. Lengths are asked for in turn, and each is made when it is."""
+    slot, longest = token & (memory.far.shape[0] - 1), memory.far_sums.shape[0] // memory.far.shape[0]
+    key = np.uint64(token + 1) ^ (np.uint64(memory.clock[CLOCK] + 1) * MULTIPLIER)
+    if memory.far[slot, 0] != key:
+        memory.far[slot, 0], memory.far[slot, 1] = key, 0
+    done = np.int64(memory.far[slot, 1])
+    while done < length:
+        done += 1
+        sum_stretch(anchored, sparse, token, done, memory, slot * longest + done - 1)
+        memory.far[slot, 1] = np.uint64(done)
+    return slot * longest + length - 1
 
 
 @inlined
 def begin_batch(memory):
-    """States are going to be scored together."""
+    """States are going to be scored together, for all columns."""
     memory.clock[BATCH] += 1
     memory.clock[ASKED] = 0
+    memory.clock[WANTED] = -1
+
+
+@inlined
+def want(memory, blocks, block):
+    """The states of a batch need these blocks of columns alone, of so many each."""
+    ranges, count, before = memory.ranges, np.int64(0), False
+    for b in range(MOST_BLOCKS):
+        wanted = (blocks >> np.uint64(b)) & BIT != 0
+        if wanted and not before:
+            ranges[SOME, count, 0] = b * block
+            count += 1
+        if wanted:
+            ranges[SOME, count - 1, 1] = min((b + 1) * block, memory.sums.shape[1])
+        before = wanted
+    memory.clock[WANTED], memory.clock[RANGES] = np.int64(blocks), count
 
 
 @inlined
@@ -137,38 +226,45 @@ def settle(sparse, memory):
         k = find(table, memory.keys[j], memory.homes[j])
         if k >= 0:
             head = table[k, 1]
-            ask_for_row(sparse, head)
+            which, number = ranges_of(memory, memory.owner[j])
+            ask_for_row(sparse, head, memory.ranges, which, number)
             memory.heads[count] = head
             memory.owner[count] = memory.owner[j]
             count += 1
     for j in range(count):
-        add_row(sparse, memory.heads[j], memory.sums, memory.owner[j])
+        which, number = ranges_of(memory, memory.owner[j])
+        add_row(sparse, memory.heads[j], memory.sums, memory.owner[j], memory.ranges, which, number)
 
 
 @inlined
 def add_up(anchored, sparse, token, length, memory, i):
-    """memory.total[place of a column] = the score of state i of a batch for every column.
+    """memory.total[place of a column] = the score of state i of a batch for every column that is wanted.
 
     token: the one it looks at, -1 for none.   length: that of the stretch that begins there, 0: the token alone.
     """
-    groups = memory.place.shape[1] - 2
+    groups = memory.place.shape[1] - 1
     memory.place[i, groups] = -1
-    if token >= 0:
-        length = length if anchored.kinds > 0 else 0
-        place, known = remembered(memory, groups, mix(mix(SEED, np.uint64(token)), np.uint64(length)), i)
+    length = length if anchored.kinds > 0 and token >= 0 else np.int64(0)
+    if token >= 0 and length == 0:
+        place, known = remembered(memory, groups, mix(SEED, np.uint64(token)), i)
         memory.place[i, groups] = place
-        if not known and length > 0:
-            add_stretch(anchored, sparse, token, length, memory, groups + 1, place, i)
-        elif not known:
-            add_list(anchored, sparse, token, memory.sums, place)
-    total, columns = memory.total, memory.sums.shape[1]
-    for c in range(columns):
-        total[c] = 0
-    for g in range(groups + 1):
-        place = memory.place[i, g]
-        if place >= 0:
-            for c in range(columns):
-                total[c] += memory.sums[place, c]
+        if not known:
+            add_list(anchored, sparse, token, memory, place)
+    total, sums, ranges = memory.total, memory.sums, memory.ranges
+    which, number = (EVERY, np.int64(1)) if memory.clock[WANTED] == -1 else (SOME, memory.clock[RANGES])
+    for r in range(number):
+        first, last = ranges[which, r, 0], ranges[which, r, 1]
+        for c in range(first, last):
+            total[c] = 0
+        for g in range(groups + 1):
+            place = memory.place[i, g]
+            if place >= 0:
+                for c in range(first, last):
+                    total[c] += sums[place, c]
+    if length > 0:
+        row = stretch_row(anchored, sparse, token, length, memory)
+        for c in range(memory.far_sums.shape[1]):
+            total[c] += memory.far_sums[row, c]
 
 
 @inlined

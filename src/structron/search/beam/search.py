@@ -17,7 +17,7 @@ The problem's functions are typed pointers: this file is compiled once, whatever
 
 import numpy as np
 
-from structron.kernels.jit import borrowing, compiled, pasted
+from structron.kernels.jit import borrowing, pasted
 from structron.search.beam.frontier import (
     ACTION,
     BACK,
@@ -52,7 +52,7 @@ from structron.search.beam.frontier import (
 )
 from structron.search.beam.heap import offer, sort_best_first
 from structron.search.beam.lattice import search_lattice
-from structron.search.beam.scores import add_up, ask, begin_batch, score_state, settle
+from structron.search.beam.scores import add_up, ask, begin_batch, score_state, settle, want
 from structron.search.beam.steps import (
     arrive,
     begin_search,
@@ -88,7 +88,7 @@ def search(start, legal, advance, atoms, given, e, guide):
         if step > example.limit + 1:
             return ENDLESS, step
         gold_row = trace.gold_row[step - 1]
-        if guide.learning and step == gold_steps + 1 and legal(x, table, f.states, gold_row, f.legal) != 0:
+        if guide.learning and step == gold_steps + 1 and legal(x, table, f.states, gold_row, f.legal[0]) != 0:
             return BAD_GOLD, step
         room = min(k if k == 1 or not merge else 2 * k + 2, capacity)
         rows, places = f.used[ROWS], f.used[PLACES]
@@ -133,25 +133,28 @@ def candidates(legal, atoms, given, example, guide, step, now, count, room):
     correct action gains in gold's own state, beside the beam (b = -1).
     """
     f, setting, memory, x, table = given.frontier, given.setting, given.memory, example.x, example.table
-    states, link, score_of, beam, choices, rank, heap = f.states, f.link, f.score, f.beam, f.legal, f.rank, f.heap
+    states, link, score_of, beam, rank, heap = f.states, f.link, f.score, f.beam, f.rank, f.heap
     values, moves, view_at, penalty = f.atoms, setting.moves, setting.view_at, guide.penalty
-    actions, wide, spare = moves.shape[0], beam.shape[1], values.shape[0] - 1
+    wide, spare = beam.shape[1], values.shape[0] - 1
     with_gold, gold_row = step <= example.gold.shape[0], given.trace.gold_row[step - 1]
     correct = example.gold[step - 1] if with_gold else np.int64(-2)
-    size, made, active, worst, gold_gain = 0, 0, 0, 0.0, 0.0
-    first_state = -1 if with_gold else 0
+    size, made, active, worst, gold_gain, first_state = 0, 0, 0, 0.0, 0.0, -1 if with_gold else 0
     for b in range(first_state, count):
         i = (b - first_state) % TOGETHER
+        if i == 0:
+            end, blocks = choose_from(legal, example, setting, f, now, b, min(count - b, TOGETHER), gold_row)
+            if end != DONE:
+                return end, size, made, active, gold_gain
         if i == 0 and view_at < 0:
             begin_batch(memory)
+            if setting.blocks.shape[0] > 0:
+                want(memory, blocks, setting.block)
             for j in range(min(count - b, TOGETHER)):
                 slot = now * (wide + 1) + (b + j if b + j >= 0 else wide)
                 ask(setting.features, given.sparse, values, slot, memory, j)
             settle(given.sparse, memory)
         s = beam[now, b] if b >= 0 else gold_row
-        number = legal(x, table, states, s, choices)
-        if number > actions:
-            return BAD_ACTION, size, made, active, gold_gain
+        choices, number = f.legal[i], f.choices[i]
         if b < 0:
             known = False
             for j in range(number):
@@ -172,8 +175,6 @@ def candidates(legal, atoms, given, example, guide, step, now, count, room):
         first, last = link[s, FIRST], link[s, FIRST] + link[s, SIZE]
         for j in range(number):
             action = choices[j]
-            if action < 0 or action >= actions:
-                return BAD_ACTION, size, made, active, gold_gain
             if setting.views[action] != view:
                 view = setting.views[action]
                 if view_at >= 0:
@@ -181,7 +182,7 @@ def candidates(legal, atoms, given, example, guide, step, now, count, room):
                     score_state(setting.features, given.anchored, given.sparse, values, spare, token, view, memory)
                 else:
                     add_up(given.anchored, given.sparse, token, view, memory, i)
-            gain = gain_of(setting.parts, given.sparse.order, memory.total, action)
+            gain = gain_of(setting.spots, memory.total, action)
             if b < 0:
                 gold_gain = gain
             elif moves[action] >= 0:
@@ -205,6 +206,26 @@ def candidates(legal, atoms, given, example, guide, step, now, count, room):
                         worst = rank[0, SCORE]
                     made += 1
     return DONE, size, made, active, gold_gain
+
+
+@pasted
+def choose_from(legal, example, setting, f, now, b, together, gold_row):
+    """The legal actions of states b, b + 1, … of a beam, -1: gold's own. Returns how it ended, and the blocks of
+    columns that their scores need."""
+    blocks, actions = np.uint64(0), setting.moves.shape[0]
+    for i in range(together):
+        s = f.beam[now, b + i] if b + i >= 0 else gold_row
+        number = legal(example.x, example.table, f.states, s, f.legal[i])
+        if number > actions:
+            return BAD_ACTION, blocks
+        f.choices[i] = number
+        for j in range(number):
+            action = f.legal[i, j]
+            if action < 0 or action >= actions:
+                return BAD_ACTION, blocks
+            if setting.blocks.shape[0] > 0:
+                blocks |= setting.blocks[action]
+    return DONE, blocks
 
 
 @pasted
@@ -298,7 +319,7 @@ def finish(f, trace, guide, step, size):
     trace.best[step] = f.score[top, PREFIX] - guide.penalty if right else f.score[top, PREFIX]
 
 
-@compiled
+@borrowing
 def derive(setting, f, t):
     """Write the derivation of row t to f.path: the row and the action of every step; returns their number.
 

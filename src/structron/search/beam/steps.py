@@ -41,11 +41,11 @@ def sign(signature, salt, stacked, values, slot, link, t):
 
 
 @inlined
-def gain_of(parts, order, total, action):
+def gain_of(spots, total, action):
+    """What an action gains: the sum of its parts; see `Setting.spots`."""
     gain = 0.0
-    for k in range(parts.shape[1]):
-        if parts[action, k] >= 0:
-            gain += total[order[parts[action, k]]]
+    for k in range(spots.shape[1]):
+        gain += total[spots[action, k]]
     return gain
 
 

@@ -45,8 +45,8 @@ def expander(start, legal, advance, atoms, inputs, anchored, sparse, setting, me
     A generator, because a call with pointers to functions and dozens of arrays takes a hundred times as long as the
     step itself; so they are handed over once. There must be room for as many rows as there are actions.
     """
-    states, views, parts, moves = ground.states, setting.views, setting.parts, setting.moves
-    table, actions = inputs.table, parts.shape[0]
+    states, views, moves = ground.states, setting.views, setting.moves
+    table, actions = inputs.table, moves.shape[0]
     while True:
         e, s, t = asked[0], asked[1], asked[2]
         base, end = inputs.starts[e], inputs.starts[e + 1]
@@ -74,7 +74,7 @@ def expander(start, legal, advance, atoms, inputs, anchored, sparse, setting, me
                 if moves[action] == POP:
                     states[new, TAIL] = states[below, TAIL]
                 ground.back[new], ground.action[new] = s, action
-                ground.gain[new] = gain_of(parts, sparse.order, memory.total, action)
+                ground.gain[new] = gain_of(setting.spots, memory.total, action)
                 ground.choices[new] = legal(x, table, states, new, ground.other)
         yield max(number, 0)
 
@@ -149,6 +149,7 @@ class Space:
         memory = self.engine.room(self.inputs).memory
         if sparse is not self.sparse or memory is not self.memory:
             self.sparse, self.memory, self._expander = sparse, memory, None
+            self.setting = self.engine.setting(sparse.order)
 
     def forget(self) -> None:
         """The rows so far are not needed any more."""
