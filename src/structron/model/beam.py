@@ -48,6 +48,15 @@ class BeamModel:
         heads, sparse = pack(self.problem.columns, self.keys, self.rows, first)
         return np.stack([self.anchored_keys, heads], axis=1) if first else NO_ANCHORS.table, sparse
 
+    @cached_property
+    def slack(self) -> float:
+        """How far behind the best a state may be: as the problem says, in units that follow the size of the weights."""
+        weight = self.rows.weight
+        if not len(weight) or np.isinf(self.problem.slack):
+            return np.inf
+        usual = np.sqrt(np.square(weight, dtype=np.float64).mean())
+        return float(self.problem.slack * len(self.problem.composition.texts) * usual)
+
     @property
     def sparse(self) -> Sparse:
         """The weights as kernels read them."""
@@ -64,7 +73,7 @@ class BeamModel:
 
     def engine(self, beam: int | None, merge: bool = True) -> Engine:
         if (beam, merge) not in self.engines:
-            self.engines[beam, merge] = Engine(self.problem, beam, merge)
+            self.engines[beam, merge] = Engine(self.problem, beam, merge, slack=self.slack)
         return self.engines[beam, merge]
 
     def anchor(self, hashes: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Anchored:

@@ -89,6 +89,7 @@ class Setting(NamedTuple):
     )
     views: np.ndarray  # int64[actions]: what stands there for each
     lattice: int  # the column of a state with its node in the lattice, -1: none, or the search is not exact
+    slack: float  # a state that is further behind the best than this leaves the beam
 
 
 class Memory(NamedTuple):
