@@ -148,19 +148,19 @@ def test_a_state_far_behind_the_best_leaves_the_beam(name, merge, seed, share):
     assert fast == [[(item.prefix, item.actions) for item in beam] for beam in narrow]
 
 
-def test_slack_follows_the_size_of_the_weights_and_spares_lists():
+def test_slack_follows_the_size_of_the_weights_and_spares_lists(monkeypatch):
     problem, weights, [x] = random_case("parser", 5, longest=6, examples=1)
     model, inputs = model_of(problem, weights), inputs_of(problem, [x])
     assert model.slack == np.inf
     lists = model.candidates(inputs, 6, 6)
-    problem.slack = 0.5
+    monkeypatch.setattr(problem, "slack", 0.5)
     strict, twice = (BeamModel(problem, model.keys, model.rows._replace(weight=k * model.rows.weight)) for k in (1, 2))
     size = float(np.sqrt(np.mean(np.square(model.rows.weight, dtype=np.float64))))
     assert strict.slack == pytest.approx(0.5 * len(problem.composition.texts) * size)
     assert twice.slack == pytest.approx(2 * strict.slack)
     assert strict.engine(6).setting().slack == strict.slack
     assert strict.engine(None).setting().slack == np.inf  # exact search stays exact
-    problem.slack = 0.0
+    monkeypatch.setattr(problem, "slack", 0.0)
     assert BeamModel(problem, model.keys, model.rows).candidates(inputs, 6, 6)[0][1:] == lists[0][1:]
 
 
