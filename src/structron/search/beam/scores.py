@@ -161,18 +161,14 @@ def add_up(anchored, sparse, token, length, memory, i):
             add_stretch(anchored, sparse, token, length, memory, groups + 1, place, i)
         elif not known:
             add_list(anchored, sparse, token, memory.sums, place)
-    total, sums, columns, four = memory.total, memory.sums, memory.sums.shape[1], groups - groups % 4
+    total, columns = memory.total, memory.sums.shape[1]
     for c in range(columns):
         total[c] = 0
-    for g in range(0, four, 4):
-        p, q, r, s = memory.place[i, g], memory.place[i, g + 1], memory.place[i, g + 2], memory.place[i, g + 3]
-        for c in range(columns):
-            total[c] = (((total[c] + sums[p, c]) + sums[q, c]) + sums[r, c]) + sums[s, c]
-    for g in range(four, groups + 1):
+    for g in range(groups + 1):
         place = memory.place[i, g]
         if place >= 0:
             for c in range(columns):
-                total[c] += sums[place, c]
+                total[c] += memory.sums[place, c]
 
 
 @inlined

@@ -37,7 +37,7 @@ from structron.tasks.treebank import Arc, Treebank
 LEAST, LEVELS = 0.96, 31
 """Weights of at most this size are left out of small files; the others have one of so many sizes."""
 SLACK = 1.1
-"""How far behind the best a state may be in predictions; see `SearchProblem`. Chosen on dev data: see docs/results.md."""
+"""How far behind the best a state may be in predictions, see `SearchProblem`; settled on dev data (docs/results.md)."""
 
 
 @options()
