@@ -114,7 +114,7 @@ CASES = {
     ),
     "segments": Case(
         structron.SegmentChunker,
-        {"templates": ["w[0]", "pos[0]"], "passes": 3, "cutoff": 0},
+        {"templates": ["w[0]", "pos[0]"], "passes": 3, "runs": 1, "cutoff": 0},
         chunk_rows,
         _without(1),
         _relabelled("NP", "NEW"),
@@ -123,7 +123,7 @@ CASES = {
     ),
     "joint": Case(
         structron.JointTagger,
-        {"templates": ["w[0]", "suffix2[0]", "t[-1]|c[-1]"], "passes": 3, "cutoff": 0, "beam": 3},
+        {"templates": ["w[0]", "suffix2[0]", "t[-1]|c[-1]"], "passes": 3, "runs": 1, "cutoff": 0, "beam": 3},
         chunk_rows,
         _without(2),
         _relabelled("NP", "NEW"),

@@ -108,9 +108,11 @@ def test_beam_parts_measure_both_sides(data, measure, monkeypatch):
 def test_graph_parts_measure_both_sides(data, measure):
     pytest.importorskip("ufal.udpipe")
     result, rows = measure("graph")
-    assert rows.keys() == {f"graph{order}{part}" for order in (1, 2) for part in ("", "_udpipe", "_pass")}
+    whole = {"graph_training", "graph_memory", "graph_crossing"}
+    assert rows.keys() == whole | {f"graph{order}{part}" for order in (1, 2) for part in ("", "_udpipe", "_pass")}
     asked = {key: row["theirs"] for key, row in rows.items() if row["peer"] == beam.ASKED}
-    assert asked == {"graph1": 20_000, "graph2": 5_000}
+    assert asked == {"graph1": 80_000, "graph2": 15_000, "graph_training": 180, "graph_memory": 700}
+    assert rows["graph_crossing"]["required"] == 2
     for order in (1, 2):
         found = result["details"][f"graph_order{order}"]
         assert set(found["tokens"].values()) == {tag_tokens(data, "dev")}

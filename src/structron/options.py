@@ -29,7 +29,7 @@ UPDATES = ("standard", "early", "max-violation", "latest", "hybrid", *LASO)
 VARIANTS = ("a-wm", "b-wm", "a-wmr", "b-wmr")
 NON_LOCAL = ("phrase", "phrase-majority", "sub-phrase", "sub-phrase-majority", "conjunction")
 SCHEMES = ("iob1", "iob2", "iobes", "bilou")
-MIXES = ("uniform", "errors")
+MIXES = ("changes", "uniform", "errors")
 QUEUES = ("greedy", "beam", "best-first", "a-star", "exhaustive")
 SECTIONS = ("data", "features", "learning", "search", "output", "research")
 """Of a help text, in this order; what only research asks for comes last."""
@@ -266,7 +266,11 @@ class Training(Passes):
     ray: str | None = free(
         "Learn shards on a Ray cluster, a worker for each.", default=None, metavar="auto|ADDRESS", stored=False
     )
-    mix: str = choice("How shards count when weights are mixed: alike, or by their errors.", MIXES, default="uniform")
+    mix: str = choice(
+        "How weights of shards are mixed: each as the mean of those that have changed it, of all alike, or by errors.",
+        MIXES,
+        default="changes",
+    )
 
 
 @options()
@@ -438,8 +442,6 @@ class Searching(Stepping):
         if steps.alma is not None:
             return "laso"
         usual = self.usual.get("update", "standard")
-        if usual == "laso" and steps.swvp is not None:
-            return "max-violation"
         return "max-violation" if usual == "standard" and isinstance(self.beam, int) else usual
 
 

@@ -140,7 +140,9 @@ def test_the_margin_is_where_mistakes_begin(steps):
 
 def test_r_is_the_length_of_the_longest_step():
     """One step from zero weights: Δ of a greedy search is a step less another, so it is √2 times as long at most."""
-    tagger = JointTagger(columns=COLUMNS, beam=1, cutoff=0, passes=1, update="laso-literal", alma=0.9).fit(rows(8))
+    tagger = JointTagger(columns=COLUMNS, beam=1, cutoff=0, passes=1, runs=1, update="laso-literal", alma=0.9).fit(
+        rows(8)
+    )
     longest = math.sqrt(tagger.learner_.pace[alma.LONGEST])
     assert longest <= LENGTH * theorem.step_length(tagger.learner_) * (1 + 1e-9)
     assert longest > theorem.step_length(tagger.learner_) / LENGTH

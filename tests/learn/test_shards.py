@@ -30,10 +30,29 @@ def figure(examples: list, order: int, passes: list[list[int]], shards: int, mix
         by_errors = mix == "errors" and sum(errors) > 0
         shares = [count / sum(errors) if by_errors else 1 / shards for count in errors]
         keys = {key for run in runs for key in run.last}
-        w = {key: sum(mu * run.last.get(key, 0.0) for mu, run in zip(shares, runs, strict=True)) for key in keys}
-        found.vectors += [vector for run in runs for vector in run.vectors]
+        if mix == "changes":
+            w, vectors = by_change(w, runs)
+            found.vectors += vectors
+        else:
+            w = {key: sum(mu * run.last.get(key, 0.0) for mu, run in zip(shares, runs, strict=True)) for key in keys}
+            found.vectors += [vector for run in runs for vector in run.vectors]
         found.mistakes.append(sum(errors))
     return found, w
+
+
+def by_change(start: Any, runs: list[brute.Run]) -> tuple[dict, list[dict]]:
+    """Every weight as the mean of the shards that have changed it, after the pass and in every step of it."""
+    w, vectors = {}, [{} for run in runs for _ in run.vectors]
+    for key in {*start, *(key for run in runs for vector in run.vectors for key in vector)}:
+        before = start.get(key, 0.0)
+        moved = [[vector.get(key, 0.0) - before for vector in run.vectors] for run in runs]
+        able = [run for run, steps in zip(runs, moved, strict=True) if steps[-1] or sum(steps)]
+        w[key] = sum(run.last.get(key, 0.0) for run in able) / len(able) if able else before
+        every = [(run, vector.get(key, 0.0)) for run in runs for vector in run.vectors]
+        for vector, (run, value) in zip(vectors, every, strict=True):
+            scale = len(runs) / len(able) if any(run is each for each in able) else 0.0
+            vector[key] = before + scale * (value - before)
+    return w, vectors
 
 
 @given(
@@ -64,9 +83,26 @@ def test_the_figure_of_the_paper(seed, shards, order, pairs, average, jobs):
     assert_same_weights(learned(learner), run.mean() if average == "mean" else w, tolerance=1e-5)
 
 
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2]), st.booleans(), st.sampled_from(["mean", "none"]))
+@settings(max_examples=40, deadline=None)
+def test_weights_by_the_shards_that_changed_them(seed, order, pairs, average):
+    """Two shards, so that all means are exact."""
+    rng = np.random.default_rng(seed)
+    examples = random_examples(rng, LABELS, pairs=pairs)
+    while len(examples) < 2:
+        examples += random_examples(rng, LABELS, pairs=pairs)
+    passes = [rng.permutation(len(examples)).tolist() for _ in range(3)]
+    learner = Shards(make_learner(examples, LABELS, order, pairs=pairs, average=average), 2, "changes")
+    updates = learn_passes(learner, passes)
+    run, w = figure(examples, order, passes, 2, "changes")
+    assert updates == run.mistakes
+    assert_same_weights(learned(learner), run.mean() if average == "mean" else w, tolerance=1e-5)
+
+
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5))
 @settings(max_examples=40, deadline=None)
-def test_shares_by_errors(seed, shards):
+@pytest.mark.parametrize("mix", ["errors", "changes"])
+def test_other_shares(mix, seed, shards):
     """One pass: later ones may see ties that rounding breaks in another way."""
     rng = np.random.default_rng(seed)
     examples = random_examples(rng, LABELS)
@@ -74,8 +110,8 @@ def test_shares_by_errors(seed, shards):
         examples += random_examples(rng, LABELS)
     passes = [rng.permutation(len(examples)).tolist()]
     for average in ("mean", "none"):
-        learner = Shards(make_learner(examples, LABELS, 1, average=average), shards, "errors")
-        run, w = figure(examples, 1, passes, shards, "errors")
+        learner = Shards(make_learner(examples, LABELS, 1, average=average), shards, mix)
+        run, w = figure(examples, 1, passes, shards, mix)
         assert learn_passes(learner, passes) == run.mistakes
         assert_same_weights(learned(learner), run.mean() if average == "mean" else w, tolerance=1e-5)
 
@@ -100,7 +136,7 @@ def test_one_shard_is_no_shard(case, tmp_path):
     assert plain.predict(case.inputs) == one.predict(case.inputs)
 
 
-@pytest.mark.parametrize("mix", ["uniform", "errors"])
+@pytest.mark.parametrize("mix", ["uniform", "errors", "changes"])
 def test_threads_change_nothing(case, mix, tmp_path):
     one, two, many = (case.make(shards=3, mix=mix, jobs=jobs).fit(case.train, dev=case.test) for jobs in (1, 2, 8))
     assert f" | shards 3 {mix} | " in one.signature_
@@ -117,7 +153,7 @@ def test_shards_learn(case):
 
 def test_runs_of_shards(case, tmp_path):
     one, two, many = (case.make(shards=2, runs=2, jobs=jobs).fit(case.train) for jobs in (1, 2, 5))
-    assert " | runs 2 | shards 2 uniform | " in one.signature_
+    assert " | runs 2 | shards 2 changes | " in one.signature_
     assert bytes_of(one, tmp_path / "a") == bytes_of(two, tmp_path / "b") == bytes_of(many, tmp_path / "c")
 
 

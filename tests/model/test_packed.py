@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from problems import inputs_of, model_of, random_case
-from structron.memory import give_back
 from structron.model import packed
 from structron.model.beam import BeamModel
+from structron.threads import give_back
 from structron.weights.sparse import Row, dense_at, find, home, weight_of
 
 

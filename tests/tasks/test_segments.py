@@ -177,7 +177,7 @@ def test_it_learns(chunker):
         assert schemes.encode([(kind, a, b) for a, b, kind in found], len(sentence), "iob2") == sentence
 
 
-@pytest.mark.parametrize(("update", "alma"), [("standard", None), ("laso", 0.9)])
+@pytest.mark.parametrize(("update", "alma"), [("standard", None), ("max-violation", None), ("laso", 0.9)])
 def test_without_a_beam(update, alma):
     exact = SegmentChunker(beam=None, update=update, alma=alma, **SMALL).fit(TRAIN[:60])
     assert exact.score(TRAIN[:60]) > 80

@@ -106,23 +106,46 @@ def test_paragraphs(gap, lines, blank):
 
 
 @pytest.mark.parametrize(
-    ("word", "kind"),
+    ("before", "address", "after", "kind"),
     [
-        ("http://a.de/x", "url"),
-        ("(www.x.org)", "url"),
-        ("example.com", "url"),
-        ("<a.b+c@x-y.co.uk>,", "email"),
-        ("a@b", NOTHING),
-        ("e.g.", NOTHING),
-        ("http://x.de/" + "a/" * 500, "url"),
+        ("", "http://a.de/x", "", "url"),
+        ("(", "www.x.org", ")", "url"),
+        ("", "http://x.de/a_(b)", "", "url"),
+        ("(", "http://x.de/a_(b)/", ").", "url"),
+        ("[", "http://x.de/a/", "]!?", "url"),
+        ("", "example.com", '."', "url"),
+        ("<", "a.b+c@x-y.co.uk", ">,", "email"),
+        ("'", "report.pdf", "'", "file"),
+        ("", "http://x.de/" + "a/" * 500, ";", "url"),
     ],
 )
-def test_addresses(word, kind):
+def test_addresses(before, address, after, kind):
+    """A piece is inside an address, its end, or around it."""
+    pieces = pieces_of(f"see {before}{address}{after} now")
+    kinds = [row[COLUMNS.index("kind")] for row in rows_of(pieces)[0]][1:-1]
+    lo, hi = 4 + len(before), 4 + len(before) + len(address)
+    ends = pieces.end[1:-1]
+    assert kinds == ["around" if end <= lo or end > hi else f"{kind}-end" if end == hi else kind for end in ends]
+    assert f"{kind}-end" in kinds
+
+
+@pytest.mark.parametrize("word", ["a@b", "e.g.", "1,5-6"])
+def test_no_addresses(word):
     rows = rows_of(pieces_of(f"see {word} now"))[0]
-    assert {row[COLUMNS.index("kind")] for row in rows if row[0] not in ("see", "now")} == {kind}
+    assert {row[COLUMNS.index("kind")] for row in rows} == {NOTHING}
 
 
-@pytest.mark.parametrize("text", ["." * 60_000 + "!@", "-" * 60_000 + "=a", "漢" * 60_000, "a." * 30_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "." * 60_000 + "!@",
+        "www.a" + ")" * 60_000,
+        "www.a" + "(" * 30_000 + ")" * 30_000,
+        "-" * 60_000 + "=a",
+        "漢" * 60_000,
+        "a." * 30_000,
+    ],
+)
 def test_long_runs_come_to_an_end(text):
     """Expressions or slices over the whole of a run would cost its length squared."""
     (rows,) = rows_of(pieces_of(text))

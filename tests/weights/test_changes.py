@@ -1,5 +1,6 @@
 """Changes of weights: mixed by every store as a dictionary mixes them, followed and taken over to the bit."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from structron.kernels.table import hash_list
 from structron.weights.cells import CellStore
-from structron.weights.changes import Changes, Share
+from structron.weights.changes import Changes, Share, plain_scales, scales_by_change
 from structron.weights.dense import DenseStore
 from structron.weights.hashed import HashedStore
 from structron.weights.store import SparseStore
@@ -41,19 +42,29 @@ def random_changes(rng: np.random.Generator, kind: str) -> Changes:
     return Changes(row.astype(np.uint64), column.astype(np.int32), change, change, u)
 
 
+def named(changes: Changes) -> list[tuple[int, int]]:
+    """Row and column of each change."""
+    return list(zip(changes.row.tolist(), changes.column.tolist(), strict=True))
+
+
+def alone(changes: Changes, weight: float, steps: int) -> Share:
+    """The share of one shard."""
+    return Share(changes, weight, steps, *plain_scales([changes]))
+
+
 def content(store: Any, kind: str) -> dict[tuple[int, int], tuple[float, float]]:
     """Weights and sums by name."""
     found = store.changes(MAKE[kind]())
-    names = list(zip(found.row.tolist(), found.column.tolist(), strict=True))
+    names = named(found)
     assert len(set(names)) == len(names)
     assert (found.change == found.w).all()
     return dict(zip(names, zip(found.w.tolist(), found.u.tolist(), strict=True), strict=True))
 
 
 @pytest.mark.parametrize("kind", MAKE)
-@given(seed=st.integers(0, 2**32 - 1), shards=st.integers(1, 4))
-@settings(max_examples=25, deadline=None)
-def test_mixing_is_that_of_dictionaries(kind, seed, shards):
+@given(seed=st.integers(0, 2**32 - 1), shards=st.integers(1, 4), by_change=st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_mixing_is_that_of_dictionaries(kind, seed, shards, by_change):
     """The weights after some passes, and the sum of the weights after every step of every shard."""
     rng = np.random.default_rng(seed)
     common, member = MAKE[kind](), MAKE[kind]()
@@ -63,17 +74,23 @@ def test_mixing_is_that_of_dictionaries(kind, seed, shards):
     for _ in range(3):
         before = content(common, kind)
         weights = rng.dirichlet(np.ones(shards)).tolist()
-        shares = [Share(random_changes(rng, kind), mu, int(rng.integers(1, 30))) for mu in weights]
+        every = [random_changes(rng, kind) for _ in range(shards)]
+        steps_of = rng.integers(1, 30, shards).tolist()
+        scales = (scales_by_change if by_change else plain_scales)(every)
+        shares = [Share(*each) for each in zip(every, weights, steps_of, scales, strict=True)]
+        able = Counter(name for changes in every for name in named(changes))
         time += sum(share.steps for share in shares)
-        for changes, _, steps in shares:
+        for changes, _, steps, _ in shares:
             arrays = (changes.row, changes.column, changes.change, changes.u)
             learned = {(r, c): (d, u) for r, c, d, u in zip(*map(np.ndarray.tolist, arrays), strict=True)}
             for name in NAMES[kind]:
                 d, u = learned.get(name, (0.0, 0.0))
-                total[name] = total.get(name, 0.0) + steps * (w.get(name, 0.0) + d) - u
-        for changes, mu, _ in shares:
-            for row, column, d in zip(*(array.tolist() for array in (*changes[:2], changes.change)), strict=True):
-                w[row, column] = w.get((row, column), 0.0) + mu * d
+                k = shards / able[name] if by_change and name in learned else 1.0
+                total[name] = total.get(name, 0.0) + steps * w.get(name, 0.0) + k * (steps * d - u)
+        for changes, mu, _, _ in shares:
+            for name, d in zip(named(changes), changes.change.tolist(), strict=True):
+                k = shards / able[name] if by_change else 1.0
+                w[name] = w.get(name, 0.0) + mu * k * d
         member.follow(common)
         assert content(member, kind) == {name: (a, 0.0) for name, (a, _) in before.items() if a}
         assert not len(member.changes(common).row)
@@ -94,12 +111,12 @@ def test_what_a_shard_has_learned_is_found(kind):
     """A member that follows and is changed by hand; then it follows again, and nothing is left of that."""
     rng = np.random.default_rng(3)
     common, member = MAKE[kind](), MAKE[kind]()
-    common.mix([Share(random_changes(rng, kind), 1.0, 5)], 5)
+    common.mix([alone(random_changes(rng, kind), 1.0, 5)], 5)
     kept = content(common, kind)
     for _ in range(3):
         member.follow(common)
         given = random_changes(rng, kind)
-        member.mix([Share(given, 1.0, 0)], 0)
+        member.mix([alone(given, 1.0, 0)], 0)
         found = member.changes(common)
         order, other = (np.lexsort((c.column, c.row)) for c in (given, found))
         real = (given.change != 0) | (given.u != 0)
@@ -118,7 +135,7 @@ def test_rows_that_become_vectors_and_tables_that_grow():
     change = np.arange(1, len(row) + 1).astype(np.float32)
     changes = Changes(row, column, change, change, np.zeros(len(row)))
     common, other = SparseStore(40, ANCHORED.copy()), SparseStore(40, ANCHORED.copy())
-    common.mix([Share(changes, 0.5, 1)], 1)
+    common.mix([alone(changes, 0.5, 1)], 1)
     other.put(common.changes(SparseStore(40, ANCHORED.copy())))
     expected = dict(zip(zip(row.tolist(), column.tolist(), strict=True), (change / 2).tolist(), strict=True))
     for store in (common, other):

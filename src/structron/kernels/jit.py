@@ -145,27 +145,36 @@ def is_cold(kernel: Any) -> bool:
     return not isinstance(kernel._cache, SafeCache) or kernel._cache.is_empty()
 
 
+def _ask_for(context, builder, signature, arguments):
+    """Code that asks for the cache line of an array's item."""
+    kind = signature.args[0]
+    view = context.make_array(kind)(context, builder, arguments[0])
+    place = cgutils.get_item_pointer(context, builder, kind, view, list(arguments[1:]), wraparound=False)
+    byte, i32 = ir.IntType(8).as_pointer(), ir.IntType(32)
+    function = builder.module.declare_intrinsic(
+        "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, i32, i32, i32])
+    )
+    builder.call(function, [builder.bitcast(place, byte), i32(0), i32(3), i32(1)])
+    return context.get_dummy_value()
+
+
 @intrinsic
 def _prefetch(typingctx, array, i, j):
     """Compiled `prefetch`."""
-
-    def codegen(context, builder, signature, arguments):
-        kind = signature.args[0]
-        view = context.make_array(kind)(context, builder, arguments[0])
-        place = cgutils.get_item_pointer(context, builder, kind, view, list(arguments[1:]), wraparound=False)
-        byte, i32 = ir.IntType(8).as_pointer(), ir.IntType(32)
-        function = builder.module.declare_intrinsic(
-            "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, i32, i32, i32])
-        )
-        builder.call(function, [builder.bitcast(place, byte), i32(0), i32(3), i32(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, i, j), codegen
+    return types.void(array, i, j), _ask_for
 
 
-def _stay(array, i, j):
-    """Uncompiled `prefetch`: does nothing."""
+@intrinsic
+def _prefetch_at(typingctx, array, i):
+    """Compiled `prefetch_at`."""
+    return types.void(array, i), _ask_for
+
+
+def _stay(array, *place):
+    """Uncompiled: does nothing."""
 
 
 prefetch: Any = _stay if DISABLE_JIT else _prefetch
 """prefetch(array, i, j): have the cache line of array[i, j] loaded, without waiting for it."""
+prefetch_at: Any = _stay if DISABLE_JIT else _prefetch_at
+"""prefetch_at(array, i): the same for a vector."""

@@ -178,11 +178,11 @@ class Cluster(Crew):
             return self.workers[s].learn.remote(sequence, None, self.news)
         return self.workers[s].learn.remote(sequence, state, None)
 
-    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float]) -> None:
+    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float], by_change: bool) -> None:
         """Mix on the driver, and prepare the news for the next pass."""
         before = self.common.twin()
         before.follow(self.common)
-        self.common.mix(lessons, shares)
+        self.common.mix(lessons, shares, by_change)
         lesson = self.common.lesson(before)
         parcel = pack_news(lesson._replace(changes=moved(lesson.changes)))
         self.news_size, self.news = parcel.size, self.ray.put(parcel)

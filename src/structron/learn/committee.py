@@ -14,7 +14,7 @@ import numpy as np
 from structron.io.tensors import Tensors, beginning, under
 from structron.learn.loop import Learner
 from structron.threads import Pool
-from structron.weights.changes import Changes, Share
+from structron.weights.changes import Changes, Share, plain_scales, scales_by_change
 
 
 class Lesson(NamedTuple):
@@ -81,11 +81,16 @@ class Member(Learner):
         """What has changed since `follow`."""
         return Lesson(self.store.changes(common.store), int(self.stats[0]), self.counts(), {})
 
-    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float]) -> None:
-        """Take over so much of each lesson; the mean runs over the steps of all."""
+    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float], by_change: bool = False) -> None:
+        """Take over so much of each lesson; the mean runs over the steps of all.
+
+        by_change: a weight counts only those that have changed it.
+        """
         time = int(self.stats[0]) + sum(lesson.steps for lesson in lessons)
-        given = zip(lessons, shares, strict=True)
-        self.store.mix([Share(lesson.changes, share, lesson.steps) for lesson, share in given], time)
+        changes = [lesson.changes for lesson in lessons]
+        scales = scales_by_change(changes) if by_change else plain_scales(changes)
+        given = zip(changes, shares, [lesson.steps for lesson in lessons], scales, strict=True)
+        self.store.mix([Share(*each) for each in given], time)
         self.stats[0] = time
 
     def take(self, news: Lesson) -> None:

@@ -162,7 +162,8 @@ class GraphLearner(Paced):
         how = (tuple(self.setting), self.bits, self.average, self.steps)
         start = () if self.start is None else (self.start.w,)
         t = self.trees
-        return digest(how, (t.x, t.starts, t.heads, t.relations, self.templates.slots, self.templates.salt, *start))
+        templates = (self.templates.slots, self.templates.sum_of, self.templates.salt)
+        return digest(how, (t.x, t.starts, t.heads, t.relations, *templates, *start))
 
     def state(self) -> Tensors:
         return self.store.state() | {"stats": self.stats, "pace": self.pace}

@@ -4,6 +4,9 @@
         for each shard s, side by side:     w_s ← one pass over the shard, from the common w on
         w ← Σ μ_s·w_s                       μ_s: the same for all, or by the shard's updates
 
+Our own third way, `changes`: for each weight, the mean over those shards that have changed it. The paper's proof does
+not cover it, but many shards lose less (docs/scale.md): what one shard alone has met is not divided by all.
+
 The weights for prediction are the mean over all steps of all shards. A shard is every S-th example, and learns them in
 the order of the pass. So the result depends on the data, the seed and S, and not on where or when shards are learned.
 
@@ -24,7 +27,7 @@ from structron.learn.committee import Lesson, total
 from structron.learn.loop import Learner
 from structron.threads import Pool
 
-UNIFORM, ERRORS = "uniform", "errors"
+UNIFORM, ERRORS, CHANGES = "uniform", "errors", "changes"
 
 
 def check_shards(shards: int, examples: int) -> None:
@@ -41,7 +44,7 @@ def deal(sequence: np.ndarray, shards: int) -> list[np.ndarray]:
 def shares_of(lessons: Sequence[Lesson], mix: str) -> list[float]:
     """μ: how much each shard counts."""
     updates = [lesson.counts["updates"] for lesson in lessons]
-    if mix == UNIFORM or not sum(updates):
+    if mix != ERRORS or not sum(updates):
         return [1 / len(lessons)] * len(lessons)
     return [count / sum(updates) for count in updates]
 
@@ -65,7 +68,7 @@ class Crew(Protocol):
     def learn(self, parts: Sequence[np.ndarray], lessons: list[Lesson]) -> None:
         """Append the lessons of the next shards, of one at least."""
 
-    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float]) -> None:
+    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float], by_change: bool) -> None:
         """One common vector of weights."""
 
     def close(self) -> None:
@@ -108,8 +111,8 @@ class Threads(Crew):
         finally:
             self.idle.append(member)
 
-    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float]) -> None:
-        self.common.mix(lessons, shares)
+    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float], by_change: bool) -> None:
+        self.common.mix(lessons, shares, by_change)
 
     def close(self) -> None:
         self.idle = []
@@ -118,7 +121,7 @@ class Threads(Crew):
 class Shards(Learner):
     """Shards of the data as one learner, whose weights are the common ones."""
 
-    def __init__(self, first: Any, shards: int, mix: str = UNIFORM, hire: Callable[[Any], Crew] = Threads):
+    def __init__(self, first: Any, shards: int, mix: str = CHANGES, hire: Callable[[Any], Crew] = Threads):
         """hire: makes a crew for a common learner."""
         check_shards(shards, first.examples)
         self.common, self.shards, self.mix, self.hire = first, shards, mix, hire
@@ -153,7 +156,7 @@ class Shards(Learner):
     def _mix(self) -> None:
         """One common vector of weights from all lessons."""
         self.learned = [lesson.counts for lesson in self.lessons]
-        self.crew.mix(self.lessons, shares_of(self.lessons, self.mix))
+        self.crew.mix(self.lessons, shares_of(self.lessons, self.mix), self.mix == CHANGES)
         self.lessons = []
 
     def counts(self) -> dict[str, Any]:

@@ -12,7 +12,6 @@ import numpy as np
 from structron.features.index import look_up
 from structron.io.tensors import Tensor, Tensors, crowded
 from structron.kernels.table import build_table
-from structron.memory import give_back
 from structron.model.packed import pack
 from structron.search.beam.engine import NO_ANCHORS, Engine, actions_of, is_cold
 from structron.search.beam.frontier import Anchored, Inputs
@@ -20,7 +19,7 @@ from structron.search.beam.nbest import Derivation
 from structron.search.beam.problem import SearchProblem
 from structron.search.beam.scores import CLOCK
 from structron.search.beam.states import TOP
-from structron.threads import for_each, stretches
+from structron.threads import for_each, give_back, stretches
 from structron.weights.dense import cell_tensors
 from structron.weights.sparse import Row, Sparse, homes, regions_of
 from structron.weights.store import declared_rows, rows_of

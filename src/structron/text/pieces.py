@@ -33,6 +33,7 @@ FILE = re.compile(
 )
 ADDRESS = 254
 """How far to look for an address, the longest that mail may have: what takes these expressions long is no address."""
+BEFORE = re.compile(r"\W*")
 BLANK_LINE = re.compile("\r\n|\n|\r")
 
 
@@ -103,9 +104,12 @@ def pieces_of(text: str, fine: bool = False, lines: bool = False) -> Pieces:
 
 COLUMNS = ["piece", "space", "word", "before", "after", "previous", "next", "kind", "label"]
 """What is known of a piece: the piece, the space after it, the run without spaces that it stands in, what of it comes
-before and after the piece, the runs before and after, and whether the run is an address or the name of a file."""
+before and after the piece, the runs before and after, and what the piece is to an address or the name of a file in the
+run: inside, its end, or around it."""
 INSIDE, TOKEN, SENTENCE = "I", "T", "S"
 NOTHING = "_"
+MARKS = frozenset("/=&#_-~%+$*@")
+"""With which an address may end; other marks at its end belong to the sentence."""
 LONG = 40
 """Runs that are longer are cut for the features, as addresses may be very long."""
 
@@ -116,6 +120,29 @@ def _kind_of(word: str) -> str:
     if URL.match(word[:ADDRESS]):
         return "url"
     return "file" if "." in word and len(word) <= ADDRESS and FILE.match(word) else NOTHING
+
+
+def _address(word: str) -> tuple[str, int, int]:
+    """The kind of address that a run is, and where in it the address begins and ends."""
+    kind = _kind_of(word)
+    if kind == NOTHING:
+        return kind, 0, 0
+    lo, hi = BEFORE.match(word).end(), len(word)  # type: ignore[union-attr]
+    balance = word.count("(", lo) - word.count(")", lo)
+    while hi > lo and not (word[hi - 1].isalnum() or word[hi - 1] in MARKS):
+        if word[hi - 1] == ")":
+            if balance >= 0:  # as in https://en.wikipedia.org/wiki/Perceptron_(disambiguation)
+                break
+            balance += 1
+        hi -= 1
+    return kind, lo, hi
+
+
+def _part(kind: str, begin: int, end: int, stop: int) -> str:
+    """What a piece that ends there is to an address."""
+    if kind == NOTHING:
+        return kind
+    return kind if begin < end < stop else f"{kind}-end" if end == stop else "around"
 
 
 def rows_of(pieces: Pieces) -> list[list[tuple[str, ...]]]:
@@ -134,15 +161,15 @@ def rows_of(pieces: Pieces) -> list[list[tuple[str, ...]]]:
         word = words[r]
         previous = words[r - 1][-LONG:] if r and not last[lo - 1] else NOTHING
         following = words[r + 1][:LONG] if r + 1 < len(runs) and not last[hi - 1] else NOTHING
-        kind = _kind_of(word) if hi - lo > 2 else NOTHING
+        kind, begin, stop = _address(word) if hi - lo > 2 else (NOTHING, 0, 0)
         origin = start[lo]
         for k in range(lo, hi):
             piece = text[start[k] : end[k]]
             before = text[max(origin, start[k] - LONG) : start[k]]
             after = text[end[k] : min(end[hi - 1], end[k] + LONG)]
             space = "" if k + 1 < hi else "p" if last[k] else "s"
-            around = (word[:LONG], before or NOTHING, after or NOTHING, previous, following, kind)
-            rows.append((piece[:LONG], space or "-", *around))
+            around = (word[:LONG], before or NOTHING, after or NOTHING, previous, following)
+            rows.append((piece[:LONG], space or "-", *around, _part(kind, begin, end[k] - origin, stop)))
         if last[hi - 1]:
             found.append(rows)
             rows = []

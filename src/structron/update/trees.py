@@ -19,7 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import compiled, inlined
+from structron.kernels.jit import borrowing, compiled, pasted
+from structron.kernels.table import ONE
 from structron.search.graph.features import (
     PLAIN,
     ZERO,
@@ -32,7 +33,7 @@ from structron.search.graph.features import (
     side_of,
 )
 from structron.search.graph.relations import rows_of_relation
-from structron.search.graph.scores import NOTHING, gather_tags, rows_between, sibling_cells
+from structron.search.graph.scores import NOTHING, gather_tags, new_stamp, row_between, sibling_cells
 from structron.search.graph.templates import ARC, GRAND, HEAD, RANK, RANK_HEAD, RANK_WORD, SIBLING, TRIPLE, WORD
 from structron.search.trees.parts import siblings_of
 from structron.update.alma import ALPHA, TOTAL, end_example, step
@@ -62,63 +63,60 @@ class Sums(NamedTuple):
     delta: Delta = IN_PLACE  # with room: gather Δ there, cell + 1 as the feature, and leave weights and sums alone
 
 
-@compiled
-def gather(look, delta, count, cell, change):
-    """Δ += change in one cell of each of the first rows."""
-    for t in range(count):
-        put(delta, np.uint64(look.rows[t] + cell + 1), ZERO, change)
-
-
-@inlined
-def touch(look, sums, count, cell, sign):
+@borrowing
+def touch(w, rows, sums, count, cell, sign):
     """w += sign · amount in one cell of each of the first rows; returns sign · w before that."""
-    total, change = 0.0, sign * sums.amount
+    total, change, place = 0.0, sign * sums.amount, np.uint64(cell)
     if sums.delta.feature.shape[0] > 0:
-        gather(look, sums.delta, count, cell, change)
+        for t in range(count):
+            put(sums.delta, rows[t] + place + ONE, ZERO, change)
         change = 0.0
     for t in range(count):
-        total += look.w[look.rows[t] + cell]
+        total += w[rows[t] + place]
         if change != 0:
-            look.w[look.rows[t] + cell] += np.float32(change)
-            sums.u[look.rows[t] + cell] += change * (sums.time - 1)
+            w[rows[t] + place] += np.float32(change)
+            sums.u[rows[t] + place] += change * (sums.time - 1)
     return sign * total
 
 
-@compiled
-def touch_arc(look, sums, h, m, n, tags, sign):
+@pasted
+def touch_arc(look, sums, h, m, sign):
     """The features of an arc."""
     at = rows_of_two(look, ZERO, HEAD, h, h, NOTHING)
     at = rows_of_two(look, at, WORD, m, m, NOTHING)
     at = rows_of_two(look, at, ARC, h, m, NOTHING)
-    kinds = np.zeros(n + 1, np.int64)
-    known = gather_tags(look, min(h, m) + 1, max(h, m), kinds, ZERO, np.zeros(tags, np.int64), np.int64(1))
-    at = rows_between(look, at, h, m, kinds, known)
-    return touch(look, sums, at, bin_of(h, m), sign) + touch(look, sums, at, PLAIN + side_of(h, m), sign)
+    known = gather_tags(look, min(h, m) + 1, max(h, m), ZERO, new_stamp(look))
+    for k in range(known):
+        look.rows[at + k] = row_between(look, h, m, look.kinds[k])
+    total = touch(look.w, look.rows, sums, at + known, bin_of(h, m), sign)
+    return total + touch(look.w, look.rows, sums, at + known, PLAIN + side_of(h, m), sign)
 
 
-@compiled
+@pasted
 def touch_rank(look, sums, h, m, sign):
     """The features of an arc in the fast model."""
     at = rows_of_two(look, ZERO, RANK_HEAD, h, h, NOTHING)
     at = rows_of_two(look, at, RANK_WORD, m, m, NOTHING)
     at = rows_of_two(look, at, RANK, h, m, NOTHING)
-    return touch(look, sums, at, bin_of(h, m), sign) + touch(look, sums, at, PLAIN + side_of(h, m), sign)
+    total = touch(look.w, look.rows, sums, at, bin_of(h, m), sign)
+    return total + touch(look.w, look.rows, sums, at, PLAIN + side_of(h, m), sign)
 
 
-@compiled
+@pasted
 def touch_sibling(look, sums, h, s, m, none, sign):
     count = rows_of_three(look, ZERO, SIBLING, h, s, m, NOTHING)
     near, plain = sibling_cells(h, s, m, none)
-    return touch(look, sums, count, near, sign) + touch(look, sums, count, plain, sign)
+    total = touch(look.w, look.rows, sums, count, near, sign)
+    return total + touch(look.w, look.rows, sums, count, plain, sign)
 
 
-@compiled
+@pasted
 def touch_grand(look, sums, g, h, s, m, pair, sign):
     """The features of a word with its head's head; pair: those without the sibling too."""
     cell, total = order_of(g, h, m), 0.0
     if pair:
-        total += touch(look, sums, rows_of_three(look, ZERO, GRAND, g, h, m, NOTHING), cell, sign)
-    return total + touch(look, sums, rows_of_four(look, ZERO, TRIPLE, g, h, s, m), cell, sign)
+        total += touch(look.w, look.rows, sums, rows_of_three(look, ZERO, GRAND, g, h, m, NOTHING), cell, sign)
+    return total + touch(look.w, look.rows, sums, rows_of_four(look, ZERO, TRIPLE, g, h, s, m), cell, sign)
 
 
 @compiled
@@ -128,7 +126,7 @@ def make_tree(heads, relation, n):
     return Tree(heads, relation, inner)
 
 
-@compiled
+@borrowing
 def touch_word(look, sums, n, setting, relations, tree, rival, changed, m, sign):
     """The features that word m has in a tree and not in its rival. changed: see `changed_families`."""
     h, s = tree.heads[m], tree.inner[m] if tree.inner[m] > 0 else n + 1
@@ -138,10 +136,11 @@ def touch_word(look, sums, n, setting, relations, tree, rival, changed, m, sign)
     same_grand = same_head and (h == 0 or rival.heads[h] == g)
     total = 0.0
     if not same_head:
-        total += touch_arc(look, sums, h, m, n, relations.tags, sign)
+        total += touch_arc(look, sums, h, m, sign)
     around = not same_grand or changed[m] or changed[h]
     if relations.size > 0 and (around or rival.relation[m] != tree.relation[m]):
-        total += touch(look, sums, rows_of_relation(look, tree.heads, n, m), tree.relation[m], sign)
+        count = rows_of_relation(look, tree.heads, n, m)
+        total += touch(look.w, look.rows, sums, count, tree.relation[m], sign)
     if setting.order == 2 and not same_sibling:
         total += touch_sibling(look, sums, h, s, m, n + 1, sign)
     if setting.order == 2 and setting.grandparents and not (same_grand and same_sibling):
@@ -182,7 +181,7 @@ def take_tree(heads, relation, start, n):
     return make_tree(own[0], own[1], n)
 
 
-@compiled
+@borrowing
 def count_wrong(y, z, n):
     wrong = 0
     for m in range(1, n + 1):
@@ -190,20 +189,19 @@ def count_wrong(y, z, n):
     return wrong
 
 
-@compiled
+@borrowing
 def correct_ranking(look, sums, n, y, ranked, start):
     """The update of the fast model, one wrong head at a time; returns how many there are."""
     lost = 0
     for m in range(1, n + 1):
-        best = ranked[start + m - 1]
-        if best != y.heads[m]:
+        if ranked[start + m - 1] != y.heads[m]:
             lost += 1
-            touch_rank(look, sums, y.heads[m], m, 1.0)
-            touch_rank(look, sums, best, m, -1.0)
+            for wrong in range(2):
+                touch_rank(look, sums, ranked[start + m - 1] if wrong else y.heads[m], m, -1.0 if wrong else 1.0)
     return lost
 
 
-@compiled
+@borrowing
 def take_step(delta, w, u, alma):
     """v += f·Δ, and the scale of w = scale·v: eq. (3)."""
     length, dot = 0.0, 0.0

@@ -109,13 +109,13 @@ def has_room(sparse):
 
 
 @borrowing
-def mix_row(sparse, table, k, column, share, change, time, steps, u):
-    """`mixed`, for one weight of the row at table[k]."""
-    d, before = np.float64(change), weight_of(sparse, table[k, 1], column)
-    new = np.float32(before + share * d)
+def mix_row(sparse, table, spot, column, share, k, change, time, steps, u):
+    """`mixed`, for one weight of the row at table[spot]."""
+    d, before = np.float64(change), weight_of(sparse, table[spot, 1], column)
+    new = np.float32(before + share * k * d)
     moved = np.float64(new) - before
-    add(sparse, table, k, column, 0.0, time * moved - steps * d + u)
-    put(sparse, table[k, 1], column, new)
+    add(sparse, table, spot, column, 0.0, time * moved - k * (steps * d - u))
+    put(sparse, table[spot, 1], column, new)
 
 
 @inlined
@@ -143,7 +143,7 @@ def ask_ahead(sparse, sums, anchored, row, j):
 
 
 @borrowing
-def mix_rows(sparse, sums, anchored, changes, share, time, steps, first):
+def mix_rows(sparse, sums, anchored, changes, share, scale, time, steps, first):
     """Mix the changes from `first` on; returns the number of changes, or where the room ended."""
     for j in range(first, changes.row.shape[0]):
         if not has_room(sparse):
@@ -151,9 +151,9 @@ def mix_rows(sparse, sums, anchored, changes, share, time, steps, first):
         ask_ahead(sparse, sums, anchored, changes.row, j)
         row, column, change, u = changes.row[j], changes.column[j], changes.change[j], changes.u[j]
         if row <= np.uint64(anchored.shape[0]):
-            mix_row(sparse, anchored, np.int64(row) - 1, column, share, change, time, steps, u)
+            mix_row(sparse, anchored, np.int64(row) - 1, column, share, scale[j], change, time, steps, u)
         else:
-            mix_row(sparse, sparse.table, claim(sparse, row), column, share, change, time, steps, u)
+            mix_row(sparse, sparse.table, claim(sparse, row), column, share, scale[j], change, time, steps, u)
     return np.int64(changes.row.shape[0])
 
 

@@ -189,11 +189,11 @@ class SparseStore:
 
     def mix(self, shares: Sequence[Share], time: int) -> None:
         """Take over what shards have changed; time: the steps of all of them so far."""
-        for changes, weight, steps in shares:
+        for changes, weight, steps, scale in shares:
             done = 0
             while done < len(changes.row):
                 given = (self.sparse, self.sparse.u[:, None], self.table, changes)
-                done = mix_rows(*given, weight, float(time), float(steps), done)
+                done = mix_rows(*given, weight, scale, float(time), float(steps), done)
                 self._make_room(len(changes.row) - done)
 
     def put(self, news: Changes) -> None:

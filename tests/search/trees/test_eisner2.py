@@ -52,6 +52,32 @@ def test_climbing(seed, n, single_root, grand, triple):
     assert not single_root or check_tree(end) is None
 
 
+@given(st.integers(0, 2**32), st.integers(1, 7), st.booleans(), st.booleans(), st.booleans())
+def test_every_step_is_the_best_one(seed, n, single_root, grand, triple):
+    """What a change adds is found from a few parts; the way up is that of whole trees scored by their definition."""
+    scores, rng = Scores(seed, n, False, grand, triple), np.random.default_rng(seed)
+    start = rng.permutation(n)
+    tree = [0] * n
+    for k in range(1, n):
+        tree[start[k]] = int(start[rng.integers(k)]) + 1
+    allowed = rng.random((n + 1, n + 1)) < 0.7
+    allowed[tree, np.arange(1, n + 1)] = True
+    allowed[0, 1:] |= not single_root
+    arcs, heads = index_arcs(allowed, n), np.array([-1, *tree])
+    climb(arcs, scores.parts(arcs), n, single_root, heads)
+    while True:
+        others = [(m, h) for m in range(n) for h in range(n + 1) if h != tree[m] and h != m + 1 and allowed[h, m + 1]]
+        changed = [[*tree[:m], h, *tree[m + 1 :]] for m, h in others]
+        changed = [other for other in changed if check_tree(other, not single_root) is None]
+        if single_root:
+            changed = [other for other in changed if other.index(0) == tree.index(0)]
+        best = max(changed, key=scores.of, default=tree)
+        if scores.of(best) <= scores.of(tree) + 1e-6:
+            break
+        tree = best
+    assert heads[1:].tolist() == tree
+
+
 @given(st.integers(0, 2**32), st.integers(1, 5), st.booleans(), st.booleans())
 def test_climbing_from_the_better_of_two(seed, n, single_root, grand):
     """Not below the best projective tree, nor below the arborescence, and a tree; exact where arcs are all."""

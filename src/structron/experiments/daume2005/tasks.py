@@ -73,7 +73,7 @@ def train(
     then for a sweep, on dev data alone.   beams: others to test with, as `grid`."""
     update, alma = METHODS[method]
     options: dict[str, Any] = {"update": update, "alma": alma, "beam": beam, "seed": seed, "templates": features}
-    model = TASKS[task].estimator(columns=COLUMNS, passes=passes, patience=patience, **options)
+    model = TASKS[task].estimator(columns=COLUMNS, passes=passes, patience=patience, runs=1, **options)
     learned, dev, test = parts(data, sentences, scored)
     if constants is not None:
         alpha, b, c = constants

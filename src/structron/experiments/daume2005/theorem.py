@@ -64,9 +64,8 @@ def bound_of(steps: str, margin: float, step: float) -> float:
 def make_learner(train: Rows, steps: str) -> tuple[EncodedLearner, JointTagger]:
     """A learner at its start, and the tagger that encoded its data with a first pass."""
     method, constants = STEPS[steps]
-    tagger = JointTagger(columns=COLUMNS, beam=BEAM, cutoff=0, passes=1, update=METHODS[method][0], alma=None).fit(
-        train
-    )
+    options: dict[str, Any] = {"cutoff": 0, "passes": 1, "runs": 1, "update": METHODS[method][0]}
+    tagger = JointTagger(columns=COLUMNS, beam=BEAM, **options).fit(train)
     return EncodedLearner(tagger.learner_.data, replace(tagger.search(), alma=constants)), tagger
 
 

@@ -130,8 +130,8 @@ def search(start, legal, advance, atoms, given, e, guide):
 def candidates(legal, atoms, given, example, guide, step, now, count, room):
     """{ s ∘ a | s in B_{i-1}, a in legal(s) }: the best `room` of them are in the heap.
 
-    Returns how it ended, how many are in the heap, how many were made that are not too far behind the best so far, how
-    many states are not final, and what the correct action gains in gold's own state, beside the beam (b = -1).
+    Returns how it ended, how many are in the heap, how many were made, how many states are not final, and what the
+    correct action gains in gold's own state, beside the beam (b = -1).
     """
     f, setting, memory, x, table = given.frontier, given.setting, given.memory, example.x, example.table
     states, link, score_of, beam, choices, rank, heap = f.states, f.link, f.score, f.beam, f.legal, f.rank, f.heap
@@ -139,8 +139,7 @@ def candidates(legal, atoms, given, example, guide, step, now, count, room):
     actions, wide, spare = moves.shape[0], beam.shape[1], values.shape[0] - 1
     with_gold, gold_row = step <= example.gold.shape[0], given.trace.gold_row[step - 1]
     correct = example.gold[step - 1] if with_gold else np.int64(-2)
-    size, made, active, worst, gold_gain, top = 0, 0, 0, 0.0, 0.0, -np.inf
-    first_state = -1 if with_gold else 0
+    size, made, active, worst, gold_gain, top, first_state = 0, 0, 0, 0.0, 0.0, -np.inf, -1 if with_gold else 0
     for b in range(first_state, count):
         i = (b - first_state) % TOGETHER
         if i == 0 and view_at < 0:
@@ -189,12 +188,10 @@ def candidates(legal, atoms, given, example, guide, step, now, count, room):
                 score = own + gain
                 if action == correct and is_gold == WHOLE:
                     score -= penalty
-                top = max(top, score)
-                if not score < top - setting.slack:
-                    if size < room or score > worst:
-                        size = offer(rank, heap, size, room, score, gain, b, action, 0, made)
-                        worst = rank[0, SCORE]
-                    made += 1
+                if size < room or score > worst:
+                    size = offer(rank, heap, size, room, score, gain, b, action, 0, made)
+                    worst = rank[0, SCORE]
+                made += 1
             elif first == last:
                 return BAD_ACTION, size, made, active, gold_gain
             else:

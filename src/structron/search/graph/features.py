@@ -13,9 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import compiled, inlined
+from structron.kernels.jit import compiled, inlined, pasted
 from structron.kernels.table import SEED, mix
 from structron.weights.hashed import LOG_CELLS
+
+WIDTH = np.uint64(LOG_CELLS)
+"""Places and cells are unsigned: an index that may be negative costs a comparison."""
 
 BINS, FAR = 7, 10
 """Distances 1 … 5, up to FAR, beyond."""
@@ -36,25 +39,28 @@ class Look(NamedTuple):
     tags: np.ndarray  # int64[n + 2]   0: the root, and what is no word
     w: np.ndarray  # float32[cells]
     shift: np.uint64  # see row_of
-    rows: np.ndarray  # int64[(n + 2) · columns]
+    rows: np.ndarray  # uint64[(n + 2) · columns]
+    kinds: np.ndarray  # int64[n + 1]      room for the tags between two words, see scores.gather_tags
+    marks: np.ndarray  # int64[largest tag + 2]
 
 
 @compiled
 def look_at(templates, x, lo, n, w, shift):
     """The sentence of the words x[lo : lo + n]."""
-    columns = templates.slots.shape[0]
+    columns = templates.factor.shape[0]
     codes, tags = np.empty((n + 2, columns), np.uint64), np.zeros(n + 2, np.int64)
     encode(templates, x, lo, n, codes)
     for i in range(n):
         tags[i + 1] = x[lo + i, TAG]
-    return Look(templates, codes, tags, w, shift, np.empty((n + 2) * columns, np.int64))
+    rows, kinds = np.empty((n + 2) * columns, np.uint64), np.zeros(n + 1, np.int64)
+    return Look(templates, codes, tags, w, shift, rows, kinds, np.zeros(tags.max() + 2, np.int64))
 
 
 @compiled
 def encode(templates, x, lo, n, codes):
-    """The codes of a sentence's words in all columns of the templates."""
-    slots = templates.slot_column.shape[0]
-    values = np.zeros((n + 2, slots + 1), np.uint64)
+    """The codes of a sentence's words in all columns of the templates. Many columns add up the same slots."""
+    slots, kinds = templates.slot_column.shape[0], templates.slots.shape[0]
+    values, sums = np.zeros(slots + 1, np.uint64), np.zeros(kinds, np.uint64)
     for i in range(n + 2):
         for k in range(slots):
             j = i + templates.slot_offset[k]
@@ -63,21 +69,21 @@ def encode(templates, x, lo, n, codes):
                 value = ROOT
             elif i <= n and 1 <= j <= n:
                 value = np.uint64(x[lo + j - 1, templates.slot_column[k]])
-            values[i, k] = mix(mix(templates.slot_salt[k], value), SEED)
-    for i in range(n + 2):
-        for k in range(templates.slots.shape[0]):
-            code = np.uint64(0)
+            values[k] = mix(mix(templates.slot_salt[k], value), SEED)
+        for k in range(kinds):
+            sums[k] = 0
             for j in range(templates.slots.shape[1]):
                 if templates.slots[k, j] == slots:
                     break
-                code += values[i, templates.slots[k, j]]
-            codes[i, k] = code * templates.factor[k] + templates.salt[k]
+                sums[k] += values[templates.slots[k, j]]
+        for k in range(templates.factor.shape[0]):
+            codes[i, k] = sums[templates.sum_of[k]] * templates.factor[k] + templates.salt[k]
 
 
 @inlined
 def row_of(code, shift):
     """Where the row of a code begins. shift: 64 less the bits of the number of rows."""
-    return np.int64(code >> shift) << LOG_CELLS
+    return (code >> shift) << WIDTH
 
 
 @inlined
@@ -100,7 +106,7 @@ def order_of(g, h, m):
     return (1 if h > g else 0) + (2 if m > h else 0) + (4 if m > g else 0)
 
 
-@compiled
+@pasted
 def rows_of_two(look, at, group, h, m, more):
     """Put the rows of a group of head and word, of which it may look at one only, behind the first `at` rows.
 
@@ -113,7 +119,7 @@ def rows_of_two(look, at, group, h, m, more):
     return at + count
 
 
-@compiled
+@pasted
 def rows_of_three(look, at, group, i, j, k, more):
     """The same for three words, in the order of the group's roles."""
     codes, count, first = look.codes, look.templates.size[group], look.templates.start[group]
@@ -123,7 +129,7 @@ def rows_of_three(look, at, group, i, j, k, more):
     return at + count
 
 
-@compiled
+@pasted
 def rows_of_four(look, at, group, g, h, s, m):
     """The same for four words."""
     codes, count, first = look.codes, look.templates.size[group], look.templates.start[group]
@@ -132,21 +138,3 @@ def rows_of_four(look, at, group, g, h, s, m):
         code += codes[s, first + 2 * count + t] + codes[m, first + 3 * count + t]
         look.rows[at + t] = row_of(code, look.shift)
     return at + count
-
-
-@inlined
-def sum_cells(look, count, cell):
-    """The weights of one cell of each of the first rows."""
-    total = np.float32(0.0)
-    for t in range(count):
-        total += look.w[look.rows[t] + cell]
-    return total
-
-
-@inlined
-def sum_both(look, count, cell, other):
-    """The weights of two cells of each of the first rows."""
-    total = np.float32(0.0)
-    for t in range(count):
-        total += look.w[look.rows[t] + cell] + look.w[look.rows[t] + other]
-    return total

@@ -96,7 +96,7 @@ def weigh(look, n, setting, relations, gold_heads, gold, ranked):
     """
     arcs = index_arcs(prune(look, n, setting, gold_heads, ranked), n)
     scores = np.empty(arcs.head.shape[0] - 1, np.float32)
-    score_arcs(look, arcs, n, relations.tags, scores)
+    score_arcs(look, arcs, n, scores)
     score_relations(look, arcs, n, relations, gold_heads, gold, setting.margin, scores)
     return arcs, score_parts(look, arcs, n, scores, setting)
 

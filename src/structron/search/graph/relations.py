@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import compiled, inlined
+from structron.kernels.jit import borrowing, compiled, inlined, pasted
 from structron.search.graph import templates as groups
-from structron.search.graph.features import ZERO, bin_of, rows_of_three, rows_of_two, side_of
-from structron.search.graph.scores import NOTHING, tag_code
+from structron.search.graph.features import ZERO, bin_of, row_of, rows_of_three, rows_of_two, side_of
+from structron.search.graph.scores import NOTHING, group_of, tag_code
 
 
 class Relations(NamedTuple):
@@ -35,43 +35,35 @@ def bin_code(h, m):
     return tag_code((1 << 21) + bin_of(h, m))
 
 
-@inlined
+@pasted
 def list_of(look, relations, h, m):
     """Where the relations that an arc can have begin and end in `possible`."""
     place = (side_of(h, m) * relations.tags + look.tags[h]) * relations.tags + look.tags[m]
     return relations.first[place], relations.first[place + 1]
 
 
-@compiled
-def add_rows(look, count, relations, lo, hi, sums):
-    """Add the weights of the possible relations lo … hi - 1 in the first rows to sums."""
-    for t in range(count):
-        for k in range(lo, hi):
-            sums[k - lo] += look.w[look.rows[t] + relations.possible[k]]
-
-
-@compiled
-def relations_of_words(look, n, relations):
-    """float32[2, 2, n + 1, relations]: by role and side, what the head alone and the word alone say of relations."""
-    sums = np.zeros((2, 2, n + 1, relations.size), np.float32)
+@borrowing
+def add_relations_of_words(look, n, relations, sums):
+    """Add what head and word alone say of relations: float32[2, 2, n + 1, relations], by role and side."""
     for role in range(2):
+        count, first = group_of(look, groups.RELATION_UNDER if role == 0 else groups.RELATION_OF)
         for to_right in range(2):
             for i in range(n + 1):
-                group = groups.RELATION_UNDER if role == 0 else groups.RELATION_OF
-                for t in range(rows_of_two(look, ZERO, group, i, i, side_code(0, to_right))):
+                for t in range(count):
+                    code = look.codes[i, first + t] + look.codes[i, first + count + t] + side_code(0, to_right)
+                    row = row_of(code, look.shift)
                     for k in range(relations.size):
-                        sums[role, to_right, i, k] += look.w[look.rows[t] + k]
-    return sums
+                        sums[role, to_right, i, k] += look.w[row + np.uint64(k)]
 
 
-@compiled
+@pasted
 def rows_of_pair(look, at, h, m):
     """The rows of an arc's relation that look at both words."""
     at = rows_of_two(look, at, groups.RELATION, h, m, side_code(h, m))
     return rows_of_two(look, at, groups.RELATION_FAR, h, m, bin_code(h, m))
 
 
-@compiled
+@pasted
 def rows_of_relation(look, heads, n, m):
     """All rows of the relation of word m in a tree, or under any heads; how many."""
     h = heads[m]
@@ -86,51 +78,62 @@ def rows_of_relation(look, heads, n, m):
     return rows_of_three(look, at, groups.RELATION_ABOVE, heads[h] if h > 0 else n + 1, h, m, NOTHING)
 
 
-@inlined
-def best_of(relations, lo, hi, sums, right, gold, cost):
-    """The relation with the highest sum, and the sum. Those other than the gold one (right: the arc is) get a cost."""
-    most, at = np.float32(-np.inf), relations.possible[lo]
-    for k in range(lo, hi):
-        r = relations.possible[k]
-        score = sums[k - lo] if right and r == gold else sums[k - lo] + np.float32(cost)
-        if score > most:
-            most, at = score, r
-    return at, most
+@pasted
+def sum_of_rows(look, count, relation, total):
+    """Add the weights of a relation in the first rows to what is known of it."""
+    for t in range(count):
+        total += look.w[look.rows[t] + relation]
+    return total
 
 
-@compiled
-def score_relations(look, arcs, n, relations, gold_heads, gold, cost, scores):
-    """Add the best relation's score to each arc's. cost: see `best_of` (gold_heads: of n + 1; empty: no cost)."""
+@borrowing
+def add_best_relations(look, arcs, relations, gold_heads, gold, cost, sums, scores):
+    """`score_relations`, given what words alone say."""
     learning = gold_heads.shape[0] > 0
-    if relations.size == 0:
-        for b in range(scores.shape[0]):
-            if learning and gold_heads[arcs.word[b]] != arcs.head[b]:
-                scores[b] += np.float32(cost)
-        return
-    sums, own = relations_of_words(look, n, relations), np.zeros(relations.size, np.float32)
     for b in range(scores.shape[0]):
         h, m = arcs.head[b], arcs.word[b]
         lo, hi = list_of(look, relations, h, m)
+        count, to_right = rows_of_pair(look, ZERO, h, m), side_of(h, m)
+        right = gold[m] if learning and gold_heads[m] == h else -1
+        most = np.float32(-np.inf)
         for k in range(lo, hi):
             r = relations.possible[k]
-            own[k - lo] = sums[0, side_of(h, m), h, r] + sums[1, side_of(h, m), m, r]
-        add_rows(look, rows_of_pair(look, ZERO, h, m), relations, lo, hi, own)
-        right = learning and gold_heads[m] == h
-        _, most = best_of(relations, lo, hi, own, right, gold[m] if right else -1, cost if learning else 0.0)
+            score = sum_of_rows(look, count, np.uint64(r), sums[0, to_right, h, r] + sums[1, to_right, m, r])
+            if learning and r != right:
+                score += np.float32(cost)
+            most = max(most, score)
         scores[b] += most
 
 
 @compiled
+def score_relations(look, arcs, n, relations, gold_heads, gold, cost, scores):
+    """Add the best relation's score to each arc's. cost: of all but gold_heads, gold (of n + 1; empty: no cost)."""
+    if relations.size == 0:
+        for b in range(scores.shape[0] if gold_heads.shape[0] > 0 else 0):
+            if gold_heads[arcs.word[b]] != arcs.head[b]:
+                scores[b] += np.float32(cost)
+        return
+    sums = np.zeros((2, 2, n + 1, relations.size), np.float32)
+    add_relations_of_words(look, n, relations, sums)
+    add_best_relations(look, arcs, relations, gold_heads, gold, cost, sums, scores)
+
+
+@borrowing
 def choose_relations(look, n, relations, gold_heads, gold, cost, heads, found):
-    """Write the relation of every word of a tree."""
+    """Write the relation of every word of a tree. gold_heads, gold, cost: see `score_relations`."""
     if relations.size == 0:
         return
-    own = np.zeros(relations.size, np.float32)
+    learning = gold_heads.shape[0] > 0
     for m in range(1, n + 1):
         h = heads[m]
         lo, hi = list_of(look, relations, h, m)
-        own[:] = 0.0
-        add_rows(look, rows_of_relation(look, heads, n, m), relations, lo, hi, own)
-        learning = gold_heads.shape[0] > 0
-        right = learning and gold_heads[m] == h
-        found[m], _ = best_of(relations, lo, hi, own, right, gold[m] if right else -1, cost if learning else 0.0)
+        count = rows_of_relation(look, heads, n, m)
+        right = gold[m] if learning and gold_heads[m] == h else -1
+        most, found[m] = np.float32(-np.inf), relations.possible[lo]
+        for k in range(lo, hi):
+            r = relations.possible[k]
+            score = sum_of_rows(look, count, np.uint64(r), np.float32(0.0))
+            if learning and r != right:
+                score += np.float32(cost)
+            if score > most:
+                most, found[m] = score, r

@@ -6,22 +6,10 @@ a head's arcs grow outwards. Relations: see relations.py.
 
 import numpy as np
 
-from structron.kernels.jit import compiled, inlined
+from structron.kernels.jit import borrowing, compiled, inlined, pasted, prefetch_at
 from structron.kernels.table import SEED, mix
 from structron.search.graph import templates as groups
-from structron.search.graph.features import (
-    PLAIN,
-    ZERO,
-    bin_of,
-    order_of,
-    row_of,
-    rows_of_four,
-    rows_of_three,
-    rows_of_two,
-    side_of,
-    sum_both,
-    sum_cells,
-)
+from structron.search.graph.features import PLAIN, bin_of, order_of, row_of, side_of
 from structron.search.trees.eisner import LONG
 from structron.search.trees.parts import Parts, rank, side
 from structron.weights.hashed import CELLS
@@ -34,23 +22,74 @@ def tag_code(tag):
     return mix(SEED, np.uint64(tag))
 
 
-@compiled
-def sums_of_words(look, n, head_group, word_group):
-    """float32[2, n + 1, CELLS]: what looks at the head alone, and at the word alone, for all distances."""
-    sums = np.zeros((2, n + 1, CELLS), np.float32)
+@pasted
+def group_of(look, group):
+    """How many templates a group has, and its first column."""
+    return look.templates.size[group], look.templates.start[group]
+
+
+@borrowing
+def add_words(look, n, head_group, word_group, sums):
+    """Add what looks at the head alone, and at the word alone, for all distances: float32[2, n + 1, CELLS]."""
     for role in range(2):
+        count, first = group_of(look, head_group if role == 0 else word_group)
         for i in range(n + 1):
-            for t in range(rows_of_two(look, ZERO, head_group if role == 0 else word_group, i, i, NOTHING)):
+            for t in range(count):
+                row = row_of(look.codes[i, first + t] + look.codes[i, first + count + t], look.shift)
                 for c in range(CELLS):
-                    sums[role, i, c] += look.w[look.rows[t] + c]
-    return sums
+                    sums[role, i, c] += look.w[row + np.uint64(c)]
 
 
-@inlined
+@pasted
 def of_words(sums, h, m):
     """What the sums of words say of an arc."""
     near, plain = bin_of(h, m), PLAIN + side_of(h, m)
     return sums[0, h, near] + sums[0, h, plain] + sums[1, m, near] + sums[1, m, plain]
+
+
+@pasted
+def ask_for_pair(look, at, count, first, h, m):
+    """Put the rows of head and word behind the first `at`, and ask for them; how many there are then. To wait for one
+    after the other would take twice as long."""
+    for t in range(count):
+        look.rows[at + t] = row_of(look.codes[h, first + t] + look.codes[m, first + count + t], look.shift)
+        prefetch_at(look.w, look.rows[at + t])
+    return at + count
+
+
+@pasted
+def of_rows(look, at, count, near, plain):
+    """What rows from place `at` on say: two cells of each."""
+    total = np.float32(0.0)
+    for t in range(count):
+        total += look.w[look.rows[at + t] + near] + look.w[look.rows[at + t] + plain]
+    return total
+
+
+@pasted
+def is_too_far(n, h, m):
+    """Whether an arc is left out in a long sentence; or h is m."""
+    return h == m or (n > LONG and h > 0 and abs(h - m) > LONG)
+
+
+@borrowing
+def add_ranks(look, n, sums, scores):
+    """`rank_arcs`, given what it knows of words."""
+    count, first = group_of(look, groups.RANK)
+    for h in range(n + 1):
+        at = 0
+        for m in range(1, n + 1):
+            if not is_too_far(n, h, m):
+                at = ask_for_pair(look, at, count, first, h, m)
+        scores[h, 0] = -np.inf
+        at = 0
+        for m in range(1, n + 1):
+            if is_too_far(n, h, m):
+                scores[h, m] = -np.inf
+                continue
+            near, plain = np.uint64(bin_of(h, m)), np.uint64(PLAIN + side_of(h, m))
+            scores[h, m] = of_words(sums, h, m) + of_rows(look, at, count, near, plain)
+            at += count
 
 
 @compiled
@@ -59,60 +98,71 @@ def rank_arcs(look, n, scores):
 
     In long sentences those between words more than LONG apart are left out.
     """
-    sums = sums_of_words(look, n, groups.RANK_HEAD, groups.RANK_WORD)
-    for h in range(n + 1):
-        scores[h, 0] = -np.inf
-        for m in range(1, n + 1):
-            if h == m or (n > LONG and h > 0 and abs(h - m) > LONG):
-                scores[h, m] = -np.inf
-                continue
-            count = rows_of_two(look, ZERO, groups.RANK, h, m, NOTHING)
-            both = sum_both(look, count, bin_of(h, m), PLAIN + side_of(h, m))
-            scores[h, m] = of_words(sums, h, m) + both
+    sums = np.zeros((2, n + 1, CELLS), np.float32)
+    add_words(look, n, groups.RANK_HEAD, groups.RANK_WORD, sums)
+    add_ranks(look, n, sums, scores)
 
 
-@compiled
-def rows_between(look, at, h, m, kinds, known):
-    """The rows of the tags between, of which there are `known`, all different: kinds[: known]."""
+@pasted
+def row_between(look, h, m, tag):
+    """The row of a tag between head and word."""
     place = look.templates.start[groups.BETWEEN]
-    for k in range(known):
-        look.rows[at + k] = row_of(look.codes[h, place] + look.codes[m, place + 1] + tag_code(kinds[k]), look.shift)
-    return at + known
+    return row_of(look.codes[h, place] + look.codes[m, place + 1] + tag_code(tag), look.shift)
 
 
-@compiled
-def gather_tags(look, begin, end, kinds, known, marks, stamp):
-    """Add the tags of the words begin … end - 1 to kinds, each once; how many there are then.
+@pasted
+def new_stamp(look):
+    """A stamp that no tag has: `gather_tags` begins anew."""
+    look.marks[look.marks.shape[0] - 1] += 1
+    return look.marks[look.marks.shape[0] - 1]
 
-    marks: int64[tags], the last stamp of each tag.
+
+@pasted
+def gather_tags(look, begin, end, known, stamp):
+    """Add the tags of the words begin … end - 1 to look.kinds, each once; how many there are then.
+
+    look.marks: the last stamp of each tag, and behind them the last stamp of all.
     """
     for i in range(begin, end):
         tag = look.tags[i]
-        if marks[tag] != stamp:
-            marks[tag] = stamp
-            kinds[known] = tag
+        if look.marks[tag] != stamp:
+            look.marks[tag] = stamp
+            look.kinds[known] = tag
             known += 1
     return known
 
 
-@compiled
-def score_arcs(look, arcs, n, tags, scores):
-    """Write the score of each arc without its relation: float32[arcs]."""
-    sums = sums_of_words(look, n, groups.HEAD, groups.WORD)
-    kinds, marks = np.zeros(n + 1, np.int64), np.zeros(tags, np.int64)
+@borrowing
+def add_arcs(look, arcs, n, sums, scores):
+    """`score_arcs`, given what it knows of words."""
+    count, first = group_of(look, groups.ARC)
     for h in range(n + 1):
+        at = 0
+        for b in range(arcs.first[h], arcs.first[h + 1]):
+            at = ask_for_pair(look, at, count, first, h, arcs.word[b])
         for to_right in range(2):
-            b, step, count = side(arcs, h, to_right == 1)
-            known, reached = 0, h + step
-            for _ in range(count):
+            b, step, many = side(arcs, h, to_right == 1)
+            known, reached, stamp = 0, h + step, new_stamp(look)
+            for _ in range(many):
                 m = arcs.word[b]
                 low, high = (reached, m) if to_right else (m + 1, reached + 1)
-                known = gather_tags(look, low, high, kinds, known, marks, 2 * h + to_right + 1)
+                known = gather_tags(look, low, high, known, stamp)
                 reached = m
-                near, plain = bin_of(h, m), PLAIN + to_right
-                at = rows_between(look, rows_of_two(look, ZERO, groups.ARC, h, m, NOTHING), h, m, kinds, known)
-                scores[b] = of_words(sums, h, m) + sum_both(look, at, near, plain)
+                near, plain = np.uint64(bin_of(h, m)), np.uint64(PLAIN + to_right)
+                total = of_rows(look, (b - arcs.first[h]) * count, count, near, plain)
+                for k in range(known):
+                    row = row_between(look, h, m, look.kinds[k])
+                    total += look.w[row + near] + look.w[row + plain]
+                scores[b] = of_words(sums, h, m) + total
                 b += step
+
+
+@compiled
+def score_arcs(look, arcs, n, scores):
+    """Write the score of each arc without its relation: float32[arcs]."""
+    sums = np.zeros((2, n + 1, CELLS), np.float32)
+    add_words(look, n, groups.HEAD, groups.WORD, sums)
+    add_arcs(look, arcs, n, sums, scores)
 
 
 # -- second order --------------------------------------------------------------------------------------------------
@@ -124,39 +174,76 @@ def sibling_cells(h, s, m, none):
     return bin_of(h if s == none else s, m), PLAIN + side_of(h, m)
 
 
-@compiled
+@pasted
+def ask_for_more(look, at, count, i, first):
+    """As `ask_for_pair`, for word i, whose columns begin at `first`, and others, whose sums are rows[: count]."""
+    for t in range(count):
+        look.rows[at + t] = row_of(look.rows[t] + look.codes[i, first + t], look.shift)
+        prefetch_at(look.w, look.rows[at + t])
+    return at + count
+
+
+@borrowing
 def score_siblings(look, arcs, n, scores):
-    """Write the scores of all sibling parts: float32[arcs.sibling[-1]]."""
+    """Write the scores of all sibling parts: float32[arcs.sibling[-1]]. What head and word add to the codes is the same
+    for all siblings."""
+    codes, both = look.codes, look.rows
+    count, first = group_of(look, groups.SIBLING)
     for b in range(arcs.head.shape[0] - 1):
         h, m = arcs.head[b], arcs.word[b]
         start, step, _ = side(arcs, h, m > h)
-        for k in range(1 + rank(arcs, b)):
+        for t in range(count):
+            both[t] = codes[h, first + t] + codes[m, first + 2 * count + t]
+        many, at = 1 + rank(arcs, b), count
+        for k in range(many):
+            s = arcs.word[start + step * (k - 1)] if k > 0 else n + 1
+            at = ask_for_more(look, at, count, s, first + count)
+        for k in range(many):
             s = arcs.word[start + step * (k - 1)] if k > 0 else n + 1
             near, plain = sibling_cells(h, s, m, n + 1)
-            scores[arcs.sibling[b] + k] = sum_both(
-                look, rows_of_three(look, ZERO, groups.SIBLING, h, s, m, NOTHING), near, plain
-            )
+            scores[arcs.sibling[b] + k] = of_rows(look, count + k * count, count, np.uint64(near), np.uint64(plain))
 
 
-@compiled
-def score_grand(look, arcs, n, grand, triple):
-    """Write the scores of all parts with a head's head: float32[arcs.grand[-1]], and [arcs.triple[-1]] unless empty."""
+@borrowing
+def score_grand(look, arcs, n, scores):
+    """Write the scores of all parts with a head's head: float32[arcs.grand[-1]]."""
+    codes, both = look.codes, look.rows
+    count, first = group_of(look, groups.GRAND)
     for a in range(arcs.head.shape[0]):
         h = arcs.word[a]
         g = arcs.head[a] if h > 0 else n + 1
-        third = arcs.triple[a]
+        for t in range(count):
+            both[t] = codes[g, first + t] + codes[h, first + count + t]
+        at, place = count, arcs.grand[a] - arcs.first[h]
+        for b in range(arcs.first[h], arcs.first[h + 1]):
+            at = ask_for_more(look, at, count, arcs.word[b], first + 2 * count)
+        at = count
+        for b in range(arcs.first[h], arcs.first[h + 1]):
+            cell, total = np.uint64(order_of(g, h, arcs.word[b])), np.float32(0.0)
+            for t in range(count):
+                total += look.w[look.rows[at + t] + cell]
+            scores[place + b] = total
+            at += count
+
+
+@borrowing
+def score_triples(look, arcs, n, scores):
+    """Write the scores of all parts with a head's head and a sibling: float32[arcs.triple[-1]]."""
+    count, first = group_of(look, groups.TRIPLE)
+    codes = look.codes
+    for a in range(arcs.head.shape[0]):
+        h, place = arcs.word[a], arcs.triple[a]
+        g = arcs.head[a] if h > 0 else n + 1
         for b in range(arcs.first[h], arcs.first[h + 1]):
             m = arcs.word[b]
-            cell = order_of(g, h, m)
-            grand[arcs.grand[a] + b - arcs.first[h]] = sum_cells(
-                look, rows_of_three(look, ZERO, groups.GRAND, g, h, m, NOTHING), cell
-            )
-            if triple.shape[0] > 0:
-                start, step, _ = side(arcs, h, m > h)
-                for k in range(1 + rank(arcs, b)):
+            start, step, _ = side(arcs, h, m > h)
+            many, cell = 1 + rank(arcs, b), np.uint64(order_of(g, h, m))
+            for t in range(count):
+                three = codes[g, first + t] + codes[h, first + count + t] + codes[m, first + 3 * count + t]
+                for k in range(many):
                     s = arcs.word[start + step * (k - 1)] if k > 0 else n + 1
-                    triple[third] = sum_cells(look, rows_of_four(look, ZERO, groups.TRIPLE, g, h, s, m), cell)
-                    third += 1
+                    scores[place + k] += look.w[row_of(three + codes[s, first + 2 * count + t], look.shift) + cell]
+            place += many
 
 
 @compiled
@@ -170,5 +257,7 @@ def score_parts(look, arcs, n, arc_scores, setting):
     if wanted:
         score_siblings(look, arcs, n, sibling)
     if above:
-        score_grand(look, arcs, n, grand, triple)
+        score_grand(look, arcs, n, grand)
+    if triple.shape[0] > 0:
+        score_triples(look, arcs, n, triple)
     return Parts(arc_scores, sibling, grand, triple)

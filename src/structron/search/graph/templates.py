@@ -96,7 +96,8 @@ class Codes(NamedTuple):
     slot_column: np.ndarray  # int64[slots]    what of a word: the column of x
     slot_offset: np.ndarray  # int64[slots]    and of which neighbour
     slot_salt: np.ndarray  # uint64[slots]
-    slots: np.ndarray  # int64[columns, MOST_ATOMS]   the slots that a column adds up; `slots` where there are fewer
+    slots: np.ndarray  # int64[sums, MOST_ATOMS]      the slots of every sum of some; `slots` where there are fewer
+    sum_of: np.ndarray  # int64[columns]       which of the sums
     factor: np.ndarray  # uint64[columns]      odd, by role: a head is not a word
     salt: np.ndarray  # uint64[columns]        of the template, in its last role
     start: np.ndarray  # int64[groups]         the first column of a group
@@ -141,11 +142,13 @@ def settle(names: Sequence[str], groups: Sequence[int]) -> tuple[dict[int, list[
                 factors.append(f"role {role}")
                 salts.append(f"group {group} {line}" if role == roles[-1] else "")
     salt = np.where([bool(text) for text in salts], hash_list(salts), np.uint64(0))
+    sums, sum_of = np.unique(np.array(rows, np.int64).reshape(-1, MOST_ATOMS), axis=0, return_inverse=True)
     codes = Codes(
         np.array([names.index(name) for name, _ in slots], np.int64),
         np.array([offset for _, offset in slots], np.int64),
         hash_list([f"slot {name} {offset}" for name, offset in slots]),
-        np.array(rows, np.int64).reshape(-1, MOST_ATOMS),
+        sums,
+        sum_of.reshape(-1).astype(np.int64),
         hash_list(factors) | np.uint64(1),
         salt.astype(np.uint64),
         np.array(start, np.int64),

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import compiled, inlined
+from structron.kernels.jit import compiled, inlined, pasted
 
 ARC, COMPLETE = np.int64(0), np.int64(1)
 LONG = 500
@@ -38,7 +38,7 @@ def make_chart(words):
     return Chart(np.zeros((side, side)), np.zeros((side, side)), np.zeros((side, side)), stack)
 
 
-@inlined
+@pasted
 def best_split(chart, lo, hi):
     """Where the words between two heads part: lo … r belong to lo, r + 1 … hi to hi. The score, and r."""
     best, at = -np.inf, lo
@@ -49,7 +49,7 @@ def best_split(chart, lo, hi):
     return best, at
 
 
-@inlined
+@pasted
 def best_last_child(chart, h, e):
     """The last child of h on the way to e, which has the rest. The score, and the child."""
     lo, hi = (h + 1, e + 1) if h < e else (e, h)
@@ -61,8 +61,7 @@ def best_last_child(chart, h, e):
     return best, at
 
 
-@compiled
-def fill(scores, first, n, chart):
+def fill_chart(scores, first, n, chart):
     """All spans of the positions first … n, from short to long."""
     for i in range(first, n + 1):
         chart.complete[i, i] = chart.ending[i, i] = 0.0
@@ -76,6 +75,10 @@ def fill(scores, first, n, chart):
             chart.complete[lo, hi] = chart.ending[hi, lo] = right
             left, _ = best_last_child(chart, hi, lo)
             chart.complete[hi, lo] = chart.ending[lo, hi] = left
+
+
+fill = compiled(fill_chart, _nrt=False, fastmath={"nnan", "nsz"})
+"""Several maxima side by side: there is no NaN, and either of two zeros will do. Sums stay the same."""
 
 
 @inlined

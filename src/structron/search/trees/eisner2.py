@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import compiled, inlined
+from structron.kernels.jit import borrowing, compiled, inlined, pasted
 from structron.search.trees.eisner import ARC, COMPLETE, best_last_child, best_split, make_chart, put
-from structron.search.trees.parts import part_score, rank, side, triple_at
+from structron.search.trees.parts import rank, side, triple_at
 
 BETWEEN = np.int64(2)
 
@@ -35,13 +35,13 @@ class Spans(NamedTuple):
 # -- siblings and grandparents -------------------------------------------------------------------------------------
 
 
-@inlined
+@pasted
 def is_possible(arcs, spans, a):
     """Whether an arc is scored above -inf; the others are skipped, so that a search for the next best tree is fast."""
     return spans.complete[a, arcs.word[a]] == 0.0
 
 
-@inlined
+@pasted
 def best_middle(arcs, spans, inner, b):
     """Where the words between two children of one head part. The score, and the last word of the left one."""
     low, high = min(arcs.word[inner], arcs.word[b]), max(arcs.word[inner], arcs.word[b])
@@ -56,30 +56,47 @@ def best_middle(arcs, spans, inner, b):
 
 @compiled
 def best_sibling(arcs, parts, spans, single_root, a, b):
-    """The best arc b below arc a. The score, and the arc to its inner sibling or -1."""
+    """The arc to the inner sibling of the best arc b below arc a, or -1: the way back of `fill_arc`."""
     h, m = arcs.head[b], arcs.word[b]
     start, step, _ = side(arcs, h, m > h)
-    below = arcs.grand[a] - arcs.first[h]
-    near = h + 1 if m > h else h - 1
-    best, at = spans.complete[b, near] + part_score(arcs, parts, a, b, -1), np.int64(-1)
+    best, own, below, third = without_sibling(arcs, parts, spans, a, b, h, m)
+    at = np.int64(-1)
     if single_root and h == 0:
-        return best, at
-    triples = parts.triple.shape[0] > 0
-    own = np.float64(parts.arc[b]) + parts.grand[below + b]
-    place, third = arcs.sibling[b] + 1, triple_at(arcs, a, b) + 1
+        return at
+    place = arcs.sibling[b] + 1
     for k in range(rank(arcs, b)):
-        inner = start + step * k
-        score = own + parts.sibling[place + k] + spans.arc[below + inner] + spans.between[place + k]
-        if triples:
-            score += parts.triple[third + k]
+        score = with_sibling(parts, spans, own, place + k, below + start + step * k, third + k)
         if score > best:
-            best, at = score, inner
-    return best, at
+            best, at = score, start + step * k
+    return at
+
+
+@pasted
+def without_sibling(arcs, parts, spans, a, b, h, m):
+    """The score of arc b below arc a without a sibling. Then what `with_sibling` wants: the score that siblings do not
+    change, and what a place among the arcs of h and among the sibling parts of b is less than one below a."""
+    below = arcs.grand[a] - arcs.first[h]
+    third = triple_at(arcs, a, b)
+    own = np.float64(parts.arc[b])
+    best = own + parts.sibling[arcs.sibling[b]] + parts.grand[below + b]
+    own += parts.grand[below + b]
+    if parts.triple.shape[0] > 0:
+        best += parts.triple[third]
+    return spans.complete[b, h + 1 if m > h else h - 1] + best, own, below, third + 1
+
+
+@pasted
+def with_sibling(parts, spans, own, place, arc, third):
+    """The score of an arc with a sibling part, the span of the sibling's arc, and a triple."""
+    score = own + parts.sibling[place] + spans.arc[arc] + spans.between[place]
+    if parts.triple.shape[0] > 0:
+        score += parts.triple[third]
+    return score
 
 
 @compiled
 def best_outermost(arcs, spans, a, e):
-    """The last child of an arc's word on the way to e. The score, and the arc to it."""
+    """The arc to the last child of an arc's word on the way to e: the way back of `fill_complete`."""
     h = arcs.word[a]
     start, step, count = side(arcs, h, e > h)
     below = arcs.grand[a] - arcs.first[h]
@@ -92,42 +109,36 @@ def best_outermost(arcs, spans, a, e):
         score = spans.arc[below + b] + spans.complete[b, e]
         if score > best:
             best, at = score, b
-    return best, at
+    return at
 
 
-@compiled
-def fill_arc(arcs, parts, spans, single_root, b):
-    """All spans that end with one arc."""
-    h, m = arcs.head[b], arcs.word[b]
-    start, step, _ = side(arcs, h, m > h)
-    for k in range(rank(arcs, b)):
+@pasted
+def fill_arc(arcs, parts, spans, single_root, h, m, b, start, step):
+    """All spans that end with arc b from h to m. start, step: see `side`."""
+    count, place = (b - start) * step, arcs.sibling[b] + 1
+    for k in range(count):
         if is_possible(arcs, spans, start + step * k):
-            spans.between[arcs.sibling[b] + 1 + k], _ = best_middle(arcs, spans, start + step * k, b)
-    for k in range(arcs.into_first[h], arcs.into_first[h + 1]):
-        a = arcs.into[k]
+            spans.between[place + k], _ = best_middle(arcs, spans, start + step * k, b)
+    for j in range(arcs.into_first[h], arcs.into_first[h + 1]):
+        a = arcs.into[j]
         if is_possible(arcs, spans, a) and not min(h, m) <= arcs.head[a] <= max(h, m):
-            spans.arc[arcs.grand[a] + b - arcs.first[h]], _ = best_sibling(arcs, parts, spans, single_root, a, b)
+            best, own, below, third = without_sibling(arcs, parts, spans, a, b, h, m)
+            if not (single_root and h == 0):
+                for k in range(count):
+                    best = max(best, with_sibling(parts, spans, own, place + k, below + start + step * k, third + k))
+            spans.arc[below + b] = best
 
 
-@inlined
-def fill_arc_of(arcs, parts, spans, single_root, h, m):
-    """The same for a head and a word, if there is such an arc."""
-    b = arcs.number[h, m]
-    if b >= 0 and is_possible(arcs, spans, b):
-        fill_arc(arcs, parts, spans, single_root, b)
-
-
-@inlined
-def fill_complete(arcs, spans, h, e, rest):
-    """All words of h up to e, for every head that h may hang on: `best_outermost` of each. What children have beyond
-    themselves is the same for all of them; rest: float64[n + 1], room for it."""
-    start, step, count = side(arcs, h, e > h)
+@pasted
+def fill_complete(arcs, spans, h, e, start, step, count, rest):
+    """All words of h up to e, for every head that h may hang on. What children have beyond themselves is the same for
+    all of them; rest: float64[n + 1], room for it."""
     reach, known = abs(e - h), 0
     while known < count and abs(arcs.word[start + step * known] - h) <= reach:
         rest[known] = spans.complete[start + step * known, e]
         known += 1
-    for k in range(arcs.into_first[h], arcs.into_first[h + 1]):
-        a = arcs.into[k]
+    for j in range(arcs.into_first[h], arcs.into_first[h + 1]):
+        a = arcs.into[j]
         if is_possible(arcs, spans, a) and not min(h, e) <= arcs.head[a] <= max(h, e):
             place = arcs.grand[a] - arcs.first[h] + start
             best = -np.inf
@@ -136,17 +147,19 @@ def fill_complete(arcs, spans, h, e, rest):
             spans.complete[a, e] = best
 
 
-@compiled
-def fill_spans(arcs, parts, n, single_root, spans):
-    """All spans, each after those inside it: by their right end, then from short to long."""
-    rest = np.zeros(n + 1)
+@borrowing
+def fill_spans(arcs, parts, n, single_root, spans, rest):
+    """All spans, each after those inside it: by their right end, then from short to long. One kernel: to call another
+    one with all these arrays costs more than most spans do."""
     for high in range(1, n + 1):
         for low in range(high - 1, -1, -1):
-            fill_arc_of(arcs, parts, spans, single_root, low, high)
-            fill_complete(arcs, spans, low, high, rest)
-            if low > 0:
-                fill_arc_of(arcs, parts, spans, single_root, high, low)
-                fill_complete(arcs, spans, high, low, rest)
+            for to_left in range(2 if low > 0 else 1):
+                h, m = (high, low) if to_left else (low, high)
+                start, step, count = side(arcs, h, m > h)
+                b = arcs.number[h, m]
+                if b >= 0 and is_possible(arcs, spans, b):
+                    fill_arc(arcs, parts, spans, single_root, h, m, b, start, step)
+                fill_complete(arcs, spans, h, m, start, step, count, rest)
 
 
 @compiled
@@ -159,7 +172,7 @@ def unfold(arcs, parts, single_root, spans, size, heads):
         if kind == COMPLETE:
             if arcs.word[a] == e:
                 continue
-            _, b = best_outermost(arcs, spans, a, e)
+            b = best_outermost(arcs, spans, a, e)
             if b < 0:
                 return False
             size = push(stack, size, COMPLETE, b, e)
@@ -167,7 +180,7 @@ def unfold(arcs, parts, single_root, spans, size, heads):
         elif kind == ARC:
             h, m = arcs.word[a], arcs.word[e]
             heads[m] = h
-            _, inner = best_sibling(arcs, parts, spans, single_root, a, e)
+            inner = best_sibling(arcs, parts, spans, single_root, a, e)
             if inner < 0:
                 size = push(stack, size, COMPLETE, e, h + 1 if m > h else h - 1)
             else:
@@ -198,7 +211,7 @@ def grandparents(arcs, parts, n, single_root, heads):
             complete[a, arcs.word[a]] = 0.0
     stack = np.zeros((3 * n + 8, 3), np.int64)
     spans = Spans(complete, np.full(parts.grand.shape[0], -np.inf), np.zeros(parts.sibling.shape[0]), stack)
-    fill_spans(arcs, parts, n, single_root, spans)
+    fill_spans(arcs, parts, n, single_root, spans, np.zeros(n + 1))
     score = complete[count - 1, n]
     if score == -np.inf or not unfold(arcs, parts, single_root, spans, push(stack, 0, COMPLETE, count - 1, n), heads):
         return -np.inf

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import compiled, inlined
+from structron.kernels.jit import borrowing, compiled, pasted
 
 
 class Arcs(NamedTuple):
@@ -40,14 +40,14 @@ class Parts(NamedTuple):
     triple: np.ndarray  # float32[arcs.triple[-1]]
 
 
-@inlined
+@pasted
 def rank(arcs, b):
     """How many allowed arcs of the same head and side are shorter."""
     h = arcs.head[b]
     return b - arcs.right[h] if arcs.word[b] > h else arcs.right[h] - 1 - b
 
 
-@inlined
+@pasted
 def side(arcs, h, to_right):
     """The shortest arc of a head on a side, the step to the next longer one, and how many there are."""
     if to_right:
@@ -55,7 +55,7 @@ def side(arcs, h, to_right):
     return arcs.right[h] - 1, -1, arcs.right[h] - arcs.first[h]
 
 
-@inlined
+@pasted
 def triple_at(arcs, a, b):
     """The part of a with arc b without sibling; those with siblings follow it."""
     return arcs.triple[a] + arcs.sibling[b] - arcs.sibling[arcs.first[arcs.word[a]]]
@@ -84,7 +84,7 @@ def index_arcs(allowed, n):
             right[h] = b
     first[n + 1] = b
     head[count], word[count] = -1, 0
-    into_first, into = index_by_word(number, n, count)
+    into_first, into = index_by_word(word, n, count)
     places = np.zeros((3, count + 2), np.int64)
     arcs = Arcs(head, word, first, right, number, into_first, into, places[0, : count + 1], places[1], places[2])
     for b in range(count):
@@ -97,28 +97,32 @@ def index_arcs(allowed, n):
 
 
 @compiled
-def index_by_word(number, n, count):
-    """The arcs to each word; the root has the one from nowhere."""
+def index_by_word(word, n, count):
+    """The arcs to each word, by their heads; the root has the one from nowhere."""
     into_first, into = np.zeros(n + 2, np.int64), np.zeros(count + 1, np.int64)
+    for b in range(count):
+        into_first[word[b]] += 1
+    end = count + 1
+    into_first[n + 1] = end
+    for m in range(n, 0, -1):
+        end -= into_first[m]
+        into_first[m] = end
     into[0] = count
-    k = 1
-    for m in range(1, n + 1):
-        into_first[m] = k
-        for h in range(n + 1):
-            if number[h, m] >= 0:
-                into[k] = number[h, m]
-                k += 1
-    into_first[n + 1] = k
+    for b in range(count):
+        into[into_first[word[b]]] = b
+        into_first[word[b]] += 1
+    for m in range(n, 0, -1):
+        into_first[m] = into_first[m - 1] if m > 1 else 1
     return into_first, into
 
 
-@inlined
+@pasted
 def arc_above(arcs, heads, h):
     """The arc of a tree to a word, or to the root."""
     return arcs.into[0] if h == 0 else arcs.number[heads[h], h]
 
 
-@inlined
+@pasted
 def part_score(arcs, parts, a, b, inner):
     """All that arc b adds below arc a: itself, and its parts with a and with the arc `inner` to its sibling, if any."""
     place = 0 if inner < 0 else 1 + rank(arcs, inner)
@@ -132,20 +136,22 @@ def part_score(arcs, parts, a, b, inner):
     return score
 
 
-@compiled
+@borrowing
 def siblings_of(heads, n, inner, last):
     """For each word its nearest sibling on the way to their head, 0 where there is none. last: room for n + 1."""
-    last[: n + 1] = 0
+    for i in range(n + 1):
+        last[i] = 0
     for m in range(1, n + 1):
         if heads[m] < m:
             inner[m], last[heads[m]] = last[heads[m]], m
-    last[: n + 1] = 0
+    for i in range(n + 1):
+        last[i] = 0
     for m in range(n, 0, -1):
         if heads[m] > m:
             inner[m], last[heads[m]] = last[heads[m]], m
 
 
-@compiled
+@borrowing
 def tree_score(arcs, parts, heads, n, inner, last):
     """The score of a tree of allowed arcs. inner, last: int64[n + 1], room for siblings."""
     siblings_of(heads, n, inner, last)
@@ -157,12 +163,90 @@ def tree_score(arcs, parts, heads, n, inner, last):
     return total
 
 
-@compiled
+@pasted
 def is_below(heads, word, top):
     """Whether a word is another one or one of its descendants."""
     while word > 0 and word != top:
         word = heads[word]
     return word == top
+
+
+class Family(NamedTuple):
+    """Who stands beside whom in a tree; 0: nobody. The children of a head on one side follow each other outwards."""
+
+    inner: np.ndarray  # int64[n + 1]        the nearest sibling on the way to the head
+    outer: np.ndarray  # int64[n + 1]        the nearest one beyond
+    child: np.ndarray  # int64[2, n + 1]     the child next to a head, to the left and to the right
+
+
+@borrowing
+def settle_family(heads, n, family, last):
+    """Who stands beside whom under these heads. last: room for n + 1."""
+    siblings_of(heads, n, family.inner, last)
+    for i in range(n + 1):
+        family.outer[i] = family.child[0, i] = family.child[1, i] = 0
+    for m in range(1, n + 1):
+        if family.inner[m] > 0:
+            family.outer[family.inner[m]] = m
+        else:
+            family.child[1 if m > heads[m] else 0, heads[m]] = m
+
+
+@pasted
+def number_of(arcs, h, m):
+    """The arc from a head to a word, -1 for no word."""
+    return arcs.number[h, m] if m > 0 else np.int64(-1)
+
+
+@pasted
+def beside(arcs, parts, a, h, inner, b, outer):
+    """What children of h, neighbours in this order, add below arc a more than the first and the last would without the
+    one between them, the word of arc b."""
+    near, far = number_of(arcs, h, inner), number_of(arcs, h, outer)
+    score = part_score(arcs, parts, a, b, near)
+    if far >= 0:
+        score += part_score(arcs, parts, a, far, b) - part_score(arcs, parts, a, far, near)
+    return score
+
+
+@pasted
+def gain(arcs, parts, heads, family, m, h):
+    """What another head h of word m adds to the score of a tree: only parts of m, of its neighbours under either head
+    and of its children are others then."""
+    old = heads[m]
+    before, after = arcs.number[old, m], arcs.number[h, m]
+    outer = family.child[1 if m > h else 0, h]
+    inner = 0
+    while outer > 0 and abs(outer - h) < abs(m - h):
+        inner, outer = outer, family.outer[outer]
+    total = beside(arcs, parts, arc_above(arcs, heads, h), h, inner, after, outer)
+    total -= beside(arcs, parts, arc_above(arcs, heads, old), old, family.inner[m], before, family.outer[m])
+    if parts.grand.shape[0] + parts.triple.shape[0] > 0:
+        for to_right in range(2):
+            child = family.child[to_right, m]
+            while child > 0:
+                b, near = arcs.number[m, child], number_of(arcs, m, family.inner[child])
+                total += part_score(arcs, parts, after, b, near) - part_score(arcs, parts, before, b, near)
+                child = family.outer[child]
+    return total
+
+
+@borrowing
+def best_change(arcs, parts, n, single_root, heads, family, change):
+    """The other head of one word that adds most to the score of a tree: the word and the head, or 0 and 0."""
+    most = 0.0
+    change[0] = change[1] = 0
+    for m in range(1, n + 1):
+        if single_root and heads[m] == 0:
+            continue
+        for k in range(arcs.into_first[m], arcs.into_first[m + 1]):
+            b = arcs.into[k]
+            h = arcs.head[b]
+            if h == heads[m] or (single_root and h == 0) or parts.arc[b] == -np.inf or is_below(heads, h, m):
+                continue
+            more = gain(arcs, parts, heads, family, m, h)
+            if more > most + 1e-6:
+                most, change[0], change[1] = more, m, h
 
 
 @compiled
@@ -172,23 +256,11 @@ def climb(arcs, parts, n, single_root, heads):
     McDonald & Pereira (2006), Figure 5: trees with crossing arcs are near the best projective one. A tree stays a tree;
     with single_root the child of the root stays.
     """
-    inner, last = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
-    best = tree_score(arcs, parts, heads, n, inner, last)
+    last, change = np.zeros(n + 1, np.int64), np.zeros(2, np.int64)
+    family = Family(np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64), np.zeros((2, n + 1), np.int64))
     while True:
-        word = new_head = 0
-        for m in range(1, n + 1):
-            old = heads[m]
-            if single_root and old == 0:
-                continue
-            for k in range(arcs.into_first[m], arcs.into_first[m + 1]):
-                h = arcs.head[arcs.into[k]]
-                if h == old or (single_root and h == 0) or is_below(heads, h, m):
-                    continue
-                heads[m] = h
-                score = tree_score(arcs, parts, heads, n, inner, last)
-                if score > best + 1e-6:
-                    best, word, new_head = score, m, h
-            heads[m] = old
-        if word == 0:
-            return best
-        heads[word] = new_head
+        settle_family(heads, n, family, last)
+        best_change(arcs, parts, n, single_root, heads, family, change)
+        if change[0] == 0:
+            return tree_score(arcs, parts, heads, n, family.inner, last)
+        heads[change[0]] = change[1]

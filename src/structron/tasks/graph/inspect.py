@@ -73,7 +73,7 @@ def _features(parser: Any, model: GraphModel) -> Iterator[Listed]:
     sizes = [len(values) for values in texts.values()]
     n = max(sizes)
     x = np.minimum(np.arange(1, n + 1)[:, None], np.array(sizes))
-    codes = np.empty((n + 2, len(templates.slots)), np.uint64)
+    codes = np.empty((n + 2, len(templates.factor)), np.uint64)
     encode(templates, np.ascontiguousarray(x), 0, n, codes)
     for group in (*ARCS, RELATION_OF, RELATION_UNDER, RELATION):
         start, count = int(templates.start[group]), int(templates.size[group])
