@@ -32,6 +32,9 @@ class Item:
 class SlowSearch:
     """The k best inequivalent of all candidates, step by step; of equal scores the candidate made first is better."""
 
+    slack = float("inf")
+    """How far behind the best a state may be."""
+
     def __init__(self, space: Space, weights: Weights, k: float, merge: bool, gold: Actions = (), lowered: float = 0.0):
         """lowered: by so much states of the derivation `gold` are ranked lower."""
         self.space, self.weights, self.k, self.merge = space, weights, k, merge
@@ -86,8 +89,9 @@ class SlowSearch:
     def step(self, beam: list[Item]) -> list[Item]:
         found: dict[Any, Item] = {}
         candidates = [made for item in beam for made in self.candidates(item)]
-        for item in sorted(candidates, key=self.rank, reverse=True):
-            if len(found) == self.k:
+        ordered = sorted(candidates, key=self.rank, reverse=True)
+        for item in ordered:
+            if len(found) == self.k or self.rank(item) < self.rank(ordered[0]) - self.slack:
                 break
             key = self.key(item) if self.merge else len(found)
             if key not in found:

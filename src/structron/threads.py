@@ -1,12 +1,16 @@
-"""Work in stretches, on one thread or several, and without the garbage collector where it would find nothing."""
+"""Work in stretches, on one thread or several, without the garbage collector where it would find nothing; memory given
+back to the system."""
 
 import contextlib
+import ctypes
 import gc
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -108,3 +112,24 @@ def uncollected() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+@cache
+def _trim() -> Any:
+    """glibc's function, None where there is another C library."""
+    try:
+        return ctypes.CDLL(None).malloc_trim if sys.platform == "linux" else None
+    except (AttributeError, OSError):
+        return None
+
+
+def give_back() -> bool:
+    """Have what was freed go back to the system now; whether there is a way.
+
+    After arrays of some megabytes have come and gone the C library keeps their room: with a large model more than the
+    model itself takes.
+    """
+    trim = _trim()
+    if trim is not None:
+        trim(0)
+    return trim is not None

@@ -227,7 +227,7 @@ def _search(scene: Scene) -> list[BeamStep]:
     """The search of a finished model."""
     assert scene.look is not None
     model, inputs, anchored = scene.look
-    engine = _engine(model.problem, scene.search)
+    engine = _engine(model.problem, scene.search, model.slack)
     engine.room(inputs).trace.sizes[:] = 0
     engine.decode(inputs, model.sparse, anchored)
     room = engine.room(inputs)
@@ -235,10 +235,10 @@ def _search(scene: Scene) -> list[BeamStep]:
     return _Beams(scene, model.problem, engine, room.frontier, room.trace, last).steps(None)
 
 
-def _engine(problem: Any, search: Search) -> Engine:
+def _engine(problem: Any, search: Search, slack: float = np.inf) -> Engine:
     if problem.lattice >= 0 and search.beam is None:
         raise StructronError("beam: inf is exact search over a lattice, which has no beams; expected a beam such as 8")
-    return Engine(problem, search.beam, search.merge, keep=True)
+    return Engine(problem, search.beam, search.merge, keep=True, slack=slack)
 
 
 class _Watched:

@@ -12,17 +12,20 @@ import numpy as np
 from structron.features.index import look_up
 from structron.io.tensors import Tensor, Tensors, crowded
 from structron.kernels.table import build_table
+from structron.model.packed import pack
 from structron.search.beam.engine import NO_ANCHORS, Engine, actions_of, is_cold
 from structron.search.beam.frontier import Anchored, Inputs
 from structron.search.beam.nbest import Derivation
 from structron.search.beam.problem import SearchProblem
 from structron.search.beam.scores import CLOCK
 from structron.search.beam.states import TOP
-from structron.threads import for_each, stretches
+from structron.threads import for_each, give_back, stretches
 from structron.weights.dense import cell_tensors
-from structron.weights.sparse import Row, Sparse, homes, pack, regions_of
+from structron.weights.sparse import Row, Sparse, homes, regions_of
 from structron.weights.store import declared_rows, rows_of
 
+LARGE = 1 << 24
+"""Bytes of a table from which on it is worth the time to give memory back that was needed to fill it."""
 WIDE = 64
 """The beam that gives the n-best of a search without one."""
 
@@ -59,7 +62,9 @@ class BeamModel:
     """Weights for a problem. `anchored_keys` and `keys` name the rows, in this order."""
 
     def __init__(self, problem: SearchProblem, keys: np.ndarray, rows: Row, anchored_keys: np.ndarray | None = None):
-        self.problem, self.keys, self.rows = problem, keys, rows
+        self.problem, self.keys = problem, keys
+        self._rows: Row | None = rows
+        self._kept: Tensors = {}
         self.anchored_keys = np.zeros(0, np.uint64) if anchored_keys is None else anchored_keys
         self.number_of = build_table(self.anchored_keys) if len(self.anchored_keys) else None
         self.engines: dict[tuple[int | None, bool], Engine] = {}
@@ -67,9 +72,32 @@ class BeamModel:
     @cached_property
     def _packed(self) -> tuple[np.ndarray, Sparse]:
         """The rows as searches read them, made for the first of these: a model that is only saved does without."""
-        first = len(self.anchored_keys)
-        heads, sparse = pack(self.problem.columns, self.keys, self.rows, first, column_order(self.problem, self.rows))
+        first, rows = len(self.anchored_keys), self.rows
+        heads, sparse = pack(self.problem.columns, self.keys, rows, first, column_order(self.problem, rows))
+        self._kept, self._rows = self._cells(rows), None
+        del rows
+        if sparse.table.nbytes > LARGE:
+            give_back()
         return np.stack([self.anchored_keys, heads], axis=1) if first else NO_ANCHORS.table, sparse
+
+    @property
+    def rows(self) -> Row:
+        """The weights of all rows. A model that searches has them packed, and else only as a file would."""
+        if self._rows is None:
+            self._rows = rows_of(self._kept)
+        return self._rows
+
+    def _cells(self, rows: Row) -> Tensors:
+        return cell_tensors(*rows, len(self.anchored_keys) + len(self.keys), self.problem.columns)
+
+    @cached_property
+    def slack(self) -> float:
+        """How far behind the best a state may be: as the problem says, in units that follow the size of the weights."""
+        weight = self._kept["weight"] if self._rows is None else self._rows.weight
+        if not len(weight) or np.isinf(self.problem.slack):
+            return np.inf
+        usual = np.sqrt(np.square(weight, dtype=np.float64).mean())
+        return float(self.problem.slack * len(self.problem.composition.texts) * usual)
 
     @property
     def sparse(self) -> Sparse:
@@ -87,7 +115,7 @@ class BeamModel:
 
     def engine(self, beam: int | None, merge: bool = True) -> Engine:
         if (beam, merge) not in self.engines:
-            self.engines[beam, merge] = Engine(self.problem, beam, merge)
+            self.engines[beam, merge] = Engine(self.problem, beam, merge, slack=self.slack)
         return self.engines[beam, merge]
 
     def anchor(self, hashes: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Anchored:
@@ -194,7 +222,7 @@ class BeamModel:
 
     def tensors(self) -> Tensors:
         """The arrays of a model file."""
-        rows = cell_tensors(*self.rows, len(self.anchored_keys) + len(self.keys), self.problem.columns)
+        rows = self._kept if self._rows is None else self._cells(self._rows)
         return {"keys": self.keys, "anchored_keys": self.anchored_keys} | rows
 
     @staticmethod

@@ -360,42 +360,6 @@ def cells_of(sparse: Sparse, heads: np.ndarray, time: int, scale: float = 1.0) -
     return Row(place[order], columns[order], np.concatenate([weight, vectors[row, column]])[order].astype(np.float32))
 
 
-def pack(
-    columns: int, keys: np.ndarray, rows: Row, first: int = 0, order: np.ndarray | None = None
-) -> tuple[np.ndarray, Sparse]:
-    """Rows as a lean store without sums: the heads of the first rows, and the others by key in its table.
-
-    Rows with many weights are those that fire often: they stand together, as do the columns that most rows have, unless
-    an order is given.
-    """
-    count = np.bincount(rows.place, minlength=first + len(keys))
-    dense, single = count >= dense_at(columns), count == 1
-    if order is None:
-        order = np.empty(columns, np.int64)
-        order[np.argsort(-np.bincount(rows.column, minlength=columns), kind="stable")] = np.arange(columns)
-    column = order[rows.column]
-    sort = np.argsort(-count, kind="stable")
-    cells = np.where(dense | single, 0, count)[sort]
-    start, number = np.empty(len(count), np.int64), np.empty(len(count), np.int64)
-    start[sort], number[sort] = np.cumsum(cells) - cells, np.cumsum(dense[sort]) - dense[sort]
-    longest = np.zeros(len(count), np.int64)
-    whole, alone = dense[rows.place], single[rows.place]
-    np.maximum.at(longest, rows.place[whole], stride_of(column[whole] + 1))
-    heads = (start.astype(np.uint64) << START) | (count.astype(np.uint64) << COUNT)
-    heads[dense] = dense_heads(number[dense], longest[dense])
-    heads[single] = single_heads(column[alone], rows.weight[alone])
-    sparse = make_sparse(columns, 1, int(cells.sum()), int(dense.sum()), sums=False)
-    kept = ~(whole | alone)
-    cell = (np.arange(len(column)) - np.repeat(np.cumsum(count) - count, count) + start[rows.place])[kept]
-    sparse.column[cell, 0], sparse.w[cell, 1] = column[kept], rows.weight[kept]
-    sparse.dense[number[rows.place[whole]], column[whole]] = rows.weight[whole]
-    sparse.used[:FREE] = len(keys), int(cells.sum()), int(dense.sum())
-    region = regions_of(keys)
-    table = np.zeros((int(region[-1].sum()), 2), np.uint64)
-    reinsert(np.stack([keys, heads[first:]], axis=1), table, region)
-    return heads[:first], sparse._replace(table=table, region=region, order=order)
-
-
 def dense_heads(row: np.ndarray, count: np.ndarray) -> np.ndarray:
     """`dense_head` of many rows."""
     return (row.astype(np.uint64) << START) | (count.astype(np.uint64) << COUNT) | DENSE

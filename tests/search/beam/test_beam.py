@@ -131,6 +131,39 @@ def test_beams_hold_what_lists_hold(name, k, merge, seed):
             assert score == space.score(weights, actions)
 
 
+@pytest.mark.parametrize("merge", [True, False], ids=["merging", "plain"])
+@pytest.mark.parametrize("name", USUAL)
+@given(seed=seeds, share=st.floats(0, 1))
+@settings(max_examples=8)
+def test_a_state_far_behind_the_best_leaves_the_beam(name, merge, seed, share):
+    """The same with slack, from none to as much as the widest step needs."""
+    problem, weights, [x] = random_case(name, seed, longest=6, examples=1)
+    sparse, inputs, k = model_of(problem, weights).sparse, inputs_of(problem, [x]), 6
+    slow = SlowSearch(Space(problem, x), weights, k, merge)
+    whole = slow.run()
+    slow.slack = share * max(beam[0].prefix - beam[-1].prefix for beam in whole)
+    narrow = slow.run()[1:]
+    assert sum(map(len, narrow)) <= sum(map(len, whole[1:]))
+    fast = beams_of(Engine(problem, k, merge, slack=slow.slack), inputs, sparse, len(narrow))
+    assert fast == [[(item.prefix, item.actions) for item in beam] for beam in narrow]
+
+
+def test_slack_follows_the_size_of_the_weights_and_spares_lists(monkeypatch):
+    problem, weights, [x] = random_case("parser", 5, longest=6, examples=1)
+    model, inputs = model_of(problem, weights), inputs_of(problem, [x])
+    assert model.slack == np.inf
+    lists = model.candidates(inputs, 6, 6)
+    monkeypatch.setattr(problem, "slack", 0.5)
+    strict, twice = (BeamModel(problem, model.keys, model.rows._replace(weight=k * model.rows.weight)) for k in (1, 2))
+    size = float(np.sqrt(np.mean(np.square(model.rows.weight, dtype=np.float64))))
+    assert strict.slack == pytest.approx(0.5 * len(problem.composition.texts) * size)
+    assert twice.slack == pytest.approx(2 * strict.slack)
+    assert strict.engine(6).setting().slack == strict.slack
+    assert strict.engine(None).setting().slack == np.inf  # exact search stays exact
+    monkeypatch.setattr(problem, "slack", 0.0)
+    assert BeamModel(problem, model.keys, model.rows).candidates(inputs, 6, 6)[0][1:] == lists[0][1:]
+
+
 @pytest.mark.parametrize("name", USUAL)
 @pytest.mark.parametrize("k", [2, 4])
 def test_merging_pays_but_not_always(name, k):

@@ -132,12 +132,14 @@ class Engine:
         merge: bool = True,
         memory_slots: int = 1 << 8,
         keep: bool = False,
+        slack: float = np.inf,
     ):
         """memory_slots: sums that are remembered of each group; problems with stretches have more of them.
-        keep: the trace of a search has all its beams."""
+        keep: the trace of a search has all its beams. slack: a state that is further behind the best leaves
+        the beam, in `decode` alone."""
         if beam is not None and beam < 1:
             raise StructronError(f"beam: {beam}; expected at least 1, or inf")
-        self.problem, self.merge, self.keep = problem, merge, keep
+        self.problem, self.merge, self.keep, self.slack = problem, merge, keep, float(slack)
         if problem.view >= 0:
             memory_slots = max(memory_slots, 1 << 9)
         elif problem.columns > MANY_COLUMNS:
@@ -175,6 +177,7 @@ class Engine:
             problem.lattice if self.beam == INFINITE else -1,
             np.where(problem.parts >= 0, order[problem.parts], stride_of(problem.columns)).astype(np.uint64),
             *blocks_of(problem, order),
+            self.slack if self.beam < INFINITE else np.inf,
         )
 
     def room(self, inputs: Inputs) -> Room:
@@ -233,7 +236,9 @@ class Engine:
         trouble, place, lists = np.zeros(2, np.int64), lo, make_lists(len(inputs.limit))
         anchored = self._new_batch(inputs, anchored)
         while place < hi:
-            place = self.call(NBEST, self.given(inputs, sparse, anchored), place, hi, n, lists, trouble)
+            given = self.given(inputs, sparse, anchored)
+            given = given._replace(setting=given.setting._replace(slack=np.inf))
+            place = self.call(NBEST, given, place, hi, n, lists, trouble)
             if place < hi and trouble[0] == MORE_OUT:
                 lists = lists.grown()
             elif place < hi:

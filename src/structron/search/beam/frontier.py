@@ -99,6 +99,7 @@ class Setting(NamedTuple):
     spots: np.ndarray  # uint64[actions, parts]: where those columns stand in `Memory.total`; a part of none: after all
     blocks: np.ndarray  # uint64[actions]: the blocks of columns that an action's score needs, a bit each; empty: all
     block: int  # columns in a block
+    slack: float  # a state that is further behind the best than this leaves the beam
 
 
 class Memory(NamedTuple):

@@ -103,6 +103,8 @@ class SearchProblem:
     exchangeable: `advance` and `atoms` can do with any action in any state that is not final, legal or not, and all
     derivations are equally long (labels of tokens): one action of a derivation can be exchanged for another while the
     others stay. Weighted violations then mix actions; otherwise actions with their states (update/mixed.py).
+    slack: predictions let a state go that is further behind the best of the beam than a state of so many times all
+    templates, with weights of usual size, can make good (model/beam.py).
     spell: for atoms the names of their values, by which `inspect` and `explain` tell features.
     """
 
@@ -129,11 +131,12 @@ class SearchProblem:
         stretches: tuple[int, int] = (0, 0),
         lattice: int = -1,
         exchangeable: bool = False,
+        slack: float = np.inf,
         spell: Mapping[str, Sequence[str]] | None = None,
         name: str = "problem",
     ):
         self.actions, self.width, self.max_steps, self.where, self.name = list(actions), width, max_steps, where, name
-        self.spell = spell
+        self.spell, self.slack = spell, slack
         if not self.actions:
             raise StructronError(f"{name}: no actions; expected at least one")
         self.functions = {"start": start, "legal": legal, "advance": advance, "atoms": atoms}

@@ -12,6 +12,7 @@ of its predictors, with scores (prefix, inside) as in Huang & Sagae: for p the p
 With gold given, the correct prefix is followed beside the beam, in it or not, and the trace says for every step what
 it scores, what the best scores, and whether it is in the beam: all that an update rule needs, from one search. States
 of the correct derivation are ranked lower by `penalty`, so that they stay only with a margin (ALMA, update/alma.py).
+A finished model may have `slack`: a state that is further behind the best than that has no future worth its time.
 The problem's functions are typed pointers: this file is compiled once, whatever the problem.
 """
 
@@ -107,7 +108,7 @@ def search(start, legal, advance, atoms, given, e, guide):
             end, found = keep_best(advance, atoms, given, example, guide, step, now, size, k, gold_gain)
             if end != DONE:
                 return end, step
-            if found == k or made == size:
+            if found == k or made == size or f.rank[size - 1, SCORE] < f.rank[0, SCORE] - given.setting.slack:
                 break
             if room == capacity:
                 return MORE_BEAM, step
@@ -138,7 +139,7 @@ def candidates(legal, atoms, given, example, guide, step, now, count, room):
     wide, spare = beam.shape[1], values.shape[0] - 1
     with_gold, gold_row = step <= example.gold.shape[0], given.trace.gold_row[step - 1]
     correct = example.gold[step - 1] if with_gold else np.int64(-2)
-    size, made, active, worst, gold_gain, first_state = 0, 0, 0, 0.0, 0.0, -1 if with_gold else 0
+    size, made, active, worst, gold_gain, top, first_state = 0, 0, 0, 0.0, 0.0, -np.inf, -1 if with_gold else 0
     for b in range(first_state, count):
         i = (b - first_state) % TOGETHER
         if i == 0:
@@ -156,10 +157,7 @@ def candidates(legal, atoms, given, example, guide, step, now, count, room):
         s = beam[now, b] if b >= 0 else gold_row
         choices, number = f.legal[i], f.choices[i]
         if b < 0:
-            known = False
-            for j in range(number):
-                known = known or choices[j] == correct
-            if not known:
+            if not among(choices, number, correct):
                 return BAD_GOLD, size, made, active, gold_gain
             choices[0], number = correct, 1
         elif number == 0:
@@ -201,11 +199,22 @@ def candidates(legal, atoms, given, example, guide, step, now, count, room):
                     score = score_of[p, PREFIX] + (f.list_score[place] + inside + gain)
                     if action == correct and (is_gold & PART) != 0 and link[p, GOLD] == WHOLE:
                         score -= penalty
-                    if size < room or score > worst:
-                        size = offer(rank, heap, size, room, score, gain, b, action, place, made)
-                        worst = rank[0, SCORE]
-                    made += 1
+                    top = max(top, score)
+                    if not score < top - setting.slack:
+                        if size < room or score > worst:
+                            size = offer(rank, heap, size, room, score, gain, b, action, place, made)
+                            worst = rank[0, SCORE]
+                        made += 1
     return DONE, size, made, active, gold_gain
+
+
+@pasted
+def among(choices, number, action):
+    """Whether an action is one of the first choices."""
+    for j in range(number):
+        if choices[j] == action:
+            return True
+    return False
 
 
 @pasted
@@ -240,8 +249,9 @@ def keep_best(advance, atoms, given, example, guide, step, now, size, k, gold_ga
     wide, here, there = beam.shape[1], now * (beam.shape[1] + 1), (1 - now) * (beam.shape[1] + 1)
     with_gold, found = step <= example.gold.shape[0], 0
     correct = example.gold[step - 1] if with_gold else np.int64(-2)
+    least = f.rank[0, SCORE] - setting.slack
     for c in range(-1 if with_gold else 0, size):
-        if found == k:
+        if found == k or (c > 0 and f.rank[c, SCORE] < least):
             break
         if used[ROWS] + 2 > f.states.shape[0]:
             return MORE_ROWS, found
