@@ -14,6 +14,7 @@ from structron.weights.cells import CellStore
 from structron.weights.changes import Changes, Share, plain_scales, scales_by_change
 from structron.weights.dense import DenseStore
 from structron.weights.hashed import HashedStore
+from structron.weights.sparse import room
 from structron.weights.store import SparseStore
 
 KEYS = hash_list([f"k{k}" for k in range(40)])
@@ -140,3 +141,17 @@ def test_rows_that_become_vectors_and_tables_that_grow():
     expected = dict(zip(zip(row.tolist(), column.tolist(), strict=True), (change / 2).tolist(), strict=True))
     for store in (common, other):
         assert {name: w for name, (w, _) in content(store, "sparse").items()} == expected
+
+
+def test_tables_of_any_length_are_followed():
+    """Tables grow by a factor, to lengths that no number of keys alone would give."""
+    keys = hash_list([f"n{k}" for k in range(60)])
+    common, member = SparseStore(40, ANCHORED.copy()), SparseStore(40, ANCHORED.copy())
+    for round_ in range(6):
+        new = keys[10 * round_ : 10 * round_ + 10]
+        w = np.ones(len(new), np.float32)
+        common.mix([alone(Changes(new, np.zeros(len(new), np.int32), w, w, np.zeros(len(new))), 1.0, 1)], 1)
+        member.follow(common)
+        assert not len(member.changes(common).row)
+        assert content(member, "sparse") == {(key, 0): (1.0, 0.0) for key in keys[: 10 * round_ + 10].tolist()}
+        common.grow(room(common.sparse)[0] + 1, 1, 1)

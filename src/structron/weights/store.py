@@ -31,7 +31,6 @@ from structron.weights.sparse import (
     dense_heads,
     grown,
     make_sparse,
-    most_keys,
     reinsert,
 )
 
@@ -171,8 +170,8 @@ class SparseStore:
         theirs, cells, dense = other.sparse, int(other.sparse.used[CELLS]), int(other.sparse.used[DENSE_ROWS])
         own = self.sparse
         if len(own.table) != len(theirs.table) or len(own.column) < cells or len(own.dense) < dense:
-            sizes = (most_keys(theirs.table), len(theirs.column), len(theirs.dense))
-            self.sparse = own = make_sparse(self.columns, *sizes)
+            made = make_sparse(self.columns, 1, len(theirs.column), len(theirs.dense))
+            self.sparse = own = made._replace(table=np.empty_like(theirs.table), region=theirs.region)
         used = max(dense, int(own.used[DENSE_ROWS]))
         own.table[:], own.column[:cells], own.u[:cells] = theirs.table, theirs.column[:cells], 0
         own.dense[:dense], own.dense[dense:used], own.dense_u[:used] = theirs.dense[:dense], 0, 0

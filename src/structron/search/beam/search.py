@@ -211,10 +211,10 @@ def candidates(legal, atoms, given, example, guide, step, now, count, room):
 @pasted
 def among(choices, number, action):
     """Whether an action is one of the first choices."""
+    found = False
     for j in range(number):
-        if choices[j] == action:
-            return True
-    return False
+        found = found or choices[j] == action
+    return found
 
 
 @pasted
