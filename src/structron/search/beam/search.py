@@ -199,12 +199,13 @@ def candidates(legal, atoms, given, example, guide, step, now, count, room):
                     score = score_of[p, PREFIX] + (f.list_score[place] + inside + gain)
                     if action == correct and (is_gold & PART) != 0 and link[p, GOLD] == WHOLE:
                         score -= penalty
-                    top = max(top, score)
-                    if not score < top - setting.slack:
-                        if size < room or score > worst:
-                            size = offer(rank, heap, size, room, score, gain, b, action, place, made)
-                            worst = rank[0, SCORE]
-                        made += 1
+                    if size < room or score > worst:
+                        top = max(top, score)
+                        if score < top - setting.slack:
+                            continue
+                        size = offer(rank, heap, size, room, score, gain, b, action, place, made)
+                        worst = rank[0, SCORE]
+                    made += 1
     return DONE, size, made, active, gold_gain
 
 
