@@ -442,6 +442,8 @@ class Searching(Stepping):
         if steps.alma is not None:
             return "laso"
         usual = self.usual.get("update", "standard")
+        if usual == "laso" and steps.swvp is not None:
+            return "max-violation"
         return "max-violation" if usual == "standard" and isinstance(self.beam, int) else usual
 
 

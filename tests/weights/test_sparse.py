@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from structron.errors import StructronError
+from structron.model.packed import pack
 from structron.threads import stretches
 from structron.weights.sparse import (
     CELLS,
@@ -31,7 +32,6 @@ from structron.weights.sparse import (
     grown,
     home,
     make_sparse,
-    pack,
     room,
     stride_of,
     weight_of,

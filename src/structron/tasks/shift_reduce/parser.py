@@ -36,8 +36,6 @@ from structron.tasks.treebank import Arc, Treebank
 
 LEAST, LEVELS = 0.96, 31
 """Weights of at most this size are left out of small files; the others have one of so many sizes."""
-SLACK = 1.1
-"""How far behind the best a state may be in predictions, see `SearchProblem`; settled on dev data (docs/results.md)."""
 
 
 @options()
@@ -121,7 +119,6 @@ class Parser(Templates, Transitions, Searching, TreeParser):
             table=system.make_table(layout, count, self.seen_),
             max_steps=system.most_steps,
             looks_at=system.looks_at,
-            slack=SLACK,
             name="parser",
         )
 
