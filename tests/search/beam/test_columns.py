@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 
 from problems import Space, inputs_of, model_of, random_weights, training
 from structron.search.beam import engine
-from structron.search.beam.frontier import BLOCK, MANY_COLUMNS, MOST_BLOCKS
+from structron.search.beam.frontier import BLOCK, MOST_BLOCKS
 from structron.tasks.joint.problem import make_problem, make_table
 
 TEMPLATES = ["t[-1]", "c[-1]|t[-1]", "x[0]"]
 seeds = st.integers(0, 2**32 - 1)
 
 
-def many(rng: np.random.Generator, tags: int = 36, chunks: int = 4, lists: int = 5):
-    """A problem of a hundred pairs and more, in which the words have a few of them each; and inputs of four words."""
+def many(rng: np.random.Generator, tags: int = 72, chunks: int = 4, lists: int = 5):
+    """A problem of two hundred pairs and more, in which the words have a few of them each; and inputs of four words."""
     pairs = np.array([(t, c) for t in range(tags) for c in range(chunks) if rng.random() < 0.8 or c == t % chunks])
     names = [[f"{kind}{k}" for k in range(size)] for kind, size in (("T", tags), ("C", chunks))]
     allowed = np.ones((chunks + 1, chunks), bool)
@@ -32,7 +32,7 @@ def test_the_columns_of_legal_actions_are_enough(seed):
     """Enumeration finds the same; sums are remembered from word to word, though each looks at other columns."""
     rng = np.random.default_rng(seed)
     problem, xs = many(rng)
-    assert problem.columns > MANY_COLUMNS
+    assert problem.columns > engine.MANY_COLUMNS
     weights = random_weights(problem, rng, 9)
     model, inputs = model_of(problem, weights), inputs_of(problem, xs)
     assert len(model.engine(3).setting(model.sparse.order).blocks) == len(problem.actions)

@@ -18,7 +18,6 @@ from structron.search.beam.frontier import (
     DEAD_END,
     ENDLESS,
     INFINITE,
-    MANY_COLUMNS,
     MORE_BEAM,
     MORE_LISTS,
     MORE_OUT,
@@ -43,6 +42,8 @@ from structron.weights.sparse import Sparse, stride_of
 
 DECODE, NBEST = Pointed(decode, *POINTERS.values()), Pointed(nbest, *POINTERS.values())
 NO_ANCHORS = Anchored(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros((0, 2), np.uint64))
+MANY_COLUMNS = 256
+"""Problems of at most so many columns always look at all of them: of a parser's 141, most are wanted in every step."""
 FEWER_SLOTS = 1 << 6
 """Sums of many columns that are remembered of each group: they should stay in the cache."""
 MOST_REMEMBERED = 1 << 26

@@ -31,9 +31,9 @@ TOGETHER = 16
 """States of a beam that are scored together, so that they wait for memory together."""
 INFINITE = 1 << 40
 """The beam of a search without one."""
-BLOCK, MOST_BLOCKS, MANY_COLUMNS = 8, 64, 128
+BLOCK, MOST_BLOCKS = 8, 64
 """Columns of weights that are looked at together or not at all, or a multiple of that; how many such blocks are told
-apart; problems of at most so many columns always look at all of them."""
+apart."""
 NEAR = 1 << 8
 """Tokens around a stretch of which sums are remembered, a power of two."""
 FAR = 1 << 18
