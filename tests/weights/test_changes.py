@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structron.kernels.table import hash_list
+from structron.weights import store as stores
 from structron.weights.cells import CellStore
 from structron.weights.changes import Changes, Share, plain_scales, scales_by_change
 from structron.weights.dense import DenseStore
@@ -141,6 +142,27 @@ def test_rows_that_become_vectors_and_tables_that_grow():
     expected = dict(zip(zip(row.tolist(), column.tolist(), strict=True), (change / 2).tolist(), strict=True))
     for store in (common, other):
         assert {name: w for name, (w, _) in content(store, "sparse").items()} == expected
+
+
+@pytest.mark.parametrize("kernel", ["mix_rows", "put_rows"])
+def test_all_new_rows_have_room_before_the_first(kernel, monkeypatch):
+    """Rows come in the order of their hashes: in a table that grows on the way they would form one long cluster."""
+    keys = hash_list([f"n{k}" for k in range(400_000)])
+    ones = np.ones(len(keys), np.float32)
+    store, calls, inner = SparseStore(40, ANCHORED.copy()), [], getattr(stores, kernel)
+
+    def watched(sparse, *given):
+        calls.append(room(sparse)[0])
+        return inner(sparse, *given)
+
+    monkeypatch.setattr(stores, kernel, watched)
+    changes = Changes(keys, np.zeros(len(keys), np.int32), ones, ones, np.zeros(len(keys)))
+    for known in (0, len(keys)):
+        size = len(store.sparse.table)
+        store.mix([alone(changes, 1.0, 1)], 1) if kernel == "mix_rows" else store.put(changes)
+        assert len(calls) == 1
+        assert calls.pop() >= len(keys) - known
+        assert known == 0 or len(store.sparse.table) == size
 
 
 def test_tables_of_any_length_are_followed():

@@ -109,6 +109,18 @@ def has_room(sparse):
 
 
 @borrowing
+def missing(sparse, anchored, row):
+    """How many rows, those of one key together, have no place yet."""
+    count = np.int64(0)
+    for j in range(row.shape[0]):
+        if j + AHEAD < row.shape[0]:
+            prefetch(sparse.table, home(sparse.region, row[j + AHEAD]), 0)
+        if row[j] > np.uint64(anchored.shape[0]) and (j == 0 or row[j] != row[j - 1]):
+            count += find(sparse.table, row[j], home(sparse.region, row[j])) < 0
+    return count
+
+
+@borrowing
 def mix_row(sparse, table, spot, column, share, k, change, time, steps, u):
     """`mixed`, for one weight of the row at table[spot]."""
     d, before = np.float64(change), weight_of(sparse, table[spot, 1], column)

@@ -15,7 +15,7 @@ from structron.io.tensors import Tensor, Tensors
 from structron.kernels.table import ABSENT
 from structron.weights.changes import Changes, Share, make_changes
 from structron.weights.dense import cells_in, declared_cells
-from structron.weights.mixing import AHEAD, compare, mix_rows, put_rows
+from structron.weights.mixing import AHEAD, compare, missing, mix_rows, put_rows
 from structron.weights.sparse import (
     CELLS,
     CLASSES,
@@ -189,6 +189,7 @@ class SparseStore:
     def mix(self, shares: Sequence[Share], time: int) -> None:
         """Take over what shards have changed; time: the steps of all of them so far."""
         for changes, weight, steps, scale in shares:
+            self._expect(changes)
             done = 0
             while done < len(changes.row):
                 given = (self.sparse, self.sparse.u[:, None], self.table, changes)
@@ -197,10 +198,16 @@ class SparseStore:
 
     def put(self, news: Changes) -> None:
         """Set weights to what they are in another store."""
+        self._expect(news)
         done = 0
         while done < len(news.row):
             done = put_rows(self.sparse, self.table, news, done)
             self._make_room(len(news.row) - done)
+
+    def _expect(self, changes: Changes) -> None:
+        """Room for all rows that are new: they come in the order of their hashes, so that those of a smaller table
+        would all begin at its front, one behind the other."""
+        self.grow(int(missing(self.sparse, self.table, changes.row)) + 2, 0, 0)
 
     def _make_room(self, left: int) -> None:
         """Twice the room, if weights are left that have none."""
