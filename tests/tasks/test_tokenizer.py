@@ -55,7 +55,7 @@ def forms(doc: Doc) -> list[list[str]]:
 
 
 def test_it_learns_words_and_sentences():
-    model, test = make(runs=4, passes=5, margin=20.0).fit(toy_docs(300, 1)), toy_docs(60, 2)
+    model, test = make(runs=4, passes=5).fit(toy_docs(300, 1)), toy_docs(60, 2)
     scores = model.evaluate(test)
     assert scores.token_f1 > 99
     assert scores.sentence_f1 > 97

@@ -32,6 +32,12 @@ def test_a_script_makes_the_lemma(form, lemma):
     assert len(front) + len(back) <= len(normal(form))
 
 
+@pytest.mark.parametrize("address", ["http://a.org/x", "www.a.org/B", "me@a.org", "a_b"])
+def test_addresses_stay_as_they_are(address):
+    script = lemma_script(address, address)
+    assert apply_lemma(script, "http://A.org/EN") == "http://A.org/EN"
+
+
 @given(texts, st.lists(words, min_size=1, max_size=4).map(tuple))
 @example("ΑΣΑ", ("Α", "ΣΑ"))
 @example("_", ("_",))

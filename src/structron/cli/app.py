@@ -128,6 +128,7 @@ def demo(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep the corpora and models in this folder.", show_default=False)
     ] = None,
+    quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> Job:
     """Analyse a text with the bundled model, then train and apply every task on generated toy English."""
@@ -293,6 +294,7 @@ def compare(
     encoding: Encoding = "utf-8",
     top: Annotated[int, typer.Option(metavar="N", min=0, help="Sentences to show on which they differ.")] = 10,
     as_json: Json = False,
+    quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> Job:
     """Compare two models on labelled sentences: scores, significance, where they differ."""
@@ -323,6 +325,7 @@ def inspect(
         Path | None, typer.Option(metavar="FILE.svg", help="Draw the history of training here.", show_default=False)
     ] = None,
     as_json: Json = False,
+    quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> Job:
     """Show what a model has learned, or why it decides as it does."""
@@ -377,6 +380,7 @@ def serve(
     workers: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Requests worked on at a time; as many as cores by default.")
     ] = None,
+    quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> Job:
     """Serve a page to annotate, watch the beam, look into models and compare them, and a JSON API."""

@@ -8,10 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from structron.estimator import Sentences
+from structron.features.extract import TemplateExtractor
 from structron.features.lexicon import Demands, make_demands, normal
+from structron.features.templates import parse_templates
+from structron.io.tensors import Tensors
 from structron.options import DEFAULT, options
 from structron.sentences import spell
 from structron.tasks.chain.labeler import ChainLabeler
+from structron.tasks.lemmas import ATOMS, KnownLemmas
 from structron.text.scripts import (
     WHOLE,
     apply_lemma,
@@ -104,6 +108,26 @@ class Lemmatizer(ScriptLabeler):
     def _given(self) -> list[str]:
         return super()._given() or (["upos"] if "upos" in self.roles_.inputs else [])
 
+    def _settle(self, sentences: Sentences) -> Sentences:
+        self.known_ = KnownLemmas([], {})
+        given = list(super()._settle(sentences))
+        if self._known_atoms(self.extractor_.templates):
+            roles = self.roles_
+            plain = TemplateExtractor(roles.names, roles.outputs[0], [], roles.word)
+            seen = plain.prepare(given, labelled=True, what="training data")
+            pairs = np.unique(np.stack([seen.word_ids, seen.label_ids]), axis=1).T.tolist()
+            self.known_ = KnownLemmas.learn((seen.word_types[w], seen.label_types[y]) for w, y in pairs)
+            self.extractor_ = self._make_extractor(self._templates())
+        return given
+
+    def _known_atoms(self, templates: Sequence[Any]) -> list[str]:
+        """Those that templates look at, where neither a column nor an atom of the user's has the name."""
+        asked = {name for template in templates for name, _ in template.parts}
+        return [name for name in ATOMS if name in asked - {*self.roles_.names, *(self.atoms or {})}]
+
+    def _learned_atoms(self, templates: list[Any]) -> dict[str, Any]:
+        return self.known_.atoms(self._known_atoms(templates))
+
     def _script(self, form: str, text: str) -> str:
         return lemma_script(form, text)
 
@@ -113,6 +137,16 @@ class Lemmatizer(ScriptLabeler):
 
     def _demand(self, script: str) -> tuple[str, str]:
         return lemma_demands(script)
+
+    def _learned(self, model: Any) -> tuple[dict[str, Any], Tensors]:
+        learned, tensors = super()._learned(model)
+        known = self.known_.tensors() if self._known_atoms(self.extractor_.templates) else {}
+        return learned, tensors | known
+
+    def _take_features(self, learned: dict[str, Any], tensors: Tensors) -> None:
+        asked = self._known_atoms(parse_templates(self.templates))
+        self.known_ = KnownLemmas.take(tensors) if asked else KnownLemmas([], {})
+        super()._take_features(learned, tensors)
 
 
 @options()

@@ -19,7 +19,7 @@ from structron.estimator import Estimator, Sentences
 from structron.evaluate import SegmentationScores, segmentation_scores
 from structron.io.columns import Columns
 from structron.io.tensors import Tensors
-from structron.options import Texts, options
+from structron.options import DEFAULT, Texts, options
 from structron.tasks.chain.labeler import ChainLabeler
 from structron.text.pieces import COLUMNS, INSIDE, SENTENCE, TOKEN, Pieces, pieces_of, rows_of
 
@@ -33,14 +33,15 @@ METHODS = ("nbest", "confidence", "forced", "explain")
 PIECES = "its labels are of pieces of text, not of words"
 
 
-@options({"order": 2, "runs": 4, "cutoff": 2})
+@options({"order": 2, "passes": 16, "runs": 4, "cutoff": 2, "margin": DEFAULT})
 class Tokenizer(Texts, ChainLabeler):
-    """Cuts text into sentences and tokens."""
+    """Cuts text into sentences and tokens. The margin is 20 unless alma or swvp is given."""
 
     task: ClassVar[str] = "tokenizer"
     metric: ClassVar[str] = "f1"
     texts: ClassVar[bool] = True
     default_templates: ClassVar[dict[str, str]] = {"": "tokenizer"}
+    usual: ClassVar[Mapping[str, Any]] = {"margin": 20.0}
     lacks: ClassVar[Mapping[str, str]] = dict.fromkeys(
         (*METHODS, "columns", "label", "tag_dictionary", "gazetteers", "non_local", "among seen"), PIECES
     ) | {"partial_fit": "what a piece is depends on all of the training data"}

@@ -87,9 +87,14 @@ class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
 
     def _make_extractor(self, templates: list[Any]) -> TemplateExtractor:
         roles, gazetteers = self.roles_, make_gazetteers(self.gazetteers)
-        extractor = TemplateExtractor(roles.names, roles.outputs[0], templates, roles.word, gazetteers, self.atoms)
+        atoms = {**(self.atoms or {}), **self._learned_atoms(templates)}
+        extractor = TemplateExtractor(roles.names, roles.outputs[0], templates, roles.word, gazetteers, atoms)
         extractor.needed |= self._looked_up()
         return extractor
+
+    def _learned_atoms(self, templates: list[Any]) -> dict[str, Any]:
+        """Atoms that templates look at and training data have taught."""
+        return {}
 
     def _looked_up(self) -> set[str]:
         """Columns that are needed beside those of the templates."""

@@ -20,6 +20,7 @@ ARROW, BAR, WHOLE = "→", "|", "="
 LOWER, KEEP, TITLE, UPPER = "L", "K", "T", "U"
 CASES = (LOWER, KEEP, TITLE, UPPER)
 ACUTE, ACCENT = "´", "\u0301"
+ADDRESS = frozenset("/@_")
 MARKS = frozenset(ARROW + BAR + WHOLE + ACUTE)
 
 
@@ -56,7 +57,9 @@ def _edit(form: str, lemma: str) -> str | None:
 
 @lru_cache(maxsize=1 << 16)
 def lemma_script(form: str, lemma: str) -> str:
-    """The script that makes a lemma of a form."""
+    """The script that makes a lemma of a form; an address stays as it is, whatever its letters."""
+    if form == lemma and not ADDRESS.isdisjoint(form):
+        return KEEP
     lower = form.lower()
     for case, base, made in (
         (LOWER, lower, lemma if lemma == lemma.lower() else ""),

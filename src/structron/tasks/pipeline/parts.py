@@ -197,7 +197,7 @@ def make_parts(contents: Contents, without: Iterable[str]) -> dict[str, Part]:
     """
     without, found = set(without), {}
     filled = contents.filled - {name for part in without for name in COLUMNS_OF.get(part, ())}
-    found["tokenizer"] = Part((), (), {"passes": 16, "runs": 4, "margin": 20.0})
+    found["tokenizer"] = Part((), ())
     if contents.multiword:
         found["splitter"] = Part(("form",), ("words",), {"passes": 6})
     tags = [name for name in TAGS if name in filled]
