@@ -208,10 +208,10 @@ def make_parts(contents: Contents, without: Iterable[str]) -> dict[str, Part]:
         found["tagger"] = Part(("form",), tuple(tags), {"passes": 8, "runs": 4, "among": "all"})
     if rest:
         reads = ("form", *tags)
-        found["morphology"] = Part(reads, tuple(rest), {"passes": 8, "runs": 4, "among": "seen", "given": tags[-1:]})
+        found["morphology"] = Part(reads, tuple(rest), {"passes": 3, "runs": 4, "among": "seen", "given": tags[-1:]})
     known = [*tags, *rest]
     if "lemma" in filled:
-        found["lemmatizer"] = Part(("form", *known), ("lemma",), {"passes": 6, "runs": 4})
+        found["lemmatizer"] = Part(("form", *known), ("lemma",), {"passes": 3, "runs": 4})
     if contents.heads and tags:
         learning = {"passes": 6, "runs": 2 if contents.words >= LARGE else 4}
         prune = 1.0 if contents.words >= SMALL else 0.0
