@@ -50,7 +50,7 @@ def test_several_runs_are_their_mean(average):
     committee = Committee(make_learner(average=average, prune=0.1), 3)
     for m, member in enumerate(committee.members):
         for e in np.random.default_rng(m).permutation(member.examples):
-            member.learn_from(np.arange(member.examples), e)
+            member.learn_from(np.arange(member.examples), e, e + 1)
     singles = [member.twin() for member in committee.members]
     for member, single in zip(committee.members, singles, strict=True):
         single.restore(member.state())

@@ -68,7 +68,7 @@ def test_a_mean_of_all_moments():
     made = GraphParser(passes=1, shuffle=False, average="none", **SMALL)._learner(data, None)
     total = np.zeros(len(mean))
     for k in range(len(data)):
-        made.learn_from(np.arange(len(data)), k)
+        made.learn_from(np.arange(len(data)), k, k + 1)
         total += made.store.w
     assert np.allclose(mean, total / len(data), atol=1e-5)
 

@@ -49,7 +49,7 @@ def test_weights_are_those_of_the_whole_vector(kind, alpha):
     for _ in range(4):
         for e in range(learner.examples):
             low = (1 - alpha) / alpha / math.sqrt(k)
-            learner.learn_from(np.arange(learner.examples), e)
+            learner.learn_from(np.arange(learner.examples), e, e + 1)
             (y, relation), (z, named, ranked) = gold_of(learner, e), found_of(learner, e)
             wrong, lost = int(((y != z) | (relation != named)).sum()), 0
             delta = features(learner, e, y, relation) - features(learner, e, z, named)

@@ -80,7 +80,7 @@ def test_the_whole_tree_is_the_perceptron(kind, variant):
     plain, mixed = learners(KINDS[kind], swvp=variant, beta=2.0, jj="whole")
     for k in range(12):
         for learner in (plain, mixed):
-            learner.learn_from(np.arange(12), k)
+            learner.learn_from(np.arange(12), k, k + 1)
     assert plain.store.w.any()
     assert same([plain.store.w, plain.store.u], [mixed.store.w, mixed.store.u])
 
@@ -93,7 +93,7 @@ def test_updates_are_the_weighted_sum(kind, jj):
         _, learner = learners(KINDS[kind], swvp=variant, beta=1.5, jj=jj, enforce=enforce)
         for k in range(8):
             before = learner.store.w.copy()
-            learner.learn_from(np.arange(12), k)
+            learner.learn_from(np.arange(12), k, k + 1)
             start, stop = learner.trees.starts[k : k + 2]
             expected = expected_change(learner, before, int(start), int(stop - start), Swvp(variant, 1.5, jj, enforce))
             change = learner.store.w - before

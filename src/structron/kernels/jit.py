@@ -1,6 +1,7 @@
 """Compiling: Numba with a disk cache that notices every change, functions as typed pointers, prefetching."""
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ LEAVES = (
     "search/queue/queue.py",
     "search/queue/nodes.py",
     "update/choices.py",
+    "update/parses.py",
     "weights/changes.py",
     "weights/mixing.py",
 )
@@ -70,8 +72,19 @@ def compiled(function: Callable, forceinline: bool = False, signature: Any = Non
         kernel._cache = cache_for(KernelCache, function, (SOURCES, _stamp(Path(function.__code__.co_filename))))
     if signature is not None and not DISABLE_JIT:
         kernel.compile(signature)
-        kernel.disable_compile()
+        _settle(kernel)
     return kernel
+
+
+def _settle(kernel: Any) -> None:
+    """A kernel has been compiled for the one signature it will ever have: its addresses are looked up once.
+
+    Numba asks LLVM for them whenever the kernel is given to another as a pointer, a tenth of a millisecond each time.
+    """
+    kernel.disable_compile()
+    (found,) = kernel.overloads.values()
+    found.library.get_pointer_to_function = cache(found.library.get_pointer_to_function)
+    kernel.get_compile_result = lambda signature: found
 
 
 def for_signature(function: Callable, signature: Any, stamp: str = "") -> Any:
@@ -89,7 +102,7 @@ def for_signature(function: Callable, signature: Any, stamp: str = "") -> Any:
     except (RuntimeError, ImportError):
         kernel = njit(nogil=True)(function)
         kernel.compile(signature)
-    kernel.disable_compile()
+    _settle(kernel)
     return kernel
 
 

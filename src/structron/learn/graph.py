@@ -12,13 +12,14 @@ from structron.learn.paced import Paced, squared_length
 from structron.learn.parts import lists_of
 from structron.model.graph import GraphModel
 from structron.options import Search
-from structron.search.graph.parse import PARSE, Setting
+from structron.search.graph.parse import Setting
 from structron.search.graph.relations import Relations
 from structron.search.graph.templates import Codes
 from structron.search.trees.search import compiled_search
 from structron.update import trees as update
-from structron.update.alma import NORM, SCALE, TOTAL, lowering, make_alma
+from structron.update.alma import NORM, SCALE, TOTAL, make_alma
 from structron.update.delta import make_delta
+from structron.update.parses import LEARN
 from structron.update.swvp import Mixed, make_mixed, pack_substructures, substructures
 from structron.update.swvp_trees import OWN, correct_mixed
 from structron.weights.hashed import HashedStore, mean_vector, shift_of
@@ -86,50 +87,39 @@ class GraphLearner(Paced):
 
     def warm_up(self) -> None:
         before = self.stats.copy(), self.pace.copy()
-        self._parse(np.zeros(1, np.int64), 0, 0)
-        self._correct(0, 0)
+        self._learn(np.zeros(1, np.int64), 0, 0)
         if self.swvp is not None:
             self._correct_mixed(0, 0, self.mixed, OWN)
         self.stats[:], self.pace[:] = before
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
         hi = stretch_end(self.trees.starts, sequence, lo, CALL_TOKENS)
-        for k in range(lo, hi):
-            self.learn_from(sequence, k)
+        self.learn_from(sequence, lo, hi)
         return hi
 
-    def learn_from(self, sequence: np.ndarray, k: int) -> None:
-        """Learn from the example at place k of the sequence."""
-        self._parse(sequence, k, k + 1)
-        start, stop = self.trees.starts[sequence[k] : sequence[k] + 2]
-        if self._correct(start, stop - start) and self.swvp is not None:
-            self._correct_mixed(start, stop - start, *self._substructures(start, stop - start))
+    def learn_from(self, sequence: np.ndarray, lo: int, hi: int) -> None:
+        """Learn from the examples sequence[lo:hi]."""
+        while lo < hi:
+            lo, wrong = self._learn(sequence, lo, hi)
+            if wrong == update.NO_ROOM:
+                self.delta = make_delta(4 * len(self.delta.feature))
+            elif wrong and self.swvp is not None:
+                start, stop = self.trees.starts[sequence[lo - 1] :][:2]
+                self._correct_mixed(start, stop - start, *self._substructures(start, stop - start))
 
-    def _parse(self, sequence: np.ndarray, lo: int, hi: int) -> None:
-        t, setting = self.trees, self.setting._replace(margin=float(lowering(self.pace)))
-        search = compiled_search(setting.order, setting.grandparents, setting.projective)
-        model: Any = (self.store.w, shift_of(self.bits), setting, self.relations)
-        found = (self.found, self.named, self.ranked)
-        PARSE(search, self.templates, t.x, t.starts, sequence, lo, hi, *model, t.heads, t.relations, *found)
-
-    def _example(self, start: int, n: int) -> tuple:
-        """What both updates want to know of the sentence that was parsed last."""
-        t = self.trees
+    def _learn(self, sequence: np.ndarray, lo: int, hi: int) -> tuple[int, int]:
+        t, search = self.trees, compiled_search(*self.setting[:3])
         model: Any = (self.store.w, self.store.u, shift_of(self.bits), self.setting, self.relations)
-        return (self.templates, t.x, start, n, *model, t.heads, t.relations, self.found, self.named)
-
-    def _correct(self, start: int, n: int) -> int:
-        """How many words were wrong."""
-        amount = 1.0 if self.swvp is None else 0.0
-        while True:
-            wrong = update.correct(*self._example(start, n), self.ranked, amount, self.delta, self.pace, self.stats)
-            if wrong != update.NO_ROOM:
-                return wrong
-            self.delta = make_delta(4 * len(self.delta.feature))
+        trees = (t.heads, t.relations, self.found, self.named, self.ranked)
+        how = (1.0 if self.swvp is None else 0.0, self.delta, self.pace, self.stats)
+        return LEARN(search, self.templates, t.x, t.starts, sequence, lo, hi, *model, *trees, *how)
 
     def _correct_mixed(self, start: int, n: int, jj: Mixed, count: int) -> None:
         assert self.swvp is not None
-        correct_mixed(*self._example(start, n), self.delta, jj, count, self.swvp.rule, self.stats)
+        t = self.trees
+        model: Any = (self.store.w, self.store.u, shift_of(self.bits), self.setting, self.relations)
+        example = (self.templates, t.x, start, n, *model, t.heads, t.relations, self.found, self.named)
+        correct_mixed(*example, self.delta, jj, count, self.swvp.rule, self.stats)
 
     def _substructures(self, start: int, n: int) -> tuple[Mixed, int]:
         """Those of a user's function; the kernel makes those of a family itself."""

@@ -34,12 +34,12 @@ class GraphModel:
     def decode(self, x: np.ndarray, starts: np.ndarray, setting: Setting, jobs: int) -> tuple[np.ndarray, np.ndarray]:
         """Heads and relations of all words."""
         heads, found, ranked = (np.zeros(len(x), np.int64) for _ in range(3))
-        every, unknown = np.arange(len(starts) - 1), np.zeros(0, np.int64)
+        every = np.arange(len(starts) - 1)
         search = compiled_search(setting.order, setting.grandparents, setting.projective)
 
         def parse(stretch: tuple[int, int]) -> None:
             model: Any = (self.w, shift_of(self.bits), setting, self.relations)
-            PARSE(search, self.templates, x, starts, every, *stretch, *model, unknown, unknown, heads, found, ranked)
+            PARSE(search, self.templates, x, starts, every, *stretch, *model, heads, found, ranked)
 
         for_each(parse, stretches(starts), jobs)
         return heads, found

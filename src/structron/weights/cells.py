@@ -12,7 +12,7 @@ import numpy as np
 from structron.io.tensors import Tensors
 from structron.kernels.jit import compiled
 from structron.kernels.table import MULTIPLIER, SHIFT
-from structron.weights.changes import Changes, Share, mixed
+from structron.weights.changes import Changes, Share, mix_at
 
 NONE = np.uint64(0)
 FIRST = 1 << 16
@@ -141,9 +141,7 @@ class CellStore:
         """Take over what shards have changed; time: the steps of all of them so far."""
         key, w, u = self._with(np.concatenate([share.changes.row for share in shares]))
         for share in shares:
-            place = np.searchsorted(key, share.changes.row)
-            w[place], sums = mixed(w[place], share, time)
-            u[place] += sums
+            mix_at(w, u, np.searchsorted(key, share.changes.row), share, time)
         self._fill(key, w, u, 2 * len(key))
 
     def put(self, news: Changes) -> None:

@@ -23,7 +23,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels.table import MULTIPLIER, ONE, SEED, SHIFT, empty_table, table_number
+from structron.kernels.jit import borrowing, inlined, prefetch_at
+from structron.kernels.table import ABSENT, AHEAD, ONE, SEED, mix
+
+FEW = 1 << 26
+"""Places that are counted without a table."""
 
 
 class Changes(NamedTuple):
@@ -58,21 +62,60 @@ def plain_scales(changes: Sequence[Changes]) -> list[np.ndarray]:
 
 def scales_by_change(changes: Sequence[Changes]) -> list[np.ndarray]:
     """k: the shards for each one of them that has changed a weight."""
-    names = np.concatenate([_names(each) for each in changes])
-    number, counts = np.empty(len(names), np.int64), np.zeros(len(names), np.int64)
-    table_number(empty_table(len(names)), names, np.zeros(1, np.int64), counts, np.empty_like(number), 0, number)
-    ends = np.cumsum([len(each.row) for each in changes])[:-1]
-    return [len(changes) / counts[part] for part in np.split(number, ends)]
+    places = _places(changes)
+    counts = np.zeros(1 + max(int(own.max(initial=0)) for own in places), np.uint16)
+    for own in places:
+        counts[own] += 1
+    return [len(changes) / counts[own] for own in places]
 
 
-def _names(changes: Changes) -> np.ndarray:
-    """uint64: a hash for each weight, never 0."""
-    names = (changes.row ^ (changes.column.astype(np.uint64) + ONE) * SEED) * MULTIPLIER
-    return (names ^ names >> SHIFT) | ONE
+def _places(changes: Sequence[Changes]) -> list[np.ndarray]:
+    """A number for each weight, the same in all changes: where rows are few their own, else a place in a table."""
+    width = 1 + max(int(each.column.max(initial=0)) for each in changes)
+    if width * max(int(each.row.max(initial=0)) for each in changes) < FEW:
+        return [each.row.astype(np.int64) * width + each.column for each in changes]
+    most = sum(len(each.row) for each in changes)
+    keys = np.zeros(1 << int(3 * most // 2).bit_length(), np.uint64)
+    places = [np.empty(len(each.row), np.int64) for each in changes]
+    for each, own in zip(changes, places, strict=True):
+        place_names(keys, each.row, each.column, own)
+    return places
 
 
-def mixed(w: np.ndarray, share: Share, time: int) -> tuple[np.ndarray, np.ndarray]:
-    """What becomes of the weights w that a shard has changed, and what is added to their sums. time: T."""
-    d, k = share.changes.change.astype(np.float64), share.scale
-    new = (w + share.weight * k * d).astype(np.float32)
-    return new, time * (new.astype(np.float64) - w) - k * (share.steps * d - share.changes.u)
+@inlined
+def name_of(row, column, j):
+    """A hash of a weight, never 0."""
+    return mix(mix(SEED, np.uint64(column[j])), row[j]) | ONE
+
+
+@borrowing
+def place_names(keys, row, column, out):
+    """Where each weight stands in a table of keys, to which it is added; at most two thirds of it are filled."""
+    mask = np.uint64(keys.shape[0] - 1)
+    for j in range(row.shape[0]):
+        if j + AHEAD < row.shape[0]:
+            prefetch_at(keys, np.int64(name_of(row, column, j + AHEAD) & mask))
+        name = name_of(row, column, j)
+        k = name & mask
+        while keys[k] != name and keys[k] != ABSENT:
+            k = (k + ONE) & mask
+        keys[k] = name
+        out[j] = np.int64(k)
+
+
+def mix_at(w: np.ndarray, u: np.ndarray, place: np.ndarray, share: Share, time: int) -> None:
+    """Take over what a shard has changed, in the vectors w and u at these places. time: T."""
+    changes, weight, steps, scale = share
+    mix_places(w, u, place, changes.change, changes.u, scale, float(weight), float(steps), float(time))
+
+
+@borrowing
+def mix_places(w, u, place, change, sums, scale, weight, steps, time):
+    """`mix_at`, compiled."""
+    for j in range(place.shape[0]):
+        if j + AHEAD < place.shape[0]:
+            prefetch_at(w, place[j + AHEAD])
+            prefetch_at(u, place[j + AHEAD])
+        d, k, before = np.float64(change[j]), scale[j], np.float64(w[place[j]])
+        w[place[j]] = np.float32(before + weight * k * d)
+        u[place[j]] += time * (np.float64(w[place[j]]) - before) - k * (steps * d - sums[j])

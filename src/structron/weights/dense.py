@@ -14,7 +14,7 @@ import numpy as np
 from structron.errors import StructronError
 from structron.io.tensors import Tensor, Tensors
 from structron.kernels.table import aligned_zeros
-from structron.weights.changes import Changes, Share, mixed
+from structron.weights.changes import Changes, Share, mix_at
 
 FIRST_ROWS = 4096
 FIRST_BLOCKS = 256
@@ -182,9 +182,8 @@ class DenseStore:
     def mix(self, shares: Sequence[Share], time: int) -> None:
         """Take over what shards have changed; time: the steps of all of them so far."""
         for share in shares:
-            row, column = self._named(share.changes.row), share.changes.column
-            self.w[row, column], sums = mixed(self.w[row, column], share, time)
-            self.u[row, column] += sums
+            place = self._named(share.changes.row) * self.w.shape[1] + share.changes.column
+            mix_at(self.w.reshape(-1), self.u.reshape(-1), place, share, time)
 
     def put(self, news: Changes) -> None:
         """Set weights to what they are in another store."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from structron.io.tensors import Tensor, Tensors
 from structron.kernels.table import aligned_zeros
-from structron.weights.changes import Changes, Share, mixed
+from structron.weights.changes import Changes, Share, mix_at
 
 CELLS, LOG_CELLS = 16, 4
 """Weights of a row: a cache line."""
@@ -83,9 +83,7 @@ class HashedStore:
     def mix(self, shares: Sequence[Share], time: int) -> None:
         """Take over what shards have changed; time: the steps of all of them so far."""
         for share in shares:
-            place = share.changes.row.astype(np.int64)
-            self.w[place], sums = mixed(self.w[place], share, time)
-            self.u[place] += sums
+            mix_at(self.w, self.u, share.changes.row.astype(np.int64), share, time)
 
     def put(self, news: Changes) -> None:
         """Set weights to what they are in another store."""

@@ -122,7 +122,7 @@ def missing(sparse, anchored, row):
 
 @borrowing
 def mix_row(sparse, table, spot, column, share, k, change, time, steps, u):
-    """`mixed`, for one weight of the row at table[spot]."""
+    """`mix_at` (changes.py), for one weight of the row at table[spot]."""
     d, before = np.float64(change), weight_of(sparse, table[spot, 1], column)
     new = np.float32(before + share * k * d)
     moved = np.float64(new) - before

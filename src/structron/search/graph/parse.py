@@ -113,39 +113,30 @@ def parse(search, look, n, setting, relations, gold_heads, gold, heads, found, r
     return score
 
 
-def parse_some(
-    search,
-    templates,
-    x,
-    starts,
-    sequence,
-    lo,
-    hi,
-    w,
-    shift,
-    setting,
-    relations,
-    gold_heads,
-    gold,
-    heads,
-    found,
-    ranked,
-):
-    """Write the heads and relations of the sentences sequence[lo:hi], and the heads of the fast model.
+@compiled
+def parse_at(search, templates, x, start, n, w, shift, setting, relations, gold_heads, gold, heads, found, ranked):
+    """Write the heads and relations of the n words from `start` on, and the heads of the fast model.
 
     gold_heads, gold, and those that are written: of all words; the first two may be empty.
     """
+    look = look_at(templates, x, start, n, w, shift)
+    own = np.zeros((3, n + 1), np.int64)
+    known = n + 1 if gold_heads.shape[0] > 0 else 0
+    right = np.zeros((2, known), np.int64)
+    for i in range(1, known):
+        right[0, i], right[1, i] = gold_heads[start + i - 1], gold[start + i - 1]
+    parse(search, look, n, setting, relations, right[0], right[1], own[0], own[1], own[2])
+    for i in range(n):
+        heads[start + i], found[start + i], ranked[start + i] = own[0, i + 1], own[1, i + 1], own[2, i + 1]
+
+
+def parse_some(search, templates, x, starts, sequence, lo, hi, w, shift, setting, relations, heads, found, ranked):
+    """Write the heads and relations of the sentences sequence[lo:hi], and the heads of the fast model, of all words."""
+    unknown = np.zeros(0, np.int64)
     for k in range(lo, hi):
         start, n = starts[sequence[k]], starts[sequence[k] + 1] - starts[sequence[k]]
-        look = look_at(templates, x, start, n, w, shift)
-        own = np.zeros((3, n + 1), np.int64)
-        known = n + 1 if gold_heads.shape[0] > 0 else 0
-        right = np.zeros((2, known), np.int64)
-        for i in range(1, known):
-            right[0, i], right[1, i] = gold_heads[start + i - 1], gold[start + i - 1]
-        parse(search, look, n, setting, relations, right[0], right[1], own[0], own[1], own[2])
-        for i in range(n):
-            heads[start + i], found[start + i], ranked[start + i] = own[0, i + 1], own[1, i + 1], own[2, i + 1]
+        given = (templates, x, start, n, w, shift, setting, relations)
+        parse_at(search, *given, unknown, unknown, heads, found, ranked)
 
 
 def parse_best(search, templates, x, start, n, w, shift, setting, relations, k):
