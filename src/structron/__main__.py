@@ -1,7 +1,5 @@
 """`python -m structron` is `structron`."""
 
-import sys
+from structron.cli.app import script
 
-from structron.cli.app import main
-
-sys.exit(main())
+script()

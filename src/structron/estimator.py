@@ -515,6 +515,9 @@ class Estimator(Learned, Training, ABC):
     def _ask_for(cls, path: str | Path, header: dict[str, Any], code: dict[str, Any]) -> None:
         """Refuse to read a file without the functions that it needs."""
 
+    def warm_up(self) -> None:
+        """Make what the first prediction would have to make."""
+
     def _signature(self) -> str:
         """What a score needs to be reproduced, in a line."""
         found = self._summary()

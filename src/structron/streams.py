@@ -1,14 +1,16 @@
 """Standard streams and signals as a command finds them: closed, full, broken; SIGTERM and a lost terminal as Ctrl-C."""
 
+import atexit
 import contextlib
 import errno
 import io
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 SIGNALS = ("SIGTERM", "SIGHUP")
 
@@ -123,3 +125,19 @@ def leave_signals() -> None:
     for found in (getattr(signal, name, None) for name in SIGNALS):
         if found is not None:
             signal.signal(found, signal.SIG_DFL)
+
+
+def leave(status: int) -> NoReturn:
+    """End the process without taking the interpreter apart, which lasts a quarter of a second and is of no use.
+
+    What was registered for the end is called, what was written is flushed. Where threads or processes are still there,
+    Python waits for them as ever.
+    """
+    alone = threading.active_count() == 1 and "multiprocessing" not in sys.modules
+    if not alone:
+        sys.exit(status)
+    atexit._run_exitfuncs()
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(status)

@@ -62,6 +62,25 @@ def test_what_goes_in_comes_out(path):
     assert_same(tensors, TENSORS)
 
 
+def test_a_file_may_be_begun_before_it_is_asked_for(path):
+    modelfile.begin(path)
+    begun = modelfile._begun[str(path)]
+    header, tensors = modelfile.load(path)
+    assert begun.done()
+    assert header["version"] == __version__
+    assert_same(tensors, TENSORS)
+    assert str(path) not in modelfile._begun, "what was read is handed out once"
+    assert modelfile.load(path)[1]["turned"] is not tensors["turned"]
+
+
+def test_what_is_wrong_with_a_file_is_said_when_it_is_asked_for(tmp_path):
+    (tmp_path / "model").write_bytes(b"no model")
+    for name in ("model", "nowhere", "."):
+        modelfile.begin(tmp_path / name)
+        with pytest.raises(StructronError, match=r"not a structron model|cannot read|is a folder"):
+            modelfile.load(tmp_path / name)
+
+
 def test_a_file_says_what_it_is(path):
     """Without the package: a length, JSON, and in it JSON."""
     data = path.read_bytes()

@@ -52,7 +52,7 @@ def run(tmp_path_factory):
     """Runs programs on a copy of the package with a cache of their own; gives what they print."""
     folder = tmp_path_factory.mktemp("cache")
     package = Path(structron.__file__).parent
-    shutil.copytree(package, folder / "src" / "structron", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(package, folder / "src" / "structron", ignore=shutil.ignore_patterns("__pycache__", "binary"))
 
     def start(code: str) -> dict:
         environment = {"NUMBA_CACHE_DIR": str(folder / "cache"), "STRUCTRON_SOURCE": str(folder / "src")}
@@ -75,6 +75,38 @@ def test_a_second_process_compiles_nothing(run):
         assert first["kernels"][name][1] > 0, name
         assert second["kernels"][name][0] > 0, name
     assert {name: misses for name, (_, misses) in second["kernels"].items() if misses} == {}
+
+
+CALL = f"""{LIST}
+from structron.kernels import library
+from structron.kernels.jit import compiled
+from structron.kernels.table import hash_list, hash_strings
+
+asked = []
+read = library.binding.parse_bitcode
+library.binding.parse_bitcode = lambda code: asked.append(len(code)) or read(code)
+hash_list(["a"])
+before = len(asked)
+
+def calls(text, offsets, out):
+    hash_strings(text, offsets, out)
+    return out[0]
+
+import inspect, numpy as np
+from structron.kernels.table import pack_strings
+from numba import njit
+text, offsets = pack_strings(["a", "b"])
+out = np.empty(2, np.uint64)
+found = njit(calls)(text, offsets, out)
+print(json.dumps([counts()["hash_strings"], before, len(asked), int(found) == int(hash_list(["a"])[0])]))
+"""
+
+
+@pytest.mark.slow
+def test_bitcode_is_read_only_for_a_compiler(run):
+    """A kernel from the disk runs without; another one that calls it is compiled from it."""
+    run(HASH)
+    assert run(CALL) == [[1, 0], 0, 1, True]
 
 
 def edit(path: Path) -> None:

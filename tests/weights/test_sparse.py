@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from structron.errors import StructronError
-from structron.model.packed import pack
 from structron.threads import stretches
+from structron.weights.packed import pack
 from structron.weights.sparse import (
     CELLS,
     CLASSES,

@@ -25,10 +25,13 @@ from structron import streams
 from structron._version import __version__
 from structron.cli.help.train import TASK, TrainCommand, complete_tasks
 from structron.cli.options import COMPLETING, OPTIONS, takes
+from structron.cli.plain import taken_as_typed
 from structron.errors import StructronError
 from structron.progress import GONE, discard, tell
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
+READERS = ("structron.cli.annotate", "structron.cli.predict", "structron.cli.evaluate")
+"""Commands that read one model and use it."""
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
@@ -452,13 +455,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         typer.completion.completion_init()
     with streams.secured():
         try:
-            job = typer.main.get_command(app).main(arguments, prog_name="structron", standalone_mode=False)
+            command = taken_as_typed(typer.main.get_command(app))
+            job = command.main(arguments, prog_name="structron", standalone_mode=False)
             sys.stdout.flush()
         except USAGE_ERROR as error:
             return _fail(f"error: {_usage(error)}", 2)
         except streams.OutputError as error:
             return _failed_output(error)
         return _run(job) if isinstance(job, Job) else int(job or 0)
+
+
+def script() -> None:
+    """The command, as a process of its own."""
+    streams.leave(main())
 
 
 def _usage(error: Any) -> str:
@@ -481,6 +490,7 @@ def _run(job: Job) -> int:
             stack.enter_context(import_module("structron.io.limits").sentences_of(options.pop("max_sentence", None)))
             stack.enter_context(import_module("structron.threads").uncollected())
             stack.enter_context(import_module("structron.progress").quiet(silent))
+            _begin_model(job)
             _load_kernels()
             stack.enter_context(import_module("structron.compiling").Compiling(show=not silent))
             status = import_module(job.module).run(**options)
@@ -514,6 +524,14 @@ def _fail(text: str, status: int) -> int:
     """One line, whatever the text."""
     tell(f"structron: {' '.join(text.splitlines())}")
     return status
+
+
+def _begin_model(job: Job) -> None:
+    """Let a model be read while Numba is imported, if the command will read it here."""
+    model = job.options.get("model")
+    if model is not None and job.module in READERS and not job.options.get("output_dir") and not job.options.get("ray"):
+        path = import_module("structron.tasks.registry").path_of(model)
+        import_module("structron.io.modelfile").begin(path)
 
 
 def _load_kernels() -> None:

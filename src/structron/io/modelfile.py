@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import struct
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ FORMAT = 2
 KEY = "structron"
 MOST_HEADER = 100_000_000
 """Bytes of a header: safetensors itself takes no more."""
+
+_begun: dict[str, "Future[tuple[dict[str, Any], Tensors]]"] = {}
 
 
 def _digest(header: dict, tensors: Tensors) -> str:
@@ -69,11 +72,22 @@ def check_room(size: int, room: int) -> None:
         raise ValueError(f"its compressed parts say they have {size} bytes; at most {room} fit such a file")
 
 
-def load(path: str | Path) -> tuple[dict[str, Any], Tensors]:
-    """Read a model file and check it; every defect is a StructronError that names the file.
+def begin(path: str | Path) -> None:
+    """Begin to read a model file that `load` will be asked for, while something else is done."""
+    if os.path.isfile(path):
+        pool = ThreadPoolExecutor(1)
+        _begun[str(path)] = pool.submit(_read, path)
+        pool.shutdown(wait=False)
 
-    Arrays are copied out of the file's bytes: read-only ones would be another type to the kernels, to be compiled anew.
-    """
+
+def load(path: str | Path) -> tuple[dict[str, Any], Tensors]:
+    """Read a model file and check it; every defect is a StructronError that names the file."""
+    begun = _begun.pop(str(path), None)
+    return _read(path) if begun is None else begun.result()
+
+
+def _read(path: str | Path) -> tuple[dict[str, Any], Tensors]:
+    """Arrays are copied out of the file's bytes: read-only ones would be another type to the kernels, compiled anew."""
     import safetensors.numpy
 
     if os.path.isdir(path):

@@ -140,8 +140,8 @@ def nested(value: Any, deepest: int = DEEPEST) -> bool:
 
 def texts(given: Any, what: str, least: int = 0) -> list[str]:
     """A list of different texts from a header; ValueError: it is something else."""
-    fits = isinstance(given, list) and all(isinstance(text, str) and len(text) <= LONGEST_TEXT for text in given)
-    if not fits or len(set(given)) < len(given) or len(given) < least:
+    fits = isinstance(given, list) and set(map(type, given)) <= {str}
+    if not fits or max(map(len, given), default=0) > LONGEST_TEXT or len(set(given)) < len(given) or len(given) < least:
         raise ValueError(f"{what} do not fit")
     return given
 

@@ -11,6 +11,7 @@ import pickle
 import stat
 import tempfile
 import zlib
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,10 @@ from numba.core.caching import (
     _SourceFileBackedLocatorMixin,
 )
 
+from structron.kernels.library import rebuilt, reduced
 from structron.progress import tell
 
-MAGIC = b"structron kernels 1\n"
+MAGIC, OLDER = b"structron kernels 2\n", b"structron kernels 1\n"
 DAMAGE = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, TypeError, ValueError, KeyError)
 """What unpickling raises, though the checksum is right: another version of something has written it."""
 
@@ -54,7 +56,7 @@ def unsealed(path: str) -> bytes | None:
     head, data = found[: len(MAGIC) + 4], found[len(MAGIC) + 4 :]
     if head == MAGIC + zlib.crc32(data).to_bytes(4, "little"):
         return data
-    if not found.startswith(b"\x80"):  # a pickle of Numba's own: not damaged, only older
+    if not found.startswith((b"\x80", OLDER)):  # a pickle of Numba's own: not damaged, only older
         _say("damaged", f"{path}: damaged; the kernel is compiled again")
     return None
 
@@ -142,9 +144,15 @@ def beside(file: str) -> str:
 
 
 class AnywhereImpl(CompileResultCacheImpl):
-    """Numba's places for a cache, and two more."""
+    """Numba's places for a cache, and two more; kernels as they are quick to read."""
 
     _locator_classes = [*CompileResultCacheImpl._locator_classes, TemporaryLocator, BesideLocator]  # noqa: RUF012
+
+    def reduce(self, cres: Any) -> Any:
+        return reduced(cres)
+
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        return rebuilt(target_context, payload)
 
 
 class SafeCache(FunctionCache):
@@ -184,6 +192,20 @@ class SafeCache(FunctionCache):
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             _say("unsaved", f"{self._cache_path}: compiled kernels cannot be kept ({reason})")
+
+
+class LateCache:
+    """The cache of a kernel, made when somebody asks it: most kernels are only ever part of others."""
+
+    def __init__(self, kind: type[SafeCache], function: Any, stamp: Any):
+        self._about = kind, function, stamp
+
+    @cached_property
+    def made(self) -> Any:
+        return cache_for(*self._about)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.made, name)
 
 
 def cache_for(kind: type[SafeCache], function: Any, stamp: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,14 @@ from numba.core import cgutils
 from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 
-from structron.kernels.cache import SafeCache, cache_for
+from structron.kernels.cache import LateCache, SafeCache
 from structron.kernels.shipped import KernelCache, kernel_files
 
 LEAVES = (
     "features/lexicon.py",
     "features/stretches.py",
     "kernels/cache.py",
+    "kernels/library.py",
     "kernels/shipped.py",
     "search/beam/compiling.py",
     "search/beam/engine.py",
@@ -32,6 +34,7 @@ LEAVES = (
     "update/parses.py",
     "weights/changes.py",
     "weights/mixing.py",
+    "weights/packed.py",
 )
 """Files whose kernels no other file calls: a change there concerns no other kernel."""
 
@@ -40,14 +43,19 @@ def _stamp(path: Path) -> tuple[str, int, int]:
     return path.name, path.stat().st_mtime_ns, path.stat().st_size
 
 
-def _fingerprint() -> tuple:
-    """Name, time and size of every file that holds kernels for others."""
+def _fingerprint() -> str:
+    """A digest of name, time and size of every file that holds kernels for others."""
     package = Path(__file__).parent.parent
     leaves = {package / name for name in LEAVES}
-    return tuple(_stamp(path) for path in kernel_files() if path not in leaves)
+    return sha256(repr([_stamp(path) for path in kernel_files() if path not in leaves]).encode()).hexdigest()
 
 
 SOURCES = _fingerprint()
+
+
+@cache
+def _stamp_of(file: str) -> tuple[str, int, int]:
+    return _stamp(Path(file))
 
 
 def _without_literals(get_call_template: Callable) -> Callable:
@@ -69,7 +77,7 @@ def compiled(function: Callable, forceinline: bool = False, signature: Any = Non
     kernel: Any = njit(nogil=True, forceinline=forceinline, **options)(function)
     if not DISABLE_JIT:
         kernel.get_call_template = _without_literals(kernel.get_call_template)
-        kernel._cache = cache_for(KernelCache, function, (SOURCES, _stamp(Path(function.__code__.co_filename))))
+        kernel._cache = LateCache(KernelCache, function, (SOURCES, _stamp_of(function.__code__.co_filename)))
     if signature is not None and not DISABLE_JIT:
         kernel.compile(signature)
         _settle(kernel)
@@ -155,7 +163,8 @@ def is_cold(kernel: Any) -> bool:
     """Whether a kernel is neither compiled in this process nor in the cache: its first call will take seconds."""
     if DISABLE_JIT or kernel.signatures:
         return False
-    return not isinstance(kernel._cache, SafeCache) or kernel._cache.is_empty()
+    cache = getattr(kernel._cache, "made", kernel._cache)
+    return not isinstance(cache, SafeCache) or cache.is_empty()
 
 
 def _ask_for(context, builder, signature, arguments):

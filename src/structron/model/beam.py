@@ -12,7 +12,6 @@ import numpy as np
 from structron.features.index import look_up
 from structron.io.tensors import Tensor, Tensors, crowded
 from structron.kernels.table import build_table
-from structron.model.packed import pack
 from structron.search.beam.engine import NO_ANCHORS, Engine, actions_of, is_cold
 from structron.search.beam.frontier import Anchored, Inputs
 from structron.search.beam.nbest import Derivation
@@ -21,7 +20,8 @@ from structron.search.beam.scores import CLOCK
 from structron.search.beam.states import TOP
 from structron.threads import for_each, give_back, stretches
 from structron.weights.dense import cell_tensors
-from structron.weights.sparse import Row, Sparse, homes, regions_of
+from structron.weights.packed import homes, pack
+from structron.weights.sparse import Row, Sparse, regions_of
 from structron.weights.store import declared_rows, rows_of
 
 LARGE = 1 << 24
@@ -98,6 +98,10 @@ class BeamModel:
             return np.inf
         usual = np.sqrt(np.square(weight, dtype=np.float64).mean())
         return float(self.problem.slack * len(self.problem.composition.texts) * usual)
+
+    def warm_up(self) -> None:
+        """Pack the weights now."""
+        _ = self._packed
 
     @property
     def sparse(self) -> Sparse:
@@ -239,7 +243,7 @@ class BeamModel:
             raise ValueError("weights do not fit the features")
         if (template < 1).any() or (template > len(problem.composition.texts)).any():
             raise ValueError("features do not fit the templates")
-        if crowded(anchored_keys) or crowded(homes(regions_of(keys), keys).astype(np.uint64)):
+        if crowded(anchored_keys) or crowded(homes(regions_of(keys), keys)):
             raise ValueError("features: too many keys are alike")
         return cls(problem, keys, rows_of(tensors), anchored_keys)
 

@@ -69,14 +69,6 @@ def home(region, key):
     return region[t, 0] + np.int64(((h >> SHIFT) * np.uint64(region[t, 1])) >> SHIFT)
 
 
-def homes(region: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """`home` of many keys."""
-    h = keys * MULTIPLIER
-    h = (h ^ (h >> SHIFT)) * SECOND
-    first, places = region[(keys >> REGION).astype(np.int64)].T
-    return first + (((h >> SHIFT) * places.astype(np.uint64)) >> SHIFT).astype(np.int64)
-
-
 def regions_of(keys: np.ndarray) -> np.ndarray:
     """A stretch for the keys of each template."""
     size = (np.bincount((keys >> REGION).astype(np.int64), minlength=REGIONS) * ROOMY).astype(np.int64) + 1
@@ -363,9 +355,3 @@ def cells_of(sparse: Sparse, heads: np.ndarray, time: int, scale: float = 1.0) -
 def dense_heads(row: np.ndarray, count: np.ndarray) -> np.ndarray:
     """`dense_head` of many rows."""
     return (row.astype(np.uint64) << START) | (count.astype(np.uint64) << COUNT) | DENSE
-
-
-def single_heads(column: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """The heads of rows of one weight each."""
-    bits = np.ascontiguousarray(weight, np.float32).view(np.uint32).astype(np.uint64)
-    return (bits << WEIGHT) | (column.astype(np.uint64) << COUNT) | SINGLE

@@ -343,9 +343,13 @@ class Pipeline(Pipelines, Estimator):
             kinds[name] = TASKS[task]
 
         def read(name: str) -> Any:
-            return kinds[name].from_contents(learned["parts"][name]["model"], beginning(f"{name}.", tensors))
+            estimator = kinds[name].from_contents(learned["parts"][name]["model"], beginning(f"{name}.", tensors))
+            estimator.warm_up()
+            return estimator
 
-        trained = dict(zip(parts, for_each(read, list(parts), cores()), strict=True))
+        largest_first = sorted(parts, key=lambda name: name != "parser")
+        read_parts = dict(zip(largest_first, for_each(read, largest_first, cores()), strict=True))
+        trained = {name: read_parts[name] for name in parts}
         for name, part in parts.items():
             check_part(name, part, trained[name])
         self.parts_, self.model_ = parts, Annotator(parts, trained)

@@ -124,6 +124,9 @@ class Parser(Templates, Transitions, Searching, TreeParser):
 
     # -- using ---------------------------------------------------------------------------------------------------
 
+    def warm_up(self) -> None:
+        self._check_fitted().warm_up()
+
     def _parse(self, model: BeamModel, x: np.ndarray, starts: np.ndarray, jobs: int) -> list[list[Arc]]:
         search = self.search()
         inputs = make_inputs(self.problem_, x, starts)

@@ -1,0 +1,127 @@
+"""Rows of weights as searches read them: a lean store without sums, filled in one pass over the rows.
+
+Rows with many weights are those that fire often: they stand together, as do the columns that most rows have.
+"""
+
+import numpy as np
+
+from structron.kernels.jit import borrowing, compiled, prefetch
+from structron.kernels.table import ABSENT
+from structron.weights.sparse import (
+    AHEAD,
+    COUNT,
+    FREE,
+    LINE,
+    SINGLE,
+    START,
+    WEIGHT,
+    Row,
+    Sparse,
+    after,
+    dense_at,
+    dense_head,
+    home,
+    make_sparse,
+    regions_of,
+)
+
+
+def pack(
+    columns: int, keys: np.ndarray, rows: Row, first: int = 0, order: np.ndarray | None = None
+) -> tuple[np.ndarray, Sparse]:
+    """The heads of the first rows, and the others by key in the store's table. The rows stand in the order of their
+    places; order: where each column is to stand, and else those that most rows have come first."""
+    if order is None:
+        order = np.empty(columns, np.int64)
+        order[np.argsort(-np.bincount(rows.column, minlength=columns), kind="stable")] = np.arange(columns)
+    start, begin = np.empty(first + len(keys), np.int64), np.empty(first + len(keys) + 1, np.int64)
+    cells, dense = settle(rows.place, columns, begin, start)
+    sparse = make_sparse(columns, 1, cells, dense, sums=False)
+    sparse.used[:FREE] = len(keys), cells, dense
+    region = regions_of(keys)
+    sparse = sparse._replace(table=np.zeros((int(region[-1].sum()), 2), np.uint64), region=region, order=order)
+    heads = np.empty(first, np.uint64)
+    fill(sparse, columns, rows, begin, start, keys, heads)
+    return heads, sparse
+
+
+@compiled
+def homes(region, keys):
+    """Where the search for each key begins."""
+    found = np.empty(keys.shape[0], np.uint64)
+    for k in range(keys.shape[0]):
+        found[k] = np.uint64(home(region, keys[k]))
+    return found
+
+
+@compiled
+def settle(place, columns, begin, start):
+    """Where the weights of each row begin in the list of all, and where the row is to begin in the store; how many
+    cells and vectors it takes.
+
+    Rows stand by falling number of weights, those with as many in their order. Vectors are numbered apart, and a row of
+    one weight has no place: its head is all there is.
+    """
+    rows, k, most = start.shape[0], 0, 1
+    for row in range(rows):
+        begin[row] = k
+        while k < place.shape[0] and place[k] == row:
+            k += 1
+        most = max(most, k - begin[row])
+    begin[rows] = k
+    alike = np.zeros(most + 1, np.int64)
+    for row in range(rows):
+        alike[begin[row + 1] - begin[row]] += 1
+    cells, dense, many = 0, 0, dense_at(columns)
+    place_of = np.zeros(most + 1, np.int64)
+    for count in range(most, 1, -1):
+        if count >= many:
+            place_of[count] = dense
+            dense += alike[count]
+        else:
+            place_of[count] = cells
+            cells += alike[count] * count
+    for row in range(rows):
+        count = begin[row + 1] - begin[row]
+        start[row] = place_of[count]
+        if count > 1:
+            place_of[count] += 1 if count >= many else count
+    return cells, dense
+
+
+@borrowing
+def fill_row(sparse, columns, rows, lo, hi, start):
+    """Put the weights of a row where it begins; its head."""
+    order = sparse.order
+    if hi - lo == 1:
+        bits = np.float32(rows.weight[lo]).view(np.uint32)
+        return (np.uint64(bits) << WEIGHT) | (np.uint64(order[rows.column[lo]]) << COUNT) | SINGLE
+    if hi - lo >= dense_at(columns):
+        longest = 0
+        for k in range(lo, hi):
+            column = order[rows.column[k]]
+            sparse.dense[start, column] = rows.weight[k]
+            longest = max(longest, column + 1)
+        return dense_head(start, -(-longest // LINE) * LINE)
+    for k in range(lo, hi):
+        sparse.column[start + k - lo, 0] = order[rows.column[k]]
+        sparse.w[start + k - lo, 1] = rows.weight[k]
+    return (np.uint64(start) << START) | (np.uint64(hi - lo) << COUNT)
+
+
+@borrowing
+def fill(sparse, columns, rows, begin, start, keys, heads):
+    """Fill the store with the rows: the first have their heads apart, the others in the table, whose places are asked
+    for before they are needed."""
+    first, table, region = heads.shape[0], sparse.table, sparse.region
+    for row in range(first):
+        heads[row] = fill_row(sparse, columns, rows, begin[row], begin[row + 1], start[row])
+    for j in range(keys.shape[0]):
+        if j + AHEAD < keys.shape[0]:
+            prefetch(table, home(region, keys[j + AHEAD]), 0)
+        row = first + j
+        k = home(region, keys[j])
+        while table[k, 0] != ABSENT:
+            k = after(table, k)
+        table[k, 0] = keys[j]
+        table[k, 1] = fill_row(sparse, columns, rows, begin[row], begin[row + 1], start[row])
