@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import structron
 from estimators import CASES, Case, bytes_of
@@ -203,7 +205,7 @@ def test_lessons_survive_the_wire(count, whole):
     u = rng.integers(-9, 9, count).astype(np.float64) + (0.0 if whole else 0.5)
     numbers = (np.arange(count, dtype=np.int32), *rng.normal(size=(2, count)).astype(np.float32), u)
     lesson = Lesson(Changes(row, *numbers), 7, {"updates": 3}, {"pace": np.arange(3.0)})
-    up, down = unpack(pack_lesson(lesson)), unpack(pack_news(lesson))
+    up, down = unpack(pack_lesson(lesson)), unpack(pack_news(lesson, 2))
     for found in (up, down):
         assert found.steps == 7
         assert found.counts == {"updates": 3}
@@ -216,3 +218,18 @@ def test_lessons_survive_the_wire(count, whole):
     assert (down.changes.w == lesson.changes.w[order]).all()
     if count == 1000:
         assert pack_lesson(lesson).size < (20 if whole else 25) * count
+
+
+ANY = st.floats(width=32, allow_nan=True, allow_infinity=True) | st.sampled_from([0.0, -0.0, 127.0, -128.0, 32768.0])
+
+
+@given(st.lists(ANY), st.lists(ANY))
+def test_every_bit_of_a_number_survives(changes, sums):
+    count = min(len(changes), len(sums))
+    change, u = np.array(changes[:count], np.float32), np.array(sums[:count], np.float64)
+    row, column = np.arange(count, dtype=np.uint64) * np.uint64(2**40), np.full(count, 2**31 - 1, np.int32)
+    found = unpack(pack_lesson(Lesson(Changes(row, column, change, change, u), 1, {}, {}))).changes
+    assert found.change.tobytes() == change.tobytes()
+    assert found.u.tobytes() == u.tobytes()
+    assert (found.row == row).all()
+    assert (found.column == column).all()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from structron.kernels.table import hash_list
 from structron.weights import store as stores
 from structron.weights.cells import CellStore
-from structron.weights.changes import Changes, Share, plain_scales, scales_by_change
+from structron.weights.changes import Changes, Share, by_row, plain_scales, scales_by_change
 from structron.weights.dense import DenseStore
 from structron.weights.hashed import HashedStore
 from structron.weights.sparse import room
@@ -177,3 +177,9 @@ def test_tables_of_any_length_are_followed():
         assert not len(member.changes(common).row)
         assert content(member, "sparse") == {(key, 0): (1.0, 0.0) for key in keys[: 10 * round_ + 10].tolist()}
         common.grow(room(common.sparse)[0] + 1, 1, 1)
+
+
+@given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 5) | st.integers(2**63, 2**63 + 3)))
+def test_rows_are_sorted_as_a_stable_sort_does(rows):
+    row = np.array(rows, np.uint64)
+    assert (by_row(row) == np.argsort(row, kind="stable")).all()

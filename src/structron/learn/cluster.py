@@ -22,6 +22,7 @@ from structron.io.tensors import Tensors
 from structron.learn.committee import Lesson
 from structron.learn.shards import Crew, learn_part
 from structron.learn.wire import Parcel, moved, pack_lesson, pack_news, unpack
+from structron.threads import cores, for_each
 
 PAUSE = 2.0
 """Seconds before a worker is hired again that could not start."""
@@ -164,7 +165,7 @@ class Cluster(Crew):
                 raise StructronError(f"ray: shard {s + 1} of {self.shards}: {error.cause}") from None
         self.from_workers = sum(parcel.size for parcel in parcels.values())
         self.changed = sum(parcel.changed for parcel in parcels.values())
-        lessons += [unpack(parcels[s]) for s in range(self.shards)]
+        lessons += for_each(unpack, [parcels[s] for s in range(self.shards)], cores())
 
     def _submit(self, s: int, part: np.ndarray, state: Any) -> Any:
         """Send a worker what it needs for the pass: all weights, the last news, or nothing."""
@@ -184,7 +185,7 @@ class Cluster(Crew):
         before.follow(self.common)
         self.common.mix(lessons, shares, by_change)
         lesson = self.common.lesson(before)
-        parcel = pack_news(lesson._replace(changes=moved(lesson.changes)))
+        parcel = pack_news(lesson._replace(changes=moved(lesson.changes)), cores())
         self.news_size, self.news = parcel.size, self.ray.put(parcel)
         self.mixes += 1
         self._figures = {"changed": self.changed, "changed_in_all": parcel.changed}

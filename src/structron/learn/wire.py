@@ -1,7 +1,8 @@
 """Lessons as few bytes, without loss: what goes to the workers of a cluster and back.
 
-Rows are sorted and sent as differences, once for all their columns; sums that are whole numbers as such; every array
-byte by byte (all first bytes, all second bytes …) and compressed, quickly rather than well.
+Rows are sorted and sent as differences, once for all their columns; whole numbers in as few bytes as the largest takes;
+every array byte by byte: all first bytes, all second bytes … What becomes shorter by it is compressed, quickly rather
+than well.
 """
 
 import zlib
@@ -10,17 +11,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structron.learn.committee import Lesson
-from structron.weights.changes import Changes
+from structron.threads import for_each
+from structron.weights.changes import Changes, by_row
 
 LEVEL = 1
-SMALL = 1 << 31
+SAMPLE, WORTH = 1 << 14, 0.9
+"""Bytes of a plane that are tried, and what may be left of them."""
 
 
 class Packed(NamedTuple):
     """An array in few bytes."""
 
-    data: bytes
+    planes: list[bytes]  # the first bytes of all numbers, the second ones …; compressed, unless as long as they are many
+    count: int
     kind: str
+    folded: str  # the kind of numbers 0, -1, 1, -2 … that stand for whole ones; "": they stand for themselves
 
 
 class Parcel(NamedTuple):
@@ -33,39 +38,70 @@ class Parcel(NamedTuple):
     @property
     def size(self) -> int:
         """Its bytes."""
-        return sum(len(packed.data) for packed in self.arrays.values()) + sum(a.nbytes for a in self.rest[2].values())
+        return sum(len(own) for packed in self.arrays.values() for own in packed.planes) + sum(a.nbytes for a in self.rest[2].values())
 
 
 def _pack(array: np.ndarray) -> Packed:
-    planes = np.ascontiguousarray(array.view(np.uint8).reshape(-1, array.dtype.itemsize).T)
-    return Packed(zlib.compress(planes.tobytes(), LEVEL), array.dtype.str)
+    sent = _folded(array)
+    numbers = array if sent is None else sent
+    planes = np.ascontiguousarray(numbers.view(np.uint8).reshape(-1, numbers.dtype.itemsize).T)
+    folded = "" if sent is None else sent.dtype.str
+    return Packed([_squeezed(plane.data) for plane in planes], len(array), array.dtype.str, folded)
 
 
 def _unpack(packed: Packed) -> np.ndarray:
-    kind = np.dtype(packed.kind)
-    planes = np.frombuffer(zlib.decompress(packed.data), np.uint8).reshape(kind.itemsize, -1)
-    return np.array(planes.T, order="C").reshape(-1).view(kind)
+    kind = np.dtype(packed.folded or packed.kind)
+    numbers = np.empty((packed.count, kind.itemsize), np.uint8)
+    for k, plane in enumerate(packed.planes):
+        data = plane if len(plane) == packed.count else zlib.decompress(plane)
+        numbers[:, k] = np.frombuffer(data, np.uint8)
+    found = numbers.reshape(-1).view(kind)
+    return _unfolded(found).astype(packed.kind) if packed.folded else found
 
 
-def _whole(sums: np.ndarray) -> np.ndarray:
-    """Sums as whole numbers of four bytes, if they are."""
-    fits = len(sums) == 0 or (np.abs(sums).max() < SMALL and (np.trunc(sums) == sums).all())
-    return sums.astype(np.int32) if fits else sums
+def _squeezed(plane: memoryview) -> bytes:
+    """Bytes compressed, if their beginning shows that it is worth it."""
+    if len(zlib.compress(plane[:SAMPLE], LEVEL)) > WORTH * min(len(plane), SAMPLE):
+        return bytes(plane)
+    found = zlib.compress(plane, LEVEL)
+    return found if len(found) < len(plane) else bytes(plane)
 
 
-def _pack_all(lesson: Lesson, **arrays: np.ndarray) -> Parcel:
+def _folded(array: np.ndarray) -> np.ndarray | None:
+    """Whole numbers in the fewest bytes, with the sign at the lower end, so that small ones have high bytes of 0.
+
+    None: they are too large, or not whole. -0.0 is not: it would come back as 0.0.
+    """
+    if array.dtype.kind == "f" and ((np.trunc(array) != array) | (np.signbit(array) & (array == 0))).any():
+        return None
+    largest = max(float(array.max(initial=0)), -float(array.min(initial=0)))
+    for kind in (np.int8, np.int16, np.int32):
+        if largest <= np.iinfo(kind).max:
+            own = array.astype(kind)
+            return ((own << 1) ^ (own >> (8 * own.itemsize - 1))).view(f"u{own.itemsize}")
+    return None
+
+
+def _unfolded(found: np.ndarray) -> np.ndarray:
+    """The inverse, as numbers with signs."""
+    size = found.dtype.itemsize
+    return (found >> 1).view(f"i{size}") ^ -(found & 1).view(f"i{size}")
+
+
+def _pack_all(lesson: Lesson, jobs: int, **arrays: np.ndarray) -> Parcel:
     changes = lesson.changes
-    order = np.argsort(changes.row, kind="stable")
+    order = by_row(changes.row)
     row = changes.row[order]
     first = np.flatnonzero(np.concatenate([row[:1] == row[:1], row[1:] != row[:-1]]))
     count = np.diff(np.append(first, len(row)))
     found = {
         "gap": np.diff(row[first], prepend=np.uint64(0)),
-        "count": count.astype(np.uint32),
+        "count": count,
         "column": changes.column[order],
         **{name: array[order] for name, array in arrays.items()},
     }
-    return Parcel({name: _pack(array) for name, array in found.items()}, len(row), lesson[1:])
+    packed = for_each(_pack, list(found.values()), jobs)
+    return Parcel(dict(zip(found, packed, strict=True)), len(row), lesson[1:])
 
 
 def moved(changes: Changes) -> Changes:
@@ -76,12 +112,12 @@ def moved(changes: Changes) -> Changes:
 
 def pack_lesson(lesson: Lesson) -> Parcel:
     """From a shard: by how much weights have changed, and their sums."""
-    return _pack_all(lesson, change=lesson.changes.change, u=_whole(lesson.changes.u))
+    return _pack_all(lesson, 1, change=lesson.changes.change, u=lesson.changes.u)
 
 
-def pack_news(lesson: Lesson) -> Parcel:
+def pack_news(lesson: Lesson, jobs: int) -> Parcel:
     """To all shards: weights as they are now."""
-    return _pack_all(lesson, w=lesson.changes.w)
+    return _pack_all(lesson, jobs, w=lesson.changes.w)
 
 
 def unpack(parcel: Parcel) -> Lesson:
@@ -90,5 +126,5 @@ def unpack(parcel: Parcel) -> Lesson:
     row = np.repeat(np.cumsum(found["gap"], dtype=np.uint64), found["count"])
     nothing = np.zeros(len(row), np.float32)
     w, change = found.get("w", nothing), found.get("change", nothing)
-    u = found.get("u", nothing).astype(np.float64)
+    u = found.get("u", nothing).astype(np.float64, copy=False)
     return Lesson(Changes(row, found["column"], w, change, u), *parcel.rest)

@@ -28,6 +28,8 @@ from structron.kernels.table import ABSENT, AHEAD, ONE, SEED, mix
 
 FEW = 1 << 26
 """Places that are counted without a table."""
+DIGIT = 11
+"""Bits by which rows are sorted at a time."""
 
 
 class Changes(NamedTuple):
@@ -101,6 +103,37 @@ def place_names(keys, row, column, out):
             k = (k + ONE) & mask
         keys[k] = name
         out[j] = np.int64(k)
+
+
+def by_row(row: np.ndarray) -> np.ndarray:
+    """int64: the changes in the order of their rows; those of one row stay as they stand."""
+    ours, theirs = (row.copy(), np.arange(len(row))), (np.empty_like(row), np.empty(len(row), np.int64))
+    varies = int(np.bitwise_or.reduce(row ^ row[:1])) if len(row) else 0
+    count = np.empty(1 << DIGIT, np.int64)
+    for shift in range(0, varies.bit_length(), DIGIT):
+        if varies >> shift & (len(count) - 1):
+            sort_by_digit(*ours, *theirs, np.uint64(shift), count)
+            ours, theirs = theirs, ours
+    return ours[1]
+
+
+@borrowing
+def sort_by_digit(key, order, sorted_key, sorted_order, shift, count):
+    """A step of a radix sort: keys with their places, by one digit, and else as they were."""
+    mask = np.uint64(count.shape[0] - 1)
+    for d in range(count.shape[0]):
+        count[d] = 0
+    for j in range(key.shape[0]):
+        count[(key[j] >> shift) & mask] += 1
+    place = 0
+    for d in range(count.shape[0]):
+        own = count[d]
+        count[d] = place
+        place += own
+    for j in range(key.shape[0]):
+        d = (key[j] >> shift) & mask
+        sorted_key[count[d]], sorted_order[count[d]] = key[j], order[j]
+        count[d] += 1
 
 
 def mix_at(w: np.ndarray, u: np.ndarray, place: np.ndarray, share: Share, time: int) -> None:
