@@ -267,7 +267,7 @@ class Training(Passes):
         "Learn shards on a Ray cluster, a worker for each.", default=None, metavar="auto|ADDRESS", stored=False
     )
     mix: str = choice(
-        "How weights of shards are mixed: each as the mean of those that have changed it, of all alike, or by errors.",
+        "How weights of shards are mixed: each by those that have changed it, by all alike, or by their errors.",
         MIXES,
         default="changes",
     )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from structron.kernels.table import hash_list
 from structron.weights import store as stores
 from structron.weights.cells import CellStore
-from structron.weights.changes import Changes, Share, by_row, plain_scales, scales_by_change
+from structron.weights.changes import AGREE, Changes, Share, by_row, plain_scales, scales_by_change
 from structron.weights.dense import DenseStore
 from structron.weights.hashed import HashedStore
 from structron.weights.sparse import room
@@ -87,11 +87,11 @@ def test_mixing_is_that_of_dictionaries(kind, seed, shards, by_change):
             learned = {(r, c): (d, u) for r, c, d, u in zip(*map(np.ndarray.tolist, arrays), strict=True)}
             for name in NAMES[kind]:
                 d, u = learned.get(name, (0.0, 0.0))
-                k = shards / able[name] if by_change and name in learned else 1.0
+                k = shards / able[name] ** AGREE if by_change and name in learned else 1.0
                 total[name] = total.get(name, 0.0) + steps * w.get(name, 0.0) + k * (steps * d - u)
         for changes, mu, _, _ in shares:
             for name, d in zip(named(changes), changes.change.tolist(), strict=True):
-                k = shards / able[name] if by_change else 1.0
+                k = shards / able[name] ** AGREE if by_change else 1.0
                 w[name] = w.get(name, 0.0) + mu * k * d
         member.follow(common)
         assert content(member, kind) == {name: (a, 0.0) for name, (a, _) in before.items() if a}

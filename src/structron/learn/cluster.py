@@ -32,6 +32,11 @@ PATIENCE = 120.0
 """Seconds that a worker may take to start."""
 
 
+FIGURES = ("changed", "changed_in_all", "bytes_to_workers", "bytes_from_workers")
+"""Of a pass: weights that shards have changed, one by one and all together, added up over its mixes; bytes that went
+over the wire."""
+
+
 class Worker:
     """What runs on the cluster: one shard and its learner."""
 
@@ -71,13 +76,8 @@ class Cluster(Crew):
         self.mixes = 0
         self.known: list[int | None] = [None] * shards  # the mixes that each worker's common weights have seen
         self.news: Any = None
-        self.news_size = self.to_workers = self.from_workers = self.changed = 0
-        self._figures: dict[str, int] = {}
-
-    @property
-    def figures(self) -> dict[str, int]:
-        """Weights that shards have changed, one by one and all together, and bytes over the wire."""
-        return self._figures
+        self.news_size = 0
+        self.figures = dict.fromkeys(FIGURES, 0)
 
     # -- workers -------------------------------------------------------------------------------------------------------
 
@@ -131,6 +131,9 @@ class Cluster(Crew):
 
     # -- a pass --------------------------------------------------------------------------------------------------------
 
+    def begin_pass(self) -> None:
+        self.figures = dict.fromkeys(FIGURES, 0)
+
     def learn(self, parts: Sequence[np.ndarray], lessons: list[Lesson]) -> None:
         """Append the lessons of all shards."""
         if not self.workers:
@@ -138,8 +141,7 @@ class Cluster(Crew):
         errors = self.ray.exceptions
         deadly = (errors.RayActorError, errors.WorkerCrashedError, errors.ObjectLostError, errors.OutOfMemoryError)
         parcels: dict[int, Parcel] = {}
-        lives = [LIVES] * self.shards
-        self.to_workers, state = 0, None
+        lives, state = [LIVES] * self.shards, None
         running: dict[Any, int] = {}
         waiting = list(range(self.shards))
         while running or waiting:
@@ -163,8 +165,8 @@ class Cluster(Crew):
                 waiting = [s]
             except errors.RayTaskError as error:
                 raise StructronError(f"ray: shard {s + 1} of {self.shards}: {error.cause}") from None
-        self.from_workers = sum(parcel.size for parcel in parcels.values())
-        self.changed = sum(parcel.changed for parcel in parcels.values())
+        self.figures["bytes_from_workers"] += sum(parcel.size for parcel in parcels.values())
+        self.figures["changed"] += sum(parcel.changed for parcel in parcels.values())
         lessons += for_each(unpack, [parcels[s] for s in range(self.shards)], cores())
 
     def _submit(self, s: int, part: np.ndarray, state: Any) -> Any:
@@ -175,7 +177,7 @@ class Cluster(Crew):
         if behind == 0:
             return self.workers[s].learn.remote(sequence, None, None)
         if behind == 1:
-            self.to_workers += self.news_size
+            self.figures["bytes_to_workers"] += self.news_size
             return self.workers[s].learn.remote(sequence, None, self.news)
         return self.workers[s].learn.remote(sequence, state, None)
 
@@ -188,8 +190,7 @@ class Cluster(Crew):
         parcel = pack_news(lesson._replace(changes=moved(lesson.changes)), cores())
         self.news_size, self.news = parcel.size, self.ray.put(parcel)
         self.mixes += 1
-        self._figures = {"changed": self.changed, "changed_in_all": parcel.changed}
-        self._figures |= {"bytes_to_workers": self.to_workers, "bytes_from_workers": self.from_workers}
+        self.figures["changed_in_all"] += parcel.changed
 
 
 def _last_line(error: Exception) -> str:

@@ -4,8 +4,10 @@
         for each shard s, side by side:     w_s ← one pass over the shard, from the common w on
         w ← Σ μ_s·w_s                       μ_s: the same for all, or by the shard's updates
 
-Our own third way, `changes`: for each weight, the mean over those shards that have changed it. The paper's proof does
-not cover it, but many shards lose less (docs/scale.md): what one shard alone has met is not divided by all.
+Our own third way, `changes`, goes by those shards that have changed a weight (weights/changes.py), and mixes more often
+when most is learned: 2·S times in the first pass, half as often in every further one, until it is once. The paper's
+proof covers neither, but many shards lose less (docs/scale.md): what one shard alone has met is not divided by all, and
+none goes far on its own.
 
 The weights for prediction are the mean over all steps of all shards. A shard is every S-th example, and learns them in
 the order of the pass. So the result depends on the data, the seed and S, and not on where or when shards are learned.
@@ -17,7 +19,7 @@ There are as many members as threads, not as shards: each learns one shard after
 
 from collections.abc import Callable, Sequence
 from threading import Event
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -28,6 +30,9 @@ from structron.learn.loop import Learner
 from structron.threads import Pool
 
 UNIFORM, ERRORS, CHANGES = "uniform", "errors", "changes"
+TOGETHER = 8
+"""Examples of a shard, at least, between two mixes of a pass."""
+PASSES = "passes of shards"
 
 
 def check_shards(shards: int, examples: int) -> None:
@@ -39,6 +44,11 @@ def check_shards(shards: int, examples: int) -> None:
 def deal(sequence: np.ndarray, shards: int) -> list[np.ndarray]:
     """The examples of each shard, in the order in which they stand in the sequence."""
     return [sequence[sequence % shards == s] for s in range(shards)]
+
+
+def mixes_of(shards: int, number: int, examples: int) -> int:
+    """How often weights are mixed in a pass (counted from 1) of `changes`."""
+    return max(1, min(4 * shards >> number, examples // (shards * TOGETHER))) if shards > 1 else 1
 
 
 def shares_of(lessons: Sequence[Lesson], mix: str) -> list[float]:
@@ -61,9 +71,12 @@ def learn_part(member: Any, common: Any, part: np.ndarray, stopped: Event) -> Le
 class Crew(Protocol):
     """Those who learn the shards of a common learner."""
 
-    @property
-    def figures(self) -> dict[str, int]:
-        """What a pass has cost, beside time."""
+    figures: dict[str, int]
+    """What a pass has cost, beside time."""
+
+    def begin_pass(self) -> None:
+        """A pass begins."""
+        return
 
     def learn(self, parts: Sequence[np.ndarray], lessons: list[Lesson]) -> None:
         """Append the lessons of the next shards, of one at least."""
@@ -78,10 +91,8 @@ class Crew(Protocol):
 class Threads(Crew):
     """Learns shards on threads; kernels release the lock."""
 
-    figures: ClassVar[dict[str, int]] = {}
-
     def __init__(self, common: Any, jobs: int = 1):
-        self.common, self.jobs = common, jobs
+        self.common, self.jobs, self.figures = common, jobs, {}
         self.idle: list[Any] = []
 
     def learn(self, parts: Sequence[np.ndarray], lessons: list[Lesson]) -> None:
@@ -126,6 +137,7 @@ class Shards(Learner):
         check_shards(shards, first.examples)
         self.common, self.shards, self.mix, self.hire = first, shards, mix, hire
         self.crew = hire(first)
+        self.passes, self.begun = 0, 0  # passes so far, and where in this one the examples since the last mix begin
         self.parts: list[np.ndarray] = []
         self.lessons: list[Lesson] = []
         self.learned: list[dict[str, Any]] = []
@@ -142,33 +154,41 @@ class Shards(Learner):
         self.common.warm_up()
 
     def begin_pass(self) -> None:
+        self.passes += 1
         self.lessons, self.learned = [], []
+        self.crew.begin_pass()
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
-        if lo == 0:
-            self.parts = deal(sequence, self.shards)
+        if not self.lessons:
+            mixes = mixes_of(self.shards, self.passes, len(sequence)) if self.mix == CHANGES else 1
+            ends = [len(sequence) * k // mixes for k in range(1, mixes + 1)]
+            self.begun, self.parts = lo, deal(sequence[lo : next(end for end in ends if end > lo)], self.shards)
         self.crew.learn(self.parts[len(self.lessons) :], self.lessons)
-        done = sum(map(len, self.parts[: len(self.lessons)]))
+        while len(self.lessons) < self.shards and not any(map(len, self.parts[len(self.lessons) :])):
+            self.crew.learn(self.parts[len(self.lessons) :], self.lessons)  # of no example: no reason to wait
+        done = self.begun + sum(map(len, self.parts[: len(self.lessons)]))
         if len(self.lessons) == self.shards:
             self._mix()
         return done
 
     def _mix(self) -> None:
-        """One common vector of weights from all lessons."""
-        self.learned = [lesson.counts for lesson in self.lessons]
-        self.crew.mix(self.lessons, shares_of(self.lessons, self.mix), self.mix == CHANGES)
+        """One common vector of weights from all lessons; a shard may have had no example since the last mix."""
+        lessons = [lesson for lesson in self.lessons if lesson.steps] or self.lessons
+        self.learned += [lesson.counts for lesson in lessons]
+        self.crew.mix(lessons, shares_of(lessons, self.mix), self.mix == CHANGES)
         self.lessons = []
 
     def counts(self) -> dict[str, Any]:
         return total(self.learned) | self.crew.figures
 
     def fingerprint(self) -> str:
-        return f"{self.shards} shards {self.mix} {self.common.fingerprint()}"
+        return f"{self.shards} shards {self.mix} {TOGETHER} {self.common.fingerprint()}"
 
     def state(self) -> Tensors:
-        return self.common.state()
+        return self.common.state() | {PASSES: np.array([self.passes])}
 
     def restore(self, state: Tensors) -> None:
+        self.passes = int(state.pop(PASSES)[0])
         self.common.restore(state)
 
     def add(self, other: Any, share: float) -> None:

@@ -22,8 +22,10 @@ SAMPLE, WORTH = 1 << 14, 0.9
 class Packed(NamedTuple):
     """An array in few bytes."""
 
-    planes: list[bytes]  # the first bytes of all numbers, the second ones …; compressed, unless as long as they are many
-    count: int
+    planes: list[
+        bytes
+    ]  # the first bytes of all numbers, the second ones …; compressed, unless as long as they are many
+    many: int
     kind: str
     folded: str  # the kind of numbers 0, -1, 1, -2 … that stand for whole ones; "": they stand for themselves
 
@@ -38,7 +40,8 @@ class Parcel(NamedTuple):
     @property
     def size(self) -> int:
         """Its bytes."""
-        return sum(len(own) for packed in self.arrays.values() for own in packed.planes) + sum(a.nbytes for a in self.rest[2].values())
+        packed = sum(len(plane) for own in self.arrays.values() for plane in own.planes)
+        return packed + sum(array.nbytes for array in self.rest[2].values())
 
 
 def _pack(array: np.ndarray) -> Packed:
@@ -51,9 +54,9 @@ def _pack(array: np.ndarray) -> Packed:
 
 def _unpack(packed: Packed) -> np.ndarray:
     kind = np.dtype(packed.folded or packed.kind)
-    numbers = np.empty((packed.count, kind.itemsize), np.uint8)
+    numbers = np.empty((packed.many, kind.itemsize), np.uint8)
     for k, plane in enumerate(packed.planes):
-        data = plane if len(plane) == packed.count else zlib.decompress(plane)
+        data = plane if len(plane) == packed.many else zlib.decompress(plane)
         numbers[:, k] = np.frombuffer(data, np.uint8)
     found = numbers.reshape(-1).view(kind)
     return _unfolded(found).astype(packed.kind) if packed.folded else found
@@ -77,12 +80,12 @@ def _folded(array: np.ndarray) -> np.ndarray | None:
     largest = max(float(array.max(initial=0)), -float(array.min(initial=0)))
     for kind in (np.int8, np.int16, np.int32):
         if largest <= np.iinfo(kind).max:
-            own = array.astype(kind)
+            own: Any = array.astype(kind)
             return ((own << 1) ^ (own >> (8 * own.itemsize - 1))).view(f"u{own.itemsize}")
     return None
 
 
-def _unfolded(found: np.ndarray) -> np.ndarray:
+def _unfolded(found: Any) -> np.ndarray:
     """The inverse, as numbers with signs."""
     size = found.dtype.itemsize
     return (found >> 1).view(f"i{size}") ^ -(found & 1).view(f"i{size}")

@@ -4,6 +4,8 @@ Rows stand in the table in the order of their hashes, their cells anywhere: cell
 the trips to memory do not wait for each other. sums: a store's u as a matrix of one column, for that.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from structron.kernels.jit import borrowing, inlined, prefetch
@@ -29,6 +31,19 @@ from structron.weights.sparse import (
 
 AHEAD = 32
 """Rows that are asked for before they are needed."""
+
+
+class Room(NamedTuple):
+    """What `compare` works with."""
+
+    heads: np.ndarray  # uint64[AHEAD]
+    places: np.ndarray  # int64[AHEAD]
+    marks: np.ndarray  # uint64: a bit for each cell
+
+
+def make_room(cells: int) -> Room:
+    """For so many cells."""
+    return Room(np.zeros(AHEAD, np.uint64), np.zeros(AHEAD, np.int64), np.empty(-(-cells // 64), np.uint64))
 
 
 @inlined
@@ -73,28 +88,52 @@ def head_before(before, key, k):
 
 
 @borrowing
-def compare(now, sums, anchored, before, before_sums, known, heads, found):
+def mark_cells(now, before, marks):
+    """Mark the cells, a bit each, that do not stand as they stood in another store, or have a sum; the others are of no
+    interest, if their rows stand where they stood. One look at all cells in turn is cheaper than one at every row."""
+    cells, old = now.used[CELLS], before.used[CELLS]
+    for j in range(marks.shape[0]):
+        word = np.uint64(0)
+        for k in range(64 * j, min(64 * j + 64, cells)):
+            same = k < old and now.column[k, 0] == before.column[k, 0] and now.column[k, 1] == before.column[k, 1]
+            word |= np.uint64(not same or now.u[k] != 0.0) << np.uint64(k & 63)
+        marks[j] = word
+
+
+@inlined
+def is_as_before(head, old, marks):
+    """Whether a row has not changed, as its head and the marks of its cells tell."""
+    same, start = head == old and head & CLASSES != DENSE, np.int64(head >> START)
+    if same:
+        for k in range(start, start + np.int64((head >> COUNT) & COUNTS)):
+            same = same and (marks[k >> 6] >> np.uint64(k & 63)) & np.uint64(1) == 0
+    return same
+
+
+@borrowing
+def compare(now, sums, anchored, before, before_sums, known, room, found):
     """All changes of sparse rows; anchored, known: the heads of numbered features now and before. Returns how many.
 
-    heads: uint64[AHEAD], to work with.
+    room: to work with.
     """
-    n = np.int64(0)
+    n, heads, places, marks = np.int64(0), room.heads, room.places, room.marks
+    mark_cells(now, before, marks)
     for j in range(anchored.shape[0]):
-        if j + AHEAD < anchored.shape[0]:
-            ask_for(now, sums, anchored[j + AHEAD, 1])
-            ask_for(before, before_sums, known[j + AHEAD, 1])
-        if anchored[j, 1] != ABSENT:
+        if anchored[j, 1] != ABSENT and not is_as_before(anchored[j, 1], known[j, 1], marks):
             n = compare_row(now, anchored[j, 1], before, known[j, 1], np.uint64(j + 1), found, n)
     for lo in range(0, now.table.shape[0], AHEAD):
-        hi = min(lo + AHEAD, now.table.shape[0])
-        for k in range(lo, hi):
+        count = 0
+        for k in range(lo, min(lo + AHEAD, now.table.shape[0])):
             if now.table[k, 0] != ABSENT:
-                heads[k - lo] = head_before(before, now.table[k, 0], k)
-                ask_for(now, sums, now.table[k, 1])
-                ask_for(before, before_sums, heads[k - lo])
-        for k in range(lo, hi):
-            if now.table[k, 0] != ABSENT:
-                n = compare_row(now, now.table[k, 1], before, heads[k - lo], now.table[k, 0], found, n)
+                old = head_before(before, now.table[k, 0], k)
+                if not is_as_before(now.table[k, 1], old, marks):
+                    places[count], heads[count] = k, old
+                    count += 1
+                    ask_for(now, sums, now.table[k, 1])
+                    ask_for(before, before_sums, old)
+        for j in range(count):
+            k = places[j]
+            n = compare_row(now, now.table[k, 1], before, heads[j], now.table[k, 0], found, n)
     return n
 
 

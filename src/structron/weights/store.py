@@ -15,7 +15,7 @@ from structron.io.tensors import Tensor, Tensors
 from structron.kernels.table import ABSENT
 from structron.weights.changes import Changes, Share, make_changes
 from structron.weights.dense import cells_in, declared_cells
-from structron.weights.mixing import AHEAD, compare, missing, mix_rows, put_rows
+from structron.weights.mixing import compare, make_room, missing, mix_rows, put_rows
 from structron.weights.sparse import (
     CELLS,
     CLASSES,
@@ -183,7 +183,7 @@ class SparseStore:
         sparse, old = self.sparse, before.sparse
         room = make_changes(int(sparse.used[CELLS]) + int(sparse.used[DENSE_ROWS]) * sparse.dense.shape[1])
         given = (sparse, sparse.u[:, None], self.table, old, old.u[:, None], before.table)
-        count = compare(*given, np.zeros(AHEAD, np.uint64), room)
+        count = compare(*given, make_room(int(sparse.used[CELLS])), room)
         return Changes(*(array[:count].copy() for array in room))
 
     def mix(self, shares: Sequence[Share], time: int) -> None:
