@@ -260,9 +260,7 @@ class Training(Passes):
         default=1,
         stored=False,
     )
-    shards: int = whole(
-        "Learn from N shards of the data side by side, and mix their weights after every pass.", default=1
-    )
+    shards: int = whole("Learn from N shards of the data side by side, and mix their weights.", default=1)
     ray: str | None = free(
         "Learn shards on a Ray cluster, a worker for each.", default=None, metavar="auto|ADDRESS", stored=False
     )

@@ -128,7 +128,7 @@ def leave_signals() -> None:
 
 
 def leave(status: int) -> NoReturn:
-    """End the process without taking the interpreter apart, which lasts a quarter of a second and is of no use.
+    """End the process without taking the interpreter apart, which takes a quarter of a second and helps nobody.
 
     What was registered for the end is called, what was written is flushed. Where threads or processes are still there,
     Python waits for them as ever.

@@ -20,11 +20,10 @@ SAMPLE, WORTH = 1 << 14, 0.9
 
 
 class Packed(NamedTuple):
-    """An array in few bytes."""
+    """An array in few bytes: the first bytes of all numbers, the second ones … A plane that has as many bytes as there
+    are numbers is not compressed."""
 
-    planes: list[
-        bytes
-    ]  # the first bytes of all numbers, the second ones …; compressed, unless as long as they are many
+    planes: list[bytes]
     many: int
     kind: str
     folded: str  # the kind of numbers 0, -1, 1, -2 … that stand for whole ones; "": they stand for themselves
