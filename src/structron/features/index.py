@@ -11,12 +11,14 @@ import numpy as np
 
 from structron.features.extract import NO_VALUES, Hashes
 from structron.features.names import Names
-from structron.kernels.jit import compiled, prefetch
-from structron.kernels.table import AHEAD, empty_table, table_find, table_insert, table_number
+from structron.kernels.jit import compiled
+from structron.kernels.table import ABSENT, empty_table, table_find, table_insert, table_number
 from structron.threads import in_order
 
 STRETCH = 500
 """Sentences whose hashes are in memory at one time."""
+TOGETHER = 64
+"""Features that are looked up together."""
 NEW_SHARE = 8
 """About one feature in eight is new: the table starts with room for that many and grows if need be."""
 
@@ -69,13 +71,23 @@ def renumber(ptr, numbers, values, rank, out_ptr):
 
 @compiled
 def known_numbers(table, ptr, hashes, values, out_ptr, out, out_values):
-    """The features that a table knows, as numbers; returns how many."""
-    k, size, mask = 0, hashes.shape[0], np.uint64(table.shape[0] - 1)
+    """The features that a table knows, as numbers; returns how many.
+
+    Places of the table are far away in memory: some are read ahead, in a loop that does nothing else.
+    """
+    k, first, ahead, mask, there = 0, 0, 0, np.uint64(table.shape[0] - 1), np.empty(TOGETHER, np.uint64)
     for i in range(ptr.shape[0] - 1):
         for j in range(ptr[i], ptr[i + 1]):
-            if j + AHEAD < size:
-                prefetch(table, np.int64(hashes[j + AHEAD] & mask), 0)
-            number = table_find(table, hashes[j])
+            if j == ahead:
+                ahead = min(j + TOGETHER, hashes.shape[0])
+                for m in range(j, ahead):
+                    there[m - j] = table[np.int64(hashes[m] & mask), 0]
+                first = j
+            found, number = there[j - first], np.int64(-1)
+            if found == hashes[j]:
+                number = np.int64(table[np.int64(found & mask), 1])
+            elif found != ABSENT:
+                number = table_find(table, hashes[j])
             if number >= 0:
                 out[k] = number
                 if values.shape[0] > 0:

@@ -25,6 +25,7 @@ from llvmlite import binding
 from numba.core.runtime import rtsys
 
 from structron.kernels.cache import CheckedFile, SafeCache
+from structron.kernels.indices import trust_indices
 
 fcntl: ModuleType | None
 try:
@@ -108,13 +109,16 @@ class KernelCache(SafeCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         rtsys.initialize(target_context)
+        found = None
         with self._guard_against_spurious_io_errors():
             found = self._load_overload(sig, target_context) or self._from_wheel(sig, target_context)
             if found is None and self._lock():
                 found = self._load_overload(sig, target_context)  # another process has compiled it meanwhile
                 if found is not None:
                     self.unlock()
-            return found
+        if found is None:
+            trust_indices()
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:

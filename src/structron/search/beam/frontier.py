@@ -34,6 +34,8 @@ INFINITE = 1 << 40
 BLOCK, MOST_BLOCKS = 8, 64
 """Columns of weights that are looked at together or not at all, or a multiple of that; how many such blocks are told
 apart."""
+HEADS = 1 << 9
+"""Rows of a token's features that are asked for together, or more."""
 NEAR = 1 << 8
 """Tokens around a stretch of which sums are remembered, a power of two."""
 FAR = 1 << 18
@@ -113,15 +115,16 @@ class Memory(NamedTuple):
     place: np.ndarray  # int64[TOGETHER, groups + 1]: those of the sums of each state
     keys: np.ndarray  # uint64[TOGETHER * templates]: the features that states of a batch ask for
     homes: np.ndarray  # int64[TOGETHER * templates]
-    heads: np.ndarray  # uint64[TOGETHER * templates]
+    heads: np.ndarray  # uint64[TOGETHER * templates, or more]: what stands at their homes, then the heads of their rows
     owner: np.ndarray  # int64[TOGETHER * templates]
+    hashes: np.ndarray  # uint64[groups + 1, 2]: of the atoms of one state, by group; see scores.py
     clock: np.ndarray  # int64[5]
     ranges: np.ndarray  # uint64[2, blocks, 2]: first column and the one after the last; 0: the one range of all
     # columns, 1: those that are wanted. Unsigned, since a column that might be negative keeps loops from being vectors
     near: np.ndarray  # uint64[NEAR]: the token, and the clock, whose lists of features are summed
     near_sums: np.ndarray  # float32[NEAR * kinds, columns]
     far: np.ndarray  # uint64[tokens, 2]: the same for stretches that begin at a token, and the longest that is summed
-    far_sums: np.ndarray  # float32[tokens * longest, columns]
+    far_sums: np.ndarray  # float32[tokens * (1 + longest), columns]
 
 
 class Trace(NamedTuple):
@@ -212,9 +215,7 @@ def make_memory(
     places, far = (groups + 1) * (slots + TOGETHER), 1
     while kinds and far < NEAR and 2 * far * longest * stride <= FAR:
         far *= 2
-    keys, homes, heads, owner = (
-        np.zeros(TOGETHER * max(templates, 1), kind) for kind in (np.uint64, np.int64, np.uint64, np.int64)
-    )
+    keys, homes, owner = (np.zeros(TOGETHER * max(templates, 1), kind) for kind in (np.uint64, np.int64, np.int64))
     return Memory(
         np.zeros((groups + 1, slots, 2), np.uint64),
         aligned_zeros((places, stride), np.float32),
@@ -223,14 +224,15 @@ def make_memory(
         np.zeros((TOGETHER, groups + 1), np.int64),
         keys,
         homes,
-        heads,
+        np.zeros(max(len(keys), HEADS), np.uint64),
         owner,
+        np.zeros((groups + 1, 2), np.uint64),
         np.zeros(5, np.int64),
         np.array([[[0, stride]] * MOST_BLOCKS] * 2, np.uint64),
         np.zeros(NEAR, np.uint64),
         aligned_zeros((NEAR * kinds, stride), np.float32),
         np.zeros((far, 2), np.uint64),
-        aligned_zeros((far * longest if kinds else 0, stride), np.float32),
+        aligned_zeros((far * (1 + longest) if kinds else 0, stride), np.float32),
     )
 
 

@@ -5,18 +5,19 @@ A score is the sum of the rows of the features that fire. Templates over the sam
 the weights change. So what depends on the position alone is computed once per position, however wide the beam.
 
 Weights of real models lie in memory far away, a look-up takes 100 ns or more, and a state has a hundred of them. They
-must not wait for each other: first all places in the table are asked for, for all states of a beam, then all rows, then
-all is added up.
+must not wait for each other: first all places in the table are read, for all states of a beam, then all rows are asked
+for, then all is added up. Reading many places is a loop that does nothing else, a dozen of them on their way at a time:
+on some processors that takes half the time of prefetching them.
 """
 
 import numpy as np
 
 from structron.features.places import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE
-from structron.kernels.jit import borrowing, inlined, prefetch
-from structron.kernels.table import MULTIPLIER, SEED, mix
+from structron.kernels.jit import borrowing, inlined
+from structron.kernels.table import ABSENT, MULTIPLIER, SEED, mix
 from structron.search.beam.frontier import MOST_BLOCKS
 from structron.search.beam.states import combine, feature_key
-from structron.weights.sparse import add_row, ask_for_row, find, home
+from structron.weights.sparse import add_row, after, ask_for_row, find, home
 
 CLOCK, BATCH, ASKED, WANTED, RANGES = range(5)
 """Places in `clock`: how often the weights have changed (older memories do not count); the number of the batch of
@@ -27,21 +28,29 @@ EVERY, SOME = range(2)
 ALL, BIT = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(1)
 KEY, USED = range(2)
 """What stands in memory beside a sum: what it is the sum of, and the last batch that needed it."""
+THERE = 1
+"""Column of `hashes`, after KEY: the key of what is remembered where a sum would be."""
 
 
 @inlined
-def remembered(memory, g, key, i):
-    """The place of a sum in memory, and whether it is there; otherwise the place is cleared for it.
+def slot_of(memory, key):
+    """Where in its group's part of the memory a sum stands, if anywhere."""
+    return np.int64((key ^ (key >> np.uint64(29))) & np.uint64(memory.key.shape[1] - 1))
+
+
+@inlined
+def remembered(memory, g, key, there, i):
+    """The place of a sum in memory, and whether it is there; otherwise the place is cleared for it. there: the key of
+    what stands at that slot.
 
     Every group has its own part of the memory, so the sums of one state never take each other's place. Where another
     state of the batch needs what stands there, state i has a place beside it. A sum is made for the columns that are
     wanted; one that is asked for again by a batch that wants others, for all.
     """
-    groups, slots = memory.key.shape[0], memory.key.shape[1]
-    slot = np.int64((key ^ (key >> np.uint64(29))) & np.uint64(slots - 1))
+    groups, slots, slot = memory.key.shape[0], memory.key.shape[1], slot_of(memory, key)
     place = g * slots + slot
     key ^= np.uint64(memory.clock[CLOCK] + 1) * MULTIPLIER
-    again, wanted = memory.key[g, slot, KEY] == key, np.uint64(memory.clock[WANTED])
+    again, wanted = there == key, np.uint64(memory.clock[WANTED])
     known = again and memory.have[place] & wanted == wanted
     if not known:
         if memory.key[g, slot, USED] == np.uint64(memory.clock[BATCH]):
@@ -97,41 +106,45 @@ def unit_of(anchored, token, length, j):
 
 
 @inlined
+def read_heads(anchored, sparse, first, last, memory, which, number):
+    """memory.heads = those of the numbered features first … last-1, as many as there is room for; their rows are asked
+    for. Returns how many."""
+    count = min(last - first, memory.heads.shape[0])
+    for j in range(count):
+        memory.heads[j] = anchored.table[anchored.numbers[first + j], 1]
+    for j in range(count):
+        if memory.heads[j] != ABSENT:
+            ask_for_row(sparse, memory.heads[j], memory.ranges, which, number)
+    return count
+
+
+@inlined
 def add_list(anchored, sparse, token, memory, place):
     """Add the rows of a token's list of numbered features; all are asked for before the first is waited for."""
-    first, last = anchored.ptr[token], anchored.ptr[token + 1]
-    which, count = ranges_of(memory, place)
-    for j in range(first, last):
-        prefetch(anchored.table, np.int64(anchored.numbers[j]), 1)
-    for j in range(first, last):
-        head = anchored.table[anchored.numbers[j], 1]
-        if head != 0:
-            ask_for_row(sparse, head, memory.ranges, which, count)
-    for j in range(first, last):
-        head = anchored.table[anchored.numbers[j], 1]
-        if head != 0:
-            add_row(sparse, head, memory.sums, place, memory.ranges, which, count)
+    heads, ptr = memory.heads, anchored.ptr
+    which, number = ranges_of(memory, place)
+    for first in range(ptr[token], ptr[token + 1], heads.shape[0]):
+        count = read_heads(anchored, sparse, first, ptr[token + 1], memory, which, number)
+        for j in range(count):
+            if heads[j] != ABSENT:
+                add_row(sparse, heads[j], memory.sums, place, memory.ranges, which, number)
 
 
 @borrowing
 def sum_lists(anchored, sparse, token, memory, first):
     """The sums of all lists of a token, kind by kind, from row `first` on; all rows are asked for together."""
-    kinds, sums, one = anchored.kinds, memory.near_sums, np.int64(1)
-    a = token * kinds
-    for q in range(kinds):
+    ptr, kinds, sums, heads, one = anchored.ptr, anchored.kinds, memory.near_sums, memory.heads, np.int64(1)
+    a, q = token * kinds, np.int64(0)
+    for row in range(first, first + kinds):
         for c in range(sums.shape[1]):
-            sums[first + q, c] = 0
-    for j in range(anchored.ptr[a], anchored.ptr[a + kinds]):
-        prefetch(anchored.table, np.int64(anchored.numbers[j]), 1)
-    for j in range(anchored.ptr[a], anchored.ptr[a + kinds]):
-        head = anchored.table[anchored.numbers[j], 1]
-        if head != 0:
-            ask_for_row(sparse, head, memory.ranges, EVERY, one)
-    for q in range(kinds):
-        for j in range(anchored.ptr[a + q], anchored.ptr[a + q + 1]):
-            head = anchored.table[anchored.numbers[j], 1]
-            if head != 0:
-                add_row(sparse, head, sums, first + q, memory.ranges, EVERY, one)
+            sums[row, c] = 0
+    for begin in range(ptr[a], ptr[a + kinds], heads.shape[0]):
+        count = read_heads(anchored, sparse, begin, ptr[a + kinds], memory, EVERY, one)
+        for j in range(count):
+            while begin + j >= ptr[a + q + 1]:
+                q += 1
+            if heads[j] != ABSENT:
+                add_row(sparse, heads[j], sums, first + q, memory.ranges, EVERY, one)
 
 
 @inlined
@@ -146,31 +159,44 @@ def lists_near(anchored, sparse, token, memory):
 
 
 @inlined
-def sum_stretch(anchored, sparse, token, length, memory, row):
-    """The sum of a stretch: list by list, in the order of `unit_of`."""
+def sum_stretch(anchored, sparse, token, length, memory, row, inside):
+    """The sum of a stretch in row `row`. inside: the row with the sum of what all longer ones have, too, which is that
+    of a stretch without its last token before and after."""
     near, sums = memory.near_sums, memory.far_sums
-    for c in range(sums.shape[1]):
-        sums[row, c] = 0
-    for j in range(units_of(anchored, length)):
-        at, kind = place_of(anchored, token, length, j)
-        part = lists_near(anchored, sparse, at, memory) + kind
+    last = lists_near(anchored, sparse, token + length - 1, memory)
+    at, pair, triple = last + AT + min(length - 1, anchored.positions - 1), last + PAIR, last + TRIPLE
+    if length == 1:
         for c in range(sums.shape[1]):
-            sums[row, c] += near[part, c]
+            sums[inside, c] = near[last + BEFORE, c] + near[at, c]
+    elif length == 2:
+        for c in range(sums.shape[1]):
+            sums[inside, c] += near[at, c] + near[pair, c]
+    else:
+        for c in range(sums.shape[1]):
+            sums[inside, c] += near[at, c] + near[pair, c] + near[triple, c]
+    for c in range(sums.shape[1]):
+        sums[row, c] = sums[inside, c] + near[last + AFTER, c] + near[last + LAST, c]
+    if length <= anchored.whole:
+        whole = lists_near(anchored, sparse, token, memory) + AT + anchored.positions + length - 1
+        for c in range(sums.shape[1]):
+            sums[row, c] += near[whole, c]
 
 
 @inlined
 def stretch_row(anchored, sparse, token, length, memory):
-    """The row of the sum of a stretch. Lengths are asked for in turn, and each is made when it is."""
-    slot, longest = token & (memory.far.shape[0] - 1), memory.far_sums.shape[0] // memory.far.shape[0]
+    """The row of the sum of a stretch. Lengths are asked for in turn, and each is made when it is, from the one before:
+    a token has a row for what grows, and one for each length."""
+    slot = token & (memory.far.shape[0] - 1)
+    inside = slot * (memory.far_sums.shape[0] // memory.far.shape[0])
     key = np.uint64(token + 1) ^ (np.uint64(memory.clock[CLOCK] + 1) * MULTIPLIER)
     if memory.far[slot, 0] != key:
         memory.far[slot, 0], memory.far[slot, 1] = key, 0
     done = np.int64(memory.far[slot, 1])
     while done < length:
         done += 1
-        sum_stretch(anchored, sparse, token, done, memory, slot * longest + done - 1)
+        sum_stretch(anchored, sparse, token, done, memory, inside + done, inside)
         memory.far[slot, 1] = np.uint64(done)
-    return slot * longest + length - 1
+    return inside + length
 
 
 @inlined
@@ -198,21 +224,22 @@ def want(memory, blocks, block):
 
 @inlined
 def ask(features, sparse, values, row, memory, i):
-    """Find the places of the sums of state i of a batch, and ask for what those need that are not remembered."""
-    wanted = memory.clock[ASKED]
-    for g in range(features.group.shape[0] - 1):
+    """Find the places of the sums of state i of a batch, and note what those need that are not remembered."""
+    wanted, groups = memory.clock[ASKED], features.group.shape[0] - 1
+    for g in range(groups):
         begin, end = features.group_ptr[g], features.group_ptr[g + 1]
-        key = combine(values, row, features.group_atom, begin, end, features.salt)
-        place, known = remembered(memory, g, key, i)
+        memory.hashes[g, KEY] = combine(values, row, features.group_atom, begin, end, features.salt)
+    for g in range(groups):
+        memory.hashes[g, THERE] = memory.key[g, slot_of(memory, memory.hashes[g, KEY]), KEY]
+    for g in range(groups):
+        place, known = remembered(memory, g, memory.hashes[g, KEY], memory.hashes[g, THERE], i)
         memory.place[i, g] = place
         if not known:
             for j in range(features.group[g], features.group[g + 1]):
                 key = feature_key(features, features.member[j], values, row)
                 if key != 0:
-                    k = home(sparse.region, key)
                     memory.keys[wanted] = key
-                    memory.homes[wanted] = k
-                    prefetch(sparse.table, k, 0)
+                    memory.homes[wanted] = home(sparse.region, key)
                     memory.owner[wanted] = place
                     wanted += 1
     memory.clock[ASKED] = wanted
@@ -221,9 +248,13 @@ def ask(features, sparse, values, row, memory, i):
 @inlined
 def settle(sparse, memory):
     """Add up all sums that the states of a batch have asked for."""
-    table, count = sparse.table, 0
+    table, found, count = sparse.table, memory.heads, 0
     for j in range(memory.clock[ASKED]):
-        k = find(table, memory.keys[j], memory.homes[j])
+        found[j] = table[memory.homes[j], 0]
+    for j in range(memory.clock[ASKED]):
+        k, key = memory.homes[j], memory.keys[j]
+        if found[j] != key:
+            k = find(table, key, after(table, k)) if found[j] != ABSENT else np.int64(-1)
         if k >= 0:
             head = table[k, 1]
             which, number = ranges_of(memory, memory.owner[j])
@@ -246,7 +277,8 @@ def add_up(anchored, sparse, token, length, memory, i):
     memory.place[i, groups] = -1
     length = length if anchored.kinds > 0 and token >= 0 else np.int64(0)
     if token >= 0 and length == 0:
-        place, known = remembered(memory, groups, mix(SEED, np.uint64(token)), i)
+        key = mix(SEED, np.uint64(token))
+        place, known = remembered(memory, groups, key, memory.key[groups, slot_of(memory, key), KEY], i)
         memory.place[i, groups] = place
         if not known:
             add_list(anchored, sparse, token, memory, place)
