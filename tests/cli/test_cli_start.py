@@ -71,7 +71,7 @@ def test_values_are_those_that_typer_would_give(name):
     for own, other in zip(plain.params, checked.params, strict=True):
         context = typer.Context(plain)
         kind = own.type_descriptor.annotation
-        given = [None, *([["a", "b"], ("a",), []] if kind == list[str] else ["a", "7", ""])]
+        given = [None, *([["a", "b"], ("a",), []] if kind == list[str] else ["a", "7", "", "-3", "٣", "9" * 30, "0.5", "inf", True, False, 7])]
         for value in given:
             assert outcome(own, value, context) == outcome(other, value, context), (own.name, value)
 
@@ -85,12 +85,27 @@ def outcome(param, value, context):
     return type(found), found
 
 
+def test_compilers_stay_away_where_all_is_compiled(toy):
+    """Numba's functions in our kernels need none of their modules, nor those SciPy."""
+    code = (
+        "import sys; from structron.cli.app import main; status = main(sys.argv[1:]); "
+        "print([name for name in ('numba.np.arrayobj', 'numba.np.arraymath', 'scipy') if name in sys.modules])"
+    )
+    argv = ["predict", toy.chunker, toy / "test.conll", "--output", toy / "found.conll"]
+    for _ in range(2):  # the first may have to compile
+        found = run_python(code, *argv)
+    assert found.stdout.splitlines()[-1] == "[]", found.stderr
+
+
 def test_pydantic_stays_away(toy):
     code = (
         "import sys; from structron.cli.app import main; status = main(sys.argv[1:]); "
         "sys.exit(status or int('pydantic' in sys.modules))"
     )
     argv = ["predict", toy.chunker, toy / "test.conll", "--output", toy / "found.conll", "--encoding", "utf-8"]
+    found = run_python(code, *argv)
+    assert found.returncode == 0, found.stderr
+    argv = ["train", "chunker", "--train", toy / "train.conll", "--passes", "1", "--jobs", "1", "--model", toy / "plain.model"]
     found = run_python(code, *argv)
     assert found.returncode == 0, found.stderr
 

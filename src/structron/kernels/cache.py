@@ -6,6 +6,7 @@ for them is found even where package and home are read-only. Kernels that were c
 read-only, as in the image of a container, are used from there.
 """
 
+import io
 import os
 import pickle
 import stat
@@ -23,6 +24,7 @@ from numba.core.caching import (
     _CacheLocator,
     _SourceFileBackedLocatorMixin,
 )
+from numba.core.environment import Environment, _rebuild_env, lookup_environment
 
 from structron.kernels.library import rebuilt, reduced
 from structron.progress import tell
@@ -61,6 +63,28 @@ def unsealed(path: str) -> bytes | None:
     return None
 
 
+def environment(module: str, constants: list, name: str) -> Environment:
+    """What compiled code has of the module it comes from: constants. Numba imports the module, too, for code that looks
+    names up while it runs. Its own functions that stand in our kernels do not, and their modules take longer to import
+    (arrays with texts, linear algebra with SciPy) than a kernel to read."""
+    found = lookup_environment(name)
+    if found is not None or not module.startswith("numba."):
+        return found or _rebuild_env(module, constants, name)
+    found = Environment({"__name__": module})
+    found.consts[:], found.env_name = constants, name
+    Environment._memo[name] = found
+    return found
+
+
+class Reader(pickle.Unpickler):
+    """Reads kernels without the modules of Numba's functions in them."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if name == _rebuild_env.__name__ and module == _rebuild_env.__module__:
+            return environment
+        return super().find_class(module, name)
+
+
 class CheckedFile(IndexDataCacheFile):
     """Numba's index and data files with checksums; data say which kernel and source they are of."""
 
@@ -86,7 +110,7 @@ class CheckedFile(IndexDataCacheFile):
         if data is None:
             return None
         try:
-            stamp, known, found = pickle.loads(data)
+            stamp, known, found = Reader(io.BytesIO(data)).load()
         except DAMAGE:
             return None
         return found if known == key and self._is_fresh(stamp) else None
