@@ -2,7 +2,8 @@
 
 Typer has pydantic check the value of every option, whose import takes as long as all the rest of the command line. Most
 values are texts, paths, switches or not given: for these there is nothing to check, nor for whole numbers without
-bounds and what an option reads by a function of its own. Any other goes typer's way, as all do where typer has no such place to step in.
+bounds and what an option reads by a function of its own. Any other goes typer's way, as all do where typer has no such
+place to step in.
 """
 
 from collections.abc import Iterable
@@ -33,11 +34,15 @@ class AsTyped:
                 return read(value)
         if read is None and kind in (bool, int) and type(value) is kind:  # a switch, or the option's own default
             return value
-        if read is None and kind is int and info.min is None is info.max and isinstance(value, str):
-            if value.isascii() and value.isdecimal() and len(value) < LONGEST:
-                return int(value)
+        if read is None and kind is int and info.min is None is info.max and is_plain(value):
+            return int(value)
         param._runtime_param = None
         return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a number was typed in digits alone."""
+    return isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < LONGEST
 
 
 def taken_as_typed(command: Any) -> Any:
