@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 LONGEST = 19
-"""Digits of a number that needs no further thought."""
+"""A number of fewer digits fits in 64 bits."""
 
 
 class AsTyped:

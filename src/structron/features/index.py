@@ -78,7 +78,7 @@ def known_numbers(table, ptr, hashes, values, out_ptr, out, out_values):
     k, first, ahead, mask, there = 0, 0, 0, np.uint64(table.shape[0] - 1), np.empty(TOGETHER, np.uint64)
     for i in range(ptr.shape[0] - 1):
         for j in range(ptr[i], ptr[i + 1]):
-            if j == ahead:
+            if j >= ahead:
                 ahead = min(j + TOGETHER, hashes.shape[0])
                 for m in range(j, ahead):
                     there[m - j] = table[np.int64(hashes[m] & mask), 0]

@@ -160,8 +160,8 @@ def lists_near(anchored, sparse, token, memory):
 
 @inlined
 def sum_stretch(anchored, sparse, token, length, memory, row, inside):
-    """The sum of a stretch in row `row`. inside: the row with the sum of what all longer ones have, too, which is that
-    of a stretch without its last token before and after."""
+    """The sum of a stretch in row `row`. inside: the row that grows with the length, what the token before and those
+    inside give; what the last one and the one after it give is added for each length."""
     near, sums = memory.near_sums, memory.far_sums
     last = lists_near(anchored, sparse, token + length - 1, memory)
     at, pair, triple = last + AT + min(length - 1, anchored.positions - 1), last + PAIR, last + TRIPLE
