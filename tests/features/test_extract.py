@@ -3,6 +3,7 @@
 import itertools
 from collections import Counter
 from itertools import islice
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 import brute
 from helpers import PreparedExamples
 from structron.errors import StructronError
-from structron.features import index
+from structron.features import extract, index, names
 from structron.features.extract import TemplateExtractor
 from structron.features.gazetteer import Gazetteer
 from structron.features.index import look_up, number_features
@@ -72,10 +73,12 @@ def assert_features(sentences, templates: list[str], **more) -> None:
             assert [key for key, _, _ in described] == hashes[ptr[token] : ptr[token + 1]].tolist()
 
 
-@given(corpora)
+@given(corpora, st.sampled_from([1, 2, 100]))
 @settings(max_examples=200)
-def test_features_are_those_of_the_definition(sentences):
-    assert_features(sentences, TEMPLATES + PAIRED)
+def test_features_are_those_of_the_definition(sentences, together):
+    """However many sentences, and names, are looked at together."""
+    with mock.patch.object(extract, "STRETCH", together), mock.patch.object(names, "STEP", together):
+        assert_features(sentences, TEMPLATES + PAIRED)
 
 
 @given(corpora, st.data())
@@ -130,13 +133,20 @@ def examples_of(tokens: list[list[list[str]]]) -> list[brute.Example]:
 feature_lists = st.lists(st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=4), max_size=4), max_size=8)
 
 
-@given(feature_lists, st.integers(0, 4), st.lists(st.sampled_from("abcxyz"), unique=True), st.booleans())
+known_lists = st.lists(st.sampled_from("abcxyz"), unique=True)
+
+
+@given(feature_lists, st.integers(0, 4), known_lists, st.booleans(), st.integers(1, 3), st.integers(1, 3))
 @settings(max_examples=200)
-def test_numbers_count_cut_off_and_rank(tokens, cutoff, known, values):
-    """Features seen `cutoff` times or more keep a number, frequent ones a low one; known ones always keep theirs."""
+def test_numbers_count_cut_off_and_rank(tokens, cutoff, known, values, jobs, stretch):
+    """Features seen `cutoff` times or more keep a number, frequent ones a low one; known ones always keep theirs.
+
+    Equally frequent ones are numbered as they are first seen, on any number of threads.
+    """
     examples = examples_of(tokens)
     prepared = PreparedExamples(examples, values)
-    numbered = number_features(prepared.hashes, prepared.starts, cutoff, hash_list(known) if known else None)
+    with mock.patch.object(index, "STRETCH", stretch):
+        numbered = number_features(prepared.hashes, prepared.starts, cutoff, hash_list(known) if known else None, jobs)
     flat = [[name for name, _ in token] for x in examples for token in x.plain]
     counts = Counter(name for token in flat for name in token)
     kept = {name for name in counts if name not in known and counts[name] >= cutoff}
@@ -147,6 +157,8 @@ def test_numbers_count_cut_off_and_rank(tokens, cutoff, known, values):
     assert len(names) == len(known) + len(kept)
     frequencies = [counts[name] for name in names[len(known) :]]
     assert frequencies == sorted(frequencies, reverse=True)
+    seen = [name for name in counts if name in kept]  # as they are first seen
+    assert names[len(known) :] == sorted(seen, key=lambda name: -counts[name])
     found = per_token(numbered.ptr, numbered.numbers.tolist())
     assert [[names[k] for k in token] for token in found] == [
         [name for name in token if name in kept or name in known] for token in flat
@@ -159,6 +171,12 @@ def test_numbers_count_cut_off_and_rank(tokens, cutoff, known, values):
     assert numbered.values.tolist() == (kept_values if values else [])
 
 
+@given(st.lists(st.integers(1, 3) | st.integers(65_533, 65_538) | st.integers(1, 1 << 60), max_size=12))
+def test_counts_beyond_16_bits_are_sorted_too(counts):
+    found = index._by_count(np.array(counts, np.int64)).tolist()
+    assert found == sorted(range(len(counts)), key=lambda k: -counts[k])
+
+
 @pytest.mark.parametrize("stretch", [1, 3, 10_000])
 def test_more_features_than_the_first_table_has_room_for(stretch, monkeypatch):
     """A corpus whose end has far more features than its start promised."""
@@ -166,7 +184,7 @@ def test_more_features_than_the_first_table_has_room_for(stretch, monkeypatch):
     tokens = [[[f"s{s}"]] for s in range(20)]
     tokens += [[[f"f{s}.{k}" for k in range(50)] * 2] for s in range(400)]
     prepared = PreparedExamples(examples_of(tokens))
-    numbered = number_features(prepared.hashes, prepared.starts, 0)
+    numbered = number_features(prepared.hashes, prepared.starts, 0, jobs=2)
     assert len(numbered.keys) == 20 + 400 * 50
     assert len(numbered.numbers) == 20 + 400 * 100
     assert numbered.keys[numbered.numbers].tolist() == prepared.hashes(0, 420)[1].tolist()
@@ -309,6 +327,20 @@ def test_nothing_to_read():
 def test_bad_tokens_are_told_by_their_place(sentences, message):
     with pytest.raises(StructronError, match=message):
         extractor(["w[0]|pos[0]"]).prepare(sentences)
+
+
+@pytest.mark.parametrize("stretch", [1, 100])
+@pytest.mark.parametrize("one", [("a", "N", "X"), ("a", "N"), "a"])
+@pytest.mark.parametrize("two", [("a", "N", "X"), ("a", "N"), "a"])
+def test_all_tokens_are_alike(one, two, stretch, monkeypatch):
+    """Sentences that are looked at apart must have the same columns, as those that are looked at together."""
+    monkeypatch.setattr(extract, "STRETCH", stretch)
+    reader = extractor(["w[0]"])
+    if len(one) == len(two):
+        assert len(reader.prepare([[one], [], [two]]).starts) == 4
+    else:
+        with pytest.raises(StructronError, match=r"data: sentence [13], token 1: .*; expected rows of 3 columns"):
+            reader.prepare([[one], [], [two]])
 
 
 def test_bad_words_meet_a_gazetteer():

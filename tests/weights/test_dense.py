@@ -1,6 +1,7 @@
 """Rows of weights: room, the exact mean, and their form in a file."""
 
 from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from structron.errors import StructronError
 from structron.kernels.table import hash_list
 from structron.model.chain import Dictionary
 from structron.update.perceptron import add
+from structron.weights import dense
 from structron.weights.dense import (
     FIRST_ROWS,
     DenseStore,
@@ -201,12 +203,13 @@ def test_a_state_of_other_features_is_refused():
         filled([])[0].restore(DenseStore(LABELS, FIXED, FEATURES + 1, PAIRS, True).state())
 
 
-@given(st.lists(cells, min_size=1, max_size=3))
-def test_a_packed_mean_is_that_of_dictionaries(runs):
+@given(st.lists(cells, min_size=1, max_size=3), st.integers(1, 2), st.integers(1, 9))
+def test_a_packed_mean_is_that_of_dictionaries(runs, jobs, step):
     """Features without weight are left out, and every row of the mean can be found in the stores it came from."""
     made = [filled(changes) for changes in runs]
     stores = [store for store, _ in made]
-    packed = pack_mean(stores, [store.mean(0) for store in stores])
+    with mock.patch.object(dense, "STEP", step):
+        packed = pack_mean(stores, [store.mean(0) for store in stores], jobs=jobs)
     expected = total(*((weights, 1 / len(runs)) for _, weights in made))
     names = [("fixed", k) for k in range(FIXED)] + [("feature", k) for k in packed.numbers.tolist()]
     names += [("pair", int(packed.pair_numbers[k]), int(p)) for k, p in np.argwhere(packed.block_rows >= 0)]

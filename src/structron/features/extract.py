@@ -37,8 +37,8 @@ NO_VALUES = np.empty(0, np.float32)
 NO_IDS = np.empty(0, np.int32)
 NOTHING = "none"
 """What an atom without a text counts as."""
-STRETCH = 500
-"""Sentences whose strings are in memory at one time when they come from a file."""
+STRETCH = 100
+"""Sentences whose strings are looked at together: so few that they stay in the cache."""
 
 
 class Prepared(Protocol):
@@ -108,7 +108,7 @@ class PreparedTemplates:
 
     def names(self, keys: np.ndarray, tokens: np.ndarray, paired: bool) -> Names:
         """Readable names of features, each given with a token where it fires."""
-        return template_names(*self._templates(paired), self.batch, keys, tokens)
+        return template_names(*self._templates(paired), self.batch, keys, tokens, self.jobs)
 
     def describe(self, s: int, token: int, paired: bool) -> Iterator[tuple[int, str, float]]:
         """(hash, name, value) of every feature at one token of sentence s."""
@@ -163,12 +163,13 @@ class TemplateExtractor:
         numbering = {name: encode.Numbering(name) for name in wanted}
         lengths: list[int] = []
         sizes: list[int] = []  # of the units, in sentences
-        size = max(1, len(sentences)) if isinstance(sentences, Sequence) else STRETCH
+        names: list[str] = []  # of the columns
         source = iter(sentences)
-        while items := list(islice(source, size)):
+        while items := list(islice(source, STRETCH)):
             sizes.extend(len(item) if isinstance(item, Document) else 1 for item in items)
             stretch = sentences_of(items)
-            for name, texts in self._texts(stretch, wanted, what, len(lengths)).items():
+            tokens, names = self._flat(stretch, names, what, len(lengths))
+            for name, texts in self._texts(stretch, tokens, names, wanted, what).items():
                 numbering[name].add(texts)
             lengths.extend(map(len, stretch))
         starts = np.cumsum([0, *lengths], dtype=np.int64)
@@ -178,48 +179,58 @@ class TemplateExtractor:
         units = np.cumsum([0, *sizes], dtype=np.int64)
         return PreparedTemplates(encode.Batch(starts, ids, types), self.plain, self.paired, self.word, label, units)
 
-    def _flat(self, sentences: list[Sequence], what: str, before: int) -> tuple[list, list[str]]:
-        """All tokens of all sentences and the names of their columns.
+    def _flat(self, sentences: list[Sequence], known: list[str], what: str, before: int) -> tuple[list, list[str]]:
+        """All tokens of all sentences and the names of their columns; known: those of earlier ones.
 
         A token is a string (the word alone) or a row; rows may leave out the label column.
         """
         check_sentences(sentences, what, before)
         tokens = list(chain.from_iterable(sentences))
         kinds = set(map(type, tokens))
+        if not kinds:
+            return tokens, known
         if all(issubclass(kind, str) for kind in kinds):
-            return tokens, [self.word]
-        widths = set(map(len, tokens)) if all(map(is_row, kinds)) else set()
-        for names in (self.columns, self.inputs):
-            if widths == {len(names)}:
-                return tokens, names
-        raise self._refusal(sentences, what, before)
+            if known in ([], [self.word]):
+                return tokens, [self.word]
+        elif all(map(is_row, kinds)):
+            widths = set(map(len, tokens))
+            for names in [known] if known else [self.columns, self.inputs]:
+                if widths == {len(names)}:
+                    return tokens, names
+        raise self._refusal(sentences, known, what, before)
 
-    def _refusal(self, sentences: list[Sequence], what: str, before: int) -> StructronError:
+    def _refusal(self, sentences: list[Sequence], known: list[str], what: str, before: int) -> StructronError:
         """Name the first token that is no row, or not as wide as it should be or as the others are."""
         names = f"{', '.join(self.columns)}; {self.label!r} may be left out in all rows"
         expected = f"expected rows of {len(self.columns)} columns ({names})"
-        known = (f"{len(self.columns)} columns", f"{len(self.inputs)} columns")
-        first = None
+        possible = (f"{len(self.columns)} columns", f"{len(self.inputs)} columns")
+        first = f"{len(known)} columns" if known else None
         for s, sentence in enumerate(sentences, before + 1):
             for i, row in enumerate(sentence, 1):
                 size = f"{len(row)} columns" if is_row(type(row)) else repr(row)
                 first = first or size
-                if size != first or size not in known:
+                if size != first or size not in possible:
                     return StructronError(f"{what}: sentence {s}, token {i}: {size}; {expected}")
         raise AssertionError("all rows are as they should be")
 
-    def _texts(self, sentences: list[Sequence], wanted: set[str], what: str, before: int) -> dict[str, Sequence[str]]:
+    def _texts(
+        self, sentences: list[Sequence], tokens: list, names: list[str], wanted: set[str], what: str
+    ) -> dict[str, Sequence[str]]:
         """The wanted columns of some sentences, flat."""
-        tokens, names = self._flat(sentences, what, before)
         if not tokens:
             return {name: [] for name in wanted}
-        single = isinstance(tokens[0], str)
-        columns: dict[str, Sequence[str]] = {}
-        for name in wanted - self.gazetteers.keys() - self.atoms.keys():
+        given = wanted - self.gazetteers.keys() - self.atoms.keys()
+        for name in given:
             if name not in names:
                 use = "" if name == self.label else ", which a template uses"
                 raise StructronError(f"{what}: no column {name!r}{use}; the tokens have: {', '.join(names)}")
-            columns[name] = tokens if single else list(map(itemgetter(names.index(name)), tokens))
+        columns: dict[str, Sequence[str]]
+        if isinstance(tokens[0], str):
+            columns = dict.fromkeys(given, tokens)
+        elif 2 * len(given) > len(names):  # all at once is faster where most are wanted
+            columns = dict(zip(names, zip(*tokens, strict=True), strict=True))
+        else:
+            columns = {name: list(map(itemgetter(names.index(name)), tokens)) for name in given}
         ends = np.cumsum([len(sentence) for sentence in sentences]).tolist()
         words = columns[self.word]
         if self.gazetteers:

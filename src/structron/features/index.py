@@ -4,8 +4,9 @@ Frequent features get low numbers, so that the rows of hot features lie close to
 set are found once here and reused in every pass.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from structron.features.extract import NO_VALUES, Hashes
 from structron.features.names import Names
 from structron.kernels.jit import compiled
 from structron.kernels.table import ABSENT, empty_table, table_find, table_insert, table_number
-from structron.threads import in_order
+from structron.threads import for_each
 
 STRETCH = 500
 """Sentences whose hashes are in memory at one time."""
@@ -98,40 +99,98 @@ def known_numbers(table, ptr, hashes, values, out_ptr, out, out_values):
 
 
 class _Counter:
-    """The growing table behind `number_features`: numbers, counts and first places of features."""
+    """The growing table behind `number_features`: numbers, keys, counts and first places of features."""
 
     def __init__(self, known: np.ndarray, expected: int):
         self.size = np.array([len(known)], np.int64)
         self.counts = np.zeros(max(1 << 12, expected + 2 * len(known)), np.int64)
         self.first = np.full(len(self.counts), -1, np.int64)
+        self.key = np.empty(len(self.counts), np.uint64)
+        self.key[: len(known)] = known
         self.table = empty_table(len(self.counts))
         table_insert(self.table, known, 0)
 
+    @property
     def keys(self) -> np.ndarray:
         """The hash of every feature, by its number."""
-        used = self.table[self.table[:, 0] != 0]
-        keys = np.empty(int(self.size[0]), np.uint64)
-        keys[used[:, 1].astype(np.int64)] = used[:, 0]
-        return keys
+        return self.key[: int(self.size[0])]
 
     def grow(self) -> None:
         """Double the room."""
-        keys = self.keys()
         more = np.zeros(len(self.counts), np.int64)
         self.counts = np.concatenate([self.counts, more])
         self.first = np.concatenate([self.first, more - 1])
+        self.key = np.concatenate([self.key, more.view(np.uint64)])
         self.table = empty_table(len(self.counts))
-        table_insert(self.table, keys, 0)
+        table_insert(self.table, self.keys, 0)
 
     def number(self, hashes: np.ndarray, offset: int, out: np.ndarray) -> None:
         """out[j] = the number of hashes[j]; offset: how many features came before these."""
         done = 0
         while True:
+            before = int(self.size[0])
             args = (hashes[done:], self.size, self.counts, self.first, offset + done, out[done:])
             done += table_number(self.table, *args)
+            new = slice(before, int(self.size[0]))
+            self.key[new] = hashes[self.first[new] - offset]
             if done == len(hashes):
                 return
             self.grow()
+
+    def take_over(self, other: "_Counter", offset: int) -> np.ndarray:
+        """Count another's features as well, which were seen after `offset` others; their numbers here."""
+        keys, before = other.keys, int(self.size[0])
+        numbers = np.empty(len(keys), np.int32)
+        self.number(keys, 0, numbers)
+        new = numbers >= before
+        self.first[numbers[new]] = other.first[: len(keys)][new] + offset
+        self.counts[numbers] += other.counts[: len(keys)] - 1
+        return numbers
+
+
+@dataclass(slots=True)
+class _Part:
+    """Sentences whose features one thread has found, by numbers of its own."""
+
+    ptr: np.ndarray
+    numbers: np.ndarray
+    values: np.ndarray
+    counter: _Counter
+
+    @classmethod
+    def of(
+        cls,
+        hashes: Callable[[int, int], Hashes],
+        starts: np.ndarray,
+        place: tuple[int, int],
+        known: np.ndarray,
+        parts: int,
+    ) -> "_Part":
+        """Sentences begin … end-1 of a place; parts: how many of this size will be counted in its table."""
+        begin, end = place
+        counter, origin, tokens = None, int(starts[begin]), int(starts[end] - starts[begin])
+        ptr = np.zeros(tokens + 1, np.int64)
+        numbers, values, total = np.empty(0, np.int32), NO_VALUES, 0
+        for lo in range(begin, end, STRETCH):
+            hi = min(lo + STRETCH, end)
+            part_ptr, part, part_values = hashes(lo, hi)
+            ptr[starts[lo] - origin + 1 : starts[hi] - origin + 1] = part_ptr[1:] + total
+            expected = int((total + len(part)) * tokens / max(1, int(starts[hi]) - origin))
+            counter = counter or _Counter(known, expected * parts // NEW_SHARE)
+            if total + len(part) > len(numbers):
+                capacity = expected + expected // 20 + 1024
+                numbers = _resized(numbers, total, capacity)
+                values = _resized(values, total, capacity) if len(part_values) else values
+            counter.number(part, total, numbers[total : total + len(part)])
+            values[total : total + len(part_values)] = part_values
+            total += len(part)
+        return cls(ptr, numbers[:total], values[:total], counter or _Counter(known, 0))
+
+    def renumber(self, rank: np.ndarray) -> None:
+        """Have ranks in place of numbers, and features without a rank left out."""
+        ptr = np.zeros_like(self.ptr)
+        kept = renumber(self.ptr, self.numbers, self.values, rank, ptr)
+        self.ptr, self.numbers, self.values = ptr, self.numbers[:kept], self.values[:kept]
 
 
 def number_features(
@@ -143,39 +202,55 @@ def number_features(
 ) -> Numbered:
     """Number the features of all sentences; those seen less than `cutoff` times are left out, known ones never.
 
-    They are found on several threads if wanted, and numbered in the order of the sentences on this one.
+    On several threads if wanted, each with a part of the sentences; their numbers are those of one thread.
     """
     known = np.empty(0, np.uint64) if known is None else known
-    counter = None
-    tokens = int(starts[-1])
-    ptr = np.zeros(tokens + 1, np.int64)
-    numbers, values, total = np.empty(0, np.int32), NO_VALUES, 0
-    places = [(lo, min(lo + STRETCH, len(starts) - 1)) for lo in range(0, len(starts) - 1, STRETCH)]
-    found = in_order(lambda place: hashes(*place), places, jobs if len(places) > 1 else 1)
-    for (lo, hi), (part_ptr, part, part_values) in zip(places, found, strict=True):
-        ptr[starts[lo] + 1 : starts[hi] + 1] = part_ptr[1:] + total
-        expected = int((total + len(part)) * tokens / max(1, int(starts[hi])))
-        counter = counter or _Counter(known, expected // NEW_SHARE)
-        if total + len(part) > len(numbers):
-            capacity = expected + expected // 20 + 1024
-            numbers = _resized(numbers, total, capacity)
-            values = _resized(values, total, capacity) if len(part_values) else values
-        counter.number(part, total, numbers[total : total + len(part)])
-        values[total : total + len(part_values)] = part_values
-        total += len(part)
-    counter = counter or _Counter(known, 0)
+    cuts = np.linspace(0, int(starts[-1]), jobs + 1)[1:-1] if len(starts) > STRETCH else np.empty(0)
+    places = list(pairwise([0, *np.searchsorted(starts, cuts).tolist(), len(starts) - 1]))
+
+    def find(k: int) -> _Part:
+        return _Part.of(hashes, starts, places[k], known[:0] if k else known, 1 if k else len(places))
+
+    parts = for_each(find, range(len(places)), jobs)
+    ptr = _joined_ptr([part.ptr for part in parts])
+    counter = parts[0].counter
+    offsets = ptr[starts[[begin for begin, _ in places]]]
+    own = [counter.take_over(part.counter, int(at)) for part, at in zip(parts[1:], offsets[1:], strict=True)]
     size = int(counter.size[0])
-    counts, keys = counter.counts[:size], counter.keys()
+    counts, keys = counter.counts[:size], counter.keys
     counts[: len(known)] = np.iinfo(np.int64).max
-    order = np.argsort(-counts, kind="stable")
+    order = _by_count(counts)
     order = order[counts[order] >= cutoff]
     rank = np.full(size, -1, np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    first = counter.first[:size][order]
-    seen_at = np.where(first < 0, -1, np.searchsorted(ptr, first, "right") - 1)
-    kept_ptr = np.zeros_like(ptr)
-    kept = renumber(ptr, numbers, values, rank, kept_ptr)
-    return Numbered(kept_ptr, numbers[:kept], values[:kept], keys[order], seen_at)
+    first = counter.first[:size]
+    seen_at = np.where(first < 0, -1, np.searchsorted(ptr, first, "right") - 1)[order]
+    ranks = [rank, *(rank[numbers] for numbers in own)]
+    for_each(lambda k: parts[k].renumber(ranks[k]), range(len(parts)), jobs)
+    ptr = _joined_ptr([part.ptr for part in parts])
+    numbers, values = (_joined([getattr(part, what) for part in parts]) for what in ("numbers", "values"))
+    return Numbered(ptr, numbers, values, keys[order], seen_at)
+
+
+def _by_count(counts: np.ndarray) -> np.ndarray:
+    """Numbers by falling counts, equal ones as they are; most counts fit in 16 bits, which NumPy sorts fastest."""
+    most = np.iinfo(np.uint16).max
+    order = np.argsort((most - np.minimum(counts, most)).astype(np.uint16), kind="stable")
+    many = order[: np.count_nonzero(counts >= most)]
+    many[:] = many[np.argsort(-counts[many], kind="stable")]
+    return order
+
+
+def _joined_ptr(every: Sequence[np.ndarray]) -> np.ndarray:
+    """The bounds of lists, those of one part after those of the other."""
+    if len(every) == 1:
+        return every[0]
+    before = np.cumsum([0, *(int(ptr[-1]) for ptr in every)])
+    return np.concatenate([[0], *(ptr[1:] + at for ptr, at in zip(every, before, strict=False))])
+
+
+def _joined(every: Sequence[np.ndarray]) -> np.ndarray:
+    return every[0] if len(every) == 1 else np.concatenate(every)
 
 
 def _resized(old: np.ndarray, used: int, capacity: int) -> np.ndarray:

@@ -12,7 +12,10 @@ from structron.features import atoms as a
 from structron.features.encode import Arrays, Batch, TemplateSet, which_templates
 from structron.io.tensors import TEXT, Tensor, Tensors, pack, room_for, unpack
 from structron.kernels.jit import compiled
+from structron.threads import for_each
 
+STEP = 1 << 14
+"""Features whose names are written together."""
 BAR, ZERO, LESS, SLASH, LETTER_S, GREATER = (ord(c) for c in "|0</s>")
 
 
@@ -175,24 +178,29 @@ def put_names(arrays, kinds, lengths, packed, base, starts, tokens, templates, o
     return k
 
 
-def template_names(templates: TemplateSet, arrays: Arrays, batch: Batch, keys: np.ndarray, tokens: np.ndarray) -> Names:
+def template_names(
+    templates: TemplateSet, arrays: Arrays, batch: Batch, keys: np.ndarray, tokens: np.ndarray, jobs: int = 1
+) -> Names:
     """The names of features that were first seen at the given tokens."""
     heads = [f"{t}=" for t in templates.templates]
-    if not len(keys):
-        return Names(heads, np.empty(0, np.uint16), np.empty(0, np.uint32), "")
-    which = np.zeros(len(keys), np.int64)
-    which_templates(arrays, batch.starts, tokens, keys, which)
     kinds = np.array([atom.kind for atom in templates.atoms], np.int64)
     lengths = np.array([atom.length for atom in templates.atoms], np.int64)
     types = [batch.types[c] for c in templates.columns]
     base = np.cumsum([0] + [len(t) for t in types]).astype(np.int64)
     packed = a.pack_types([text for column in types for text in column])
-    length = np.zeros(len(keys), np.uint32)
-    out = np.empty(max(1, 24 * len(keys)), np.uint32)
-    args = (arrays, kinds, lengths, packed, base, batch.starts, tokens, which)
-    needed = put_names(*args, out, length)
-    if needed > len(out):
-        out = np.empty(needed, np.uint32)
-        put_names(*args, out, length)
-    text = out[:needed].tobytes().decode("utf-32-le", "surrogatepass")
-    return Names(heads, which.astype(np.uint16), length, text)
+    which, length = np.zeros(len(keys), np.int64), np.zeros(len(keys), np.uint32)
+
+    def write(lo: int) -> str:
+        """The texts of features lo and following."""
+        part = slice(lo, lo + STEP)
+        which_templates(arrays, batch.starts, tokens[part], keys[part], which[part])
+        args = (arrays, kinds, lengths, packed, base, batch.starts, tokens[part], which[part])
+        out = np.empty(24 * STEP, np.uint32)
+        needed = put_names(*args, out, length[part])
+        if needed > len(out):
+            out = np.empty(needed, np.uint32)
+            put_names(*args, out, length[part])
+        return out[:needed].tobytes().decode("utf-32-le", "surrogatepass")
+
+    texts = for_each(write, range(0, len(keys), STEP), jobs)
+    return Names(heads, which.astype(np.uint16), length, "".join(texts))

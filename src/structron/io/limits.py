@@ -76,6 +76,9 @@ class Measure:
 
     def _skip(self, text: str) -> None:
         """The same for lines that cannot be too many: only what comes after the last sentence counts."""
+        last = text.rfind("\n\n")
+        if last > 0 and text[last - 1] not in " \t\r\n":  # the line before the blank one is not blank
+            text, self.open, self.begun = text[last + 2 :], 0, False
         before, end = -1 if self.begun else 0, -1
         for start, stop in ((blank.start(), blank.end()) for blank in _BLANK.finditer(text)):
             if start != before:  # the line before it is not blank: a sentence ends

@@ -16,7 +16,9 @@ from structron.kernels.cache import LateCache, SafeCache
 from structron.kernels.shipped import KernelCache, kernel_files
 
 LEAVES = (
+    "features/index.py",
     "features/lexicon.py",
+    "features/names.py",
     "features/stretches.py",
     "kernels/cache.py",
     "kernels/library.py",

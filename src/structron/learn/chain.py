@@ -22,6 +22,7 @@ from structron.learn.parts import Bounds, lists_of, without_tokens
 from structron.learn.votes import Ballots
 from structron.model.chain import ChainModel, Dictionary, fixed_rows, penalties
 from structron.search.chain.scores import NO_INTS, NO_NUMBERS, Chains, Weights, make_work
+from structron.threads import for_each
 from structron.update.margin import learn_with_margin
 from structron.update.perceptron import NEAR, STATS, TIME, TOKENS, UPDATES, WRONG_TOKENS, learn
 from structron.weights.dense import DenseStore, pack_mean
@@ -281,8 +282,9 @@ class ChainLearner(Member):
     @staticmethod
     def assemble(members: Sequence["ChainLearner"]) -> ChainModel:
         first = members[0]
-        stores, weights = [member.store for member in members], [member.present() for member in members]
-        packed = pack_mean(stores, weights, everything=first.ballots is not None)
+        stores, jobs = [member.store for member in members], first.prepared.jobs
+        weights = for_each(lambda member: member.present(), members, jobs)
+        packed = pack_mean(stores, weights, first.ballots is not None, jobs)
         votes = None if first.ballots is None else first.ballots.votes(first.store.rows_of(packed), first.store.stride)
         return ChainModel(
             first.labels,

@@ -14,6 +14,7 @@ import numpy as np
 from structron.errors import StructronError
 from structron.io.tensors import Tensor, Tensors
 from structron.kernels.table import aligned_zeros
+from structron.threads import for_each
 from structron.weights.changes import Changes, Share, mix_at
 
 FIRST_ROWS = 4096
@@ -196,31 +197,45 @@ def _grown(old: np.ndarray, capacity: int, used: int) -> np.ndarray:
     return new
 
 
-def pack_mean(stores: Sequence[DenseStore], weights: Sequence[np.ndarray], everything: bool = False) -> Packed:
+def pack_mean(
+    stores: Sequence[DenseStore], weights: Sequence[np.ndarray], everything: bool = False, jobs: int = 1
+) -> Packed:
     """The mean of several stores' weights, packed. weights: of each, as they count; everything: zero rows too."""
     first = stores[0]
     features = np.zeros(len(first.row_of), bool)
     blocks = np.zeros((len(first.block_of), first.labels + 1), bool)
-    for store, w in zip(stores, weights, strict=True):
+
+    def used_by(k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The features of a store that have a weight, and those that are paired, by their blocks."""
+        store, w = stores[k], weights[k]
         counts = np.ones(len(w), bool) if everything else (w != 0).any(axis=1)
         touched = np.flatnonzero(store.row_of >= 0)
-        features[touched] |= counts[store.row_of[touched]]
         paired = np.flatnonzero(store.block_of >= 0)
         rows = store.block_rows[store.block_of[paired]]
-        blocks[paired] |= (rows >= 0) & counts[rows]
+        return touched[counts[store.row_of[touched]]], paired, (rows >= 0) & counts[rows]
+
+    for touched, paired, block in for_each(used_by, range(len(stores)), jobs):
+        features[touched] = True
+        blocks[paired] |= block
     numbers, pair_numbers = np.flatnonzero(features), np.flatnonzero(blocks.any(axis=1))
     used = blocks[pair_numbers]
     total = first.fixed + len(numbers) + int(used.sum())
     block_rows = np.full(used.shape, -1, np.int32)
     block_rows[used] = np.arange(first.fixed + len(numbers), total)
     packed = Packed(aligned_zeros((total, first.stride), np.float32), numbers, pair_numbers, block_rows)
-    for store, w in zip(stores, weights, strict=True):
-        rows = store.rows_of(packed)
-        if len(stores) == 1:
-            np.take(w, rows, axis=0, out=packed.w)
-        else:
-            has = np.flatnonzero(rows >= 0)
-            packed.w[has] += w[rows[has]] / np.float32(len(stores))
+    rows = for_each(lambda store: store.rows_of(packed), stores, jobs)
+
+    def add_up(lo: int) -> None:
+        """Rows lo and following, of one store after the other: however many threads there are, sums are the same."""
+        for own, w in zip(rows, weights, strict=True):
+            part = own[lo : lo + STEP]
+            if len(stores) == 1:
+                packed.w[lo : lo + STEP] = w[part]
+            else:
+                has = np.flatnonzero(part >= 0)
+                packed.w[lo + has] += w[part[has]] / np.float32(len(stores))
+
+    for_each(add_up, range(0, total, STEP), jobs)
     return packed
 
 
@@ -251,7 +266,9 @@ def cells_in(tensors: Tensors) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def sparse_rows(w: np.ndarray, columns: int) -> Tensors:
     """A matrix as its non-zero weights: what a model file holds."""
-    row, column = np.nonzero(w[:, :columns])
+    row, column = np.divmod(np.flatnonzero(w), w.shape[1])  # far faster than np.nonzero
+    if columns < w.shape[1] and w[:, columns:].any():
+        row, column = row[column < columns], column[column < columns]
     return cell_tensors(row, column, w[row, column], len(w), columns)
 
 
