@@ -17,6 +17,7 @@ from typing import Any
 from benchmarks.peers import Crfsuite, Nltk, read_columns, read_tags
 
 CHUNK_COLUMNS, TAG_COLUMNS = ["word", "pos", "chunk"], ["word", "xpos"]
+TREE_COLUMNS = ["id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"]
 WARM_UP = 20
 
 
@@ -111,26 +112,39 @@ def _tag(train: list, test: list, fit: Callable, predict: Callable, repeat: int)
     }
 
 
-def jobs(task: str, train: str, test: str, order: int, passes: int, tokens: int, repeat: int) -> dict[str, Any]:
-    """One thread and two in turn, on the test data repeated to about so many tokens."""
-    from structron import Chunker, Tagger
+def jobs(
+    task: str, train: str, test: str, passes: int, tokens: int, repeat: int, order: int | None = None
+) -> dict[str, Any]:
+    """One thread and two in turn, on so many tokens of the corpus, test data first."""
+    from structron import Chunker, Parser, Tagger
+    from structron.io import read
 
     if task == "chunker":
-        read, labeler = read_columns, Chunker(order=order, runs=1, passes=passes, columns=CHUNK_COLUMNS)
+        sentences = [read_columns(file) for file in (train, test)]
+        model: Any = Chunker(order=order, runs=1, passes=passes, columns=CHUNK_COLUMNS)
+    elif task == "tagger":
+        sentences = [read_tags(file) for file in (train, test)]
+        model = Tagger(order=order, runs=1, passes=passes, columns=TAG_COLUMNS)
     else:
-        read, labeler = read_tags, Tagger(order=order, runs=1, passes=passes, columns=TAG_COLUMNS)
-    labeler.fit(read(train))
-    rows = [[row[:-1] for row in sentence] for sentence in read(test)]
-    rows = rows * max(1, tokens // count(rows))
+        sentences = [[sentence.rows for sentence in read(file)] for file in (train, test)]
+        model = Parser(passes=passes, columns=TREE_COLUMNS)
+    model.fit(sentences[0])
+    inputs = slice(0, 6) if task == "parser" else slice(0, -1)
+    rows, left = [], tokens
+    for sentence in chain(*reversed(sentences)):
+        left -= len(sentence)
+        if left < 0:
+            break
+        rows.append([row[inputs] for row in sentence])
     seconds: dict[int, list[float]] = {1: [], 2: []}
     busy: dict[int, list[float]] = {1: [], 2: []}
     labels: dict[int, list] = {}
     for number in seconds:
-        labeler.predict(rows[:WARM_UP], jobs=number)
+        model.predict(rows[:WARM_UP], jobs=number)
     for _ in range(repeat):
         for number in seconds:
             begin = time.process_time()
-            spent, labels[number] = timed(lambda number=number: labeler.predict(rows, jobs=number))
+            spent, labels[number] = timed(lambda number=number: model.predict(rows, jobs=number))
             seconds[number].append(spent)
             busy[number].append(round((time.process_time() - begin) / spent, 2))
     same = labels[1] == labels[2]

@@ -3,13 +3,35 @@
 import threading
 import time
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from structron.threads import cores, in_order
+from structron.threads import BATCH_TOKENS, LEAST_TOKENS, MOST_SENTENCES, cores, in_order, parts, stretches
 
 
 def test_cores():
     assert cores() >= 1
+
+
+@given(st.lists(st.integers(0, 30_000), max_size=12), st.integers(1, 4))
+def test_stretches_cover_all_examples_in_order(lengths, jobs):
+    """None is longer than it need be; with several threads there is one for each where there are words enough."""
+    found = stretches(np.cumsum([0, *lengths]), jobs)
+    assert [e for lo, hi in found for e in range(lo, hi)] == list(range(len(lengths)))
+    assert all(hi - lo == 1 or sum(lengths[lo:hi]) <= BATCH_TOKENS for lo, hi in found)
+    if jobs > 1:
+        share = max(LEAST_TOKENS, sum(lengths) // jobs)
+        assert all(hi - lo == 1 or sum(lengths[lo:hi]) <= share for lo, hi in found)
+
+
+@given(st.integers(0, 100_000), st.integers(1, 70), st.integers(1, 20))
+def test_parts_cover_all_sentences_in_order(count, jobs, turns):
+    found = parts(count, jobs, turns)
+    assert [k for own in found for k in range(own.start, own.stop)] == list(range(count))
+    assert all(own.stop - own.start <= MOST_SENTENCES for own in found)
+    assert len(found) <= max(jobs * turns, -(-count // MOST_SENTENCES))
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 5])

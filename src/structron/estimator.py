@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
@@ -36,6 +37,7 @@ from structron.learn.loop import Learner, Schedule, timeless, train
 from structron.learn.shards import Crew, Shards, Threads
 from structron.options import Training, default_of, options, options_of, same_value
 from structron.progress import Progress
+from structron.threads import TURNS, Found, for_each, parts
 
 Sentences = Iterable[Any]
 LARGE = 300_000
@@ -304,6 +306,30 @@ class Estimator(Learned, Training, ABC):
         """What the model makes of each sentence."""
         model = self._check_fitted()
         return self._decode(model, self._ready(self._rows(sentences)), self._jobs(jobs))
+
+    turns: ClassVar[int] = TURNS
+    """Parts of the sentences that each thread takes: with more of them it waits less, and more is done twice."""
+
+    def _by_parts(
+        self, look: Callable[[list], Any], search: Callable[[slice, Any], Found], items: list, jobs: int
+    ) -> list[Found]:
+        """What `search` finds in parts of the sentences that `look` has looked at, on several threads.
+
+        Strings are looked at under Python's lock, kernels run outside of it: one thread at a time looks, so that the
+        others search meanwhile and do not wait for the lock as well.
+        """
+        turn = Lock()
+
+        def run(own: slice) -> Found:
+            with turn:
+                ready = look(items[own])
+            return search(own, ready)
+
+        try:
+            return for_each(run, parts(len(items), jobs, self.turns), jobs)
+        except StructronError:
+            look(items)  # the same error, with sentences counted from the first
+            raise
 
     def predict_columns(self, sentences: Sentences, *, jobs: int | None = None) -> list[list[list]]:
         """For each sentence the columns that it predicts; of a Document each column is a list per sentence."""

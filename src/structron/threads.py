@@ -18,6 +18,10 @@ import numpy as np
 from structron.errors import StructronError
 
 BATCH_TOKENS = 20_000
+LEAST_TOKENS = 500
+LEAST_SENTENCES, MOST_SENTENCES = 50, 4000
+TURNS = 16
+"""Stretches for each thread, so that none waits long for the last."""
 Work = TypeVar("Work")
 Found = TypeVar("Found")
 
@@ -28,15 +32,24 @@ def cores() -> int:
     return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
-def stretches(starts: np.ndarray) -> list[tuple[int, int]]:
-    """Cut sentences into stretches (lo, hi) of about BATCH_TOKENS tokens."""
+def stretches(starts: np.ndarray, jobs: int = 1) -> list[tuple[int, int]]:
+    """Cut sentences into stretches (lo, hi) of about BATCH_TOKENS tokens, or less to keep all threads busy."""
+    size = BATCH_TOKENS
+    if jobs > 1:
+        size = min(size, max(LEAST_TOKENS, int(starts[-1]) // (jobs * TURNS)))
     found, lo = [], 0
     while lo < len(starts) - 1:
-        hi = int(np.searchsorted(starts, starts[lo] + BATCH_TOKENS, "right")) - 1
+        hi = int(np.searchsorted(starts, starts[lo] + size, "right")) - 1
         hi = min(max(hi, lo + 1), len(starts) - 1)
         found.append((lo, hi))
         lo = hi
     return found
+
+
+def parts(count: int, jobs: int, turns: int = TURNS) -> list[slice]:
+    """Cut so many sentences into parts of which each thread takes a few."""
+    size = min(MOST_SENTENCES, max(LEAST_SENTENCES, -(-count // (jobs * turns))))
+    return [slice(lo, min(lo + size, count)) for lo in range(0, count, size)]
 
 
 class Pool(ThreadPoolExecutor):

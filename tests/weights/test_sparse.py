@@ -8,7 +8,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from structron.errors import StructronError
-from structron.threads import stretches
 from structron.weights.packed import pack
 from structron.weights.sparse import (
     CELLS,
@@ -314,10 +313,3 @@ def test_states_of_earlier_versions_have_no_lengths():
 def test_a_state_of_other_features_is_refused():
     with pytest.raises(StructronError, match="the checkpoint was made from other data or options"):
         SparseStore(COLUMNS, NO_KEYS).restore(SparseStore(COLUMNS, ANCHORED).state())
-
-
-@given(st.lists(st.integers(0, 30_000), max_size=12))
-def test_stretches_cover_all_examples_in_order(lengths):
-    found = stretches(np.cumsum([0, *lengths]))
-    assert [e for lo, hi in found for e in range(lo, hi)] == list(range(len(lengths)))
-    assert all(hi - lo == 1 or sum(lengths[lo:hi]) <= 20_000 for lo, hi in found)

@@ -8,7 +8,7 @@ Each distinct text of a column is looked at once; a token is then a few array lo
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, count, islice
+from itertools import chain, count
 from typing import NamedTuple
 
 import numpy as np
@@ -55,7 +55,7 @@ class Numbering:
         except TypeError:  # something that no dictionary takes, such as a list
             check_strings(texts, self.name)
             raise
-        check_strings(list(islice(self.index, known, None)), self.name)
+        check_strings([texts[k] for k in np.flatnonzero(numbers >= known).tolist()], self.name)
         self.parts.append(numbers)
 
     def ids(self) -> np.ndarray:

@@ -7,7 +7,6 @@ large corpus never has all its hashes in memory at the same time.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, pairwise
-from operator import itemgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -219,18 +218,14 @@ class TemplateExtractor:
         """The wanted columns of some sentences, flat."""
         if not tokens:
             return {name: [] for name in wanted}
-        given = wanted - self.gazetteers.keys() - self.atoms.keys()
-        for name in given:
+        single = isinstance(tokens[0], str)
+        columns: dict[str, Sequence[str]] = {}
+        for name in wanted - self.gazetteers.keys() - self.atoms.keys():
             if name not in names:
                 use = "" if name == self.label else ", which a template uses"
                 raise StructronError(f"{what}: no column {name!r}{use}; the tokens have: {', '.join(names)}")
-        columns: dict[str, Sequence[str]]
-        if isinstance(tokens[0], str):
-            columns = dict.fromkeys(given, tokens)
-        elif 2 * len(given) > len(names):  # all at once is faster where most are wanted
-            columns = dict(zip(names, zip(*tokens, strict=True), strict=True))
-        else:
-            columns = {name: list(map(itemgetter(names.index(name)), tokens)) for name in given}
+            place = names.index(name)
+            columns[name] = tokens if single else [row[place] for row in tokens]
         ends = np.cumsum([len(sentence) for sentence in sentences]).tolist()
         words = columns[self.word]
         if self.gazetteers:

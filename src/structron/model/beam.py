@@ -145,7 +145,7 @@ class BeamModel:
             found = engine.decode(inputs, sparse, anchored, *stretch)
             return actions_of(found, *stretch), found[3][stretch[0] : stretch[1]].tolist()
 
-        done = for_each(run, stretches(inputs.starts), jobs)
+        done = for_each(run, stretches(inputs.starts, jobs), jobs)
         return [a for actions, _ in done for a in actions], [s for _, scores in done for s in scores]
 
     def decode_actions(
@@ -158,7 +158,7 @@ class BeamModel:
             found, ptr, lengths, _ = engine.decode(inputs, sparse, anchored, *stretch)
             return joined(found, ptr[slice(*stretch)], lengths[slice(*stretch)])
 
-        done = for_each(run, stretches(inputs.starts), jobs)
+        done = for_each(run, stretches(inputs.starts, jobs), jobs)
         return np.concatenate(done) if done else np.zeros(0, np.int64)
 
     def nbest(
@@ -179,7 +179,7 @@ class BeamModel:
         def run(stretch: tuple[int, int]) -> list[list[Derivation]]:
             return engine.nbest(inputs, sparse, anchored, n, *stretch)
 
-        return [own for part in for_each(run, stretches(inputs.starts), jobs) for own in part]
+        return [own for part in for_each(run, stretches(inputs.starts, jobs), jobs) for own in part]
 
     def candidates(
         self,
@@ -219,7 +219,7 @@ class BeamModel:
             out[starts[lo] : starts[hi]] = spell(joined(found, ptr[:-1], lengths))
             scores[lo:hi] = sums
 
-        for_each(run, stretches(starts), jobs)
+        for_each(run, stretches(starts, jobs), jobs)
         return out, scores
 
     # -- files ---------------------------------------------------------------------------------------------------

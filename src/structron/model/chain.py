@@ -154,7 +154,7 @@ class ChainModel:
             for s in np.flatnonzero(scores[lo:hi] < FORBIDDEN / 2).tolist():
                 self._search(chains, s, s + 1, np.float64, *results)
 
-        for_each(run, stretches(starts), jobs)
+        for_each(run, stretches(starts, jobs), jobs)
         sure[sure > -FORBIDDEN / 2] = np.inf
         return out, scores, sure
 

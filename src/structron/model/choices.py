@@ -106,7 +106,7 @@ class ChoiceModel:
             else:
                 decode(*given, out[tokens], scores[lo:hi])
 
-        for_each(run, stretches(starts), jobs)
+        for_each(run, stretches(starts, jobs), jobs)
         return out, scores, sure
 
     def nbest(self, prepared: Any, n: int, jobs: int = 1) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -116,7 +116,7 @@ class ChoiceModel:
         def run(stretch: tuple[int, int]) -> list[tuple[np.ndarray, np.ndarray]]:
             return [self._nbest(prepared, int(units[u]), int(units[u + 1]), n) for u in range(*stretch)]
 
-        return [found for part in for_each(run, stretches(starts[units]), jobs) for found in part]
+        return [found for part in for_each(run, stretches(starts[units], jobs), jobs) for found in part]
 
     def _nbest(self, prepared: Any, lo: int, hi: int, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Best first from the right: the search has found the best prefixes, so a choice loses what it falls short of

@@ -95,7 +95,7 @@ class DocumentModel(ChainModel):
             document: Any = (chains, self.weights, self.order, own, len(self.labels), self.candidates, *room)
             choose_labels(*document, *how, lo, g, self.features.kinds, out[tokens], scores[lo:hi])
 
-        for_each(run, stretches(prepared.starts[units]), jobs)
+        for_each(run, stretches(prepared.starts[units], jobs), jobs)
 
     def nbest(self, prepared: Any, n: int, jobs: int = 1) -> list[tuple[np.ndarray, np.ndarray]]:
         """(labellings, scores) of each document, best first under all features: the first n of the candidates."""

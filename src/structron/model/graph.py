@@ -41,7 +41,7 @@ class GraphModel:
             model: Any = (self.w, shift_of(self.bits), setting, self.relations)
             PARSE(search, self.templates, x, starts, every, *stretch, *model, heads, found, ranked)
 
-        for_each(parse, stretches(starts), jobs)
+        for_each(parse, stretches(starts, jobs), jobs)
         return heads, found
 
     def nbest(self, x: np.ndarray, starts: np.ndarray, setting: Setting, n: int, jobs: int) -> list[list[Tree]]:

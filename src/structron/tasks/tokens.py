@@ -23,10 +23,6 @@ from structron.io.columns import Columns, default_columns, label_columns
 from structron.io.tensors import Tensors, texts
 from structron.options import DEFAULT, SCHEMES, OwnAtoms, Searching, Tokens, options
 from structron.sentences import Document, check_sentences, is_row, regroup, sentences_of, spell, split
-from structron.threads import for_each
-
-PART = 1000
-"""Sentences that a thread labels at a time."""
 
 Labels = list[list[Any]]
 
@@ -35,6 +31,7 @@ Labels = list[list[Any]]
 class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
     """Learns something for every token from templates over its columns."""
 
+    turns: ClassVar[int] = 4
     default_templates: ClassVar[dict[str, str]] = {}
     """The preset for files that have a column, the first that fits; "": any."""
 
@@ -129,36 +126,27 @@ class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
         return self._predict(sentences, None, self._jobs(jobs), False)[0]
 
     def _predict(self, sentences: Sentences, forced: Any, jobs: int, margins: bool) -> tuple[Labels, Labels]:
-        """Labels, and margins if they are asked for, on several threads if wanted.
-
-        Strings are looked at under Python's lock, kernels run outside of it, so threads take turns.
-        """
+        """Labels, and margins if they are asked for, on several threads if wanted."""
         model, rows = self._check_fitted(), self._rows(sentences)
         items = rows if isinstance(rows, list) else list(rows)
         if forced is not None:
             forced = self._numbers(
                 model, sentences_of(items), sentences_of(_as_documents(items, forced, "forced labels"))
             )
-        if jobs > 1 and len(items) > PART and not any(isinstance(item, Document) for item in items):
+        if jobs > 1 and not any(isinstance(item, Document) for item in items):
             labels, sure = self._predict_parts(model, items, forced, jobs, margins)
         else:
-            labels, sure = self._predict_some(model, items, forced, jobs, margins)
+            labels, sure = self._predict_some(model, self._prepare(items), forced, jobs, margins)
         return regroup(items, labels), regroup(items, sure) if margins else []
 
     def _predict_parts(self, model: Any, items: list, forced: Any, jobs: int, margins: bool) -> tuple[Labels, Labels]:
-        def run(part: tuple[int, int]) -> tuple[Labels, Labels]:
-            own = slice(*part)
-            return self._predict_some(model, items[own], None if forced is None else forced[own], 1, margins)
+        def search(own: slice, ready: Any) -> tuple[Labels, Labels]:
+            return self._predict_some(model, ready, None if forced is None else forced[own], 1, margins)
 
-        try:
-            every = for_each(run, [(lo, lo + PART) for lo in range(0, len(items), PART)], jobs)
-        except StructronError:
-            self._prepare(items)  # the same error, with sentences counted from the first
-            raise
+        every = self._by_parts(self._prepare, search, items, jobs)
         return [x for labels, _ in every for x in labels], [x for _, sure in every for x in sure]
 
-    def _predict_some(self, model: Any, items: list, forced: Any, jobs: int, margins: bool) -> tuple[Labels, Labels]:
-        prepared = self._prepare(items)
+    def _predict_some(self, model: Any, prepared: Any, forced: Any, jobs: int, margins: bool) -> tuple[Labels, Labels]:
         fixed = None if forced is None else np.array([y for labels in forced for y in labels], np.int64)
         out, sure = self._search_tokens(model, prepared, jobs, fixed, margins)
         return self._spell(out, model, prepared, prepared.starts), split(sure, prepared.starts) if margins else []

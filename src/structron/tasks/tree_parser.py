@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -93,6 +93,14 @@ class TreeParser(Trees, Stepping, Estimator):
         full = _full(given, what)
         x = self.input_.encode(full) if full else np.zeros((0, len(self.input_.names)), np.int64)
         return list(map(len, given)), x, starts_of(full)
+
+    def predict(self, sentences: Sentences, *, jobs: int | None = None) -> list[list[Arc]]:
+        """The tree of each sentence: a head and a relation for every word."""
+        model, given, jobs = self._check_fitted(), list(self._rows(sentences)), self._jobs(jobs)
+        if jobs == 1:
+            return self._decode(model, self._ready(given), 1)
+        found = self._by_parts(self._ready, lambda own, ready: self._decode(model, ready, 1), given, jobs)
+        return list(chain.from_iterable(found))
 
     def _decode(self, model: Any, ready: Any, jobs: int) -> list[list[Arc]]:
         lengths, x, starts = ready

@@ -104,4 +104,4 @@ def for_each_document(
             found = search.find(model.weights, unit - lo, n)
             take(unit, found.rows, found.score - found.losses)
 
-    for_each(run, stretches(prepared.starts[units]), jobs)
+    for_each(run, stretches(prepared.starts[units], jobs), jobs)
