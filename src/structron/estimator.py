@@ -37,7 +37,7 @@ from structron.learn.loop import Learner, Schedule, timeless, train
 from structron.learn.shards import Crew, Shards, Threads
 from structron.options import Training, default_of, options, options_of, same_value
 from structron.progress import Progress
-from structron.threads import TURNS, Found, for_each, parts
+from structron.threads import TURNS, Found, for_each, parts, uncollected
 
 Sentences = Iterable[Any]
 LARGE = 300_000
@@ -326,7 +326,8 @@ class Estimator(Learned, Training, ABC):
             return search(own, ready)
 
         try:
-            return for_each(run, parts(len(items), jobs, self.turns), jobs)
+            with uncollected():
+                return for_each(run, parts(len(items), jobs, self.turns), jobs)
         except StructronError:
             look(items)  # the same error, with sentences counted from the first
             raise

@@ -1,5 +1,6 @@
 """Pieces: with the white space between them they are the text, and nothing that belongs together is cut."""
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -35,7 +36,9 @@ def test_pieces_and_white_space_tile_the_text(text, fine, lines):
 @given(texts)
 def test_fine_pieces_divide_the_others(text):
     assert set(pieces_of(text).end) <= set(pieces_of(text, fine=True).end)
-    assert (cut(text, fine=True) >= cut(text)).all()
+    codes = np.array(list(map(ord, text)), np.uint32)
+    assert (cut(codes, fine=True)[0] >= cut(codes)[0]).all()
+    assert cut(codes)[1].tolist() == list(map(is_space, text))
 
 
 @given(texts, st.booleans(), st.booleans())

@@ -163,12 +163,13 @@ class TemplateExtractor:
         lengths: list[int] = []
         sizes: list[int] = []  # of the units, in sentences
         names: list[str] = []  # of the columns
+        said: dict[str, dict[str, str]] = {name: {} for name in self.atoms}  # by atoms of single words
         source = iter(sentences)
         while items := list(islice(source, STRETCH)):
             sizes.extend(len(item) if isinstance(item, Document) else 1 for item in items)
             stretch = sentences_of(items)
             tokens, names = self._flat(stretch, names, what, len(lengths))
-            for name, texts in self._texts(stretch, tokens, names, wanted, what).items():
+            for name, texts in self._texts(stretch, tokens, names, wanted, said, what).items():
                 numbering[name].add(texts)
             lengths.extend(map(len, stretch))
         starts = np.cumsum([0, *lengths], dtype=np.int64)
@@ -213,9 +214,15 @@ class TemplateExtractor:
         raise AssertionError("all rows are as they should be")
 
     def _texts(
-        self, sentences: list[Sequence], tokens: list, names: list[str], wanted: set[str], what: str
+        self,
+        sentences: list[Sequence],
+        tokens: list,
+        names: list[str],
+        wanted: set[str],
+        said: dict[str, dict[str, str]],
+        what: str,
     ) -> dict[str, Sequence[str]]:
-        """The wanted columns of some sentences, flat."""
+        """The wanted columns of some sentences, flat. said: what atoms have said of words so far."""
         if not tokens:
             return {name: [] for name in wanted}
         single = isinstance(tokens[0], str)
@@ -236,7 +243,8 @@ class TemplateExtractor:
         for name, function in self.atoms.items():
             if isinstance(function, WordAtom):
                 encode.check_strings(words, self.word)
-                known = {word: function.function(word) or NOTHING for word in set(words)}
+                known = said[name]
+                known.update({word: function.function(word) or NOTHING for word in {*words} - known.keys()})
                 columns[name] = [known[word] for word in words]
             else:
                 columns[name] = [self._computed(name, function, s, i) for s in sentences for i in range(len(s))]

@@ -22,6 +22,7 @@ from structron.io.tensors import Tensors
 from structron.options import DEFAULT, Texts, options
 from structron.tasks.chain.labeler import ChainLabeler
 from structron.text.pieces import COLUMNS, INSIDE, SENTENCE, TOKEN, Pieces, pieces_of, rows_of
+from structron.threads import uncollected
 
 UNITS = (1, 4, 10)
 """Sentences, in turn, that are learned from as a paragraph where paragraphs are longer, or the data know of none."""
@@ -109,7 +110,8 @@ class Tokenizer(Texts, ChainLabeler):
 
     def predict(self, sentences: Iterable[Any], *, jobs: int | None = None) -> list:  # type: ignore[override]
         """The sentences and tokens of each text, as a Doc."""
-        return self._decode(self._check_fitted(), self._prepare(sentences), self._jobs(jobs))
+        with uncollected():
+            return self._decode(self._check_fitted(), self._prepare(sentences), self._jobs(jobs))
 
     def evaluate(self, sentences: Sentences, *, jobs: int | None = None, guess: list | None = None) -> Any:
         """F1 of tokens and sentences of labelled documents."""

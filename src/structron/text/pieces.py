@@ -8,13 +8,16 @@ joiners and what belongs to an emoji stay with the character before.
 """
 
 import re
+import sys
 import unicodedata
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
 
 SPACE, LETTER, DIGIT, LONE, MARK, ATTACHED = range(6)
+UNSEEN = -1
 JOINER = "\u200d"
 FLAG = 0x1F1E6
 """The first of the letters that flags are made of."""
@@ -53,13 +56,31 @@ def _kind(char: str) -> int:
     return DIGIT if category[0] == "N" else MARK
 
 
-def cut(text: str, fine: bool = False) -> np.ndarray:
-    """bool[characters]: whether a piece, or a run of white space, begins there. fine: at every letter too."""
-    if not text:
-        return np.zeros(0, bool)
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    points, place = np.unique(codes, return_inverse=True)
-    own = np.array([_kind(chr(point)) for point in points.tolist()], np.int8)[place.reshape(-1)]
+@cache
+def _known_kinds() -> np.ndarray:
+    """int8[code points]: the kinds of those that have been seen, UNSEEN of the others."""
+    return np.full(sys.maxunicode + 1, UNSEEN, np.int8)
+
+
+def _kinds(codes: np.ndarray) -> np.ndarray:
+    """The kind of each character."""
+    known = _known_kinds()
+    own = known[codes]
+    if (own == UNSEEN).any():
+        for point in np.unique(codes[own == UNSEEN]).tolist():
+            known[point] = _kind(chr(point))
+        own = known[codes]
+    return own
+
+
+def cut(codes: np.ndarray, fine: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """bool[characters]: whether a piece, or a run of white space, begins there, and whether it is white space.
+
+    fine: at every letter too.
+    """
+    if not len(codes):
+        return np.zeros(0, bool), np.zeros(0, bool)
+    own = _kinds(codes)
     base = np.maximum.accumulate(np.where(own == ATTACHED, 0, np.arange(len(own))))
     kinds = np.where((own == ATTACHED) & ((own[base] == SPACE) | (own[base] == ATTACHED)), MARK, own[base])
     flags = (codes >= FLAG) & (codes < FLAG + 26)
@@ -70,7 +91,7 @@ def cut(text: str, fine: bool = False) -> np.ndarray:
     begins[1:] = (kinds[1:] != kinds[:-1]) | alone
     hangs = (own[1:] == ATTACHED) | (codes[:-1] == ord(JOINER))
     begins[1:] &= ~(hangs & ~space[1:] & ~space[:-1])
-    return begins
+    return begins, space
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +109,19 @@ class Pieces:
 
 def pieces_of(text: str, fine: bool = False, lines: bool = False) -> Pieces:
     """The pieces of a text. lines: every line is a paragraph, not only what stands between blank lines."""
-    begins = np.flatnonzero(cut(text, fine)).tolist()
-    start, end, last = [], [], []
-    for lo, hi in pairwise([*begins, len(text)]):
-        if not is_space(text[lo]):
-            start.append(lo)
-            end.append(hi)
-            last.append(False)
-        elif last and len(BLANK_LINE.findall(text, lo, hi)) > (0 if lines else 1):
-            last[-1] = True
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    begins, white = cut(codes, fine)
+    start = np.flatnonzero(begins)
+    end, between = np.append(start[1:], len(text)), white[start]
+    last = [False] * int(np.count_nonzero(~between))
+    before = np.cumsum(~between) - 1  # the piece that a run of white space stands behind
+    breaks = np.concatenate([[0], np.cumsum((codes == ord("\n")) | (codes == ord("\r")))])
+    for k in np.flatnonzero(between & (breaks[end] > breaks[start]) & (before >= 0)).tolist():
+        if len(BLANK_LINE.findall(text, int(start[k]), int(end[k]))) > (0 if lines else 1):
+            last[before[k]] = True
     if last:
         last[-1] = True
-    return Pieces(text, start, end, last)
+    return Pieces(text, start[~between].tolist(), end[~between].tolist(), last)
 
 
 COLUMNS = ["piece", "space", "word", "before", "after", "previous", "next", "kind", "label"]
@@ -148,29 +170,29 @@ def _part(kind: str, begin: int, end: int, stop: int) -> str:
 def rows_of(pieces: Pieces) -> list[list[tuple[str, ...]]]:
     """The pieces of each paragraph as rows of the columns but the label."""
     text, start, end, last = pieces.text, pieces.start, pieces.end, pieces.last
-    runs: list[tuple[int, int]] = []  # first and last piece, exclusive, of what stands between spaces
-    first = 0
-    for k in range(len(start)):
-        if k + 1 == len(start) or end[k] != start[k + 1]:
-            runs.append((first, k + 1))
-            first = k + 1
+    ends = [k for k, (stop, begin) in enumerate(zip(end, [*start[1:], -1], strict=False), 1) if stop != begin]
+    runs = list(pairwise([0, *ends]))  # first and last piece, exclusive, of what stands between spaces
     words = [text[start[lo] : end[hi - 1]] for lo, hi in runs]
+    heads, tails = [word[:LONG] for word in words], [word[-LONG:] for word in words]
     found: list[list[tuple[str, ...]]] = []
     rows: list[tuple[str, ...]] = []
-    for r, (lo, hi) in enumerate(runs):
-        word = words[r]
-        previous = words[r - 1][-LONG:] if r and not last[lo - 1] else NOTHING
-        following = words[r + 1][:LONG] if r + 1 < len(runs) and not last[hi - 1] else NOTHING
-        kind, begin, stop = _address(word) if hi - lo > 2 else (NOTHING, 0, 0)
-        origin = start[lo]
-        for k in range(lo, hi):
-            piece = text[start[k] : end[k]]
-            before = text[max(origin, start[k] - LONG) : start[k]]
-            after = text[end[k] : min(end[hi - 1], end[k] + LONG)]
-            space = "" if k + 1 < hi else "p" if last[k] else "s"
-            around = (word[:LONG], before or NOTHING, after or NOTHING, previous, following)
-            rows.append((piece[:LONG], space or "-", *around, _part(kind, begin, end[k] - origin, stop)))
-        if last[hi - 1]:
+    previous = NOTHING
+    for (lo, hi), word, head, tail, following in zip(runs, words, heads, tails, [*heads[1:], NOTHING], strict=False):
+        ended = last[hi - 1]
+        following, space = (NOTHING, "p") if ended else (following, "s")
+        if hi - lo == 1:
+            rows.append((head, space, head, NOTHING, NOTHING, previous, following, NOTHING))
+        else:
+            kind, begin, stop = _address(word) if hi - lo > 2 else (NOTHING, 0, 0)
+            origin, close = start[lo], end[hi - 1]
+            for k in range(lo, hi):
+                at, over = start[k], end[k]
+                before, after = text[max(origin, at - LONG) : at], text[over : min(close, over + LONG)]
+                around = (head, before or NOTHING, after or NOTHING, previous, following)
+                part = _part(kind, begin, over - origin, stop)
+                rows.append((text[at:over][:LONG], "-" if k + 1 < hi else space, *around, part))
+        previous = NOTHING if ended else tail
+        if ended:
             found.append(rows)
             rows = []
     return found
