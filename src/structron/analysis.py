@@ -117,9 +117,11 @@ class Sentence:
 
     def set_entities(self, labels: Iterable[str]) -> None:
         """Take the entities from chunk labels, one per word, in any scheme."""
+        self.entities, found = [], list(spans(labels))
+        if not found:
+            return
         words, text, start = self.words, self.text, self.start
-        self.entities = []
-        for label, first, last in spans(labels):
+        for label, first, last in found:
             lo, hi = words[first].start, words[last - 1].end
             self.entities.append(Entity(label, first, last, lo, hi, text[lo - start : hi - start]))
 

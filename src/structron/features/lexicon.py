@@ -10,6 +10,7 @@ choose from, however many there are in all. Words count in lower case, digits al
 from collections import Counter, defaultdict
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -55,8 +56,9 @@ class Entries(NamedTuple):
     sure: np.ndarray  # bool[entries]: whether a word needs no labels of its ending
 
 
+@lru_cache(1 << 16)
 def normal(word: str) -> str:
-    """A word as it is looked up."""
+    """A word as it is looked up, by several models in turn."""
     lower = word.lower().replace("ς", "σ")  # which of the two it is depends on what follows
     return lower if lower.isalpha() else "".join("0" if char_class(c) == "d" else c for c in lower)
 

@@ -81,9 +81,10 @@ class Part:
             for word, label in zip(words, labels, strict=True):
                 setattr(word, name, label)
             return
-        for word, label in zip(words, labels, strict=True):
-            for name, value in zip(self.writes, label.split(BETWEEN), strict=True):
-                setattr(word, name, value)
+        values = {label: dict(zip(self.writes, label.split(BETWEEN), strict=True)) for label in {*labels}}
+        for name in self.writes:
+            for word, label in zip(words, labels, strict=True):
+                setattr(word, name, values[label][name])
 
 
 def rows_of(words: Iterable[Word], names: Sequence[str]) -> list[tuple[str, ...]]:
