@@ -106,7 +106,7 @@ def test_numbering_counts_and_remembers_first_places(hashes, known):
     counter.number(np.array(hashes[half:], np.uint64), half, out[half:])
     order = list(dict.fromkeys([*known, *hashes]))
     assert out.tolist() == [order.index(h) for h in hashes]
-    assert counter.keys().tolist() == order
+    assert counter.keys.tolist() == order
     assert counter.counts[: len(order)].tolist() == [hashes.count(h) for h in order]
     expected_first = [-1 if h in known else hashes.index(h) for h in order]
     assert counter.first[: len(order)].tolist() == expected_first
