@@ -89,8 +89,10 @@ class Recorded:
 PLAIN = "this looks like plain text; expected one word a line (structron annotate takes text)"
 CONLLU_ID = re.compile(r"[0-9]+([-.][0-9]+)?")
 SENTENCE_END = re.compile("[^\x00-\x60\x7b-\u00de][.!?…][\"'”’»)]*$")
-"""A word with the end of a sentence on it; columns of tags and labels have none. (What a class of letters leaves out is
-compiled in no time, the letters themselves, up to the end of Unicode, take some milliseconds.)"""
+"""A word with the end of a sentence on it; columns of tags and labels have none.
+
+Letters are written as what they are not: a class that names them takes milliseconds to compile.
+"""
 HEADERS = {
     *("word", "words", "form", "token", "tokens", "text", "id", "lemma", "lemmas"),
     *("pos", "tag", "tags", "upos", "xpos", "feats", "pos_tag", "pos_tags", "postag", "morph"),
