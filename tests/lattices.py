@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from structron.model.choices import ChoiceModel, only
-from structron.search.chain.choices import Lattice
-from structron.weights.cells import Cells, cells_from
+from structron.search.chain.choices import Lattice, Weights
+from structron.weights.cells import cells_from, rows_from
 
 FEATURES = 6
 Labelling = tuple[int, ...]
@@ -30,9 +30,13 @@ class Problem:
         return self.labels + 1
 
     @property
-    def cells(self) -> Cells:
-        row, label = (np.array([key[k] for key in self.w], np.int64) for k in (0, 1))
-        return cells_from(row, label, np.array(list(self.w.values()), np.float32), self.labels)
+    def weights(self) -> Weights:
+        cells = sorted(self.w.items())
+        row, label = (np.array([key[k] for key, _ in cells], np.int64) for k in (0, 1))
+        weight = np.array([w for _, w in cells], np.float32)
+        return Weights(
+            rows_from(row, label, weight, self.fixed + FEATURES), cells_from(row, label, weight, self.labels)
+        )
 
     @property
     def how(self) -> tuple[int, int, bool]:

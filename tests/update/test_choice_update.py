@@ -82,7 +82,7 @@ def test_a_run_is_that_of_the_naive_perceptron(problem, data):
     lattice, sentences = problem.lattice, len(problem.lattice.starts) - 1
     gold = np.array([data.draw(st.sampled_from(own)) for s in range(sentences) for own in problem.choices(s)], np.int64)
     sequence = data.draw(st.lists(st.integers(0, sentences - 1), min_size=1, max_size=12))
-    store, stats, room = CellStore(problem.labels), np.zeros(STATS, np.int64), make_room(lattice)
+    store, stats, room = CellStore(problem.labels), np.zeros(STATS, np.int64), make_room(lattice, problem.labels)
     done = learn(lattice, gold, store.cells, *problem.how, np.array(sequence), 0, len(sequence), room, stats)
     vectors, updates = naive(problem, gold, sequence)
     assert done == stats[TIME] == len(sequence)

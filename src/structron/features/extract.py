@@ -158,23 +158,27 @@ class TemplateExtractor:
 
         The sentences of a `Document` stay together: they are one unit.
         """
-        wanted = self.needed | ({self.label} if labelled else set())
+        spelled = {name: atom.function for name, atom in self.atoms.items() if isinstance(atom, WordAtom)}
+        wanted = (self.needed | ({self.label} if labelled else set())) - spelled.keys()
         numbering = {name: encode.Numbering(name) for name in wanted}
         lengths: list[int] = []
         sizes: list[int] = []  # of the units, in sentences
         names: list[str] = []  # of the columns
-        said: dict[str, dict[str, str]] = {name: {} for name in self.atoms}  # by atoms of single words
         source = iter(sentences)
         while items := list(islice(source, STRETCH)):
             sizes.extend(len(item) if isinstance(item, Document) else 1 for item in items)
             stretch = sentences_of(items)
             tokens, names = self._flat(stretch, names, what, len(lengths))
-            for name, texts in self._texts(stretch, tokens, names, wanted, said, what).items():
+            for name, texts in self._texts(stretch, tokens, names, wanted, what).items():
                 numbering[name].add(texts)
             lengths.extend(map(len, stretch))
         starts = np.cumsum([0, *lengths], dtype=np.int64)
         ids = {name: column.ids() for name, column in numbering.items()}
         types = {name: list(column.index) for name, column in numbering.items()}
+        for name in self.needed & spelled.keys():
+            function, column = spelled[name], encode.Numbering(name)
+            column.add([function(word) or NOTHING for word in types[self.word]])
+            ids[name], types[name] = column.ids()[ids[self.word]], list(column.index)
         label = self.label if labelled else None
         units = np.cumsum([0, *sizes], dtype=np.int64)
         return PreparedTemplates(encode.Batch(starts, ids, types), self.plain, self.paired, self.word, label, units)
@@ -219,10 +223,9 @@ class TemplateExtractor:
         tokens: list,
         names: list[str],
         wanted: set[str],
-        said: dict[str, dict[str, str]],
         what: str,
     ) -> dict[str, Sequence[str]]:
-        """The wanted columns of some sentences, flat. said: what atoms have said of words so far."""
+        """The wanted columns of some sentences, flat."""
         if not tokens:
             return {name: [] for name in wanted}
         single = isinstance(tokens[0], str)
@@ -241,12 +244,7 @@ class TemplateExtractor:
             spans = pairwise([0, *ends])
             columns[name] = [tag for start, stop in spans for tag in gazetteer.match(words[start:stop])]
         for name, function in self.atoms.items():
-            if isinstance(function, WordAtom):
-                encode.check_strings(words, self.word)
-                known = said[name]
-                known.update({word: function.function(word) or NOTHING for word in {*words} - known.keys()})
-                columns[name] = [known[word] for word in words]
-            else:
+            if not isinstance(function, WordAtom):
                 columns[name] = [self._computed(name, function, s, i) for s in sentences for i in range(len(s))]
         return {name: columns[name] for name in wanted}
 

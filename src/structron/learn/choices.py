@@ -48,7 +48,7 @@ class ChoiceLearner(Member):
         self._begin()
 
     def _begin(self) -> None:
-        self.room = make_room(self.lattice)
+        self.room = make_room(self.lattice, len(self.labels))
         self.store, self.stats = CellStore(len(self.labels)), np.zeros(STATS, np.int64)
 
     def part(self, examples: np.ndarray) -> Self:

@@ -19,9 +19,9 @@ from structron.io.tensors import Sizes, Tensor, Tensors, texts, whole
 from structron.kernels.jit import is_cold
 from structron.kernels.table import build_table
 from structron.model.dictionary import Dictionary
-from structron.search.chain.choices import Lattice, decode, decode_with_margins, make_room, search, through
+from structron.search.chain.choices import Lattice, Weights, best, decode, decode_with_margins, make_room, through
 from structron.threads import for_each, stretches
-from structron.weights.cells import Cells, cells_from, weight_of
+from structron.weights.cells import cells_from, rows_from, weight_in, weight_of
 from structron.weights.dense import cell_tensors, cells_in, declared_cells
 
 
@@ -74,9 +74,11 @@ class ChoiceModel:
         return build_table(self.keys)
 
     @cached_property
-    def cells(self) -> Cells:
+    def weights(self) -> Weights:
         """The weights as kernels read them."""
-        return cells_from(self.row, self.column, self.weight, len(self.labels))
+        n = int(np.searchsorted(self.row, self.fixed))
+        pairs = cells_from(self.row[:n], self.column[:n], self.weight[:n], len(self.labels))
+        return Weights(rows_from(self.row, self.column, self.weight, self.fixed + len(self.keys)), pairs)
 
     def lattice(self, prepared: Any, lo: int, hi: int, forced: np.ndarray | None = None) -> Lattice:
         """Sentences lo … hi-1 as the kernels read them. forced: int[tokens of all sentences], -1 = free."""
@@ -99,7 +101,8 @@ class ChoiceModel:
         def run(stretch: tuple[int, int]) -> None:
             lo, hi = stretch
             lattice, tokens = self.lattice(prepared, lo, hi, forced), slice(int(starts[lo]), int(starts[hi]))
-            given = (lattice, self.cells, len(self.labels), self.fixed, self.paired, make_room(lattice))
+            room = make_room(lattice, len(self.labels))
+            given = (lattice, self.weights, len(self.labels), self.fixed, self.paired, room)
             if margins:
                 every = np.zeros(len(lattice.choice), np.float32)
                 decode_with_margins(*given, out[tokens], scores[lo:hi], every, sure[tokens])
@@ -123,19 +126,19 @@ class ChoiceModel:
         the best one there. Among equals the first is the one that the search takes."""
         lattice, labels = self.lattice(prepared, lo, hi), len(self.labels)
         first, choice, tokens = lattice.first.tolist(), lattice.choice.tolist(), int(lattice.starts[-1])
-        room, best, total = make_room(lattice), np.zeros(len(choice), np.float32), 0.0
+        room, reached, total = make_room(lattice, labels), np.zeros(len(choice), np.float32), 0.0
         for s in range(hi - lo):
-            total += float(search(lattice, self.cells, labels, self.fixed, self.paired, s, room))
+            total += float(best(lattice, self.weights, labels, self.fixed, self.paired, s, room))
             own = slice(first[lattice.starts[s]], first[lattice.starts[s + 1]])
-            best[own] = room.best[: own.stop - own.start]
+            reached[own] = room.best[: own.stop - own.start]
         ends = {int(stop) - 1 for stop in lattice.starts[1:]}
 
         def losses(i: int, path: tuple[int, ...]) -> list[float]:
             """What each choice of token i loses before a path."""
-            scores = best[first[i] : first[i + 1]]
+            scores = reached[first[i] : first[i + 1]]
             if self.paired and i not in ends:
                 rows = (choice[c] + 1 for c in range(first[i], first[i + 1]))
-                pairs = [weight_of(self.cells, row, choice[path[-1]], labels) for row in rows]
+                pairs = [weight_of(self.weights.pairs, row, choice[path[-1]], labels) for row in rows]
                 scores = scores + np.array(pairs, np.float32)
             return (scores.max() - scores).tolist()
 
@@ -159,7 +162,7 @@ class ChoiceModel:
         Where there is nothing else to choose, the score is -inf.
         """
         lattice, labels = self.lattice(prepared, 0, 1), len(self.labels)
-        given, room = (self.cells, labels, self.fixed, self.paired), make_room(lattice)
+        given, room = (self.weights, labels, self.fixed, self.paired), make_room(lattice, labels)
         every, z, score = np.zeros(len(lattice.choice), np.float32), chosen.copy(), np.zeros(1, np.float32)
         if len(chosen):
             through(lattice, *given, 0, room, every)
@@ -173,7 +176,7 @@ class ChoiceModel:
 
     def weight_at(self, row: int, label: int) -> float:
         """A weight."""
-        return float(weight_of(self.cells, row, label, len(self.labels)))
+        return float(weight_in(self.weights.rows, row, label))
 
     def choose_from(self, candidates: int) -> None:
         """How many n-best labellings document features choose from; there are none here."""

@@ -8,7 +8,7 @@ the last byte. A paragraph is a sequence of its own.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import cycle
+from itertools import accumulate, cycle, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -82,27 +82,31 @@ class Tokenizer(Texts, ChainLabeler):
         return prepared
 
     def _spell(self, out: np.ndarray, model: Any, prepared: Any, bounds: np.ndarray) -> list:
-        labels = iter(np.array(model.labels, object)[out].tolist())
-        return [self._document(pieces, labels) for pieces in prepared.pieces]
+        number = {label: k for k, label in enumerate(model.labels)}
+        inside, ends = (out == number.get(label, -1) for label in (INSIDE, SENTENCE))
+        stops = accumulate(map(len, prepared.pieces), initial=0)
+        own = zip(prepared.pieces, pairwise(stops), strict=True)
+        return [self._document(pieces, inside[lo:hi], ends[lo:hi]) for pieces, (lo, hi) in own]
 
-    def _document(self, pieces: Pieces, labels: Iterator[str]) -> Doc:
-        """The text of pieces, cut as labels say; a paragraph and MOST_TOKENS end a sentence, a space a token."""
+    def _document(self, pieces: Pieces, inside: np.ndarray, ends: np.ndarray) -> Doc:
+        """The text of pieces, of which some stand inside a token and some end a sentence; a paragraph and MOST_TOKENS
+        end a sentence too, a space a token."""
+        start, end = (np.array(own, np.int64) for own in (pieces.start, pieces.end))
+        last = np.array(pieces.last, bool)
+        gap = np.append(start[1:], 0) - end
+        joined = inside & ~last & (gap == 0)
+        if self.spaces_:
+            for k in np.flatnonzero(inside & ~last & (gap == 1)).tolist():
+                joined[k] = pieces.text[pieces.end[k]] == " "
+        close = np.flatnonzero(~joined)  # the last piece of each token
+        tokens = list(zip(start[np.append(0, close + 1)[:-1]].tolist(), end[close].tolist(), strict=True))
         sentences: list[list[tuple[int, int]]] = []
-        tokens: list[tuple[int, int]] = []
-        paragraphs, start, ends = {0}, -1, pieces.end
-        follows = [*pieces.start[1:], -1]
-        for begin, end, following, last, label in zip(pieces.start, ends, follows, pieces.last, labels, strict=False):
-            start = begin if start < 0 else start
-            if label == INSIDE and not last:
-                gap = following - end
-                if gap == 0 or (self.spaces_ and gap == 1 and pieces.text[end] == " "):
-                    continue
-            tokens.append((start, end))
-            start = -1
-            if label == SENTENCE or last or len(tokens) == MOST_TOKENS:
-                sentences.append(tokens)
-                tokens = []
-                paragraphs |= {len(sentences)} if last else set()
+        paragraphs = {0}
+        bounds = np.flatnonzero((ends | last)[close]) + 1
+        for lo, hi in pairwise([0, *bounds.tolist()]):
+            sentences += [tokens[at : min(at + MOST_TOKENS, hi)] for at in range(lo, hi, MOST_TOKENS)]
+            if last[close[hi - 1]]:
+                paragraphs.add(len(sentences))
         doc = Doc.from_spans(pieces.text, sentences)
         for number in paragraphs & set(range(len(doc.sentences))):
             doc.sentences[number].new_paragraph = True

@@ -6,7 +6,7 @@ z = argmax over the choices; if z ≠ y:   w = w + Φ(x, y) - Φ(x, z)
 import numpy as np
 
 from structron.kernels.jit import compiled
-from structron.search.chain.choices import search
+from structron.search.chain.choices import score_cells, search
 from structron.update.perceptron import TIME, TOKENS, UPDATES, WRONG_TOKENS
 from structron.weights.cells import NONE, cell_of
 
@@ -51,7 +51,9 @@ def learn(lattice, gold, cells, labels, fixed, paired, sequence, lo, hi, room, s
         most = 2 * (lattice.ptr[stop] - lattice.ptr[start] + stop - start)
         if 2 * (cells.used[0] + most) > cells.key.shape[0]:
             return k
-        search(lattice, cells, labels, fixed, paired, s, room)
+        if start < stop:
+            score_cells(lattice, cells, labels, fixed, start, stop, room)
+        search(lattice, cells, labels, paired, s, room)
         stats[TIME] += 1
         stats[TOKENS] += stop - start
         wrong = correct(lattice, cells, labels, fixed, paired, start, stop, gold, room.z, stats[TIME])

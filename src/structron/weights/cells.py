@@ -1,7 +1,8 @@
 """Cells: weights by (row, label), where labels are so many that rows would be mostly empty (search/chain/choices.py).
 
 Stores of the same data number rows and labels alike, so a cell has the same key in all of them: that is how the mean of
-several runs and the start from one-pass runs are made.
+several runs and the start from one-pass runs are made. A finished model has its weights row by row (`Rows`): a row is
+one place in memory, whatever the number of labels that are asked for.
 """
 
 from collections.abc import Sequence
@@ -25,6 +26,28 @@ class Cells(NamedTuple):
     w: np.ndarray  # float32[capacity]
     u: np.ndarray  # float64[capacity] while learning: the sum for the mean (update/perceptron.py)
     used: np.ndarray  # int64[1]
+
+
+class Rows(NamedTuple):
+    """Finished weights, one row after the other."""
+
+    begin: np.ndarray  # int64[rows + 1]
+    label: np.ndarray  # int32[weights]: rising within a row
+    w: np.ndarray  # float32[weights]
+
+
+@compiled
+def weight_in(rows, row, label):
+    """The weight of a label in a row; 0 where there is none."""
+    lo, end = rows.begin[row], rows.begin[row + 1]
+    hi = end
+    while lo < hi:
+        middle = (lo + hi) >> 1
+        if rows.label[middle] < label:
+            lo = middle + 1
+        else:
+            hi = middle
+    return rows.w[lo] if lo < end and rows.label[lo] == label else np.float32(0)
 
 
 @compiled
@@ -175,7 +198,17 @@ def _united(found: Sequence[tuple[np.ndarray, np.ndarray]], shares: Sequence[flo
 
 
 def cells_from(row: np.ndarray, label: np.ndarray, weight: np.ndarray, labels: int) -> Cells:
-    """A finished table of weights."""
+    """A table of given weights."""
     cells = make_cells(len(row))
     insert(cells, row.astype(np.int64), label.astype(np.int64), weight, labels)
     return cells
+
+
+def rows_from(row: np.ndarray, label: np.ndarray, weight: np.ndarray, rows: int) -> Rows:
+    """Given weights row by row; they are sorted by row."""
+    begin, label = np.zeros(rows + 1, np.int64), label.astype(np.int32)
+    np.cumsum(np.bincount(row, minlength=rows), out=begin[1:])
+    if ((np.diff(row) == 0) & (np.diff(label) < 0)).any():
+        order = np.lexsort((label, row))
+        label, weight = label[order], weight[order]
+    return Rows(begin, label, weight)

@@ -1,11 +1,24 @@
 """Search among a few labels for each token against a list of all labellings."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from lattices import problems, random_problem
-from structron.search.chain.choices import decode, decode_with_margins, make_room, search, through
+from structron.search.chain.choices import (
+    WIDE,
+    best,
+    decode,
+    decode_with_margins,
+    make_room,
+    score_cells,
+    score_rows,
+    through,
+)
+from structron.weights.cells import rows_from, weight_in
 
 ROUNDING = 1e-4
 
@@ -13,9 +26,9 @@ ROUNDING = 1e-4
 @given(problems())
 def test_the_best_labelling_and_its_score(problem):
     """Among equals the label that stands first, from the last token backwards."""
-    lattice, cells, room = problem.lattice, problem.cells, make_room(problem.lattice)
+    lattice, weights, room = problem.lattice, problem.weights, make_room(problem.lattice, problem.labels)
     for s in range(len(lattice.starts) - 1):
-        score = search(lattice, cells, *problem.how, s, room)
+        score = best(lattice, weights, *problem.how, s, room)
         found = tuple(room.z[: lattice.starts[s + 1] - lattice.starts[s]].tolist())
         every = problem.scores(s)
         assert score == pytest.approx(max(every.values()), abs=ROUNDING)
@@ -26,12 +39,12 @@ def test_the_best_labelling_and_its_score(problem):
 
 @given(problems())
 def test_the_best_labelling_through_every_choice(problem):
-    lattice, cells, room = problem.lattice, problem.cells, make_room(problem.lattice)
+    lattice, weights, room = problem.lattice, problem.weights, make_room(problem.lattice, problem.labels)
     out = np.zeros(len(lattice.choice), np.float32)
     for s in range(len(lattice.starts) - 1):
         if lattice.starts[s] == lattice.starts[s + 1]:
             continue
-        through(lattice, cells, *problem.how, s, room, out)
+        through(lattice, weights, *problem.how, s, room, out)
         every, place = problem.scores(s), int(lattice.first[lattice.starts[s]])
         for i, own in enumerate(problem.choices(s)):
             for label in own:
@@ -42,12 +55,12 @@ def test_the_best_labelling_through_every_choice(problem):
 
 @given(problems())
 def test_margins(problem):
-    lattice, room = problem.lattice, make_room(problem.lattice)
+    lattice, room = problem.lattice, make_room(problem.lattice, problem.labels)
     tokens, sentences = int(lattice.starts[-1]), len(lattice.starts) - 1
     plain, out, sure = np.zeros(tokens, np.int64), np.zeros(tokens, np.int64), np.zeros(tokens, np.float32)
     scores, every = np.zeros(sentences, np.float32), np.zeros(len(lattice.choice), np.float32)
-    decode(lattice, problem.cells, *problem.how, room, plain, scores)
-    decode_with_margins(lattice, problem.cells, *problem.how, room, out, scores, every, sure)
+    decode(lattice, problem.weights, *problem.how, room, plain, scores)
+    decode_with_margins(lattice, problem.weights, *problem.how, room, out, scores, every, sure)
     assert (plain == out).all()
     for s in range(sentences):
         start, found = int(lattice.starts[s]), problem.scores(s)
@@ -61,9 +74,9 @@ def test_weights_beyond_reason_lead_nowhere_else():
     """A file may hold any finite weight: there is always a choice before."""
     problem = random_problem(3, 3, [4, 4], True)
     problem.w = dict.fromkeys(problem.w, -3e38)
-    lattice, room = problem.lattice, make_room(problem.lattice)
+    lattice, room = problem.lattice, make_room(problem.lattice, problem.labels)
     out, scores = np.full(8, -1), np.zeros(2, np.float32)
-    decode(lattice, problem.cells, *problem.how, room, out, scores)
+    decode(lattice, problem.weights, *problem.how, room, out, scores)
     choices = [own for s in range(2) for own in problem.choices(s)]
     assert all(label in own for label, own in zip(out.tolist(), choices, strict=True))
 
@@ -71,4 +84,27 @@ def test_weights_beyond_reason_lead_nowhere_else():
 def test_no_sentences():
     problem = random_problem(0, 3, [], True)
     out, scores = np.zeros(0, np.int64), np.zeros(0, np.float32)
-    decode(problem.lattice, problem.cells, *problem.how, make_room(problem.lattice), out, scores)
+    decode(problem.lattice, problem.weights, *problem.how, make_room(problem.lattice, 3), out, scores)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 3 * WIDE), st.lists(st.integers(1, 4), min_size=1, max_size=3))
+def test_rows_and_cells_give_the_same_scores(seed, labels, lengths):
+    """To the bit, where a row is gone through and where labels are looked for in it."""
+    problem = random_problem(seed, labels, lengths, False, whole=False)
+    lattice, weights, rooms = problem.lattice, problem.weights, [make_room(problem.lattice, labels) for _ in range(2)]
+    for start, stop in pairwise(lattice.starts.tolist()):
+        score_cells(lattice, weights.pairs, labels, problem.fixed, start, stop, rooms[0])
+        score_rows(lattice, weights.rows, problem.fixed, start, stop, rooms[1])
+        count = lattice.first[stop] - lattice.first[start]
+        assert rooms[0].local[:count].tobytes() == rooms[1].local[:count].tobytes()
+        assert not rooms[1].place.any()
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40))
+def test_weights_of_rows_that_come_in_any_order(seed, labels):
+    rng = np.random.default_rng(seed)
+    dense = rng.integers(-2, 3, (5, labels)).astype(np.float32)
+    row, label = np.nonzero(dense)
+    order = np.lexsort((rng.random(len(row)), row))
+    rows = rows_from(row[order], label[order].astype(np.uint8), dense[row, label][order], 5)
+    assert [[weight_in(rows, r, y) for y in range(labels)] for r in range(5)] == dense.tolist()

@@ -3,9 +3,14 @@
     tokens        x1        x2        x3
     choices     A, B, C     D        A, E        choice[first[i]] … choice[first[i + 1] - 1]
 
-A weight is a cell (row, label) of an open-addressing table. Rows 0 … labels are those of the label before (0: the start
-of the sentence), row fixed + j is that of feature j. Where a token has one choice, its features say nothing of the
-decision and are not looked at: a score is short of a constant there.
+A weight is that of a row and a label. Rows 0 … labels are those of the label before (0: the start of the sentence), row
+fixed + j is that of feature j. Where a token has one choice, its features say nothing of the decision and are not
+looked at: a score is short of a constant there.
+
+    learning      cells ──score_cells──▶ room.local ──search──▶ room.z
+    prediction    rows  ──score_rows───▶     "          "         "
+
+Both add up the same weights in the same order.
 """
 
 from typing import NamedTuple
@@ -13,7 +18,10 @@ from typing import NamedTuple
 import numpy as np
 
 from structron.kernels.jit import compiled, prefetch
-from structron.weights.cells import home, weight_of
+from structron.weights.cells import Cells, Rows, home, weight_in, weight_of
+
+WIDE = 32
+"""Weights of a row from which on labels are looked for; in a shorter one all are gone through."""
 
 
 class Lattice(NamedTuple):
@@ -26,6 +34,13 @@ class Lattice(NamedTuple):
     choice: np.ndarray  # int32: labels
 
 
+class Weights(NamedTuple):
+    """Finished weights: all of them, and those of label pairs as a table."""
+
+    rows: Rows
+    pairs: Cells
+
+
 class Room(NamedTuple):
     """Where a search works; sizes of the longest sentence."""
 
@@ -34,10 +49,11 @@ class Room(NamedTuple):
     back: np.ndarray  # int64[choices]: … and the choice before it there
     after: np.ndarray  # float32[choices]: the best that can follow it
     z: np.ndarray  # int64[tokens]
+    place: np.ndarray  # int64[labels]: 1 + where a label's score stands in `local`, for the token at work; 0: nowhere
 
 
 @compiled
-def score_choices(lattice, cells, labels, fixed, start, stop, room):
+def score_cells(lattice, cells, labels, fixed, start, stop, room):
     """What the features of tokens start … stop-1 give to their choices, where there are several.
 
     A cell is far away in memory, and whether it is there cannot be guessed: all cells of a token are asked for before
@@ -61,12 +77,37 @@ def score_choices(lattice, cells, labels, fixed, start, stop, room):
 
 
 @compiled
-def search(lattice, cells, labels, fixed, paired, s, room):
-    """The best labelling of sentence s in room.z, and its score. paired: whether label pairs have weights."""
+def score_rows(lattice, rows, fixed, start, stop, room):
+    """The same with finished weights. A feature's row has weights of one or two of the choices, mostly: what it has is
+    given to those that are there, and nothing is looked for that is not."""
+    origin, local, place = lattice.first[start], room.local, room.place
+    for i in range(start, stop):
+        lo, hi = lattice.first[i], lattice.first[i + 1]
+        for c in range(lo, hi):
+            local[c - origin] = 0
+            place[lattice.choice[c]] = c - origin + 1
+        for j in range(lattice.ptr[i], lattice.ptr[i + 1] if hi - lo > 1 else lattice.ptr[i]):
+            row = fixed + np.int64(lattice.numbers[j])
+            begin, end = rows.begin[row], rows.begin[row + 1]
+            if end - begin < WIDE:
+                for k in range(begin, end):
+                    at = place[rows.label[k]]
+                    if at > 0:
+                        local[at - 1] += rows.w[k]
+            else:
+                for c in range(lo, hi):
+                    local[c - origin] += weight_in(rows, row, lattice.choice[c])
+        for c in range(lo, hi):
+            place[lattice.choice[c]] = 0
+
+
+@compiled
+def search(lattice, pairs, labels, paired, s, room):
+    """The best labelling of sentence s in room.z, and its score, where room.local is filled. pairs: a table with the
+    weights of label pairs.   paired: whether they have any."""
     start, stop = lattice.starts[s], lattice.starts[s + 1]
     if start == stop:
         return np.float32(0)
-    score_choices(lattice, cells, labels, fixed, start, stop, room)
     origin = lattice.first[start]
     for i in range(start, stop):
         lo, hi = lattice.first[i], lattice.first[i + 1]
@@ -74,12 +115,12 @@ def search(lattice, cells, labels, fixed, paired, s, room):
             best, back = np.float32(0), -1
             if i == start:
                 if paired:
-                    best = weight_of(cells, 0, lattice.choice[c], labels)
+                    best = weight_of(pairs, 0, lattice.choice[c], labels)
             else:
                 for p in range(lattice.first[i - 1], lo):
                     score = room.best[p - origin]
                     if paired:
-                        score += weight_of(cells, lattice.choice[p] + 1, lattice.choice[c], labels)
+                        score += weight_of(pairs, lattice.choice[p] + 1, lattice.choice[c], labels)
                     if back < 0 or score > best:
                         best, back = score, p
             room.best[c - origin] = best + room.local[c - origin]
@@ -96,18 +137,26 @@ def search(lattice, cells, labels, fixed, paired, s, room):
 
 
 @compiled
-def decode(lattice, cells, labels, fixed, paired, room, out, scores):
+def best(lattice, weights, labels, fixed, paired, s, room):
+    """`search` with finished weights."""
+    if lattice.starts[s] < lattice.starts[s + 1]:
+        score_rows(lattice, weights.rows, fixed, lattice.starts[s], lattice.starts[s + 1], room)
+    return search(lattice, weights.pairs, labels, paired, s, room)
+
+
+@compiled
+def decode(lattice, weights, labels, fixed, paired, room, out, scores):
     """The best labels of every sentence, and their scores."""
     for s in range(lattice.starts.shape[0] - 1):
-        scores[s] = search(lattice, cells, labels, fixed, paired, s, room)
+        scores[s] = best(lattice, weights, labels, fixed, paired, s, room)
         for i in range(lattice.starts[s], lattice.starts[s + 1]):
             out[i] = room.z[i - lattice.starts[s]]
 
 
 @compiled
-def through(lattice, cells, labels, fixed, paired, s, room, out):
+def through(lattice, weights, labels, fixed, paired, s, room, out):
     """out[c]: the score of the best labelling of sentence s with choice c, for all choices of its tokens."""
-    search(lattice, cells, labels, fixed, paired, s, room)
+    best(lattice, weights, labels, fixed, paired, s, room)
     start, stop = lattice.starts[s], lattice.starts[s + 1]
     origin = lattice.first[start]
     for i in range(stop - 1, start - 1, -1):
@@ -119,18 +168,18 @@ def through(lattice, cells, labels, fixed, paired, s, room, out):
                 for q in range(hi, lattice.first[i + 2]):
                     score = room.after[q - origin] + room.local[q - origin]
                     if paired:
-                        score += weight_of(cells, lattice.choice[c] + 1, lattice.choice[q], labels)
+                        score += weight_of(weights.pairs, lattice.choice[c] + 1, lattice.choice[q], labels)
                     after = max(after, score)
             room.after[c - origin] = after
             out[c] = room.best[c - origin] + after
 
 
 @compiled
-def decode_with_margins(lattice, cells, labels, fixed, paired, room, out, scores, through_all, sure):
+def decode_with_margins(lattice, weights, labels, fixed, paired, room, out, scores, through_all, sure):
     """The same with each token's margin: by how much the best labelling beats the best with another label there."""
-    decode(lattice, cells, labels, fixed, paired, room, out, scores)
+    decode(lattice, weights, labels, fixed, paired, room, out, scores)
     for s in range(lattice.starts.shape[0] - 1):
-        through(lattice, cells, labels, fixed, paired, s, room, through_all)
+        through(lattice, weights, labels, fixed, paired, s, room, through_all)
         for i in range(lattice.starts[s], lattice.starts[s + 1]):
             second = np.float32(-np.inf)
             for c in range(lattice.first[i], lattice.first[i + 1]):
@@ -139,9 +188,10 @@ def decode_with_margins(lattice, cells, labels, fixed, paired, room, out, scores
             sure[i] = scores[s] - second
 
 
-def make_room(lattice: Lattice) -> Room:
+def make_room(lattice: Lattice, labels: int) -> Room:
     """Room for the longest sentence."""
     choices = int(np.diff(lattice.first[lattice.starts]).max(initial=1))
     tokens = int(np.diff(lattice.starts).max(initial=1))
     local, best, after = (np.zeros(choices, np.float32) for _ in range(3))
-    return Room(local, best, np.zeros(choices, np.int64), after, np.zeros(tokens, np.int64))
+    back, z, place = (np.zeros(size, np.int64) for size in (choices, tokens, labels))
+    return Room(local, best, back, after, z, place)
