@@ -94,7 +94,7 @@ def show_figure_1(update: str, passes: int, beam: int = 1) -> list[tuple]:
 
 # -- a real sentence, the bundled parser ----------------------------------------------------------------------------
 
-SENTENCE = "They saw the man with the telescope leave the house."
+SENTENCE = "They saw the woman with the telescope leave the house."
 TREE = "2 nsubj, 0 root, 4 det, 2 obj, 7 case, 7 det, 4 nmod, 2 xcomp, 10 det, 8 obj, 2 punct"
 
 
@@ -125,7 +125,7 @@ def main(folder: str | None) -> None:
     show_figure_1("early", 4)
     show_figure_1("early", 6, beam=2)
     greedy = show_real_sentence(1)
-    show_real_sentence(8)
+    show_real_sentence(4)
     if folder is not None:
         Path(folder).mkdir(parents=True, exist_ok=True)
         (Path(folder) / "figure-1.svg").write_text(standard[2][0].to_svg(), "utf-8")

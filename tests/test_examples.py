@@ -195,6 +195,6 @@ def test_the_lesson_on_a_real_sentence(tmp_path):
     assert (ROOT / "docs/pictures/telescope.svg").read_text("utf-8") == trace.to_svg()
     standard = beam_lesson.figure_1("standard", 3)[2][0]
     assert (ROOT / "docs/pictures/figure-1.svg").read_text("utf-8") == standard.to_svg()
-    wide = beam_lesson.real_sentence(8)
+    wide = beam_lesson.real_sentence(4)
     assert wide.prediction == wide.gold
     assert [rule for rule, updates in wide.rules.items() if updates] == ["max-violation", "latest"]

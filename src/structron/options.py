@@ -375,7 +375,7 @@ class Margins(Options):
         if alma == DEFAULT:
             alma = self.usual.get("alma") if margin in (None, DEFAULT) and swvp is None else None
         if margin == DEFAULT:
-            margin = self.usual.get("margin") if alma is None and swvp is None else None
+            margin = self.usual.get("margin") if alma is None and swvp is None and self._as_usual() else None
         if margin is not None and alma is not None:
             raise StructronError(f"margin {margin:g} and alma {alma}: expected one of the two (--alma none)")
         return Search(alma=alma, margin=margin, swvp=swvp).checked()
@@ -383,6 +383,10 @@ class Margins(Options):
     def weighted(self, learning: bool) -> Any:
         """The weighted violations asked for, or None."""
         return None
+
+    def _as_usual(self) -> bool:
+        """Whether the update is the one that the usual margin was chosen for."""
+        return True
 
 
 @options()
@@ -435,6 +439,9 @@ class Searching(Stepping):
             beam = 8 if usual is None and (update != "standard" or steps.alma is not None) else usual
         found = dataclasses.replace(steps, beam=beam, update=update, merge=self.merge, check=self.check)
         return found.checked()
+
+    def _as_usual(self) -> bool:
+        return "update" not in self.usual or self.update in (None, DEFAULT, self.usual["update"])
 
     def _usual_update(self, steps: Search) -> str:
         if steps.alma is not None:

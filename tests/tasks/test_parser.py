@@ -63,7 +63,7 @@ def test_it_learns(parser):
 
 def test_crossing_arcs_come_back(make):
     """Lifted and taken back down, or, in a graph, learned as they are."""
-    orders = [{}] if isinstance(make(), Parser) else [{"order": 1}, {"order": 2}]
+    orders = [{"margin": None}] if isinstance(make(), Parser) else [{"order": 1}, {"order": 2}]
     directly = [] if isinstance(make(), Parser) else [order | {"projective": False} for order in orders]
     for options in orders + directly:
         parser = make(passes=20, **options).fit(CROSSING * 2)

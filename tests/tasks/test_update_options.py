@@ -21,7 +21,7 @@ MAKERS = {
     "exact": (lambda **how: Chunker(**SMALL | how), CHUNKS),
     "beam": (lambda **how: Chunker(**SMALL | {"beam": 4} | how), CHUNKS),
     "further": (lambda **how: Chunker(**SMALL | {"templates": ["w[0]", "w[0]|y[-1]|y[-2]"]} | how), CHUNKS[:20]),
-    "parser": (lambda **how: Parser(**{"beam": 4, "passes": 2} | how), TREES),
+    "parser": (lambda **how: Parser(**{"beam": 4, "passes": 2, "update": "max-violation"} | how), TREES),
     "joint": (lambda **how: JointTagger(**{"update": "early", "alma": None, "beam": 4, "passes": 2} | how), CHUNKS),
     "graph": (lambda **how: GraphParser(**{"bits": 16, "passes": 2} | how), TREES),
 }

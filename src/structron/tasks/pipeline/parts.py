@@ -45,6 +45,8 @@ WRITES = {
 SMALL, LARGE = 20_000, 100_000
 """Words from which on a parser can do without its small weights: those of little data are all small. And words from
 which on it makes two runs, not four: what little data teach depends more on their order."""
+PRUNE = 0.3
+"""Weights of a parser that are small."""
 MANY_TAGS = 150
 """Pairs of UPOS and XPOS that one tagger learns; where there are more, XPOS is learned with the features."""
 BETWEEN = " "
@@ -215,7 +217,7 @@ def make_parts(contents: Contents, without: Iterable[str]) -> dict[str, Part]:
         found["lemmatizer"] = Part(("form", *known), ("lemma",), {"passes": 3, "runs": 4})
     if contents.heads and tags:
         learning = {"passes": 6, "runs": 2 if contents.words >= LARGE else 4}
-        prune = 1.0 if contents.words >= SMALL else 0.0
+        prune = PRUNE if contents.words >= SMALL else 0.0
         reads = ("form", *known, *(["lemma"] if "lemma" in filled else []))
         found["parser"] = Part(reads, ("head", "deprel"), {"pos": tags[-1], "prune": prune, **learning})
     if contents.entities:

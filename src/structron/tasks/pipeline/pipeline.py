@@ -21,7 +21,7 @@ from structron.estimator import Estimator, Sentences
 from structron.io import modelfile
 from structron.io.tensors import Tensors, beginning, texts, under
 from structron.learn.loop import Learner, Schedule
-from structron.model.compact import compacted
+from structron.model.compact import LEVELS, compacted
 from structron.options import Pipelines, options
 from structron.progress import Progress
 from structron.tasks.pipeline.annotate import Annotator
@@ -35,7 +35,7 @@ from structron.threads import cores, for_each, uncollected
 BATCH = 100_000
 """Characters of text that are annotated at a time."""
 NARROW = 2
-"""The beam of a fast parser."""
+"""The beam of a parser that is to be fast and was not trained for it; one that was is greedy."""
 OWN = "every part has settings of its own"
 ALONE = "one part at a time, with --part"
 GOLD = ("", "tokens", "tags")
@@ -43,8 +43,10 @@ READERS = ("morphology", "lemmatizer")
 """Parts that learn from gold columns and from those that others predict."""
 LATER = ("parser", "entities")
 """Parts that learn from what others predict."""
-LEAST = {"parser": 1.0, "tagger": 0.3, "morphology": 0.3, "lemmatizer": 0.2, "tokenizer": 0.3, "entities": 0.3}
+LEAST = {"parser": 0.7, "tagger": 0.3, "morphology": 0.3, "lemmatizer": 0.2, "tokenizer": 0.3, "entities": 0.3}
 """Weights of at most this size are left out of small files, by part."""
+SIZES = {"parser": 31}
+"""How many sizes weights have there, by part."""
 USE = ("compact", "lines")
 """Options that training does not depend on."""
 
@@ -179,7 +181,7 @@ class Pipeline(Pipelines, Estimator):
 
     def _changed(self, name: str) -> dict[str, Any]:
         """What a part is told beside its own settings."""
-        narrow = {"beam": NARROW, "templates": "fast"} if name == "parser" and self.fast else {}
+        narrow = {"beam": 1, "templates": "fast"} if name == "parser" and self.fast else {}
         return narrow | {"shards": self.shards, "mix": self.mix, "ray": self.ray}
 
     # -- using -----------------------------------------------------------------------------------------------------
@@ -217,7 +219,7 @@ class Pipeline(Pipelines, Estimator):
             settings.append((tokenizer, "lines", self.lines))
         parser = model.trained.get("parser")
         if parser is not None and hasattr(parser, "beam") and self.fast:
-            settings.append((parser, "beam", min(NARROW, parser.beam or NARROW)))
+            settings.append((parser, "beam", min(NARROW, parser.search().beam or NARROW)))
         before = [(part, name, getattr(part, name)) for part, name, _ in settings]
         try:
             for part, name, value in settings:
@@ -326,7 +328,7 @@ class Pipeline(Pipelines, Estimator):
         for name, estimator in model.trained.items():
             header, arrays = estimator.contents()
             if self.compact:
-                header, arrays = compacted(header, arrays, LEAST.get(name, 0.0))
+                header, arrays = compacted(header, arrays, LEAST.get(name, 0.0), SIZES.get(name, LEVELS))
                 header["training"] = header["training"] | {"history": []}
             part = model.parts[name]
             parts[name] = {"reads": list(part.reads), "writes": list(part.writes), "model": header}

@@ -23,7 +23,7 @@ from structron.model.beam import BeamModel
 from structron.model.compact import compacted
 from structron.model.explain import Explainer, Step
 from structron.model.heaviest import Heaviest, heaviest_of
-from structron.options import Searching, Templates, Transitions, options
+from structron.options import DEFAULT, Searching, Templates, Transitions, options
 from structron.search.beam.engine import NO_ANCHORS, make_inputs
 from structron.search.beam.frontier import TAIL
 from structron.search.beam.problem import SearchProblem, Walk
@@ -34,19 +34,21 @@ from structron.tasks.shift_reduce.templates import ParserTemplates
 from structron.tasks.tree_parser import TreeParser
 from structron.tasks.treebank import Arc, Treebank
 
-LEAST, LEVELS = 0.96, 31
+LEAST, LEVELS = 0.8, 31
 """Weights of at most this size are left out of small files; the others have one of so many sizes."""
 
 
-@options()
+@options({"beam": DEFAULT, "update": DEFAULT, "margin": DEFAULT})
 class Parser(Templates, Transitions, Searching, TreeParser):
-    """Learns dependency trees with beam search and violation-fixing updates (Huang, Fayong & Guo 2012).
+    """Learns dependency trees with beam search: by LaSO (Daumé & Marcu 2005) with a margin of 5, or by violation-fixing
+    updates (Huang, Fayong & Guo 2012).
 
     Templates: default, huang, a file, or a list of texts. Words seen less often than the cutoff are treated as unknown.
     """
 
     task: ClassVar[str] = "parser"
     usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "head", "deprel")
+    usual: ClassVar[Mapping[str, Any]] = {"beam": 4, "update": "laso", "margin": 5.0}
     lacks: ClassVar[Mapping[str, str]] = {
         "confidence": "arcs are built by actions; compare the n best trees instead",
         "forced": "heads cannot be given",
