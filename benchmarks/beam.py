@@ -147,7 +147,7 @@ class ParserBench:
         self.report.details["parser_pass"] = found
         seconds = found["seconds"]
         for key, peer, title in (
-            ("parser_pass", "parsing it", f"{TAGS}: parser, a pass of training, beam 8"),
+            ("parser_pass", "parsing it", f"{TAGS}: parser, a pass of training, defaults"),
             ("parser_pass_search", "its search alone", f"{TAGS}: … beside the search alone"),
         ):
             values = {peer: seconds["parsing" if key == "parser_pass" else "search"], OURS: seconds["learning"]}

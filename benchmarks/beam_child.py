@@ -83,13 +83,13 @@ def passes(train: str, model: str, passes: int) -> dict[str, Any]:
     inputs = make_inputs(final.problem_, x, starts)
     final.predict(rows[:WARM_UP])
     works = {
-        "search": lambda: final.model_.decode(inputs, final.beam, final.merge),
+        "search": lambda: final.model_.decode(inputs, final.search().beam, final.merge),
         "parsing": lambda: final.predict(rows),
     }
     paired = _Paired(works)
     learner = Parser(pos="xpos", passes=passes)
-    if (learner.beam, learner.update) != (final.beam, "max-violation") or learner.update != final.update:
-        raise Failed(f"{model}: trained with beam {final.beam} and {final.update}; expected the defaults")
+    if final.search() != learner.search():
+        raise Failed(f"{model}: trained with {final.search().rule}, {final.search()}; expected the defaults")
     learner.fit(rows, progress=paired)
     return {"tokens": count(rows), "learned_tokens": paired.tokens, "seconds": paired.seconds}
 
