@@ -275,7 +275,7 @@ def test_small_weights_are_left_out_where_data_are_many():
     assert contents.words == sum(len(doc.words) for doc in toy_docs(24, 3))
     sizes = (300, parts.SMALL, parts.LARGE)
     settings = [make_parts(replace(contents, words=n), ())["parser"].settings for n in sizes]
-    assert [own["prune"] for own in settings] == [0.0, 1.0, 1.0]
+    assert [own["prune"] for own in settings] == [0.0, parts.PRUNE, parts.PRUNE]
     assert [own["runs"] for own in settings] == [4, 4, 2]
 
 

@@ -190,11 +190,14 @@ class BeamModel:
         anchored: Anchored = NO_ANCHORS,
         jobs: int = 1,
     ) -> list[list[Derivation]]:
-        """The same from a beam without merging, so that all are different derivations; the best of the search itself,
-        merging or not, is one of them."""
+        """The same from a beam without merging, so that all are different derivations. The best of the search itself,
+        merging or not, comes first: what it has missed, though it would score more, is left out."""
         found = self.nbest(inputs, n, WIDE if beam is None else beam, False, anchored, jobs)
         best = zip(*self.decode(inputs, beam, merge, anchored, jobs), strict=True)
-        every = [[first, *(d for d in own if d[0] != first[0])] for first, own in zip(best, found, strict=True)]
+        every = [
+            [first, *(d for d in own if d[0] != first[0] and d[1] <= first[1])]
+            for first, own in zip(best, found, strict=True)
+        ]
         return [sorted(own, key=lambda d: -d[1])[:n] for own in every]
 
     def decode_tokens(

@@ -36,6 +36,8 @@ from structron.tasks.treebank import Arc, Treebank
 
 LEAST, LEVELS = 0.8, 31
 """Weights of at most this size are left out of small files; the others have one of so many sizes."""
+ORDERS = 4
+"""Derivations that are looked at for each of the n best trees."""
 
 
 @options({"beam": DEFAULT, "update": DEFAULT, "margin": DEFAULT})
@@ -143,13 +145,17 @@ class Parser(Templates, Transitions, Searching, TreeParser):
     def _parse_nbest(
         self, model: BeamModel, x: np.ndarray, starts: np.ndarray, n: int, jobs: int
     ) -> list[list[tuple[list[Arc], float]]]:
-        search = self.search()
-        best = model.candidates(make_inputs(self.problem_, x, starts), n, search.beam, search.merge, jobs=jobs)
+        """Each tree once: its arcs may be built in several orders, which score differently."""
+        search, inputs = self.search(), make_inputs(self.problem_, x, starts)
+        best = model.candidates(inputs, n if n == 1 else ORDERS * n, search.beam, search.merge, jobs=jobs)
         found = []
         for words, own in zip(np.diff(starts).tolist(), best, strict=True):
             actions = np.fromiter((action for actions, _ in own for action in actions), np.int64)
             trees = self._built(np.arange(len(own) + 1) * words, actions)
-            found.append(list(zip(trees, [score for _, score in own], strict=True)))
+            scored: dict[str, tuple[list[Arc], float]] = {}
+            for tree, (_, score) in zip(trees, own, strict=True):
+                scored.setdefault(str(tree), (tree, score))
+            found.append([*scored.values()][:n])
         return found
 
     # -- looking in ----------------------------------------------------------------------------------------------
