@@ -72,6 +72,20 @@ def test_crossing_arcs_come_back(make):
         assert any(MARK in relation for relation in parser.relations_) is parser.lifted_ is (options in orders)
 
 
+def test_the_usual_margin_belongs_to_the_usual_update():
+    """The rules of the papers go without, unless one is given; so do large margins of another kind."""
+    usual = Parser().search(learning=True)
+    assert (usual.update, usual.beam, usual.margin) == ("laso", 4, 5.0)
+    assert Parser(update="laso", beam=8).search().margin == 5.0
+    for rule in ("standard", "early", "max-violation", "latest", "hybrid", "laso-literal"):
+        assert Parser(update=rule).search(learning=True).margin is None
+        assert Parser(update=rule, margin=2.0).search(learning=True).margin == 2.0
+    assert Parser(margin=None).search().margin is None
+    assert Parser(alma=0.9).search(learning=True).margin is None
+    weighted = Parser(swvp="b-wm").search(learning=True)
+    assert (weighted.update, weighted.margin) == ("max-violation", None)
+
+
 def test_crossing_sentences_can_be_skipped(make):
     parser = make(passes=2, nonprojective="skip").fit(CROSSING)
     assert parser.notes_ == ["1 of 2 sentences are non-projective: skipped"]
