@@ -46,7 +46,7 @@ SMALL, LARGE = 20_000, 100_000
 """Words from which on a parser can do without its small weights: those of little data are all small. And words from
 which on it makes two runs, not four: what little data teach depends more on their order."""
 PRUNE = 0.3
-"""Weights of a parser that are small."""
+"""A parser's weights of at most this size are small."""
 MANY_TAGS = 150
 """Pairs of UPOS and XPOS that one tagger learns; where there are more, XPOS is learned with the features."""
 BETWEEN = " "
