@@ -118,6 +118,21 @@ def test_look_ahead_leaves_no_dead_ends():
     ]
 
 
+def test_look_ahead_keeps_masks_apart_however_many_labels_there_are():
+    rng = np.random.default_rng(5)
+    for labels in (8, 64, 65, 200):
+        masks = rng.random((6, labels)) < 0.5
+        masks[:, 0] = masks[0, -1] = True
+        masks[1] = masks[0]
+        masks[1, -1] = not masks[0, -1]
+        allowed = np.ones((labels + 1, labels), bool)
+        allowed[0, -1] = False  # not everything is allowed, nothing is a dead end
+        mask_of = rng.integers(0, 6, 40)
+        new, new_of = look_ahead(masks, mask_of, allowed, np.array([0, 3, 3, 40]))
+        assert np.array_equal(new[new_of], masks[mask_of])
+        assert len(np.unique(new, axis=0)) == len(new) <= 6
+
+
 def test_no_legal_labelling_breaks_as_little_as_it_can():
     allowed = np.array([[1, 1], [1, 0], [1, 1]], bool)
     problem = make_problem(["A", "B"], ["y[-1]"], [], allowed)

@@ -5,13 +5,13 @@ z = argmax over the choices; if z ≠ y:   w = w + Φ(x, y) - Φ(x, z)
 
 import numpy as np
 
-from structron.kernels.jit import compiled
+from structron.kernels.jit import borrowing
 from structron.search.chain.choices import score_cells, search
 from structron.update.perceptron import TIME, TOKENS, UPDATES, WRONG_TOKENS
 from structron.weights.cells import NONE, cell_of
 
 
-@compiled
+@borrowing
 def add(cells, row, label, labels, amount, time):
     """w[row, label] += amount, remembered for the mean."""
     k = cell_of(cells, row, label, labels)
@@ -22,7 +22,7 @@ def add(cells, row, label, labels, amount, time):
     cells.u[k] += amount * (time - 1)
 
 
-@compiled
+@borrowing
 def correct(lattice, cells, labels, fixed, paired, start, stop, gold, z, time):
     """w += Φ(x, y) - Φ(x, z) for a sentence; returns the number of wrong tokens."""
     wrong = 0
@@ -42,7 +42,7 @@ def correct(lattice, cells, labels, fixed, paired, start, stop, gold, z, time):
     return wrong
 
 
-@compiled
+@borrowing
 def learn(lattice, gold, cells, labels, fixed, paired, sequence, lo, hi, room, stats):
     """One stretch of a pass: sentences sequence[lo:hi]. Returns hi, or where it stopped because cells may run out."""
     for k in range(lo, hi):

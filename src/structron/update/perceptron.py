@@ -10,7 +10,7 @@ so with u = Σ (t-1)·Δ the mean after T examples is w - u / T: O(update) per e
 
 import numpy as np
 
-from structron.kernels.jit import compiled, inlined
+from structron.kernels.jit import borrowing, inlined
 from structron.search.chain.scores import load_all, load_reach, load_transitions, row_bounds
 from structron.search.chain.viterbi import search
 
@@ -19,14 +19,14 @@ TIME, UPDATES, WRONG_TOKENS, TOKENS, NEAR, INVALID, STATS = range(7)
 that are right, but not by the margin (update/margin.py). INVALID: updates by w·Δ > 0 (update/swvp.py)."""
 
 
-@compiled
+@borrowing
 def add(weights, row, y, amount, time):
     """w[row, y] += amount, remembered for the mean."""
     weights.w[row, y] += np.float32(amount)
     weights.u[row, y] += amount * (time - 1)
 
 
-@compiled
+@borrowing
 def claim_row(weights):
     """A new row; the caller has made sure there is room."""
     row = weights.size[0]
@@ -34,7 +34,7 @@ def claim_row(weights):
     return np.int32(row)
 
 
-@compiled
+@borrowing
 def feature_row(weights, number):
     """The row of a feature; its first update creates it."""
     if weights.row_of[number] < 0:
@@ -42,7 +42,7 @@ def feature_row(weights, number):
     return weights.row_of[number]
 
 
-@compiled
+@borrowing
 def pair_row(weights, number, p):
     """The row of a paired feature for one previous label."""
     if weights.block_of[number] < 0:
@@ -85,14 +85,14 @@ def add_factor(chains, weights, order, token, i, y, z, amount, time, labels, wor
         row_bounds(weights.w, z_row, labels, z_row, work.hi, work.lo)
 
 
-@compiled
+@borrowing
 def add_difference(chains, weights, order, start, n, y, z, amount, time, labels, work):
     """w += amount * (Φ(x, y) - Φ(x, z)), touching only what differs. y, z: labels of the sentence's tokens."""
     for i in range(n):
         add_factor(chains, weights, order, start + i, i, y, z, amount, time, labels, work)
 
 
-@compiled
+@borrowing
 def load_changed(weights, order, labels, work):
     """What `load_all` loads, after an update; `add_difference` has seen to the trigrams."""
     load_transitions(weights, labels, work)
@@ -100,7 +100,7 @@ def load_changed(weights, order, labels, work):
         load_reach(labels, work)
 
 
-@compiled
+@borrowing
 def has_room(chains, weights, start, stop):
     """Whether all rows exist that an update of the tokens start … stop-1 may need."""
     rows = chains.ptr[stop] - chains.ptr[start]
@@ -112,7 +112,7 @@ def has_room(chains, weights, start, stop):
     return weights.size[0] + rows <= weights.w.shape[0]
 
 
-@compiled
+@borrowing
 def count_wrong(gold, start, n, z):
     """How many of the n tokens from `start` on have another label in z than in gold."""
     wrong = 0
@@ -121,7 +121,7 @@ def count_wrong(gold, start, n, z):
     return wrong
 
 
-@compiled
+@borrowing
 def correct(chains, gold, weights, order, first, last, z, labels, work, time):
     """w += Φ(x, y) - Φ(x, z) for the sentences first … last-1 of an example; z: the labels of all their tokens."""
     origin = chains.starts[first]
@@ -134,7 +134,7 @@ def correct(chains, gold, weights, order, first, last, z, labels, work, time):
     load_changed(weights, order, labels, work)
 
 
-@compiled
+@borrowing
 def learn(chains, units, gold, weights, order, sequence, lo, hi, labels, work, z, stats):
     """One stretch of a pass: examples sequence[lo:hi]. Returns hi, or where it stopped because rows may run out.
 

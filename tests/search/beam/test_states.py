@@ -91,8 +91,9 @@ def test_templates_over_the_same_parts_form_groups():
 def groups_of(composition) -> list[tuple[list[int], list[int]]]:
     """The templates and the atoms of every group."""
     f = composition.features
-    cuts = zip(pairwise(f.group.tolist()), pairwise(f.group_ptr.tolist()), strict=True)
-    return [(f.member[a:b].tolist(), f.group_atom[c:d].tolist()) for (a, b), (c, d) in cuts]
+    ends = np.flatnonzero(f.group_atom == len(composition.atoms)).tolist()
+    cuts = zip(pairwise(f.group.tolist()), f.group_ptr.tolist(), ends, strict=True)
+    return [(f.member[a:b].tolist(), f.group_atom[c:d].tolist()) for (a, b), c, d in cuts]
 
 
 def test_the_signature_is_what_templates_use_and_what_is_asked_for():

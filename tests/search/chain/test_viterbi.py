@@ -12,7 +12,7 @@ import structron
 from helpers import build_chain, chain_problems, loaded_work, random_chain
 from structron.io import read
 from structron.model.chain import fixed_rows
-from structron.search.chain.scores import in_double, make_work
+from structron.search.chain.scores import TOGETHER, in_double, make_work
 from structron.search.chain.viterbi import decode, search
 
 problems = chain_problems((1, 4), 5)
@@ -151,6 +151,22 @@ def test_a_stretch_of_sentences_is_decoded_alone(order):
     assert out.tolist() == [-1] * 4 + list(whole[1] + whole[2]) + [-1] * 3
     assert part[1:3].tolist() == scores[1:3].tolist()
     assert np.isnan(part[[0, 3]]).all()
+
+
+@pytest.mark.parametrize("many", [TOGETHER - 1, TOGETHER, TOGETHER + 1, 3 * TOGETHER + 7])
+def test_tokens_with_more_features_than_are_asked_for_together(many):
+    """Every feature counts once, those without a row not at all."""
+    rng, labels = np.random.default_rng(many), 3
+    chains, weights = random_chain(rng, labels, 1, [4])
+    weights.row_of[0] = -1
+    counts = np.array([2, many, many + 5, 1])
+    ptr = np.concatenate([[0], np.cumsum(counts)])
+    numbers = rng.integers(0, len(weights.row_of), ptr[-1]).astype(np.int32)
+    chains = chains._replace(ptr=ptr, numbers=numbers)
+    (z,), (score,) = run(chains, weights, 1, labels)
+    every = brute.chain_scores(chains, weights, 1, 0, labels)
+    assert every[z] == max(every.values())
+    assert score == every[z][2]
 
 
 @pytest.mark.parametrize("order", [1, 2])

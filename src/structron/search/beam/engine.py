@@ -90,7 +90,7 @@ class Room:
         self.frontier: Frontier
         self.trace: Trace
         composition = engine.problem.composition
-        sizes = (len(composition.texts), len(composition.features.group) - 1)
+        sizes = (len(composition.texts), len(composition.features.group) - 1, len(composition.atoms))
         shape = (engine.memory_slots, engine.problem.kinds[0], int(engine.problem.views.max(initial=1)))
         self.memory: Memory = make_memory(engine.problem.columns, *sizes, *shape)
 

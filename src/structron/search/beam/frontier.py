@@ -118,6 +118,7 @@ class Memory(NamedTuple):
     heads: np.ndarray  # uint64[TOGETHER * templates, or more]: what stands at their homes, then the heads of their rows
     owner: np.ndarray  # int64[TOGETHER * templates]
     hashes: np.ndarray  # uint64[groups + 1, 2]: of the atoms of one state, by group; see scores.py
+    products: np.ndarray  # uint64[atoms + 1]: of one state's atoms and their salts
     clock: np.ndarray  # int64[5]
     ranges: np.ndarray  # uint64[2, blocks, 2]: first column and the one after the last; 0: the one range of all
     # columns, 1: those that are wanted. Unsigned, since a column that might be negative keeps loops from being vectors
@@ -208,7 +209,7 @@ PER_ROW = ("states", "link", "score", "signature", "list_row", "list_score")
 
 
 def make_memory(
-    columns: int, templates: int, groups: int, slots: int = 1 << 8, kinds: int = 0, longest: int = 1
+    columns: int, templates: int, groups: int, atoms: int, slots: int = 1 << 8, kinds: int = 0, longest: int = 1
 ) -> Memory:
     """Memory for so many groups and that of tokens; kinds: of features around stretches; longest: of the stretches."""
     stride = stride_of(columns)
@@ -227,6 +228,7 @@ def make_memory(
         np.zeros(max(len(keys), HEADS), np.uint64),
         owner,
         np.zeros((groups + 1, 2), np.uint64),
+        np.zeros(atoms + 1, np.uint64),
         np.zeros(5, np.int64),
         np.array([[[0, stride]] * MOST_BLOCKS] * 2, np.uint64),
         np.zeros(NEAR, np.uint64),

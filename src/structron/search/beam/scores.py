@@ -16,7 +16,7 @@ from structron.features.places import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE
 from structron.kernels.jit import borrowing, inlined
 from structron.kernels.table import ABSENT, MULTIPLIER, SEED, mix
 from structron.search.beam.frontier import MOST_BLOCKS
-from structron.search.beam.states import combine, feature_key
+from structron.search.beam.states import feature_key, hash_groups
 from structron.weights.sparse import add_row, after, ask_for_row, find, home
 
 CLOCK, BATCH, ASKED, WANTED, RANGES = range(5)
@@ -226,9 +226,7 @@ def want(memory, blocks, block):
 def ask(features, sparse, values, row, memory, i):
     """Find the places of the sums of state i of a batch, and note what those need that are not remembered."""
     wanted, groups = memory.clock[ASKED], features.group.shape[0] - 1
-    for g in range(groups):
-        begin, end = features.group_ptr[g], features.group_ptr[g + 1]
-        memory.hashes[g, KEY] = combine(values, row, features.group_atom, begin, end, features.salt)
+    hash_groups(features, values, row, memory.products, memory.hashes)
     for g in range(groups):
         memory.hashes[g, THERE] = memory.key[g, slot_of(memory, memory.hashes[g, KEY]), KEY]
     for g in range(groups):

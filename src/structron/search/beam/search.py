@@ -273,7 +273,7 @@ def keep_best(advance, atoms, given, example, guide, step, now, size, k, gold_ga
             made, right = (s, action, place, gain), action == correct
             arrive(advance, example, f, moves, made, step, right, t)
             look(atoms, example.x, example.table, f.states, t, setting.view_at, 0, values, slot)
-            signatures[t] = sign(features.signature, features.salt, stacked, values, slot, link, t)
+            signatures[t] = sign(features.telling, stacked, values, slot, link, t)
             if apart and link[t, GOLD] == WHOLE:
                 signatures[t] = ~signatures[t]
         if c < 0:

@@ -35,10 +35,11 @@ class Features(NamedTuple):
     hashed: np.ndarray  # int64[templates]: 1 where the values do not fit
     group: np.ndarray  # int64[groups + 1] into member
     member: np.ndarray  # int64[templates]: the templates of each group
-    group_ptr: np.ndarray  # int64[groups + 1] into group_atom
-    group_atom: np.ndarray  # uint16: all atoms of a group
+    group_ptr: np.ndarray  # int64[groups] into group_atom
+    group_atom: np.ndarray  # uint16: all atoms of a group, then the one that is 0
     signature: np.ndarray  # uint16: the atoms that tell states apart
-    salt: np.ndarray  # uint64[atoms]: odd numbers that values are multiplied with to be added up to a hash
+    salt: np.ndarray  # uint64[atoms + 1]: odd numbers that values are multiplied with to be added up to a hash
+    telling: np.ndarray  # uint64[atoms + 1]: the same for the atoms that tell states apart, 0 for the others
 
 
 @inlined
@@ -70,11 +71,35 @@ def feature_key(features, t, values, row):
 
 
 @inlined
-def combine(values, row, atoms, begin, end, salt):
-    """One number for the values of some atoms: products that need not wait for each other, stirred at the end."""
+def hash_all(values, row, salt):
+    """One number for the values of all atoms that have a salt: products that need not wait for each other."""
     h = SEED
-    for j in range(begin, end):
-        h += np.uint64(values[row, atoms[j]]) * salt[atoms[j]]
+    for a in range(salt.shape[0]):
+        h += np.uint64(values[row, a]) * salt[a]
+    return stirred(h)
+
+
+@inlined
+def hash_groups(features, values, row, products, hashes):
+    """hashes[g, 0] = one number for the values of the atoms of group g, for every group of a state.
+
+    The lists end with a mark, not after a count: compilers would make vectors of the sum, and reading a vector's
+    numbers from all over takes longer than one by one.
+    """
+    atoms, salt, end = features.group_atom, features.salt, np.uint16(features.salt.shape[0] - 1)
+    for a in range(salt.shape[0]):
+        products[a] = np.uint64(values[row, a]) * salt[a]
+    for g in range(features.group_ptr.shape[0]):
+        h, j = SEED, features.group_ptr[g]
+        while atoms[j] != end:
+            h += products[atoms[j]]
+            j += 1
+        hashes[g, 0] = stirred(h)
+
+
+@inlined
+def stirred(h):
+    """A sum of products, its bits mixed."""
     return mix(mix(h, SEED), h >> np.uint64(32))
 
 
@@ -199,15 +224,19 @@ def compose(
         hashed[t] = place > VALUE_BITS
     group_atoms = [sorted({index[a] for text in group for a in parts_of(text)}) for group in groups.values()]
     signature = sorted({*(index[a] for text in texts for a in parts_of(text)), *(index[name] for name in always)})
+    salt = np.append(np.random.default_rng(1).integers(0, 2**64, len(names), np.uint64) | np.uint64(1), np.uint64(0))
+    telling = np.zeros_like(salt)
+    telling[signature] = salt[signature]
     features = Features(
         atom_of.astype(np.uint16),
         shift.astype(np.uint8),
         hashed,
         np.cumsum([0, *map(len, groups.values())]).astype(np.int64),
         np.array([number[text] for group in groups.values() for text in group], np.int64),
-        np.cumsum([0, *map(len, group_atoms)]).astype(np.int64),
-        np.array([k for group in group_atoms for k in group], np.uint16),
+        np.cumsum([0, *(len(group) + 1 for group in group_atoms)])[:-1].astype(np.int64),
+        np.array([k for group in group_atoms for k in (*group, len(names))], np.uint16),
         np.array(signature, np.uint16),
-        np.random.default_rng(1).integers(0, 2**64, len(names), np.uint64) | np.uint64(1),
+        salt,
+        telling,
     )
     return Composition(names, sizes, texts, features)

@@ -28,13 +28,13 @@ from structron.search.beam.frontier import (
     TAIL,
     WHOLE,
 )
-from structron.search.beam.states import combine
+from structron.search.beam.states import hash_all
 
 
 @inlined
-def sign(signature, salt, stacked, values, slot, link, t):
+def sign(telling, stacked, values, slot, link, t):
     """One number for what tells states apart: the atoms that count, and where and how the top was pushed."""
-    h = combine(values, slot, signature, 0, signature.shape[0], salt)
+    h = hash_all(values, slot, telling)
     if stacked:
         h = mix(mix(h, np.uint64(link[t, BEGIN])), np.uint64(link[t, ORIGIN] + 1))
     return h
@@ -153,7 +153,7 @@ def begin_search(start, atoms, example, setting, f, trace, first):
         trace.kept[first, 0], trace.sizes[first] = row, 1
     f.used[NOW], f.used[COUNT] = 0, 1
     look(atoms, x, table, f.states, row, setting.view_at, 0, f.atoms, 0)
-    f.signature[row] = sign(setting.features.signature, setting.features.salt, setting.stacked, f.atoms, 0, f.link, row)
+    f.signature[row] = sign(setting.features.telling, setting.stacked, f.atoms, 0, f.link, row)
     copy_atoms(f.atoms, 0, wide)
 
 

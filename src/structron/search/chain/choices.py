@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import compiled, prefetch
+from structron.kernels.jit import borrowing, prefetch
 from structron.weights.cells import Cells, Rows, home, weight_in, weight_of
 
 WIDE = 32
@@ -52,7 +52,7 @@ class Room(NamedTuple):
     place: np.ndarray  # int64[labels]: 1 + where a label's score stands in `local`, for the token at work; 0: nowhere
 
 
-@compiled
+@borrowing
 def score_cells(lattice, cells, labels, fixed, start, stop, room):
     """What the features of tokens start … stop-1 give to their choices, where there are several.
 
@@ -76,7 +76,7 @@ def score_cells(lattice, cells, labels, fixed, start, stop, room):
             room.local[c - origin] = total
 
 
-@compiled
+@borrowing
 def score_rows(lattice, rows, fixed, start, stop, room):
     """The same with finished weights. A feature's row has weights of one or two of the choices, mostly: what it has is
     given to those that are there, and nothing is looked for that is not."""
@@ -101,7 +101,7 @@ def score_rows(lattice, rows, fixed, start, stop, room):
             place[lattice.choice[c]] = 0
 
 
-@compiled
+@borrowing
 def search(lattice, pairs, labels, paired, s, room):
     """The best labelling of sentence s in room.z, and its score, where room.local is filled. pairs: a table with the
     weights of label pairs.   paired: whether they have any."""
@@ -136,7 +136,7 @@ def search(lattice, pairs, labels, paired, s, room):
     return found
 
 
-@compiled
+@borrowing
 def best(lattice, weights, labels, fixed, paired, s, room):
     """`search` with finished weights."""
     if lattice.starts[s] < lattice.starts[s + 1]:
@@ -144,7 +144,7 @@ def best(lattice, weights, labels, fixed, paired, s, room):
     return search(lattice, weights.pairs, labels, paired, s, room)
 
 
-@compiled
+@borrowing
 def decode(lattice, weights, labels, fixed, paired, room, out, scores):
     """The best labels of every sentence, and their scores."""
     for s in range(lattice.starts.shape[0] - 1):
@@ -153,7 +153,7 @@ def decode(lattice, weights, labels, fixed, paired, room, out, scores):
             out[i] = room.z[i - lattice.starts[s]]
 
 
-@compiled
+@borrowing
 def through(lattice, weights, labels, fixed, paired, s, room, out):
     """out[c]: the score of the best labelling of sentence s with choice c, for all choices of its tokens."""
     best(lattice, weights, labels, fixed, paired, s, room)
@@ -174,7 +174,7 @@ def through(lattice, weights, labels, fixed, paired, s, room, out):
             out[c] = room.best[c - origin] + after
 
 
-@compiled
+@borrowing
 def decode_with_margins(lattice, weights, labels, fixed, paired, room, out, scores, through_all, sure):
     """The same with each token's margin: by how much the best labelling beats the best with another label there."""
     decode(lattice, weights, labels, fixed, paired, room, out, scores)

@@ -82,7 +82,7 @@ def decode_local(chains, weights, labels, work, out, scores):
         n = chains.starts[s + 1] - start
         scores[s] = 0
         if n > 0:
-            score_nodes(chains, weights, start, n, work.node)
+            score_nodes(chains, weights, start, n, work.node, work.rows)
             scores[s] = viterbi2_local(weights.w, work.node, n, labels, odds, peak, normaliser, work)
         for i in range(n):
             out[start + i] = work.z[i]

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import compiled, inlined, prefetch
+from structron.kernels.jit import borrowing, inlined, prefetch
 
 FORBIDDEN = np.float32(-1e12)
 """A forbidden label or transition: worse than any score, better than breaking a forced label.
@@ -29,6 +29,8 @@ FORCED_OUT = np.float32(-1e18)
 
 LINE = 16
 """Single-precision numbers in a cache line."""
+TOGETHER = 256
+"""Rows of a token that are asked for before the first is waited for."""
 NO_INTS = np.empty(0, np.int64)
 NO_NUMBERS = np.empty(0, np.int32)
 
@@ -78,6 +80,8 @@ class Work(NamedTuple):
     down: np.ndarray  # the least
     top: np.ndarray  # float32[stride]: order 2, the best prefix that ends in each label
     z: np.ndarray  # int64[n]: the best labels
+    rows: np.ndarray  # int64[2 * TOGETHER]: those of two tokens that have been asked for
+    column: np.ndarray  # float32[P]: the scores of all labels before one
 
 
 def make_work(longest: int, labels: int, stride: int, order: int, kind: type = np.float32) -> Work:
@@ -102,6 +106,8 @@ def make_work(longest: int, labels: int, stride: int, order: int, kind: type = n
         down=np.zeros(stride, kind),
         top=np.zeros(stride, kind),
         z=np.zeros(n, np.int64),
+        rows=np.zeros(2 * TOGETHER, np.int64),
+        column=np.zeros(p, kind),
     )
 
 
@@ -110,7 +116,7 @@ def in_double(weights: Weights) -> Weights:
     return weights._replace(penalty=weights.penalty.astype(np.float64), masks=weights.masks.astype(np.float64))
 
 
-@compiled
+@borrowing
 def row_bounds(matrix, row, labels, k, hi, lo):
     """The largest and smallest weight of a transition row: what lets Viterbi skip it without losing exactness."""
     top = bottom = matrix[row, 0]
@@ -121,7 +127,7 @@ def row_bounds(matrix, row, labels, k, hi, lo):
     hi[k], lo[k] = top, bottom
 
 
-@compiled
+@borrowing
 def load_limits(weights, labels, work):
     """Find the labels that may follow only some labels; constraints do not change, so once per call is enough."""
     limited, first, before, limit = work.limited, work.first, work.before, work.limit
@@ -143,7 +149,7 @@ def load_limits(weights, labels, work):
     limited[0] = count
 
 
-@compiled
+@borrowing
 def load_transitions(weights, labels, work):
     """T1 with its penalties, and its bounds over the labels that are not limited: once per sentence while learning."""
     hi, lo, t1 = work.hi, work.lo, work.t1
@@ -162,7 +168,7 @@ def load_transitions(weights, labels, work):
             work.cost[k] = t1[work.before[k] + 1, work.limited[1 + j]]
 
 
-@compiled
+@borrowing
 def load_trigrams(weights, labels, work):
     """The bounds of every T2 row. While learning, an update does its own rows again."""
     first = labels + 1
@@ -171,7 +177,7 @@ def load_trigrams(weights, labels, work):
     load_reach(labels, work)
 
 
-@compiled
+@borrowing
 def load_reach(labels, work):
     """up[y], down[y]: bounds of T1(y, ·) + T2(·, y, ·) + T2(y, ·, ·), any of which may be missing at the end.
 
@@ -188,7 +194,7 @@ def load_reach(labels, work):
         work.down[y] = min(lo[y + 1], np.float32(0)) + middle_lo + first_lo
 
 
-@compiled
+@borrowing
 def load_all(weights, order, labels, work):
     """All that a search has to know of constraints and transitions, before the first sentence."""
     load_limits(weights, labels, work)
@@ -214,10 +220,13 @@ def add_rows(w, rows, first, count, node, i):
 
 
 @inlined
-def ask_for_rows(chains, weights, token, rows, first):
-    """rows[first:] = the rows of a token's features, asked for but not waited for; returns how many there are."""
+def ask_for_rows(chains, weights, token, k, rows, first):
+    """rows[first:] = the rows of a token's features from the k-th on, asked for but not waited for.
+
+    Returns how many there are, and the feature after the last.
+    """
     w, row_of, numbers, stride, count = weights.w, weights.row_of, chains.numbers, weights.w.shape[1], first
-    for k in range(chains.ptr[token], chains.ptr[token + 1]):
+    while k < chains.ptr[token + 1] and count < first + TOGETHER:
         row = np.int64(row_of[numbers[k]])
         rows[count] = row
         if row >= 0:
@@ -225,25 +234,23 @@ def ask_for_rows(chains, weights, token, rows, first):
                 prefetch(w, row, y)
             prefetch(w, row, stride - 1)
             count += 1
-    return count - first
+        k += 1
+    return count - first, k
 
 
-@compiled
-def score_nodes(chains, weights, start, n, node):
-    """node[i, y] = the features of token i under label y, plus the token's mask.
+@borrowing
+def score_nodes(chains, weights, start, n, node, rows):
+    """node[i, y] = the features of token i under label y, plus the token's mask. rows: room.
 
     Rows of weights lie in memory far away: those of a token are asked for while those of the token before are added.
     """
     w, row_of, ptr, numbers, values = weights.w, weights.row_of, chains.ptr, chains.numbers, chains.values
-    stride = w.shape[1]
+    stride, room = w.shape[1], rows.shape[0] // 2
     weighted = values.shape[0] > 0
     masked = chains.mask_of.shape[0] > 0
-    most = 1
-    for i in range(start, start + n):
-        most = max(most, ptr[i + 1] - ptr[i] + 1)
-    rows, ahead = np.empty(2 * most, np.int64), 0
+    ahead, next_k = 0, ptr[start]
     if not weighted and n > 0:
-        ahead = ask_for_rows(chains, weights, start, rows, 0)
+        ahead, next_k = ask_for_rows(chains, weights, start, next_k, rows, 0)
     for i in range(n):
         for y in range(stride):
             node[i, y] = np.float32(0)
@@ -254,17 +261,21 @@ def score_nodes(chains, weights, start, n, node):
                     for y in range(stride):
                         node[i, y] += values[k] * w[row, y]
         else:
-            count = ahead
+            count, k = ahead, next_k
             if i + 1 < n:
-                ahead = ask_for_rows(chains, weights, start + i + 1, rows, (i + 1) % 2 * most)
-            add_rows(w, rows, i % 2 * most, count, node, i)
+                first = (i + 1) % 2 * room
+                ahead, next_k = ask_for_rows(chains, weights, start + i + 1, ptr[start + i + 1], rows, first)
+            add_rows(w, rows, i % 2 * room, count, node, i)
+            while k < ptr[start + i + 1]:
+                count, k = ask_for_rows(chains, weights, start + i, k, rows, i % 2 * room)
+                add_rows(w, rows, i % 2 * room, count, node, i)
         if masked and chains.mask_of[start + i] > 0:
             mask = chains.mask_of[start + i]
             for y in range(stride):
                 node[i, y] += weights.masks[mask, y]
 
 
-@compiled
+@borrowing
 def edges_at(chains, weights, token, t1, edge):
     """edge[p, y] = T1 plus the token's paired features."""
     w, block_rows = weights.w, weights.block_rows
@@ -284,7 +295,7 @@ def edges_at(chains, weights, token, t1, edge):
                     edge[p, y] += w[row, y]
 
 
-@compiled
+@borrowing
 def edges_into(chains, weights, token, y, t1, column):
     """column[p] = T1(p, y) plus the token's paired features, for every previous label: one column of `edges_at`."""
     w, block_rows = weights.w, weights.block_rows
@@ -301,7 +312,7 @@ def edges_into(chains, weights, token, y, t1, column):
                     column[p] += w[row, y]
 
 
-@compiled
+@borrowing
 def score_token(chains, weights, order, token, i, y, labels):
     """What token i of a sentence adds to the score of its labels y, constraints left out."""
     w = weights.w
@@ -322,7 +333,7 @@ def score_token(chains, weights, order, token, i, y, labels):
     return total
 
 
-@compiled
+@borrowing
 def score_difference(chains, weights, order, lo, hi, y, z, labels):
     """w·Φ(x, y) - w·Φ(x, z) for the document of sentences lo … hi-1, from the tokens where they differ."""
     total, origin = 0.0, chains.starts[lo]

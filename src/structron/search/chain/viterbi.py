@@ -12,7 +12,7 @@ Kernels index whole matrices instead of taking row views: a view costs a referen
 
 import numpy as np
 
-from structron.kernels.jit import compiled, inlined
+from structron.kernels.jit import borrowing, inlined
 from structron.search.chain.scores import edges_at, edges_into, load_all, score_nodes
 
 LOWEST = np.float32(-3e38)
@@ -41,7 +41,7 @@ def extend(alpha, into, base, matrix, row):
         alpha[into, y] = score if score > alpha[into, y] else alpha[into, y]
 
 
-@compiled
+@borrowing
 def start_token(alpha, node, edge, row):
     """alpha of the first token, after the transitions in a row of edge."""
     for y in range(alpha.shape[1]):
@@ -60,7 +60,7 @@ def select(alpha, i, labels, hi, lo, keep, kept):
     kept[i] = count
 
 
-@compiled
+@borrowing
 def set_back1(alpha, i, labels):
     """Set the best prefix of token i back to 0 and return its score."""
     top = alpha[i, best_of(alpha, i, labels)]
@@ -119,7 +119,7 @@ def back1_limited(alpha, i, j, first, before, cost):
     return best
 
 
-@compiled
+@borrowing
 def best_before(alpha, row, column, labels):
     """The first label with the best way on into the label that the column of transitions belongs to."""
     best, top = 0, alpha[row, 0] + column[1]
@@ -130,7 +130,7 @@ def best_before(alpha, row, column, labels):
     return best
 
 
-@compiled
+@borrowing
 def viterbi1(node, n, labels, work):
     """The best labels of one sentence, in work.z, and their score. alpha[i, y]: best prefix that ends in y."""
     alpha, t1, keep, kept, z = work.alpha, work.t1, work.keep, work.kept, work.z
@@ -152,12 +152,12 @@ def viterbi1(node, n, labels, work):
     return total + alpha[n - 1, z[n - 1]]
 
 
-@compiled
+@borrowing
 def viterbi1_whole(chains, weights, start, node, n, labels, work):
     """The same without skipping: every token may have transitions of its own, from features paired with the previous
     label, and masks may leave no legal way, so that the least illegal one has to be found."""
     alpha, t1, edge, keep, kept, z = work.alpha, work.t1, work.edge, work.keep, work.kept, work.z
-    column = np.empty(labels + 1, t1.dtype)
+    column = work.column
     edges_at(chains, weights, start, t1, edge)
     start_token(alpha, node, edge, 0)
     total = 0.0
@@ -174,7 +174,7 @@ def viterbi1_whole(chains, weights, start, node, n, labels, work):
     return total + alpha[n - 1, z[n - 1]]
 
 
-@compiled
+@borrowing
 def keep_all(i, labels, keep, kept):
     """Every label of token i stays in the race."""
     for y in range(labels):
@@ -182,7 +182,7 @@ def keep_all(i, labels, keep, kept):
     kept[i] = labels
 
 
-@compiled
+@borrowing
 def keep_live(alpha, rows, i, labels, up, down, top, keep, kept, slack):
     """keep[i, :kept[i]] = the labels of token i that can still be on the best path, or on one worse by up to slack.
 
@@ -207,7 +207,7 @@ def keep_live(alpha, rows, i, labels, up, down, top, keep, kept, slack):
     kept[i] = count
 
 
-@compiled
+@borrowing
 def alpha_row(i, labels, p):
     """Where alpha holds the prefixes that end in p and then token i's label (token 0 has row 0 only)."""
     return i * labels + p
@@ -237,7 +237,7 @@ def step2(alpha, i, p, labels, w, hi, lo, keep, kept):
                 extend(alpha, here, base, w, row)
 
 
-@compiled
+@borrowing
 def step2_all(alpha, i, labels, w, hi, lo, needed):
     """`step2` for every p at once, when every p2 and p is kept: then it can go over p side by side."""
     before, here, contexts = alpha_row(i - 1, labels, 0), alpha_row(i, labels, 0), labels + 1
@@ -269,7 +269,7 @@ def finish2(alpha, node, i, p, labels, edge):
         alpha[here, y] += edge[p + 1, y] + node[i, y]
 
 
-@compiled
+@borrowing
 def best_row(alpha, i, labels, keep, kept):
     """The first kept p, and its first label y, with the largest score at token i."""
     best, label, top = 0, 0, LOWEST
@@ -281,7 +281,7 @@ def best_row(alpha, i, labels, keep, kept):
     return best, label
 
 
-@compiled
+@borrowing
 def set_back(alpha, i, labels, keep, kept):
     """Set the best prefix of token i back to 0 and return its score."""
     p, y = best_row(alpha, i, labels, keep, kept)
@@ -293,7 +293,7 @@ def set_back(alpha, i, labels, keep, kept):
     return top
 
 
-@compiled
+@borrowing
 def back2(alpha, i, labels, w, p, y, keep, kept):
     """The label before p on the best way to p, y at token i."""
     contexts = labels + 1
@@ -306,7 +306,7 @@ def back2(alpha, i, labels, w, p, y, keep, kept):
     return best
 
 
-@compiled
+@borrowing
 def way_back2(w, n, labels, work):
     """work.z = the labels on the best path through work.alpha; returns its score."""
     alpha, keep, kept, z = work.alpha, work.keep, work.kept, work.z
@@ -319,7 +319,7 @@ def way_back2(w, n, labels, work):
     return alpha[alpha_row(n - 1, labels, z[n - 2]), z[n - 1]]
 
 
-@compiled
+@borrowing
 def viterbi2(chains, weights, start, node, n, labels, work, slack):
     """The same at order 2. alpha[i * L + p, y]: best prefix that ends in p, y (token 0: row 0, no p).
 
@@ -355,7 +355,7 @@ def viterbi2(chains, weights, start, node, n, labels, work, slack):
     return total + way_back2(w, n, labels, work)
 
 
-@compiled
+@borrowing
 def search(chains, weights, order, s, labels, work, slack):
     """Score and decode sentence s; the caller has loaded the transitions.
 
@@ -365,7 +365,7 @@ def search(chains, weights, order, s, labels, work, slack):
     n = chains.starts[s + 1] - start
     if n == 0:
         return 0.0
-    score_nodes(chains, weights, start, n, work.node)
+    score_nodes(chains, weights, start, n, work.node, work.rows)
     if order == 2:
         return viterbi2(chains, weights, start, work.node, n, labels, work, slack)
     if slack == np.inf or chains.pair_ptr.shape[0] > 0 or chains.mask_of.shape[0] > 0:
@@ -373,7 +373,7 @@ def search(chains, weights, order, s, labels, work, slack):
     return viterbi1(work.node, n, labels, work)
 
 
-@compiled
+@borrowing
 def decode(chains, weights, order, lo, hi, labels, work, out, scores):
     """The best labels of sentences lo … hi-1, into out[token] and scores[sentence]."""
     load_all(weights, order, labels, work)

@@ -107,8 +107,20 @@ def look_ahead(
     if allowed.all() or masks[mask_of].all():
         return masks, mask_of
     open_to = _from_the_end(masks[mask_of], allowed, starts, keep=True)
-    packed, numbers = np.unique(np.packbits(open_to, axis=1), axis=0, return_inverse=True)
-    return np.unpackbits(packed, axis=1, count=masks.shape[1]).astype(bool), numbers.reshape(-1)
+    first, numbers = _different_rows(open_to)
+    return open_to[first], numbers
+
+
+def _different_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where each different row of a bool array first stands, and the number of every row's. 64 columns at a time."""
+    first, numbers = np.zeros(min(1, len(rows)), np.int64), np.zeros(len(rows), np.int64)
+    for at in range(0, rows.shape[1], 64):
+        some = np.packbits(rows[:, at : at + 64], axis=1)
+        bits = np.zeros((len(rows), 8), np.uint8)
+        bits[:, : some.shape[1]] = some
+        _, own = np.unique(bits.view(np.uint64).reshape(-1), return_inverse=True)
+        _, first, numbers = np.unique(numbers * (len(rows) + 1) + own, return_index=True, return_inverse=True)
+    return first, numbers.reshape(-1)
 
 
 def can_be_legal(masks: np.ndarray, mask_of: np.ndarray, allowed: np.ndarray, starts: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ class Rows:
         """The name of the column that holds both outputs."""
         return SEPARATOR.join(self.columns.outputs)
 
-    def of(self, sentences: Iterable[Sentence], labelled: bool, what: str = "data") -> list[list[list[str]]]:
+    def of(self, sentences: Iterable[Sentence], labelled: bool, what: str = "data") -> list[list[Sequence[str]]]:
         """Rows may leave both outputs out, unless they are to be `labelled`."""
         given = sentences if isinstance(sentences, list) else list(sentences)
         check_sentences(given, what)
@@ -65,10 +66,10 @@ class Rows:
         for number, sentence in enumerate(given):
             kinds, rows = set(map(type, sentence)), []  # type: ignore[var-annotated]
             if not labelled and all(map(is_row, kinds)) and set(map(len, sentence)) == {len(names)}:
-                found.append([[row[k] for k in places] for row in sentence])
+                found.append(list(zip(*(map(itemgetter(k), sentence) for k in places), strict=True)))
                 continue
             if not labelled and kinds == {str} and len(inputs) == 1:
-                found.append([[word] for word in sentence])
+                found.append(list(zip(sentence, strict=True)))
                 continue
             for row in sentence:
                 width = len(row) if is_row(type(row)) else 0
