@@ -72,7 +72,8 @@ def train(
     """A training, tested with the pass that is best on dev data. constants: α, B and C of ALMA, if not the usual ones;
     then for a sweep, on dev data alone.   beams: others to test with, as `grid`."""
     update, alma = METHODS[method]
-    options: dict[str, Any] = {"update": update, "alma": alma, "beam": beam, "seed": seed, "templates": features}
+    options: dict[str, Any] = {"update": update, "alma": alma, "margin": None, "beam": beam, "seed": seed}
+    options["templates"] = features
     model = TASKS[task].estimator(columns=COLUMNS, passes=passes, patience=patience, runs=1, **options)
     learned, dev, test = parts(data, sentences, scored)
     if constants is not None:

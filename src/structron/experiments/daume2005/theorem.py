@@ -65,7 +65,7 @@ def make_learner(train: Rows, steps: str) -> tuple[EncodedLearner, JointTagger]:
     """A learner at its start, and the tagger that encoded its data with a first pass."""
     method, constants = STEPS[steps]
     options: dict[str, Any] = {"cutoff": 0, "passes": 1, "runs": 1, "update": METHODS[method][0]}
-    tagger = JointTagger(columns=COLUMNS, beam=BEAM, **options).fit(train)
+    tagger = JointTagger(columns=COLUMNS, beam=BEAM, margin=None, **options).fit(train)
     return EncodedLearner(tagger.learner_.data, replace(tagger.search(), alma=constants)), tagger
 
 

@@ -56,7 +56,7 @@ def parse(
 ) -> Figures:
     """A parser under a beam. closer: look at its updates too.   how: beam, seed, passes, patience, merge, average."""
     columns = COLUMNS.get(corpus, OTHER_COLUMNS)
-    parser = Parser(templates="huang", labelled=False, columns=columns, pos=columns[1])
+    parser = Parser(templates="huang", labelled=False, margin=None, columns=columns, pos=columns[1])
     train, dev, test = load(data, corpus, sentences, dev_sentences)
     figures = frame.learn(parser.set_params(update=RULES.get(update, update), **how), train, dev, test)
     return figures | look_closer(parser, dev) if closer else figures

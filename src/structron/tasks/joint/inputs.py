@@ -62,9 +62,10 @@ class Rows:
         names, inputs = self.columns.names, self.columns.inputs
         places = [names.index(name) for name in inputs]
         outputs = [names.index(name) for name in self.columns.outputs]
-        found = []
+        found: list[list[Sequence[str]]] = []
         for number, sentence in enumerate(given):
-            kinds, rows = set(map(type, sentence)), []  # type: ignore[var-annotated]
+            kinds = set(map(type, sentence))
+            rows: list[Sequence[str]] = []
             if not labelled and all(map(is_row, kinds)) and set(map(len, sentence)) == {len(names)}:
                 found.append(list(zip(*(map(itemgetter(k), sentence) for k in places), strict=True)))
                 continue

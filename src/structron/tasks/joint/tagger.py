@@ -30,19 +30,28 @@ Pair = tuple[str, str]
 
 
 @options(
-    {"beam": DEFAULT, "update": DEFAULT, "alma": DEFAULT, "cutoff": 2, "runs": 4, "passes": 5, "tag_dictionary": 5}
+    {
+        "beam": DEFAULT,
+        "update": DEFAULT,
+        "alma": DEFAULT,
+        "margin": DEFAULT,
+        "cutoff": 2,
+        "runs": 4,
+        "passes": 5,
+        "tag_dictionary": 5,
+    }
 )
 class JointTagger(Tags, TagDictionary, EncodedLabeler):
     """Learns the tag and the chunk label of every word together (Daumé & Marcu 2005, section 4.2).
 
     In templates t[-1] and c[-1] are the tag and the chunk label before. A function given as `jj` gets pairs such as
-    NN/B-NP. By default the beam is 10 and updates are those of the largest violation; with alma they are LaSO's.
+    NN/B-NP. By default the beam is 2 and updates are LaSO's, with a margin of 5.
     """
 
     task: ClassVar[str] = "joint"
     usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "chunk")
     metric: ClassVar[str] = "f1"
-    usual: ClassVar[Mapping[str, Any]] = {"beam": 10, "update": "max-violation"}
+    usual: ClassVar[Mapping[str, Any]] = {"beam": 2, "update": "laso", "margin": 5.0}
     lacks: ClassVar[Mapping[str, str]] = {
         "confidence": "a word has two labels, and no single margin",
         "forced": "a word has two labels, of which a file may give one",
