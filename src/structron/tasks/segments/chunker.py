@@ -23,20 +23,20 @@ from structron.tasks.segments.encoder import SegmentEncoder, encode_segments
 from structron.tasks.segments.problem import OUTSIDE, Segments, segments_of
 
 
-@options({"beam": DEFAULT, "update": DEFAULT, "alma": DEFAULT, "cutoff": 2, "runs": 4})
+@options({"beam": DEFAULT, "update": DEFAULT, "alma": DEFAULT, "margin": DEFAULT, "cutoff": 2, "runs": 4})
 class SegmentChunker(Chunks, EncodedLabeler):
     """Learns to cut sentences into labelled chunks, a whole chunk at each step of the search.
 
     Templates say what of tokens counts before, after and inside a chunk. Labels may be of any chunk scheme; those
-    predicted are BIO (IOB2). By default the beam is 5 and updates are those of the largest violation; with alma they
-    are LaSO's.
+    predicted are BIO (IOB2). By default the beam is 4 and updates are those of the largest violation, with a margin
+    of 2; with alma they are LaSO's.
     """
 
     task: ClassVar[str] = "segments"
     usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "chunk")
     metric: ClassVar[str] = "f1"
     default_templates: ClassVar[dict[str, str]] = {"pos": "segments", "": "segments-words"}
-    usual: ClassVar[Mapping[str, Any]] = {"beam": 5, "update": "max-violation"}
+    usual: ClassVar[Mapping[str, Any]] = {"beam": 4, "update": "max-violation", "margin": 2.0}
     lacks: ClassVar[Mapping[str, str]] = {
         "confidence": "chunks are labelled, not tokens",
         "forced": "chunks are labelled, not tokens",
