@@ -36,6 +36,8 @@ TITLES = {
     "recogniser_training": "… the recogniser's defaults",
     "recogniser_predict": "… from tokens to labels",
     "sentences_training": "… with every sentence a document of its own, rows to model",
+    "ud-hungarian-szeged_UDPipe_structron": "Hungarian, from raw text to trees",
+    "ud-hungarian-szeged_UDPipe_structron --fast": "… with `train pipeline --fast`",
     "tutorial": "sklearn-crfsuite's tutorial on Dutch, dicts to model",
     "predict_one": "start: `predict` of one sentence beside `import numba`",
 }
