@@ -62,10 +62,10 @@ def test_help_of_a_task_has_its_options_in_sections_with_defaults(run, task):
 
 def test_defaults_that_depend_on_others_are_settled(run):
     shown = {task: " ".join(run("train", task, "-h").out.split()) for task in ("tagger", "joint", "entities")}
-    assert "Update rule for inexact search. [default: max-violation]" in shown["joint"]
+    assert "Update rule for inexact search. [default: laso]" in shown["joint"]
     assert "wins by more than C. [default: 50]" in shown["entities"]
     assert "Hypotheses that the search keeps; inf: all of them. [default: inf]" in shown["tagger"]
-    assert "[default: 10]" in shown["joint"]
+    assert "Hypotheses that the search keeps; inf: all of them. [default: 2]" in shown["joint"]
 
 
 def test_research_comes_last_and_choices_are_those_of_the_task(run):

@@ -133,8 +133,8 @@ TAGS = [[(w, p) for w, p, _ in s] for s in chunk_rows(60, 1)]
 KINDS = {
     "tagger": (lambda **k: Tagger(columns=["word", "pos"], runs=1, cutoff=1, **k), TAGS),
     "chunker": (lambda **k: Chunker(runs=1, **k), chunk_rows(60, 1)),
-    "segments": (lambda **k: SegmentChunker(runs=1, cutoff=1, **k), chunk_rows(60, 1)),
-    "joint": (lambda **k: JointTagger(runs=1, cutoff=1, **k), chunk_rows(60, 1)),
+    "segments": (lambda **k: SegmentChunker(runs=1, cutoff=1, **{"margin": None} | k), chunk_rows(60, 1)),
+    "joint": (lambda **k: JointTagger(runs=1, cutoff=1, **{"margin": None} | k), chunk_rows(60, 1)),
     "parser": (lambda **k: Parser(columns=["word", "pos", "head", "deprel"], **{"margin": None} | k), tree_rows(60, 1)),
 }
 
