@@ -112,7 +112,7 @@ def look_ahead(
 
 
 def _different_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where each different row of a bool array first stands, and the number of every row's. 64 columns at a time."""
+    """Where each different row of a bool array first stands, and which of these every row is."""
     first, numbers = np.zeros(min(1, len(rows)), np.int64), np.zeros(len(rows), np.int64)
     for at in range(0, rows.shape[1], 64):
         some = np.packbits(rows[:, at : at + 64], axis=1)
