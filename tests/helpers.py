@@ -3,9 +3,9 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from hypothesis import strategies as st
@@ -35,6 +35,7 @@ TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
 CORPORA = Path(os.environ.get("STRUCTRON_DATA") or ROOT.parent / "shared" / "data")
 SOURCE = str(Path(structron.__file__).parent.parent)
+Found = TypeVar("Found")
 
 
 # -- models by name ------------------------------------------------------------------------------------------------
@@ -309,3 +310,14 @@ def run_python(code: str, *args: str, timeout: float = 300, **environment: str) 
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **environment}
     command = [sys.executable, "-c", code, *args]
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=timeout, check=False)
+
+
+def patiently(start: Callable[[], Found], undo: Callable[[], object], tries: int = 3) -> Found:
+    """What a start gives that a machine without time may let fail: Ray gives its own processes half a minute."""
+    try:
+        return start()
+    except Exception:
+        undo()
+        if tries == 1:
+            raise
+    return patiently(start, undo, tries - 1)

@@ -269,10 +269,16 @@ def attempt(path: Path, sentences: list, target: Path, seed: int) -> str:
 
 
 def limited(path: Path, sentences: list, target: Path, seed: int) -> str:
-    """The same, within time and memory; the largest that a process ever was is all that the system tells."""
-    begin, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    found = attempt(path, sentences, target, seed)
-    seconds, peak = time.process_time() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    """The same, within time and memory; the largest that a process ever was is all that the system tells.
+
+    A file that takes too long is tried again: the first time may be the compiler's, or that of a machine that stood.
+    """
+    before, seconds, tries = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, np.inf, 0
+    while seconds > MOST_SECONDS and tries < 3:
+        begin, tries = time.process_time(), tries + 1
+        found = attempt(path, sentences, target, seed)
+        seconds = time.process_time() - begin
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     if peak > before and peak * 1024 > MOST_BYTES:
         return f"failed: seed {seed}: {peak // 1024} MB ({found})"
     if seconds > MOST_SECONDS and not found.startswith("failed"):

@@ -61,7 +61,7 @@ def test_no_more_is_read_than_threads_need(jobs):
 
 
 def test_threads_work_side_by_side():
-    meet = threading.Barrier(3, timeout=30)
+    meet = threading.Barrier(3, timeout=300)
     assert len({*in_order(lambda k: meet.wait(), iter(range(3)), 3)}) == 3
 
 

@@ -24,20 +24,31 @@ def connect(address: str) -> Any:
         raise StructronError("ray: not installed; expected it beside structron: pip install 'structron[ray]'") from None
     if ray.is_initialized():
         return ray
-    found = (os.environ.get("RAY_ADDRESS") or AUTO) if address == AUTO else address
-    where: dict[str, Any] = {"include_dashboard": False} if found in (AUTO, LOCAL) else {}
-    if found != AUTO:
-        where["address"] = found
+    found = os.environ.get("RAY_ADDRESS") or AUTO if address == AUTO else address
+    found = _noted() if found == AUTO else found
+    where: dict[str, Any] = {"include_dashboard": False} if found == LOCAL else {}
     try:
-        if found not in (AUTO, LOCAL):
+        if found != LOCAL:
             _knock(found)
-        ray.init(**where, log_to_driver=False, logging_level=logging.ERROR)
+        ray.init(found, **where, log_to_driver=False, logging_level=logging.ERROR)
     except Exception as error:
         reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:200]
         raise StructronError(
             f"ray: {address}: the cluster cannot be reached ({reason}); expected auto, local, or the HOST:PORT of one"
         ) from None
     return ray
+
+
+def _noted() -> str:
+    """The cluster of this machine that Ray has a note of, if it answers: a note may outlive its cluster."""
+    from ray._private.utils import read_ray_address
+
+    note = read_ray_address()
+    try:
+        _knock(note or "")
+    except (OSError, ValueError):
+        return LOCAL
+    return note
 
 
 def _knock(address: str) -> None:

@@ -17,7 +17,7 @@ from cli_helpers import Toy, write
 from crew_writers import Writer
 
 import structron
-from helpers import SOURCE
+from helpers import SOURCE, patiently
 from structron.cli import annotate, bulk
 from structron.cli.crews import Actors, Crew, Order, Processes, Task, work
 from structron.cli.predict import output_name
@@ -248,7 +248,7 @@ def cluster():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", paths)
         patch.setenv("RAY_worker_niceness", "0")  # by default whatever else runs goes first
-        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+        patiently(lambda: ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False), ray.shutdown)
     yield ray
     ray.shutdown()
 

@@ -203,7 +203,7 @@ def test_signals_save_the_best_model(toy, tmp_path, name):
     running = begun(*given(toy, tmp_path / "m", *ENDLESS))
     running.send_signal(number)
     try:
-        _, errors = running.communicate(timeout=60)
+        _, errors = running.communicate(timeout=300)
     finally:
         running.kill()
     assert running.returncode == 128 + number
@@ -219,7 +219,7 @@ def test_nohup_is_obeyed(toy, tmp_path):
         *given(toy, tmp_path / "m", *LIMITED), preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
     )
     running.send_signal(signal.SIGHUP)
-    running.communicate(timeout=60)
+    running.communicate(timeout=300)
     assert running.returncode == 0
 
 

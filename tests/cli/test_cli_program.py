@@ -74,7 +74,7 @@ def test_interrupted_training_saves_the_best_model(toy, tmp_path):
             assert running.poll() is None
             time.sleep(0.02)
         running.send_signal(signal.SIGINT)
-        _, err = running.communicate(timeout=60)
+        _, err = running.communicate(timeout=300)
     finally:
         running.kill()
     assert running.returncode == 130

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import structron
 from estimators import CASES, Case, bytes_of
-from helpers import SOURCE
+from helpers import SOURCE, patiently
 from runs import Killed, Killer
 from structron import StructronError
 from structron.learn.committee import Lesson
@@ -34,7 +34,7 @@ TWO = {"shards": 2, "mix": "errors"}
 def cluster():
     os.environ["PYTHONPATH"] = os.pathsep.join([SOURCE, os.path.dirname(os.path.dirname(__file__))])
     os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    patiently(lambda: ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False), ray.shutdown)
     yield
     ray.shutdown()
 
@@ -141,7 +141,7 @@ def test_runs_bpm_and_going_on(tmp_path):
 def test_workers_are_let_go():
     case = CASES["chunker"]
     case.make(**TWO, ray="auto").fit(case.train)
-    for _ in range(100):
+    for _ in range(1000):
         if ray.available_resources().get("CPU") == 2:
             break
         time.sleep(0.1)
@@ -185,6 +185,26 @@ def test_a_cluster_that_cannot_be_reached(address):
     line = found.stderr.strip().splitlines()[-1]
     assert f"ray: {address}: the cluster cannot be reached (" in line
     assert line.endswith("; expected auto, local, or the HOST:PORT of one")
+
+
+NOTED = """
+import ray, socket
+from ray._private import utils
+from structron.cluster import connect
+ray.init = lambda address, **how: print(address)
+with socket.create_server(("127.0.0.1", 0)) as server:
+    port = server.getsockname()[1]
+    for note in (f"127.0.0.1:{port}", "127.0.0.1:1", None):
+        utils.read_ray_address = lambda note=note: note
+        connect("auto")
+    print(port)
+"""
+
+
+def test_a_note_that_outlives_its_cluster():
+    """The file in which Ray keeps the address of this machine's cluster stays when that is killed."""
+    *found, port = run(NOTED).stdout.split()
+    assert found == [f"127.0.0.1:{port}", "local", "local"]
 
 
 def test_without_the_extra():

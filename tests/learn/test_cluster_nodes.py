@@ -8,7 +8,7 @@ import pytest
 from test_cluster import TWO, plain
 
 from estimators import CASES
-from helpers import SOURCE
+from helpers import SOURCE, patiently
 from structron.learn import cluster as clusters
 
 ray: Any = pytest.importorskip("ray")
@@ -21,11 +21,13 @@ def machines(monkeypatch):
 
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([SOURCE, os.path.dirname(os.path.dirname(__file__))]))
     monkeypatch.setenv("RAY_worker_niceness", "0")
-    found = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-    nodes = [found.add_node(num_cpus=2) for _ in range(2)]
-    yield found, nodes
-    ray.shutdown()
-    found.shutdown()
+    head = {"num_cpus": 0, "include_dashboard": False}
+    found = patiently(lambda: Cluster(initialize_head=True, head_node_args=head), ray.shutdown)
+    try:
+        yield found, [patiently(lambda: found.add_node(num_cpus=2), lambda: None) for _ in range(2)]
+    finally:
+        ray.shutdown()
+        found.shutdown()
 
 
 def home_of(worker: Any) -> str:
@@ -33,7 +35,7 @@ def home_of(worker: Any) -> str:
     return ray._private.state.actors(worker._actor_id.hex())["Address"]["NodeID"]
 
 
-def alive(wanted: int, patience: float = 60) -> bool:
+def alive(wanted: int, patience: float = 300) -> bool:
     """Whether the cluster comes down to `wanted` machines: it may notice a loss after the shards are done."""
     end = time.monotonic() + patience
     while time.monotonic() < end:

@@ -53,7 +53,7 @@ def address(library: Library) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def http(address: str) -> Iterator[Client]:
     """A client of that server."""
-    with Client(base_url=address, timeout=60) as found:
+    with Client(base_url=address, timeout=300) as found:
         yield found
 
 

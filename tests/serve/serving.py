@@ -57,7 +57,7 @@ class Asked:
     def __init__(self, app: Any, host: str = "127.0.0.1:8000"):
         self.loop = asyncio.new_event_loop()
         threading.Thread(target=self.loop.run_forever, daemon=True).start()
-        self.http = AsyncClient(transport=ASGITransport(app), base_url=f"http://{host}", timeout=60)
+        self.http = AsyncClient(transport=ASGITransport(app), base_url=f"http://{host}", timeout=300)
 
     def request(self, method: str, path: str, **given: Any) -> Response:
         """One request and its answer."""

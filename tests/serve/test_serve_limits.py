@@ -24,7 +24,7 @@ from structron.serve.slow import Impatient
 
 
 def test_a_crew_does_so_much_at_a_time_and_refuses_the_rest():
-    crew, gate = Crew(workers=2, waiting=3, seconds=20), threading.Event()
+    crew, gate = Crew(workers=2, waiting=3, seconds=300), threading.Event()
     most, now, lock = 0, 0, threading.Lock()
 
     def work() -> int:
@@ -32,7 +32,7 @@ def test_a_crew_does_so_much_at_a_time_and_refuses_the_rest():
         with lock:
             now += 1
             most = max(most, now)
-        gate.wait(10)
+        gate.wait(300)
         with lock:
             now -= 1
         return 7
@@ -51,20 +51,20 @@ def test_a_crew_does_so_much_at_a_time_and_refuses_the_rest():
 
 
 def test_work_that_is_too_slow_costs_a_thread_and_another_takes_its_place():
-    crew, gate = Crew(workers=1, waiting=4, seconds=0.2), threading.Event()
+    crew, gate = Crew(workers=1, waiting=4, seconds=1), threading.Event()
 
     async def ask() -> None:
         for given_up in range(1, SPARE + 1):
             with pytest.raises(Late):
-                await crew.run(lambda: gate.wait(10))
+                await crew.run(lambda: gate.wait(300))
             assert crew.given_up == given_up
             assert await crew.run(lambda: 5) == 5
         with pytest.raises(Late):
-            await crew.run(lambda: gate.wait(10))
+            await crew.run(lambda: gate.wait(300))
         with pytest.raises(Late):  # no thread is left; nobody waits for ever
             await crew.run(lambda: 5)
         gate.set()
-        for _ in range(100):
+        for _ in range(1000):
             if not crew.given_up:
                 break
             await asyncio.sleep(0.05)
@@ -100,8 +100,8 @@ def test_too_many_requests_are_told_when_to_come_back(library):
 
 def test_work_without_end_is_answered_with_503(library, monkeypatch):
     gate = threading.Event()
-    monkeypatch.setattr("structron.serve.app.analyse", lambda *given: gate.wait(10))
-    client = Asked(make_app(library, crew=Crew(workers=1, seconds=0.2)))
+    monkeypatch.setattr("structron.serve.app.analyse", lambda *given: gate.wait(300))
+    client = Asked(make_app(library, crew=Crew(workers=1, seconds=2)))
     answer = client.post("/api/annotate", json={"text": "a"})
     assert answer.status_code == 503
     assert "retry-after" in answer.headers
@@ -191,7 +191,7 @@ def test_no_other_origin_and_no_other_host(library, client):
 
 def test_headers_that_do_not_end_are_not_waited_for(library):
     class Quick(Impatient):
-        seconds = 0.4
+        seconds = 2
 
     server = uvicorn.Server(uvicorn.Config(make_app(library), port=0, http=Quick, ws="none", log_level="error"))
     thread = threading.Thread(target=server.run, daemon=True)
@@ -201,7 +201,7 @@ def test_headers_that_do_not_end_are_not_waited_for(library):
     port = server.servers[0].sockets[0].getsockname()[1]
     whole = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
     for begun in (b"", whole[:20], whole + whole[:30]):
-        with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        with socket.create_connection(("127.0.0.1", port), timeout=300) as connection:
             connection.sendall(begun)
             found = b""
             while part := connection.recv(4096):
@@ -210,7 +210,7 @@ def test_headers_that_do_not_end_are_not_waited_for(library):
     with Client(base_url=f"http://127.0.0.1:{port}") as http:
         assert http.get("/health").status_code == http.get("/health").status_code == 200
     server.should_exit = True
-    thread.join(20)
+    thread.join(300)
 
 
 # -- the command ---------------------------------------------------------------------------------------------------
@@ -233,7 +233,7 @@ def test_ctrl_c_ends_the_server_when_what_is_under_way_is_answered(folder):
             assert line, process.wait()
             line = process.stderr.readline()
         address = line.split("http://")[1].split()[0]
-        with Client(base_url=f"http://{address}", timeout=60) as http:
+        with Client(base_url=f"http://{address}", timeout=300) as http:
             assert http.get("/health").json()["models"] == ["one"]
             answers: list = []
             text = "the dog sleeps\n" * 6_000
@@ -241,14 +241,14 @@ def test_ctrl_c_ends_the_server_when_what_is_under_way_is_answered(folder):
                 target=lambda: answers.append(http.post("/api/annotate", json={"text": text, "margins": True}))
             )
             asked.start()
-            with Client(base_url=f"http://{address}", timeout=60) as other:
+            with Client(base_url=f"http://{address}", timeout=300) as other:
                 while not other.get("/health").json()["busy"]:
                     time.sleep(0.01)
             process.send_signal(signal.SIGINT)
-            asked.join(60)
+            asked.join(300)
         assert answers[0].status_code == 200
         assert len(answers[0].json()["sentences"]) == 6_000
-        assert process.wait(60) == 0
+        assert process.wait(300) == 0
         assert process.stderr.read() == "stopped\n"
     finally:
         process.kill()

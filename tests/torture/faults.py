@@ -115,7 +115,7 @@ def signals(trial: Trial) -> Iterator[tuple[str, Fault]]:
         place = trial.place()
         running = begun(*trial.training(place / "m", *ENDLESS))
         running.send_signal(number)
-        _, said = running.communicate(timeout=120)
+        _, said = running.communicate(timeout=300)
         if running.returncode != 128 + number:
             return f"status {running.returncode}: {said}"
         return None if structron.load(place / "m").stopped_ == "interrupted" else "another model"

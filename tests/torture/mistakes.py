@@ -13,7 +13,7 @@ from torture.frame import Found, environment
 from torture.planted import MISTAKES
 
 FULL = len(MISTAKES)
-PATIENCE = 120
+PATIENCE = 300
 """Seconds for a mistake, compiling included."""
 
 
