@@ -19,7 +19,7 @@ from structron.search.beam.problem import SearchProblem
 from structron.search.beam.scores import CLOCK
 from structron.search.beam.states import TOP
 from structron.threads import for_each, give_back, stretches
-from structron.weights.dense import cell_tensors
+from structron.weights.dense import cell_tensors, declared_cells
 from structron.weights.packed import homes, pack
 from structron.weights.sparse import Row, Sparse, regions_of
 from structron.weights.store import declared_rows, rows_of
@@ -61,10 +61,13 @@ def column_order(problem: SearchProblem, rows: Row) -> np.ndarray | None:
 class BeamModel:
     """Weights for a problem. `anchored_keys` and `keys` name the rows, in this order."""
 
-    def __init__(self, problem: SearchProblem, keys: np.ndarray, rows: Row, anchored_keys: np.ndarray | None = None):
+    def __init__(
+        self, problem: SearchProblem, keys: np.ndarray, rows: Row | Tensors, anchored_keys: np.ndarray | None = None
+    ):
+        """rows: the weights, or the arrays in which a file has them."""
         self.problem, self.keys = problem, keys
-        self._rows: Row | None = rows
-        self._kept: Tensors = {}
+        self._rows: Row | None = rows if isinstance(rows, Row) else None
+        self._kept: Tensors = {} if isinstance(rows, Row) else rows
         self.anchored_keys = np.zeros(0, np.uint64) if anchored_keys is None else anchored_keys
         self.number_of = build_table(self.anchored_keys) if len(self.anchored_keys) else None
         self.engines: dict[tuple[int | None, bool], Engine] = {}
@@ -74,7 +77,7 @@ class BeamModel:
         """The rows as searches read them, made for the first of these: a model that is only saved does without."""
         first, rows = len(self.anchored_keys), self.rows
         heads, sparse = pack(self.problem.columns, self.keys, rows, first, column_order(self.problem, rows))
-        self._kept, self._rows = self._cells(rows), None
+        self._kept, self._rows = self._kept or self._cells(rows), None
         del rows
         if sparse.table.nbytes > LARGE:
             give_back()
@@ -93,7 +96,7 @@ class BeamModel:
     @cached_property
     def slack(self) -> float:
         """How far behind the best a state may be: as the problem says, in units that follow the size of the weights."""
-        weight = self._kept["weight"] if self._rows is None else self._rows.weight
+        weight = self._kept["weight"] if self._kept else self.rows.weight
         if not len(weight) or np.isinf(self.problem.slack):
             return np.inf
         usual = np.sqrt(np.square(weight, dtype=np.float64).mean())
@@ -229,7 +232,7 @@ class BeamModel:
 
     def tensors(self) -> Tensors:
         """The arrays of a model file."""
-        rows = self._kept if self._rows is None else self._cells(self._rows)
+        rows = self._kept or self._cells(self.rows)
         return {"keys": self.keys, "anchored_keys": self.anchored_keys} | rows
 
     @staticmethod
@@ -248,7 +251,7 @@ class BeamModel:
             raise ValueError("features do not fit the templates")
         if crowded(anchored_keys) or crowded(homes(regions_of(keys), keys)):
             raise ValueError("features: too many keys are alike")
-        return cls(problem, keys, rows_of(tensors), anchored_keys)
+        return cls(problem, keys, {name: tensors[name] for name in declared_cells("", 0)}, anchored_keys)
 
     # -- looking in ----------------------------------------------------------------------------------------------
 

@@ -302,27 +302,48 @@ def room(sparse: Sparse) -> tuple[int, int, int]:
     return keys, cells, dense
 
 
-def grown(sparse: Sparse, keys: int, cells: int, dense: int) -> Sparse:
-    """The same rows with room for at least so many more keys, cells and dense rows."""
-    have_keys, have_cells, have_dense = room(sparse)
-    table, column, w, u, vectors, sums, _, region, order = sparse
-    if have_keys < keys:
-        capacity = max(int(GROWTH * len(table)), capacity_for(int(sparse.used[KEYS]) + keys))
-        table, region = np.zeros((capacity, 2), np.uint64), one_region(capacity)
-        reinsert(sparse.table, table, region)
-    if have_cells < cells:
-        used = int(sparse.used[CELLS])
-        capacity = max(int(GROWTH * len(column)), used + cells)
-        column, w = _cells(capacity)
-        column[:used] = sparse.column[:used]
-        u = np.zeros(capacity)
-        u[:used] = sparse.u[:used]
-    if have_dense < dense:
-        used = int(sparse.used[DENSE_ROWS])
-        shape = (max(int(GROWTH * len(vectors)), used + dense), vectors.shape[1])
-        vectors, sums = aligned_zeros(shape, np.float32), np.zeros(shape)
-        vectors[:used], sums[:used] = sparse.dense[:used], sparse.dense_u[:used]
-    return Sparse(table, column, w, u, vectors, sums, sparse.used, region, order)
+def more_keys(sparse: Sparse, keys: int, cells: int, dense: int) -> Sparse:
+    """The same rows with room for at least so many more keys."""
+    if room(sparse)[KEYS] >= keys:
+        return sparse
+    capacity = max(int(GROWTH * len(sparse.table)), capacity_for(int(sparse.used[KEYS]) + keys))
+    table, region = np.zeros((capacity, 2), np.uint64), one_region(capacity)
+    reinsert(sparse.table, table, region)
+    return sparse._replace(table=table, region=region)
+
+
+def more_cells(sparse: Sparse, keys: int, cells: int, dense: int) -> Sparse:
+    """The same rows with room for at least so many more cells, whose sums come next."""
+    if room(sparse)[CELLS] >= cells:
+        return sparse
+    used = int(sparse.used[CELLS])
+    column, w = _cells(max(int(GROWTH * len(sparse.column)), used + cells))
+    column[:used] = sparse.column[:used]
+    return sparse._replace(column=column, w=w)
+
+
+def more_sums(sparse: Sparse, keys: int, cells: int, dense: int) -> Sparse:
+    """The same rows with a sum for every cell."""
+    if len(sparse.u) == len(sparse.column):
+        return sparse
+    used, u = int(sparse.used[CELLS]), np.zeros(len(sparse.column))
+    u[:used] = sparse.u[:used]
+    return sparse._replace(u=u)
+
+
+def more_dense(sparse: Sparse, keys: int, cells: int, dense: int) -> Sparse:
+    """The same rows with room for at least so many more dense ones."""
+    if room(sparse)[DENSE_ROWS] >= dense:
+        return sparse
+    used = int(sparse.used[DENSE_ROWS])
+    shape = (max(int(GROWTH * len(sparse.dense)), used + dense), sparse.dense.shape[1])
+    vectors, sums = aligned_zeros(shape, np.float32), np.zeros(shape)
+    vectors[:used], sums[:used] = sparse.dense[:used], sparse.dense_u[:used]
+    return sparse._replace(dense=vectors, dense_u=sums)
+
+
+GROWING = (more_keys, more_cells, more_sums, more_dense)
+"""In turn: who lets go of the store before each gives room to one array at a time, which is all that stands twice."""
 
 
 class Row(NamedTuple):

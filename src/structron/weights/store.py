@@ -14,7 +14,7 @@ from structron.errors import StructronError
 from structron.io.tensors import Tensor, Tensors
 from structron.kernels.table import ABSENT
 from structron.weights.changes import Changes, Share, make_changes
-from structron.weights.dense import cells_in, declared_cells
+from structron.weights.dense import cell_tensors, cells_in, declared_cells
 from structron.weights.mixing import compare, make_room, missing, mix_rows, put_rows
 from structron.weights.sparse import (
     CELLS,
@@ -23,13 +23,13 @@ from structron.weights.sparse import (
     DENSE,
     DENSE_ROWS,
     FREE,
+    GROWING,
     START,
     Row,
     Sparse,
     cells_of,
     dense_at,
     dense_heads,
-    grown,
     make_sparse,
     reinsert,
 )
@@ -38,7 +38,7 @@ FIRST_CELLS, FIRST_DENSE = 1 << 22, 1 << 14
 NO_KEYS = np.zeros(0, np.uint64)
 NO_WEIGHTS = Row(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))
 
-BLOCK = 1 << 19
+BLOCK = 1 << 17
 """Weights or rows that are gone through at a time when means are made."""
 
 
@@ -55,7 +55,8 @@ class SparseStore:
 
     def grow(self, keys: int, cells: int, dense: int) -> None:
         """Make room for that many further keys, cells and dense rows."""
-        self.sparse = grown(self.sparse, keys, cells, dense)
+        for larger in GROWING:
+            self.sparse = larger(self.sparse, keys, cells, dense)
 
     def state(self) -> Tensors:
         """Everything that later passes depend on."""
@@ -103,10 +104,10 @@ class SparseStore:
         column, weight = (np.concatenate([getattr(rows, name) for _, rows in some]) for name in ("column", "weight"))
         return both[:, 0].copy(), Row(place, column, weight)
 
-    def lean(self, time: int, scale: float, least: float) -> tuple[np.ndarray, Row, int]:
-        """What `mean_rows` makes of `present`, and how many keys are those of numbered features; in blocks from the
-        start, since all of it at once would take more memory than learning."""
-        keys, some, count, numbered = [], [], 0, 0
+    def lean(self, time: int, scale: float, least: float) -> tuple[np.ndarray, Tensors, int]:
+        """What `mean_rows` makes of `present`, as a file holds it, and how many keys are those of numbered features; in
+        blocks from the start, since all of it at once would take more memory than learning."""
+        keys, some, count, numbered = [NO_KEYS], [cell_tensors(*NO_WEIGHTS, 0, self.columns)], 0, 0
         for table in (self.table, self.sparse.table):
             order = np.flatnonzero(table[:, 0])
             order = order[np.argsort(table[order, 0])]
@@ -118,10 +119,10 @@ class SparseStore:
                 kept = kept[np.argsort(place[kept] * self.columns + column[kept])]
                 used, place = np.unique(place[kept], return_inverse=True)
                 keys.append(own[used, 0])
-                some.append([(place + count).astype(np.int32), column[kept], weight[kept]])
+                some.append(cell_tensors(place, column[kept], weight[kept], len(used), self.columns))
                 count += len(used)
-        found = [np.concatenate([block.pop(0) for block in some]) for _ in Row._fields] if some else NO_WEIGHTS
-        return np.concatenate([NO_KEYS, *keys]), Row(*found), numbered
+        cells = {name: np.concatenate([block.pop(name) for block in some]) for name in [*some[0]]}
+        return np.concatenate(keys), cells, numbered
 
     def fold(self, scale: float, total: float) -> None:
         """v ← scale·v, u ← u - total·v: what is present stays the same, counted from a sum of 0 (update/alma.py)."""
