@@ -17,6 +17,7 @@ from statistics import fmean
 from typing import Any
 
 from benchmarks.beam import BEAM_PARTS, beam_parts
+from benchmarks.earlier import EARLIER_PARTS, earlier_parts
 from benchmarks.entities import ENTITY_PARTS, entity_parts
 from benchmarks.graph import GRAPH_PARTS, graph_parts
 from benchmarks.measure import (
@@ -58,7 +59,7 @@ DEFAULT = "structron, default --runs"
 THREADS = {"tagger": 1.7, "parser": 1.9}
 """How much faster two threads are to be than one."""
 PARTS = ("chunks", "tags", "start", "jobs", *SEGMENT_PARTS, *BEAM_PARTS, *GRAPH_PARTS, *ENTITY_PARTS)
-PARTS = (*PARTS, *PIPELINE_PARTS, *SCALING_PARTS)
+PARTS = (*PARTS, *PIPELINE_PARTS, *SCALING_PARTS, *EARLIER_PARTS)
 
 
 def chunking(files: dict[str, Path], folder: Path, settings: Settings, report: Report) -> Path:
@@ -188,6 +189,12 @@ def threads(task: str, name: str, files: dict[str, Path], settings: Settings, re
         values = {ONE_JOB: found["one"], OURS: found["two"]}
         values = {side: [found["tokens"] / seconds for seconds in spent] for side, spent in values.items()}
         report.add(key, f"{name}: {which}, --jobs 2", "tokens/s", values, MORE, THREADS.get(task))
+        apart = found["apart"]
+        values = {
+            "one process": [found["tokens"] / spent for spent in apart["alone"]],
+            OURS: [2 * found["tokens"] / spent for spent in apart["both"]],
+        }
+        report.add(f"{key}_apart", f"{name}: … two processes that share nothing", "tokens/s", values, MORE)
 
 
 def environment() -> dict[str, Any]:
@@ -222,6 +229,7 @@ def benchmark(data: Path, settings: Settings, parts: Collection[str] = PARTS) ->
         entity_parts(data, settings, report, parts)
         pipeline_parts(data, folder, settings, report, parts)
         scaling_parts(data, folder, settings, report, parts)
+        earlier_parts(data, folder, settings, report, parts)
     return report
 
 
@@ -246,6 +254,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         metavar="DIR",
         help="keep UDPipe's models here, and use those that are there",
     )
+    parser.add_argument(
+        "--earlier", type=Path, metavar="DIR", help="the tree of an earlier release, which does the same work"
+    )
     parser.add_argument("--repeat", type=int, default=3, metavar="N", help="runs of each side (3)")
     parser.add_argument("--out", type=Path, default=Path("results/bench.json"), metavar="FILE", help="the JSON file")
     arguments = parser.parse_args(argv)
@@ -253,11 +264,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"--data {arguments.data}: no such folder")
     if arguments.repeat < 1:
         parser.error(f"--repeat {arguments.repeat}: expected 1 or more")
+    if arguments.earlier is not None and not (arguments.earlier / "src" / "structron").is_dir():
+        parser.error(f"--earlier {arguments.earlier}: no src/structron in it; expected the tree of a release")
     settings = Settings.quick() if arguments.quick else Settings(arguments.repeat)
     if arguments.keep is not None:
         arguments.keep.mkdir(parents=True, exist_ok=True)
     treebanks = tuple(arguments.treebank or settings.treebanks)
-    settings = replace(settings, treebanks=treebanks, kept=arguments.keep and arguments.keep.resolve())
+    paths = {"kept": arguments.keep and arguments.keep.resolve()}
+    paths |= {"earlier": arguments.earlier and arguments.earlier.resolve()}
+    settings = replace(settings, treebanks=treebanks, **paths)
     begin, before = time.perf_counter(), environment()
     try:
         report = benchmark(arguments.data.resolve(), settings, arguments.only or PARTS)

@@ -11,9 +11,11 @@ import time
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from itertools import chain, islice
+from multiprocessing import get_context
 from statistics import median
 from typing import Any
 
+from benchmarks.measure import Failed
 from benchmarks.peers import Crfsuite, Nltk, read_columns, read_tags
 
 CHUNK_COLUMNS, TAG_COLUMNS = ["word", "pos", "chunk"], ["word", "xpos"]
@@ -25,6 +27,25 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     begin = time.perf_counter()
     result = work()
     return time.perf_counter() - begin, result
+
+
+def apart(work: Callable[[], Any], repeat: int) -> dict[str, list[float]]:
+    """Seconds of a piece of work in one process, and in two at a time that share nothing: what two cores can give."""
+    context, found = get_context("fork"), {"alone": [], "both": []}  # type: ignore[var-annotated]
+
+    def side_by_side(number: int) -> None:
+        processes = [context.Process(target=work) for _ in range(number)]
+        for process in processes:
+            process.start()
+        for process in processes:
+            process.join()
+        if any(process.exitcode for process in processes):
+            raise Failed("a process that works beside another one failed")
+
+    for _ in range(repeat):
+        for number, times in enumerate(found.values(), 1):
+            times.append(timed(lambda number=number: side_by_side(number))[0])
+    return found
 
 
 def count(sentences: list) -> int:
@@ -148,7 +169,8 @@ def jobs(
             seconds[number].append(spent)
             busy[number].append(round((time.process_time() - begin) / spent, 2))
     same = labels[1] == labels[2]
-    return {"tokens": count(rows), "same": same, "one": seconds[1], "two": seconds[2], "cores_used": busy[2]}
+    found = {"tokens": count(rows), "same": same, "one": seconds[1], "two": seconds[2], "cores_used": busy[2]}
+    return found | {"apart": apart(lambda: model.predict(rows, jobs=1), repeat)}
 
 
 FUNCTIONS: dict[str, Callable[..., dict[str, Any]]] = {

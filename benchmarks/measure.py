@@ -115,10 +115,18 @@ def numba_alone() -> Run:
     return run([sys.executable, "-c", "import numba"])
 
 
-def child(name: str, pin: bool = True, module: str = "child", **options: Any) -> tuple[dict[str, Any], Run]:
+def run_python(*arguments: str | Path, pin: bool = True, source: Path | None = None) -> Run:
+    """Run this Python; source: the tree of another release of ours, whose package is imported instead."""
+    paths = {} if source is None else {"PYTHONPATH": str(source / "src")}
+    return run([sys.executable, *arguments], pin, **paths)
+
+
+def child(
+    name: str, pin: bool = True, module: str = "child", source: Path | None = None, **options: Any
+) -> tuple[dict[str, Any], Run]:
     """Run a function of `child.py`, or of another module, in a process of its own: its result, and what it cost."""
-    command = [sys.executable, "-m", f"benchmarks.{module}", name, json.dumps(options, default=str)]
-    done = run(command, pin)
+    given = json.dumps(options, default=str)
+    done = run_python("-m", f"benchmarks.{module}", name, given, pin=pin, source=source)
     return json.loads(done.output), done
 
 

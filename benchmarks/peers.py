@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 Rows = list[list[str]]
 
 CONLLU_FORM, CONLLU_XPOS = 1, 4
+DOCUMENT = "-DOCSTART-"
 BEFORE, AFTER = ["<s2>", "<s1>"], ["</s1>", "</s2>"]
 
 
@@ -46,18 +47,29 @@ def first_sentences(path: str | Path, to: Path, number: int) -> Path:
     return to
 
 
-def read_tags(path: str | Path) -> list[list[tuple[str, str]]]:
-    """(word, language-specific tag) of the words of a CoNLL-U file, without multiword tokens and empty nodes."""
-    sentences: list[list[tuple[str, str]]] = []
-    words: list[tuple[str, str]] = []
+def without_documents(path: str | Path, to: Path) -> Path:
+    """The sentences of a column file without the marks of documents, in a file of their own; returns that file."""
+    sentences = [rows for rows in read_columns(path) if rows[0][0] != DOCUMENT]
+    lines = ["".join(" ".join(row) + "\n" for row in rows) for rows in sentences]
+    to.write_text("\n".join(lines), encoding="utf-8")
+    return to
+
+
+def read_words(path: str | Path) -> list[Rows]:
+    """The rows of the words of a CoNLL-U file, without multiword tokens and empty nodes."""
+    sentences: list[Rows] = [[]]
     for line in _lines(path):
         fields = line.rstrip("\n").split("\t")
         if fields[0].isdigit():
-            words.append((fields[CONLLU_FORM], fields[CONLLU_XPOS]))
-        elif not line.strip() and words:
-            sentences.append(words)
-            words = []
-    return [*sentences, words] if words else sentences
+            sentences[-1].append(fields)
+        elif not line.strip() and sentences[-1]:
+            sentences.append([])
+    return [rows for rows in sentences if rows]
+
+
+def read_tags(path: str | Path) -> list[list[tuple[str, str]]]:
+    """(word, language-specific tag) of the words of a CoNLL-U file, without multiword tokens and empty nodes."""
+    return [[(row[CONLLU_FORM], row[CONLLU_XPOS]) for row in rows] for rows in read_words(path)]
 
 
 def features(rows: Sequence[Sequence[str]]) -> list[list[str]]:

@@ -32,6 +32,7 @@ class Settings:
     recogniser_passes: int | None = None
     non_local_passes: int = 10
     treebanks: tuple[str, ...] = ("ud-hungarian-szeged",)
+    earlier: Path | None = None  # the tree of a release that does the same work in the same run
     kept: Path | None = None  # where models of peers that take long to train are kept from run to run
 
     @classmethod

@@ -73,6 +73,9 @@ def shards(trees: dict[str, Path], settings: Settings, report: Report) -> None:
         values = {ONE_SHARD: found["1"]["seconds"], OURS: found["2"]["seconds"]}
         title = f"{TAGS}: {task}, a pass of two shards on two cores"
         report.add(f"shards_{task}", title, "s", values, LESS, FASTER["shards"])
+        alone, both = found["apart"]["alone"], found["apart"]["both"]
+        values = {"one process": [2 * spent for spent in alone], OURS: both}
+        report.add(f"shards_{task}_apart", f"{TAGS}: … two processes that share nothing", "s", values, LESS)
 
 
 def accuracy(chunks: dict[str, Path], trees: dict[str, Path], settings: Settings, report: Report) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import structron
-from benchmarks.child import answer
+from benchmarks.child import answer, apart
 from benchmarks.measure import Failed
 from structron.io import read
 
@@ -37,7 +37,8 @@ def shards(task: str, train: str, passes: int) -> dict[str, Any]:
     for number in (1, 2):
         trained = make(task, runs=1, passes=passes, shards=number, jobs=number).fit(rows)
         found[number] = {"seconds": seconds_of(trained), "tokens": trained.history_[0]["tokens"]}
-    return found
+    half = make(task, runs=1, passes=passes, jobs=1)
+    return found | {"apart": apart(lambda: half.fit(rows[::2]), 1)}
 
 
 def scores(task: str, train: str, test: str, passes: int, shards: int) -> dict[str, Any]:
@@ -54,7 +55,7 @@ def on_ray(train: str, passes: int) -> dict[str, Any]:
     rows = rows_of(train)
     make("parser", passes=1, shards=2, jobs=2).fit(rows[:WARM])
     threads = make("parser", passes=passes, shards=2, jobs=2).fit(rows)
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
+    ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
     workers = make("parser", passes=passes, shards=2, ray="auto").fit(rows)
     ray.shutdown()
     if (threads.model_.keys != workers.model_.keys).any():
