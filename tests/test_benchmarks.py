@@ -13,10 +13,11 @@ pytest.importorskip("nltk")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import __main__ as driver
-from benchmarks import beam, entities, readme, scaling
+from benchmarks import beam, earlier, entities, readme, scaling
 from benchmarks.measure import BEYOND, LESS, MORE, SHARE, Failed, Row, run, table
 from benchmarks.peers import features, first_sentences, read_columns, read_tags
 
+from helpers import ROOT
 from structron.data.toy_english import toy_english, write_conll, write_conllu
 from structron.features.templates import load_templates
 from structron.io import read
@@ -49,10 +50,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def measure(data, tmp_path, capsys):
     """Runs parts of the driver: what it wrote, and its rows by key. Both sides were measured, and all rows printed."""
 
-    def measure(*parts: str) -> tuple[dict, dict]:
+    def measure(*parts: str, more: tuple[str, ...] = ()) -> tuple[dict, dict]:
         out = tmp_path / "results" / "bench.json"
         only = [word for part in parts for word in ("--only", part)]
-        assert driver.main(["--data", str(data), "--quick", *only, "--out", str(out)]) == 0
+        assert driver.main(["--data", str(data), "--quick", *only, "--out", str(out), *more]) == 0
         result = json.loads(out.read_text(encoding="utf-8"))
         rows = {row["key"]: row for row in result["rows"]}
         assert all(row["theirs"] > 0 and row["ours"] > 0 for row in rows.values())
@@ -124,8 +125,31 @@ def test_scaling_parts_measure_both_sides(measure):
     result, rows = measure(*scaling.SCALING_PARTS)
     scores = {f"accuracy_{task}_{shards}" for task in ("parser", "chunker") for shards in (2, 4, 8)}
     trainings = {"cores_tagger", "cores_chunker", "shards_parser", "shards_graph-parser"}
+    trainings |= {"shards_parser_apart", "shards_graph-parser_apart"}
     assert rows.keys() == {*trainings, *scores, "ray_pass", "ray_bytes"} or scaling.cores() < 2
     assert result["details"].keys() >= {"ray"} or scaling.cores() < 2
+
+
+def test_an_earlier_release_does_the_same_work(measure, monkeypatch):
+    """Here this one itself: of two equal sides the scores and files are equal."""
+    kept = [work for work in earlier.WORKS if work.start or work.documents is not None]
+    monkeypatch.setattr(earlier, "WORKS", kept)
+    _, rows = measure("earlier", more=("--earlier", str(ROOT)))
+    whats = ("training", "memory", "size", "prediction", "score")
+    tasks = ("chunker_one_run", "entities", "entities_no_documents")
+    expected = {f"earlier_{task}_{what}" for task in tasks for what in whats}
+    assert rows.keys() == expected | {"earlier_chunker_one_run_start"}
+    assert all(rows[f"earlier_{task}_score"]["ratio"] == 0 for task in tasks)
+    assert all(rows[f"earlier_{task}_size"]["ratio"] == pytest.approx(1, abs=1e-3) for task in tasks)
+
+
+def test_no_earlier_release(data, tmp_path, capsys):
+    out = ["--out", str(tmp_path / "b.json")]
+    assert driver.main(["--data", str(data), "--quick", "--only", "earlier", *out]) == 0
+    assert "skipped: the same work by an earlier release: no --earlier DIR" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        driver.main(["--data", str(data), "--only", "earlier", "--earlier", str(tmp_path), *out])
+    assert "no src/structron in it; expected the tree of a release" in capsys.readouterr().err
 
 
 def test_entity_parts_measure_both_sides(data, measure):

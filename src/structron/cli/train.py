@@ -115,6 +115,7 @@ def _compared(items: Iterator[Item], dev: Corpus, training: Corpus, quiet: bool,
 
 def _saved(estimator: Estimator, model: Path, begin: float, quiet: bool) -> int:
     """Save what was learned and say what it is; returns the exit status."""
+    vars(estimator).pop("learner_", None)  # this process learns nothing more, and saving takes memory of its own
     try:
         estimator.save(model)
     except (StructronError, OSError) as error:
