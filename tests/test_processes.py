@@ -81,7 +81,7 @@ def test_a_container(image, tmp_path):
     ):
         command = [sys.executable, "-m", "structron", *map(str, argv)]
         options = {"cwd": tmp_path / "data", "env": env, "preexec_fn": without_privileges}
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600, **options)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1800, **options)
         assert done.returncode == 0, done.stderr
     assert (tmp_path / "data" / "out").read_text().count("\n") == rows.count("\n")
     assert structron.load(model).task == "chunker"

@@ -53,7 +53,7 @@ REMOVED = {
 @pytest.mark.slow
 def test_every_command_without_deprecated_parts(tmp_path):
     command = [sys.executable, *WARNINGS, ROOT / "tests" / "smoke.py", "--here", tmp_path]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment(), timeout=600)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment(), timeout=1800)
     assert done.returncode == 0, done.stderr
 
 

@@ -13,6 +13,6 @@ from torture.frame import environment
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied")
 def test_killed_runs_end_with_the_same_bytes():
     command = [sys.executable, "-m", "torture", "kills", "--trials", "3"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment(), timeout=600)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment(), timeout=1800)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "kills: 3 tried: " in done.stdout

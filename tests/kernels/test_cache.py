@@ -56,7 +56,7 @@ def run(tmp_path_factory):
 
     def start(code: str) -> dict:
         environment = {"NUMBA_CACHE_DIR": str(folder / "cache"), "STRUCTRON_SOURCE": str(folder / "src")}
-        done = run_python(code, str(folder / "model"), timeout=600, **environment)
+        done = run_python(code, str(folder / "model"), timeout=1800, **environment)
         assert done.returncode == 0, done.stderr[-2000:]
         return json.loads(done.stdout)
 
@@ -160,15 +160,15 @@ def shipped(tmp_path_factory):
     for name in ("built", "installed"):
         shutil.copytree(package, folder / name / "structron", ignore=ignore)
     target = {"NUMBA_CPU_NAME": cpu, "NUMBA_CPU_FEATURES": "", "STRUCTRON_SOURCE": str(folder / "built")}
-    done = run_python(HASH, "", timeout=600, **target)
+    done = run_python(HASH, "", timeout=1800, **target)
     assert json.loads(done.stdout)["hash_strings"] == [0, 1], done.stderr[-2000:]
     installed = {"STRUCTRON_SOURCE": str(folder / "installed")}
-    done = run_python(SHIP, "", str(TOOLS), str(folder / "built"), cpu, timeout=600, **installed)
+    done = run_python(SHIP, "", str(TOOLS), str(folder / "built"), cpu, timeout=1800, **installed)
     assert int(done.stdout.split()[0]) >= 3, done.stderr[-2000:]
 
     def start(code: str = HASH, **more: str) -> dict:
         own = {"NUMBA_CACHE_DIR": str(tmp_path_factory.mktemp("cache")), **installed, **more}
-        done = run_python(code, "", timeout=600, **own)
+        done = run_python(code, "", timeout=1800, **own)
         assert done.returncode == 0, done.stderr[-2000:]
         return json.loads(done.stdout)
 
@@ -227,7 +227,7 @@ def test_two_processes_do_not_compile_the_same_kernel(tmp_path):
         subprocess.Popen([sys.executable, "-c", HASH], env=environment, stdout=subprocess.PIPE, text=True)
         for _ in range(3)
     ]
-    found = [json.loads(process.communicate(timeout=600)[0])["hash_strings"] for process in started]
+    found = [json.loads(process.communicate(timeout=1800)[0])["hash_strings"] for process in started]
     assert sorted(found) == [[0, 1], [1, 0], [1, 0]]
 
 
