@@ -4,7 +4,7 @@ Seconds and tokens per second say as much about a machine as about a program; wh
 the same anywhere. Both sides are trained with the defaults that they have.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from benchmarks.report import CHUNKS, ENTITIES, OURS, TAGS, Report, Settings, co
 
 EARLIER_PARTS = ("earlier",)
 EARLIER, FEW = "earlier release", 60
+SIDES = (EARLIER, OURS)
 CHUNK_COLUMNS = ("--columns", "word,pos,chunk")
 
 
@@ -90,7 +91,7 @@ class Beside:
             train = without_documents(train, self.folder / "sentences.conll")
         few = first_sentences(train, self.folder / f"few.{self.work.ending}", FEW)
         trained: dict[str, Run] = {}
-        for side in self._sides():
+        for side in SIDES:
             self._say(f"{side}, warming up")
             self._train(side, few)
             self._predict(side, few, 1)
@@ -105,9 +106,6 @@ class Beside:
         self._prediction()
         if self.work.start is not None:
             self._start(few)
-
-    def _sides(self) -> Iterator[str]:
-        yield from (EARLIER, OURS)
 
     def _say(self, text: str) -> None:
         say(f"{self.work.corpus}: {self.work.title} beside an earlier release: {text}")
@@ -133,7 +131,7 @@ class Beside:
 
     def _prediction(self) -> None:
         """A process of each side in turn; the best of a process counts, since its first calls load kernels."""
-        sides = {side: lambda side=side: self._predict(side, self.held, 3) for side in self._sides()}
+        sides = {side: lambda side=side: self._predict(side, self.held, 3) for side in SIDES}
         found = alternate(sides, self.settings.repeat, lambda text: self._say(f"prediction, {text}"))
         self.report.details[f"earlier_{self.work.title}"]["prediction"] = found
         same_tokens(self.work.title, found[EARLIER][0]["tokens"], found[OURS][0]["tokens"])
@@ -146,9 +144,7 @@ class Beside:
 
     def _start(self, few: Path) -> None:
         one = first_sentences(few, self.folder / "one.conll", 1)
-        sides = {
-            side: lambda side=side: self._command(side, "predict", self._model(side), one) for side in self._sides()
-        }
+        sides = {side: lambda side=side: self._command(side, "predict", self._model(side), one) for side in SIDES}
         found = alternate(sides, self.settings.start_repeat, lambda text: self._say(f"start, {text}"))
         self._add("start", "predict of one sentence", "s", each(found, lambda done: done.wall), SHARE)
 
