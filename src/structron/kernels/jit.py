@@ -10,10 +10,11 @@ from llvmlite import ir
 from numba import njit, typeof, types
 from numba.core import cgutils
 from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
+from numba.core.targetconfig import ConfigStack
 from numba.extending import intrinsic
 
 from structron.kernels.cache import LateCache, SafeCache
-from structron.kernels.shipped import KernelCache, kernel_files
+from structron.kernels.shipped import BorrowingCache, KernelCache, kernel_files
 
 LEAVES = (
     "features/index.py",
@@ -78,12 +79,39 @@ def compiled(function: Callable, forceinline: bool = False, signature: Any = Non
     """
     kernel: Any = njit(nogil=True, forceinline=forceinline, **options)(function)
     if not DISABLE_JIT:
+        counts = options.get("_nrt", True)
+        kind = KernelCache if counts else BorrowingCache
+        if counts:
+            _lend(kernel, cache(lambda: compiled(function, forceinline, _nrt=False)))
         kernel.get_call_template = _without_literals(kernel.get_call_template)
-        kernel._cache = LateCache(KernelCache, function, (SOURCES, _stamp_of(function.__code__.co_filename)))
+        kernel._cache = LateCache(kind, function, (SOURCES, _stamp_of(function.__code__.co_filename)))
     if signature is not None and not DISABLE_JIT:
         kernel.compile(signature)
         _settle(kernel)
     return kernel
+
+
+def _lend(kernel: Any, borrowing: Callable[[], Any]) -> None:
+    """Have a kernel that counts no references (`borrowing`) call one that counts none, either.
+
+    Numba compiles what such a kernel calls without counting as well, and what others call with it, but keeps only what
+    it has compiled first: a search was twice as slow where somebody else had called its helpers before.
+    """
+    template, overload = kernel.get_call_template, kernel.get_overload
+
+    def get_call_template(args: Any, kws: Any) -> Any:
+        return borrowing().get_call_template(args, kws) if _counts_nothing() else template(args, kws)
+
+    def get_overload(signature: Any) -> Any:
+        return borrowing().get_overload(signature) if _counts_nothing() else overload(signature)
+
+    kernel.get_call_template, kernel.get_overload = get_call_template, get_overload
+
+
+def _counts_nothing() -> bool:
+    """Whether what is being compiled now counts no references."""
+    flags = ConfigStack.top_or_none()
+    return flags is not None and not flags.nrt
 
 
 def _settle(kernel: Any) -> None:

@@ -176,3 +176,11 @@ class KernelCache(SafeCache):
             fcntl.lockf(place[0], fcntl.LOCK_UN, 1, place[1])
         except OSError:
             return
+
+
+class BorrowingCache(KernelCache):
+    """That of a kernel which counts no references: beside the one that does, and told from it."""
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        key, *rest = super()._index_key(sig, codegen)
+        return ((key, "borrowing"), *rest)
