@@ -41,12 +41,12 @@ def connect(address: str) -> Any:
 
 def _noted() -> str:
     """The cluster of this machine that Ray has a note of, if it answers: a note may outlive its cluster."""
-    from ray._private.utils import read_ray_address
-
-    note = read_ray_address()
     try:
-        _knock(note or "")
-    except (OSError, ValueError):
+        from ray._private.utils import read_ray_address
+
+        note = read_ray_address() or ""
+        _knock(note)
+    except (ImportError, OSError, ValueError):  # a Ray that keeps its notes elsewhere has none for us
         return LOCAL
     return note
 

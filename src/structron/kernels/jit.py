@@ -95,7 +95,7 @@ def _lend(kernel: Any, borrowing: Callable[[], Any]) -> None:
     """Have a kernel that counts no references (`borrowing`) call one that counts none, either.
 
     Numba compiles what such a kernel calls without counting as well, and what others call with it, but keeps only what
-    it has compiled first: a search was twice as slow where somebody else had called its helpers before.
+    it has compiled first: a search took up to twice as long where somebody else had called its helpers before.
     """
     template, overload = kernel.get_call_template, kernel.get_overload
 
