@@ -96,15 +96,16 @@ def table_number(table, hashes, size, counts, first, offset, out):
     return hashes.shape[0]
 
 
-def empty_table(keys: int) -> np.ndarray:
-    """A table that so many keys fill at most half."""
-    capacity = 1 << max(4, int(2 * max(keys, 1) - 1).bit_length())
+def empty_table(keys: int, places: int = 2) -> np.ndarray:
+    """A table with at least so many places for each of so many keys."""
+    capacity = 1 << max(4, int(places * max(keys, 1) - 1).bit_length())
     return np.zeros((capacity, 2), np.uint64)
 
 
 def build_table(keys: np.ndarray) -> np.ndarray:
-    """The table that maps keys[j] to j."""
-    table = empty_table(len(keys))
+    """The table that maps keys[j] to j. At most a third is filled: a key that stands behind another is a second trip to
+    memory, which waits for the first."""
+    table = empty_table(len(keys), places=3)
     table_insert(table, keys, 0)
     return table
 

@@ -286,7 +286,11 @@ def add_up(anchored, sparse, token, length, memory, i):
         first, last = ranges[which, r, 0], ranges[which, r, 1]
         for c in range(first, last):
             total[c] = 0
-        for g in range(groups + 1):
+        for g in range(0, groups - 2, 3):  # the total is read and written once for three
+            a, b, d = memory.place[i, g], memory.place[i, g + 1], memory.place[i, g + 2]
+            for c in range(first, last):
+                total[c] = total[c] + sums[a, c] + sums[b, c] + sums[d, c]
+        for g in range(groups - groups % 3, groups + 1):
             place = memory.place[i, g]
             if place >= 0:
                 for c in range(first, last):
