@@ -67,10 +67,13 @@ def _without_names(tensors: Tensors, features: int) -> Tensors:
 
 
 def quantised(weight: np.ndarray, levels: int = LEVELS) -> np.ndarray:
-    """Weights as the nearest of so many sizes, finer where they are small."""
+    """Weights as the nearest of so many sizes, finer where they are small.
+
+    In double precision: logarithms of NumPy differ in the last bit from processor to processor, and a model must not.
+    """
     if not len(weight):
         return weight
-    size = np.log(np.abs(weight))
+    size = np.log(np.abs(weight).astype(np.float64))
     low, high = float(size.min()), float(size.max())
     step = max(high - low, 1e-6) / (levels - 1)
     return (np.sign(weight) * np.exp(low + np.round((size - low) / step) * step)).astype(np.float32)
