@@ -29,8 +29,8 @@ def digest(without: str) -> str:
     return done.stdout
 
 
-def test_the_same_on_every_processor():
-    """A model is the same file wherever it is made."""
+def test_the_same_without_vector_instructions():
+    """The sizes do not depend on the vector instructions that NumPy finds."""
     core = pytest.importorskip("numpy._core._multiarray_umath")
     optional = [name for name in core.__cpu_dispatch__ if core.__cpu_features__[name]]
     if not optional:

@@ -69,7 +69,8 @@ def _without_names(tensors: Tensors, features: int) -> Tensors:
 def quantised(weight: np.ndarray, levels: int = LEVELS) -> np.ndarray:
     """Weights as the nearest of so many sizes, finer where they are small.
 
-    In double precision: logarithms of NumPy differ in the last bit from processor to processor, and a model must not.
+    In double precision: NumPy's logarithms of single precision depend on the processor in the last bit, and a model
+    must not.
     """
     if not len(weight):
         return weight
