@@ -32,7 +32,8 @@ class Page:
         page.on("console", lambda message: message.type == "error" and self.errors.append(message.text))
 
     def open(self, view: str, wait: str, **state: str) -> None:
-        """Go to a view in a state, and wait for something on it."""
+        """Load the page with a view in a state, and wait for something on it: nothing is left of an earlier state."""
+        self.page.goto("about:blank")
         given = "&".join(f"{name}={quote(value)}" for name, value in state.items())
         self.page.goto(f"{self.address}/#{view}{'?' if given else ''}{given}")
         self.page.wait_for_selector(wait)
@@ -232,8 +233,9 @@ def test_a_model_is_looked_into(page, library):
         "[...document.querySelectorAll('.features .bars .name')].every((own) => own.textContent.includes('pos[0]'))"
     )
     assert "search=pos[0]" in page.state()
-    page.open("model", ".chart", model="beam")
-    assert "Dev accuracy" in page.texts(".chart figcaption")
+    assert "Dev accuracy" not in page.texts(".chart figcaption")
+    page.page.goto(f"{page.address}/#model?model=beam")
+    page.until("[...document.querySelectorAll('.chart figcaption')].some((own) => own.textContent === 'Dev accuracy')")
 
 
 def test_a_training_is_watched_while_it_writes(page, folder):
