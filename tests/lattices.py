@@ -1,15 +1,15 @@
 """Random choices of labels with random weights, and the list of all labellings to compare a search with."""
 
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from hypothesis import strategies as st
 
 from structron.model.choices import ChoiceModel, only
-from structron.search.chain.choices import Lattice, Weights
+from structron.search.chain.choices import Labels, Lattice, Weights, make_labels
 from structron.weights.cells import cells_from, rows_from
 
 FEATURES = 6
@@ -18,12 +18,27 @@ Labelling = tuple[int, ...]
 
 @dataclass
 class Problem:
-    """A lattice and weights by (row, label)."""
+    """A lattice and weights by (row, label), or (row, piece of labels) where rows are those of features."""
 
     lattice: Lattice
     w: dict[tuple[int, int], float]
-    labels: int
+    names: list[str]
     paired: bool
+
+    @property
+    def labels(self) -> int:
+        return len(self.names)
+
+    @property
+    def kinds(self) -> Labels:
+        return make_labels(self.names, True)
+
+    @property
+    def pieces(self) -> list[list[int]]:
+        """The pieces of each label, in the order in which they are first met."""
+        texts = [name.split("|") for name in self.names]
+        known = list(dict.fromkeys(text for own in texts for text in own))
+        return [[known.index(text) for text in own] for own in texts]
 
     @property
     def fixed(self) -> int:
@@ -35,12 +50,12 @@ class Problem:
         row, label = (np.array([key[k] for key, _ in cells], np.int64) for k in (0, 1))
         weight = np.array([w for _, w in cells], np.float32)
         return Weights(
-            rows_from(row, label, weight, self.fixed + FEATURES), cells_from(row, label, weight, self.labels)
+            rows_from(row, label, weight, self.fixed + FEATURES), cells_from(row, label, weight, self.kinds.width)
         )
 
     @property
-    def how(self) -> tuple[int, int, bool]:
-        return self.labels, self.fixed, self.paired
+    def how(self) -> tuple[Labels, int, bool]:
+        return self.kinds, self.fixed, self.paired
 
     def choices(self, s: int) -> list[list[int]]:
         """The labels that each token of a sentence may have."""
@@ -53,8 +68,9 @@ class Problem:
 
     def phi(self, s: int, y: Labelling) -> list[tuple[int, int]]:
         """The cells of a labelling, each as often as it counts."""
-        start = int(self.lattice.starts[s])
-        found = [(self.fixed + f, label) for i, label in enumerate(y) for f in self.features(start + i)]
+        start, pieces = int(self.lattice.starts[s]), self.pieces
+        tokens = [(pieces[label], self.features(start + i)) for i, label in enumerate(y)]
+        found = [(self.fixed + f, piece) for own, features in tokens for f in features for piece in own]
         before = (0, *(label + 1 for label in y))
         return found + (list(zip(before, y, strict=False)) if self.paired else [])
 
@@ -62,7 +78,10 @@ class Problem:
         """What a search says: features of tokens with one choice do not count."""
         start, single = int(self.lattice.starts[s]), [len(own) == 1 for own in self.choices(s)]
         constant = sum(
-            self.w.get((self.fixed + f, y[i]), 0.0) for i in np.flatnonzero(single) for f in self.features(start + i)
+            self.w.get((self.fixed + f, piece), 0.0)
+            for i in np.flatnonzero(single)
+            for f in self.features(start + i)
+            for piece in self.pieces[y[i]]
         )
         return sum(self.w.get(cell, 0.0) for cell in self.phi(s, y)) - constant
 
@@ -79,10 +98,10 @@ class Problem:
         """A model of these weights whose lexicon gives these choices, and sentences for it."""
         cells = sorted(self.w.items())
         row, column = (np.array([key[k] for key, _ in cells], np.int32) for k in (0, 1))
-        weight, names = np.array([w for _, w in cells], np.float32), [f"y{k}" for k in range(self.labels)]
-        nothing: Any = None
+        weight, nothing = np.array([w for _, w in cells], np.float32), cast("Any", None)
         keys = np.arange(1, FEATURES + 1, dtype=np.uint64)
-        return Fixed(names, self.paired, nothing, keys, row, column, weight, nothing, nothing).of(self.lattice)
+        known = (self.names, self.paired, nothing, keys, row, column, weight, nothing, nothing)
+        return Fixed(*known, split=True).of(self.lattice)
 
 
 class Fixed(ChoiceModel):
@@ -109,15 +128,28 @@ class Fixed(ChoiceModel):
         )
 
 
-def random_problem(seed: int, labels: int, lengths: list[int], paired: bool, whole: bool = True) -> Problem:
-    """Tokens with one label to choose from, some, or all."""
+def random_names(rng: np.random.Generator, labels: int) -> list[str]:
+    """Labels of one to three pieces out of a few, each another one."""
+    count = labels + 2
+    subsets = [own for size in (1, 2, 3) for own in combinations(range(count), size)]
+    drawn = rng.permutation(len(subsets))[:labels].tolist()
+    return ["|".join(f"P{k}" for k in rng.permutation(subsets[j])) for j in drawn]
+
+
+def random_problem(
+    seed: int, labels: int, lengths: list[int], paired: bool, whole: bool = True, split: bool = False
+) -> Problem:
+    """Tokens with one label to choose from, some, or all. split: labels consist of pieces."""
     rng = np.random.default_rng(seed)
+    names = random_names(rng, labels) if split else [f"y{k}" for k in range(labels)]
+    width = make_labels(names, True).width
     tokens = sum(lengths)
     counts, features = rng.integers(1, labels + 1, tokens), rng.integers(0, 4, tokens)
     choice = [rng.permutation(labels)[:count] for count in counts]
     rows = labels + 1 + FEATURES
-    drawn = rng.integers(-3, 4, (rows, labels)) if whole else rng.normal(0, 3, (rows, labels)).astype(np.float32)
-    kept = rng.random((rows, labels)) < 0.7
+    drawn = rng.integers(-3, 4, (rows, width)) if whole else rng.normal(0, 3, (rows, width)).astype(np.float32)
+    kept = rng.random((rows, width)) < 0.7
+    kept[: labels + 1, labels:] = False
     w = {(r, y): float(drawn[r, y]) for r, y in zip(*np.nonzero(kept), strict=True)}
     lattice = Lattice(
         np.cumsum([0, *lengths]).astype(np.int64),
@@ -126,7 +158,7 @@ def random_problem(seed: int, labels: int, lengths: list[int], paired: bool, who
         np.cumsum([0, *counts]).astype(np.int64),
         np.concatenate([np.zeros(0), *choice]).astype(np.int32),
     )
-    return Problem(lattice, w, labels, paired)
+    return Problem(lattice, w, names, paired)
 
 
 def problems(**more: Any) -> st.SearchStrategy[Problem]:
@@ -136,5 +168,6 @@ def problems(**more: Any) -> st.SearchStrategy[Problem]:
         "lengths": st.lists(st.integers(0, 4), min_size=1, max_size=3),
         "paired": st.booleans(),
         "whole": st.booleans(),
+        "split": st.booleans(),
     }
     return st.builds(random_problem, **given | more)

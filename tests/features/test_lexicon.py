@@ -29,8 +29,14 @@ def prepared(data: list[Token]) -> tuple[Any, np.ndarray]:
     return found, np.array([label for _, _, label in data], np.int64)
 
 
-def learn(data: list[Token], given: list[str] | None = None, rare: int = 3, demands: Any = NO_DEMANDS) -> Lexicon:
-    return Lexicon.learn(*prepared(data), given or [], rare, demands)
+def learn(
+    data: list[Token],
+    given: list[str] | None = None,
+    rare: int = 3,
+    demands: Any = NO_DEMANDS,
+    common: bool = False,
+) -> Lexicon:
+    return Lexicon.learn(*prepared(data), given or [], rare, demands, common=common)
 
 
 def spelled(first: np.ndarray, label: np.ndarray) -> list[list[int]]:
@@ -47,7 +53,7 @@ def commonest(labels: Counter) -> list[int]:
     return sorted(labels, key=lambda label: (-labels[label], label))[:MOST]
 
 
-def naive(data: list[Token], by_tag: bool, rare: int, word: str, tag: str) -> list[int]:
+def naive(data: list[Token], by_tag: bool, rare: int, common: bool, word: str, tag: str) -> list[int]:
     """The definition, word by word."""
     seen = [(normal(w), t if by_tag else "", y) for w, t, y in data]
     word, tag = normal(word), tag if by_tag else ""
@@ -59,16 +65,25 @@ def naive(data: list[Token], by_tag: bool, rare: int, word: str, tag: str) -> li
         ending = word[len(word) - k :]
         labels = Counter(y for w, t, y in set(seen) if t == tag and w.endswith(ending))
         if labels and (k == 0 or labels.total() >= LEAST):
-            return list(dict.fromkeys([*found, *commonest(labels)]))
+            every = Counter(y for _, t, y in set(seen) if common and t == tag)
+            return list(dict.fromkeys([*found, *commonest(labels), *commonest(every)]))
     return found or commonest(Counter(y for _, _, y in set(seen)))
 
 
-@given(tokens, st.lists(st.tuples(words, st.sampled_from("NVX")), max_size=20), st.booleans(), st.integers(1, 6))
+@given(
+    tokens,
+    st.lists(st.tuples(words, st.sampled_from("NVX")), max_size=20),
+    st.booleans(),
+    st.integers(1, 6),
+    st.booleans(),
+)
 @settings(max_examples=200)
-def test_choices_are_those_of_the_definition(data, new, by_tag, rare):
-    lexicon = learn(data, ["tag"] if by_tag else [], rare)
+def test_choices_are_those_of_the_definition(data, new, by_tag, rare, common):
+    lexicon = learn(data, ["tag"] if by_tag else [], rare, common=common)
     asked = [*((w, t) for w, t, _ in data), *new]
-    assert list(map(sorted, choices(lexicon, asked))) == [sorted(naive(data, by_tag, rare, *own)) for own in asked]
+    assert list(map(sorted, choices(lexicon, asked))) == [
+        sorted(naive(data, by_tag, rare, common, *own)) for own in asked
+    ]
     half, (made, _) = len(asked) // 2, prepared([(*token, 0) for token in asked])
     assert spelled(*lexicon.choices(made, slice(half, len(asked)))) == choices(lexicon, asked)[half:]
 

@@ -18,6 +18,13 @@ MANY = [[(chr(0x4E00 + j), f"L{j}") for j in (k, 3 * k % 120)] for k in range(12
 """More labels than are all looked at, a word for each."""
 
 
+PIECES = [
+    [("a", "_"), ("p", "X=1|Y=1")], [("a", "_"), ("q", "X=1|Y=2")], [("b", "_"), ("p", "X=2|Y=1")],
+    [("c", "_"), ("p", "X=2|Y=1")], [("c", "_"), ("q", "X=2|Y=2")],
+]  # fmt: skip
+"""What stands before says X, the word says Y; b never stands before q."""
+
+
 def small(**more) -> structron.Tagger:
     return structron.Tagger(**{"templates": ["w[0]", "w[-1]"], "passes": 2, "runs": 1, "cutoff": 0} | more)
 
@@ -94,11 +101,44 @@ def test_margins_and_forced_labels():
     assert all(own[1] == "NN" for own in model.predict(SEEN.inputs, forced=forced))
 
 
-def test_explanations_add_up():
-    """To the margin; the runner-up is the best labelling with another label, found by forcing each of them."""
+def test_values_of_labels_are_learned_on_their_own(tmp_path):
+    """What b was seen with tells the X of q, which b never stood before. A feature has the weights of all values."""
+    model = small(among="seen", rare=1, passes=10).fit(PIECES)
+    assert model.model_.split
+    assert model.predict([["b", "q"], ["a", "q"], ["c", "q"]]) == [["_", "X=2|Y=2"], ["_", "X=1|Y=2"], ["_", "X=2|Y=2"]]
+    model.save(tmp_path / "m")
+    again = structron.load(tmp_path / "m")
+    assert again.model_.split
+    assert again.predict_with_margins([["b", "q"]]) == model.predict_with_margins([["b", "q"]])
+    learned, label = model.model_, "X=2|Y=2"
+    features = {own.feature: own.weight for own in model.inspect(label, top=100).labels[label]}
+    number, y = learned.names.all().index("w[-1]=a"), learned.labels.index(label)
+    x, other = learned.kinds.piece[learned.kinds.begin[y] : learned.kinds.begin[y + 1]].tolist()
+    row = dict(zip(learned.column[learned.row == learned.fixed + number].tolist(),
+                   learned.weight[learned.row == learned.fixed + number].tolist(), strict=True))  # fmt: skip
+    assert row[x] < 0
+    assert features["w[-1]=a"] == pytest.approx(row[x] + row.get(other, 0.0))
+
+
+def test_a_file_of_whole_labels_stays_one(tmp_path):
+    """Labels are split where the file says so: earlier files do not."""
     model = fitted("tagger, seen")
+    labels = {label: f"{label}|x" for label in model.model_.labels}
+    model.save(tmp_path / "m")
+    header, tensors = modelfile.load(tmp_path / "m")
+    header["learned"]["model"] |= {"labels": list(labels.values())}
+    assert header["learned"]["model"].pop("split")
+    modelfile.save(tmp_path / "whole", header, tensors)
+    found = structron.load(tmp_path / "whole").predict(SEEN.inputs)
+    assert found == [[labels[y] for y in own] for own in model.predict(SEEN.inputs)]
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_explanations_add_up(split):
+    """To the margin; the runner-up is the best labelling with another label, found by forcing each of them."""
+    model = small(among="seen", rare=1, passes=1).fit(PIECES) if split else fitted("tagger, seen")
     chosen = model.model_
-    for sentence in SEEN.inputs[:6]:
+    for sentence in [[("b",), ("q",)], [("a",), ("p",)]] if split else SEEN.inputs[:6]:
         (labels,), (margins,) = model.predict_with_margins([sentence])
         found = model.explain(sentence, top=10**6)
         assert [d.word for d in found] == [row[0] for row in sentence]

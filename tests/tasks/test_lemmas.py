@@ -31,12 +31,23 @@ def test_what_the_definition_says(pairs, more):
         expected, made = [], set()
         for _, script in ranked:
             lemma = apply_lemma(script, word)
-            others = {form.lower() for form, own in pairs if own == lemma} - {word.lower()}
+            others = {form for form, own in pairs if own == lemma} - {word}
             if lemma and lemma not in made and others and len(expected) < len(ATOMS):
                 expected.append(script)
                 made.add(lemma)
         assert [script for script in known(word) if script != "none"] == expected
         assert known(word) == known(word)
+
+
+def test_a_name_in_lower_case_is_another_form():
+    """chicago → Chicago, a lemma that `Chicago` has; of `Chicago` itself nothing is known by it."""
+    pairs = [("Chicago", "Chicago"), *((name.lower(), name) for name in ("Paris", "Rome", "Athens"))]
+    known = KnownLemmas.learn(pairs)
+    assert known("chicago")[0] == lemma_script("paris", "Paris") == "T"
+    assert set(known("Chicago")) == {"none"}
+    earlier = {lemma: form.lower() for lemma, form in known.lemmas.items()}
+    assert set(KnownLemmas.take({"known_lemmas": pack_json([known.scripts, earlier])})("chicago")) == {"none"}
+    assert KnownLemmas.take(known.tensors())("chicago") == known("chicago")
 
 
 def sentences(stems, ends):
@@ -74,7 +85,9 @@ def test_templates_of_ones_own_need_not_look_at_them(lemmatizer, tmp_path):
     assert not mine.known_.lemmas  # the user's own column has the name
 
 
-@pytest.mark.parametrize("damaged", [5, [1, 2, 3], [["L"], []], [[1], {}], [["L"], {"a": 1}]])
+@pytest.mark.parametrize(
+    "damaged", [5, [1, 2, 3], [["L"], {}, 1], [["L"], {}, True, 0], [["L"], []], [[1], {}], [["L"], {"a": 1}]]
+)
 def test_damaged_lemmas_are_refused(damaged):
     with pytest.raises(ValueError, match="known lemmas do not fit"):
         KnownLemmas.take({"known_lemmas": pack_json(damaged)})

@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lattices import Problem, problems
-from structron.search.chain.choices import Lattice, make_room
+from structron.search.chain.choices import Lattice, make_labels, make_room
 from structron.update.choices import correct, learn
 from structron.update.perceptron import STATS, TIME, TOKENS, UPDATES, WRONG_TOKENS
 from structron.weights.cells import CellStore, mean_cells, weight_of
 
 A, B, C = range(3)
 FIXED = 4
+ABC = make_labels(["A", "B", "C"], True)
 
 
 def weights(store: CellStore) -> dict[tuple[int, int], float]:
@@ -30,7 +31,7 @@ def test_an_update_in_numbers():
         np.array([0, 3]), np.array([0, 1, 3, 4]), np.array([2, 0, 1, 2], np.int32), np.arange(4), np.zeros(3, np.int32)
     )
     store = CellStore(3)
-    wrong = correct(lattice, store.cells, 3, FIXED, True, 0, 3, np.array([A, B, C]), np.array([A, C, C]), 5)
+    wrong = correct(lattice, store.cells, ABC, FIXED, True, 0, 3, np.array([A, B, C]), np.array([A, C, C]), 5)
     assert wrong == 1
     assert weights(store) == {
         (FIXED + 0, B): 1,
@@ -54,10 +55,24 @@ def test_without_label_pairs_only_wrong_tokens_change():
     features, labels = np.array([0, 1], np.int32), np.zeros(2, np.int32)
     lattice = Lattice(np.array([0, 2]), np.arange(3), features, np.arange(3), labels)
     store = CellStore(3)
-    assert correct(lattice, store.cells, 3, FIXED, False, 0, 2, np.array([A, B]), np.array([C, B]), 1) == 1
+    assert correct(lattice, store.cells, ABC, FIXED, False, 0, 2, np.array([A, B]), np.array([C, B]), 1) == 1
     assert weights(store) == {(FIXED, A): 1, (FIXED, C): -1}
-    assert correct(lattice, store.cells, 3, FIXED, False, 0, 2, np.array([A, B]), np.array([A, B]), 2) == 0
+    assert correct(lattice, store.cells, ABC, FIXED, False, 0, 2, np.array([A, B]), np.array([A, B]), 2) == 0
     assert weights(store) == {(FIXED, A): 1, (FIXED, C): -1}
+
+
+def test_pieces_that_two_labels_share_do_not_change():
+    """y = Nom|Sing, z = Nom|Plur: its features are for Sing and against Plur; pairs are of whole labels."""
+    labels = make_labels(["Nom|Sing", "Nom|Plur", "Plur"], True)
+    nom, sing, plur = range(3)
+    lattice = Lattice(np.array([0, 1]), np.array([0, 2]), np.array([0, 1], np.int32), np.array([0, 2]), np.arange(2))
+    store = CellStore(labels.width)
+    assert correct(lattice, store.cells, labels, FIXED, True, 0, 1, np.array([0]), np.array([1]), 1) == 1
+    features = {(FIXED + f, piece): amount for f in (0, 1) for piece, amount in ((sing, 1), (plur, -1))}
+    assert weights(store) == features | {(0, 0): 1, (0, 1): -1}
+    assert correct(lattice, store.cells, labels, FIXED, False, 0, 1, np.array([2]), np.array([1]), 2) == 1
+    features |= {(FIXED + f, nom): -1 for f in (0, 1)}
+    assert weights(store) == features | {(0, 0): 1, (0, 1): -1}
 
 
 def naive(problem: Problem, gold: np.ndarray, sequence: list[int]) -> tuple[list[Counter], int]:
@@ -82,7 +97,8 @@ def test_a_run_is_that_of_the_naive_perceptron(problem, data):
     lattice, sentences = problem.lattice, len(problem.lattice.starts) - 1
     gold = np.array([data.draw(st.sampled_from(own)) for s in range(sentences) for own in problem.choices(s)], np.int64)
     sequence = data.draw(st.lists(st.integers(0, sentences - 1), min_size=1, max_size=12))
-    store, stats, room = CellStore(problem.labels), np.zeros(STATS, np.int64), make_room(lattice, problem.labels)
+    kinds = problem.kinds
+    store, stats, room = CellStore(kinds.width), np.zeros(STATS, np.int64), make_room(lattice, kinds)
     done = learn(lattice, gold, store.cells, *problem.how, np.array(sequence), 0, len(sequence), room, stats)
     vectors, updates = naive(problem, gold, sequence)
     assert done == stats[TIME] == len(sequence)
@@ -92,7 +108,7 @@ def test_a_run_is_that_of_the_naive_perceptron(problem, data):
     for vector in vectors:
         total.update(vector)
     key, mean = mean_cells([(store, int(stats[TIME]))])
-    rows, columns = np.divmod(key.astype(np.int64) - 1, problem.labels)
+    rows, columns = np.divmod(key.astype(np.int64) - 1, kinds.width)
     found = {(r, y): w for r, y, w in zip(rows.tolist(), columns.tolist(), mean.tolist(), strict=True)}
     expected = {cell: value / len(vectors) for cell, value in total.items() if value}
     assert {cell: w for cell, w in found.items() if abs(w) > 1e-6} == pytest.approx(expected, abs=1e-5)

@@ -2,6 +2,7 @@
 
     word ──seen often──▶ its own labels
       └────seen rarely, or never──▶ its own, and the commonest of the longest ending that is known
+                                      └──if they are to be tried──▶ and those of all words
 
 Columns beside the word (its part of speech, say) may be part of what is looked up. So a token has a few labels to
 choose from, however many there are in all. Words count in lower case, digits alike.
@@ -107,8 +108,8 @@ def take(entries, entry, demands, codes, start, stop, out, count):
 
 
 @compiled
-def choices_of(entries, demands, codes, offsets, word, given, first, out):
-    """The labels of each word: out[first[k]] … ; `word` are places in `offsets`. Returns how many in all."""
+def choices_of(entries, demands, common, codes, offsets, word, given, first, out):
+    """The labels of each word: out[first[k]] … ; `word` are places in `offsets`. Returns their number; -1: no room."""
     total = 0
     own = np.empty(out.shape[0], np.int32)
     for k in range(word.shape[0]):
@@ -128,6 +129,9 @@ def choices_of(entries, demands, codes, offsets, word, given, first, out):
                     if count == 0 or (count == before and entry < 0):
                         found = np.int64(-1)
                 length -= 1
+            every = table_find(entries.table, ending_key(codes, stop, 0, given[k]))
+            if common and every >= 0:
+                count = take(entries, every, demands, codes, start, stop, own, count)
         if count == 0:
             count = take(entries, 0, demands, codes, start, stop, own, count)
         if count == 0:
@@ -144,7 +148,11 @@ def choices_of(entries, demands, codes, offsets, word, given, first, out):
 
 @dataclass
 class Lexicon:
-    """Labels by word and by ending. `given`: the columns that are looked up with the word."""
+    """Labels by word and by ending.
+
+    given: the columns that are looked up with the word.   common: whether a word that is not sure may also have the
+    commonest labels of all words with these columns.
+    """
 
     given: list[str]
     keys: np.ndarray  # uint64[entries]; that of entry 0 is never looked up
@@ -152,6 +160,7 @@ class Lexicon:
     label: np.ndarray  # uint16
     sure: np.ndarray  # bool[entries]
     demands: Demands = NO_DEMANDS
+    common: bool = False
 
     def __post_init__(self) -> None:
         ptr = np.zeros(len(self.size) + 1, np.int64)
@@ -168,7 +177,7 @@ class Lexicon:
         first, room = np.zeros(len(place) + 1, np.int64), 4 * len(place) + 2 * MOST + 64
         while True:
             out = np.empty(room, np.int32)
-            found = choices_of(self.entries, self.demands, codes, offsets, word, given[place], first, out)
+            found = choices_of(self.entries, self.demands, self.common, codes, offsets, word, given[place], first, out)
             if found >= 0:
                 break
             room *= 4
@@ -194,6 +203,7 @@ class Lexicon:
         rare: int,
         demands: Demands = NO_DEMANDS,
         alone: Container[int] = (),
+        common: bool = False,
     ) -> "Lexicon":
         """From training data. rare: words seen less often may have the labels of their ending too, but those that
         belong to a word alone."""
@@ -230,14 +240,13 @@ class Lexicon:
             best, known = _commonest(labels), labels.total() >= rare
             longest = _longest(word, own, kept)
             other = _commonest(endings[longest, own]) if longest is not None else []
-            if set(best) != set(other) if known else not set(best) <= set(other):
+            if common or set(best) != set(other) if known else not set(best) <= set(other):
                 found.append((_key(word, own, False), best, known))
         keys, lists, sure = zip(*sorted(found), strict=True)
         every = [label for own in lists for label in own]
         sizes = np.array([len(own) for own in lists], np.uint16)
-        return cls(
-            list(given), np.array(keys, np.uint64), sizes, np.array(every, np.uint16), np.array(sure, bool), demands
-        )
+        arrays = (np.array(keys, np.uint64), sizes, np.array(every, np.uint16), np.array(sure, bool))
+        return cls(list(given), *arrays, demands, common)
 
     def tensors(self) -> Tensors:
         """For a model file."""
@@ -254,12 +263,15 @@ class Lexicon:
         }
 
     @classmethod
-    def from_tensors(cls, given: list[str], tensors: Tensors, demands: Demands) -> "Lexicon":
+    def from_tensors(
+        cls, given: list[str], tensors: Tensors, demands: Demands = NO_DEMANDS, common: bool = False
+    ) -> "Lexicon":
         """The inverse of `tensors`, of arrays that were checked; ValueError: it has no entry, or one twice."""
         keys = tensors["entry"]
         if not len(keys) or len(np.unique(keys)) < len(keys):
             raise ValueError("the lexicon does not fit")
-        return cls(given, keys, tensors["entry_size"], tensors["entry_label"], tensors["entry_sure"], demands)
+        arrays = (keys, tensors["entry_size"], tensors["entry_label"], tensors["entry_sure"])
+        return cls(given, *arrays, demands, common)
 
 
 def _commonest(labels: Counter[int]) -> list[int]:

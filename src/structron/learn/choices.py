@@ -17,7 +17,7 @@ from structron.learn.loop import digest, stretch_end
 from structron.learn.parts import Bounds, lists_of, without_tokens
 from structron.model.choices import ChoiceModel, with_gold
 from structron.model.dictionary import Dictionary
-from structron.search.chain.choices import Lattice, make_room
+from structron.search.chain.choices import Lattice, make_labels, make_room
 from structron.update.choices import learn
 from structron.update.perceptron import STATS, TIME, TOKENS, UPDATES, WRONG_TOKENS
 from structron.weights.cells import CellStore, mean_cells
@@ -36,20 +36,23 @@ class ChoiceLearner(Member):
         lexicon: Lexicon,
         dictionary: Dictionary,
         paired: bool,
+        split: bool = False,
         cutoff: int = 0,
         average: str = "mean",
     ):
-        """paired: whether label pairs have weights."""
+        """paired: whether label pairs have weights.   split: whether pieces of labels have, as search/chain/choices.py
+        says."""
         self.prepared, self.gold, self.labels, self.lexicon = prepared, gold.astype(np.int64), labels, lexicon
         self.dictionary, self.paired, self.average, self.fixed = dictionary, paired, average, len(labels) + 1
+        self.split, self.kinds = split, make_labels(labels, split)
         self.plain = number_features(prepared.hashes, prepared.starts, cutoff, jobs=prepared.jobs)
         first, choice = with_gold(*lexicon.choices(prepared, slice(0, len(gold))), self.gold)
         self.lattice = Lattice(prepared.starts, self.plain.ptr, self.plain.numbers, first, choice)
         self._begin()
 
     def _begin(self) -> None:
-        self.room = make_room(self.lattice, len(self.labels))
-        self.store, self.stats = CellStore(len(self.labels)), np.zeros(STATS, np.int64)
+        self.room = make_room(self.lattice, self.kinds)
+        self.store, self.stats = CellStore(self.kinds.width), np.zeros(STATS, np.int64)
 
     def part(self, examples: np.ndarray) -> Self:
         of = self.lattice
@@ -67,7 +70,7 @@ class ChoiceLearner(Member):
         self._learn(np.zeros(0, np.int64), 0, 0)
 
     def _learn(self, sequence: np.ndarray, lo: int, hi: int) -> int:
-        how = (len(self.labels), self.fixed, self.paired)
+        how = (self.kinds, self.fixed, self.paired)
         return learn(self.lattice, self.gold, self.store.cells, *how, sequence, lo, hi, self.room, self.stats)
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
@@ -75,7 +78,8 @@ class ChoiceLearner(Member):
         done = self._learn(sequence, lo, stretch_end(starts, sequence, lo, CALL_TOKENS))
         if done == lo:
             start, stop = starts[sequence[lo]], starts[sequence[lo] + 1]
-            self.store.reserve(2 * int(self.lattice.ptr[stop] - self.lattice.ptr[start] + stop - start))
+            features = int(self.lattice.ptr[stop] - self.lattice.ptr[start])
+            self.store.reserve(2 * (self.kinds.most * features + int(stop - start)))
         return done
 
     def counts(self) -> dict[str, int]:
@@ -83,7 +87,7 @@ class ChoiceLearner(Member):
         return {name: int(self.stats[place]) for name, place in places.items()}
 
     def fingerprint(self) -> str:
-        arrays = (self.gold, *self.lattice, self.plain.keys)
+        arrays = (self.gold, *self.lattice, self.plain.keys, self.kinds.begin, self.kinds.piece)
         return digest(f"{self.labels} {self.paired} {self.average} {self.lexicon.given}", arrays)
 
     def state(self) -> Tensors:
@@ -101,7 +105,7 @@ class ChoiceLearner(Member):
         first = members[0]
         times = [int(member.stats[TIME]) if first.average == "mean" else 0 for member in members]
         key, weight = mean_cells([(member.store, time) for member, time in zip(members, times, strict=True)])
-        row, column = np.divmod(key.astype(np.int64) - 1, len(first.labels))
+        row, column = np.divmod(key.astype(np.int64) - 1, first.kinds.width)
         numbers, place = np.unique(row[row >= first.fixed], return_inverse=True)
         row[row >= first.fixed] = first.fixed + place
         return ChoiceModel(
@@ -114,6 +118,7 @@ class ChoiceLearner(Member):
             weight,
             first.dictionary,
             LazyNames(first.plain, numbers - first.fixed, False),  # type: ignore[arg-type]
+            split=first.split,
         )
 
     def finish(self, model: ChoiceModel) -> ChoiceModel:

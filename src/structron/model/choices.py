@@ -19,7 +19,17 @@ from structron.io.tensors import Sizes, Tensor, Tensors, texts, whole
 from structron.kernels.jit import is_cold
 from structron.kernels.table import build_table
 from structron.model.dictionary import Dictionary
-from structron.search.chain.choices import Lattice, Weights, best, decode, decode_with_margins, make_room, through
+from structron.search.chain.choices import (
+    Labels,
+    Lattice,
+    Weights,
+    best,
+    decode,
+    decode_with_margins,
+    make_labels,
+    make_room,
+    through,
+)
 from structron.threads import for_each, stretches
 from structron.weights.cells import cells_from, rows_from, weight_in, weight_of
 from structron.weights.dense import cell_tensors, cells_in, declared_cells
@@ -33,18 +43,19 @@ def stands_twice(numbers: np.ndarray) -> bool:
 
 @dataclass
 class ChoiceModel:
-    """Labels, lexicon and weights; rows 0 … labels are those of the label before, then a row for each feature."""
+    """Labels, lexicon and weights: rows of label pairs, then one for each feature (search/chain/choices.py)."""
 
     labels: list[str]
     paired: bool  # whether label pairs have weights
     lexicon: Lexicon
     keys: np.ndarray  # uint64[features]
     row: np.ndarray  # int32[cells], sorted
-    column: np.ndarray  # the label of each cell
+    column: np.ndarray  # the label of each cell; in rows of features the piece of labels
     weight: np.ndarray  # float32[cells]
     dictionary: Dictionary  # the words of the training data
     names: Names
     bits: int = 64  # of the hashes that keys are
+    split: bool = False  # whether labels consist of several pieces
 
     kind: ClassVar[str] = "choices"
     searches_exactly: ClassVar[bool] = True
@@ -70,6 +81,11 @@ class ChoiceModel:
         return is_cold(decode)
 
     @cached_property
+    def kinds(self) -> Labels:
+        """What labels consist of."""
+        return make_labels(self.labels, self.split)
+
+    @cached_property
     def table(self) -> np.ndarray:
         return build_table(self.keys)
 
@@ -77,7 +93,7 @@ class ChoiceModel:
     def weights(self) -> Weights:
         """The weights as kernels read them."""
         n = int(np.searchsorted(self.row, self.fixed))
-        pairs = cells_from(self.row[:n], self.column[:n], self.weight[:n], len(self.labels))
+        pairs = cells_from(self.row[:n], self.column[:n], self.weight[:n], self.kinds.width)
         return Weights(rows_from(self.row, self.column, self.weight, self.fixed + len(self.keys)), pairs)
 
     def lattice(self, prepared: Any, lo: int, hi: int, forced: np.ndarray | None = None) -> Lattice:
@@ -101,8 +117,8 @@ class ChoiceModel:
         def run(stretch: tuple[int, int]) -> None:
             lo, hi = stretch
             lattice, tokens = self.lattice(prepared, lo, hi, forced), slice(int(starts[lo]), int(starts[hi]))
-            room = make_room(lattice, len(self.labels))
-            given = (lattice, self.weights, len(self.labels), self.fixed, self.paired, room)
+            room = make_room(lattice, self.kinds)
+            given = (lattice, self.weights, self.kinds, self.fixed, self.paired, room)
             if margins:
                 every = np.zeros(len(lattice.choice), np.float32)
                 decode_with_margins(*given, out[tokens], scores[lo:hi], every, sure[tokens])
@@ -124,7 +140,7 @@ class ChoiceModel:
     def _nbest(self, prepared: Any, lo: int, hi: int, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Best first from the right: the search has found the best prefixes, so a choice loses what it falls short of
         the best one there. Among equals the first is the one that the search takes."""
-        lattice, labels = self.lattice(prepared, lo, hi), len(self.labels)
+        lattice, labels = self.lattice(prepared, lo, hi), self.kinds
         first, choice, tokens = lattice.first.tolist(), lattice.choice.tolist(), int(lattice.starts[-1])
         room, reached, total = make_room(lattice, labels), np.zeros(len(choice), np.float32), 0.0
         for s in range(hi - lo):
@@ -138,7 +154,7 @@ class ChoiceModel:
             scores = reached[first[i] : first[i + 1]]
             if self.paired and i not in ends:
                 rows = (choice[c] + 1 for c in range(first[i], first[i + 1]))
-                pairs = [weight_of(self.weights.pairs, row, choice[path[-1]], labels) for row in rows]
+                pairs = [weight_of(self.weights.pairs, row, choice[path[-1]], labels.width) for row in rows]
                 scores = scores + np.array(pairs, np.float32)
             return (scores.max() - scores).tolist()
 
@@ -161,7 +177,7 @@ class ChoiceModel:
 
         Where there is nothing else to choose, the score is -inf.
         """
-        lattice, labels = self.lattice(prepared, 0, 1), len(self.labels)
+        lattice, labels = self.lattice(prepared, 0, 1), self.kinds
         given, room = (self.weights, labels, self.fixed, self.paired), make_room(lattice, labels)
         every, z, score = np.zeros(len(lattice.choice), np.float32), chosen.copy(), np.zeros(1, np.float32)
         if len(chosen):
@@ -175,8 +191,10 @@ class ChoiceModel:
             yield z.tolist(), float(others.max())
 
     def weight_at(self, row: int, label: int) -> float:
-        """A weight."""
-        return float(weight_in(self.weights.rows, row, label))
+        """The weight of a label pair, or of a feature with all pieces of a label."""
+        rows, (begin, piece, _, _) = self.weights.rows, self.kinds
+        columns = [label] if row < self.fixed else piece[begin[label] : begin[label + 1]].tolist()
+        return sum(float(weight_in(rows, row, column)) for column in columns)
 
     def choose_from(self, candidates: int) -> None:
         """How many n-best labellings document features choose from; there are none here."""
@@ -187,37 +205,40 @@ class ChoiceModel:
 
     def tensors(self) -> Tensors:
         """The arrays of a model file."""
-        cells = cell_tensors(self.row, self.column, self.weight, self.fixed + len(self.keys), len(self.labels))
+        cells = cell_tensors(self.row, self.column, self.weight, self.fixed + len(self.keys), self.kinds.width)
         return cells | {"keys": self.keys} | self.lexicon.tensors() | self.dictionary.tensors() | self.names.tensors()
 
     def header(self) -> dict[str, Any]:
         """What a model file's header says of them."""
         given = {"kind": self.kind, "labels": self.labels, "paired": self.paired, "given": self.lexicon.given}
+        given |= {name: True for name, own in (("split", self.split), ("common", self.lexicon.common)) if own}
         return given | {"features": len(self.keys), "bits": self.bits, "name_heads": self.names.heads}
 
     @classmethod
     def declared(cls, header: dict[str, Any]) -> tuple[dict[str, Tensor], Sizes]:
         """The arrays that go with a header, and the sizes that it settles."""
-        labels, features = len(texts(header["labels"], "labels", 1)), whole(header["features"], "features")
-        declared = declared_cells("rows", "labels") | Dictionary.declared() | Lexicon.declared()
+        labels, features = texts(header["labels"], "labels", 1), whole(header["features"], "features")
+        width = make_labels(labels, bool(header.get("split"))).width
+        declared = declared_cells("rows", "columns") | Dictionary.declared() | Lexicon.declared()
         declared |= Names.declared("features", texts(header["name_heads"], "names"))
         declared |= {"keys": Tensor("uint64", "features", least=1, spread=True)}
-        rows = labels + 1 + features
-        return declared, {"labels": labels, "features": features, "rows": rows, "row cells": rows * labels}
+        rows = len(labels) + 1 + features
+        sizes = {"labels": len(labels), "columns": width, "features": features, "rows": rows}
+        return declared, sizes | {"row cells": rows * width}
 
     @classmethod
     def from_file(cls, header: dict[str, Any], tensors: Tensors, demands: Demands) -> "ChoiceModel":
         """Rebuild a model from arrays that were checked; ValueError: the parts do not fit together."""
         row, column, weight = cells_in(tensors)
-        labels = len(header["labels"])
-        if stands_twice(row * labels + column):
+        split = bool(header.get("split"))
+        if stands_twice(row * make_labels(header["labels"], split).width + column):
             raise ValueError("a weight stands twice")
         if stands_twice(tensors["keys"]):
             raise ValueError("a feature stands twice")
         return cls(
             header["labels"],
             bool(header["paired"]),
-            Lexicon.from_tensors(texts(header["given"], "columns"), tensors, demands),
+            Lexicon.from_tensors(texts(header["given"], "columns"), tensors, demands, bool(header.get("common"))),
             tensors["keys"],
             row.astype(np.int32),
             column,
@@ -225,6 +246,7 @@ class ChoiceModel:
             Dictionary.from_tensors(tensors),
             Names.from_tensors(header["name_heads"], tensors),
             whole(header.get("bits", 64), "bits", 1, 64),
+            split,
         )
 
 

@@ -4,7 +4,7 @@
 
 For each word the commonest scripts (text/scripts.py) that make a known lemma of it are atoms, `known1` to `known3`, for
 templates to look at. A lemma that the word alone has does not count as known, so that words of training data are like
-those that are yet to come.
+those that are yet to come; spelled otherwise, as chicago beside Chicago, it is another word.
 """
 
 from collections import Counter, defaultdict
@@ -26,9 +26,10 @@ REMEMBERED = 100_000
 class KnownLemmas:
     """Lemmas of training data, and the scripts that may lead to them."""
 
-    def __init__(self, scripts: Sequence[str], lemmas: dict[str, str]):
-        """scripts: the commonest first. lemmas: each with its form in lower case, "" where it has several."""
-        self.scripts, self.lemmas = list(scripts), lemmas
+    def __init__(self, scripts: Sequence[str], lemmas: dict[str, str], fold: bool = False):
+        """scripts: the commonest first.   lemmas: each with its form, "" where it has several.   fold: forms are in
+        lower case, as in files of earlier versions."""
+        self.scripts, self.lemmas, self.fold = list(scripts), lemmas, fold
         self._by_ending: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
         for rank, script in enumerate(self.scripts):
             front, back = map(normal, lemma_demands(script))
@@ -42,7 +43,7 @@ class KnownLemmas:
         forms: defaultdict[str, set[str]] = defaultdict(set)
         counts: Counter[str] = Counter()
         for form, lemma in pairs:
-            forms[lemma].add(form.lower())
+            forms[lemma].add(form)
             counts[lemma_script(form, lemma)] += 1
         ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
         scripts = [script for script, count in ranked if count >= EVIDENCE and script[:1] != WHOLE]
@@ -58,7 +59,7 @@ class KnownLemmas:
         return found
 
     def _scripts_for(self, word: str) -> list[str]:
-        spelled, lower = normal(word), word.lower()
+        spelled, own = normal(word), word.lower() if self.fold else word
         fitting = [
             (rank, script)
             for k in range(min(self._longest, len(spelled)) + 1)
@@ -68,7 +69,7 @@ class KnownLemmas:
         found: dict[str, str] = {}
         for _, script in sorted(fitting):
             lemma = apply_lemma(script, word)
-            if lemma and lemma not in found and self.lemmas.get(lemma, lower) != lower:
+            if lemma and lemma not in found and self.lemmas.get(lemma, own) != own:
                 found[lemma] = script
                 if len(found) == len(ATOMS):
                     break
@@ -85,17 +86,17 @@ class KnownLemmas:
 
     def tensors(self) -> Tensors:
         """For a model file."""
-        return {"known_lemmas": pack_json([self.scripts, self.lemmas])}
+        return {"known_lemmas": pack_json([self.scripts, self.lemmas, self.fold])}
 
     @classmethod
     def take(cls, tensors: Tensors) -> "KnownLemmas":
         """Those of a model file, taken out of its arrays; ValueError: they do not fit."""
         found = unpack_json(taken(tensors, "known_lemmas"))
-        if not isinstance(found, list) or len(found) != 2:
+        if not isinstance(found, list) or len(found) not in (2, 3):
             raise ValueError("known lemmas do not fit")
-        scripts, lemmas = found
-        if not isinstance(scripts, list) or not isinstance(lemmas, dict):
+        scripts, lemmas, fold = (*found, True)[:3]
+        if not isinstance(scripts, list) or not isinstance(lemmas, dict) or not isinstance(fold, bool):
             raise ValueError("known lemmas do not fit")
         if not all(isinstance(text, str) for text in (*scripts, *lemmas.values())):
             raise ValueError("known lemmas do not fit")
-        return cls(scripts, lemmas)
+        return cls(scripts, lemmas, fold)

@@ -39,6 +39,7 @@ class ScriptLabeler(ChainLabeler):
 
     metric: ClassVar[str] = "accuracy"
     label_pairs: ClassVar[bool] = False
+    split_labels: ClassVar[bool] = False
     closed: ClassVar[bool] = False
     lacks: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("beam", "update", "merge", "alma", "margin", "swvp", "average voted", "tag_dictionary", "among all"), ALONE
@@ -98,6 +99,7 @@ class Lemmatizer(ScriptLabeler):
 
     task: ClassVar[str] = "lemmatizer"
     usual_columns: ClassVar[tuple[str, ...]] = ("form", "upos", "lemma")
+    common_labels: ClassVar[bool] = True
     default_templates: ClassVar[dict[str, str]] = {"upos": "lemmatizer", "": "lemmatizer-words"}
 
     def _templates(self) -> list[Any]:

@@ -2,7 +2,7 @@
 
     Houses  → house     Ls→             cut "s"; lower case
     gegeben → geben     Lge→|           cut "ge" in front
-    PARIS   → Paris     T               first letter upper case
+    paris   → Paris     T               first letter upper case
     πόλεως  → πόλη      Lεως→η          … and where the accent moves, κυβερνήσεων → κυβέρνηση: L´4εων→η, the fourth
                                         letter from the end has it then
     went    → go        =go             nothing in common: the lemma itself
@@ -57,10 +57,10 @@ def _edit(form: str, lemma: str) -> str | None:
 
 @lru_cache(maxsize=1 << 16)
 def lemma_script(form: str, lemma: str) -> str:
-    """The script that makes a lemma of a form; an address stays as it is, whatever its letters."""
+    """The shortest script that makes a lemma of a form; an address stays as it is, whatever its letters."""
     if form == lemma and not ADDRESS.isdisjoint(form):
         return KEEP
-    lower = form.lower()
+    lower, found = form.lower(), []
     for case, base, made in (
         (LOWER, lower, lemma if lemma == lemma.lower() else ""),
         (KEEP, form, lemma),
@@ -69,8 +69,8 @@ def lemma_script(form: str, lemma: str) -> str:
     ):
         edit = _edit(base, made) if made else None
         if edit is not None and apply_lemma(case + edit, form) == lemma:
-            return case + edit
-    return _accent_script(form, lemma) or WHOLE + lemma
+            found.append(case + edit)
+    return min(found, key=len, default="") or _accent_script(form, lemma) or WHOLE + lemma
 
 
 def _without_accents(text: str) -> str:

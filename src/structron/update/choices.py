@@ -1,6 +1,8 @@
 """The structured perceptron of Collins (2002) where every token has a few labels to choose from: see perceptron.py.
 
 z = argmax over the choices; if z ≠ y:   w = w + Φ(x, y) - Φ(x, z)
+
+Φ has a feature of a token with every piece of its label. Where y and z share pieces, they cancel.
 """
 
 import numpy as np
@@ -12,14 +14,26 @@ from structron.weights.cells import NONE, cell_of
 
 
 @borrowing
-def add(cells, row, label, labels, amount, time):
-    """w[row, label] += amount, remembered for the mean."""
-    k = cell_of(cells, row, label, labels)
+def add(cells, row, column, width, amount, time):
+    """w[row, column] += amount, remembered for the mean."""
+    k = cell_of(cells, row, column, width)
     if cells.key[k] == NONE:
-        cells.key[k] = np.uint64(row * labels + label + 1)
+        cells.key[k] = np.uint64(row * width + column + 1)
         cells.used[0] += 1
     cells.w[k] += np.float32(amount)
     cells.u[k] += amount * (time - 1)
+
+
+@borrowing
+def add_pieces(lattice, cells, labels, fixed, i, label, other, amount, time):
+    """w += amount for the features of token i with the pieces of a label that another one lacks."""
+    for p in range(labels.begin[label], labels.begin[label + 1]):
+        alone = True
+        for q in range(labels.begin[other], labels.begin[other + 1]):
+            alone = alone and labels.piece[q] != labels.piece[p]
+        if alone:
+            for j in range(lattice.ptr[i], lattice.ptr[i + 1]):
+                add(cells, fixed + lattice.numbers[j], labels.piece[p], labels.width, amount, time)
 
 
 @borrowing
@@ -30,15 +44,14 @@ def correct(lattice, cells, labels, fixed, paired, start, stop, gold, z, time):
         right, found = gold[i], z[i - start]
         if right != found:
             wrong += 1
-            for j in range(lattice.ptr[i], lattice.ptr[i + 1]):
-                add(cells, fixed + lattice.numbers[j], right, labels, 1.0, time)
-                add(cells, fixed + lattice.numbers[j], found, labels, -1.0, time)
+            add_pieces(lattice, cells, labels, fixed, i, right, found, 1.0, time)
+            add_pieces(lattice, cells, labels, fixed, i, found, right, -1.0, time)
         if paired:
             before = gold[i - 1] + 1 if i > start else 0
             before_z = z[i - start - 1] + 1 if i > start else 0
             if right != found or before != before_z:
-                add(cells, before, right, labels, 1.0, time)
-                add(cells, before_z, found, labels, -1.0, time)
+                add(cells, before, right, labels.width, 1.0, time)
+                add(cells, before_z, found, labels.width, -1.0, time)
     return wrong
 
 
@@ -48,7 +61,7 @@ def learn(lattice, gold, cells, labels, fixed, paired, sequence, lo, hi, room, s
     for k in range(lo, hi):
         s = sequence[k]
         start, stop = lattice.starts[s], lattice.starts[s + 1]
-        most = 2 * (lattice.ptr[stop] - lattice.ptr[start] + stop - start)
+        most = 2 * (labels.most * (lattice.ptr[stop] - lattice.ptr[start]) + stop - start)
         if 2 * (cells.used[0] + most) > cells.key.shape[0]:
             return k
         if start < stop:

@@ -13,6 +13,7 @@ from structron.search.chain.choices import (
     best,
     decode,
     decode_with_margins,
+    make_labels,
     make_room,
     score_cells,
     score_rows,
@@ -26,7 +27,7 @@ ROUNDING = 1e-4
 @given(problems())
 def test_the_best_labelling_and_its_score(problem):
     """Among equals the label that stands first, from the last token backwards."""
-    lattice, weights, room = problem.lattice, problem.weights, make_room(problem.lattice, problem.labels)
+    lattice, weights, room = problem.lattice, problem.weights, make_room(problem.lattice, problem.kinds)
     for s in range(len(lattice.starts) - 1):
         score = best(lattice, weights, *problem.how, s, room)
         found = tuple(room.z[: lattice.starts[s + 1] - lattice.starts[s]].tolist())
@@ -39,7 +40,7 @@ def test_the_best_labelling_and_its_score(problem):
 
 @given(problems())
 def test_the_best_labelling_through_every_choice(problem):
-    lattice, weights, room = problem.lattice, problem.weights, make_room(problem.lattice, problem.labels)
+    lattice, weights, room = problem.lattice, problem.weights, make_room(problem.lattice, problem.kinds)
     out = np.zeros(len(lattice.choice), np.float32)
     for s in range(len(lattice.starts) - 1):
         if lattice.starts[s] == lattice.starts[s + 1]:
@@ -55,7 +56,7 @@ def test_the_best_labelling_through_every_choice(problem):
 
 @given(problems())
 def test_margins(problem):
-    lattice, room = problem.lattice, make_room(problem.lattice, problem.labels)
+    lattice, room = problem.lattice, make_room(problem.lattice, problem.kinds)
     tokens, sentences = int(lattice.starts[-1]), len(lattice.starts) - 1
     plain, out, sure = np.zeros(tokens, np.int64), np.zeros(tokens, np.int64), np.zeros(tokens, np.float32)
     scores, every = np.zeros(sentences, np.float32), np.zeros(len(lattice.choice), np.float32)
@@ -74,7 +75,7 @@ def test_weights_beyond_reason_lead_nowhere_else():
     """A file may hold any finite weight: there is always a choice before."""
     problem = random_problem(3, 3, [4, 4], True)
     problem.w = dict.fromkeys(problem.w, -3e38)
-    lattice, room = problem.lattice, make_room(problem.lattice, problem.labels)
+    lattice, room = problem.lattice, make_room(problem.lattice, problem.kinds)
     out, scores = np.full(8, -1), np.zeros(2, np.float32)
     decode(lattice, problem.weights, *problem.how, room, out, scores)
     choices = [own for s in range(2) for own in problem.choices(s)]
@@ -84,20 +85,40 @@ def test_weights_beyond_reason_lead_nowhere_else():
 def test_no_sentences():
     problem = random_problem(0, 3, [], True)
     out, scores = np.zeros(0, np.int64), np.zeros(0, np.float32)
-    decode(problem.lattice, problem.weights, *problem.how, make_room(problem.lattice, 3), out, scores)
+    decode(problem.lattice, problem.weights, *problem.how, make_room(problem.lattice, problem.kinds), out, scores)
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(2, 3 * WIDE), st.lists(st.integers(1, 4), min_size=1, max_size=3))
-def test_rows_and_cells_give_the_same_scores(seed, labels, lengths):
-    """To the bit, where a row is gone through and where labels are looked for in it."""
-    problem = random_problem(seed, labels, lengths, False, whole=False)
-    lattice, weights, rooms = problem.lattice, problem.weights, [make_room(problem.lattice, labels) for _ in range(2)]
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(2, 3 * WIDE),
+    st.lists(st.integers(1, 4), min_size=1, max_size=3),
+    st.booleans(),
+)
+def test_rows_and_cells_give_the_same_scores(seed, labels, lengths, split):
+    """To the bit, where a row is gone through and where pieces of labels are looked for in it."""
+    problem = random_problem(seed, labels, lengths, False, whole=False, split=split)
+    lattice, weights, kinds = problem.lattice, problem.weights, problem.kinds
+    rooms = [make_room(lattice, kinds) for _ in range(2)]
     for start, stop in pairwise(lattice.starts.tolist()):
-        score_cells(lattice, weights.pairs, labels, problem.fixed, start, stop, rooms[0])
-        score_rows(lattice, weights.rows, problem.fixed, start, stop, rooms[1])
+        score_cells(lattice, weights.pairs, kinds, problem.fixed, start, stop, rooms[0])
+        score_rows(lattice, weights.rows, kinds, problem.fixed, start, stop, rooms[1])
         count = lattice.first[stop] - lattice.first[start]
         assert rooms[0].local[:count].tobytes() == rooms[1].local[:count].tobytes()
+        assert not rooms[0].place.any()
         assert not rooms[1].place.any()
+
+
+def test_labels_consist_of_the_values_of_their_columns():
+    """A value counts once, and is another one in another column."""
+    names = ["N Case=Nom|Number=Sing", "V Number=Sing|Number=Sing", "N N", "_ _"]
+    found = make_labels(names, True)
+    own = [found.piece[lo:hi].tolist() for lo, hi in pairwise(found.begin.tolist())]
+    assert own == [[0, 1, 2], [3, 2], [0, 4], [5, 6]]
+    assert (found.width, found.most) == (7, 3)
+    whole = make_labels(names, False)
+    assert whole.piece.tolist() == [0, 1, 2, 3]
+    assert (whole.width, whole.most) == (4, 1)
+    assert make_labels(["a|b", "b|a|c", "a", "b", "c", "a|c"], True).width == 6
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 40))

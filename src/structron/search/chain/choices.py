@@ -3,9 +3,10 @@
     tokens        x1        x2        x3
     choices     A, B, C     D        A, E        choice[first[i]] … choice[first[i + 1] - 1]
 
-A weight is that of a row and a label. Rows 0 … labels are those of the label before (0: the start of the sentence), row
-fixed + j is that of feature j. Where a token has one choice, its features say nothing of the decision and are not
-looked at: a score is short of a constant there.
+Rows 0 … labels have weights of label pairs: row 0 those of the first label of a sentence, row y + 1 those of the labels
+after y. Row fixed + j is that of feature j. It has a weight for each piece that labels consist of, so that what is
+learned of Number=Sing holds in all labels that have it; most labels are their only piece. Where a token has one choice,
+its features say nothing of the decision and are not looked at: a score is short of a constant there.
 
     learning      cells ──score_cells──▶ room.local ──search──▶ room.z
     prediction    rows  ──score_rows───▶     "          "         "
@@ -13,7 +14,8 @@ looked at: a score is short of a constant there.
 Both add up the same weights in the same order.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +24,8 @@ from structron.weights.cells import Cells, Rows, home, weight_in, weight_of
 
 WIDE = 32
 """Weights of a row from which on labels are looked for; in a shorter one all are gone through."""
+BETWEEN_COLUMNS, BETWEEN_VALUES = " ", "|"
+"""What labels are split at."""
 
 
 class Lattice(NamedTuple):
@@ -32,6 +36,15 @@ class Lattice(NamedTuple):
     numbers: np.ndarray  # int32: features of tokens
     first: np.ndarray  # int64[tokens + 1]
     choice: np.ndarray  # int32: labels
+
+
+class Labels(NamedTuple):
+    """What labels consist of: piece[begin[y]] … piece[begin[y + 1] - 1] are those of label y."""
+
+    begin: np.ndarray  # int64[labels + 1]
+    piece: np.ndarray  # int32
+    width: int  # numbers of labels, and those of pieces, are below
+    most: int  # pieces that a label has
 
 
 class Weights(NamedTuple):
@@ -49,7 +62,38 @@ class Room(NamedTuple):
     back: np.ndarray  # int64[choices]: … and the choice before it there
     after: np.ndarray  # float32[choices]: the best that can follow it
     z: np.ndarray  # int64[tokens]
-    place: np.ndarray  # int64[labels]: 1 + where a label's score stands in `local`, for the token at work; 0: nowhere
+    asked: np.ndarray  # int64[width]: the pieces of all choices of the token at work …
+    given: np.ndarray  # float32[width]: … what its features give to each …
+    place: np.ndarray  # int64[width]: … and 1 + where a piece stands among them; 0: nowhere
+
+
+@borrowing
+def ask(lattice, labels, i, room):
+    """Note the pieces of the choices of token i, each once and with nothing given to it yet; returns how many."""
+    count = 0
+    for c in range(lattice.first[i], lattice.first[i + 1]):
+        y = lattice.choice[c]
+        for p in range(labels.begin[y], labels.begin[y + 1]):
+            piece = labels.piece[p]
+            if room.place[piece] == 0:
+                room.asked[count] = piece
+                room.given[count] = 0
+                count += 1
+                room.place[piece] = count
+    return count
+
+
+@borrowing
+def answer(lattice, labels, i, origin, count, room):
+    """Add up what was given to the pieces of every choice, and forget them."""
+    for c in range(lattice.first[i], lattice.first[i + 1]):
+        y = lattice.choice[c]
+        total = np.float32(0)
+        for p in range(labels.begin[y], labels.begin[y + 1]):
+            total += room.given[room.place[labels.piece[p]] - 1]
+        room.local[c - origin] = total
+    for k in range(count):
+        room.place[room.asked[k]] = 0
 
 
 @borrowing
@@ -63,42 +107,46 @@ def score_cells(lattice, cells, labels, fixed, start, stop, room):
     keys, weights = cells.key.reshape((-1, 1)), cells.w.reshape((-1, 1))
     for i in range(start, stop):
         lo, hi = lattice.first[i], lattice.first[i + 1]
-        for c in range(lo, hi if hi - lo > 1 else lo):
+        if hi - lo == 1:
+            room.local[lo - origin] = 0
+            continue
+        count = ask(lattice, labels, i, room)
+        for p in range(count):
             for j in range(lattice.ptr[i], lattice.ptr[i + 1]):
-                k = home(cells, fixed + lattice.numbers[j], lattice.choice[c], labels)
+                k = home(cells, fixed + lattice.numbers[j], room.asked[p], labels.width)
                 prefetch(keys, k, 0)
                 prefetch(weights, k, 0)
-        for c in range(lo, hi):
+        for p in range(count):
             total = np.float32(0)
-            if hi - lo > 1:
-                for j in range(lattice.ptr[i], lattice.ptr[i + 1]):
-                    total += weight_of(cells, fixed + lattice.numbers[j], lattice.choice[c], labels)
-            room.local[c - origin] = total
+            for j in range(lattice.ptr[i], lattice.ptr[i + 1]):
+                total += weight_of(cells, fixed + lattice.numbers[j], room.asked[p], labels.width)
+            room.given[p] = total
+        answer(lattice, labels, i, origin, count, room)
 
 
 @borrowing
-def score_rows(lattice, rows, fixed, start, stop, room):
-    """The same with finished weights. A feature's row has weights of one or two of the choices, mostly: what it has is
+def score_rows(lattice, rows, labels, fixed, start, stop, room):
+    """The same with finished weights. A feature's row has weights of one or two of the pieces, mostly: what it has is
     given to those that are there, and nothing is looked for that is not."""
-    origin, local, place = lattice.first[start], room.local, room.place
+    origin, given, place = lattice.first[start], room.given, room.place
     for i in range(start, stop):
         lo, hi = lattice.first[i], lattice.first[i + 1]
-        for c in range(lo, hi):
-            local[c - origin] = 0
-            place[lattice.choice[c]] = c - origin + 1
-        for j in range(lattice.ptr[i], lattice.ptr[i + 1] if hi - lo > 1 else lattice.ptr[i]):
+        if hi - lo == 1:
+            room.local[lo - origin] = 0
+            continue
+        count = ask(lattice, labels, i, room)
+        for j in range(lattice.ptr[i], lattice.ptr[i + 1]):
             row = fixed + np.int64(lattice.numbers[j])
             begin, end = rows.begin[row], rows.begin[row + 1]
             if end - begin < WIDE:
                 for k in range(begin, end):
                     at = place[rows.label[k]]
                     if at > 0:
-                        local[at - 1] += rows.w[k]
+                        given[at - 1] += rows.w[k]
             else:
-                for c in range(lo, hi):
-                    local[c - origin] += weight_in(rows, row, lattice.choice[c])
-        for c in range(lo, hi):
-            place[lattice.choice[c]] = 0
+                for p in range(count):
+                    given[p] += weight_in(rows, row, room.asked[p])
+        answer(lattice, labels, i, origin, count, room)
 
 
 @borrowing
@@ -115,12 +163,12 @@ def search(lattice, pairs, labels, paired, s, room):
             best, back = np.float32(0), -1
             if i == start:
                 if paired:
-                    best = weight_of(pairs, 0, lattice.choice[c], labels)
+                    best = weight_of(pairs, 0, lattice.choice[c], labels.width)
             else:
                 for p in range(lattice.first[i - 1], lo):
                     score = room.best[p - origin]
                     if paired:
-                        score += weight_of(pairs, lattice.choice[p] + 1, lattice.choice[c], labels)
+                        score += weight_of(pairs, lattice.choice[p] + 1, lattice.choice[c], labels.width)
                     if back < 0 or score > best:
                         best, back = score, p
             room.best[c - origin] = best + room.local[c - origin]
@@ -140,7 +188,7 @@ def search(lattice, pairs, labels, paired, s, room):
 def best(lattice, weights, labels, fixed, paired, s, room):
     """`search` with finished weights."""
     if lattice.starts[s] < lattice.starts[s + 1]:
-        score_rows(lattice, weights.rows, fixed, lattice.starts[s], lattice.starts[s + 1], room)
+        score_rows(lattice, weights.rows, labels, fixed, lattice.starts[s], lattice.starts[s + 1], room)
     return search(lattice, weights.pairs, labels, paired, s, room)
 
 
@@ -168,7 +216,7 @@ def through(lattice, weights, labels, fixed, paired, s, room, out):
                 for q in range(hi, lattice.first[i + 2]):
                     score = room.after[q - origin] + room.local[q - origin]
                     if paired:
-                        score += weight_of(weights.pairs, lattice.choice[c] + 1, lattice.choice[q], labels)
+                        score += weight_of(weights.pairs, lattice.choice[c] + 1, lattice.choice[q], labels.width)
                     after = max(after, score)
             room.after[c - origin] = after
             out[c] = room.best[c - origin] + after
@@ -188,10 +236,29 @@ def decode_with_margins(lattice, weights, labels, fixed, paired, room, out, scor
             sure[i] = scores[s] - second
 
 
-def make_room(lattice: Lattice, labels: int) -> Room:
+def make_room(lattice: Lattice, labels: Labels) -> Room:
     """Room for the longest sentence."""
     choices = int(np.diff(lattice.first[lattice.starts]).max(initial=1))
     tokens = int(np.diff(lattice.starts).max(initial=1))
-    local, best, after = (np.zeros(choices, np.float32) for _ in range(3))
-    back, z, place = (np.zeros(size, np.int64) for size in (choices, tokens, labels))
-    return Room(local, best, back, after, z, place)
+    local, best, after, given = (np.zeros(size, np.float32) for size in (choices, choices, choices, labels.width))
+    back, z, asked, place = (np.zeros(size, np.int64) for size in (choices, tokens, labels.width, labels.width))
+    return Room(local, best, back, after, z, asked, given, place)
+
+
+def make_labels(labels: Sequence[str], split: bool) -> Labels:
+    """What labels consist of, if they are to be split: the values of FEATS, of each of several columns."""
+    number: dict[Any, int] = {}
+    pieces = [
+        [number.setdefault(piece, len(number)) for piece in (pieces_of(label) if split else [label])]
+        for label in labels
+    ]
+    begin = np.zeros(len(labels) + 1, np.int64)
+    np.cumsum([len(own) for own in pieces], out=begin[1:])
+    flat = np.array([piece for own in pieces for piece in own], np.int32)
+    return Labels(begin, flat, max(len(labels), len(number)), int(np.diff(begin).max(initial=1)))
+
+
+def pieces_of(label: str) -> list[tuple[int, str]]:
+    """`NN Case=Nom|Number=Sing` has three; a value is another one in another column."""
+    columns = enumerate(label.split(BETWEEN_COLUMNS))
+    return list(dict.fromkeys((k, value) for k, column in columns for value in column.split(BETWEEN_VALUES)))

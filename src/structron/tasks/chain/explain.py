@@ -8,6 +8,7 @@ between two labellings is explained exactly by the features whose weights differ
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -96,21 +97,32 @@ def _heaviest_beam(model: Any, columns: list[int], top: int) -> Heaviest:
 
 
 def _heaviest_choices(model: Any, columns: list[int], top: int) -> Heaviest:
-    """The same for a model whose weights are cells."""
-    order = np.argsort(model.column, kind="stable")
-    bounds = np.searchsorted(model.column[order], np.arange(len(model.labels) + 1))
+    """The same for a model whose weights are cells: what the pieces of a label have is added up."""
     context, labels, pairs = [START, *model.labels], {}, []
+    split, (begin, piece, width, _) = int(np.searchsorted(model.row, model.fixed)), model.kinds
+    before, plain = (_by_column(model, part, width) for part in (slice(0, split), slice(split, None)))
 
-    def name(cell: int) -> str:
-        row = int(model.row[cell])
+    def ranked(label: str, rows: np.ndarray, weights: np.ndarray) -> list[Weight]:
+        return [Weight(name(int(rows[k])), label, float(weights[k])) for k in largest(weights, top).tolist()]
+
+    def name(row: int) -> str:
         return _before(context[row]) if row < model.fixed else model.names.take(np.array([row - model.fixed])).all()[0]
 
     for y in columns:
-        own, label = order[bounds[y] : bounds[y + 1]], model.labels[y]
-        plain = model.row[own] >= model.fixed
-        labels[label] = heaviest(model.weight, label, top, name, own[plain].tolist())
-        pairs += heaviest(model.weight, label, top, name, own[~plain].tolist())
+        label, own = model.labels[y], [plain[k] for k in piece[begin[y] : begin[y + 1]].tolist()]
+        rows, place = np.unique(np.concatenate([row for row, _ in own]), return_inverse=True)
+        sums = np.bincount(place, np.concatenate([weight for _, weight in own]), len(rows))
+        labels[label] = ranked(label, rows, sums)
+        pairs += ranked(label, *before[y])
     return Heaviest(labels, sorted(pairs, key=lambda w: -abs(w.weight))[:top])
+
+
+def _by_column(model: Any, part: slice, width: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Rows and weights of some cells, for each column."""
+    row, column, weight = model.row[part], model.column[part], model.weight[part]
+    order = np.argsort(column, kind="stable")
+    bounds = np.searchsorted(column[order], np.arange(width + 1))
+    return [(row[order[lo:hi]], weight[order[lo:hi]]) for lo, hi in pairwise(bounds.tolist())]
 
 
 def _ranked(model: ChainModel, columns: list[int], rows: np.ndarray, names: Sequence[str], top: int) -> list[Weight]:

@@ -45,6 +45,10 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
     metric: ClassVar[str] = "accuracy"
     label_pairs: ClassVar[bool] = True
     """Whether pairs of labels have weights where labels are chosen among those seen with a word."""
+    split_labels: ClassVar[bool] = True
+    """Whether the values of labels such as Case=Nom|Number=Sing have weights of their own there."""
+    common_labels: ClassVar[bool] = False
+    """Whether the commonest labels of all words are tried there where a word is not well known."""
 
     # -- training ------------------------------------------------------------------------------------------------
 
@@ -170,9 +174,10 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
         if against := self._against() or ("" if exact else "templates"):
             raise StructronError(f"among: seen with {against}; expected exact search of plain labels, or among all")
         alone = {y for y, label in enumerate(chain.labels) if self._belongs_to_a_word(label)}
-        lexicon = Lexicon.learn(prepared, gold, self._given(), self.rare, self._demands(chain.labels), alone)
+        about = (self._given(), self.rare, self._demands(chain.labels), alone, self.common_labels)
+        lexicon = Lexicon.learn(prepared, gold, *about)
         known = (chain.labels, lexicon, chain.dictionary)
-        return ChoiceLearner(prepared, gold, *known, self.label_pairs, chain.cutoff, chain.average)
+        return ChoiceLearner(prepared, gold, *known, self.label_pairs, self.split_labels, chain.cutoff, chain.average)
 
     def _belongs_to_a_word(self, label: str) -> bool:
         """Whether a label says nothing of other words with the same ending."""

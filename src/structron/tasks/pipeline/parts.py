@@ -214,7 +214,7 @@ def make_parts(contents: Contents, without: Iterable[str]) -> dict[str, Part]:
         found["morphology"] = Part(reads, tuple(rest), {"passes": 3, "runs": 4, "among": "seen", "given": tags[-1:]})
     known = [*tags, *rest]
     if "lemma" in filled:
-        found["lemmatizer"] = Part(("form", *known), ("lemma",), {"passes": 3, "runs": 4})
+        found["lemmatizer"] = Part(("form", *known), ("lemma",), {"passes": 3, "runs": 4, "rare": 50})
     if contents.heads and tags:
         learning = {"passes": 6, "runs": 2 if contents.words >= LARGE else 4}
         prune = PRUNE if contents.words >= SMALL else 0.0
