@@ -94,8 +94,8 @@ def show_figure_1(update: str, passes: int, beam: int = 1) -> list[tuple]:
 
 # -- a real sentence, the bundled parser ----------------------------------------------------------------------------
 
-SENTENCE = "They saw the woman with the telescope leave the house."
-TREE = "2 nsubj, 0 root, 4 det, 2 obj, 7 case, 7 det, 4 nmod, 2 xcomp, 10 det, 8 obj, 2 punct"
+SENTENCE = "They noticed the man in the car was asleep."
+TREE = "2 nsubj, 0 root, 4 det, 9 nsubj, 7 case, 7 det, 4 nmod, 9 cop, 2 ccomp, 2 punct"
 
 
 def real_sentence(beam: int):
@@ -129,7 +129,7 @@ def main(folder: str | None) -> None:
     if folder is not None:
         Path(folder).mkdir(parents=True, exist_ok=True)
         (Path(folder) / "figure-1.svg").write_text(standard[2][0].to_svg(), "utf-8")
-        (Path(folder) / "telescope.svg").write_text(greedy.to_svg(), "utf-8")
+        (Path(folder) / "garden-path.svg").write_text(greedy.to_svg(), "utf-8")
 
 
 if __name__ == "__main__":

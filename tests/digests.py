@@ -102,10 +102,12 @@ def learning() -> str:
 
 
 def choices() -> str:
-    """Labels chosen among those seen with a word, with its tag and without: weights, lists, margins."""
+    """Labels chosen among those seen with a word, with its tag and without, whole and in pieces: weights, lists,
+    margins."""
     rows, found = chunk_rows(12, 1), []
-    for options in ({}, {"given": ["pos"], "rare": 2}):
-        labeler = structron.Tagger(among="seen", passes=2, columns=["w", "pos", "chunk"], **options).fit(rows)
+    pieces = [[(word, tag, label.replace("-", "|")) for word, tag, label in sentence] for sentence in rows]
+    for data, options in ((rows, {}), (rows, {"given": ["pos"], "rare": 2}), (pieces, {})):
+        labeler = structron.Tagger(among="seen", passes=2, columns=["w", "pos", "chunk"], **options).fit(data)
         model, (labels, margins) = labeler.model_, labeler.predict_with_margins(chunk_rows(6, 4))
         found += [model.row, model.column, model.weight, model.lexicon.keys, model.lexicon.label]
         found.append(np.round(np.minimum([x for own in margins for x in own], 1e6), 3))

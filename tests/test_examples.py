@@ -192,7 +192,7 @@ def test_the_lesson_on_a_real_sentence(tmp_path):
         steps = ", ".join(str(u.step) for u in updates)
         differences = ", ".join(f"{u.difference:+.1f}".replace("-", "−") for u in updates)
         assert f"| `{rule}` | {steps} | {differences} |" in text
-    assert (ROOT / "docs/pictures/telescope.svg").read_text("utf-8") == trace.to_svg()
+    assert (ROOT / "docs/pictures/garden-path.svg").read_text("utf-8") == trace.to_svg()
     standard = beam_lesson.figure_1("standard", 3)[2][0]
     assert (ROOT / "docs/pictures/figure-1.svg").read_text("utf-8") == standard.to_svg()
     wide = beam_lesson.real_sentence(4)

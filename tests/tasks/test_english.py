@@ -14,9 +14,9 @@ EXPECTED = {
     "sentences": 100.0,
     "upos": 95.01,
     "xpos": 94.63,
-    "lemmas": 87.71,
-    "uas": 86.72,
-    "las": 84.31,
+    "lemmas": 87.94,
+    "uas": 85.42,
+    "las": 83.13,
 }
 """On toy English, many of whose words are invented, and whose lemmas and relations are not all the treebank's."""
 
