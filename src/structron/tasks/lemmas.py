@@ -4,7 +4,7 @@
 
 For each word the commonest scripts (text/scripts.py) that make a known lemma of it are atoms, `known1` to `known3`, for
 templates to look at. A lemma that the word alone has does not count as known, so that words of training data are like
-those that are yet to come; spelled otherwise, as chicago beside Chicago, it is another word.
+those that are yet to come. Another spelling is another word: chicago, which is new, has the lemma of Chicago.
 """
 
 from collections import Counter, defaultdict

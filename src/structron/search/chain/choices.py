@@ -25,7 +25,7 @@ from structron.weights.cells import Cells, Rows, home, weight_in, weight_of
 WIDE = 32
 """Weights of a row from which on labels are looked for; in a shorter one all are gone through."""
 BETWEEN_COLUMNS, BETWEEN_VALUES = " ", "|"
-"""What labels are split at."""
+"""What labels are split at: they join the columns, and the values of a column, that are learned as one label."""
 
 
 class Lattice(NamedTuple):
@@ -69,7 +69,7 @@ class Room(NamedTuple):
 
 @borrowing
 def ask(lattice, labels, i, room):
-    """Note the pieces of the choices of token i, each once and with nothing given to it yet; returns how many."""
+    """List the pieces of all choices of token i, each once and with a score of 0; returns how many there are."""
     count = 0
     for c in range(lattice.first[i], lattice.first[i + 1]):
         y = lattice.choice[c]
@@ -85,7 +85,7 @@ def ask(lattice, labels, i, room):
 
 @borrowing
 def answer(lattice, labels, i, origin, count, room):
-    """Add up what was given to the pieces of every choice, and forget them."""
+    """Each choice gets the sum of its pieces' scores; the list is cleared."""
     for c in range(lattice.first[i], lattice.first[i + 1]):
         y = lattice.choice[c]
         total = np.float32(0)
@@ -246,10 +246,10 @@ def make_room(lattice: Lattice, labels: Labels) -> Room:
 
 
 def make_labels(labels: Sequence[str], split: bool) -> Labels:
-    """What labels consist of, if they are to be split: the values of FEATS, of each of several columns."""
+    """What labels consist of. split: of the values of their columns; otherwise each is a piece of its own."""
     number: dict[Any, int] = {}
     pieces = [
-        [number.setdefault(piece, len(number)) for piece in (pieces_of(label) if split else [label])]
+        [number.setdefault(piece, len(number)) for piece in (label_pieces(label) if split else [label])]
         for label in labels
     ]
     begin = np.zeros(len(labels) + 1, np.int64)
@@ -258,7 +258,7 @@ def make_labels(labels: Sequence[str], split: bool) -> Labels:
     return Labels(begin, flat, max(len(labels), len(number)), int(np.diff(begin).max(initial=1)))
 
 
-def pieces_of(label: str) -> list[tuple[int, str]]:
-    """`NN Case=Nom|Number=Sing` has three; a value is another one in another column."""
+def label_pieces(label: str) -> list[tuple[int, str]]:
+    """`NN Case=Nom|Number=Sing` has three. The same text in another column is another piece."""
     columns = enumerate(label.split(BETWEEN_COLUMNS))
     return list(dict.fromkeys((k, value) for k, column in columns for value in column.split(BETWEEN_VALUES)))

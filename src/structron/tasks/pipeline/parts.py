@@ -50,7 +50,8 @@ PRUNE = 0.3
 MANY_TAGS = 150
 """Pairs of UPOS and XPOS that one tagger learns; where there are more, XPOS is learned with the features."""
 BETWEEN = " "
-"""Stands between columns that are learned as one label; no column of CoNLL-U but the form and lemma may have it."""
+"""Stands between columns that are learned as one label, which is split there (search/chain/choices.py); no column of
+CoNLL-U but the form and lemma may have it."""
 
 
 @dataclass(frozen=True, slots=True)
