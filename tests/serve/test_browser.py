@@ -79,6 +79,23 @@ def test_annotate_draws_what_the_model_finds(page, library):
     assert page.texts(".tree .lemma") == [word.lemma for word in doc.words]
 
 
+def test_a_view_is_busy_until_the_newest_question_is_answered(page):
+    page.open("annotate", ".tree .word")
+    held = []
+    page.page.route("**/api/annotate", lambda route: held.append(route))
+    output = "document.querySelector('.output')"
+    for number, text in enumerate(("He slept.", "She flew."), 1):
+        page.page.fill("textarea", text)
+        page.page.keyboard.press("Control+Enter")
+        while len(held) < number:
+            page.page.wait_for_timeout(20)
+    page.page.wait_for_timeout(100)  # the first question is given up by now
+    assert page.page.evaluate(f"{output}.ariaBusy") == "true"
+    held[1].continue_()
+    page.until(f"{output}.ariaBusy === 'false'")
+    assert page.texts(".tree .form") == ["She", "flew", "."]
+
+
 def test_pointing_at_a_word_tells_why(page, library):
     page.open("annotate", ".tree .word", text="He flew to Paris.")
     page.page.hover('.word[data-word="3"]')

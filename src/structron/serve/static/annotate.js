@@ -1,7 +1,7 @@
 // Text in; sentences with trees, tags, lemmas, entities and chunks out; and why each is as it is.
 
 import { allModels, newest, post } from "./api.js";
-import { check, copy, empty, h, mistake, number, put, select, signed, waiting } from "./dom.js";
+import { busy, check, copy, empty, h, mistake, number, put, select, signed, waiting } from "./dom.js";
 import { figure, standalone, wordsOf } from "./tree.js";
 
 const EXAMPLE = "Dr. Smith didn't sleep. He flew to Paris with the old man who had sold him the house by the river.";
@@ -62,19 +62,10 @@ export async function open(main, given, write) {
     state.text = area.value === example() ? undefined : area.value;
     write(state, step);
     put(why, explained());
-    output.setAttribute("aria-busy", "true");
-    const slow = setTimeout(() => put(output, waiting("Analysing …")), 250);
-    try {
+    await busy(output, output, "Analysing …", async () => {
       found = await ask((signal) => post("/api/annotate", { text: area.value, model: model().name, margins: true }, signal));
       draw();
-    } catch (error) {
-      if (error.name === "AbortError") return;
-      found = null;
-      put(output, mistake(error));
-    } finally {
-      clearTimeout(slow);
-      output.setAttribute("aria-busy", "false");
-    }
+    }, () => (found = null));
   }
 
   function draw() {

@@ -1,7 +1,7 @@
 // A beam search, step by step: its states, the correct one among them, where it falls off, and what each rule would learn.
 
 import { allModels, get, named, newest, post } from "./api.js";
-import { empty, h, mistake, number, put, s, select, signed, waiting } from "./dom.js";
+import { busy, empty, h, mistake, number, put, s, select, signed } from "./dom.js";
 import { curves } from "./curves.js";
 import { EXAMPLES } from "./examples.js";
 import { figure } from "./tree.js";
@@ -100,19 +100,10 @@ export async function open(main, given, write) {
       put(view, empty(h("p", {}, "Paste a sentence above: a token a line in the model's columns, or plain text.")));
       return;
     }
-    view.setAttribute("aria-busy", "true");
-    const slow = setTimeout(() => put(view, waiting("Searching …")), 400);
-    try {
+    await busy(view, view, "Searching …", async () => {
       found = await ask((signal) => post("/api/beam", { model: own().model.name, part: own().model.parts.length > 1 ? own().part.name : null, sentence: area.value, beam: width() }, signal));
       draw();
-    } catch (error) {
-      if (error.name === "AbortError") return;
-      found = null;
-      put(view, mistake(error));
-    } finally {
-      clearTimeout(slow);
-      view.setAttribute("aria-busy", "false");
-    }
+    }, () => (found = null));
   }
 
   // -- what is shown ------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // Two models on one annotated file: their scores, whether the difference is more than chance, and where they differ.
 
 import { allModels, get, newest, post } from "./api.js";
-import { empty, h, mistake, number, put, select, signed, waiting } from "./dom.js";
+import { busy, empty, h, number, put, select, signed } from "./dom.js";
 import { figure } from "./tree.js";
 
 const SHOWN = 20;
@@ -54,18 +54,10 @@ export async function open(main, given, write) {
       put(view, empty(h("p", {}, "Paste annotated sentences above, in CoNLL-U or in the models' columns.")));
       return;
     }
-    view.setAttribute("aria-busy", "true");
-    const slow = setTimeout(() => put(view, waiting("Both models are at work …")), 250);
-    try {
+    await busy(view, view, "Both models are at work …", async () => {
       found = await ask((signal) => post("/api/compare", { a: a().name, b: b().name, ...source }, signal));
       draw();
-    } catch (error) {
-      if (error.name === "AbortError") return;
-      put(view, mistake(error));
-    } finally {
-      clearTimeout(slow);
-      view.setAttribute("aria-busy", "false");
-    }
+    });
   }
 
   function draw() {

@@ -35,6 +35,22 @@ export function say(text) {
 
 export const mistake = (error) => h("p", { class: "mistake", role: "alert" }, error.message || String(error));
 export const waiting = (text) => h("p", { class: "waiting" }, text || "Working …");
+
+// Work for a part of the page, which is busy until it is done; a newer request that takes its place leaves it so.
+export async function busy(part, shown, text, work, failed) {
+  part.setAttribute("aria-busy", "true");
+  const slow = setTimeout(() => put(shown, waiting(text)), 250);
+  try {
+    await work();
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    failed?.();
+    put(shown, mistake(error));
+  } finally {
+    clearTimeout(slow);
+  }
+  part.setAttribute("aria-busy", "false");
+}
 export const empty = (...children) => h("div", { class: "empty" }, ...children);
 
 export function number(value, digits = 2) {

@@ -1,7 +1,7 @@
 // What a model has learned: labels, heaviest features; how it was trained; how large it is.
 
 import { allModels, get, named, newest } from "./api.js";
-import { bytes, h, later, mistake, number, put, select, signed, waiting } from "./dom.js";
+import { busy, bytes, h, later, mistake, number, put, select, signed } from "./dom.js";
 import { historyCharts } from "./curves.js";
 
 export async function open(main, given, write) {
@@ -78,20 +78,13 @@ export async function open(main, given, write) {
     put(features, h("h2", {}, "Heaviest features ", h("span", { class: "soft" }, `for ${label()}`)),
       h("input", { type: "search", placeholder: "Search among the heaviest, for instance suffix or NOUN", "aria-label": "Search features", value: state.search || "", oninput: (event) => search(event.target.value) }), table);
     async function fill() {
-      features.setAttribute("aria-busy", "true");
-      const slow = setTimeout(() => put(table, waiting("Looking through the weights …")), 200);
-      try {
+      await busy(features, table, "Looking through the weights …", async () => {
         const found = await askFeatures((signal) => get(`/api/models/${named(model.name)}/features`, { part: model.parts.length > 1 ? now.name : undefined, label: label(), search: state.search, top: 60 }, signal));
         const weights = Object.values(found.labels).flat(), pairs = found.pairs;
         put(table, found.nameless && h("p", { class: "note" }, "A compact model keeps no names of features; the names below are those that can be told."),
           weights.length ? bars(weights) : h("p", { class: "soft" }, state.search ? "None of the heaviest has this in its name." : "No feature has a weight and a name."),
           pairs.length > 0 && [h("h3", {}, "With the labels before"), bars(pairs)]);
-      } catch (error) {
-        if (error.name !== "AbortError") put(table, mistake(error));
-      } finally {
-        clearTimeout(slow);
-        features.setAttribute("aria-busy", "false");
-      }
+      });
     }
     fill();
   }
