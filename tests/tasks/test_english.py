@@ -10,13 +10,13 @@ from structron.data.toy_english import toy_english, write_conllu
 from structron.doc import Doc, read_docs
 
 EXPECTED = {
-    "words": 98.95,
-    "sentences": 100.0,
-    "upos": 95.01,
-    "xpos": 94.63,
-    "lemmas": 87.94,
-    "uas": 85.42,
-    "las": 83.13,
+    "words": 98.89,
+    "sentences": 99.25,
+    "upos": 94.92,
+    "xpos": 94.57,
+    "lemmas": 87.89,
+    "uas": 85.17,
+    "las": 82.88,
 }
 """On toy English, many of whose words are invented, and whose lemmas and relations are not all the treebank's."""
 

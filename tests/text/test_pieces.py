@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from structron.text.pieces import COLUMNS, LONG, NOTHING, cut, is_space, pieces_of, rows_of
+from structron.text.pieces import COLUMNS, FAR, LONG, NOTHING, cut, is_space, open_before, pieces_of, rows_of
 
 NASTY = "aB1.'!-👩\u200d👧🏽🇩🇪\ufe0f\u20e3\u0301\u200b\ufeff\u00a0 \t\r\n漢かกำ\u0e31\ud800\u00ad\u200c"
 texts = st.text(max_size=60) | st.text(NASTY, max_size=30) | st.text(st.characters(), max_size=20)
@@ -153,3 +153,37 @@ def test_long_runs_come_to_an_end(text):
     """Expressions or slices over the whole of a run would cost its length squared."""
     (rows,) = rows_of(pieces_of(text))
     assert len(rows) == len(spelled(text)) > 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a (b c) d", "a_ (_ b( c( )( d_"),
+        ("[1] b) c", "[_ 1( ]( b_ )_ c_"),
+        ('"a b" c', '"_ a" b" "" c_'),
+        ("a „b“ c", 'a_ „_ b" “" c_'),
+        ("a »b« c", 'a_ »_ b" «" c_'),
+        ("« a b » c", '«_ a" b" »" c_'),
+        ('a. " b " c "', 'a_ ._ "_ b" "" c_ "_'),
+        ('("a", b) c', '(_ "( a(" "(" ,( b( )( c_'),
+        ('a" b "c" d', 'a_ "_ b_ "_ c" "" d_'),
+        ("don't (a", "don_ '_ t_ (_ a("),
+        ('(a "b\n\nc', '(_ a( "( b(" c_'),
+    ],
+)
+def test_what_is_open_before_a_piece(text, expected):
+    shown = [piece + state for piece, state in zip(spelled(text), open_before(pieces_of(text)), strict=True)]
+    assert " ".join(shown) == expected
+
+
+def test_what_nobody_closes_counts_as_closed_in_the_end():
+    states = open_before(pieces_of("(" + " a" * (FAR + 2)))
+    assert states == [NOTHING, *["("] * FAR, NOTHING, NOTHING]
+
+
+@given(texts, st.booleans())
+def test_files_of_before_lack_the_column_of_what_is_open(text, lines):
+    names = [name for name in COLUMNS if name != "open"]
+    pieces = pieces_of(text, lines=lines)
+    without = [[row[:-1] for row in rows] for rows in rows_of(pieces)]
+    assert rows_of(pieces, names) == without

@@ -21,7 +21,7 @@ from structron.io.columns import Columns
 from structron.io.tensors import Tensors
 from structron.options import DEFAULT, Texts, options
 from structron.tasks.chain.labeler import ChainLabeler
-from structron.text.pieces import COLUMNS, INSIDE, SENTENCE, TOKEN, Pieces, pieces_of, rows_of
+from structron.text.pieces import COLUMNS, INSIDE, OPEN, SENTENCE, TOKEN, Pieces, pieces_of, rows_of
 from structron.threads import uncollected
 
 UNITS = (1, 4, 10)
@@ -34,15 +34,15 @@ METHODS = ("nbest", "confidence", "forced", "explain")
 PIECES = "its labels are of pieces of text, not of words"
 
 
-@options({"order": 2, "passes": 16, "runs": 4, "cutoff": 2, "margin": DEFAULT})
+@options({"order": 2, "passes": 30, "runs": 2, "cutoff": 2, "margin": DEFAULT})
 class Tokenizer(Texts, ChainLabeler):
-    """Cuts text into sentences and tokens. The margin is 20 unless alma or swvp is given."""
+    """Cuts text into sentences and tokens. The margin is 200 unless alma or swvp is given."""
 
     task: ClassVar[str] = "tokenizer"
     metric: ClassVar[str] = "f1"
     texts: ClassVar[bool] = True
     default_templates: ClassVar[dict[str, str]] = {"": "tokenizer"}
-    usual: ClassVar[Mapping[str, Any]] = {"margin": 20.0}
+    usual: ClassVar[Mapping[str, Any]] = {"margin": 200.0}
     lacks: ClassVar[Mapping[str, str]] = dict.fromkeys(
         (*METHODS, "columns", "label", "tag_dictionary", "gazetteers", "non_local", "among seen"), PIECES
     ) | {"partial_fit": "what a piece is depends on all of the training data"}
@@ -76,7 +76,7 @@ class Tokenizer(Texts, ChainLabeler):
                 raise StructronError(f"{what}: text {number} is {quoted(item)}; expected a string or a Doc")
             pieces = pieces_of(text, self.fine_, self.lines)
             found.append(pieces)
-            rows += _labelled(pieces, item) if labelled else rows_of(pieces)
+            rows += _labelled(pieces, item) if labelled else rows_of(pieces, self.roles_.names)
         prepared = super()._prepare(rows, labelled, what)
         prepared.pieces = found
         return prepared
@@ -141,7 +141,8 @@ class Tokenizer(Texts, ChainLabeler):
     def _take(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
         self.fine_, self.spaces_ = bool(learned["fine"]), bool(learned["spaces"])
         super()._take(learned, tensors, **code)
-        if self.roles_.names != COLUMNS or not {*self.model_.labels} <= {INSIDE, TOKEN, SENTENCE}:
+        known = self.roles_.names in (COLUMNS, [name for name in COLUMNS if name != OPEN])
+        if not known or not {*self.model_.labels} <= {INSIDE, TOKEN, SENTENCE}:
             raise ValueError("labels of pieces do not fit")
 
 

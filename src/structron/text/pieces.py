@@ -10,6 +10,7 @@ joiners and what belongs to an emoji stay with the character before.
 import re
 import sys
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -124,14 +125,23 @@ def pieces_of(text: str, fine: bool = False, lines: bool = False) -> Pieces:
     return Pieces(text, start[~between].tolist(), end[~between].tolist(), last)
 
 
-COLUMNS = ["piece", "space", "word", "before", "after", "previous", "next", "kind", "label"]
+COLUMNS = ["piece", "space", "word", "before", "after", "previous", "next", "kind", "open", "label"]
 """What is known of a piece: the piece, the space after it, the run without spaces that it stands in, what of it comes
-before and after the piece, the runs before and after, and what the piece is to an address or the name of a file in the
-run: inside, its end, or around it."""
+before and after the piece, the runs before and after, what the piece is to an address or the name of a file in the
+run (inside, its end, or around it), and whether a bracket or a quotation is open before it."""
+OPEN = "open"
+"""The column that files of before lack."""
 INSIDE, TOKEN, SENTENCE = "I", "T", "S"
 NOTHING = "_"
 MARKS = frozenset("/=&#_-~%+$*@")
 """With which an address may end; other marks at its end belong to the sentence."""
+OPENING, CLOSING = frozenset("([{（［「『【"), frozenset(")]}）］」』】")
+BRACKETS = OPENING | CLOSING
+QUOTES = frozenset("\"«»‹›“”„‟‚＂")
+"""Of which each may open in one language what it closes in another: white space beside them says which."""
+ENDING = CLOSING | frozenset(",.;:!?…")
+FAR = 100
+"""Pieces after which a bracket or a quotation that nobody closed counts as closed."""
 LONG = 40
 """Runs that are longer are cut for the features, as addresses may be very long."""
 
@@ -167,8 +177,35 @@ def _part(kind: str, begin: int, end: int, stop: int) -> str:
     return kind if begin < end < stop else f"{kind}-end" if end == stop else "around"
 
 
-def rows_of(pieces: Pieces) -> list[list[tuple[str, ...]]]:
-    """The pieces of each paragraph as rows of the columns but the label."""
+def open_before(pieces: Pieces) -> list[str]:
+    """What is open before each piece of its paragraph: a bracket, a quotation, both or nothing."""
+    text, found = pieces.text, []
+    bracket = quotation = 0  # for how many pieces it stays open
+    for start, end, last in zip(pieces.start, pieces.end, pieces.last, strict=True):
+        quoted = quotation > 0
+        found.append(("(" if bracket > 0 else "") + ('"' if quoted else "") or NOTHING)
+        bracket, quotation = bracket - 1, quotation - 1
+        mark = text[start]
+        if mark in QUOTES:
+            quotation = FAR if _opens(text, start, end, quoted) else 0
+        elif mark in BRACKETS:
+            bracket = FAR if mark in OPENING else 0
+        if last:
+            bracket = quotation = 0
+    return found
+
+
+def _opens(text: str, start: int, end: int, quoted: bool) -> bool:
+    """Whether a quotation begins with a mark: by the text beside it, or else if none is open."""
+    before = not start or is_space(text[start - 1]) or text[start - 1] in OPENING
+    after = end == len(text) or is_space(text[end]) or text[end] in ENDING
+    return before if before != after else not quoted
+
+
+def rows_of(pieces: Pieces, names: Sequence[str] = COLUMNS) -> list[list[tuple[str, ...]]]:
+    """The pieces of each paragraph as rows of the columns but the label. names: of the columns, maybe without OPEN."""
+    if OPEN not in names:
+        return [[row[:-1] for row in rows] for rows in rows_of(pieces)]
     text, start, end, last = pieces.text, pieces.start, pieces.end, pieces.last
     ends = [k for k, (stop, begin) in enumerate(zip(end, [*start[1:], -1], strict=False), 1) if stop != begin]
     runs = list(pairwise([0, *ends]))  # first and last piece, exclusive, of what stands between spaces
@@ -176,12 +213,13 @@ def rows_of(pieces: Pieces) -> list[list[tuple[str, ...]]]:
     heads, tails = [word[:LONG] for word in words], [word[-LONG:] for word in words]
     found: list[list[tuple[str, ...]]] = []
     rows: list[tuple[str, ...]] = []
+    opened = open_before(pieces)
     previous = NOTHING
     for (lo, hi), word, head, tail, following in zip(runs, words, heads, tails, [*heads[1:], NOTHING], strict=False):
         ended = last[hi - 1]
         following, space = (NOTHING, "p") if ended else (following, "s")
         if hi - lo == 1:
-            rows.append((head, space, head, NOTHING, NOTHING, previous, following, NOTHING))
+            rows.append((head, space, head, NOTHING, NOTHING, previous, following, NOTHING, opened[lo]))
         else:
             kind, begin, stop = _address(word) if hi - lo > 2 else (NOTHING, 0, 0)
             origin, close = start[lo], end[hi - 1]
@@ -190,7 +228,7 @@ def rows_of(pieces: Pieces) -> list[list[tuple[str, ...]]]:
                 before, after = text[max(origin, at - LONG) : at], text[over : min(close, over + LONG)]
                 around = (head, before or NOTHING, after or NOTHING, previous, following)
                 part = _part(kind, begin, over - origin, stop)
-                rows.append((text[at:over][:LONG], "-" if k + 1 < hi else space, *around, part))
+                rows.append((text[at:over][:LONG], "-" if k + 1 < hi else space, *around, part, opened[k]))
         previous = NOTHING if ended else tail
         if ended:
             found.append(rows)

@@ -203,7 +203,7 @@ def make_parts(contents: Contents, without: Iterable[str]) -> dict[str, Part]:
     filled = contents.filled - {name for part in without for name in COLUMNS_OF.get(part, ())}
     found["tokenizer"] = Part((), ())
     if contents.multiword:
-        found["splitter"] = Part(("form",), ("words",), {"passes": 6})
+        found["splitter"] = Part(("form",), ("words",), {"passes": 12, "runs": 4})
     tags = [name for name in TAGS if name in filled]
     rest = ["feats"] if "feats" in filled else []
     if len(tags) == 2 and contents.tags > MANY_TAGS:
