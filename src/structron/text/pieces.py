@@ -137,7 +137,7 @@ MARKS = frozenset("/=&#_-~%+$*@")
 """With which an address may end; other marks at its end belong to the sentence."""
 OPENING, CLOSING = frozenset("([{（［「『【"), frozenset(")]}）］」』】")
 BRACKETS = OPENING | CLOSING
-QUOTES = frozenset("\"«»‹›“”„‟‚＂")
+QUOTES = frozenset('"«»‹›“”„‟‚＂')
 """Of which each may open in one language what it closes in another: white space beside them says which."""
 ENDING = CLOSING | frozenset(",.;:!?…")
 FAR = 100
