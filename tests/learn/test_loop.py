@@ -30,7 +30,7 @@ class Scripted:
     """A learner that only plays a part: `updates` per pass are given; its model is the number of the pass."""
 
     def __init__(self, updates: list[int], examples: int = 4):
-        self.updates, self.examples, self.number, self.seen = updates, examples, 0, []
+        self.updates, self.examples, self.number, self.seen, self.kept = updates, examples, 0, [], []
 
     def warm_up(self):
         self.warm = True
@@ -58,6 +58,9 @@ class Scripted:
 
     def snapshot(self):
         return self.number
+
+    def rest(self, model):
+        self.kept.append(model)
 
     def finish(self, model):
         return f"pass {model}"
@@ -95,6 +98,7 @@ def test_which_pass_is_kept_and_which_is_the_last(updates, scores, patience, bes
     assert [record.get("dev") for record in result.history] == [
         None if scores is None else round(score, 4) for score in (scores or updates)[:passes]
     ]
+    assert learner.kept[-1:] == ([] if scores is None else [best])  # rests while others learn on
     assert [sorted(seen) for seen in learner.seen] == [[0, 1, 2, 3]] * passes
     assert learner.seen[0] == pass_order(Schedule(), 1, 4).tolist()
 

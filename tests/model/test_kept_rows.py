@@ -21,6 +21,17 @@ def test_a_model_that_has_searched_keeps_its_weights():
     assert all(np.array_equal(a, b) for a, b in zip(rows, model.rows, strict=True))
 
 
+def test_a_model_at_rest_searches_again_as_before():
+    problem, weights, [x] = random_case("parser", 7, longest=5, examples=1)
+    model, inputs = model_of(problem, weights), inputs_of(problem, [x])
+    before = model.decode(inputs, 4)
+    model.rest()
+    assert "_packed" not in vars(model)
+    assert not model.engines
+    after = model.decode(inputs, 4)
+    assert str(after) == str(before)
+
+
 def test_memory_goes_back_where_there_is_a_way():
     glibc = sys.platform == "linux" and platform.libc_ver()[0] == "glibc"
     assert give_back() or not glibc

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from structron.weights.dense import cell_tensors
 from structron.weights.packed import pack
 from structron.weights.sparse import DENSE, START, Row, dense_at, find, home, weight_of
 
@@ -22,7 +23,7 @@ def random_rows(seed: int, first: int, keys: int, columns: int) -> tuple[np.ndar
 @pytest.mark.parametrize(("first", "columns"), [(0, 40), (9, 40), (5, 6)])
 def test_every_weight_is_found_again(first, columns):
     keys, rows = random_rows(3, first, 60, columns)
-    heads, sparse = pack(columns, keys, rows, first)
+    heads, sparse = pack(columns, keys, cell_tensors(*rows, first + len(keys), columns), first)
     table = sparse.table
     found = [*heads, *(table[find(table, key, home(sparse.region, key)), 1] for key in keys)]
     want = np.zeros((len(found), columns), np.float32)
@@ -39,7 +40,7 @@ def test_every_weight_is_found_again(first, columns):
 
 def test_frequent_rows_and_columns_stand_in_front():
     keys, rows = random_rows(5, 4, 200, 40)
-    heads, sparse = pack(40, keys, rows, 4)
+    heads, sparse = pack(40, keys, cell_tensors(*rows, 4 + len(keys), 40), 4)
     table, classes = sparse.table, np.uint64(0xFF)
     all_heads = [*heads, *(table[find(table, key, home(sparse.region, key)), 1] for key in keys)]
     count = np.bincount(rows.place)
@@ -55,13 +56,13 @@ def test_frequent_rows_and_columns_stand_in_front():
 
 def test_rows_without_weights_have_no_columns():
     rows = Row(np.array([1, 1, 3]), np.array([0, 2, 1], np.int32), np.array([1, 2, 3], np.float32))
-    heads, sparse = pack(3, np.array([7, 9, 11], np.uint64), rows, 1)
+    heads, sparse = pack(3, np.array([7, 9, 11], np.uint64), cell_tensors(*rows, 4, 3), 1)
     empty = [heads[0], sparse.table[find(sparse.table, np.uint64(9), home(sparse.region, np.uint64(9))), 1]]
     assert [weight_of(sparse, head, np.int64(c)) for head in empty for c in range(3)] == [0.0] * 6
 
 
 def test_no_rows_at_all():
     rows = Row(*(np.zeros(0, kind) for kind in (np.int64, np.int32, np.float32)))
-    heads, sparse = pack(3, np.zeros(0, np.uint64), rows)
+    heads, sparse = pack(3, np.zeros(0, np.uint64), cell_tensors(*rows, 0, 3))
     assert len(heads) == 0
     assert not sparse.used.any()

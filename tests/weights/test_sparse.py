@@ -193,7 +193,7 @@ def test_a_lean_model_holds_the_same(weights, first):
     """The first rows are known by number, the others by key."""
     keys, rows = as_rows(weights)
     first = min(first, len(keys))
-    heads, sparse = pack(COLUMNS, keys[first:], rows, first)
+    heads, sparse = pack(COLUMNS, keys[first:], cell_tensors(*rows, len(keys), COLUMNS), first)
     found = [look_up(sparse, head) for head in heads.tolist()]
     for key in keys[first:]:
         k = find(sparse.table, key, home(sparse.region, key))

@@ -214,6 +214,9 @@ class BeamTraining(Paced):
         time = int(self.stats[fixing.TIME]) if self.average == "mean" else 0
         return time, float(self.pace[TOTAL] / time if time else self.pace[SCALE])
 
+    def rest(self, model: Any) -> None:
+        model.rest()
+
     @staticmethod
     def assemble(members: Sequence["BeamTraining"]) -> BeamModel:
         first = members[0]

@@ -104,6 +104,9 @@ class Member(Learner):
     def snapshot(self) -> Any:
         return self.assemble([self])
 
+    def rest(self, model: Any) -> None:
+        return None
+
     def finish(self, model: Any) -> Any:
         return model
 
@@ -180,6 +183,9 @@ class Committee(Learner):
 
     def snapshot(self) -> Any:
         return self.members[0].assemble(self.members)
+
+    def rest(self, model: Any) -> None:
+        self.members[0].rest(model)
 
     def finish(self, model: Any) -> Any:
         return self.members[0].finish(model)

@@ -73,6 +73,9 @@ class EncodedLearner(BeamTraining):
         known = None if self.known is None else self.known.names
         return self.data.numbered.names(np.array([feature - 1]), known, self.data.names).all()[0]
 
+    def rest(self, model: Any) -> None:
+        model.base.rest()
+
     def finish(self, model: Any) -> Any:
         keys = model.base.anchored_keys
         if len(model.names) < len(keys):

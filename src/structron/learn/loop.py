@@ -60,6 +60,9 @@ class Learner(Protocol):
     def snapshot(self) -> Any:
         """The model that the weights of this moment make."""
 
+    def rest(self, model: Any) -> None:
+        """A snapshot is kept while learning goes on: it lets go of what only its searches need."""
+
     def finish(self, model: Any) -> Any:
         """A snapshot with what it left for later: names of features."""
 
@@ -158,6 +161,7 @@ def train(
                 record["dev"] = round(score(model), 4)
                 if record["dev"] > best:
                     result.model, result.best_pass = model, number
+                    learner.rest(model)
             result.history.append(record)
             if record["updates"] == 0:
                 result.stopped = "converged"

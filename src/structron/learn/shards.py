@@ -208,6 +208,9 @@ class Shards(Learner):
     def snapshot(self) -> Any:
         return self.assemble([self])
 
+    def rest(self, model: Any) -> None:
+        self.common.rest(model)
+
     def finish(self, model: Any) -> Any:
         return self.common.finish(model)
 

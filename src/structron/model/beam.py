@@ -20,7 +20,7 @@ from structron.search.beam.scores import CLOCK
 from structron.search.beam.states import TOP
 from structron.threads import for_each, give_back, stretches
 from structron.weights.dense import cell_tensors, declared_cells
-from structron.weights.packed import homes, pack
+from structron.weights.packed import homes, pack, weights_under
 from structron.weights.sparse import Row, Sparse, regions_of
 from structron.weights.store import declared_rows, rows_of
 
@@ -35,15 +35,17 @@ def joined(values: np.ndarray, first: np.ndarray, lengths: np.ndarray) -> np.nda
     return values[np.repeat(first - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))]
 
 
-def column_order(problem: SearchProblem, rows: Row) -> np.ndarray | None:
+def column_order(problem: SearchProblem, column: np.ndarray) -> np.ndarray | None:
     """int64[columns]: where columns are to stand, so that those that count together do. None: anywhere.
+
+    column: that of each weight.
 
     Where actions share columns, what is an action's own stands with the first of its parts, what others share in front.
     """
     parts, columns = problem.parts, problem.columns
     if parts.shape[1] == 1:
         return None
-    weights = np.bincount(rows.column, minlength=columns)
+    weights = weights_under(column, columns)
     leader = np.full(columns, -1, np.int64)
     shared = np.bincount(parts[parts >= 0], minlength=columns) > 1
     for k in range(1, parts.shape[1]):
@@ -75,10 +77,9 @@ class BeamModel:
     @cached_property
     def _packed(self) -> tuple[np.ndarray, Sparse]:
         """The rows as searches read them, made for the first of these: a model that is only saved does without."""
-        first, rows = len(self.anchored_keys), self.rows
-        heads, sparse = pack(self.problem.columns, self.keys, rows, first, column_order(self.problem, rows))
-        self._kept, self._rows = self._kept or self._cells(rows), None
-        del rows
+        first, self._kept, self._rows = len(self.anchored_keys), self._kept or self._cells(self.rows), None
+        order = column_order(self.problem, self._kept["weight_label"])
+        heads, sparse = pack(self.problem.columns, self.keys, self._kept, first, order)
         if sparse.table.nbytes > LARGE:
             give_back()
         return np.stack([self.anchored_keys, heads], axis=1) if first else NO_ANCHORS.table, sparse
@@ -105,6 +106,11 @@ class BeamModel:
     def warm_up(self) -> None:
         """Pack the weights now."""
         _ = self._packed
+
+    def rest(self) -> None:
+        """Let go of what was made for searches; the next one makes it again."""
+        self.__dict__.pop("_packed", None)
+        self.engines.clear()
 
     @property
     def sparse(self) -> Sparse:

@@ -5,6 +5,7 @@ Rows with many weights are those that fire often: they stand together, as do the
 
 import numpy as np
 
+from structron.io.tensors import Tensors
 from structron.kernels.jit import borrowing, compiled, prefetch
 from structron.kernels.table import ABSENT
 from structron.weights.sparse import (
@@ -15,7 +16,6 @@ from structron.weights.sparse import (
     SINGLE,
     START,
     WEIGHT,
-    Row,
     Sparse,
     after,
     dense_at,
@@ -25,24 +25,38 @@ from structron.weights.sparse import (
     regions_of,
 )
 
+BLOCK = 1 << 20
+"""Weights that are counted at a time."""
+
 
 def pack(
-    columns: int, keys: np.ndarray, rows: Row, first: int = 0, order: np.ndarray | None = None
+    columns: int, keys: np.ndarray, given: Tensors, first: int = 0, order: np.ndarray | None = None
 ) -> tuple[np.ndarray, Sparse]:
-    """The heads of the first rows, and the others by key in the store's table. The rows stand in the order of their
-    places; order: where each column is to stand, and else those that most rows have come first."""
+    """The heads of the first rows, and the others by key in the store's table.
+
+    given: the weights of all rows as a file holds them (dense.cell_tensors).   order: where each column is to stand,
+    and else those that most rows have come first.
+    """
+    column, weight = given["weight_label"].astype(np.uint16, copy=False), given["weight"]
     if order is None:
         order = np.empty(columns, np.int64)
-        order[np.argsort(-np.bincount(rows.column, minlength=columns), kind="stable")] = np.arange(columns)
-    start, begin = np.empty(first + len(keys), np.int64), np.empty(first + len(keys) + 1, np.int64)
-    cells, dense = settle(rows.place, columns, begin, start)
+        order[np.argsort(-weights_under(column, columns), kind="stable")] = np.arange(columns)
+    begin, start = np.zeros(first + len(keys) + 1, np.int64), np.empty(first + len(keys), np.int64)
+    np.cumsum(given["weight_count"], out=begin[1:])
+    cells, dense = settle(begin, columns, start)
     sparse = make_sparse(columns, 1, cells, dense, sums=False)
     sparse.used[:FREE] = len(keys), cells, dense
     region = regions_of(keys)
     sparse = sparse._replace(table=np.zeros((int(region[-1].sum()), 2), np.uint64), region=region, order=order)
     heads = np.empty(first, np.uint64)
-    fill(sparse, columns, rows, begin, start, keys, heads)
+    fill(sparse, columns, column, weight, begin, start, keys, heads)
     return heads, sparse
+
+
+def weights_under(column: np.ndarray, columns: int) -> np.ndarray:
+    """How many weights each column has. In blocks: counting takes 8 bytes for each of them."""
+    blocks = (column[lo : lo + BLOCK] for lo in range(0, len(column), BLOCK))
+    return sum((np.bincount(own, minlength=columns) for own in blocks), np.zeros(columns, np.int64))
 
 
 @compiled
@@ -55,20 +69,16 @@ def homes(region, keys):
 
 
 @compiled
-def settle(place, columns, begin, start):
-    """Where the weights of each row begin in the list of all, and where the row is to begin in the store; how many
-    cells and vectors it takes.
+def settle(begin, columns, start):
+    """Where each row is to begin in the store, whose weights begin there in the list of all; how many cells and vectors
+    it takes.
 
     Rows stand by falling number of weights, those with as many in their order. Vectors are numbered apart, and a row of
     one weight has no place: its head is all there is.
     """
-    rows, k, most = start.shape[0], 0, 1
+    rows, most = start.shape[0], 1
     for row in range(rows):
-        begin[row] = k
-        while k < place.shape[0] and place[k] == row:
-            k += 1
-        most = max(most, k - begin[row])
-    begin[rows] = k
+        most = max(most, begin[row + 1] - begin[row])
     alike = np.zeros(most + 1, np.int64)
     for row in range(rows):
         alike[begin[row + 1] - begin[row]] += 1
@@ -90,32 +100,32 @@ def settle(place, columns, begin, start):
 
 
 @borrowing
-def fill_row(sparse, columns, rows, lo, hi, start):
+def fill_row(sparse, columns, column, weight, lo, hi, start):
     """Put the weights of a row where it begins; its head."""
     order = sparse.order
     if hi - lo == 1:
-        bits = np.float32(rows.weight[lo]).view(np.uint32)
-        return (np.uint64(bits) << WEIGHT) | (np.uint64(order[rows.column[lo]]) << COUNT) | SINGLE
+        bits = np.float32(weight[lo]).view(np.uint32)
+        return (np.uint64(bits) << WEIGHT) | (np.uint64(order[column[lo]]) << COUNT) | SINGLE
     if hi - lo >= dense_at(columns):
         longest = 0
         for k in range(lo, hi):
-            column = order[rows.column[k]]
-            sparse.dense[start, column] = rows.weight[k]
-            longest = max(longest, column + 1)
+            place = order[column[k]]
+            sparse.dense[start, place] = weight[k]
+            longest = max(longest, place + 1)
         return dense_head(start, -(-longest // LINE) * LINE)
     for k in range(lo, hi):
-        sparse.column[start + k - lo, 0] = order[rows.column[k]]
-        sparse.w[start + k - lo, 1] = rows.weight[k]
+        sparse.column[start + k - lo, 0] = order[column[k]]
+        sparse.w[start + k - lo, 1] = weight[k]
     return (np.uint64(start) << START) | (np.uint64(hi - lo) << COUNT)
 
 
 @borrowing
-def fill(sparse, columns, rows, begin, start, keys, heads):
+def fill(sparse, columns, column, weight, begin, start, keys, heads):
     """Fill the store with the rows: the first have their heads apart, the others in the table, whose places are asked
     for before they are needed."""
     first, table, region = heads.shape[0], sparse.table, sparse.region
     for row in range(first):
-        heads[row] = fill_row(sparse, columns, rows, begin[row], begin[row + 1], start[row])
+        heads[row] = fill_row(sparse, columns, column, weight, begin[row], begin[row + 1], start[row])
     for j in range(keys.shape[0]):
         if j + AHEAD < keys.shape[0]:
             prefetch(table, home(region, keys[j + AHEAD]), 0)
@@ -124,4 +134,4 @@ def fill(sparse, columns, rows, begin, start, keys, heads):
         while table[k, 0] != ABSENT:
             k = after(table, k)
         table[k, 0] = keys[j]
-        table[k, 1] = fill_row(sparse, columns, rows, begin[row], begin[row + 1], start[row])
+        table[k, 1] = fill_row(sparse, columns, column, weight, begin[row], begin[row + 1], start[row])
