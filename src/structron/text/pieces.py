@@ -130,7 +130,7 @@ COLUMNS = ["piece", "space", "word", "before", "after", "previous", "next", "kin
 before and after the piece, the runs before and after, what the piece is to an address or the name of a file in the
 run (inside, its end, or around it), and whether a bracket or a quotation is open before it."""
 OPEN = "open"
-"""The column that files of before lack."""
+"""The column that models of earlier versions lack."""
 INSIDE, TOKEN, SENTENCE = "I", "T", "S"
 NOTHING = "_"
 MARKS = frozenset("/=&#_-~%+$*@")
@@ -203,7 +203,7 @@ def _opens(text: str, start: int, end: int, quoted: bool) -> bool:
 
 
 def rows_of(pieces: Pieces, names: Sequence[str] = COLUMNS) -> list[list[tuple[str, ...]]]:
-    """The pieces of each paragraph as rows of the columns but the label. names: of the columns, maybe without OPEN."""
+    """The pieces of each paragraph as rows of all columns but the label. names: of the columns, OPEN may be missing."""
     if OPEN not in names:
         return [[row[:-1] for row in rows] for rows in rows_of(pieces)]
     text, start, end, last = pieces.text, pieces.start, pieces.end, pieces.last

@@ -70,8 +70,9 @@ def homes(region, keys):
 
 @compiled
 def settle(begin, columns, start):
-    """Where each row is to begin in the store, whose weights begin there in the list of all; how many cells and vectors
-    it takes.
+    """Where each row is to begin in the store, and how many cells and vectors all of them take.
+
+    begin: where the weights of each row begin in the list of all.
 
     Rows stand by falling number of weights, those with as many in their order. Vectors are numbered apart, and a row of
     one weight has no place: its head is all there is.

@@ -36,7 +36,7 @@ export function say(text) {
 export const mistake = (error) => h("p", { class: "mistake", role: "alert" }, error.message || String(error));
 export const waiting = (text) => h("p", { class: "waiting" }, text || "Working …");
 
-// Work for a part of the page, which is busy until it is done; a newer request that takes its place leaves it so.
+// Do some work for a part of the page, which is marked as busy until it is done. Work that a newer request has replaced leaves the mark to that.
 export async function busy(part, shown, text, work, failed) {
   part.setAttribute("aria-busy", "true");
   const slow = setTimeout(() => put(shown, waiting(text)), 250);
