@@ -58,6 +58,7 @@ class Learned:
     signature_: str
     source_: dict[str, str]  # what the command line knows of the training data: their format
     notes_: list[str]  # what a user should know of the training data
+    lasting_: bool = True  # whether the learner is kept; where only the model is of use, training takes less memory
 
 
 @options()
@@ -229,11 +230,13 @@ class Estimator(Learned, Training, ABC):
             if self.bpm and start is None and not resume:
                 self._start_from_runs(several, progress)
             try:
-                result = train(several, schedule, judge, progress, self._save_model, self._load_model)
+                result = train(several, schedule, judge, progress, self._save_model, self._load_model, self.lasting_)
             finally:
                 several.close()
         self.model_, self.history_, self.best_pass_ = result.model, History(result.history), result.best_pass
-        self.stopped_, self.learner_ = result.stopped, several
+        self.stopped_ = result.stopped
+        if self.lasting_:
+            self.learner_ = several
         self.signature_ = self._signature()
         if result.history and not any(record.get("dev", 1) for record in result.history):
             progress.note(f"warning: dev {self.metric} is 0 in every pass; expected labels as in the training data")

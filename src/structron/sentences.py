@@ -4,6 +4,7 @@ A sentence is a list of tokens; a token is a word or a row of columns. Sentences
 `Document`, labelled as one sequence (Kazama & Torisawa 2007).
 """
 
+from array import array
 from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import islice, pairwise
 from typing import Any
@@ -11,6 +12,9 @@ from typing import Any
 import numpy as np
 
 from structron.errors import StructronError, quoted
+
+OTHER = -1
+"""The length of what is no list."""
 
 
 class Document(list):
@@ -43,18 +47,29 @@ def check_sentences(sentences: Sequence[Sequence], what: str, before: int = 0) -
 def sharing_texts(sentences: Iterable[Sequence]) -> Sequence[Sequence]:
     """Sentences of rows that are read one by one, equal texts kept once: most of what a treebank says, it says again.
 
-    Sentences that are all there already are left as they are.
+    Sentences that are all there already are left as they are. Rows are made when all texts are known: with a text that
+    lasts longer between them, their memory would not go back to the system when they have gone.
     """
     if isinstance(sentences, list | tuple):
         return sentences
-    known: dict[str, str] = {}
-    return [[_shared(row, known) for row in own] if type(own) is list else own for own in sentences]
-
-
-def _shared(row: Any, known: dict[str, str]) -> Any:
-    if type(row) is not list or set(map(type, row)) != {str}:
-        return row
-    return [known.setdefault(text, text) for text in row]
+    known: dict[str, int] = {}
+    numbers, widths, lengths = array("i"), array("i"), array("i")
+    others: list[Any] = []
+    for own in sentences:
+        lengths.append(len(own) if type(own) is list else OTHER)
+        if type(own) is not list:
+            others.append(own)
+            continue
+        for row in own:
+            if type(row) is list and set(map(type, row)) == {str}:
+                widths.append(len(row))
+                numbers.extend([known.setdefault(text, len(known)) for text in row])
+            else:
+                widths.append(OTHER)
+                others.append(row)
+    texts, left = iter(map([*known].__getitem__, numbers)), iter(others)
+    rows = (next(left) if width == OTHER else list(islice(texts, width)) for width in widths)
+    return [next(left) if length == OTHER else list(islice(rows, length)) for length in lengths]
 
 
 def is_row(kind: type) -> bool:

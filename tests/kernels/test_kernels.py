@@ -3,13 +3,11 @@
 import itertools
 
 import numpy as np
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from structron.features.index import _Counter
 from structron.kernels.table import (
-    aligned_zeros,
     build_table,
     empty_table,
     hash_list,
@@ -121,13 +119,3 @@ def test_a_full_table_stops_and_says_how_far_it_came():
     assert out.tolist() == [0, 1, 0, 2, 3, 0, -1]
     assert counts.tolist() == [3, 1, 1, 1, 0, 0, 0, 0]
     assert first.tolist() == [100, 101, 103, 104, -1, -1, -1, -1]
-
-
-@pytest.mark.parametrize("shape", [(0, 4), (1, 4), (5, 24)])
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_matrices_start_on_a_cache_line(shape, kind):
-    matrix = aligned_zeros(shape, kind)
-    assert matrix.shape == shape
-    assert matrix.dtype == kind
-    assert matrix.ctypes.data % 64 == 0 or not matrix.size
-    assert not matrix.any()

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from structron.errors import StructronError
+from structron.kernels import memory
 from structron.weights.dense import cell_tensors
 from structron.weights.packed import pack
 from structron.weights.sparse import (
@@ -96,6 +97,20 @@ def read(sparse: Sparse, time: int = 0) -> dict[int, dict[int, float]]:
 
 def no_zeros(rows: dict[int, dict[int, float]]) -> dict[int, dict[int, float]]:
     return {key: kept for key, row in rows.items() if (kept := {c: w for c, w in row.items() if w})}
+
+
+@given(steps)
+@example(MANY)
+@settings(max_examples=30)
+def test_a_store_whose_pages_go_back_as_it_grows(sequence):
+    """As large ones do: every array has pages of its own, and one page is copied at a time."""
+    expected = fill(sequence, make_sparse(COLUMNS, 1, 1, 1))[0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(memory, "LARGE", 1)
+        patch.setattr(memory, "PIECE", memory.mmap.PAGESIZE)
+        found = fill(sequence, make_sparse(COLUMNS, 1, 1, 1))[0]
+    for name, array in expected._asdict().items():
+        assert array.tolist() == getattr(found, name).tolist(), name
 
 
 @given(steps)
@@ -311,6 +326,25 @@ def test_a_lean_store_is_the_mean_of_one(anchored, time, weights, least):
         name: array.dtype for name, array in expected.items()
     }
     assert found[2] == np.isin(keys, anchored).sum()
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("anchored", [NO_KEYS, ANCHORED], ids=["keys", "numbers"])
+@pytest.mark.parametrize("time", [0, 4])
+@given(rows_of, st.sampled_from([0.0, 2.0]))
+@example(FULL, 0.0)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_settled_store_has_its_means_for_weights(anchored, time, weights, least):
+    store = stored(weights, anchored)
+    store.sparse.u[:], store.sparse.dense_u[:, :COLUMNS] = np.arange(len(store.sparse.u)) / 3, 1.7
+    keys, rows, count = store.lean(time, 0.3, least)
+    store.settle(time, 0.3)
+    found = store.lean(0, 1.0, least)
+    assert found[0].tolist() == keys.tolist()
+    assert {name: array.tolist() for name, array in found[1].items()} == {
+        name: array.tolist() for name, array in rows.items()
+    }
+    assert found[2] == count
 
 
 def test_states_of_earlier_versions_have_no_lengths():

@@ -97,7 +97,7 @@ def run(
         for corpus, at_least in zip(corpora, least, strict=False)
     )
     devs = [_compared(found, corpora[1], corpora[0], quiet, warm_start is None) for found in devs]
-    estimator.source_ = {"format": sources[0].format}
+    estimator.source_, estimator.lasting_ = {"format": sources[0].format}, False
     progress = Progress(show=not quiet, log=log, append=resume)
     fit = estimator.partial_fit if warm_start else estimator.fit
     fit(sentences, dev=devs[0] if devs else None, checkpoint=checkpoint, resume=resume, progress=progress)
@@ -115,7 +115,6 @@ def _compared(items: Iterator[Item], dev: Corpus, training: Corpus, quiet: bool,
 
 def _saved(estimator: Estimator, model: Path, begin: float, quiet: bool) -> int:
     """Save what was learned and say what it is; returns the exit status."""
-    vars(estimator).pop("learner_", None)  # this process learns nothing more, and saving takes memory of its own
     try:
         estimator.save(model)
     except (StructronError, OSError) as error:

@@ -123,11 +123,3 @@ def hash_list(strings: list[str]) -> np.ndarray:
     out = np.empty(len(strings), np.uint64)
     hash_strings(*pack_strings(strings), out)
     return out
-
-
-def aligned_zeros(shape: tuple[int, int], dtype: type) -> np.ndarray:
-    """A zeroed matrix that starts on a cache line, so that padded rows never straddle one more than they must."""
-    size = shape[0] * shape[1] * np.dtype(dtype).itemsize
-    raw = np.zeros(size + 64, np.uint8)
-    start = -raw.ctypes.data % 64
-    return raw[start : start + size].view(dtype).reshape(shape)

@@ -96,6 +96,7 @@ class BeamTraining(Paced):
         self.choose = chooser(self.rule.choose)
         self.engine, self.delta = Engine(self.problem, self.search.beam, self.search.merge), make_delta()
         self.store = SparseStore(self.problem.columns, self.anchored.table[:, 0])
+        self.final = False  # whether the weights are means already, and nothing more is learned
         self.stats, self.pace = np.zeros(fixing.STATS), make_alma(self.search.alma, self.search.margin)
         self.weighing = None if self.swvp is None else self._make_weighing()
         if self.start is not None:
@@ -211,8 +212,18 @@ class BeamTraining(Paced):
 
     def _mean(self) -> tuple[int, float]:
         """The examples that the mean is taken over, 0: there is none; and the scale of the weights in it."""
+        if self.final:
+            return 0, 1.0
         time = int(self.stats[fixing.TIME]) if self.average == "mean" else 0
         return time, float(self.pace[TOTAL] / time if time else self.pace[SCALE])
+
+    def last_snapshot(self) -> Any:
+        """With the means in place of the weights, before there is a model: its arrays come where sums have been."""
+        self.store.settle(*self._mean())
+        self.final = True
+        model = self.snapshot()
+        del self.store
+        return model
 
     def rest(self, model: Any) -> None:
         model.rest()

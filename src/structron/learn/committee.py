@@ -104,6 +104,9 @@ class Member(Learner):
     def snapshot(self) -> Any:
         return self.assemble([self])
 
+    def last_snapshot(self) -> Any:
+        return self.snapshot()
+
     def rest(self, model: Any) -> None:
         return None
 
@@ -183,6 +186,9 @@ class Committee(Learner):
 
     def snapshot(self) -> Any:
         return self.members[0].assemble(self.members)
+
+    def last_snapshot(self) -> Any:
+        return self.snapshot()
 
     def rest(self, model: Any) -> None:
         self.members[0].rest(model)

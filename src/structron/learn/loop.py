@@ -60,6 +60,9 @@ class Learner(Protocol):
     def snapshot(self) -> Any:
         """The model that the weights of this moment make."""
 
+    def last_snapshot(self) -> Any:
+        """The same of a learner that will learn no more: it may give up what it would need for that."""
+
     def rest(self, model: Any) -> None:
         """A snapshot is kept while learning goes on: it lets go of what only its searches need."""
 
@@ -136,10 +139,12 @@ def train(
     progress: Progress | None = None,
     save: Callable[[Any, Path], None] | None = None,
     load: Callable[[Path], Any] | None = None,
+    lasting: bool = True,
 ) -> Result:
     """Train until a stopping rule holds; with `score` (on dev data) the best pass is kept, otherwise the last.
 
     `save` and `load` write and read a model; they are needed for checkpoints of runs with dev data only.
+    lasting: the learner is of use afterwards.
     """
     progress = progress or Progress()
     result = Result(None, 0)
@@ -178,7 +183,9 @@ def train(
             result.best_pass = number
     finally:
         progress.close()
-    model = learner.snapshot() if result.model is None else result.model
+    model = result.model
+    if model is None:
+        model = learner.snapshot() if lasting else learner.last_snapshot()
     result.model = learner.finish(model)
     return result
 

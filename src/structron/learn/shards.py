@@ -208,6 +208,11 @@ class Shards(Learner):
     def snapshot(self) -> Any:
         return self.assemble([self])
 
+    def last_snapshot(self) -> Any:
+        self.settled()
+        self.crew.close()
+        return self.common.last_snapshot()
+
     def rest(self, model: Any) -> None:
         self.common.rest(model)
 

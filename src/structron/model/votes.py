@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from structron.io.tensors import Tensor, Tensors
-from structron.kernels.table import aligned_zeros
+from structron.kernels.memory import aligned_zeros
 from structron.search.chain.scores import Chains, Weights, Work
 from structron.search.chain.viterbi import decode
 from structron.weights.dense import row_stride

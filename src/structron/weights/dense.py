@@ -13,7 +13,7 @@ import numpy as np
 
 from structron.errors import StructronError
 from structron.io.tensors import Tensor, Tensors
-from structron.kernels.table import aligned_zeros
+from structron.kernels.memory import aligned_zeros, move
 from structron.threads import for_each
 from structron.weights.changes import Changes, Share, mix_at
 
@@ -192,9 +192,7 @@ class DenseStore:
 
 
 def _grown(old: np.ndarray, capacity: int, used: int) -> np.ndarray:
-    new = aligned_zeros((capacity, old.shape[1]), old.dtype.type)
-    new[:used] = old[:used]
-    return new
+    return move(old, aligned_zeros((capacity, old.shape[1]), old.dtype.type), used)
 
 
 def pack_mean(

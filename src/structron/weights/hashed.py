@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from structron.io.tensors import Tensor, Tensors
-from structron.kernels.table import aligned_zeros
+from structron.kernels.memory import aligned_zeros
 from structron.weights.changes import Changes, Share, mix_at
 
 CELLS, LOG_CELLS = 16, 4

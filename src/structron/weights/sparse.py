@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structron.kernels.jit import borrowing, compiled, inlined, prefetch
-from structron.kernels.table import ABSENT, MULTIPLIER, SHIFT, aligned_zeros
+from structron.kernels.memory import aligned_zeros, forget, move, pieces
+from structron.kernels.table import ABSENT, MULTIPLIER, SHIFT
 
 SECOND = np.uint64(0xD6E8FEB86659FD93)
 START, COUNT, WEIGHT = np.uint64(24), np.uint64(8), np.uint64(32)
@@ -263,7 +264,7 @@ def reinsert(old, new, region):
 
 def _cells(capacity: int) -> tuple[np.ndarray, np.ndarray]:
     """Empty cells, as columns and as weights."""
-    column = np.zeros((capacity, 2), np.int32)
+    column = aligned_zeros((capacity, 2), np.int32)
     return column, column.view(np.float32)
 
 
@@ -283,12 +284,12 @@ def make_sparse(columns: int, keys: int = 1 << 12, cells: int = 1 << 14, dense: 
     column, w = _cells(max(cells, 1))
     vectors = aligned_zeros((max(dense, 1), stride_of(columns)), np.float32)
     return Sparse(
-        np.zeros((capacity, 2), np.uint64),
+        aligned_zeros((capacity, 2), np.uint64),
         column,
         w,
-        np.zeros(max(cells, 1) if sums else 1),
+        aligned_zeros((max(cells, 1) if sums else 1,), np.float64),
         vectors,
-        np.zeros(vectors.shape if sums else (1, 1)),
+        aligned_zeros(vectors.shape if sums else (1, 1), np.float64),
         np.zeros(FREE + LARGEST + 1, np.int64),
         one_region(capacity),
         np.arange(columns),
@@ -307,8 +308,10 @@ def more_keys(sparse: Sparse, keys: int, cells: int, dense: int) -> Sparse:
     if room(sparse)[KEYS] >= keys:
         return sparse
     capacity = max(int(GROWTH * len(sparse.table)), capacity_for(int(sparse.used[KEYS]) + keys))
-    table, region = np.zeros((capacity, 2), np.uint64), one_region(capacity)
-    reinsert(sparse.table, table, region)
+    table, region = aligned_zeros((capacity, 2), np.uint64), one_region(capacity)
+    for lo, hi in pieces(sparse.table, len(sparse.table)):  # both stand in the order of hashes
+        reinsert(sparse.table[lo:hi], table, region)
+        forget(sparse.table, lo, hi)
     return sparse._replace(table=table, region=region)
 
 
@@ -318,7 +321,7 @@ def more_cells(sparse: Sparse, keys: int, cells: int, dense: int) -> Sparse:
         return sparse
     used = int(sparse.used[CELLS])
     column, w = _cells(max(int(GROWTH * len(sparse.column)), used + cells))
-    column[:used] = sparse.column[:used]
+    move(sparse.column, column, used)
     return sparse._replace(column=column, w=w)
 
 
@@ -326,9 +329,8 @@ def more_sums(sparse: Sparse, keys: int, cells: int, dense: int) -> Sparse:
     """The same rows with a sum for every cell."""
     if len(sparse.u) == len(sparse.column):
         return sparse
-    used, u = int(sparse.used[CELLS]), np.zeros(len(sparse.column))
-    u[:used] = sparse.u[:used]
-    return sparse._replace(u=u)
+    u = aligned_zeros((len(sparse.column),), np.float64)
+    return sparse._replace(u=move(sparse.u, u, int(sparse.used[CELLS])))
 
 
 def more_dense(sparse: Sparse, keys: int, cells: int, dense: int) -> Sparse:
@@ -337,13 +339,12 @@ def more_dense(sparse: Sparse, keys: int, cells: int, dense: int) -> Sparse:
         return sparse
     used = int(sparse.used[DENSE_ROWS])
     shape = (max(int(GROWTH * len(sparse.dense)), used + dense), sparse.dense.shape[1])
-    vectors, sums = aligned_zeros(shape, np.float32), np.zeros(shape)
-    vectors[:used], sums[:used] = sparse.dense[:used], sparse.dense_u[:used]
-    return sparse._replace(dense=vectors, dense_u=sums)
+    vectors = move(sparse.dense, aligned_zeros(shape, np.float32), used)
+    return sparse._replace(dense=vectors, dense_u=move(sparse.dense_u, aligned_zeros(shape, np.float64), used))
 
 
 GROWING = (more_keys, more_cells, more_sums, more_dense)
-"""In turn: who lets go of the store before each gives room to one array at a time, which is all that stands twice."""
+"""In turn. Each lets go of the array that it makes larger, piece by piece: the store before cannot be used any more."""
 
 
 class Row(NamedTuple):

@@ -5,13 +5,14 @@ many actions, most features count for one or two) and one hashed vector (hashed.
 All can be told to add, to give their state and take it back, and stores of the same kind have a mean.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from structron.errors import StructronError
 from structron.io.tensors import Tensor, Tensors
+from structron.kernels.memory import pieces
 from structron.kernels.table import ABSENT
 from structron.weights.changes import Changes, Share, make_changes
 from structron.weights.dense import cell_tensors, cells_in, declared_cells
@@ -24,6 +25,7 @@ from structron.weights.sparse import (
     DENSE_ROWS,
     FREE,
     GROWING,
+    KEYS,
     START,
     Row,
     Sparse,
@@ -40,6 +42,10 @@ NO_WEIGHTS = Row(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.fl
 
 BLOCK = 1 << 17
 """Weights or rows that are gone through at a time when means are made."""
+RANGE, SAMPLE = 4, 1 << 12
+"""Blocks of rows that are sorted at a time, and keys that their bounds are guessed from."""
+BY_ROW = ("keys", "weight_count")
+"""Arrays of a file that have a place for each row; the others have one for each weight."""
 
 
 class SparseStore:
@@ -107,22 +113,23 @@ class SparseStore:
     def lean(self, time: int, scale: float, least: float) -> tuple[np.ndarray, Tensors, int]:
         """What `mean_rows` makes of `present`, as a file holds it, and how many keys are those of numbered features; in
         blocks from the start, since all of it at once would take more memory than learning."""
-        keys, some, count, numbered = [NO_KEYS], [cell_tensors(*NO_WEIGHTS, 0, self.columns)], 0, 0
+        cells, dense = int(self.sparse.used[CELLS]), int(self.sparse.used[DENSE_ROWS])
+        empty = {"keys": NO_KEYS} | cell_tensors(*NO_WEIGHTS, 0, self.columns)
+        rows, weights = len(self.table) + int(self.sparse.used[KEYS]), cells + dense * self.columns
+        pile = Pile({name: (array.dtype, rows if name in BY_ROW else weights) for name, array in empty.items()})
+        numbered = 0
         for table in (self.table, self.sparse.table):
-            order = np.flatnonzero(table[:, 0])
-            order = order[np.argsort(table[order, 0])]
-            numbered = count
-            for lo in range(0, len(order), BLOCK):
-                own = table[order[lo : lo + BLOCK]]
+            numbered = pile.height("keys")
+            for order in by_key(table[:, 0]):
+                own = table[order]
                 place, column, weight = cells_of(self.sparse, own[:, 1], time, scale)
                 kept = np.flatnonzero(np.abs(weight) > least)
                 kept = kept[np.argsort(place[kept] * self.columns + column[kept])]
                 used, place = np.unique(place[kept], return_inverse=True)
-                keys.append(own[used, 0])
-                some.append(cell_tensors(place, column[kept], weight[kept], len(used), self.columns))
-                count += len(used)
-        cells = {name: np.concatenate([block.pop(name) for block in some]) for name in [*some[0]]}
-        return np.concatenate(keys), cells, numbered
+                pile.put(cell_tensors(place, column[kept], weight[kept], len(used), self.columns))
+                pile.put({"keys": own[used, 0]})
+        found = pile.arrays()
+        return found.pop("keys"), found, numbered
 
     def fold(self, scale: float, total: float) -> None:
         """v ← scale·v, u ← u - total·v: what is present stays the same, counted from a sum of 0 (update/alma.py)."""
@@ -130,6 +137,15 @@ class SparseStore:
         for v, u in ((sparse.w[:cells, 1], sparse.u[:cells]), (sparse.dense[:rows], sparse.dense_u[:rows])):
             u -= total * v.astype(np.float64)
             v *= np.float32(scale)
+
+    def settle(self, time: int, scale: float) -> None:
+        """v ← what `present` makes of it. There are no sums then, and nothing can be added any more."""
+        sparse, cells, rows = self.sparse, int(self.sparse.used[CELLS]), int(self.sparse.used[DENSE_ROWS])
+        for v, u, used in ((sparse.w, sparse.u[:, None], cells), (sparse.dense, sparse.dense_u, rows)):
+            for lo, hi in pieces(u, used):
+                weight = scale * v[lo:hi, -u.shape[1] :].astype(np.float64)
+                v[lo:hi, -u.shape[1] :] = weight - u[lo:hi] / time if time > 0 else weight
+        self.sparse = sparse._replace(u=np.zeros(0), dense_u=np.zeros((0, 0)))
 
     def load(self, keys: np.ndarray, rows: Row, first: int) -> None:
         """Fill an empty store with rows, those of the first numbered features and of the keys, ready to grow."""
@@ -214,6 +230,50 @@ class SparseStore:
         """Twice the room, if weights are left that have none."""
         if left:
             self.grow(2, 4 * dense_at(self.sparse.dense.shape[1]) + 1, 2)
+
+
+class Pile:
+    """Arrays that are filled from the front. They have room for all that may come: what is not touched takes none."""
+
+    def __init__(self, kinds: Mapping[str, tuple[np.dtype, int]]):
+        """kinds: the type of each array, and how long it may become."""
+        self._arrays = {name: np.empty(most, kind) for name, (kind, most) in kinds.items()}
+        self._heights = dict.fromkeys(kinds, 0)
+
+    def height(self, name: str) -> int:
+        """How far an array is filled."""
+        return self._heights[name]
+
+    def put(self, values: Tensors) -> None:
+        """Add to some of the arrays."""
+        for name, own in values.items():
+            lo = self._heights[name]
+            self._heights[name] = lo + len(own)
+            self._arrays[name][lo : lo + len(own)] = own
+
+    def arrays(self) -> Tensors:
+        """What was put; the rest of the room is given back, and nothing can be added any more."""
+        for name, array in self._arrays.items():
+            array.resize(self._heights[name], refcheck=False)
+        return self._arrays
+
+
+def by_key(keys: np.ndarray) -> Iterator[np.ndarray]:
+    """Where the keys of a table stand that are not 0, in their order, some BLOCK at a time.
+
+    The bounds between blocks are guessed from a few keys, so that never all of them are sorted at once.
+    """
+    some = keys[:: max(1, len(keys) // SAMPLE)]
+    some = np.sort(some[some > 0])
+    ranges = 1 + len(keys) // (RANGE * BLOCK) if len(some) else 1
+    bounds = np.unique([np.uint64(1), *some[len(some) * np.arange(1, ranges) // ranges]])
+    for k, lo in enumerate(bounds):
+        own = keys >= lo
+        if k + 1 < len(bounds):
+            own &= keys < bounds[k + 1]
+        order = np.flatnonzero(own)
+        order = order[np.argsort(keys[order])]
+        yield from (order[first : first + BLOCK] for first in range(0, len(order), BLOCK))
 
 
 def _means(

@@ -16,7 +16,7 @@ import numpy as np
 from structron.experiments.collins2002.features import ORDER, contexts, feature_counts
 from structron.experiments.frame import need
 from structron.features.names import Names
-from structron.kernels.table import aligned_zeros
+from structron.kernels.memory import aligned_zeros
 from structron.learn.chain import ChainLearner
 from structron.model.chain import ChainModel
 from structron.search.chain.local import decode_local

@@ -16,7 +16,7 @@ import numpy as np
 
 from structron.errors import StructronError
 from structron.kernels.jit import pasted
-from structron.kernels.table import aligned_zeros
+from structron.kernels.memory import aligned_zeros
 from structron.search.beam.states import Features
 from structron.weights.sparse import Sparse, stride_of
 

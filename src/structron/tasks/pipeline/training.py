@@ -32,8 +32,14 @@ QUICK = {"runs": 1}
 
 
 def make_estimator(name: str, part: Part, seed: int, jobs: int, **changed: Any) -> Any:
-    """An untrained part."""
-    settings = {**part.settings, **changed, "seed": seed, "jobs": jobs}
+    """An untrained part; once trained, it has what it needs to predict and nothing else."""
+    estimator = _made(name, part, {**part.settings, **changed, "seed": seed, "jobs": jobs})
+    estimator.lasting_ = False
+    return estimator
+
+
+def _made(name: str, part: Part, settings: dict[str, Any]) -> Any:
+    """A part with these settings."""
     kind = TASKS[settings.pop("task", KINDS[name][0])]
     if name == "tokenizer":
         return kind(**settings)
