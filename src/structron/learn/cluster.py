@@ -185,7 +185,7 @@ class Cluster(Crew):
         """Mix on the driver, and prepare the news for the next pass."""
         before = self.common.twin()
         before.follow(self.common)
-        self.common.mix(lessons, shares, by_change)
+        self.common.mix(lessons, shares, by_change, cores())
         lesson = self.common.lesson(before)
         parcel = pack_news(lesson._replace(changes=moved(lesson.changes)), cores())
         self.news_size, self.news = parcel.size, self.ray.put(parcel)

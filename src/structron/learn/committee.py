@@ -81,16 +81,16 @@ class Member(Learner):
         """What has changed since `follow`."""
         return Lesson(self.store.changes(common.store), int(self.stats[0]), self.counts(), {})
 
-    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float], by_change: bool = False) -> None:
+    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float], by_change: bool = False, jobs: int = 1) -> None:
         """Take over so much of each lesson; the mean runs over the steps of all.
 
         by_change: a weight counts only those that have changed it.
         """
         time = int(self.stats[0]) + sum(lesson.steps for lesson in lessons)
         changes = [lesson.changes for lesson in lessons]
-        scales = scales_by_change(changes) if by_change else plain_scales(changes)
+        scales = scales_by_change(changes, jobs) if by_change else plain_scales(changes)
         given = zip(changes, shares, [lesson.steps for lesson in lessons], scales, strict=True)
-        self.store.mix([Share(*each) for each in given], time)
+        self.store.mix([Share(*each) for each in given], time, jobs)
         self.stats[0] = time
 
     def take(self, news: Lesson) -> None:

@@ -167,8 +167,8 @@ class DocumentLearner(ChainLearner):
     def lesson(self, common: Any) -> Lesson:
         return super().lesson(common)._replace(more=self._document_state())
 
-    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float], by_change: bool = False) -> None:
-        super().mix(lessons, shares, by_change)
+    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float], by_change: bool = False, jobs: int = 1) -> None:
+        super().mix(lessons, shares, by_change, jobs)
         before, time = self.g[0].copy(), int(self.stats[TIME])
         for lesson, share in zip(lessons, shares, strict=True):
             (w, u), places = lesson.more["g"], self._places(lesson.more)

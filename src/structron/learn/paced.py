@@ -41,9 +41,9 @@ class Paced(Member):
             self.pace[NORM] *= scale * scale
             self.pace[SCALE], self.pace[TOTAL] = 1.0, time
 
-    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float], by_change: bool = False) -> None:
+    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float], by_change: bool = False, jobs: int = 1) -> None:
         """The generation, which the rate falls with, is mixed like the weights."""
-        super().mix(lessons, shares, by_change)
+        super().mix(lessons, shares, by_change, jobs)
         pace, paces = self.pace, np.stack([lesson.more["pace"] for lesson in lessons])
         pace[TOTAL] = self.stats[0]
         if pace[ALPHA]:

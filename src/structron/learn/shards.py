@@ -123,7 +123,7 @@ class Threads(Crew):
             self.idle.append(member)
 
     def mix(self, lessons: Sequence[Lesson], shares: Sequence[float], by_change: bool) -> None:
-        self.common.mix(lessons, shares, by_change)
+        self.common.mix(lessons, shares, by_change, self.jobs)
 
     def close(self) -> None:
         self.idle = []

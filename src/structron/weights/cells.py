@@ -160,11 +160,11 @@ class CellStore:
         place = order[np.minimum(np.searchsorted(key, keys, sorter=order), len(key) - 1)]
         return np.where(key[place] == keys, w[place], np.float32(0))
 
-    def mix(self, shares: Sequence[Share], time: int) -> None:
+    def mix(self, shares: Sequence[Share], time: int, jobs: int = 1) -> None:
         """Take over what shards have changed; time: the steps of all of them so far."""
         key, w, u = self._with(np.concatenate([share.changes.row for share in shares]))
         for share in shares:
-            mix_at(w, u, np.searchsorted(key, share.changes.row), share, time)
+            mix_at(w, u, np.searchsorted(key, share.changes.row), share, time, jobs)
         self._fill(key, w, u, 2 * len(key))
 
     def put(self, news: Changes) -> None:

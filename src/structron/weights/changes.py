@@ -25,12 +25,16 @@ from typing import NamedTuple
 import numpy as np
 
 from structron.kernels.jit import borrowing, inlined, prefetch_at
-from structron.kernels.table import ABSENT, AHEAD, ONE, SEED, mix
+from structron.kernels.table import ABSENT, AHEAD, ONE, SEED, SHIFT, mix
+from structron.threads import for_each
 
 FEW = 1 << 26
 """Places that are counted without a table."""
 AGREE = 0.75
 """1: what several shards have learned of a weight counts as its mean; 0: as its sum. Chosen on the dev data of EWT."""
+LOW = np.uint64(0xFFFFFFFF)
+MANY = 1 << 16
+"""Values that are worth several threads."""
 DIGIT = 11
 """Bits by which rows are sorted at a time."""
 
@@ -65,9 +69,9 @@ def plain_scales(changes: Sequence[Changes]) -> list[np.ndarray]:
     return [np.ones(len(each.row)) for each in changes]
 
 
-def scales_by_change(changes: Sequence[Changes]) -> list[np.ndarray]:
+def scales_by_change(changes: Sequence[Changes], jobs: int = 1) -> list[np.ndarray]:
     """k for weights that some shards have changed."""
-    places = _places(changes)
+    places = _places(changes, jobs)
     counts = np.zeros(1 + max(int(own.max(initial=0)) for own in places), np.uint16)
     for own in places:
         counts[own] += 1
@@ -75,7 +79,13 @@ def scales_by_change(changes: Sequence[Changes]) -> list[np.ndarray]:
     return [scale[counts[own] - 1] for own in places]
 
 
-def _places(changes: Sequence[Changes]) -> list[np.ndarray]:
+def cut(values: np.ndarray, jobs: int) -> list[tuple[int, int]]:
+    """An array in as many parts, (first, end), as there are threads; few values in one."""
+    parts = jobs if len(values) >= MANY else 1
+    return [(len(values) * k // parts, len(values) * (k + 1) // parts) for k in range(parts)]
+
+
+def _places(changes: Sequence[Changes], jobs: int) -> list[np.ndarray]:
     """A number for each weight, the same in all changes: where rows are few their own, else a place in a table."""
     width = 1 + max(int(each.column.max(initial=0)) for each in changes)
     if width * max(int(each.row.max(initial=0)) for each in changes) < FEW:
@@ -83,8 +93,12 @@ def _places(changes: Sequence[Changes]) -> list[np.ndarray]:
     most = sum(len(each.row) for each in changes)
     keys = np.zeros(1 << int(3 * most // 2).bit_length(), np.uint64)
     places = [np.empty(len(each.row), np.int64) for each in changes]
-    for each, own in zip(changes, places, strict=True):
-        place_names(keys, each.row, each.column, own)
+
+    def place(part: tuple[int, int]) -> None:
+        for each, own in zip(changes, places, strict=True):
+            place_names(keys, each.row, each.column, own, *part)
+
+    for_each(place, cut(keys, jobs), jobs)
     return places
 
 
@@ -94,19 +108,28 @@ def name_of(row, column, j):
     return mix(mix(SEED, np.uint64(column[j])), row[j]) | ONE
 
 
+@inlined
+def home_of(keys, name):
+    """Where a name is looked for first."""
+    return np.int64(((name & LOW) * np.uint64(keys.shape[0])) >> SHIFT)
+
+
 @borrowing
-def place_names(keys, row, column, out):
-    """Where each weight stands in a table of keys, to which it is added; at most two thirds of it are filled."""
-    mask = np.uint64(keys.shape[0] - 1)
+def place_names(keys, row, column, out, first, end):
+    """Where each weight stands in a table of keys, to which it is added; at most two thirds of it are filled. Those
+    alone whose place is looked for from first … end - 1 on: several threads may fill one table."""
     for j in range(row.shape[0]):
         if j + AHEAD < row.shape[0]:
-            prefetch_at(keys, np.int64(name_of(row, column, j + AHEAD) & mask))
+            k = home_of(keys, name_of(row, column, j + AHEAD))
+            if first <= k < end:
+                prefetch_at(keys, k)
         name = name_of(row, column, j)
-        k = name & mask
-        while keys[k] != name and keys[k] != ABSENT:
-            k = (k + ONE) & mask
-        keys[k] = name
-        out[j] = np.int64(k)
+        k = home_of(keys, name)
+        if first <= k < end:
+            while keys[k] != name and keys[k] != ABSENT:
+                k = k + 1 if k + 1 < end else first
+            keys[k] = name
+            out[j] = k
 
 
 def by_row(row: np.ndarray) -> np.ndarray:
@@ -140,16 +163,17 @@ def sort_by_digit(key, order, sorted_key, sorted_order, shift, count):
         count[d] += 1
 
 
-def mix_at(w: np.ndarray, u: np.ndarray, place: np.ndarray, share: Share, time: int) -> None:
-    """Take over what a shard has changed, in the vectors w and u at these places. time: T."""
+def mix_at(w: np.ndarray, u: np.ndarray, place: np.ndarray, share: Share, time: int, jobs: int = 1) -> None:
+    """Take over what a shard has changed, in the vectors w and u at these places, each another. time: T."""
     changes, weight, steps, scale = share
-    mix_places(w, u, place, changes.change, changes.u, scale, float(weight), float(steps), float(time))
+    given = (w, u, place, changes.change, changes.u, scale, float(weight), float(steps), float(time))
+    for_each(lambda part: mix_places(*given, *part), cut(place, jobs), jobs)
 
 
 @borrowing
-def mix_places(w, u, place, change, sums, scale, weight, steps, time):
-    """`mix_at`, compiled."""
-    for j in range(place.shape[0]):
+def mix_places(w, u, place, change, sums, scale, weight, steps, time, first, end):
+    """`mix_at` for the changes first … end - 1."""
+    for j in range(first, end):
         if j + AHEAD < place.shape[0]:
             prefetch_at(w, place[j + AHEAD])
             prefetch_at(u, place[j + AHEAD])

@@ -180,11 +180,11 @@ class DenseStore:
         rows[paired] = self.block_rows[block, context]
         return rows[inverse]
 
-    def mix(self, shares: Sequence[Share], time: int) -> None:
+    def mix(self, shares: Sequence[Share], time: int, jobs: int = 1) -> None:
         """Take over what shards have changed; time: the steps of all of them so far."""
         for share in shares:
             place = self._named(share.changes.row) * self.w.shape[1] + share.changes.column
-            mix_at(self.w.reshape(-1), self.u.reshape(-1), place, share, time)
+            mix_at(self.w.reshape(-1), self.u.reshape(-1), place, share, time, jobs)
 
     def put(self, news: Changes) -> None:
         """Set weights to what they are in another store."""

@@ -80,10 +80,10 @@ class HashedStore:
         w, column = self.w[place], np.zeros(len(place), np.int32)
         return Changes(place.astype(np.uint64), column, w, w - before.w[place], self.u[place])
 
-    def mix(self, shares: Sequence[Share], time: int) -> None:
+    def mix(self, shares: Sequence[Share], time: int, jobs: int = 1) -> None:
         """Take over what shards have changed; time: the steps of all of them so far."""
         for share in shares:
-            mix_at(self.w, self.u, share.changes.row.astype(np.int64), share, time)
+            mix_at(self.w, self.u, share.changes.row.astype(np.int64), share, time, jobs)
 
     def put(self, news: Changes) -> None:
         """Set weights to what they are in another store."""

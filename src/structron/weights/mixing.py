@@ -159,14 +159,36 @@ def missing(sparse, anchored, row):
     return count
 
 
+@inlined
+def mixed(before, share, k, change, time, steps, u):
+    """`mix_at` (changes.py), for one weight: what it becomes, and what its sum gets."""
+    d = np.float64(change)
+    new = np.float32(before + share * k * d)
+    return new, time * (np.float64(new) - before) - k * (steps * d - u)
+
+
 @borrowing
 def mix_row(sparse, table, spot, column, share, k, change, time, steps, u):
-    """`mix_at` (changes.py), for one weight of the row at table[spot]."""
-    d, before = np.float64(change), weight_of(sparse, table[spot, 1], column)
-    new = np.float32(before + share * k * d)
-    moved = np.float64(new) - before
-    add(sparse, table, spot, column, 0.0, time * moved - k * (steps * d - u))
+    """For a weight of the row at table[spot] that may not have its place yet."""
+    new, sums = mixed(weight_of(sparse, table[spot, 1], column), share, k, change, time, steps, u)
+    add(sparse, table, spot, column, 0.0, sums)
     put(sparse, table[spot, 1], column, new)
+
+
+@inlined
+def mix_in_place(sparse, head, column, share, k, change, time, steps, u):
+    """For a weight of the row under this head; False if it has no place there."""
+    start = np.int64(head >> START)
+    if head & CLASSES == DENSE:
+        before = np.float64(sparse.dense[start, column])
+        sparse.dense[start, column], sums = mixed(before, share, k, change, time, steps, u)
+        sparse.dense_u[start, column] += sums
+        return True
+    cell = cell_of(sparse, head, column) if head != ABSENT else np.int64(-1)
+    if cell >= 0:
+        sparse.w[cell, 1], sums = mixed(np.float64(sparse.w[cell, 1]), share, k, change, time, steps, u)
+        sparse.u[cell] += sums
+    return cell >= 0
 
 
 @inlined
@@ -191,6 +213,24 @@ def ask_ahead(sparse, sums, anchored, row, j):
             spot = home(sparse.region, name)
             if sparse.table[spot, 0] == name:
                 ask_for(sparse, sums, sparse.table[spot, 1])
+
+
+@borrowing
+def mix_known(sparse, sums, anchored, changes, share, scale, time, steps, first, end, known):
+    """Mix those of the changes first … end - 1 whose weights have their places: nothing moves, so that several threads
+    may do so at once. known: which these are. Returns how many rows there are not."""
+    table, new = sparse.table, np.int64(0)
+    for j in range(first, end):
+        ask_ahead(sparse, sums, anchored, changes.row, j)
+        row, column, change, u = changes.row[j], changes.column[j], changes.change[j], changes.u[j]
+        if row <= np.uint64(anchored.shape[0]):
+            head = anchored[np.int64(row) - 1, 1]
+        else:
+            spot = find(table, row, home(sparse.region, row))
+            head = table[spot, 1] if spot >= 0 else ABSENT
+            new += spot < 0 and (j == first or changes.row[j - 1] != row)
+        known[j] = mix_in_place(sparse, head, column, share, scale[j], change, time, steps, u)
+    return new
 
 
 @borrowing

@@ -14,9 +14,10 @@ from structron.errors import StructronError
 from structron.io.tensors import Tensor, Tensors
 from structron.kernels.memory import pieces
 from structron.kernels.table import ABSENT
-from structron.weights.changes import Changes, Share, make_changes
+from structron.threads import for_each
+from structron.weights.changes import Changes, Share, cut, make_changes
 from structron.weights.dense import cell_tensors, cells_in, declared_cells
-from structron.weights.mixing import compare, make_room, missing, mix_rows, put_rows
+from structron.weights.mixing import compare, make_room, missing, mix_known, mix_rows, put_rows
 from structron.weights.sparse import (
     CELLS,
     CLASSES,
@@ -203,28 +204,41 @@ class SparseStore:
         count = compare(*given, make_room(int(sparse.used[CELLS])), room)
         return Changes(*(array[:count].copy() for array in room))
 
-    def mix(self, shares: Sequence[Share], time: int) -> None:
+    def mix(self, shares: Sequence[Share], time: int, jobs: int = 1) -> None:
         """Take over what shards have changed; time: the steps of all of them so far."""
-        for changes, weight, steps, scale in shares:
-            self._expect(changes)
-            done = 0
-            while done < len(changes.row):
+        for share in shares:
+            left = self._mix_known(share, time, jobs)
+            changes, scale, done = Changes(*(array[left] for array in share.changes)), share.scale[left], 0
+            while done < len(left):
                 given = (self.sparse, self.sparse.u[:, None], self.table, changes)
-                done = mix_rows(*given, weight, scale, float(time), float(steps), done)
-                self._make_room(len(changes.row) - done)
+                done = mix_rows(*given, share.weight, scale, float(time), float(share.steps), done)
+                self._make_room(len(left) - done)
+
+    def _mix_known(self, share: Share, time: int, jobs: int) -> np.ndarray:
+        """Mix what has its place, on several threads, and make room for the other rows. Returns the changes left: their
+        places are made one after the other, the same whatever the number of threads."""
+        changes, weight, steps, scale = share
+        known = np.empty(len(changes.row), np.bool_)
+
+        def mix(part: tuple[int, int]) -> int:
+            given = (self.sparse, self.sparse.u[:, None], self.table, changes)
+            return int(mix_known(*given, weight, scale, float(time), float(steps), *part, known))
+
+        self._expect(sum(for_each(mix, cut(known, jobs), jobs)))
+        return np.flatnonzero(~known)
 
     def put(self, news: Changes) -> None:
         """Set weights to what they are in another store."""
-        self._expect(news)
+        self._expect(int(missing(self.sparse, self.table, news.row)))
         done = 0
         while done < len(news.row):
             done = put_rows(self.sparse, self.table, news, done)
             self._make_room(len(news.row) - done)
 
-    def _expect(self, changes: Changes) -> None:
+    def _expect(self, new: int) -> None:
         """Room for all rows that are new: they come in the order of their hashes, so that those of a smaller table
         would all begin at its front, one behind the other."""
-        self.grow(int(missing(self.sparse, self.table, changes.row)) + 2, 0, 0)
+        self.grow(new + 2, 0, 0)
 
     def _make_room(self, left: int) -> None:
         """Twice the room, if weights are left that have none."""
