@@ -29,6 +29,7 @@ from structron.weights.sparse import (
     add_row,
     cells_of,
     claim,
+    counts_of,
     dense_at,
     find,
     home,
@@ -251,6 +252,16 @@ def small(monkeypatch):
     """Stores without room to spare."""
     monkeypatch.setattr("structron.weights.store.FIRST_CELLS", 16)
     monkeypatch.setattr("structron.weights.store.FIRST_DENSE", 1)
+
+
+@given(st.lists(st.integers(0, 9), max_size=40), st.integers(1, 7))
+def test_values_are_counted_block_by_block(values, block):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("structron.weights.sparse.BLOCK", block)
+        plain = counts_of(np.array(values, np.uint8), 10)
+        shifted = counts_of(np.array([(value << 55) + 3 for value in values], np.uint64), 12, np.uint64(55))
+    assert plain.tolist() == [values.count(number) for number in range(10)]
+    assert shifted.tolist() == [values.count(number) for number in range(12)]
 
 
 @pytest.mark.usefixtures("small")

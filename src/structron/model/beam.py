@@ -20,8 +20,8 @@ from structron.search.beam.scores import CLOCK
 from structron.search.beam.states import TOP
 from structron.threads import for_each, give_back, stretches
 from structron.weights.dense import cell_tensors, declared_cells
-from structron.weights.packed import homes, pack, weights_under
-from structron.weights.sparse import Row, Sparse, regions_of
+from structron.weights.packed import homes, pack
+from structron.weights.sparse import Row, Sparse, counts_of, regions_of
 from structron.weights.store import declared_rows, rows_of
 
 LARGE = 1 << 24
@@ -45,7 +45,7 @@ def column_order(problem: SearchProblem, column: np.ndarray) -> np.ndarray | Non
     parts, columns = problem.parts, problem.columns
     if parts.shape[1] == 1:
         return None
-    weights = weights_under(column, columns)
+    weights = counts_of(column, columns)
     leader = np.full(columns, -1, np.int64)
     shared = np.bincount(parts[parts >= 0], minlength=columns) > 1
     for k in range(1, parts.shape[1]):

@@ -18,15 +18,13 @@ from structron.weights.sparse import (
     WEIGHT,
     Sparse,
     after,
+    counts_of,
     dense_at,
     dense_head,
     home,
     make_sparse,
     regions_of,
 )
-
-BLOCK = 1 << 20
-"""Weights that are counted at a time."""
 
 
 def pack(
@@ -40,7 +38,7 @@ def pack(
     column, weight = given["weight_label"].astype(np.uint16, copy=False), given["weight"]
     if order is None:
         order = np.empty(columns, np.int64)
-        order[np.argsort(-weights_under(column, columns), kind="stable")] = np.arange(columns)
+        order[np.argsort(-counts_of(column, columns), kind="stable")] = np.arange(columns)
     begin, start = np.zeros(first + len(keys) + 1, np.int64), np.empty(first + len(keys), np.int64)
     np.cumsum(given["weight_count"], out=begin[1:])
     cells, dense = settle(begin, columns, start)
@@ -51,12 +49,6 @@ def pack(
     heads = np.empty(first, np.uint64)
     fill(sparse, columns, column, weight, begin, start, keys, heads)
     return heads, sparse
-
-
-def weights_under(column: np.ndarray, columns: int) -> np.ndarray:
-    """How many weights each column has. In blocks: counting takes 8 bytes for each of them."""
-    blocks = (column[lo : lo + BLOCK] for lo in range(0, len(column), BLOCK))
-    return sum((np.bincount(own, minlength=columns) for own in blocks), np.zeros(columns, np.int64))
 
 
 @compiled

@@ -40,6 +40,8 @@ KEPT, PLACES, ROOMY = 2, 3, 1.75
 """While learning a table has at most so many keys for so many places; a model, ROOMY places for every key."""
 GROWTH = 1.25
 """By so much tables, cells and vectors grow."""
+BLOCK = 1 << 18
+"""Values that are counted at a time."""
 AHEAD = 16
 """Keys that are on their way from memory while a table is filled."""
 
@@ -70,9 +72,19 @@ def home(region, key):
     return region[t, 0] + np.int64(((h >> SHIFT) * np.uint64(region[t, 1])) >> SHIFT)
 
 
+def counts_of(values: np.ndarray, size: int, shift: np.uint64 | None = None) -> np.ndarray:
+    """int64[size]: how often each number is found among values, of which only the bits from `shift` on count. In
+    blocks: counting takes 8 bytes for each of them."""
+    found = np.zeros(size, np.int64)
+    for lo in range(0, len(values), BLOCK):
+        own = values[lo : lo + BLOCK]
+        found += np.bincount(own if shift is None else (own >> shift).astype(np.int64), minlength=size)
+    return found
+
+
 def regions_of(keys: np.ndarray) -> np.ndarray:
     """A stretch for the keys of each template."""
-    size = (np.bincount((keys >> REGION).astype(np.int64), minlength=REGIONS) * ROOMY).astype(np.int64) + 1
+    size = (counts_of(keys, REGIONS, REGION) * ROOMY).astype(np.int64) + 1
     return np.stack([np.cumsum(size) - size, size], axis=1)
 
 
