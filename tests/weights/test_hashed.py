@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from structron.io.tensors import check
+from structron.kernels import memory
 from structron.weights import hashed
 from structron.weights.hashed import HashedStore, declared_vector, mean_vector, room_for, vector_of, vector_tensors
 
@@ -45,6 +46,21 @@ def test_the_mean(time, least, monkeypatch):
     parts = [s.w.astype(np.float64) * scale - (s.u / time if time else 0) for s, _, scale in stores]
     mean = np.mean(parts, axis=0)
     assert np.allclose(mean_vector(stores, least), np.where(np.abs(mean) > least, mean, 0), atol=1e-6)
+
+
+def test_a_last_mean_is_the_same(monkeypatch):
+    """Though pages of the stores go back on the way, which are as small as a page here."""
+    monkeypatch.setattr(memory, "LARGE", 1)
+    monkeypatch.setattr(hashed, "BLOCK", 2 * memory.mmap.PAGESIZE)
+    rng, stores = np.random.default_rng(1), []
+    for k in range(2):
+        store = HashedStore(16, RELATIONS)
+        store.w[:], store.u[:] = rng.normal(size=len(store.w)), rng.normal(size=len(store.u))
+        stores.append((store, 3, 1.0 + k))
+    expected = mean_vector(stores, 0.1)
+    assert np.array_equal(mean_vector(stores, 0.1, last=True), expected)
+    if memory.NOT_NEEDED is not None and memory.PRIVATE:
+        assert not stores[0][0].w[: 2 * memory.mmap.PAGESIZE].any()
 
 
 def test_a_vector_survives_its_form_in_a_file():

@@ -326,7 +326,8 @@ def test_a_lean_store_is_the_mean_of_one(anchored, time, weights, least):
     store.sparse.u[:], store.sparse.dense_u[:, :COLUMNS] = np.arange(len(store.sparse.u)), 1.5
     keys, rows = mean_rows([store.present(time, 0.5)], anchored, least)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("structron.weights.store.BLOCK", 2)
+        patch.setattr("structron.weights.store.LOOK", 2)
+        patch.setattr("structron.weights.store.RANGE", 2)
         found = store.lean(time, 0.5, least)
     assert found[0].tolist() == keys.tolist()
     expected = cell_tensors(*rows, len(keys), COLUMNS)

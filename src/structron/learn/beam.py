@@ -217,16 +217,19 @@ class BeamTraining(Paced):
         time = int(self.stats[fixing.TIME]) if self.average == "mean" else 0
         return time, float(self.pace[TOTAL] / time if time else self.pace[SCALE])
 
-    def last_snapshot(self) -> Any:
-        """With the means in place of the weights, before there is a model: its arrays come where sums have been."""
-        self.store.settle(*self._mean())
-        self.final = True
-        model = self.snapshot()
-        del self.store
-        return model
-
     def rest(self, model: Any) -> None:
         model.rest()
+
+    @staticmethod
+    def assemble_last(members: Sequence["BeamTraining"]) -> Any:
+        """With the means in place of the weights, before there is a model: its arrays come where sums have been."""
+        for member in members:
+            member.store.settle(*member._mean())
+            member.final = True
+        model = members[0].assemble(members)
+        for member in members:
+            del member.store
+        return model
 
     @staticmethod
     def assemble(members: Sequence["BeamTraining"]) -> BeamModel:

@@ -101,11 +101,16 @@ class Member(Learner):
     def assemble(members: Sequence[Any]) -> Any:
         """The model that the mean of the members' weights makes."""
 
+    @staticmethod
+    def assemble_last(members: Sequence[Any]) -> Any:
+        """The same of members that will learn no more: they may give up what they would need for that."""
+        return members[0].assemble(members)
+
     def snapshot(self) -> Any:
         return self.assemble([self])
 
     def last_snapshot(self) -> Any:
-        return self.snapshot()
+        return self.assemble_last([self])
 
     def rest(self, model: Any) -> None:
         return None
@@ -188,7 +193,7 @@ class Committee(Learner):
         return self.members[0].assemble(self.members)
 
     def last_snapshot(self) -> Any:
-        return self.snapshot()
+        return self.members[0].assemble_last(self.members)
 
     def rest(self, model: Any) -> None:
         self.members[0].rest(model)

@@ -176,6 +176,18 @@ class GraphLearner(Paced):
 
     @staticmethod
     def assemble(members: Sequence["GraphLearner"]) -> GraphModel:
-        first = members[0]
-        w = mean_vector([member.present() for member in members], first.prune)
-        return GraphModel(first.templates, first.relations, first.bits, w)
+        return _model(members, last=False)
+
+    @staticmethod
+    def assemble_last(members: Sequence["GraphLearner"]) -> GraphModel:
+        """The weights of the model come where those of the members have been."""
+        model = _model(members, last=True)
+        for member in members:
+            del member.store
+        return model
+
+
+def _model(members: Sequence[GraphLearner], last: bool) -> GraphModel:
+    first = members[0]
+    w = mean_vector([member.present() for member in members], first.prune, last)
+    return GraphModel(first.templates, first.relations, first.bits, w)

@@ -208,10 +208,15 @@ class Shards(Learner):
     def snapshot(self) -> Any:
         return self.assemble([self])
 
+    @staticmethod
+    def assemble_last(members: Sequence["Shards"]) -> Any:
+        every = [member.settled() for member in members]
+        for member in members:
+            member.crew.close()
+        return every[0].assemble_last(every)
+
     def last_snapshot(self) -> Any:
-        self.settled()
-        self.crew.close()
-        return self.common.last_snapshot()
+        return self.assemble_last([self])
 
     def rest(self, model: Any) -> None:
         self.common.rest(model)

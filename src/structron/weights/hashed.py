@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from structron.io.tensors import Tensor, Tensors
-from structron.kernels.memory import aligned_zeros
+from structron.kernels.memory import aligned_zeros, forget
 from structron.weights.changes import Changes, Share, mix_at
 
 CELLS, LOG_CELLS = 16, 4
@@ -28,7 +28,7 @@ def shift_of(bits: int) -> np.uint64:
 
 def make_vector(bits: int, relations: int, kind: type) -> np.ndarray:
     """A vector of zeros."""
-    return aligned_zeros((1, room_for(bits, relations)), kind)[0]
+    return aligned_zeros((room_for(bits, relations),), kind)
 
 
 class HashedStore:
@@ -96,14 +96,18 @@ class HashedStore:
         return self.w[part] * scale
 
 
-def mean_vector(stores: Sequence[tuple[HashedStore, int, float]], least: float) -> np.ndarray:
-    """The mean of several stores with their times and scales, block by block, without weights of at most `least`."""
+def mean_vector(stores: Sequence[tuple[HashedStore, int, float]], least: float, last: bool = False) -> np.ndarray:
+    """The mean of several stores with their times and scales, block by block, without weights of at most `least`. last:
+    nobody needs the stores any more."""
     first = stores[0][0]
     w = make_vector(first.bits, first.relations, np.float32)
     for lo in range(0, len(w), BLOCK):
         part = slice(lo, lo + BLOCK)
         w[part] = sum(store.present(part, time, scale) for store, time, scale in stores) / len(stores)
         w[part][np.abs(w[part]) <= least] = 0
+        for store, _, _ in stores if last else ():
+            forget(store.w, lo, lo + len(w[part]))
+            forget(store.u, lo, lo + len(w[part]))
     return w
 
 

@@ -43,8 +43,9 @@ NO_WEIGHTS = Row(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.fl
 
 BLOCK = 1 << 17
 """Weights or rows that are gone through at a time when means are made."""
-RANGE, SAMPLE = 4, 1 << 12
-"""Blocks of rows that are sorted at a time, and keys that their bounds are guessed from."""
+LOOK, RANGE, SAMPLE = 1 << 15, 16, 1 << 12
+"""Rows that a model is filled with at a time, how many times as many are sorted, and keys that the bounds between these
+are guessed from."""
 BY_ROW = ("keys", "weight_count")
 """Arrays of a file that have a place for each row; the others have one for each weight."""
 
@@ -273,13 +274,13 @@ class Pile:
 
 
 def by_key(keys: np.ndarray) -> Iterator[np.ndarray]:
-    """Where the keys of a table stand that are not 0, in their order, some BLOCK at a time.
+    """Where the keys of a table stand that are not 0, in their order, at most LOOK at a time.
 
     The bounds between blocks are guessed from a few keys, so that never all of them are sorted at once.
     """
     some = keys[:: max(1, len(keys) // SAMPLE)]
     some = np.sort(some[some > 0])
-    ranges = 1 + len(keys) // (RANGE * BLOCK) if len(some) else 1
+    ranges = 1 + len(keys) // (RANGE * LOOK) if len(some) else 1
     bounds = np.unique([np.uint64(1), *some[len(some) * np.arange(1, ranges) // ranges]])
     for k, lo in enumerate(bounds):
         own = keys >= lo
@@ -287,7 +288,7 @@ def by_key(keys: np.ndarray) -> Iterator[np.ndarray]:
             own &= keys < bounds[k + 1]
         order = np.flatnonzero(own)
         order = order[np.argsort(keys[order])]
-        yield from (order[first : first + BLOCK] for first in range(0, len(order), BLOCK))
+        yield from (order[first : first + LOOK] for first in range(0, len(order), LOOK))
 
 
 def _means(
