@@ -9,7 +9,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from typing import Any, TypeVar
 
@@ -79,6 +79,22 @@ def for_each(run: Callable[[Work], Found], work: Sequence[Work], jobs: int) -> l
         return [run(piece) for piece in work]
     with Pool(jobs) as pool:
         return list(pool.map(run, work))
+
+
+def unbroken(run: Callable[[], Found]) -> Found:
+    """Do something to its end, on another thread: an interruption of this one is heard afterwards."""
+    heard: KeyboardInterrupt | None = None
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(run)
+        while not future.done():
+            try:
+                wait([future])
+            except KeyboardInterrupt as interruption:
+                heard = interruption
+    found = future.result()
+    if heard is not None:
+        raise heard
+    return found
 
 
 def in_order(run: Callable[[Work], Found], work: Iterable[Work], jobs: int) -> Generator[Found, None, None]:

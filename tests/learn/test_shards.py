@@ -1,5 +1,7 @@
 """Iterative parameter mixing against the figure of McDonald, Hall & Mann (2010) on dictionaries, and its promises."""
 
+import time
+from concurrent.futures import wait
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -13,7 +15,7 @@ import brute
 from estimators import CASES, Case, Interrupting, bytes_of
 from helpers import assert_same_weights, learn_passes, learned, make_learner, random_examples
 from runs import Killed, Killer
-from structron import StructronError
+from structron import StructronError, threads
 from structron.learn import shards as shards_module
 from structron.learn.shards import Shards, Threads, mixes_of
 from structron.progress import Progress
@@ -222,6 +224,32 @@ def test_half_a_pass_is_better_than_none():
     stopped = case.make(shards=2).fit(case.train, progress=Half())
     assert (stopped.stopped_, stopped.history_) == ("interrupted", [])
     assert stopped.score(case.train) > 20
+
+
+def test_ctrl_c_while_lessons_are_mixed(monkeypatch):
+    """All of them are mixed then, and once: what was learned of the pass is kept as it is."""
+    examples = random_examples(np.random.default_rng(3), LABELS) * 9
+    whole, stopped = (Shards(make_learner(examples, LABELS, 1), 2, "changes") for _ in range(2))
+    sequence = np.arange(len(examples))
+    for learner in (whole, stopped):
+        learner.begin_pass()
+        learner.learn(sequence, 0)  # one shard
+    assert len(stopped.lessons) == 1
+    whole.learn(sequence, 0)
+    left, mix = [KeyboardInterrupt], stopped.crew.mix
+    monkeypatch.setattr(threads, "wait", lambda futures: wait(futures) if not left else interrupt(left.pop()))
+    monkeypatch.setattr(stopped.crew, "mix", lambda *given: (time.sleep(0.1), mix(*given)))
+    with pytest.raises(KeyboardInterrupt):
+        stopped.learn(sequence, 0)
+    assert whole.counts() == stopped.counts()
+    ours, theirs = (learner.settled().state() for learner in (whole, stopped))
+    assert {name: array.tolist() for name, array in ours.items()} == {
+        name: array.tolist() for name, array in theirs.items()
+    }
+
+
+def interrupt(kind: type[BaseException]) -> None:
+    raise kind
 
 
 def test_more_shards_than_examples(case):

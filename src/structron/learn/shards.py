@@ -27,7 +27,7 @@ from structron.errors import StructronError
 from structron.io.tensors import Tensors
 from structron.learn.committee import Lesson, total
 from structron.learn.loop import Learner
-from structron.threads import Pool
+from structron.threads import Pool, unbroken
 
 UNIFORM, ERRORS, CHANGES = "uniform", "errors", "changes"
 TOGETHER = 8
@@ -172,11 +172,12 @@ class Shards(Learner):
         return done
 
     def _mix(self) -> None:
-        """One common vector of weights from all lessons; a shard may have had no example since the last mix."""
+        """One common vector of weights from all lessons; a shard may have had no example since the last mix. Each is
+        mixed once and whole, whenever somebody interrupts."""
         lessons = [lesson for lesson in self.lessons if lesson.steps] or self.lessons
         self.learned += [lesson.counts for lesson in lessons]
-        self.crew.mix(lessons, shares_of(lessons, self.mix), self.mix == CHANGES)
         self.lessons = []
+        unbroken(lambda: self.crew.mix(lessons, shares_of(lessons, self.mix), self.mix == CHANGES))
 
     def counts(self) -> dict[str, Any]:
         return total(self.learned) | self.crew.figures

@@ -228,7 +228,7 @@ def mix_known(sparse, sums, anchored, changes, share, scale, time, steps, first,
         else:
             spot = find(table, row, home(sparse.region, row))
             head = table[spot, 1] if spot >= 0 else ABSENT
-            new += spot < 0 and (j == first or changes.row[j - 1] != row)
+            new += spot < 0 and (j == 0 or changes.row[j - 1] != row)
         known[j] = mix_in_place(sparse, head, column, share, scale[j], change, time, steps, u)
     return new
 
