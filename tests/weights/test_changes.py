@@ -138,7 +138,7 @@ def test_threads_count_shards_alike():
         every.append(Changes(row, rng.integers(0, 3, len(row)).astype(np.int32), *np.ones((3, len(row)), np.float32)))
     able = Counter(name for changes in every for name in named(changes))
     expected = [[3 / able[name] ** AGREE for name in named(changes)] for changes in every]
-    for jobs in (1, 2, 5):
+    for jobs in (1, 2, 5, 100_000):
         found = scales_by_change(every, jobs)
         assert [own.tolist() for own in found] == [pytest.approx(own) for own in expected]
 

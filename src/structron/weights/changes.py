@@ -34,7 +34,7 @@ AGREE = 0.75
 """1: what several shards have learned of a weight counts as its mean; 0: as its sum. Chosen on the dev data of EWT."""
 LOW = np.uint64(0xFFFFFFFF)
 MANY = 1 << 16
-"""Values that are worth several threads."""
+"""Values that are worth a thread."""
 DIGIT = 11
 """Bits by which rows are sorted at a time."""
 
@@ -80,8 +80,8 @@ def scales_by_change(changes: Sequence[Changes], jobs: int = 1) -> list[np.ndarr
 
 
 def cut(values: np.ndarray, jobs: int) -> list[tuple[int, int]]:
-    """An array in as many parts, (first, end), as there are threads; few values in one."""
-    parts = jobs if len(values) >= MANY else 1
+    """An array in parts, (first, end), one for each thread, of at least MANY values each, or in one."""
+    parts = max(1, min(jobs, len(values) // MANY))
     return [(len(values) * k // parts, len(values) * (k + 1) // parts) for k in range(parts)]
 
 
@@ -164,7 +164,7 @@ def sort_by_digit(key, order, sorted_key, sorted_order, shift, count):
 
 
 def mix_at(w: np.ndarray, u: np.ndarray, place: np.ndarray, share: Share, time: int, jobs: int = 1) -> None:
-    """Take over what a shard has changed, in the vectors w and u at these places, each another. time: T."""
+    """Take over what a shard has changed, in the vectors w and u at these places, all different. time: T."""
     changes, weight, steps, scale = share
     given = (w, u, place, changes.change, changes.u, scale, float(weight), float(steps), float(time))
     for_each(lambda part: mix_places(*given, *part), cut(place, jobs), jobs)

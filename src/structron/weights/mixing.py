@@ -218,7 +218,7 @@ def ask_ahead(sparse, sums, anchored, row, j):
 @borrowing
 def mix_known(sparse, sums, anchored, changes, share, scale, time, steps, first, end, known):
     """Mix those of the changes first … end - 1 whose weights have their places: nothing moves, so that several threads
-    may do so at once. known: which these are. Returns how many rows there are not."""
+    may do so at once. known: which these are. Returns how many rows are missing."""
     table, new = sparse.table, np.int64(0)
     for j in range(first, end):
         ask_ahead(sparse, sums, anchored, changes.row, j)
