@@ -388,7 +388,9 @@ class Estimator(Learned, Training, ABC):
         return beam_trace(other._scene(sentence, gold))
 
     def _look_with(self, beam: Any) -> None:
-        """Settle the beam of a trace, in a copy that nobody else sees."""
+        """Settle the beam of a trace, in a copy that nobody else sees; no state is given up before it is shown."""
+        if self._asked_of("slack"):
+            self.slack = None
         if beam is not None and self._asked_of("beam"):
             self.beam = None if beam in ("inf", math.inf) else beam
             options_of(type(self))["beam"].check("beam", self.beam)

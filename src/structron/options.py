@@ -302,6 +302,7 @@ class Search:
     alma: float | tuple[float, float, float] | None = None
     margin: float | None = None
     swvp: Any = None  # update.swvp.Swvp
+    slack: float | None = field(default=None, repr=False)  # of predictions; None: that of the problem
 
     @property
     def exact(self) -> bool:
@@ -665,6 +666,14 @@ class Compact(Options):
 class Transitions(Compact):
     """Shift-reduce parsing."""
 
+    slack: Any = real(
+        "Predictions give up hypotheses so many standard deviations of an action's score behind the best; inf: none.",
+        default=DEFAULT,
+        above=0,
+        metavar="N|inf",
+        none="inf",
+        section="search",
+    )
     limit_relations: bool = switch("Only relations that were seen with a pair of tags.", default=True, flag=None)
 
 

@@ -13,11 +13,11 @@ from structron.threads import give_back
 def test_a_model_that_has_searched_keeps_its_weights():
     problem, weights, [x] = random_case("parser", 7, longest=5, examples=1)
     model = model_of(problem, weights)
-    before, rows, slack = model.tensors(), model.rows, model.slack
+    before, rows, spread = model.tensors(), model.rows, model.spread
     model.decode(inputs_of(problem, [x]), 4)
     assert model._rows is None, "rows that nobody asks for are not held beside the packed ones"
     assert all(np.array_equal(array, model.tensors()[name]) for name, array in before.items())
-    assert BeamModel(problem, model.keys, model.rows).slack == slack
+    assert BeamModel(problem, model.keys, model.rows).spread == spread
     assert all(np.array_equal(a, b) for a, b in zip(rows, model.rows, strict=True))
 
 

@@ -86,6 +86,28 @@ def test_the_usual_margin_belongs_to_the_usual_update():
     assert (weighted.update, weighted.margin) == ("max-violation", None)
 
 
+def test_slack_belongs_to_the_usual_update():
+    assert Parser().search().slack == Parser(beam=8, margin=2.0).search().slack == 12.0
+    for options in ({"update": "max-violation"}, {"margin": None}, {"alma": 0.9}, {"swvp": "b-wm"}, {"slack": None}):
+        assert Parser(**options).search().slack == np.inf
+    assert Parser(update="early", slack=3.0).search(learning=True).slack == 3.0
+    with pytest.raises(StructronError, match="slack: 0; expected a number above 0"):
+        Parser(slack=0).fit(TRAIN)
+
+
+def test_a_beam_without_slack_is_greedy():
+    """What is left of it is the best state alone. Trees, first of the n best and explanations agree; traces show all."""
+    parser = Parser(passes=1).fit(TRAIN[:20])
+    greedy = copy.copy(parser).set_params(beam=1).predict(DEV)
+    hasty = copy.copy(parser).set_params(beam=8, slack=1e-9)
+    assert hasty.predict(DEV) == greedy
+    assert [best[0][0] for best in hasty.nbest(DEV, 3)] == greedy
+    assert hasty.predict(DEV, jobs=2) == greedy
+    wide = copy.copy(parser).set_params(beam=8, slack=None)
+    assert wide.predict(DEV) != greedy, "the test needs sentences on which the two differ"
+    assert max(len(step.states) for step in hasty.trace(DEV[0]).steps) == 8
+
+
 def test_crossing_sentences_can_be_skipped(make):
     parser = make(passes=2, nonprojective="skip").fit(CROSSING)
     assert parser.notes_ == ["1 of 2 sentences are non-projective: skipped"]

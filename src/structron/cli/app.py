@@ -215,7 +215,7 @@ def train(
 
 
 @app.command()
-@takes("beam", "test_candidates", "jobs")
+@takes("beam", "slack", "test_candidates", "jobs")
 def predict(
     *,
     model: Model,
@@ -251,7 +251,7 @@ def predict(
 
 
 @app.command(short_help="Score a model, and list its mistakes.")
-@takes("beam", "test_candidates", "jobs", "fast")
+@takes("beam", "slack", "test_candidates", "jobs", "fast")
 def evaluate(
     *,
     model: Model,

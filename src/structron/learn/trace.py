@@ -227,7 +227,7 @@ def _search(scene: Scene) -> list[BeamStep]:
     """The search of a finished model."""
     assert scene.look is not None
     model, inputs, anchored = scene.look
-    engine = _engine(model.problem, scene.search, model.slack)
+    engine = _engine(model.problem, scene.search, model.reach(scene.search.slack))
     engine.room(inputs).trace.sizes[:] = 0
     engine.decode(inputs, model.sparse, anchored)
     room = engine.room(inputs)

@@ -20,7 +20,7 @@ from structron.search.beam.scores import CLOCK
 from structron.search.beam.states import TOP
 from structron.threads import for_each, give_back, stretches
 from structron.weights.dense import cell_tensors, declared_cells
-from structron.weights.packed import homes, pack
+from structron.weights.packed import homes, pack, spread_of
 from structron.weights.sparse import Row, Sparse, counts_of, regions_of
 from structron.weights.store import declared_rows, rows_of
 
@@ -72,7 +72,7 @@ class BeamModel:
         self._kept: Tensors = {} if isinstance(rows, Row) else rows
         self.anchored_keys = np.zeros(0, np.uint64) if anchored_keys is None else anchored_keys
         self.number_of = build_table(self.anchored_keys) if len(self.anchored_keys) else None
-        self.engines: dict[tuple[int | None, bool], Engine] = {}
+        self.engines: dict[tuple[int | None, bool, float], Engine] = {}
 
     @cached_property
     def _packed(self) -> tuple[np.ndarray, Sparse]:
@@ -95,13 +95,16 @@ class BeamModel:
         return cell_tensors(*rows, len(self.anchored_keys) + len(self.keys), self.problem.columns)
 
     @cached_property
-    def slack(self) -> float:
-        """How far behind the best a state may be: as the problem says, in units that follow the size of the weights."""
-        weight = self._kept["weight"] if self._kept else self.rows.weight
-        if not len(weight) or np.isinf(self.problem.slack):
-            return np.inf
-        usual = np.sqrt(np.square(weight, dtype=np.float64).mean())
-        return float(self.problem.slack * len(self.problem.composition.texts) * usual)
+    def spread(self) -> float:
+        """By how much the scores of one state's actions differ, as a standard deviation: the unit of slack."""
+        self.warm_up()
+        kept, first = self._kept, len(self.anchored_keys)
+        return spread_of(self.problem.columns, self.keys, kept["weight_count"], kept["weight"], first)
+
+    def reach(self, slack: float | None) -> float:
+        """How far behind the best a state may be. slack: so many standard deviations; None: as the problem says."""
+        times = self.problem.slack if slack is None else slack
+        return np.inf if np.isinf(times) else times * self.spread
 
     def warm_up(self) -> None:
         """Pack the weights now."""
@@ -126,10 +129,12 @@ class BeamModel:
         """Whether the first search has to wait for the compiler."""
         return is_cold()
 
-    def engine(self, beam: int | None, merge: bool = True) -> Engine:
-        if (beam, merge) not in self.engines:
-            self.engines[beam, merge] = Engine(self.problem, beam, merge, slack=self.slack)
-        return self.engines[beam, merge]
+    def engine(self, beam: int | None, merge: bool = True, slack: float | None = None) -> Engine:
+        """slack: see `reach`; a beam of one has none to give up, and exact search gives up nothing."""
+        reach = np.inf if beam in (1, None) else self.reach(slack)
+        if (beam, merge, reach) not in self.engines:
+            self.engines[beam, merge, reach] = Engine(self.problem, beam, merge, slack=reach)
+        return self.engines[beam, merge, reach]
 
     def anchor(self, hashes: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Anchored:
         """Features of tokens (and kinds), hashed, as the numbers that the model knows them by."""
@@ -146,9 +151,10 @@ class BeamModel:
         merge: bool = True,
         anchored: Anchored = NO_ANCHORS,
         jobs: int = 1,
+        slack: float | None = None,
     ) -> tuple[list[list[int]], list[float]]:
-        """The best actions of every example and their scores."""
-        engine, sparse = self.engine(beam, merge), self.sparse
+        """The best actions of every example and their scores. slack: see `reach`."""
+        engine, sparse = self.engine(beam, merge, slack), self.sparse
 
         def run(stretch: tuple[int, int]) -> tuple[list[list[int]], list[float]]:
             found = engine.decode(inputs, sparse, anchored, *stretch)
@@ -158,10 +164,16 @@ class BeamModel:
         return [a for actions, _ in done for a in actions], [s for _, scores in done for s in scores]
 
     def decode_actions(
-        self, inputs: Inputs, beam: int | None = 8, merge: bool = True, anchored: Anchored = NO_ANCHORS, jobs: int = 1
+        self,
+        inputs: Inputs,
+        beam: int | None = 8,
+        merge: bool = True,
+        anchored: Anchored = NO_ANCHORS,
+        jobs: int = 1,
+        slack: float | None = None,
     ) -> np.ndarray:
         """int64: the best actions of all examples, one after the other."""
-        engine, sparse = self.engine(beam, merge), self.sparse
+        engine, sparse = self.engine(beam, merge, slack), self.sparse
 
         def run(stretch: tuple[int, int]) -> np.ndarray:
             found, ptr, lengths, _ = engine.decode(inputs, sparse, anchored, *stretch)
@@ -198,11 +210,12 @@ class BeamModel:
         merge: bool = True,
         anchored: Anchored = NO_ANCHORS,
         jobs: int = 1,
+        slack: float | None = None,
     ) -> list[list[Derivation]]:
         """The same from a beam without merging, so that all are different derivations. The best of the search itself,
         merging or not, comes first: what it has missed, though it would score more, is left out."""
         found = self.nbest(inputs, n, WIDE if beam is None else beam, False, anchored, jobs)
-        best = zip(*self.decode(inputs, beam, merge, anchored, jobs), strict=True)
+        best = zip(*self.decode(inputs, beam, merge, anchored, jobs, slack), strict=True)
         every = [
             [first, *(d for d in own if d[0] != first[0] and d[1] <= first[1])]
             for first, own in zip(best, found, strict=True)

@@ -13,6 +13,8 @@ from structron.weights.sparse import (
     COUNT,
     FREE,
     LINE,
+    REGION,
+    REGIONS,
     SINGLE,
     START,
     WEIGHT,
@@ -49,6 +51,37 @@ def pack(
     heads = np.empty(first, np.uint64)
     fill(sparse, columns, column, weight, begin, start, keys, heads)
     return heads, sparse
+
+
+def spread_of(columns: int, keys: np.ndarray, count: np.ndarray, weight: np.ndarray, first: int = 0) -> float:
+    """By how much the scores of one state's actions differ, as a standard deviation.
+
+    Each template adds the weights of one of its features. How often it is which one is not known; but the more often,
+    the more weights it has learned, so a feature is taken to be there in proportion to their number. The first rows,
+    which have no key, are taken for one template.
+    """
+    squares, places = np.zeros(REGIONS), np.zeros(REGIONS)
+    add_squares(keys, count, weight, first, squares, places)
+    return float(np.sqrt((squares / np.maximum(places * columns, 1)).sum()))
+
+
+@borrowing
+def add_squares(keys, count, weight, first, squares, places):
+    """For the features of each template, each as often as it has weights: the sums of their weights' squares, and how
+    many there are."""
+    end, template, square, place = np.int64(0), np.uint64(0), 0.0, np.int64(0)
+    for row in range(count.shape[0]):
+        own, begin = np.int64(count[row]), end
+        end += own
+        if row >= first and keys[row - first] >> REGION != template:
+            squares[template] += square
+            places[template] += place
+            template, square, place = keys[row - first] >> REGION, 0.0, np.int64(0)
+        for k in range(begin, end):
+            square += own * weight[k] * np.float64(weight[k])
+        place += own
+    squares[template] += square
+    places[template] += place
 
 
 @compiled

@@ -148,20 +148,35 @@ def test_a_state_far_behind_the_best_leaves_the_beam(name, merge, seed, share):
     assert fast == [[(item.prefix, item.actions) for item in beam] for beam in narrow]
 
 
-def test_slack_follows_the_size_of_the_weights_and_spares_lists(monkeypatch):
+def test_slack_follows_the_spread_of_scores_and_spares_lists(monkeypatch):
     problem, weights, [x] = random_case("parser", 5, longest=6, examples=1)
     model, inputs = model_of(problem, weights), inputs_of(problem, [x])
-    assert model.slack == np.inf
+    assert model.reach(None) == np.inf
     lists = model.candidates(inputs, 6, 6)
     monkeypatch.setattr(problem, "slack", 0.5)
     strict, twice = (BeamModel(problem, model.keys, model.rows._replace(weight=k * model.rows.weight)) for k in (1, 2))
-    size = float(np.sqrt(np.mean(np.square(model.rows.weight, dtype=np.float64))))
-    assert strict.slack == pytest.approx(0.5 * len(problem.composition.texts) * size)
-    assert twice.slack == pytest.approx(2 * strict.slack)
-    assert strict.engine(6).setting().slack == strict.slack
+    assert strict.reach(None) == pytest.approx(0.5 * strict.spread)
+    assert twice.reach(None) == pytest.approx(2 * strict.reach(None))
+    assert strict.engine(6).setting().slack == strict.reach(None)
+    assert strict.engine(6, slack=3.0).setting().slack == pytest.approx(3 * strict.spread)
     assert strict.engine(None).setting().slack == np.inf  # exact search stays exact
+    assert strict.engine(1).setting().slack == np.inf
     monkeypatch.setattr(problem, "slack", 0.0)
     assert BeamModel(problem, model.keys, model.rows).candidates(inputs, 6, 6)[0][1:] == lists[0][1:]
+
+
+@given(seed=seeds)
+@settings(max_examples=20)
+def test_the_spread_is_the_standard_deviation_of_scores(seed):
+    """Of states made up of one feature of each template, drawn as often as it has weights, and of any column."""
+    problem, weights, _ = random_case("parser", seed, longest=6, examples=1)
+    model = model_of(problem, weights)
+    variance = 0.0
+    for template in range(len(problem.composition.texts)):
+        own = [model.rows.weight[model.rows.place == k] for k in np.flatnonzero(model.template_numbers() == template)]
+        drawn = [np.append(w, np.zeros(problem.columns - len(w))) for w in own for _ in range(len(w))]
+        variance += np.square(drawn, dtype=np.float64).mean() if drawn else 0.0
+    assert model.spread == pytest.approx(np.sqrt(variance))
 
 
 @pytest.mark.parametrize("name", USUAL)

@@ -101,7 +101,9 @@ def _settled(kind: Any) -> dict[str, Any]:
     found = estimator.get_params()
     if isinstance(estimator, groups.Margins):
         search = estimator.search() if isinstance(estimator, groups.Searching) else estimator.steps()
-        found |= {name: getattr(search, name) for name in ("beam", "update", "alma", "margin") if name in found}
+        found |= {
+            name: getattr(search, name) for name in ("beam", "update", "alma", "margin", "slack") if name in found
+        }
     if found.get("templates") == DEFAULT and getattr(kind, "default_templates", None):
         found["templates"] = " or ".join(dict.fromkeys(kind.default_templates.values()))
     if found.get("non_local") == DEFAULT:

@@ -103,8 +103,8 @@ class SearchProblem:
     exchangeable: `advance` and `atoms` can do with any action in any state that is not final, legal or not, and all
     derivations are equally long (labels of tokens): one action of a derivation can be exchanged for another while the
     others stay. Weighted violations then mix actions; otherwise actions with their states (update/mixed.py).
-    slack: predictions let a state go that is further behind the best of the beam than a state of so many times all
-    templates, with weights of usual size, can make good (model/beam.py).
+    slack: predictions let a state go that is further behind the best of the beam than so many times the standard
+    deviation of the scores of a state's actions, as the weights let it be guessed (weights/packed.py: spread_of).
     spell: for atoms the names of their values, by which `inspect` and `explain` tell features.
     """
 

@@ -6,6 +6,7 @@ gold heads ──treebank──▶ projective trees ──oracle──▶ gold a
 """
 
 import copy
+import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,7 +24,7 @@ from structron.model.beam import BeamModel
 from structron.model.compact import compacted
 from structron.model.explain import Explainer, Step
 from structron.model.heaviest import Heaviest, heaviest_of
-from structron.options import DEFAULT, Searching, Templates, Transitions, options
+from structron.options import DEFAULT, Search, Searching, Templates, Transitions, options
 from structron.search.beam.engine import NO_ANCHORS, make_inputs
 from structron.search.beam.frontier import TAIL
 from structron.search.beam.problem import SearchProblem, Walk
@@ -50,7 +51,7 @@ class Parser(Templates, Transitions, Searching, TreeParser):
 
     task: ClassVar[str] = "parser"
     usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "head", "deprel")
-    usual: ClassVar[Mapping[str, Any]] = {"beam": 4, "update": "laso", "margin": 5.0}
+    usual: ClassVar[Mapping[str, Any]] = {"beam": 4, "update": "laso", "margin": 5.0, "slack": 12.0}
     lacks: ClassVar[Mapping[str, str]] = {
         "confidence": "arcs are built by actions; compare the n best trees instead",
         "forced": "heads cannot be given",
@@ -64,6 +65,14 @@ class Parser(Templates, Transitions, Searching, TreeParser):
         if not self.compact:
             return super().save(path)
         return modelfile.save(path, *compacted(*self.contents(), LEAST, LEVELS), packed=True)
+
+    def search(self, learning: bool = False) -> Search:
+        """With the slack that the options stand for. LaSO with a margin learns to keep the correct state ahead at every
+        step; other updates may count on later ones, and predict with all states of the beam."""
+        found, slack = super().search(learning), self.slack
+        if isinstance(slack, str):
+            slack = self.usual["slack"] if found.update == "laso" and found.margin else None
+        return dataclasses.replace(found, slack=np.inf if slack is None else slack)
 
     # -- training ------------------------------------------------------------------------------------------------
 
@@ -132,9 +141,9 @@ class Parser(Templates, Transitions, Searching, TreeParser):
         self._check_fitted().warm_up()
 
     def _parse(self, model: BeamModel, x: np.ndarray, starts: np.ndarray, jobs: int) -> list[list[Arc]]:
-        search = self.search()
-        inputs = make_inputs(self.problem_, x, starts)
-        return self._built(starts, model.decode_actions(inputs, search.beam, search.merge, jobs=jobs))
+        search, inputs = self.search(), make_inputs(self.problem_, x, starts)
+        actions = model.decode_actions(inputs, search.beam, search.merge, jobs=jobs, slack=search.slack)
+        return self._built(starts, actions)
 
     def _built(self, starts: np.ndarray, actions: np.ndarray) -> list[list[Arc]]:
         """The trees that actions build, those of one sentence after those of the other."""
@@ -147,7 +156,8 @@ class Parser(Templates, Transitions, Searching, TreeParser):
     ) -> list[list[tuple[list[Arc], float]]]:
         """Each tree once: its arcs may be built in several orders, which score differently."""
         search, inputs = self.search(), make_inputs(self.problem_, x, starts)
-        best = model.candidates(inputs, n if n == 1 else ORDERS * n, search.beam, search.merge, jobs=jobs)
+        many = n if n == 1 else ORDERS * n
+        best = model.candidates(inputs, many, search.beam, search.merge, jobs=jobs, slack=search.slack)
         found = []
         for words, own in zip(np.diff(starts).tolist(), best, strict=True):
             actions = np.fromiter((action for actions, _ in own for action in actions), np.int64)
@@ -181,7 +191,7 @@ class Parser(Templates, Transitions, Searching, TreeParser):
             return []
         _, x, starts = self._ready([sentence])
         inputs = make_inputs(self.problem_, x, starts)
-        (actions,), _ = model.decode(inputs, search.beam, search.merge)
+        (actions,), _ = model.decode(inputs, search.beam, search.merge, slack=search.slack)
         words = self.input_.columns_of([sentence])[self.roles_.word]
 
         def state(walk: Walk, row: int) -> str:
