@@ -53,13 +53,14 @@ from benchmarks.report import (
 )
 from benchmarks.scaling import SCALING_PARTS, scaling_parts
 from benchmarks.segments import SEGMENT_PARTS, segment_parts
+from benchmarks.treebank import TREEBANK_PARTS, treebank_parts
 
 CRFSUITE, NLTK, ONE_JOB = Crfsuite.name, "NLTK", "--jobs 1"
 DEFAULT = "structron, default --runs"
 THREADS = {"tagger": 1.7, "parser": 1.9}
 """How much faster two threads are to be than one."""
 PARTS = ("chunks", "tags", "start", "jobs", *SEGMENT_PARTS, *BEAM_PARTS, *GRAPH_PARTS, *ENTITY_PARTS)
-PARTS = (*PARTS, *PIPELINE_PARTS, *SCALING_PARTS, *EARLIER_PARTS)
+PARTS = (*PARTS, *TREEBANK_PARTS, *PIPELINE_PARTS, *SCALING_PARTS, *EARLIER_PARTS)
 
 
 def chunking(files: dict[str, Path], folder: Path, settings: Settings, report: Report) -> Path:
@@ -227,6 +228,7 @@ def benchmark(data: Path, settings: Settings, parts: Collection[str] = PARTS) ->
         beam_parts(data, folder, settings, report, parts)
         graph_parts(data, folder, settings, report, parts)
         entity_parts(data, settings, report, parts)
+        treebank_parts(data, folder, settings, report, parts)
         pipeline_parts(data, folder, settings, report, parts)
         scaling_parts(data, folder, settings, report, parts)
         earlier_parts(data, folder, settings, report, parts)
@@ -246,7 +248,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="one repetition, fewer passes")
     parser.add_argument("--only", action="append", choices=PARTS, metavar="PART", help=f"one of {', '.join(PARTS)}")
     parser.add_argument(
-        "--treebank", action="append", metavar="NAME", help="a treebank for the pipeline, for instance ud-english-ewt"
+        "--treebank", action="append", metavar="NAME", help="one for pipeline and treebank, for instance ud-english-ewt"
     )
     parser.add_argument(
         "--keep",

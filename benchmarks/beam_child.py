@@ -30,12 +30,18 @@ def train_udpipe(train: str, model: str, sentences: int | None) -> dict[str, Any
 
 
 def parse(
-    dev: str, test: str, model: str, beams: Sequence[int], repeat: int, udpipe_model: str | None = None
+    dev: str,
+    test: str,
+    model: str,
+    beams: Sequence[int],
+    repeat: int,
+    udpipe_model: str | None = None,
+    peer_beam: int | None = None,
 ) -> dict[str, Any]:
     """Ours from rows in memory to lists of arcs; the peer from its own sentences, read before the clock starts.
 
-    With every beam in turn, on dev and test data. Scores are those of dev alone: nothing is chosen here, but test data
-    are not looked at without need.
+    With every beam in turn, on dev and test data; the peer with the same one, or with `peer_beam`. Scores are those of
+    dev alone: nothing is chosen here, but test data are not looked at without need.
     """
     parser, first, rows = structron.load(model), read_rows(dev), read_rows(dev, test)
     peer = Udpipe(udpipe_model) if udpipe_model else None
@@ -51,7 +57,7 @@ def parse(
                 parser.predict(rows[:WARM_UP])
                 continue
             if peer:
-                spent, words = timed(lambda beam=beam: sum(peer.parse(part, beam) for part in theirs))
+                spent, words = timed(lambda beam=beam: sum(peer.parse(part, peer_beam or beam) for part in theirs))
                 seconds[peer.name][beam].append(spent)
                 tokens[peer.name] = words
             spent, trees = timed(lambda: parser.predict(rows))

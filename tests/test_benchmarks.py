@@ -106,6 +106,21 @@ def test_beam_parts_measure_both_sides(data, measure, monkeypatch):
     assert min(details["parsing"]["dev_las"].values()) > 50
 
 
+def test_a_treebank_is_parsed_on_both_sides(data, measure):
+    pytest.importorskip("ufal.udpipe")
+    result, rows = measure("treebank", more=("--treebank", driver.TAGS))
+    assert {key: row["required"] for key, row in rows.items()} == {
+        f"{driver.TAGS}_beam8": 8,
+        f"{driver.TAGS}_beam1": 30,
+        f"{driver.TAGS}_greedy": -2,
+    }
+    assert not result["skipped"]
+    for width in (8, 1):
+        found = result["details"][f"{driver.TAGS}_beam{width}"]
+        assert set(found["tokens"].values()) == {tag_tokens(data, "dev") + tag_tokens(data, "test")}
+        assert found["dev_las"][str(width)] > 50
+
+
 def test_graph_parts_measure_both_sides(data, measure):
     pytest.importorskip("ufal.udpipe")
     result, rows = measure("graph")

@@ -96,7 +96,7 @@ def test_slack_belongs_to_the_usual_update():
 
 
 def test_a_beam_without_slack_is_greedy():
-    """What is left of it is the best state alone. Trees, first of the n best and explanations agree; traces show all."""
+    """What is left of it is the best state alone. The first of the n best is the prediction, and a trace shows all."""
     parser = Parser(passes=1).fit(TRAIN[:20])
     greedy = copy.copy(parser).set_params(beam=1).predict(DEV)
     hasty = copy.copy(parser).set_params(beam=8, slack=1e-9)
