@@ -222,10 +222,12 @@ class BeamTraining(Paced):
 
     @staticmethod
     def assemble_last(members: Sequence["BeamTraining"]) -> Any:
-        """With the means in place of the weights, before there is a model: its arrays come where sums have been."""
+        """With the means in place of the weights, before there is a model: its arrays come where sums and the data have
+        been."""
         for member in members:
             member.store.settle(*member._mean())
             member.final = True
+            del member.inputs, member.engine
         model = members[0].assemble(members)
         for member in members:
             del member.store

@@ -38,8 +38,8 @@ KEYS, CELLS, DENSE_ROWS, FREE = 0, 1, 2, 3
 LARGEST = 17
 KEPT, PLACES, ROOMY = 2, 3, 1.75
 """While learning a table has at most so many keys for so many places; a model, ROOMY places for every key."""
-GROWTH = 1.25
-"""By so much tables, cells and vectors grow."""
+GROWTH = 1.125
+"""By so much tables, cells and vectors grow. All of a table is in memory, used or not."""
 BLOCK = 1 << 18
 """Values that are counted at a time."""
 AHEAD = 16
