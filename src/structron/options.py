@@ -667,7 +667,7 @@ class Transitions(Compact):
     """Shift-reduce parsing."""
 
     slack: Any = real(
-        "Predictions give up hypotheses so many standard deviations of an action's score behind the best; inf: none.",
+        "In predictions, drop hypotheses over N standard deviations of an action's score behind the best; inf: none.",
         default=DEFAULT,
         above=0,
         metavar="N|inf",

@@ -67,8 +67,8 @@ class Parser(Templates, Transitions, Searching, TreeParser):
         return modelfile.save(path, *compacted(*self.contents(), LEAST, LEVELS), packed=True)
 
     def search(self, learning: bool = False) -> Search:
-        """With the slack that the options stand for. LaSO with a margin learns to keep the correct state ahead at every
-        step; other updates may count on later ones, and predict with all states of the beam."""
+        """With the slack that the options stand for. LaSO with a margin learns to keep the correct state in the
+        beam at every step; other updates may count on later ones, and predict with all states of the beam."""
         found, slack = super().search(learning), self.slack
         if isinstance(slack, str):
             slack = self.usual["slack"] if found.update == "laso" and found.margin else None
