@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from structron.kernels.jit import entry
 from structron.search.trees.arborescence import arborescence, make_contraction
 from structron.search.trees.eisner import eisner, make_chart
-from structron.search.trees.parts import Arcs, Parts, rank, side
+from structron.search.trees.parts import Arcs, Parts, index_arcs, make_arcs, rank, side
+from structron.search.trees.search import compiled_search, make_charts
 
 
 @cache
@@ -119,12 +121,26 @@ def random_scores(seed: int, n: int, whole: bool) -> np.ndarray:
 # -- kernels as functions of plain scores ------------------------------------------------------------------------------
 
 
+def arcs_of(allowed: np.ndarray) -> Arcs:
+    """The arcs that a mask allows."""
+    n = len(allowed) - 1
+    arcs = make_arcs(n, n * n)
+    assert entry(index_arcs)(allowed, n, arcs)
+    return arcs
+
+
+def search_for(kind: tuple[int, bool, bool], arcs: Arcs, parts: Parts, n: int, single_root: bool, heads: Any) -> float:
+    """The search of a kind (order, grandparents, projective), in room of its own."""
+    charts = make_charts(*kind, n, arcs.need, False)
+    return compiled_search(*kind)(arcs, parts, charts, n, int(single_root), heads)
+
+
 def make_parts(arcs: Arcs, arc: Any, sibling: Any = None, grand: Any = None, triple: Any = None) -> Parts:
     """Scores of parts by functions of words: arc(h, m), sibling(h, s, m), grand(g, h, m), triple(g, h, s, m).
 
     s or g is -1 where there is none.
     """
-    count = len(arcs.head) - 1
+    count = int(arcs.need[0])
     found: dict[str, list[float]] = {"arc": [], "sibling": [], "grand": [], "triple": []}
     inner = {}
     for b in range(count):
@@ -146,7 +162,7 @@ def best_projective(scores: Any, single_root: bool = False) -> tuple[np.ndarray,
     given = np.ascontiguousarray(scores, np.float32)
     n = len(given) - 1
     heads = np.empty(n + 1, np.int64)
-    score = eisner(given, n, single_root, make_chart(n), heads)
+    score = entry(eisner)(given, n, int(single_root), make_chart(n), heads)
     return heads[1:], float(score)
 
 
@@ -155,5 +171,5 @@ def best_tree(scores: Any, single_root: bool = False) -> tuple[np.ndarray, float
     given = np.ascontiguousarray(scores, np.float32)
     n = len(given) - 1
     heads = np.empty(n + 1, np.int64)
-    score = arborescence(given, n, single_root, make_contraction(n), heads)
+    score = entry(arborescence)(given, n, int(single_root), make_contraction(n), heads)
     return heads[1:], float(score)

@@ -19,6 +19,20 @@ settings.register_profile("structron", deadline=None, suppress_health_check=[Hea
 settings.load_profile("structron")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile the kernels that tests need on all cores before several processes begin; a part of the tests compiles
+    what it calls."""
+    config = session.config
+    if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
+        return
+    from structron.compiling import prepare
+    from structron.kernels.listed import every_kernel
+
+    with config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+        prepare(*sorted({need for own in every_kernel() for need in own.needs}))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if CORPORA.is_dir():
         return

@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from structron.kernels.jit import Pointed
+from structron.kernels.jit import entry
 from structron.learn.graph import Trees
 from structron.search.graph.features import look_at
-from structron.search.graph.parse import Setting, parse
+from structron.search.graph.parse import WEIGH, steps_of
+from structron.search.graph.room import Setting, Tree, make_room
 from structron.search.graph.templates import TEMPLATES, settle
-from structron.search.trees.search import SIGNATURE, compiled_search
 from structron.tasks.graph.parser import possible_relations
-from structron.update.trees import Sums, make_tree, touch_word
+from structron.update.trees import make_sums, settle_siblings, touch_word
 from structron.weights.hashed import make_vector, shift_of
 
 NAMES = ["w", "t", "lemma"]
@@ -20,19 +20,21 @@ NAMES = ["w", "t", "lemma"]
 BITS = 22
 
 
-PARSE_ONE = Pointed(getattr(parse, "py_func", parse), SIGNATURE)
-
-
-NONE = np.empty(0, np.int64)
+def make_tree(heads: Any, relations: Any) -> Tree:
+    """A tree of words, heads and relations from the first word on."""
+    n = len(heads)
+    tree = Tree(np.array([-1, *heads]), np.array([-1, *relations]), np.zeros(n + 1, np.int64))
+    entry(settle_siblings)(tree, n, np.zeros(n + 1, np.int64))
+    return tree
 
 
 def add_features(look: Any, u: np.ndarray, n: int, setting: Setting, table: Any, heads: Any, relations: Any) -> None:
     """Every feature of a tree, as an update adds it to the weights that are looked at."""
-    tree = make_tree(np.array([-1, *heads]), np.array([-1, *relations]), n)
+    tree = make_tree(heads, relations)
     nothing = tree._replace(heads=np.full(n + 1, -9), relation=np.full(n + 1, -9))
-    every = np.ones(n + 1, np.bool_)
+    every = np.ones(n + 1, np.int64)
     for m in range(1, n + 1):
-        touch_word(look, Sums(u, 1.0, 2.0), n, setting, table, tree, nothing, every, m, 1.0)
+        entry(touch_word)(look, make_sums(u, 1.0, 2.0), n, setting, table, tree, nothing, every, m, 1.0)
 
 
 class Model:
@@ -60,19 +62,20 @@ class Model:
         return float(self.w.astype(np.float64) @ counts)
 
     def parse(self):
-        heads, found, ranked = (np.zeros(self.n + 1, np.int64) for _ in range(3))
-        order, grandparents, projective, *_ = self.setting
-        search = compiled_search(order, grandparents, projective)
-        model = (self.look(self.w), self.n, self.setting, self.relations)
-        score = PARSE_ONE(search, *model, NONE, NONE, heads, found, ranked)
-        return heads[1:].tolist(), found[1:].tolist(), float(score)
+        room = make_room(self.templates, self.relations, self.setting, self.w, shift_of(BITS), self.n)
+        prepare, score, search, choose = steps_of(self.setting)
+        assert WEIGH(prepare, score, search, room, self.x, 0, self.n)
+        heads, found = room.found.heads, room.found.relation
+        best = search(room.arcs, room.parts, room.charts, self.n, self.setting.single_root, heads)
+        choose(room, self.n, 0, 0.0, heads, found)
+        return heads[1:].tolist(), found[1:].tolist(), float(best)
 
 
 SETTINGS = {
-    "arcs": Setting(1, True, True, True, 0, 0.0),
-    "arcs, many roots": Setting(1, True, True, False, 0, 0.0),
-    "arcs, crossing": Setting(1, True, False, True, 0, 0.0),
-    "siblings": Setting(2, False, True, True, 0, 0.0),
-    "grandparents": Setting(2, True, True, True, 0, 0.0),
-    "grandparents, many roots": Setting(2, True, True, False, 0, 0.0),
+    "arcs": Setting(1, True, True, True, 0),
+    "arcs, many roots": Setting(1, True, True, False, 0),
+    "arcs, crossing": Setting(1, True, False, True, 0),
+    "siblings": Setting(2, False, True, True, 0),
+    "grandparents": Setting(2, True, True, True, 0),
+    "grandparents, many roots": Setting(2, True, True, False, 0),
 }

@@ -23,9 +23,7 @@ from structron.search.chain.scores import (
     FORCED_OUT,
     Chains,
     Weights,
-    load_limits,
-    load_transitions,
-    load_trigrams,
+    load_all,
     make_work,
 )
 from structron.tasks.chain.constraints import make_dictionary
@@ -291,10 +289,7 @@ def build_chain(problem: dict, **more: Any) -> tuple[Chains, Weights]:
 def loaded_work(weights: Weights, labels: int, order: int, longest: int) -> Any:
     """Room for a search, with what it needs to know of the weights."""
     work = make_work(longest, labels, weights.w.shape[1], order)
-    load_limits(weights, labels, work)
-    load_transitions(weights, labels, work)
-    if order == 2:
-        load_trigrams(weights, labels, work)
+    load_all(weights, order, labels, work)
     return work
 
 

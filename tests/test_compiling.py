@@ -1,18 +1,19 @@
-"""What is shown while kernels are compiled: their names, a bar or lines, and about how long."""
+"""What is shown while kernels are compiled: a bar or lines, how many, and about how long."""
 
 import io
 import re
-import sys
 import time
 
 import numba
 import pytest
 
 from structron import compiling
-from structron.cli.show import kernels
-from structron.compiling import Compiling, Estimate, is_to_be_compiled, shown
-from structron.progress import SHOWN, Progress
-from structron.tasks.registry import TRAINABLE
+from structron.compiling import Compiling, Display, prepare, shown, text_of
+from structron.kernels import ahead
+from structron.kernels.listed import Listed
+from structron.progress import SHOWN, Progress, quiet
+
+needs_jit = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 
 
 class Terminal(io.StringIO):
@@ -37,36 +38,63 @@ def kernel():
     return outer
 
 
-def test_time_that_is_left_follows_the_pace():
-    estimate = Estimate({"a": 2.0, "b": 4.0, "c": 1.0})
-    for name in ("a", "b", "c"):
-        estimate.add(name)
-    assert (estimate.total, estimate.seconds_left()) == (7.0, 7.0)
-    estimate.finish("a", 5.0)
-    assert estimate.pace == 2.0
-    assert estimate.seconds_left() == 10.0
-    assert estimate.seconds_left("b", 3.0) == 2.0 + 5.0
-    assert estimate.seconds_left("b", 40.0) == 2.0 + 20.0
-    estimate.add("unknown")
-    assert estimate.left["unknown"] == compiling.USUAL
-    assert estimate.kernels == 1
+def listed(seconds: float) -> Listed:
+    return Listed("structron.nowhere.kernel", "()", "", False, seconds, ("use tagger",))
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def progress(*seconds: float, workers: int = 2) -> ahead.Progress:
+    return ahead.Progress(len(seconds), sum(seconds), workers)
+
+
+def test_time_that_is_left_follows_the_pace_of_the_machine():
+    own = progress(8.0, 4.0, 4.0, 4.0)
+    assert own.left() == pytest.approx(10.0)
+    own.first = 2.0
+    assert own.left() == pytest.approx(20.0)
+    own.compiled, own.spent = 16.0, 32.0
+    assert own.left() == pytest.approx(4.0)
+
+
+def test_what_was_seen_counts_more_and_more():
+    own = progress(40.0, 40.0, workers=1)
+    own.first = 1.0
+    own.compiled, own.spent = ahead.TRUST, 2 * ahead.TRUST
+    assert own.pace == pytest.approx(1.5)
+    own.compiled, own.spent = 40.0, 80.0
+    assert 1.5 < own.pace < 2.0
+
+
+def test_time_that_is_left_is_that_of_the_longest():
+    """When one process is at a long kernel and the others have nothing to do."""
+    own = progress(8.0, 1.0, workers=4)
+    own.first = 1.0
+    own.running[0] = listed(8.0), time.monotonic()
+    own.compiled = own.spent = 1.0
+    assert own.left() == pytest.approx(8.0, abs=0.1)
+
+
+def test_the_total_never_moves():
+    own = progress(8.0, 4.0)
+    texts = []
+    for done in range(3):
+        own.done = done
+        texts.append(text_of(own))
+    assert all(re.match(rf"compiling on 2 cores \(first run only\): {k} of 2 kernels", t) for k, t in enumerate(texts))
+    assert text_of(progress(1.0, workers=1)).startswith("compiling on 1 core (first run only): 0 of 1 kernels")
+
+
+@needs_jit
 def test_lines_where_there_is_no_terminal():
     stream = io.StringIO()
-    with Compiling({"structron.nowhere.kernel": 9.0}, stream=stream) as found:
+    with Compiling(stream=stream) as found:
         assert kernel()(1) == 4
     first = stream.getvalue().splitlines()[0]
-    assert re.match(
-        r"compiling test_compiling\.kernel\.<locals>\.outer \(1 of 2, first run only\), about \d+ s left", first
-    )
-    assert found.estimate.kernels == 2
-    assert list(found.estimate.left) == ["structron.nowhere.kernel"]
+    assert re.fullmatch(r"compiling test_compiling\.kernel\.<locals>\.outer \(first run only\), \d+ s so far", first)
+    assert found.kernels == 2
     assert not found.stack
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+@needs_jit
 def test_what_is_compiled_again_shows_nothing():
     stream, function = io.StringIO(), kernel()
     function(1)
@@ -75,7 +103,6 @@ def test_what_is_compiled_again_shows_nothing():
     assert stream.getvalue() == ""
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_lines_go_on_as_long_as_it_takes(monkeypatch):
     monkeypatch.setattr(compiling, "EVERY", 0.01)
     stream = io.StringIO()
@@ -86,8 +113,6 @@ def test_lines_go_on_as_long_as_it_takes(monkeypatch):
             time.sleep(0.01)
         found.end()
     assert len(re.findall(r"compiling search\.slow \(first run only\), \d+ s so far", stream.getvalue())) >= 3
-    found.lines.join(300)
-    assert not found.lines.is_alive()
 
 
 @pytest.mark.parametrize("color", [True, False])
@@ -96,62 +121,52 @@ def test_a_bar_on_a_terminal_and_no_colour_if_unwanted(monkeypatch, color):
     monkeypatch.setenv("COLORTERM", "truecolor")
     monkeypatch.delenv("NO_COLOR", raising=False) if color else monkeypatch.setenv("NO_COLOR", "1")
     stream = Terminal()
-    with Compiling({"structron.search.slow": 2.0}, stream=stream) as found:
-        found.start("structron.search.slow")
-        found.bar.refresh()
-        assert found.bar is not None
-        found.end()
-        assert found.bar is None
+    display = Display(stream)
+    display.update("compiling on 2 cores (first run only): 1 of 2 kernels, about 2 s left", 0.5)
+    display.bar.refresh()
+    display.hide()
+    assert display.bar is None
     text = stream.getvalue()
-    assert "compiling search.slow (1 of 1, first run only), about 2 s left" in text
+    assert "compiling on 2 cores (first run only): 1 of 2 kernels, about 2 s left" in text
     assert bool(re.search(r"\x1b\[[0-9;]*3[0-9](;[0-9]+)*m", text)) == color
 
 
 def test_there_is_one_bar_at_a_time(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal()
-    progress = Progress(show=True, stream=stream)
-    progress.begin_pass(1, 2, 10)
-    assert [progress] == SHOWN
+    bar = Progress(show=True, stream=stream)
+    bar.begin_pass(1, 2, 10)
+    assert [bar] == SHOWN
     with Compiling(stream=stream) as found:
         found.start("structron.search.slow")
-        assert found.bar is None
+        assert found.display.bar is None
         found.end()
-    progress.close()
+    bar.close()
     assert SHOWN == []
 
 
 def test_nested_displays_are_one():
-    with Compiling(stream=io.StringIO()) as outer, shown() as inner:
-        assert inner is None
-        compiling.expect({"a": 1.0})
-        assert outer.estimate.costs == {"a": 1.0}
+    with Compiling(stream=io.StringIO()), shown() as within:
+        assert within is None
     with shown(False) as nothing:
         assert nothing is None
-    compiling.expect({"a": 1.0})
 
 
-def test_kernels_by_name():
-    assert is_to_be_compiled("structron.nowhere.kernel")
-    assert not is_to_be_compiled("structron.compiling.a_kernel_that_is_gone")
-    if not numba.config.DISABLE_JIT:
-        from structron.kernels.table import hash_list
+def test_what_is_compiled_ahead_is_shown_unless_nobody_wants_to_know(monkeypatch, capsys):
+    def fake(wanted, show, workers):
+        own = progress(8.0, 4.0)
+        show(own)  # before a process has told how fast the machine is, there is nothing to say
+        own.first = 1.0
+        show(own)
+        return 2
 
-        hash_list(["a"])
-        used = [
-            name
-            for name, value in vars(sys.modules["structron.kernels.table"]).items()
-            if getattr(value, "signatures", None)
-        ]
-        assert used
-        assert not is_to_be_compiled(f"structron.kernels.table.{used[0]}")
-
-
-def test_measured_kernels_are_those_of_tasks():
-    """`python -m benchmarks.kernels` measures again."""
-    for task in TRAINABLE:
-        trained, used = kernels.needs("train", task), kernels.needs("use", task)
-        assert all(cost > 0 for cost in trained.values())
-        assert used.items() <= trained.items()
-        assert not any(name.startswith("structron.update.") for name in used)
-        assert kernels.seconds("train", task) == pytest.approx(sum(trained.values()))
+    monkeypatch.setattr(ahead, "prepare", fake)
+    assert prepare("use tagger") == 2
+    assert re.fullmatch(
+        r"compiling on 2 cores \(first run only\): 0 of 2 kernels, about \d+ s left\n", capsys.readouterr().err
+    )
+    prepare("use tagger", show=False)
+    assert capsys.readouterr().err == ""
+    with quiet():
+        prepare("use tagger")
+    assert capsys.readouterr().err == ""

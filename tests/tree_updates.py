@@ -4,9 +4,10 @@ import numpy as np
 
 from graphs import add_features
 from structron import GraphParser
+from structron.kernels.jit import entry
 from structron.learn.graph import GraphLearner
 from structron.search.graph.features import look_at
-from structron.update.trees import Sums, touch_rank
+from structron.update.trees import make_sums, touch_rank
 from structron.weights.hashed import shift_of
 
 SENTENCES = [
@@ -54,5 +55,5 @@ def ranking_features(learner: GraphLearner, e: int, heads) -> np.ndarray:
     counts, u = np.zeros_like(learner.store.w), np.zeros_like(learner.store.u)
     look = look_at(learner.templates, learner.trees.x, start, n, counts, shift_of(learner.bits))
     for m in range(1, n + 1):
-        touch_rank(look, Sums(u, 1.0, 1.0), heads[m - 1], m, 1.0)
+        entry(touch_rank)(look, make_sums(u, 1.0, 1.0), int(heads[m - 1]), m, 1.0)
     return counts.astype(np.float64)

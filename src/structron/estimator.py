@@ -24,7 +24,7 @@ import numpy as np
 
 from structron._version import __version__
 from structron.cluster import connect
-from structron.compiling import shown
+from structron.compiling import prepare, shown
 from structron.drawing import History, model_html
 from structron.errors import StructronError
 from structron.foreign import as_rows
@@ -221,6 +221,7 @@ class Estimator(Learned, Training, ABC):
         passes = (self.passes, self.seed, self.shuffle, self.patience, self.stop_change)
         schedule = Schedule(*passes, checkpoint=folder, resume=resume)
         self.notes_ = []
+        prepare(f"train {self.kernels_of(self.get_params())}", show=progress.show)
         with shown(progress.show):
             learner = self._learner(sentences, start)
             several = self._several(learner)
@@ -479,6 +480,11 @@ class Estimator(Learned, Training, ABC):
         training = {name: timeless(getattr(self, f"{name}_", empty)) for name, empty in _HISTORY.items()}
         return {"task": self.task, "options": self._stored(), "training": training, "learned": learned}, tensors
 
+    @classmethod
+    def kernels_of(cls, options: Mapping[str, Any]) -> str:
+        """Under which name the list of kernels has those of a model with these options (kernels/listed.py)."""
+        return cls.task
+
     def _stored(self) -> dict[str, Any]:
         """The options as a file keeps them; a user's function goes by its name."""
         names = [name for name, option in options_of(type(self)).items() if option.stored]
@@ -526,6 +532,7 @@ class Estimator(Learned, Training, ABC):
         known = options_of(cls)
         for name, value in header["options"].items():
             known[name].check_stored(name, value)
+        prepare(*cls._needs(header))
         estimator = cls._make(header, dict(code))
         estimator.check_options()
         estimator.notes_ = []
@@ -537,6 +544,11 @@ class Estimator(Learned, Training, ABC):
             setattr(estimator, f"{name}_", History(value) if name == "history" else value)
         estimator._take(header["learned"], tensors, **code)
         return estimator
+
+    @classmethod
+    def _needs(cls, header: dict[str, Any]) -> list[str]:
+        """What such a model needs of the list of kernels, to be used."""
+        return [f"use {cls.kernels_of(header['options'])}"]
 
     @classmethod
     def _make(cls, header: dict[str, Any], code: dict[str, Any]) -> Self:

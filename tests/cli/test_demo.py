@@ -1,12 +1,13 @@
 """The demonstration runs, covers every task, and prints commands that work."""
 
 import shlex
-import subprocess
-import sys
+from contextlib import contextmanager
 
 import pytest
+from numba.core.config import DISABLE_JIT
 
 from structron.cli import demo, main, precompile
+from structron.kernels import ahead
 from structron.tasks.registry import TASKS, TRAINABLE
 
 
@@ -68,26 +69,33 @@ def test_mistakes_are_marked():
     assert demo.show_tags(words, ["D", "N", "V"], ["D", "N", "N"]).plain == "the/D dog/N barks/N(not V) "
 
 
-@pytest.mark.slow
 def test_kernels_can_be_compiled_beforehand(capsys):
-    """What the demonstration has another process do while it shows the first tasks."""
-    precompile.run(jobs=1)
-    assert capsys.readouterr().out.split() == list(precompile.PARTS)
-    assert not demo.are_cold()
+    precompile.run(["tokenizer", "chunker"])
+    assert capsys.readouterr().out.split() == ["tokenizer", "chunker"]
+    if not DISABLE_JIT:
+        assert ahead.cold(["train tokenizer", "use tokenizer", "train chunker", "use chunker"]) == []
 
 
-def test_another_process_compiles_meanwhile(monkeypatch):
-    """The last task first; it ends with the demonstration, also with one that fails."""
-    started = []
-    start = subprocess.Popen
+def test_kernels_are_compiled_while_tasks_are_shown(monkeypatch, tmp_path):
+    """Those of the first task first; a failure ends that, too."""
+    asked, over = [], []
 
-    def sleeper(command, **how):
-        started.append((command, start([sys.executable, "-c", "import time; time.sleep(600)"], **how)))
-        return started[-1][1]
+    @contextmanager
+    def meanwhile(wanted):
+        asked.extend(wanted)
+        try:
+            yield
+        finally:
+            over.append(True)
 
-    monkeypatch.setattr(precompile.subprocess, "Popen", sleeper)
-    with pytest.raises(KeyError), precompile.meanwhile(["tagger", "parser"]):
+    def fail(*given, **options):
         raise KeyError
-    ((command, process),) = started
-    assert command[-3:] == ["structron.cli.precompile", "parser", "tagger"]
-    assert process.poll() is not None
+
+    monkeypatch.setattr(demo, "meanwhile", meanwhile)
+    monkeypatch.setattr(demo, "show_text", lambda *given: None)
+    monkeypatch.setattr(demo.train, "run", fail)
+    with pytest.raises(KeyError):
+        demo.run(out=tmp_path)
+    expected = [f"{phase} {task}" for task in TRAINABLE for phase in ("train", "use")]
+    assert asked == [need.replace("graph-parser", "graph-parser first-order") for need in expected]
+    assert over == [True]

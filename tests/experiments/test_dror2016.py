@@ -28,6 +28,7 @@ from structron.experiments.dror2016.readings import READINGS, Reading
 from structron.experiments.dror2016.synthetic import COLUMNS, ORDER, TEMPLATES, Bench
 from structron.experiments.dror2016.table2 import SHOWN, TEST, TOP
 from structron.experiments.frame import Job, Ledger
+from structron.kernels.jit import entry
 from structron.search.chain.scores import score_difference
 from structron.update.perceptron import add_difference
 from structron.update.swvp import VARIANTS, Swvp
@@ -70,7 +71,7 @@ def test_features_are_the_papers(setup):
         learner = bench.learner.twin()
         weights, start = learner.weights(), int(learner.chains.starts[s])
         where = (learner.chains, weights, 1)
-        add_difference(*where, start, 8, y.astype(np.int64), z, 1.0, 1, states, learner.work)
+        entry(add_difference)(*where, start, 8, y.astype(np.int64), z, 1.0, 1, states, learner.work)
         found = score_difference(*where, s, s + 1, y.astype(np.int64), other, states)
         a, b = (minus(definition(x, y.tolist()), definition(x, labels.tolist())) for labels in (z, other))
         assert found == sum(a[name] * b[name] for name in a)

@@ -1,32 +1,35 @@
-"""Kernels that count no references, whoever has called their helpers before."""
+"""Kernels that make no arrays count no references, and neither do their helpers."""
 
+import numpy as np
 import pytest
 from numba.core.config import DISABLE_JIT
 
-from helpers import run_python
+from structron.kernels import jit
+from structron.weights import mixing, sparse
 
-CODE = """
-import numpy as np
-from structron.weights.changes import make_changes
-from structron.weights.mixing import put_rows
-from structron.weights.sparse import add, claim, make_sparse, weight_of
-
-sparse, key = make_sparse(4), np.uint64(7) << np.uint64(50)
-add(sparse, sparse.table, claim(sparse, key), np.int32(2), 1.5, 0.0)
-changes = make_changes(1)
-changes.row[0], changes.column[0], changes.w[0] = key, 3, 2.5
-assert put_rows(sparse, np.zeros((0, 2), np.uint64), changes, 0) == 1
-head = sparse.table[sparse.table[:, 0] == key][0, 1]
-assert [weight_of(sparse, head, column) for column in range(4)] == [0, 0, 1.5, 2.5]
-for kernel in (add, put_rows):
-    print(max(code.count("call void @NRT_incref") for code in kernel.inspect_llvm().values()))
-"""
+pytestmark = pytest.mark.skipif(bool(DISABLE_JIT), reason="nothing is compiled")
 
 
-@pytest.mark.skipif(bool(DISABLE_JIT), reason="nothing is compiled")
-def test_helpers_that_were_called_before_count_nothing_inside(tmp_path):
-    """Python calls a helper, which counts; then a kernel that does not count calls it, too, and finds another."""
-    done = run_python(CODE, NUMBA_CACHE_DIR=str(tmp_path))
-    helper, kernel = map(int, done.stdout.split() or [0, -1])
-    assert helper > 0, done.stderr
-    assert kernel == 0
+def first(store):
+    return sparse.home(store.region, np.uint64(7))
+
+
+def test_kernels_that_only_borrow_count_nothing(monkeypatch):
+    """Whoever has called a helper before: the option is the helper's own."""
+    store = sparse.make_sparse(4)
+    counting, borrowing = jit.kernel(first, allocates=True), jit.kernel(first)
+    for found in (counting, borrowing):
+        monkeypatch.setattr(found, "_cache", type(found)(first)._cache)  # compiled here, so that it can be looked at
+        assert found(store) == sparse.home(store.region, np.uint64(7))
+    (code,) = borrowing.inspect_llvm().values()
+    assert "call void @NRT_incref" not in code
+    assert "call void @NRT_decref" not in code
+
+
+def test_helpers_are_no_kernels():
+    """They have no wrapper for Python, and no file; called all the same, they are compiled as a kernel."""
+    assert isinstance(mixing.has_room, jit.Helper)
+    options = mixing.has_room.dispatcher.targetoptions
+    assert options["no_cpython_wrapper"]
+    assert options["no_cfunc_wrapper"]
+    assert bool(mixing.has_room(sparse.make_sparse(4)))

@@ -60,6 +60,7 @@ def test_fewer_and_more(trained):
 def test_decoding_does_without_it(trained, monkeypatch):
     """Nobody who wants one tree waits for the kernel of many."""
     model, setting, inputs = trained
-    monkeypatch.setattr(graph, "PARSE_BEST", None)
+    monkeypatch.setattr(graph, "WEIGH", None)
+    monkeypatch.setattr(graph, "k_best", None)
     model.decode(*inputs, setting, 1)
     assert not model.is_cold(setting)

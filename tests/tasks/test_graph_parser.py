@@ -6,7 +6,9 @@ import pytest
 import structron
 from structron import GraphParser
 from structron.errors import StructronError
-from structron.model import graph as graph_model
+from structron.kernels.jit import kernel
+from structron.search.graph import parse
+from structron.search.trees.search import SIGNATURE
 from structron.trees import check_tree, is_projective
 from toy import tree_rows
 
@@ -95,5 +97,6 @@ def test_pruned_weights_are_not_in_the_file(tmp_path):
 def test_a_search_that_is_not_compiled_is_announced(parser, monkeypatch):
     """Every search is compiled by itself: one may be missing when all else is there."""
     assert not parser.is_cold()
-    monkeypatch.setattr(graph_model, "search_of", lambda *_: lambda arcs, parts, n, single_root, heads: 0.0)
+    search = kernel(lambda arcs, parts, charts, n, single_root, heads: 0.0, signature=SIGNATURE)
+    monkeypatch.setattr(parse, "compiled_search", lambda *_: search)
     assert parser.is_cold()

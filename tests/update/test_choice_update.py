@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lattices import Problem, problems
+from structron.kernels.jit import entry
 from structron.search.chain.choices import Lattice, make_labels, make_room
 from structron.update.choices import correct, learn
 from structron.update.perceptron import STATS, TIME, TOKENS, UPDATES, WRONG_TOKENS
@@ -31,7 +32,7 @@ def test_an_update_in_numbers():
         np.array([0, 3]), np.array([0, 1, 3, 4]), np.array([2, 0, 1, 2], np.int32), np.arange(4), np.zeros(3, np.int32)
     )
     store = CellStore(3)
-    wrong = correct(lattice, store.cells, ABC, FIXED, True, 0, 3, np.array([A, B, C]), np.array([A, C, C]), 5)
+    wrong = entry(correct)(lattice, store.cells, ABC, FIXED, True, 0, 3, np.array([A, B, C]), np.array([A, C, C]), 5)
     assert wrong == 1
     assert weights(store) == {
         (FIXED + 0, B): 1,
@@ -48,16 +49,16 @@ def test_an_update_in_numbers():
     assert dict(zip(key.tolist(), w.tolist(), strict=True)) == {
         k: pytest.approx(v / 5) for k, v in zip(*map(np.ndarray.tolist, store.present(0)), strict=True)
     }
-    assert weight_of(store.cells, 0, A, 3) == 0
+    assert entry(weight_of)(store.cells, 0, A, 3) == 0
 
 
 def test_without_label_pairs_only_wrong_tokens_change():
     features, labels = np.array([0, 1], np.int32), np.zeros(2, np.int32)
     lattice = Lattice(np.array([0, 2]), np.arange(3), features, np.arange(3), labels)
     store = CellStore(3)
-    assert correct(lattice, store.cells, ABC, FIXED, False, 0, 2, np.array([A, B]), np.array([C, B]), 1) == 1
+    assert entry(correct)(lattice, store.cells, ABC, FIXED, False, 0, 2, np.array([A, B]), np.array([C, B]), 1) == 1
     assert weights(store) == {(FIXED, A): 1, (FIXED, C): -1}
-    assert correct(lattice, store.cells, ABC, FIXED, False, 0, 2, np.array([A, B]), np.array([A, B]), 2) == 0
+    assert entry(correct)(lattice, store.cells, ABC, FIXED, False, 0, 2, np.array([A, B]), np.array([A, B]), 2) == 0
     assert weights(store) == {(FIXED, A): 1, (FIXED, C): -1}
 
 
@@ -65,12 +66,13 @@ def test_pieces_that_two_labels_share_do_not_change():
     """y = Nom|Sing, z = Nom|Plur: its features are for Sing and against Plur; pairs are of whole labels."""
     labels = make_labels(["Nom|Sing", "Nom|Plur", "Plur"], True)
     nom, sing, plur = range(3)
-    lattice = Lattice(np.array([0, 1]), np.array([0, 2]), np.array([0, 1], np.int32), np.array([0, 2]), np.arange(2))
+    two, bounds = np.array([0, 1], np.int32), np.array([0, 2])
+    lattice = Lattice(np.array([0, 1]), bounds, two, bounds, two)
     store = CellStore(labels.width)
-    assert correct(lattice, store.cells, labels, FIXED, True, 0, 1, np.array([0]), np.array([1]), 1) == 1
+    assert entry(correct)(lattice, store.cells, labels, FIXED, True, 0, 1, np.array([0]), np.array([1]), 1) == 1
     features = {(FIXED + f, piece): amount for f in (0, 1) for piece, amount in ((sing, 1), (plur, -1))}
     assert weights(store) == features | {(0, 0): 1, (0, 1): -1}
-    assert correct(lattice, store.cells, labels, FIXED, False, 0, 1, np.array([2]), np.array([1]), 2) == 1
+    assert entry(correct)(lattice, store.cells, labels, FIXED, False, 0, 1, np.array([2]), np.array([1]), 2) == 1
     features |= {(FIXED + f, nom): -1 for f in (0, 1)}
     assert weights(store) == features | {(0, 0): 1, (0, 1): -1}
 

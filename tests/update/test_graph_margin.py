@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from brute_trees import trees
+from structron.kernels.jit import entry
 from structron.update.alma import GENERATION, NORM, SCALE, TOTAL, lowering, make_alma
 from structron.update.delta import make_delta, put
 from structron.update.trees import take_step
@@ -119,9 +120,9 @@ def test_a_step_by_hand():
     w, u = np.zeros(8, np.float32), np.zeros(8)
     w[2] = 0.6
     for cell, amount in ((2, 1.0), (5, -4.0), (2, 1.0), (7, 1.0), (2, 1.0), (7, -1.0)):
-        put(delta, np.uint64(cell + 1), np.int64(0), amount)
-    take_step(delta, w, u, alma)
+        entry(put)(delta, np.uint64(cell + 1), np.int64(0), amount)
+    entry(take_step)(delta, w, u, alma)
     assert alma[SCALE] * w[[2, 5, 7]] == pytest.approx([0.7881, -0.6155, 0.0], abs=1e-4)
     assert u[[2, 5, 7]] == pytest.approx(2 * math.sqrt(2) * np.array([0.6, -0.8, 0.0]))
     assert alma[GENERATION] == 2
-    assert lowering(alma) * alma[SCALE] == pytest.approx(math.sqrt(0.5))
+    assert entry(lowering)(alma) * alma[SCALE] == pytest.approx(math.sqrt(0.5))

@@ -8,13 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brute_swvp import alternate, naive_jj, shares
-from graphs import SETTINGS, Model
+from graphs import SETTINGS, Model, make_tree
 from structron import GraphParser
+from structron.kernels.jit import entry
 from structron.learn.graph import GraphLearner
+from structron.search.graph import room as rooms
 from structron.search.graph.features import look_at
 from structron.update.swvp import FAMILIES, VARIANTS, Swvp, define_jj, make_mixed
 from structron.update.swvp_trees import OWN, decisions, mix_trees
-from structron.update.trees import Sums, difference, make_tree, touch_rank
+from structron.update.trees import difference, make_sums, touch_rank
 from structron.weights.hashed import shift_of
 from toy import tree_rows
 
@@ -33,8 +35,8 @@ KINDS = {
 
 def random_tree(rng: np.random.Generator, n: int, labels: int):
     """Heads and relations of any words: SWVP mixes trees into what is none."""
-    heads = np.array([-1, *(rng.choice([h for h in range(n + 1) if h != m]) for m in range(1, n + 1))])
-    return make_tree(heads, np.array([-1, *rng.integers(0, labels, n)]), n)
+    heads = [rng.choice([h for h in range(n + 1) if h != m]) for m in range(1, n + 1)]
+    return make_tree(heads, rng.integers(0, labels, n))
 
 
 def same(a, b) -> bool:
@@ -48,17 +50,20 @@ def test_differences_are_those_of_full_scores(seed, name, n):
     rng = np.random.default_rng(seed)
     model = Model(seed, n, SETTINGS[name], labels=3)
     y, z = random_tree(rng, n, 3), random_tree(rng, n, 3)
-    jj = make_mixed(n)
-    count = define_jj(int(rng.integers(len(FAMILIES))), decisions(y, n, 3), decisions(z, n, 3), n, jj)
-    u = np.zeros(len(model.w))
+    jj, own, other, room = make_mixed(n), *(np.zeros(n + 1, np.int64) for _ in range(3))
+    entry(decisions)(y, n, 3, own)
+    entry(decisions)(z, n, 3, other)
+    count = entry(define_jj)(int(rng.integers(len(FAMILIES))), own, other, n, jj)
+    u, m = np.zeros(len(model.w)), rooms.make_tree(n)
     for k in range(count):
-        m = mix_trees(y, z, n, jj, k)
+        entry(mix_trees)(y, z, n, jj, k, m, room)
         chosen = {p + 1 for p in jj.places[jj.first[k] : jj.last[k]].tolist()}
         for i in range(1, n + 1):
             source = z if i in chosen else y
             assert (m.heads[i], m.relation[i]) == (source.heads[i], source.relation[i])
         before = model.w.copy()
-        found = difference(model.look(model.w), Sums(u, 0.0, 5.0), n, model.setting, model.relations, y, m)
+        sums = make_sums(u, 0.0, 5.0)
+        found = entry(difference)(model.look(model.w), sums, n, model.setting, model.relations, y, m, room)
         assert same([model.w, u], [before, np.zeros_like(u)]), "an amount of 0 changes nothing"
         full = [model.score(t.heads[1:], t.relation[1:]) for t in (y, m)]
         assert found == pytest.approx(full[0] - full[1], abs=1e-3)
@@ -150,14 +155,14 @@ def mixed(y, z, places):
 def empty_look(learner, start, n):
     """A sentence seen with empty weights, and these."""
     w, u = np.zeros(len(learner.store.w), np.float32), np.zeros(len(learner.store.u))
-    return look_at(learner.templates, learner.trees.x, start, n, w, shift_of(learner.bits)), w, Sums(u, 1.0, 1.0)
+    return look_at(learner.templates, learner.trees.x, start, n, w, shift_of(learner.bits)), w, make_sums(u, 1.0, 1.0)
 
 
 def phi(learner, start, n, y, m):
     """ΔΦ(x, y, m): what a plain update of empty weights would be."""
     look, w, sums = empty_look(learner, start, n)
-    trees = [make_tree(np.array([-1, *heads]), np.array([-1, *relation]), n) for heads, relation in (y, m)]
-    difference(look, sums, n, learner.setting, learner.relations, *trees)
+    trees = [make_tree(*tree) for tree in (y, m)]
+    entry(difference)(look, sums, n, learner.setting, learner.relations, *trees, np.zeros(n + 1, np.int64))
     return w.astype(np.float64)
 
 
@@ -166,6 +171,6 @@ def ranking_change(learner, start, n):
     for m in range(1, n + 1):
         gold, best = learner.trees.heads[start + m - 1], learner.ranked[start + m - 1]
         if gold != best:
-            touch_rank(look, sums, gold, m, 1.0)
-            touch_rank(look, sums, best, m, -1.0)
+            entry(touch_rank)(look, sums, gold, m, 1.0)
+            entry(touch_rank)(look, sums, best, m, -1.0)
     return w.astype(np.float64)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import brute
 from helpers import assert_same_weights, learn_passes, learned, learning_problems, make_learner, random_examples
+from structron.kernels.jit import entry
 from structron.model.chain import fixed_rows
 from structron.search.chain.scores import make_work
 from structron.update.perceptron import add_difference
@@ -71,7 +72,7 @@ def test_the_example_of_section_2_1():
     learner = make_learner([x], labels, 2, average="none")
     y, z = (np.array([labels.index(label) for label in text]) for text in (gold, guess))
     work = make_work(5, 3, learner.store.stride, 2)
-    add_difference(learner.chains, learner.weights(), 2, 0, 5, y, z, 1.0, 1, 3, work)
+    entry(add_difference)(learner.chains, learner.weights(), 2, 0, 5, y, z, 1.0, 1, 3, work)
     found = learned(learner)
     paper = {
         ("labels", "D", "N", "V"): 1,

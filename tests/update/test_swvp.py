@@ -20,6 +20,7 @@ from helpers import (
     random_examples,
 )
 from structron.errors import StructronError
+from structron.kernels.jit import entry
 from structron.search.chain.scores import make_work
 from structron.search.chain.viterbi import decode
 from structron.update.swvp import (
@@ -50,7 +51,7 @@ def test_families_are_their_definitions(pairs):
     y, z = (np.array(column) for column in zip(*pairs, strict=True))
     for number, family in enumerate(FAMILIES):
         jj = make_mixed(len(y))
-        count = define_jj(number, y, z, len(y), jj)
+        count = entry(define_jj)(number, y, z, len(y), jj)
         found = [tuple(jj.places[jj.first[k] : jj.last[k]].tolist()) for k in range(count + 1)]
         assert found == [*mixed_jj(family, y.tolist(), z.tolist()), tuple(np.flatnonzero(y != z).tolist())]
         assert jj.size[0] == len(naive_jj(family, y.tolist(), z.tolist())) or (y == z).all()
@@ -73,7 +74,7 @@ def test_deltas_are_those_of_full_rescoring(order, pairs, seed):
         mixed = y.copy()
         mixed[list(places)] = z[list(places)]
         expected = scores[tuple(y.tolist())][2] - scores[tuple(mixed.tolist())][2]
-        assert mixed_delta(chains, weights, order, 2, 5, y, z, jj, k, 3) == pytest.approx(expected, abs=1e-4)
+        assert entry(mixed_delta)(chains, weights, order, 2, 5, y, z, jj, k, 3) == pytest.approx(expected, abs=1e-4)
         assert jj.m.tolist() == y.tolist()
 
 
@@ -82,11 +83,11 @@ def test_a_single_position_is_a_few_factors(order):
     """However long the sentence: only the position itself and the `order` next ones are looked at."""
     y, z = np.zeros(50, np.int64), np.ones(50, np.int64)
     jj = pack_substructures([(20,), (49,), (3, 4, 10)], 3, [3, 4, 10, 20, 49], make_mixed(50))
-    assert factors_around(jj, 0, order, 50) == order + 1
+    assert entry(factors_around)(jj, 0, order, 50) == order + 1
     assert jj.around[: order + 1].tolist() == list(range(20, 21 + order))
-    assert factors_around(jj, 1, order, 50) == 1
-    assert factors_around(jj, 2, order, 50) == (2 + order) + (1 + order)
-    assert define_jj(FAMILIES.index("whole"), y, z, 50, make_mixed(50)) == 1
+    assert entry(factors_around)(jj, 1, order, 50) == 1
+    assert entry(factors_around)(jj, 2, order, 50) == (2 + order) + (1 + order)
+    assert entry(define_jj)(FAMILIES.index("whole"), y, z, 50, make_mixed(50)) == 1
 
 
 # -- gamma ---------------------------------------------------------------------------------------------------------
@@ -97,7 +98,7 @@ deltas = st.lists(st.one_of(st.just(0.0), st.floats(-1e4, 1e4, allow_subnormal=F
 def gamma_of(given_deltas, variant: str, beta: float, right: int = 0) -> tuple[np.ndarray, float]:
     """γ of the J with m^J ≠ y; right: of how many others m^J = y."""
     gamma, count = np.full(len(given_deltas), np.nan), len(given_deltas)
-    left = set_gamma(np.array(given_deltas), count, count + right, Swvp(variant, beta).rule, gamma)
+    left = entry(set_gamma)(np.array(given_deltas), count, count + right, Swvp(variant, beta).rule, gamma)
     return gamma, left
 
 
@@ -121,7 +122,7 @@ def test_condition_2_can_be_enforced(found, variant, beta, whole):
     gamma, left = gamma_of(found, variant, beta)
     assume(left == 0)
     before, delta = gamma.copy(), np.array(found)
-    share = enforce_condition(delta, len(found), gamma, whole)
+    share = entry(enforce_condition)(delta, len(found), gamma, whole)
     size = max(map(abs, [*found, whole]))
     assert gamma.sum() + share == pytest.approx(1)
     assert (gamma >= 0).all()
@@ -160,9 +161,9 @@ def test_gamma_by_hand(found, right, variant, beta, expected):
 def test_condition_2_by_hand():
     """Σγd = 1, the whole output's d = -3: a quarter of it."""
     gamma = np.array([0.5, 0.5])
-    assert enforce_condition(np.array([4.0, -2.0]), 2, gamma, -3.0) == 0.25
+    assert entry(enforce_condition)(np.array([4.0, -2.0]), 2, gamma, -3.0) == 0.25
     assert gamma.tolist() == [0.375, 0.375]
-    assert enforce_condition(np.array([4.0, -2.0]), 2, gamma, 0.0) == 1
+    assert entry(enforce_condition)(np.array([4.0, -2.0]), 2, gamma, 0.0) == 1
 
 
 @pytest.mark.parametrize(
@@ -179,7 +180,7 @@ def test_weighing_by_hand(variant, enforce, deltas, gamma, dot):
     """Two mixtures and the whole output: γ of all three, and w·Δ."""
     jj = make_mixed(2)
     jj.delta[:] = deltas
-    assert weigh(jj, 2, Swvp(variant, enforce=enforce).rule) == pytest.approx(dot, abs=1e-12)
+    assert entry(weigh)(jj, 2, Swvp(variant, enforce=enforce).rule) == pytest.approx(dot, abs=1e-12)
     assert jj.gamma == pytest.approx(gamma)
 
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from structron.kernels.jit import entry
 from structron.update.choices import add
 from structron.weights import cells as cells_module
 from structron.weights.cells import CellStore, cells_from, mean_cells, weight_of
@@ -25,7 +26,7 @@ def make(changes: list[tuple[int, int, int]]) -> tuple[CellStore, dict[int, floa
     for time, (row, label, amount) in enumerate(changes, 1):
         if 2 * (store.cells.used[0] + 1) > len(store.cells.key):
             store.reserve(1)
-        add(store.cells, row, label, LABELS, amount, time)
+        entry(add)(store.cells, row, label, LABELS, amount, time)
         key = row * LABELS + label + 1
         w[key] = w.get(key, 0) + amount
         for k, value in w.items():
@@ -46,7 +47,7 @@ def test_a_store_is_a_dictionary(changes):
     assert as_dict(*store.present(len(changes))) == pytest.approx(mean)
     for row in range(61):
         for label in range(LABELS):
-            assert weight_of(store.cells, row, label, LABELS) == w.get(row * LABELS + label + 1, 0)
+            assert entry(weight_of)(store.cells, row, label, LABELS) == w.get(row * LABELS + label + 1, 0)
 
 
 @given(steps, st.integers(1, 500))
@@ -87,7 +88,7 @@ def test_a_state_goes_on_bit_for_bit(changes, more):
     for k, (row, label, amount) in enumerate(more, len(changes) + 1):
         for one in (store, again):
             one.reserve(1)
-            add(one.cells, row, label, LABELS, amount, k)
+            entry(add)(one.cells, row, label, LABELS, amount, k)
     time = max(len(changes) + len(more), 1)
     for found, expected in zip(mean_cells([(again, time)]), mean_cells([(store, time)]), strict=True):
         assert found.tobytes() == expected.tobytes()
@@ -99,4 +100,4 @@ def test_a_finished_table(w):
     table = cells_from(row, label, np.array(list(w.values()), np.float32), LABELS)
     for r in range(100):
         for y in range(LABELS):
-            assert weight_of(table, r, y, LABELS) == w.get((r, y), 0)
+            assert entry(weight_of)(table, r, y, LABELS) == w.get((r, y), 0)

@@ -409,6 +409,10 @@ def precompile(
             metavar="[TASK …]", help="Tasks; all by default.", show_default=False, autocompletion=complete_tasks
         ),
     ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", metavar="N", min=1, help="Processes; as many as cores by default.", show_default=False),
+    ] = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> Job:
@@ -543,7 +547,9 @@ def _load_kernels() -> None:
     if hide:
         sys.modules["scipy"] = None  # type: ignore[assignment]
     try:
-        import_module("structron.kernels.table").hash_list([""])
+        table = import_module("structron.kernels.table")
+        if not import_module("structron.kernels.jit").is_cold(table.hash_strings):
+            table.hash_list([""])
     finally:
         if hide:
             del sys.modules["scipy"]

@@ -20,7 +20,6 @@ from structron._version import __version__
 from structron.cli.crews import Actors, Crew, Order, Processes, Task, work
 from structron.cli.files import expand
 from structron.cli.places import folded, identity, ignores_case
-from structron.cli.show import kernels
 from structron.cluster import connect
 from structron.errors import StructronError
 from structron.io import atomic_write_bytes
@@ -47,7 +46,7 @@ def run(
     """
     plan = planned(expand(patterns or []), folder, named, order.options["model"])
     writer = order.kind(**order.options)
-    jobs, cold, needed = writer.jobs, writer.estimator.is_cold(), kernels.seconds("use", writer.estimator.task)
+    jobs = writer.jobs
     del writer
     note = _note(order)
     _check_note(folder, note, plan)
@@ -64,8 +63,6 @@ def run(
             say(f"{folder}: {len(plan) - len(todo)} of {len(plan)} files are there already")
         if not todo:
             return 0
-        if cold:
-            say(f"compiling (first run only), about {duration(needed)} …")
         try:
             with contextlib.closing(_crew(order, min(jobs, len(todo)), cluster)) as crew:
                 failures = _watched(crew, _tasks(todo, jobs, cluster is not None), folder)

@@ -21,8 +21,9 @@ from structron.cli.texts import read_treebank
 from structron.data.toy_english import ToySentence, toy_english, write_conll, write_conllu
 from structron.doc import Doc
 from structron.errors import StructronError, unknown
+from structron.kernels.ahead import meanwhile
 from structron.sentences import sentences_of
-from structron.tasks.registry import TRAINABLE, load
+from structron.tasks.registry import TASKS, TRAINABLE, load
 
 SPLITS = {"train": (0, 1500), "dev": (1500, 1800), "test": (1800, 2300)}
 LENGTHS = range(7, 15)
@@ -157,10 +158,7 @@ def run(task: str | None = None, text: str | None = None, out: Path | None = Non
             raise StructronError(f"{folder}: holds other files; expected a new folder, or that of an earlier demo")
         (folder / MARK).touch()
         names = [task] if task else list(TRAINABLE)
-        if not task and are_cold():
-            from structron.cli.precompile import meanwhile
-
-            stack.enter_context(meanwhile(names))
+        stack.enter_context(meanwhile(_kernels(names)))
         for name in names:
             status = _show(name, DEMOS[name], corpus, folder, console)
             if status:
@@ -170,12 +168,10 @@ def run(task: str | None = None, text: str | None = None, out: Path | None = Non
     return 0
 
 
-def are_cold() -> bool:
-    """Whether kernels wait for the compiler."""
-    from structron.model.graph import GraphModel
-    from structron.search.beam import engine
-
-    return engine.is_cold() or GraphModel.is_cold()
+def _kernels(names: Sequence[str]) -> list[str]:
+    """What the demonstrations of tasks need of the list of kernels, in their order."""
+    made = [TASKS[name](**DEMOS[name].options) for name in names]
+    return [f"{phase} {own.kernels_of(own.get_params())}" for own in made for phase in ("train", "use")]
 
 
 def _show(task: str, demo: Demo, corpus: Sequence[ToySentence], folder: Path, console: Console) -> int:

@@ -25,9 +25,7 @@ def show_text(console: Console, text: str = PARAGRAPH) -> None:
     begin = time.perf_counter()
     nlp = load(MODEL)
     loaded = time.perf_counter()
-    if nlp.is_cold():
-        console.print("compiling (first run only) …", style="dim")
-        nlp("Warm up.")
+    nlp("Warm up.")
     ready = time.perf_counter()
     doc = nlp(text)
     done = time.perf_counter()

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from structron.cli.options import flag_of
-from structron.cli.show import kernels
 from structron.errors import StructronError, unknown
 from structron.estimator import Estimator
 from structron.tasks.capabilities import able, able_tasks, reason
@@ -37,6 +36,5 @@ def apply(estimator: Any, settings: dict[str, Any]) -> None:
     """Let a loaded model search with other options than it was trained with."""
     if estimator.python_only:
         raise StructronError(f"a {estimator.task} model: {estimator.python_only}")
-    kernels.expect("use", estimator.task)
     check_settings(type(estimator), settings)
     estimator.set_params(**settings).check_options()

@@ -13,7 +13,7 @@ from structron.cli.corpus import Corpus, Item, View, column_names, conllu_labels
 from structron.cli.files import Source
 from structron.cli.options import OPTIONS, flag_of
 from structron.cli.places import check_checkpoint, check_model_place, check_output, check_places
-from structron.cli.show import curve, kernels
+from structron.cli.show import curve
 from structron.cli.tasks import check_able, check_settings, kind_of
 from structron.cli.texts import add_entities, read_treebank, tell_new_tags
 from structron.doc import Doc
@@ -52,7 +52,6 @@ def run(
 ) -> int:
     """Train a model and save it. `settings` are parameters of the task's class; the others keep their defaults."""
     begin, kind, given = time.perf_counter(), kind_of(task), {"jobs": cores(), **(settings or {})}
-    kernels.expect("train", task)
     inputs: dict[str, Any] = {"--train": train, "--dev": dev, "--entities": entities, "--dev-entities": dev_entities}
     inputs |= {"--warm-start": warm_start, "--templates": template_file(given.get("templates"))}
     inputs["--gazetteer"] = list(chain.from_iterable((given.get("gazetteers") or {}).values()))

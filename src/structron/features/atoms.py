@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from structron.errors import StructronError
-from structron.kernels.jit import compiled
+from structron.kernels.jit import helper, kernel
+from structron.kernels.reference import Codes, Ints, by_reference
 from structron.kernels.table import hash_codes, mix, pack_strings
 
 WHOLE, LOWER, NORM, SHAPE, CLASS, PREFIX, SUFFIX, LPREFIX, LSUFFIX, DIGIT, UPPER, HYPHEN, STEM, ENDING, FORM = range(15)
@@ -137,15 +138,16 @@ def atom_text(atom: Atom, word: str) -> str | None:
     return "yes" if fires else None
 
 
+@by_reference
 class Packed(NamedTuple):
     """The distinct texts of a column as compiled code reads them."""
 
-    codes: np.ndarray  # uint32: the code points of all texts, one after the other
-    offsets: np.ndarray  # int64[types + 1]
-    classes: np.ndarray  # uint32: see `class_codes`
-    lower: np.ndarray  # the same three for the texts in lower case
-    lower_offsets: np.ndarray
-    lower_classes: np.ndarray
+    codes: Codes  # uint32: the code points of all texts, one after the other
+    offsets: Ints  # int64[types + 1]
+    classes: Codes  # uint32: see `class_codes`
+    lower: Codes  # the same three for the texts in lower case
+    lower_offsets: Ints
+    lower_classes: Codes
 
 
 def pack_types(types: list[str], spelled: bool = True) -> Packed:
@@ -159,7 +161,7 @@ def pack_types(types: list[str], spelled: bool = True) -> Packed:
     return Packed(codes, offsets, classes, lower, lower_offsets, class_codes("".join(lowered), lower))
 
 
-@compiled
+@helper
 def ending_length(codes, start, stop):
     """The length of a lower-case text's ending, 0 if it has none."""
     for e in range(ENDING_OFFSETS.shape[0] - 1):
@@ -175,7 +177,7 @@ def ending_length(codes, start, stop):
     return 0
 
 
-@compiled
+@helper
 def form_number(codes, classes, start, stop):
     """The place of a text's word form in FORMS. Mirrors `word_form`."""
     upper = lower = digits = 0
@@ -204,7 +206,7 @@ def form_number(codes, classes, start, stop):
     return 11 if lower > 0 and upper == 0 else 12
 
 
-@compiled
+@kernel
 def atom_values(kind, k, packed, out):
     """The hash of an atom's text for every type; 0 where the atom says nothing. Mirrors `atom_text`."""
     codes, offsets, classes = packed.codes, packed.offsets, packed.classes

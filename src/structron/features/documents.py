@@ -17,6 +17,7 @@ from structron.features.phrases import (
     Inventory,
     differences_of,
     find_phrases,
+    make_counts,
     non_local_features,
 )
 from structron.sentences import Document
@@ -96,7 +97,8 @@ class NonLocalFeatures:
         if self.wanted.any():
             z, others = rows[0].astype(np.int64), differences_of(rows)
             where = (self.inventory.scheme, opened.phrases, unit)
-            non_local_features(*where, z, *others, len(rows), self.kinds, built_in)
+            counts = make_counts(opened.phrases, self.kinds)
+            non_local_features(*where, z, *others, len(rows), self.kinds, counts, built_in)
             built_in[:, ~self.wanted] = 0.0
         if not self.functions:
             return built_in

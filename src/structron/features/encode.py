@@ -16,7 +16,8 @@ import numpy as np
 from structron.errors import StructronError, quoted
 from structron.features.atoms import PREFIX, SUFFIX, WHOLE, Atom, Packed, atom_text, atom_values, parse_atom
 from structron.features.templates import Template
-from structron.kernels.jit import compiled
+from structron.kernels.jit import helper, kernel
+from structron.kernels.reference import Ints, Keys, Numbers2, by_reference
 from structron.kernels.table import hash_list, mix
 
 EDGE = np.uint64(0x632BE59BD9B4E019)
@@ -63,20 +64,21 @@ class Numbering:
         return np.concatenate(self.parts) if self.parts else np.empty(0, np.int32)
 
 
+@by_reference
 class Arrays(NamedTuple):
     """Templates and atom values as compiled code reads them."""
 
-    ids: np.ndarray  # int32[columns, tokens]
-    values: np.ndarray  # uint64: values[base[a] + type] is atom a's value for a type of its column
-    base: np.ndarray  # int64[atoms]
-    column: np.ndarray  # int64[atoms]
-    seeds: np.ndarray  # uint64[templates]
-    first: np.ndarray  # int64[templates + 1]: parts of template t are first[t] … first[t+1]-1
-    atom: np.ndarray  # int64[parts]
-    offset: np.ndarray  # int64[parts]
+    ids: Numbers2  # int32[columns, tokens]
+    values: Keys  # uint64: values[base[a] + type] is atom a's value for a type of its column
+    base: Ints  # int64[atoms]
+    column: Ints  # int64[atoms]
+    seeds: Keys  # uint64[templates]
+    first: Ints  # int64[templates + 1]: parts of template t are first[t] … first[t+1]-1
+    atom: Ints  # int64[parts]
+    offset: Ints  # int64[parts]
 
 
-@compiled
+@helper
 def place_value(arrays, a, j, lo, hi):
     """The value of atom a at place j of the sentence lo … hi-1.
 
@@ -89,7 +91,7 @@ def place_value(arrays, a, j, lo, hi):
     return arrays.values[arrays.base[a] + arrays.ids[arrays.column[a], j]]
 
 
-@compiled
+@helper
 def template_hash(arrays, t, i, lo, hi):
     """The hash of template t at token i of the sentence lo … hi-1; 0 when it does not fire."""
     h = arrays.seeds[t]
@@ -101,7 +103,7 @@ def template_hash(arrays, t, i, lo, hi):
     return h
 
 
-@compiled
+@kernel(allocates=True)
 def template_hashes(arrays, starts, s_lo, s_hi, ptr, out):
     """The hash of every template that fires at every token of sentences s_lo … s_hi-1; returns how many.
 
@@ -136,11 +138,24 @@ def template_hashes(arrays, starts, s_lo, s_hi, ptr, out):
     return k
 
 
-@compiled
+@helper
+def sentence_of(starts, i):
+    """The sentence that token i stands in."""
+    lo, hi = 0, starts.shape[0] - 1
+    while hi - lo > 1:
+        middle = (lo + hi) >> 1
+        if starts[middle] <= i:
+            lo = middle
+        else:
+            hi = middle
+    return lo
+
+
+@kernel
 def which_templates(arrays, starts, tokens, keys, out):
     """For each key, the template that gave it at the token where it was first seen."""
     for k in range(keys.shape[0]):
-        s = np.searchsorted(starts, tokens[k], side="right") - 1
+        s = sentence_of(starts, tokens[k])
         for t in range(arrays.seeds.shape[0]):
             if template_hash(arrays, t, tokens[k], starts[s], starts[s + 1]) == keys[k]:
                 out[k] = t

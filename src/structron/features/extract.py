@@ -17,6 +17,7 @@ from structron.features.atoms import pack_types
 from structron.features.gazetteer import Gazetteer
 from structron.features.names import Names, template_names
 from structron.features.templates import LABEL, Template, parse_template
+from structron.kernels.jit import entry
 from structron.sentences import Document, check_sentences, is_row, sentences_of
 
 Hashes = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -111,10 +112,10 @@ class PreparedTemplates:
 
     def describe(self, s: int, token: int, paired: bool) -> Iterator[tuple[int, str, float]]:
         """(hash, name, value) of every feature at one token of sentence s."""
-        templates, arrays = self._templates(paired)
+        (templates, arrays), hash_of = self._templates(paired), entry(encode.template_hash)
         lo, hi = int(self.starts[s]), int(self.starts[s + 1])
         for t in range(len(templates.templates)):
-            key = int(encode.template_hash(arrays, t, token, lo, hi))
+            key = int(hash_of(arrays, t, token, lo, hi))
             if key:
                 yield key, templates.describe(self.batch, t, token, lo, hi), 1.0
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from structron.features.extract import NO_VALUES, Hashes
 from structron.features.names import Names
-from structron.kernels.jit import compiled
+from structron.kernels.jit import kernel
 from structron.kernels.table import ABSENT, empty_table, table_find, table_insert, table_number
 from structron.threads import for_each
 
@@ -54,7 +54,7 @@ class Numbered:
         return order[np.searchsorted(self.keys, keys, sorter=order)]
 
 
-@compiled
+@kernel
 def renumber(ptr, numbers, values, rank, out_ptr):
     """Replace numbers by ranks in place, leaving out those of rank -1; returns how many are left."""
     k = 0
@@ -70,7 +70,7 @@ def renumber(ptr, numbers, values, rank, out_ptr):
     return k
 
 
-@compiled
+@kernel(allocates=True)
 def known_numbers(table, ptr, hashes, values, out_ptr, out, out_values):
     """The features that a table knows, as numbers; returns how many.
 

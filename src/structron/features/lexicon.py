@@ -18,7 +18,8 @@ import numpy as np
 
 from structron.features.atoms import char_class
 from structron.io.tensors import Tensor, Tensors
-from structron.kernels.jit import compiled
+from structron.kernels.jit import entry, helper, kernel
+from structron.kernels.reference import Codes, Flags, Ints, Keys2, Numbers, by_reference
 from structron.kernels.table import MULTIPLIER, SHIFT, build_table, hash_codes, hash_list, mix, pack_strings, table_find
 
 LONGEST = 7
@@ -31,13 +32,14 @@ ENDING = np.uint64(0x71D67FFFEDA60000)
 WORD = np.uint64(0x5851F42D4C957F2D)
 
 
+@by_reference
 class Demands(NamedTuple):
     """What a label asks of a word: how it begins and how it ends. No labels: nothing."""
 
-    fronts: np.ndarray  # uint32: code points
-    front: np.ndarray  # int64[labels + 1]
-    backs: np.ndarray
-    back: np.ndarray
+    fronts: Codes  # uint32: code points
+    front: Ints  # int64[labels + 1]
+    backs: Codes
+    back: Ints
 
 
 def make_demands(fronts: list[str], backs: list[str]) -> Demands:
@@ -48,13 +50,14 @@ def make_demands(fronts: list[str], backs: list[str]) -> Demands:
 NO_DEMANDS = make_demands([], [])
 
 
+@by_reference
 class Entries(NamedTuple):
     """The lexicon as kernels read it; entry 0 is that of all words."""
 
-    table: np.ndarray  # uint64[capacity, 2]: see kernels/table.py
-    ptr: np.ndarray  # int64[entries + 1]
-    label: np.ndarray  # int32: those of an entry, the commonest first
-    sure: np.ndarray  # bool[entries]: whether a word needs no labels of its ending
+    table: Keys2  # uint64[capacity, 2]: see kernels/table.py
+    ptr: Ints  # int64[entries + 1]
+    label: Numbers  # int32: those of an entry, the commonest first
+    sure: Flags  # bool[entries]: whether a word needs no labels of its ending
 
 
 @lru_cache(1 << 16)
@@ -64,18 +67,18 @@ def normal(word: str) -> str:
     return lower if lower.isalpha() else "".join("0" if char_class(c) == "d" else c for c in lower)
 
 
-@compiled
+@helper
 def ending_key(codes, stop, length, given):
     """The key of an ending; length 0: of all words with these columns."""
     return mix(mix(hash_codes(codes, stop - length, stop), given), ENDING + np.uint64(length)) | np.uint64(1)
 
 
-@compiled
+@helper
 def word_key(codes, start, stop, given):
     return mix(mix(hash_codes(codes, start, stop), given), WORD) | np.uint64(1)
 
 
-@compiled
+@helper
 def fits(demands, label, codes, start, stop):
     """Whether a word begins and ends as a label demands."""
     if demands.front.shape[0] < 2:
@@ -93,7 +96,7 @@ def fits(demands, label, codes, start, stop):
     return same
 
 
-@compiled
+@helper
 def take(entries, entry, demands, codes, start, stop, out, count):
     """Add the labels of an entry that fit and are not there yet; returns how many there are then."""
     for j in range(entries.ptr[entry], entries.ptr[entry + 1]):
@@ -107,18 +110,20 @@ def take(entries, entry, demands, codes, start, stop, out, count):
     return count
 
 
-@compiled
-def choices_of(entries, demands, common, codes, offsets, word, given, first, out):
-    """The labels of each word: out[first[k]] … ; `word` are places in `offsets`. Returns their number; -1: no room."""
+@kernel
+def choices_of(entries, demands, common, codes, offsets, word, given, own, first, out):
+    """The labels of each word: out[first[k]] … ; `word` are places in `offsets`. Returns their number; -1: no room.
+
+    own: room for those of a word.
+    """
     total = 0
-    own = np.empty(out.shape[0], np.int32)
     for k in range(word.shape[0]):
         start, stop = offsets[word[k]], offsets[word[k] + 1]
-        entry = table_find(entries.table, word_key(codes, start, stop, given[k]))
+        known = table_find(entries.table, word_key(codes, start, stop, given[k]))
         count = 0
-        if entry >= 0:
-            count = take(entries, entry, demands, codes, start, stop, own, count)
-        if entry < 0 or not entries.sure[entry]:
+        if known >= 0:
+            count = take(entries, known, demands, codes, start, stop, own, count)
+        if known < 0 or not entries.sure[known]:
             length = min(LONGEST, stop - start)
             found = np.int64(-1)
             while length >= 0 and found < 0:
@@ -126,14 +131,14 @@ def choices_of(entries, demands, common, codes, offsets, word, given, first, out
                 if found >= 0:
                     before = count
                     count = take(entries, found, demands, codes, start, stop, own, count)
-                    if count == 0 or (count == before and entry < 0):
+                    if count == 0 or (count == before and known < 0):
                         found = np.int64(-1)
                 length -= 1
-            every = table_find(entries.table, ending_key(codes, stop, 0, given[k]))
+            every = table_find(entries.table, ending_key(codes, stop, np.int64(0), given[k]))
             if common and every >= 0:
                 count = take(entries, every, demands, codes, start, stop, own, count)
         if count == 0:
-            count = take(entries, 0, demands, codes, start, stop, own, count)
+            count = take(entries, np.int64(0), demands, codes, start, stop, own, count)
         if count == 0:
             own[0] = 0
             count = 1
@@ -176,8 +181,9 @@ class Lexicon:
         codes, offsets = pack_strings([normal(prepared.word_types[k]) for k in used.tolist()])
         first, room = np.zeros(len(place) + 1, np.int64), 4 * len(place) + 2 * MOST + 64
         while True:
-            out = np.empty(room, np.int32)
-            found = choices_of(self.entries, self.demands, self.common, codes, offsets, word, given[place], first, out)
+            own, out = np.empty(room, np.int32), np.empty(room, np.int32)
+            known, words = (self.entries, self.demands, self.common), (codes, offsets, word, given[place])
+            found = choices_of(*known, *words, own, first, out)
             if found >= 0:
                 break
             room *= 4
@@ -287,7 +293,9 @@ def _longest(word: str, given: int, kept: set[int]) -> str | None:
 def _key(text: str, given: int, ending: bool) -> int:
     codes, offsets = pack_strings([text])
     own = np.uint64(given)
-    return int(ending_key(codes, len(text), len(text), own) if ending else word_key(codes, 0, offsets[1], own))
+    if ending:
+        return int(entry(ending_key)(codes, len(text), len(text), own))
+    return int(entry(word_key)(codes, 0, offsets[1], own))
 
 
 def mixed(h: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from structron.features import atoms as a
-from structron.features.encode import Arrays, Batch, TemplateSet, which_templates
+from structron.features.encode import Arrays, Batch, TemplateSet, sentence_of, which_templates
 from structron.io.tensors import TEXT, Tensor, Tensors, pack, room_for, unpack
-from structron.kernels.jit import compiled
+from structron.kernels.jit import helper, kernel
 from structron.threads import for_each
 
 STEP = 1 << 14
 """Features whose names are written together."""
-BAR, ZERO, LESS, SLASH, LETTER_S, GREATER = (ord(c) for c in "|0</s>")
+BAR, ZERO, LESS, SLASH, LETTER_S, GREATER = (np.uint32(ord(c)) for c in "|0</s>")
 
 
 @dataclass(slots=True)
@@ -86,7 +86,7 @@ class Names:
         return cls(heads, head, length, unpacked)
 
 
-@compiled
+@helper
 def put(out, k, code):
     """Write a character to out[k], if there is room; returns the next place."""
     if k < out.shape[0]:
@@ -94,7 +94,7 @@ def put(out, k, code):
     return k + 1
 
 
-@compiled
+@helper
 def put_edge(out, k, distance, end):
     """<s1>, <s2> … before the sentence, </s1>, </s2> … after it."""
     k = put(out, k, LESS)
@@ -102,19 +102,19 @@ def put_edge(out, k, distance, end):
         k = put(out, k, SLASH)
     k = put(out, k, LETTER_S)
     if distance > 9:
-        k = put(out, k, ZERO + distance // 10 % 10)
-    return put(out, put(out, k, ZERO + distance % 10), GREATER)
+        k = put(out, k, np.uint32(ZERO + distance // 10 % 10))
+    return put(out, put(out, k, np.uint32(ZERO + distance % 10)), GREATER)
 
 
-@compiled
+@helper
 def put_class(out, k, code):
     """Write the letter of a class of characters (see `atoms.class_codes`)."""
     if code >= a.SHAPE_OTHER:
-        return put(out, k, code - a.SHAPE_OTHER)
-    return put(out, k, (88, 120, 100)[code - 1])
+        return put(out, k, np.uint32(code - a.SHAPE_OTHER))
+    return put(out, k, np.uint32((88, 120, 100)[code - 1]))
 
 
-@compiled
+@helper
 def put_atom(out, k, kind, length, packed, t):
     """The text of an atom for type t: `atom_text` in compiled code."""
     codes, classes = packed.codes, packed.classes
@@ -130,7 +130,7 @@ def put_atom(out, k, kind, length, packed, t):
         hi = start + length if kind == a.LPREFIX else stop
         for j in range(lo, hi):
             digit = kind == a.NORM and packed.lower_classes[j] == 3
-            k = put(out, k, np.uint32(ZERO) if digit else packed.lower[j])
+            k = put(out, k, ZERO if digit else packed.lower[j])
     elif kind == a.STEM or kind == a.ENDING:
         start, stop = packed.lower_offsets[t], packed.lower_offsets[t + 1]
         cut = stop - a.ending_length(packed.lower, start, stop)
@@ -146,21 +146,21 @@ def put_atom(out, k, kind, length, packed, t):
                 k = put_class(out, k, classes[j])
     else:
         for code in (121, 101, 115):
-            k = put(out, k, code)
+            k = put(out, k, np.uint32(code))
     return k
 
 
-@compiled
+@kernel
 def put_names(arrays, kinds, lengths, packed, base, starts, tokens, templates, out, out_length):
     """Write the text of every feature's atoms; returns the characters needed, all written if `out` is long enough.
 
     packed: the types of all columns in one; base[column]: where a column's begin.
     """
-    k = 0
+    k = np.int64(0)
     for f in range(tokens.shape[0]):
         begin = k
         i, t = tokens[f], templates[f]
-        s = np.searchsorted(starts, i, side="right") - 1
+        s = sentence_of(starts, i)
         lo, hi = starts[s], starts[s + 1]
         for q in range(arrays.first[t], arrays.first[t + 1]):
             if q > arrays.first[t]:

@@ -19,9 +19,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numba import types
 
 from structron import schemes
-from structron.kernels.jit import borrowing, compiled, pasted
+from structron.kernels.jit import helper, ir_inline, kernel
+from structron.kernels.reference import Doubles2, Flags, Ints, Ints2, by_reference, reference
 
 FAMILIES = ("phrase", "phrase-majority", "sub-phrase", "sub-phrase-majority", "conjunction")
 PHRASE, PHRASE_MAJORITY, SUB_PHRASE, SUB_PHRASE_MAJORITY, CONJUNCTION = range(5)
@@ -32,31 +34,43 @@ LONGEST = 6
 OTHER = -1
 
 
+@by_reference
 class Scheme(NamedTuple):
     """What labels say, by their numbers."""
 
-    kind: np.ndarray  # int64[labels]: class, from 1 on; 0: outside
-    opens: np.ndarray  # bool[labels]: always begins an entity (B, S, U)
-    closes: np.ndarray  # bool[labels]: always ends one (E, S, L, U)
+    kind: Ints  # int64[labels]: class, from 1 on; 0: outside
+    opens: Flags  # bool[labels]: always begins an entity (B, S, U)
+    closes: Flags  # bool[labels]: always ends one (E, S, L, U)
 
 
+@by_reference
 class Phrases(NamedTuple):
     """The repeated phrases of documents that lie one after the other; tokens and phrases count through all of them."""
 
-    starts: np.ndarray  # int64[documents + 1]: where each begins
-    opens: np.ndarray  # bool[tokens]: the first of a sentence
-    closes: np.ndarray  # bool[tokens]: the last of one
-    proper: np.ndarray  # bool[tokens]: not in lower case
-    first: np.ndarray  # int64[documents + 1]: phrases of document d are first[d] … first[d+1] - 1
-    length: np.ndarray  # int64[phrases]
-    ptr: np.ndarray  # int64[phrases + 1]: occurrences of phrase q begin at at[ptr[q]:ptr[q+1]]
-    at: np.ndarray  # int64
-    over_ptr: np.ndarray  # int64[tokens + 1]: phrases with an occurrence over token i: over[over_ptr[i]:over_ptr[i+1]]
-    over: np.ndarray  # int64
-    joint: np.ndarray  # int64[pairs, 2]: words that a conjunction joins: the one before it, the one after it
-    first_joint: np.ndarray  # int64[documents + 1]: pairs of document d are first_joint[d] … first_joint[d+1] - 1
-    across_ptr: np.ndarray  # int64[tokens + 1]: pairs that begin before token i, or there, and do not end before it
-    across: np.ndarray  # int64
+    starts: Ints  # int64[documents + 1]: where each begins
+    opens: Flags  # bool[tokens]: the first of a sentence
+    closes: Flags  # bool[tokens]: the last of one
+    proper: Flags  # bool[tokens]: not in lower case
+    first: Ints  # int64[documents + 1]: phrases of document d are first[d] … first[d+1] - 1
+    length: Ints  # int64[phrases]
+    ptr: Ints  # int64[phrases + 1]: occurrences of phrase q begin at at[ptr[q]:ptr[q+1]]
+    at: Ints  # int64
+    over_ptr: Ints  # int64[tokens + 1]: phrases with an occurrence over token i: over[over_ptr[i]:over_ptr[i+1]]
+    over: Ints  # int64
+    joint: Ints2  # int64[pairs, 2]: words that a conjunction joins: the one before it, the one after it
+    first_joint: Ints  # int64[documents + 1]: pairs of document d are first_joint[d] … first_joint[d+1] - 1
+    across_ptr: Ints  # int64[tokens + 1]: pairs that begin before token i, or there, and do not end before it
+    across: Ints  # int64
+
+
+@by_reference
+class Counts(NamedTuple):
+    """Memory for counting the features of documents."""
+
+    own: Doubles2  # float64[phrases of a document + 1, classes]: occurrences that are entities, or outside
+    longer: Doubles2  # those that lie within an entity
+    seen: Ints  # int64[phrases]: the labelling for which each was last looked at
+    seen_pair: Ints  # int64[pairs]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +146,13 @@ def find_phrases(
     )
 
 
+def make_counts(phrases: Phrases, kinds: int) -> Counts:
+    """Memory for the document with the most phrases, and that with the most pairs."""
+    most, pairs = (int(np.diff(first).max(initial=0)) for first in (phrases.first, phrases.first_joint))
+    own, longer = np.empty((2, most + 1, kinds))
+    return Counts(own, longer, np.zeros(most, np.int64), np.zeros(pairs, np.int64))
+
+
 def _over(tokens: int, number: np.ndarray, at: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """For each token the numbers of what lies over it: number[k] over the tokens at[k] … at[k] + size[k] - 1."""
     token = np.repeat(at, size) + np.arange(int(size.sum())) - np.repeat(np.cumsum(size) - size, size)
@@ -148,7 +169,7 @@ def _joined(joins: np.ndarray, last: np.ndarray) -> np.ndarray:
     return np.stack([i[inside] - 1, after[inside]], axis=1)
 
 
-@pasted
+@helper(inline=True)
 def begins(scheme, z, phrases, origin, i):
     """Whether an entity begins at token i of a document's labelling z, as conlleval reads it; origin: its token 0."""
     kind = scheme.kind[z[i]]
@@ -159,7 +180,7 @@ def begins(scheme, z, phrases, origin, i):
     return scheme.kind[z[i - 1]] != kind or scheme.closes[z[i - 1]]
 
 
-@pasted
+@helper(inline=True)
 def ends(scheme, z, phrases, origin, i):
     """Whether an entity ends at token i."""
     kind = scheme.kind[z[i]]
@@ -170,7 +191,7 @@ def ends(scheme, z, phrases, origin, i):
     return scheme.kind[z[i + 1]] != kind or scheme.opens[z[i + 1]]
 
 
-@pasted
+@ir_inline
 def look_at(scheme, z, phrases, origin, i, n):
     """What n tokens from i on are: (class, True) an entity, (0, True) all outside, (class, False) within one."""
     kind = scheme.kind[z[i]]
@@ -182,9 +203,10 @@ def look_at(scheme, z, phrases, origin, i, n):
     return kind, begins(scheme, z, phrases, origin, i) and ends(scheme, z, phrases, origin, i + n - 1)
 
 
-@pasted
-def count_phrase(scheme, z, phrases, origin, q, kinds, own, longer, k):
+@helper
+def count_phrase(scheme, z, phrases, origin, q, kinds, counts, k):
     """own[k, a], longer[k, a]: the occurrences of phrase q that are, or lie within, an entity of class a."""
+    own, longer = counts.own, counts.longer
     for a in range(kinds):
         own[k, a] = longer[k, a] = 0.0
     for j in range(phrases.ptr[q], phrases.ptr[q + 1]):
@@ -195,9 +217,10 @@ def count_phrase(scheme, z, phrases, origin, q, kinds, own, longer, k):
             longer[k, kind] += 1
 
 
-@borrowing
-def add_phrase(own, longer, k, kinds, amount, out, row):
+@helper
+def add_phrase(counts, k, kinds, amount, out, row):
     """out[row] += amount * the features of a phrase with such counts."""
+    own, longer = counts.own, counts.longer
     occurrences = inside = 0.0
     for a in range(kinds):
         occurrences += own[k, a]
@@ -220,7 +243,7 @@ def add_phrase(own, longer, k, kinds, amount, out, row):
                     out[row, SUB_PHRASE * block + a * kinds + b] += amount * own[k, b] * longer[k, a] / inside
 
 
-@pasted
+@helper
 def majority(counts, k, kinds):
     """The class with the most occurrences; of equals the first, but any class rather than none."""
     most = 1
@@ -230,7 +253,7 @@ def majority(counts, k, kinds):
     return 0 if counts[k, 0] > counts[k, most] else most
 
 
-@pasted
+@helper
 def add_joint(scheme, z, phrases, origin, p, kinds, amount, out, row):
     """The feature of neighbours that a conjunction joins: two entities, or one and a word that could be one."""
     i, j = phrases.joint[p, 0], phrases.joint[p, 1]
@@ -240,48 +263,40 @@ def add_joint(scheme, z, phrases, origin, p, kinds, amount, out, row):
         out[row, CONJUNCTION * kinds * kinds + left * kinds + right] += amount
 
 
-@compiled
+@ir_inline
 def is_silent(phrases, d):
     """Whether no labelling of document d has features: no phrase occurs twice, and nothing is joined."""
     return phrases.first[d] == phrases.first[d + 1] and phrases.first_joint[d] == phrases.first_joint[d + 1]
 
 
-@compiled
-def non_local_features(scheme, phrases, d, z, ptr, at, label, count, kinds, out):
-    """out[k] = the features of labelling k of document d, 0 ≤ k < count: float64[count, features].
-
-    z is the first and is counted whole. Labelling k is z with label[e] at token at[e], ptr[k] ≤ e < ptr[k+1], from the
-    last token to the first, and is counted where they differ.
-    """
-    number = phrases.first[d + 1] - phrases.first[d]
-    pairs = phrases.first_joint[d + 1] - phrases.first_joint[d]
-    out[:count] = 0.0
-    if number > 0 or pairs > 0:
-        counts = np.empty((2, number + 1, kinds))
-        seen, seen_pair = np.zeros(number, np.int64), np.zeros(pairs, np.int64)
-        own, longer = counts[0], counts[1]
-        count_whole(scheme, phrases, d, z, kinds, own, longer, out)
-        count_changes(scheme, phrases, d, z, ptr, at, label, count, kinds, own, longer, seen, seen_pair, out)
-
-
-@borrowing
-def count_whole(scheme, phrases, d, z, kinds, own, longer, out):
+@ir_inline
+def count_whole(scheme, phrases, d, z, kinds, counts, out):
     """out[0] = the features of the labelling z; own[q], longer[q]: the counts of the document's phrase q."""
-    first, origin = phrases.first[d], phrases.starts[d]
-    for q in range(own.shape[0] - 1):
-        count_phrase(scheme, z, phrases, origin, first + q, kinds, own, longer, q)
-        add_phrase(own, longer, q, kinds, 1.0, out, 0)
+    first, origin, row = phrases.first[d], phrases.starts[d], np.int64(0)
+    for q in range(phrases.first[d + 1] - first):
+        count_phrase(scheme, z, phrases, origin, first + q, kinds, counts, q)
+        add_phrase(counts, q, kinds, 1.0, out, row)
     for p in range(phrases.first_joint[d], phrases.first_joint[d + 1]):
-        add_joint(scheme, z, phrases, origin, p, kinds, 1.0, out, 0)
+        add_joint(scheme, z, phrases, origin, p, kinds, 1.0, out, row)
 
 
-@borrowing
-def count_changes(scheme, phrases, d, z, ptr, at, label, count, kinds, own, longer, seen, seen_pair, out):
+@ir_inline
+def exchange(z, ptr, at, label, k):
+    """Labelling k for z, or z again: the labels of the other one wait in `label`."""
+    for e in range(ptr[k], ptr[k + 1]):
+        i, y = at[e], label[e]
+        label[e] = z[i]
+        z[i] = y
+
+
+@ir_inline
+def count_changes(scheme, phrases, d, z, ptr, at, label, count, kinds, counts, out):
     """out[k] = out[0], with the phrases and pairs counted again that have another label in labelling k, or beside it.
 
     seen[q], seen_pair[p]: the labelling for which a phrase or a pair was last looked at.
     """
-    q0, p0, origin, spare = phrases.first[d], phrases.first_joint[d], phrases.starts[d], seen.shape[0]
+    q0, p0, origin = phrases.first[d], phrases.first_joint[d], phrases.starts[d]
+    seen, seen_pair, spare = counts.seen, counts.seen_pair, phrases.first[d + 1] - q0
     for k in range(1, count):
         for f in range(out.shape[1]):
             out[k, f] = out[0, f]
@@ -292,10 +307,7 @@ def count_changes(scheme, phrases, d, z, ptr, at, label, count, kinds, own, long
                 if seen_pair[p - p0] != k:
                     seen_pair[p - p0] = k
                     add_joint(scheme, z, phrases, origin, p, kinds, -1.0, out, k)
-        for e in range(ptr[k], ptr[k + 1]):  # the labels of z wait where those of the labelling were
-            i, y = at[e], label[e]
-            label[e] = z[i]
-            z[i] = y
+        exchange(z, ptr, at, label, k)
         for e in range(ptr[k + 1] - 1, ptr[k] - 1, -1):
             i = origin + at[e]
             # the labels of neighbours decide where entities begin and end
@@ -304,21 +316,48 @@ def count_changes(scheme, phrases, d, z, ptr, at, label, count, kinds, own, long
                 q = phrases.over[o]
                 if seen[q - q0] != k:
                     seen[q - q0] = k
-                    add_phrase(own, longer, q - q0, kinds, -1.0, out, k)
-                    count_phrase(scheme, z, phrases, origin, q, kinds, own, longer, spare)
-                    add_phrase(own, longer, spare, kinds, 1.0, out, k)
+                    add_phrase(counts, q - q0, kinds, -1.0, out, k)
+                    count_phrase(scheme, z, phrases, origin, q, kinds, counts, spare)
+                    add_phrase(counts, spare, kinds, 1.0, out, k)
             for o in range(phrases.across_ptr[i], phrases.across_ptr[i + 1]):
                 p = phrases.across[o]
                 if seen_pair[p - p0] == k:
                     seen_pair[p - p0] = 0
                     add_joint(scheme, z, phrases, origin, p, kinds, 1.0, out, k)
-        for e in range(ptr[k], ptr[k + 1]):
-            i, y = at[e], label[e]
-            label[e] = z[i]
-            z[i] = y
+        exchange(z, ptr, at, label, k)
 
 
-@compiled
+_LIST = types.int64[::1]
+FEATURES = types.void(
+    reference(Scheme),
+    reference(Phrases),
+    types.int64,
+    *[_LIST] * 4,
+    types.int64,
+    types.int64,
+    reference(Counts),
+    types.float64[:, ::1],
+)
+
+
+@kernel(signature=FEATURES)
+def non_local_features(scheme, phrases, d, z, ptr, at, label, count, kinds, counts, out):
+    """out[k] = the features of labelling k of document d, 0 ≤ k < count: float64[count, features].
+
+    z is the first and is counted whole. Labelling k is z with label[e] at token at[e], ptr[k] ≤ e < ptr[k+1], from the
+    last token to the first, and is counted where they differ.
+    """
+    for f in range(out.shape[1]):
+        out[0, f] = 0.0
+    for q in range(phrases.first[d + 1] - phrases.first[d]):
+        counts.seen[q] = 0
+    for p in range(phrases.first_joint[d + 1] - phrases.first_joint[d]):
+        counts.seen_pair[p] = 0
+    count_whole(scheme, phrases, d, z, kinds, counts, out)
+    count_changes(scheme, phrases, d, z, ptr, at, label, count, kinds, counts, out)
+
+
+@kernel(allocates=True)
 def differences_of(rows):
     """Labellings, the first of which the others are compared with, as ptr, at, label of `non_local_features`."""
     count, tokens = rows.shape

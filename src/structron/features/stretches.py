@@ -17,12 +17,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from structron.features.encode import template_hash
+from structron.features.encode import sentence_of, template_hash
 from structron.features.extract import NO_VALUES, Hashes, PreparedTemplates
 from structron.features.index import STRETCH, Numbered, number_features
 from structron.features.names import BAR, Names, template_names
 from structron.features.places import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE
-from structron.kernels.jit import compiled
+from structron.kernels.jit import helper, kernel
 from structron.kernels.table import SEED, build_table, mix, table_find
 
 NO_TABLE = np.zeros((0, 2), np.uint64)
@@ -47,7 +47,7 @@ class Shape:
         return [*(NAMES[q] for q in range(AT)), *places, *(f"whole{k + 1}" for k in range(self.whole))]
 
 
-@compiled
+@helper
 def span_of(q, i, n, positions):
     """The tokens (first, how many) that kind q looks at from token i of n; none where it cannot be."""
     if q == BEFORE:
@@ -64,13 +64,13 @@ def span_of(q, i, n, positions):
     return i, 1 if q < AT or i >= q - AT else 0
 
 
-@compiled
+@helper
 def kind_seed(q):
     """Where the hash of a feature of kind q begins."""
     return mix(mix(SEED, np.uint64(q + 1)), SEED)
 
 
-@compiled
+@helper
 def stretch_key(arrays, q, b, first, length, lo, hi):
     """The hash of base feature b of some tokens of the sentence lo … hi-1 as kind q; 0 when it does not fire."""
     h = kind_seed(q)
@@ -82,7 +82,7 @@ def stretch_key(arrays, q, b, first, length, lo, hi):
     return h
 
 
-@compiled
+@kernel(allocates=True)
 def hash_lists(arrays, starts, s_lo, s_hi, positions, whole, chunks, ptr, out):
     """The features of every token and kind of sentences s_lo … s_hi-1; returns how many.
 
@@ -119,7 +119,7 @@ def hash_lists(arrays, starts, s_lo, s_hi, positions, whole, chunks, ptr, out):
     return k
 
 
-@compiled
+@kernel
 def chunk_keys(arrays, starts, lengths, s_lo, s_hi, positions, whole, out):
     """The whole-sequence features of the chunks of sentences s_lo … s_hi-1; lengths[t]: of the one that begins at t."""
     k = 0
@@ -176,13 +176,13 @@ def number_stretches(
 # -- names -----------------------------------------------------------------------------------------------------------
 
 
-@compiled
+@kernel
 def trace_keys(arrays, starts, positions, whole, lists, keys, out):
     """Where each key came from, found in the list that has it: out[k] = sentence, kind, base feature, first, length."""
     kinds = AT + positions + whole
     for k in range(keys.shape[0]):
         t, q = lists[k] // kinds, lists[k] % kinds
-        s = np.searchsorted(starts, t, side="right") - 1
+        s = sentence_of(starts, t)
         lo, hi = starts[s], starts[s + 1]
         first, length = span_of(q, t - lo, hi - lo, positions)
         for b in range(arrays.seeds.shape[0]):
@@ -191,11 +191,11 @@ def trace_keys(arrays, starts, positions, whole, lists, keys, out):
                 break
 
 
-@compiled
+@kernel
 def base_hashes(arrays, starts, tokens, bases, out):
     """The hash of a base feature of each token."""
     for k in range(tokens.shape[0]):
-        s = np.searchsorted(starts, tokens[k], side="right") - 1
+        s = sentence_of(starts, tokens[k])
         out[k] = template_hash(arrays, bases[k], tokens[k], starts[s], starts[s + 1])
 
 

@@ -1,37 +1,56 @@
-"""Compiled kernels on disk, whatever becomes of the disk: damaged files, full disks, folders that nobody may write to.
+"""Compiled kernels on disk: one folder for each state of the sources, the versions and the processor.
 
-Numba's own cache unpickles what it finds and raises what a disk raises. Here every file carries a checksum and says
-what it is of, so that a damaged one, or one that another process has put in its place, is compiled again; and a folder
-for them is found even where package and home are read-only. Kernels that were compiled before a package became
-read-only, as in the image of a container, are used from there.
+    <place>/<fingerprint>/<module>.<function>-<arguments>        one kernel, whole or not there
+
+What a kernel was compiled from is in the name of its folder, so nothing in it is ever out of date. Places are tried in
+turn: `STRUCTRON_CACHE` alone if it is set, else `NUMBA_CACHE_DIR`, else the user's cache folder, then a private folder
+among the temporary files. A wheel may bring kernels along (fingerprint.py). A file that is damaged or cannot be read is
+compiled again; one that cannot be written is not kept. No two processes compile the same kernel: the second waits.
+
+Where Numba lacks what this needs of it (private.py), `is_supported` is false, and Numba keeps kernels in its own way.
 """
 
+import contextlib
 import io
 import os
 import pickle
+import shutil
 import stat
+import sys
 import tempfile
+import time
 import zlib
-from functools import cached_property
+from collections.abc import Callable
+from functools import cache, cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from numba.core.caching import (
-    CompileResultCacheImpl,
-    FunctionCache,
-    IndexDataCacheFile,
-    NullCache,
-    _CacheLocator,
-    _SourceFileBackedLocatorMixin,
-)
-from numba.core.environment import Environment, _rebuild_env, lookup_environment
+from llvmlite import binding, ir
+from numba.core import config, environment, event, serialize
+from numba.core.compiler import CompileResult
+from numba.core.environment import Environment
+from numba.core.runtime import rtsys
 
-from structron.kernels.library import rebuilt, reduced
+from structron.kernels.fingerprint import file_name, fingerprint, is_from_package, shipped_folder
+from structron.kernels.indices import trust_indices
+from structron.kernels.private import optimise_once
 from structron.progress import tell
 
-MAGIC, OLDER = b"structron kernels 2\n", b"structron kernels 1\n"
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # Windows: two processes may compile the same kernel there
+    fcntl = None
+
+MAGIC = b"structron kernel 3\n"
 DAMAGE = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, TypeError, ValueError, KeyError)
-"""What unpickling raises, though the checksum is right: another version of something has written it."""
+"""What unpickling raises though the checksum is right: a module or a class is not there any more."""
+KEPT = 6
+"""Fingerprints of which kernels are kept: those used last."""
+LOCKS = ".lock"
+LONGEST_WAIT = 600.0
+"""Seconds to wait for another process, which may hang."""
 
 _told: set[str] = set()
 
@@ -43,33 +62,136 @@ def _say(what: str, text: str) -> None:
         tell(f"structron: warning: {text}")
 
 
+# -- where they are kept -----------------------------------------------------------------------------------------------
+
+
+@cache
+def places() -> tuple[Path, ...]:
+    """Where kernels may be kept, the best place first."""
+    if given := os.environ.get("STRUCTRON_CACHE"):
+        return (Path(given),)
+    if given := config.CACHE_DIR:  # type: ignore[attr-defined]
+        return (Path(given) / "structron",)
+    with contextlib.suppress(RuntimeError):
+        return (user_folder(), private_folder())
+    return (private_folder(),)
+
+
+def user_folder() -> Path:
+    """A folder for kernels among the user's cached files; RuntimeError: there is no home."""
+    if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
+        return Path(local) / "structron" / "kernels"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "structron" / "kernels"
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "structron" / "kernels"
+
+
+def private_folder() -> Path:
+    """A folder of the user's own among the temporary files."""
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    return Path(tempfile.gettempdir()) / f"structron-kernels-{user}"
+
+
+def _is_safe(place: Path) -> bool:
+    """Whether nobody else can put files there: what is in it is executed."""
+    if "STRUCTRON_CACHE" in os.environ or config.CACHE_DIR:  # type: ignore[attr-defined]
+        return True
+    try:
+        found = place.lstat()
+    except OSError:
+        return False
+    mine = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o022)
+    return stat.S_ISDIR(found.st_mode) and mine
+
+
+@cache
+def _writable() -> Path | None:
+    """The folder that kernels are written to; None: there is none."""
+    for place in places():
+        with contextlib.suppress(OSError):
+            if not place.exists():
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.mkdir(mode=0o700, exist_ok=True)
+            folder = place / fingerprint()
+            fresh = not folder.is_dir()
+            folder.mkdir(exist_ok=True)
+            if _is_safe(place) and os.access(folder, os.W_OK | os.X_OK):
+                if fresh:
+                    _forget_old(place)
+                return folder
+    return None
+
+
+def _forget_old(place: Path) -> None:
+    """Delete kernels of fingerprints that have not been used for longest."""
+    with contextlib.suppress(OSError):
+        folders = [own for own in place.iterdir() if own.is_dir() and len(own.name) == len(fingerprint())]
+        for old in sorted(folders, key=lambda own: own.stat().st_mtime)[:-KEPT]:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def folders() -> list[Path]:
+    """Where kernels may be found."""
+    own = _writable()
+    others = [place / fingerprint() for place in places() if _is_safe(place)]
+    found = [own, *(folder for folder in others if folder != own), shipped_folder()]
+    return [folder for folder in found if folder is not None]
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
 def sealed(data: bytes) -> bytes:
     """Bytes with their checksum."""
     return MAGIC + zlib.crc32(data).to_bytes(4, "little") + data
 
 
-def unsealed(path: str) -> bytes | None:
+def unsealed(path: Path) -> bytes | None:
     """The bytes of a sealed file; None: it is not there, is not ours to read, or damaged."""
     try:
-        with open(path, "rb") as stream:
-            found = stream.read()
+        found = path.read_bytes()
     except OSError:
         return None
     head, data = found[: len(MAGIC) + 4], found[len(MAGIC) + 4 :]
     if head == MAGIC + zlib.crc32(data).to_bytes(4, "little"):
         return data
-    if not found.startswith((b"\x80", OLDER)):  # a pickle of Numba's own: not damaged, only older
-        _say("damaged", f"{path}: damaged; the kernel is compiled again")
+    _say("damaged", f"{path}: damaged; the kernel is compiled again")
     return None
 
 
-def environment(module: str, constants: list, name: str) -> Environment:
+def write(path: Path, data: bytes) -> None:
+    """Write a file that appears whole."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(sealed(data))
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def _names_only(result: Any) -> bytes:
+    """The bitcode of a module that has a kernel's names and no code. Numba keeps all of the bitcode, for others that
+    inline the kernel, and looks into it for the names: nobody inlines a kernel, and code takes long to read."""
+    about, module = result.fndesc, ir.Module()
+    for name in {about.llvm_func_name, about.llvm_cpython_wrapper_name, about.llvm_cfunc_wrapper_name}:
+        function = ir.Function(module, ir.FunctionType(ir.VoidType(), ()), name)
+        ir.IRBuilder(function.append_basic_block()).ret_void()
+    return binding.parse_assembly(str(module)).as_bitcode()
+
+
+def _rebuilt_environment(module: str, constants: list, name: str) -> Environment:
     """What compiled code has of the module it comes from: constants. Numba imports the module, too, for code that looks
     names up while it runs. Its own functions that stand in our kernels do not, and their modules take longer to import
-    (arrays with texts, linear algebra with SciPy) than a kernel to read."""
-    found = lookup_environment(name)
-    if found is not None or not module.startswith("numba."):
-        return found or _rebuild_env(module, constants, name)
+    (linear algebra with SciPy) than a kernel to read."""
+    if (found := environment.lookup_environment(name)) is not None:
+        return found
+    if not module.startswith("numba."):
+        return environment._rebuild_env(module, constants, name)
     found = Environment({"__name__": module})
     found.consts[:], found.env_name = constants, name
     Environment._memo[name] = found
@@ -80,165 +202,168 @@ class Reader(pickle.Unpickler):
     """Reads kernels without the modules of Numba's functions in them."""
 
     def find_class(self, module: str, name: str) -> Any:
-        if name == _rebuild_env.__name__ and module == _rebuild_env.__module__:
-            return environment
+        if (module, name) == ("numba.core.environment", "_rebuild_env") and hasattr(Environment, "_memo"):
+            return _rebuilt_environment
         return super().find_class(module, name)
 
 
-class CheckedFile(IndexDataCacheFile):
-    """Numba's index and data files with checksums; data say which kernel and source they are of."""
-
-    def _load_index(self) -> dict[Any, str]:
-        data = unsealed(self._index_path)
-        try:
-            version, stamp, names = pickle.loads(data) if data is not None else (None, None, {})
-        except DAMAGE:
-            return {}
-        return names if version == self._version and self._is_fresh(stamp) else {}
-
-    def _is_fresh(self, stamp: Any) -> bool:
-        """Whether what has this stamp was compiled from the sources that there are."""
-        return stamp == self._source_stamp
-
-    def _save_index(self, overloads: dict[Any, str]) -> None:
-        with self._open_for_write(self._index_path) as stream:
-            stream.write(sealed(self._dump((self._version, self._source_stamp, overloads))))
-
-    def load(self, key: Any) -> Any:
-        name = self._load_index().get(key)
-        data = None if name is None else unsealed(self._data_path(name))
-        if data is None:
-            return None
-        try:
-            stamp, known, found = Reader(io.BytesIO(data)).load()
-        except DAMAGE:
-            return None
-        return found if known == key and self._is_fresh(stamp) else None
-
-    def _save_data(self, name: str, data: Any) -> None:
-        with self._open_for_write(self._data_path(name)) as stream:
-            stream.write(sealed(self._dump(data)))
-
-    def save(self, key: Any, data: Any) -> None:
-        super().save(key, (self._source_stamp, key, data))
+def packed(result: Any) -> bytes:
+    """A compiled kernel as it is kept: without bitcode, and without the listing of its types."""
+    library, *rest = result._reduce()
+    if library[1:2] == ("object",) and len(library[2]) == 2:
+        library = (library[0], "object", (library[2][0], _names_only(result)))
+    if len(rest) > 5 and isinstance(rest[5], str):
+        rest[5] = ""
+    return serialize.dumps((library, *rest))
 
 
-class TemporaryLocator(_SourceFileBackedLocatorMixin, _CacheLocator):
-    """A folder of the user's own among the temporary files, where neither the package nor a home can be written to."""
-
-    def __init__(self, py_func: Any, py_file: str):
-        self._py_file, self._lineno = py_file, py_func.__code__.co_firstlineno
-
-    def get_cache_path(self) -> str:
-        return os.path.join(private_folder(), self.get_suitable_cache_subpath(self._py_file))
+def unpacked(target_context: Any, data: bytes) -> Any:
+    """The inverse of `packed`; raises what DAMAGE lists."""
+    return CompileResult._rebuild(target_context, *Reader(io.BytesIO(data)).load())
 
 
-def private_folder() -> str:
-    """A folder that nobody else can put files into: what is in it is executed. Raises OSError where there is none."""
-    user = os.getuid() if hasattr(os, "getuid") else 0
-    folder = os.path.join(tempfile.gettempdir(), f"structron-kernels-{user}")
-    try:
-        os.mkdir(folder, 0o700)
-    except FileExistsError:
-        found = os.lstat(folder)
-        if not stat.S_ISDIR(found.st_mode) or (
-            hasattr(os, "getuid") and (found.st_uid != user or found.st_mode & 0o077)
-        ):
-            raise PermissionError(f"{folder}: not a private folder") from None
-    return folder
+def is_supported() -> bool:
+    """Whether Numba has what this module needs of it."""
+    return hasattr(CompileResult, "_reduce") and hasattr(CompileResult, "_rebuild")
 
 
-class BesideLocator(_SourceFileBackedLocatorMixin, _CacheLocator):
-    """Kernels that were compiled before the package became read-only, where nothing at all can be written."""
-
-    def __init__(self, py_func: Any, py_file: str):
-        self._py_file, self._lineno = py_file, py_func.__code__.co_firstlineno
-
-    def get_cache_path(self) -> str:
-        return beside(self._py_file)
-
-    @classmethod
-    def from_function(cls, py_func: Any, py_file: str) -> Any:
-        return cls(py_func, py_file) if any(Path(beside(py_file)).glob("*.nbi")) else None
+# -- the cache of one kernel -------------------------------------------------------------------------------------------
 
 
-def beside(file: str) -> str:
-    """The folder that Numba keeps kernels of a file in, if it can."""
-    return os.path.join(os.path.dirname(file), "__pycache__")
+class KernelCache:
+    """What a dispatcher asks before it compiles, and tells what it has compiled."""
 
+    def __init__(self, function: Callable, stamp: str = "", allocates: bool = True):
+        self.function, self.stamp, self.allocates = function, stamp, allocates
+        self.locked: set[str] = set()
 
-class AnywhereImpl(CompileResultCacheImpl):
-    """Numba's places for a cache, and two more; kernels as they are quick to read."""
-
-    _locator_classes = [*CompileResultCacheImpl._locator_classes, TemporaryLocator, BesideLocator]  # noqa: RUF012
-
-    def reduce(self, cres: Any) -> Any:
-        return reduced(cres)
-
-    def rebuild(self, target_context: Any, payload: Any) -> Any:
-        return rebuilt(target_context, payload)
-
-
-class SafeCache(FunctionCache):
-    """A cache that never costs a run: what cannot be read is compiled, what cannot be written is not kept."""
-
-    _impl_class = AnywhereImpl
-
-    def __init__(self, function: Any):
-        super().__init__(function)
-        base, stamp = self._impl.filename_base, self._impl.locator.get_source_stamp()
-        self._cache_file = CheckedFile(self._cache_path, base, stamp)
-        place = beside(function.__code__.co_filename)
-        self._beside = None if place == self._cache_path else CheckedFile(place, base, stamp)
-
-    def stamp(self, stamp: Any) -> None:
-        """What kernels have to be compiled from to be up to date."""
-        for file in filter(None, (self._cache_file, self._beside)):
-            file._source_stamp = stamp
-
-    def is_empty(self) -> bool:
-        """Whether it has nothing that is up to date."""
-        return not self._cache_file._load_index() and not (self._beside and self._beside._load_index())
-
-    def _load_overload(self, sig: Any, target_context: Any) -> Any:
-        key = self._index_key(sig, target_context.codegen())
-        data = self._cache_file.load(key)
-        if data is None and self._beside is not None:
-            data = self._beside.load(key)
-        return None if data is None else self._impl.rebuild(target_context, data)
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        try:
-            super().save_overload(sig, data)
-            if isinstance(self._impl.locator, TemporaryLocator):
-                place = f"{private_folder()}: neither package nor home folder can be written to"
-                _say("place", f"compiled kernels are kept in {place} (NUMBA_CACHE_DIR names another place)")
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            _say("unsaved", f"{self._cache_path}: compiled kernels cannot be kept ({reason})")
-
-
-class LateCache:
-    """The cache of a kernel, made when somebody asks it: most kernels are only ever part of others."""
-
-    def __init__(self, kind: type[SafeCache], function: Any, stamp: Any):
-        self._about = kind, function, stamp
+    @property
+    def cache_path(self) -> str:
+        return str(_writable() or "")
 
     @cached_property
-    def made(self) -> Any:
-        return cache_for(*self._about)
+    def prefix(self) -> str:
+        return file_name(self.function, ()).rpartition("-")[0]
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.made, name)
+    def enable(self) -> None: ...
+
+    def disable(self) -> None: ...
+
+    def flush(self) -> None: ...
+
+    def is_cold(self, signature: Any = None) -> bool:
+        """Whether nothing is kept of this kernel, or nothing for these arguments."""
+        wanted = f"{self.prefix}-*" if signature is None else file_name(self.function, signature, self.stamp)
+        return not any(any(folder.glob(wanted)) for folder in folders())
+
+    def _data(self, name: str) -> bytes | None:
+        return next((data for folder in folders() if (data := unsealed(folder / name)) is not None), None)
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        """The kernel for these arguments; None: it has to be compiled, and no other process does so now.
+
+        Numba's own cache imports all that a compiler could need before it reads anything: a quarter of a second. A
+        compiled kernel needs the counting of references alone.
+        """
+        rtsys.initialize(target_context)
+        name = file_name(self.function, signature, self.stamp)
+        found = self._read(name, target_context)
+        if found is None and lock(name):
+            self.locked.add(name)
+            found = self._read(name, target_context)  # another process may have compiled it meanwhile
+            if found is not None:
+                self.unlock()
+        if found is None:
+            trust_indices()
+            optimise_once()
+        return found
+
+    def _read(self, name: str, target_context: Any) -> Any:
+        try:
+            data = self._data(name)
+            return None if data is None else unpacked(target_context, data)
+        except DAMAGE:
+            return None
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        """Keep what was compiled."""
+        try:
+            folder = _writable()
+            if folder is None:
+                _say("none", "no place for compiled kernels; each run compiles them (STRUCTRON_CACHE names a place)")
+                return
+            name = file_name(self.function, signature, self.stamp)
+            if not is_from_package(self.function):
+                self._forget_earlier(folder, name)
+            write(folder / name, packed(result))
+            if folder.parent == private_folder():
+                _say("place", f"no home folder to write to; compiled kernels are kept in {folder.parent}")
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            _say("unsaved", f"{self.cache_path}: compiled kernels cannot be kept ({reason})")
+        except (TypeError, ValueError, AttributeError, pickle.PicklingError):  # a function that cannot be found again
+            return
+        finally:
+            self.unlock()
+
+    def _forget_earlier(self, folder: Path, name: str) -> None:
+        """Delete what was compiled of earlier versions of a user's function."""
+        for path in folder.glob(f"{self.prefix}-*"):
+            if path.name != name:
+                path.unlink(missing_ok=True)
+
+    def unlock(self) -> None:
+        """Let others compile this kernel: it is compiled, or cannot be."""
+        while self.locked:
+            unlock(self.locked.pop())
 
 
-def cache_for(kind: type[SafeCache], function: Any, stamp: Any) -> Any:
-    """A cache for a kernel; where no folder at all can be written to, one that keeps nothing."""
+# -- locks -------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _lock_file(folder: Path | None, process: int) -> int | None:
+    """An open file to lock bytes of; None: there can be none."""
+    if folder is None:
+        return None
     try:
-        cache = kind(function)
-    except RuntimeError:
-        folder = Path(function.__code__.co_filename).parent
-        _say("none", f"{folder}: no place for compiled kernels; each run compiles them (NUMBA_CACHE_DIR names a place)")
-        return NullCache()
-    cache.stamp(stamp)
-    return cache
+        return os.open(folder / LOCKS, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
+    except OSError:
+        return None
+
+
+def lock(name: str) -> bool:
+    """Wait until no other process compiles this kernel; False: that cannot be told."""
+    file, until = _lock_file(_writable(), os.getpid()), time.monotonic() + LONGEST_WAIT
+    while fcntl is not None and file is not None and time.monotonic() < until:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, zlib.crc32(name.encode()))
+        except (BlockingIOError, PermissionError):  # which of the two depends on the system
+            time.sleep(0.02)
+        except OSError:  # a file system without locks
+            return False
+        else:
+            return True
+    return False
+
+
+def unlock(name: str) -> None:
+    """Let others have this kernel."""
+    file = _lock_file(_writable(), os.getpid())
+    if fcntl is not None and file is not None:
+        with contextlib.suppress(OSError):
+            fcntl.lockf(file, fcntl.LOCK_UN, 1, zlib.crc32(name.encode()))
+
+
+class Unlocker(event.Listener):
+    """Frees the lock of a kernel whose compilation has failed or was interrupted."""
+
+    def on_start(self, event: Any) -> None: ...
+
+    def on_end(self, event: Any) -> None:
+        kept = getattr(event.data.get("dispatcher"), "_cache", None)
+        if sys.exc_info()[0] is not None and isinstance(kept, KernelCache):
+            kept.unlock()
+
+
+event.register("numba:compile", Unlocker())

@@ -1,117 +1,108 @@
 """Compiling: Numba with a disk cache that notices every change, functions as typed pointers, prefetching."""
 
+import os
 from collections.abc import Callable
-from functools import cache
-from hashlib import sha256
-from pathlib import Path
+from functools import cache, cached_property
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import njit, typeof, types
 from numba.core import cgutils
 from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
-from numba.core.targetconfig import ConfigStack
-from numba.extending import intrinsic
+from numba.extending import intrinsic, typeof_impl
 
-from structron.kernels.cache import LateCache, SafeCache
-from structron.kernels.shipped import BorrowingCache, KernelCache, kernel_files
+from structron.kernels.cache import KernelCache, is_supported
+from structron.kernels.private import counting
 
-LEAVES = (
-    "features/index.py",
-    "features/lexicon.py",
-    "features/names.py",
-    "features/stretches.py",
-    "kernels/cache.py",
-    "kernels/library.py",
-    "kernels/shipped.py",
-    "search/beam/compiling.py",
-    "search/beam/engine.py",
-    "search/beam/examples.py",
-    "search/beam/guard.py",
-    "search/beam/nbest.py",
-    "search/beam/problem.py",
-    "search/chain/margins.py",
-    "search/queue/queue.py",
-    "search/queue/nodes.py",
-    "update/choices.py",
-    "update/parses.py",
-    "weights/changes.py",
-    "weights/mixing.py",
-    "weights/packed.py",
-)
-"""Files whose kernels no other file calls: a change there concerns no other kernel."""
+ZERO, ONE = np.int64(0), np.int64(1)
+"""For arguments of helpers: a literal is a type of its own to Numba, which compiles the helper once more for it."""
 
 
-def _stamp(path: Path) -> tuple[str, int, int]:
-    return path.name, path.stat().st_mtime_ns, path.stat().st_size
+def _cached(dispatcher: Any, function: Callable, stamp: str = "", allocates: bool = True) -> Any:
+    """Keep what a dispatcher compiles on disk, unless the function was typed at a prompt."""
+    if DISABLE_JIT or not os.path.isfile(function.__code__.co_filename):
+        return dispatcher
+    if is_supported() and hasattr(dispatcher, "_cache"):
+        dispatcher._cache = KernelCache(function, stamp, allocates)
+    else:
+        dispatcher.enable_caching()
+    return dispatcher
 
 
-def _fingerprint() -> str:
-    """A digest of name, time and size of every file that holds kernels for others."""
-    package = Path(__file__).parent.parent
-    leaves = {package / name for name in LEAVES}
-    return sha256(repr([_stamp(path) for path in kernel_files() if path not in leaves]).encode()).hexdigest()
+def kernel(function: Callable | None = None, *, allocates: bool = False, signature: Any = None) -> Any:
+    """A function that Python calls, or hands to a kernel as a pointer: compiled by itself and kept on disk.
+
+    allocates: it makes arrays. Others only borrow those of their caller and count no references: taking an array out
+    of its tuple then costs nothing, even inside a loop.   signature: of one that is handed to others as a pointer.
+    """
+    if function is None:
+        return lambda function: kernel(function, allocates=allocates, signature=signature)
+    found = _cached(njit(nogil=True, **counting(allocates))(function), function, allocates=allocates)
+    return found if signature is None or DISABLE_JIT else Pointer(found, signature)
 
 
-SOURCES = _fingerprint()
+class Pointer:
+    """A kernel with a declared signature, compiled when it is first used. Others take it as an argument of the type
+    `types.FunctionType(signature)`: its code stands in one place, whoever calls it."""
+
+    def __init__(self, dispatcher: Any, signature: Any):
+        self.dispatcher, self.signature, self.py_func = dispatcher, signature, dispatcher.py_func
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.ready(*arguments)
+
+    @cached_property
+    def ready(self) -> Any:
+        """The kernel, compiled."""
+        self.dispatcher.compile(self.signature)
+        _settle(self.dispatcher)
+        return self.dispatcher
+
+    def is_cold(self) -> bool:
+        """As the function `is_cold`."""
+        return "ready" not in vars(self) and is_cold(self.dispatcher)
+
+
+def helper(
+    function: Callable | None = None, *, allocates: bool = False, inline: bool = False, fastmath: Any = False
+) -> Any:
+    """A function that kernels call: it becomes part of them. Python rarely calls it, and then as a kernel of its own.
+
+    Numba compiles it anew for a literal: pass `ZERO`, not `0`.   allocates: as for `kernel`.   inline: a few
+    lines inside a hot loop; LLVM would leave them as calls, which costs more than they do.
+    """
+    if function is None:
+        return lambda function: helper(function, allocates=allocates, inline=inline, fastmath=fastmath)
+    hidden = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    options = {"forceinline": inline, "fastmath": fastmath, **counting(allocates), **hidden}
+    return function if DISABLE_JIT else Helper(njit(nogil=True, **options)(function), allocates)
+
+
+class Helper:
+    """A helper, as `helper` makes it. Kernels see the dispatcher; Python calls it as a kernel of its own."""
+
+    def __init__(self, dispatcher: Any, allocates: bool):
+        self.dispatcher, self.allocates, self.py_func = dispatcher, allocates, dispatcher.py_func
+
+    def __call__(self, *arguments: Any) -> Any:
+        return entry(self, self.allocates)(*arguments)
+
+
+@typeof_impl.register(Helper)
+def _as_dispatcher(found: Helper, context: Any) -> Any:
+    return types.Dispatcher(found.dispatcher)
+
+
+def plain(function: Any) -> Any:
+    """A kernel or helper as it was written, uncompiled."""
+    return getattr(function, "py_func", function)
 
 
 @cache
-def _stamp_of(file: str) -> tuple[str, int, int]:
-    return _stamp(Path(file))
-
-
-def _without_literals(get_call_template: Callable) -> Callable:
-    """Compile a kernel for int64 where another one calls it with 0: Numba would compile it for that literal as well."""
-
-    def without(args: Any, kws: Any) -> Any:
-        plain = {name: types.unliteral(kind) for name, kind in kws.items()}
-        return get_call_template(tuple(map(types.unliteral, args)), plain)
-
-    return without
-
-
-def compiled(function: Callable, forceinline: bool = False, signature: Any = None, **options: Any) -> Any:
-    """`numba.njit` with a disk cache that is fresh only while *no* kernel file has changed.
-
-    Numba looks at the one file in which a kernel stands; ours call each other across files, and a stale kernel
-    would keep an old helper inlined after an upgrade or an edit.
-    """
-    kernel: Any = njit(nogil=True, forceinline=forceinline, **options)(function)
-    if not DISABLE_JIT:
-        counts = options.get("_nrt", True)
-        kind = KernelCache if counts else BorrowingCache
-        if counts:
-            _lend(kernel, cache(lambda: compiled(function, forceinline, _nrt=False)))
-        kernel.get_call_template = _without_literals(kernel.get_call_template)
-        kernel._cache = LateCache(kind, function, (SOURCES, _stamp_of(function.__code__.co_filename)))
-    if signature is not None and not DISABLE_JIT:
-        kernel.compile(signature)
-        _settle(kernel)
-    return kernel
-
-
-def _lend(kernel: Any, borrowing: Callable[[], Any]) -> None:
-    """Have a kernel that counts no references (`borrowing`) call one that counts none, either.
-
-    Numba compiles what such a kernel calls without counting as well, and what others call with it, but keeps only what
-    it has compiled first: a search took up to twice as long where somebody else had called its helpers before.
-    """
-    template, overload = kernel.get_call_template, kernel.get_overload
-
-    def get_call_template(args: Any, kws: Any) -> Any:
-        return borrowing().get_call_template(args, kws) if _counts_nothing() else template(args, kws)
-
-    def get_overload(signature: Any) -> Any:
-        return borrowing().get_overload(signature) if _counts_nothing() else overload(signature)
-
-    kernel.get_call_template, kernel.get_overload = get_call_template, get_overload
-
-
-def _counts_nothing() -> bool:
-    """Whether what is being compiled now counts no references."""
-    flags = ConfigStack.top_or_none()
-    return flags is not None and not flags.nrt
+def entry(function: Any, allocates: bool = False) -> Any:
+    """A helper as a kernel: compiled once more, by itself."""
+    return function if DISABLE_JIT else kernel(plain(function), allocates=allocates)
 
 
 def _settle(kernel: Any) -> None:
@@ -128,73 +119,54 @@ def _settle(kernel: Any) -> None:
 def for_signature(function: Callable, signature: Any, stamp: str = "") -> Any:
     """A user's function compiled for one signature; cached, unless it was typed at a prompt or stands in a module that
     has no name to be found by again. stamp: what else it is made of, beside its file; another one: compile it again."""
-    try:
-        kernel: Any = njit(nogil=True)(function)
-        kernel._cache = KernelCache(function)
-        if stamp:
-            kernel._cache.stamp((kernel._cache._cache_file._source_stamp, stamp))
-        try:
-            kernel.compile(signature)
-        finally:
-            kernel._cache.unlock()
-    except (RuntimeError, ImportError):
-        kernel = njit(nogil=True)(function)
-        kernel.compile(signature)
+    kernel: Any = _cached(njit(nogil=True)(function), function, stamp)
+    kernel.compile(signature)
     _settle(kernel)
     return kernel
 
 
-def inlined(function: Callable) -> Any:
-    """`compiled` for a few lines inside a hot loop: LLVM leaves them as calls, which costs more than they do."""
-    return compiled(function, forceinline=True)
-
-
-def borrowing(function: Callable) -> Any:
-    """`compiled` for a kernel that neither makes nor returns arrays: its caller holds all of them. So no references are
-    counted, and taking an array out of a tuple costs nothing, even inside a loop."""
-    return compiled(function, _nrt=False)
-
-
-def pasted(function: Callable) -> Any:
+def ir_inline(function: Callable) -> Any:
     """A piece of one long kernel: Numba puts its body into the caller's before it compiles that, so that it costs
     neither a call nor a compilation of its own."""
     return njit(nogil=True, inline="always")(function)
 
 
-class Pointed:
+class WithFunctionPointers:
     """A kernel that takes functions as typed pointers, so that it is compiled and cached once for all of them.
 
     The first arguments are the functions; their signatures are settled here, the other types with the first call.
     """
 
-    def __init__(self, function: Callable, *pointers: Any):
-        self.function, self.pointers = function, pointers
+    def __init__(self, function: Callable, *pointers: Any, allocates: bool = False):
+        self.function, self.pointers, self.allocates = function, pointers, allocates
         self.kernel: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
         if DISABLE_JIT:
             return self.function(*arguments)
-        self.ready(*arguments)
+        arguments = self.ready(*arguments)
         return self.kernel(*arguments)
 
-    def ready(self, *arguments: Any) -> None:
-        """Compile it for arguments like these, unless that is done."""
+    def ready(self, *arguments: Any) -> tuple[Any, ...]:
+        """Compile it for arguments like these, unless that is done; returns them with pointers that are compiled."""
+        given = tuple(own.ready if isinstance(own, Pointer) else own for own in arguments)
         if self.kernel is None and not DISABLE_JIT:
             functions = [types.FunctionType(signature) for signature in self.pointers]
-            rest = [typeof(argument) for argument in arguments[len(functions) :]]
-            self.kernel = compiled(self.function, signature=(*functions, *rest))
+            rest = [typeof(argument) for argument in given[len(functions) :]]
+            self.kernel = kernel(self.function, allocates=self.allocates, signature=(*functions, *rest)).ready
+        return given
 
     def is_cold(self) -> bool:
         """As the function `is_cold`."""
-        return self.kernel is None and not DISABLE_JIT and is_cold(compiled(self.function))
+        return self.kernel is None and not DISABLE_JIT and is_cold(kernel(self.function))
 
 
 def is_cold(kernel: Any) -> bool:
     """Whether a kernel is neither compiled in this process nor in the cache: its first call will take seconds."""
     if DISABLE_JIT or kernel.signatures:
         return False
-    cache = getattr(kernel._cache, "made", kernel._cache)
-    return not isinstance(cache, SafeCache) or cache.is_empty()
+    kept = getattr(kernel, "_cache", None)
+    return not isinstance(kept, KernelCache) or kept.is_cold()
 
 
 def _ask_for(context, builder, signature, arguments):

@@ -8,7 +8,7 @@ Plain arrays instead of `numba.typed.Dict`, which costs a second in every proces
 
 import numpy as np
 
-from structron.kernels.jit import compiled, prefetch
+from structron.kernels.jit import helper, kernel, prefetch
 
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 SEED = np.uint64(0x2545F4914F6CDD1D)
@@ -19,14 +19,14 @@ AHEAD = 16
 """How many look-ups before a place in a table is needed it is asked for."""
 
 
-@compiled
+@helper(allocates=True)
 def mix(h, v):
     """Fold one 64-bit value into a hash; the order of the values matters."""
     h = (h ^ v) * MULTIPLIER
     return h ^ (h >> SHIFT)
 
 
-@compiled
+@helper(allocates=True)
 def hash_codes(codes, start, stop):
     """The hash of a run of code points, never 0 (0 means an absent value)."""
     h = SEED
@@ -35,14 +35,14 @@ def hash_codes(codes, start, stop):
     return mix(h, np.uint64(stop - start)) | ONE
 
 
-@compiled
+@kernel(allocates=True)
 def hash_strings(codes, offsets, out):
     """Hash every string of a packed list (see `pack_strings`)."""
     for k in range(offsets.shape[0] - 1):
         out[k] = hash_codes(codes, offsets[k], offsets[k + 1])
 
 
-@compiled
+@helper
 def table_find(table, key):
     """The number stored for a key, or -1."""
     mask = table.shape[0] - 1
@@ -56,7 +56,7 @@ def table_find(table, key):
         k = (k + 1) & mask
 
 
-@compiled
+@kernel(allocates=True)
 def table_insert(table, keys, first):
     """Store keys[j] -> first + j. The caller leaves room (at most half full) and gives no key twice."""
     mask = table.shape[0] - 1
@@ -68,7 +68,7 @@ def table_insert(table, keys, first):
         table[k, 1] = np.uint64(first + j)
 
 
-@compiled
+@kernel(allocates=True)
 def table_number(table, hashes, size, counts, first, offset, out):
     """Give each hash its number, new ones the next free; count them and remember where each was first seen.
 

@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 
 from structron.io.tensors import Tensors
-from structron.kernels.jit import Pointed
+from structron.kernels.jit import WithFunctionPointers
 from structron.learn.loop import digest, stretch_end
 from structron.learn.paced import Paced, squared_length
 from structron.learn.parts import lists_of
@@ -22,19 +22,21 @@ from structron.model.beam import BeamModel
 from structron.options import Search
 from structron.search.beam.engine import NO_ANCHORS, Engine
 from structron.search.beam.frontier import Anchored, Inputs
-from structron.search.beam.problem import POINTERS, SearchProblem, checking, pointer
+from structron.search.beam.problem import SearchProblem, checking, pointer
 from structron.search.beam.scores import CLOCK
+from structron.search.beam.signatures import POINTERS, SCORE, SEARCH
 from structron.update import fixing
 from structron.update.alma import NORM, SCALE, TOTAL, fold, make_alma
-from structron.update.delta import make_delta
-from structron.update.mixed import Weighing, ask, make_weighing
+from structron.update.collect import COLLECT
+from structron.update.delta import APPLY, FITS, MEASURE, UPDATING, make_delta
+from structron.update.mixed import NO_WEIGHING, Weighing, ask, collect_weighted, make_weighing
 from structron.update.violation import rule_of
 from structron.weights.store import SparseStore, mean_rows
 
 CALL_TOKENS = 20_000
 """Tokens learned from in one compiled call; between calls Python shows progress and hears Ctrl-C."""
 CHOOSE = types.int64(types.float64[::1], types.float64[::1], types.int64[::1], types.int64[::1], types.int64)
-LEARN, LEARN_WEIGHTED = (Pointed(fixing.learn, *POINTERS.values(), CHOOSE) for _ in range(2))
+LEARN = WithFunctionPointers(fixing.learn, SEARCH, SCORE, *POINTERS.values(), CHOOSE, COLLECT, *UPDATING)
 
 
 @cache
@@ -127,8 +129,14 @@ class BeamTraining(Paced):
         check = (1 + (rule.valid and (self.swvp is None or self.swvp.valid))) * self.check
         mean = rule.mean * (1 + rule.literal)
         how = fixing.How(int(rule.stop_at_fall), int(rule.go_on), mean, int(check), int(self.dry))
-        stretch = (self.delta, self.pace, sequence, lo, hi, how, self.stats, self.weighing)
-        return self.engine.call(LEARN_WEIGHTED if self.weighing else LEARN, self.choose, given, *stretch)
+        stretch = (self.delta, self.pace, sequence, lo, hi, how, self.stats, self.weighing or NO_WEIGHING)
+        return self.engine.call(LEARN, self.choose, self._collect(), MEASURE, FITS, APPLY, given, *stretch)
+
+    def _collect(self) -> Any:
+        """How Δ is made of what the search found."""
+        if self.rule.mean:
+            return fixing.collect_lattice if self.engine.is_lattice else fixing.collect_queue
+        return fixing.collect_best if self.weighing is None else collect_weighted
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
         hi = stretch_end(self.inputs.starts, sequence, lo, CALL_TOKENS)

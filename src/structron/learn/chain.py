@@ -21,10 +21,12 @@ from structron.learn.loop import digest, stretch_end
 from structron.learn.parts import Bounds, lists_of, without_tokens
 from structron.learn.votes import Ballots
 from structron.model.chain import ChainModel, Dictionary, fixed_rows, penalties
-from structron.search.chain.scores import NO_INTS, NO_NUMBERS, Chains, Weights, make_work
+from structron.search.chain.kbest import Near, make_near, second_best
+from structron.search.chain.scores import NO_INTS, NO_NUMBERS, Chains, Weights, load_all, make_work
+from structron.search.chain.viterbi import search_for
 from structron.threads import for_each
-from structron.update.margin import learn_with_margin
-from structron.update.perceptron import NEAR, STATS, TIME, TOKENS, UPDATES, WRONG_TOKENS, learn
+from structron.update.margin import LEARN_WITH_MARGIN
+from structron.update.perceptron import LEARN, NEAR, STATS, TIME, TOKENS, UPDATES, WRONG_TOKENS, correct
 from structron.weights.dense import DenseStore, pack_mean
 
 CALL_TOKENS = 50_000
@@ -59,9 +61,14 @@ class Perceptron:
 
     def learn(self, learner: "ChainLearner", sequence: np.ndarray, lo: int, hi: int) -> int:
         """Learn from the examples sequence[lo:hi]; returns the place where it had to stop for want of rows."""
-        data = (learner.chains, learner.units, learner.gold, learner.weights(), learner.order, sequence, lo, hi)
-        room = (len(learner.labels), learner.work, learner.found, learner.stats)
-        return learn(*data, *room) if self.margin is None else learn_with_margin(*data, *room, float(self.margin))
+        chains, weights, order, labels = learner.chains, learner.weights(), learner.order, len(learner.labels)
+        load_all(weights, order, labels, learner.work)
+        search = search_for(chains, order, learner.work)
+        data = (chains, learner.units, learner.gold, weights, order, sequence, lo, hi)
+        room = (labels, learner.work, learner.found, learner.stats)
+        if self.margin is None:
+            return LEARN(search, correct, *data, *room)
+        return LEARN_WITH_MARGIN(search, second_best, correct, *data, *room, learner.near, float(self.margin))
 
 
 @dataclass(slots=True)
@@ -153,6 +160,11 @@ class ChainLearner(Member):
         if self.start is not None:
             self._load_start(self.start)
         self.ballots = Ballots(self.store) if self.chain.average == "voted" else None
+
+    @property
+    def near(self) -> Near:
+        """Room for the second best labels of a sentence."""
+        return make_near(self.work, len(self.labels), self.order)
 
     def twin(self) -> Self:
         other = super().twin()

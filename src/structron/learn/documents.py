@@ -7,15 +7,19 @@ from typing import Any
 import numpy as np
 
 from structron.features.documents import NonLocal, NonLocalFeatures, Opened
+from structron.features.phrases import make_counts, non_local_features
 from structron.io.tensors import Tensors
+from structron.kernels.jit import entry
 from structron.learn.chain import CALL_TOKENS, Chain, ChainLearner, Perceptron, Start
 from structron.learn.committee import Lesson
 from structron.learn.loop import stretch_end
 from structron.learn.parts import Bounds
 from structron.model.documents import DocumentModel
 from structron.search.chain.candidates import Candidates
+from structron.search.chain.kbest import n_best, second_best
 from structron.search.chain.scores import load_all, score_difference
-from structron.update.nbest import LOCAL_UPDATES, SENTENCES, Documents, find_update, learn_documents, learn_sentences
+from structron.search.chain.viterbi import search_for
+from structron.update.nbest import LEARN_DOCUMENTS, LEARN_SENTENCES, LOCAL_UPDATES, SENTENCES, Documents, find_update
 from structron.update.perceptron import NEAR, TIME, TOKENS, UPDATES, WRONG_TOKENS, correct, has_room
 
 
@@ -44,7 +48,8 @@ class DocumentLearner(ChainLearner):
     def _begin(self) -> None:
         super()._begin()
         self.opened = Opened(self.prepared)
-        self.search = Candidates(self.chains, self.units, len(self.labels), self.store.stride, self.order)
+        sizes = (len(self.labels), self.store.stride, self.order)
+        self.search = Candidates(self.chains, self.units, *sizes, self.work)
         self.features = NonLocalFeatures(self.labels, self.nbest.sources)
         self.g = np.zeros((2, len(self.features)))  # weights, and their sums for the mean
         self.local_updates = np.zeros(1, np.int64)
@@ -100,26 +105,62 @@ class DocumentLearner(ChainLearner):
 
     def _learn_documents(self, sequence: np.ndarray, lo: int, hi: int) -> int:
         """A stretch of a pass where all features are built-in ones."""
-        features, nbest = self.features, self.nbest
-        how = (nbest.candidates, *self.margins, LOCAL_UPDATES.index(nbest.local_update), self.local_updates)
-        given = Documents(features.inventory.scheme, self.opened.phrases, features.wanted, self.g, features.kinds, *how)
-        data: Any = (self.chains, self.units, self.gold, self.weights(), self.order, sequence, lo, hi)
-        room: Any = (len(self.labels), self.work, self.search.trellis, self.found, self.stats, given)
-        return learn_documents(*data, *room)
+        load_all(self.weights(), self.order, len(self.labels), self.work)
+        pointers = (search_for(self.chains, self.order, self.work), n_best, non_local_features)
+        while True:
+            given = self._given()
+            where: Any = (self.units, sequence, lo, hi, given)
+            lo = LEARN_DOCUMENTS(*pointers, score_difference, second_best, correct, *where)
+            if not given.full[0]:
+                return lo
+            self.search.rooms.grow()
+
+    def _given(self) -> Documents:
+        """What kernels need."""
+        features, nbest, most = self.features, self.nbest, self.nbest.candidates
+        scheme, phrases, kinds, wanted = features.inventory.scheme, self.opened.phrases, features.kinds, features.wanted
+        return Documents(
+            self.chains,
+            self.gold,
+            self.weights(),
+            self.order,
+            len(self.labels),
+            self.work,
+            self.search.rooms.trellis,
+            self.found,
+            self.stats,
+            scheme,
+            phrases,
+            wanted,
+            int(wanted.any()),
+            self.g,
+            kinds,
+            most,
+            *self.margins,
+            LOCAL_UPDATES.index(nbest.local_update),
+            self.local_updates,
+            make_counts(phrases, kinds),
+            np.empty((most + 1, len(features))),
+            np.empty(most + 1),
+            np.zeros_like(self.stats),
+            self.search.rooms.of(most),
+            self.near,
+            np.zeros(1, np.int64),
+        )
 
     def _learn_with_functions(self, sequence: np.ndarray, lo: int) -> int:
         """The same for the document at place lo, where a user's functions have to be asked."""
         example = int(sequence[lo])
         first, last = int(self.units[example]), int(self.units[example + 1])
         start, stop = int(self.chains.starts[first]), int(self.chains.starts[last])
-        if not has_room(self.chains, self.weights(), start, stop):
+        if not entry(has_room)(self.chains, self.weights(), start, stop):
             self._grow(example)
             return lo
         self._learn_document(example, self.gold[start:stop].astype(np.int16))
         if self.nbest.local_update == SENTENCES:
-            own, near = np.zeros_like(self.stats), np.empty_like(self.work.z)
+            own, pointers = np.zeros_like(self.stats), (search_for(self.chains, self.order, self.work), second_best)
             data: Any = (self.chains, self.gold, self.weights(), self.order, first, last, len(self.labels), self.work)
-            learn_sentences(*data, self.found, near, self.stats, own, self.margins[1])
+            LEARN_SENTENCES(*pointers, correct, *data, self.near, self.found, self.stats, own, self.margins[1])
             self.local_updates[0] += own[UPDATES]
         return lo + 1
 
@@ -127,10 +168,11 @@ class DocumentLearner(ChainLearner):
         """Algorithm 4.1 or 4.2 for one document, as `update.nbest.learn_document`."""
         weights = self.weights()
         load_all(weights, self.order, len(self.labels), self.work)
-        rows, losses, _ = self.search.find(weights, example, self.nbest.candidates)
+        rows, losses, _ = next(self.search.find(weights, example, example + 1, self.nbest.candidates))
         place = np.flatnonzero((rows == y).all(axis=1))
         gold = int(place[0]) if len(place) else -1
-        between = (self.order, self.units[example], self.units[example + 1], y, rows[0], len(self.labels))
+        labels = (y.astype(np.int64), rows[0].astype(np.int64), len(self.labels))
+        between = (self.order, self.units[example], self.units[example + 1], *labels)
         gold_local = -losses[gold] if gold >= 0 else score_difference(self.chains, weights, *between)
         values = self.features.of(self.opened, example, np.concatenate([rows, y[None]]), learning=True)
         self._grow_weights()

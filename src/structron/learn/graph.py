@@ -12,14 +12,14 @@ from structron.learn.paced import Paced, squared_length
 from structron.learn.parts import lists_of
 from structron.model.graph import GraphModel
 from structron.options import Search
-from structron.search.graph.parse import Setting
+from structron.search.graph.parse import steps_of
 from structron.search.graph.relations import Relations
+from structron.search.graph.room import Setting, larger, make_room
 from structron.search.graph.templates import Codes
-from structron.search.trees.search import compiled_search
 from structron.update import trees as update
 from structron.update.alma import NORM, SCALE, TOTAL, make_alma
 from structron.update.delta import make_delta
-from structron.update.parses import LEARN
+from structron.update.parses import LEARN, NO_ROOM_TO_PARSE
 from structron.update.swvp import Mixed, make_mixed, pack_substructures, substructures
 from structron.update.swvp_trees import OWN, correct_mixed
 from structron.weights.hashed import HashedStore, mean_vector, shift_of
@@ -41,7 +41,7 @@ class Trees:
 class GraphLearner(Paced):
     """Weights and their sums, and one pass after the other."""
 
-    working = ("store", "stats", "pace", "delta", "found", "named", "ranked", "mixed")
+    working = ("store", "stats", "pace", "delta", "found", "named", "ranked", "mixed", "room", "learning")
 
     def __init__(
         self,
@@ -74,7 +74,12 @@ class GraphLearner(Paced):
             self.pace[NORM] = float(np.square(self.start.w, dtype=np.float64).sum())
         self.delta = update.IN_PLACE if alma is None else make_delta()
         self.found, self.named, self.ranked = (np.zeros(len(trees.x), np.int64) for _ in range(3))
-        self.mixed = make_mixed(int(np.diff(trees.starts).max(initial=0)))
+        longest = int(np.diff(trees.starts).max(initial=0))
+        self.mixed = make_mixed(longest)
+        model = (self.templates, self.relations, self.setting, self.store.w, shift_of(self.bits))
+        self.room = make_room(*model, longest)
+        given = (trees.heads, trees.relations, self.found, self.named, self.ranked)
+        self.learning = update.Learning(*given, update.make_sums(self.store.u, delta=self.delta), self.pace, self.stats)
 
     def part(self, examples: np.ndarray) -> Any:
         of = self.trees
@@ -101,25 +106,28 @@ class GraphLearner(Paced):
         """Learn from the examples sequence[lo:hi]."""
         while lo < hi:
             lo, wrong = self._learn(sequence, lo, hi)
-            if wrong == update.NO_ROOM:
+            if wrong == NO_ROOM_TO_PARSE:
+                self.room = larger(self.room)
+            elif wrong == update.NO_ROOM:
                 self.delta = make_delta(4 * len(self.delta.feature))
             elif wrong and self.swvp is not None:
                 start, stop = self.trees.starts[sequence[lo - 1] :][:2]
                 self._correct_mixed(start, stop - start, *self._substructures(start, stop - start))
 
     def _learn(self, sequence: np.ndarray, lo: int, hi: int) -> tuple[int, int]:
-        t, search = self.trees, compiled_search(*self.setting[:3])
-        model: Any = (self.store.w, self.store.u, shift_of(self.bits), self.setting, self.relations)
-        trees = (t.heads, t.relations, self.found, self.named, self.ranked)
-        how = (1.0 if self.swvp is None else 0.0, self.delta, self.pace, self.stats)
-        return LEARN(search, self.templates, t.x, t.starts, sequence, lo, hi, *model, *trees, *how)
+        steps, amount = (*steps_of(self.setting), update.CORRECT), 1.0 if self.swvp is None else 0.0
+        t = self.trees
+        return LEARN(*steps, self.room, self._settled(), t.x, t.starts, sequence, lo, hi, amount)
+
+    def _settled(self) -> update.Learning:
+        """What kernels read and write, with the present room for Δ."""
+        if self.learning.sums.delta is not self.delta:
+            self.learning = self.learning._replace(sums=update.make_sums(self.store.u, delta=self.delta))
+        return self.learning
 
     def _correct_mixed(self, start: int, n: int, jj: Mixed, count: int) -> None:
         assert self.swvp is not None
-        t = self.trees
-        model: Any = (self.store.w, self.store.u, shift_of(self.bits), self.setting, self.relations)
-        example = (self.templates, t.x, start, n, *model, t.heads, t.relations, self.found, self.named)
-        correct_mixed(*example, self.delta, jj, count, self.swvp.rule, self.stats)
+        correct_mixed(self.room, self._settled(), self.trees.x, start, n, jj, count, self.swvp.rule)
 
     def _substructures(self, start: int, n: int) -> tuple[Mixed, int]:
         """Those of a user's function; the kernel makes those of a family itself."""
@@ -149,7 +157,7 @@ class GraphLearner(Paced):
         return found | ({"ranked_wrong": int(s[update.LOST])} if self.setting.keep else {})
 
     def fingerprint(self) -> str:
-        how = (tuple(self.setting), self.bits, self.average, self.steps)
+        how = ((*self.setting, 0.0), self.bits, self.average, self.steps)
         start = () if self.start is None else (self.start.w,)
         t = self.trees
         templates = (self.templates.slots, self.templates.sum_of, self.templates.salt)
@@ -183,7 +191,7 @@ class GraphLearner(Paced):
         """The weights of the model come where those of the members have been."""
         model = _model(members, last=True)
         for member in members:
-            del member.store
+            del member.store, member.room, member.learning
         return model
 
 

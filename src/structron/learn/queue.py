@@ -10,19 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from structron.kernels.jit import Pointed
+from structron.kernels.jit import WithFunctionPointers, plain
 from structron.learn.beam import BeamTraining, Beginning
 from structron.learn.loop import digest
 from structron.options import Search
 from structron.search.beam.frontier import Inputs
-from structron.search.beam.problem import POINTERS, SearchProblem
+from structron.search.beam.problem import SearchProblem
 from structron.search.beam.scores import CLOCK
+from structron.search.beam.signatures import POINTERS
 from structron.search.queue.nodes import Heuristic, Node, Space
 from structron.search.queue.queue import learn, queue_maker, wrong_nodes
-from structron.update import fixing
-from structron.update.alma import ALPHA, SCALE, TOTAL, end_example, is_small, lowering, step
+from structron.update import alma, fixing
+from structron.update.alma import ALPHA, SCALE, TOTAL
 from structron.update.collect import collect
-from structron.update.delta import FULL, apply, clear, fits, measure
+from structron.update.delta import APPLY, FITS, FULL, MEASURE, clear
 
 Derivations = list[list[int]]
 """The correct derivations of an example: at least one."""
@@ -51,7 +52,8 @@ def gather(atoms, inputs, e, anchored, setting, ground, rows, sibs, wrong, delta
                 collect(atoms, inputs, e, anchored, setting, ground, back, ground.action[row], amount, delta)
 
 
-GATHER = Pointed(gather, POINTERS["atoms"])
+end_example, is_small, lowering, step = map(plain, (alma.end_example, alma.is_small, alma.lowering, alma.step))
+GATHER = WithFunctionPointers(gather, POINTERS["atoms"], allocates=True)
 
 
 class QueueTraining(BeamTraining):
@@ -129,7 +131,7 @@ class QueueTraining(BeamTraining):
             stats[fixing.TROUBLE] = fixing.MORE_DELTA
             self._settle(self.space.e)
             self._gather(sibs, wrong)
-        needed = fits(self.delta, self.sparse, self.anchored)
+        needed = FITS(self.delta, self.sparse, self.anchored)
         if needed:
             stats[fixing.TROUBLE], stats[fixing.STEPS], stats[fixing.NEEDED] = (
                 fixing.MORE_WEIGHTS,
@@ -137,12 +139,12 @@ class QueueTraining(BeamTraining):
                 needed,
             )
             self._settle(self.space.e)
-        size, dot = measure(self.delta, self.sparse, self.anchored) if self.check or self.pace[ALPHA] else (0.0, 0.0)
+        size, dot = MEASURE(self.delta, self.sparse, self.anchored) if self.check or self.pace[ALPHA] else (0.0, 0.0)
         if self.check:
             self._verify(dot, sibs, wrong)
         lowered = self.space.low * sum(node.good > 0 for node in wrong) / len(wrong)
         margin = mean_of("rank", sibs) - mean_of("rank", wrong) - lowered
-        apply(self.delta, self.sparse, self.anchored, step(self.pace, size, dot), self.pace[TOTAL])
+        APPLY(self.delta, self.sparse, self.anchored, step(self.pace, size, dot), self.pace[TOTAL])
         self.engine.room(self.inputs).memory.clock[CLOCK] += 1
         self._take_pace()
         stats[fixing.UPDATES] += 1

@@ -17,6 +17,7 @@ import numpy as np
 
 from structron.drawing import beam_html, beam_svg, shown
 from structron.errors import StructronError
+from structron.kernels.jit import plain
 from structron.learn.beam import BeamTraining, chooser
 from structron.model.beam import BeamModel
 from structron.options import Search
@@ -338,7 +339,7 @@ class _Beams:
 
     def _state(self, setting: Any, row: int, before: dict[int, int]) -> State:
         f, back = self.frontier, int(self.frontier.link[row, BACK])
-        length = derive(setting, f, row)
+        length = plain(derive)(setting, f, row)
         actions = f.path[1, :length].tolist()
         action = self.problem.actions[int(f.link[row, ACTION])] if back >= 0 else ""
         action, parent = (WAITS, before[row]) if row in before else (action, before.get(back))

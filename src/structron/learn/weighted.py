@@ -5,9 +5,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from structron.search.chain.scores import load_all
+from structron.search.chain.viterbi import search_for
 from structron.update.perceptron import INVALID
 from structron.update.swvp import Mixed, Swvp, make_mixed
-from structron.update.swvp_chain import learn_swvp, learn_with_function
+from structron.update.swvp_chain import LEARN, learn_with_function
 
 
 @dataclass
@@ -33,4 +35,6 @@ class WeightedViolations:
         room = (learner.work, learner.stats, self.swvp.rule, self.mixed)
         if callable(self.swvp.jj):
             return learn_with_function(*data, learner.labels, *room, self.swvp.jj)
-        return learn_swvp(*data, len(learner.labels), *room)
+        labels = len(learner.labels)
+        load_all(data[2], learner.order, labels, learner.work)
+        return LEARN(search_for(learner.chains, learner.order, learner.work), *data, labels, *room)

@@ -16,7 +16,6 @@ from structron.features.extract import Prepared
 from structron.features.index import look_up
 from structron.features.names import Names
 from structron.io.tensors import Sizes, Tensor, Tensors, room_for, texts, under, whole
-from structron.kernels.jit import is_cold
 from structron.kernels.table import build_table
 from structron.model.dictionary import Dictionary, allowed_of
 from structron.model.votes import Votes
@@ -28,11 +27,10 @@ from structron.search.chain.scores import (
     NO_NUMBERS,
     Chains,
     Weights,
-    Work,
     in_double,
     make_work,
 )
-from structron.search.chain.viterbi import decode
+from structron.search.chain.viterbi import DECODE, decode
 from structron.threads import for_each, stretches
 from structron.weights.dense import declared_cells, dense_rows, sparse_rows
 
@@ -78,7 +76,7 @@ class ChainModel:
 
     def is_cold(self) -> bool:
         """Whether the first search has to wait for the compiler."""
-        return is_cold(decode)
+        return DECODE.is_cold()
 
     @cached_property
     def table(self) -> np.ndarray:
@@ -184,7 +182,7 @@ class ChainModel:
         behind: np.ndarray,
     ) -> None:
         """Decode sentences lo … hi-1 of the chains, in single or double precision (see `FORBIDDEN`)."""
-        weights = self.weights if kind is np.float32 else in_double(self.weights)
+        weights: Any = self.weights if kind is np.float32 else in_double(self.weights)
         args = (self.order, lo, hi, len(self.labels), self.work(chains, kind), out, scores)
         if self.votes is not None:
             self.votes.decode(chains, weights, *args)
@@ -208,7 +206,8 @@ class ChainModel:
         """What each document feature adds to a labelling of the only sentence; a chain model has none."""
         return {}
 
-    def work(self, chains: Chains, kind: type = np.float32) -> Work:
+    def work(self, chains: Chains, kind: type = np.float32) -> Any:
+        """Scratch memory for a search."""
         longest = int(np.diff(chains.starts).max(initial=1))
         return make_work(longest, len(self.labels), self.w.shape[1], self.order, kind)
 

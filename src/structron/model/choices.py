@@ -16,7 +16,7 @@ from structron.features.index import look_up
 from structron.features.lexicon import Demands, Lexicon
 from structron.features.names import Names
 from structron.io.tensors import Sizes, Tensor, Tensors, texts, whole
-from structron.kernels.jit import is_cold
+from structron.kernels.jit import entry, is_cold
 from structron.kernels.table import build_table
 from structron.model.dictionary import Dictionary
 from structron.search.chain.choices import (
@@ -140,11 +140,11 @@ class ChoiceModel:
     def _nbest(self, prepared: Any, lo: int, hi: int, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Best first from the right: the search has found the best prefixes, so a choice loses what it falls short of
         the best one there. Among equals the first is the one that the search takes."""
-        lattice, labels = self.lattice(prepared, lo, hi), self.kinds
+        lattice, labels, weight = self.lattice(prepared, lo, hi), self.kinds, entry(weight_of)
         first, choice, tokens = lattice.first.tolist(), lattice.choice.tolist(), int(lattice.starts[-1])
         room, reached, total = make_room(lattice, labels), np.zeros(len(choice), np.float32), 0.0
         for s in range(hi - lo):
-            total += float(best(lattice, self.weights, labels, self.fixed, self.paired, s, room))
+            total += float(entry(best)(lattice, self.weights, labels, self.fixed, self.paired, s, room))
             own = slice(first[lattice.starts[s]], first[lattice.starts[s + 1]])
             reached[own] = room.best[: own.stop - own.start]
         ends = {int(stop) - 1 for stop in lattice.starts[1:]}
@@ -154,7 +154,7 @@ class ChoiceModel:
             scores = reached[first[i] : first[i + 1]]
             if self.paired and i not in ends:
                 rows = (choice[c] + 1 for c in range(first[i], first[i + 1]))
-                pairs = [weight_of(self.weights.pairs, row, choice[path[-1]], labels.width) for row in rows]
+                pairs = [weight(self.weights.pairs, row, choice[path[-1]], labels.width) for row in rows]
                 scores = scores + np.array(pairs, np.float32)
             return (scores.max() - scores).tolist()
 
@@ -181,7 +181,7 @@ class ChoiceModel:
         given, room = (self.weights, labels, self.fixed, self.paired), make_room(lattice, labels)
         every, z, score = np.zeros(len(lattice.choice), np.float32), chosen.copy(), np.zeros(1, np.float32)
         if len(chosen):
-            through(lattice, *given, 0, room, every)
+            entry(through)(lattice, *given, 0, room, every)
         for i, (lo, hi) in enumerate(pairwise(lattice.first.tolist())):
             others = np.where(lattice.choice[lo:hi] == chosen[i], np.float32(-np.inf), every[lo:hi])
             forced = np.full(len(chosen), -1)
@@ -194,7 +194,7 @@ class ChoiceModel:
         """The weight of a label pair, or of a feature with all pieces of a label."""
         rows, (begin, piece, _, _) = self.weights.rows, self.kinds
         columns = [label] if row < self.fixed else piece[begin[label] : begin[label + 1]].tolist()
-        return sum(float(weight_in(rows, row, column)) for column in columns)
+        return sum(float(entry(weight_in)(rows, row, column)) for column in columns)
 
     def choose_from(self, candidates: int) -> None:
         """How many n-best labellings document features choose from; there are none here."""

@@ -9,9 +9,8 @@ import numpy as np
 from structron.features.documents import NonLocal, NonLocalFeatures, Opened
 from structron.features.extract import Prepared
 from structron.io.tensors import Sizes, Tensor, Tensors, texts, whole
-from structron.kernels.jit import is_cold
 from structron.model.chain import ChainModel
-from structron.search.chain.candidates import choose_labels, for_each_document, room_for_documents
+from structron.search.chain.candidates import CHOOSE, Candidates, for_each_document
 from structron.threads import for_each, stretches
 
 MOST_CANDIDATES = 10_000
@@ -29,7 +28,7 @@ class DocumentModel(ChainModel):
     kind: ClassVar[str] = "documents"
 
     def is_cold(self) -> bool:
-        return is_cold(choose_labels)
+        return CHOOSE.is_cold()
 
     @classmethod
     def of(
@@ -90,10 +89,9 @@ class DocumentModel(ChainModel):
             lo, hi = stretch
             chains = self.chains(prepared, int(units[lo]), int(units[hi]), forced)
             own, tokens = units[lo : hi + 1] - units[lo], slice(*prepared.starts[units[[lo, hi]]].tolist())
-            sizes = (len(self.labels), self.w.shape[1], self.order)
-            room: Any = room_for_documents(chains, own, *sizes)
-            document: Any = (chains, self.weights, self.order, own, len(self.labels), self.candidates, *room)
-            choose_labels(*document, *how, lo, g, self.features.kinds, out[tokens], scores[lo:hi])
+            search = Candidates(chains, own, len(self.labels), self.w.shape[1], self.order)
+            features = (*how, lo, g, self.features.kinds)
+            search.choose(self.weights, self.candidates, features, out[tokens], scores[lo:hi])
 
         for_each(run, stretches(prepared.starts[units], jobs), jobs)
 

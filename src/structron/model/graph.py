@@ -1,18 +1,22 @@
 """A finished graph-based parser's weights, and parsing with them on one thread or several."""
 
+import contextlib
 from typing import Any
 
 import numpy as np
 
 from structron.io.tensors import Sizes, Tensor, Tensors
-from structron.kernels.jit import compiled, is_cold
-from structron.search.graph.parse import PARSE, PARSE_BEST, Setting
+from structron.kernels.jit import is_cold
+from structron.search.graph.parse import PARSE, WEIGH, steps_of
 from structron.search.graph.relations import Relations
+from structron.search.graph.room import Room, Setting, larger, make_room
 from structron.search.graph.templates import Codes
-from structron.search.trees.search import compiled_search, search_of
+from structron.search.trees.kbest import k_best
 from structron.threads import for_each, stretches
 from structron.weights.hashed import declared_vector, shift_of, vector_of, vector_tensors
 
+LEAST_WORDS, MOST_WORDS = 63, 255
+"""Room is made for sentences of so many words at least, and kept if it is for so many at most."""
 Tree = tuple[np.ndarray, np.ndarray, float]
 """Heads and relations of a sentence's words, and the score."""
 
@@ -22,24 +26,42 @@ class GraphModel:
 
     def __init__(self, templates: Codes, relations: Relations, bits: int, w: np.ndarray):
         self.templates, self.relations, self.bits, self.w = templates, relations, bits, w
+        self.rooms: list[Room] = []  # that nobody parses in now
 
     @staticmethod
     def is_cold(setting: Setting | None = None) -> bool:
         """Whether the compiler has to be waited for; with a setting for its search too, which is compiled by itself."""
-        if setting is None:
-            return PARSE.is_cold()
-        search = search_of(setting.order, setting.grandparents, setting.projective)
-        return PARSE.is_cold() or is_cold(compiled(search))
+        steps = () if setting is None else steps_of(setting)
+        return PARSE.is_cold() or any(is_cold(getattr(step, "dispatcher", step)) for step in steps)
+
+    def _enter(self, setting: Setting, words: int) -> Room:
+        """Room to parse sentences of up to so many words: to make it takes longer than to parse a short one."""
+        with contextlib.suppress(IndexError):
+            room = self.rooms.pop()
+            if room.setting == setting and room.look.w is self.w and len(room.order) > words:
+                return room
+        model = (self.templates, self.relations, setting, self.w, shift_of(self.bits))
+        return make_room(*model, max(words, LEAST_WORDS))
+
+    def _leave(self, room: Room) -> None:
+        """Keep the room for other sentences, unless it is very large."""
+        if len(room.order) <= MOST_WORDS:
+            self.rooms.append(room)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"rooms": []}
 
     def decode(self, x: np.ndarray, starts: np.ndarray, setting: Setting, jobs: int) -> tuple[np.ndarray, np.ndarray]:
         """Heads and relations of all words."""
-        heads, found, ranked = (np.zeros(len(x), np.int64) for _ in range(3))
-        every = np.arange(len(starts) - 1)
-        search = compiled_search(setting.order, setting.grandparents, setting.projective)
+        heads, found = (np.zeros(len(x), np.int64) for _ in range(2))
+        steps, lengths = steps_of(setting), np.diff(starts)
 
         def parse(stretch: tuple[int, int]) -> None:
-            model: Any = (self.w, shift_of(self.bits), setting, self.relations)
-            PARSE(search, self.templates, x, starts, every, *stretch, *model, heads, found, ranked)
+            lo, hi = stretch
+            room = self._enter(setting, int(lengths[lo:hi].max(initial=0)))
+            while (lo := PARSE(*steps, room, x, starts, lo, hi, heads, found)) < hi:
+                room = larger(room)
+            self._leave(room)
 
         for_each(parse, stretches(starts, jobs), jobs)
         return heads, found
@@ -47,14 +69,22 @@ class GraphModel:
     def nbest(self, x: np.ndarray, starts: np.ndarray, setting: Setting, n: int, jobs: int) -> list[list[Tree]]:
         """The n best trees of each sentence (fewer where there are no more), best first, that of `decode` before all.
 
-        A score is that of the search: the sum over the parts, every arc with the relation that suits its words best.
+        A score is that of the search: the sum over the parts, every arc with the relation that suits its words best. A
+        tree's relations are chosen as those of the best one are.
         """
-        search = compiled_search(setting.order, setting.grandparents, setting.projective)
+        prepare, score, search, choose = steps_of(setting)
 
         def parse(one: tuple[int, int]) -> list[Tree]:
             start, words = int(starts[one[0]]), int(starts[one[1]] - starts[one[0]])
-            model: Any = (self.w, shift_of(self.bits), setting, self.relations)
-            heads, relations, scores = PARSE_BEST(search, self.templates, x, start, words, *model, n)
+            room = self._enter(setting, words)
+            while not WEIGH(prepare, score, search, room, x, start, words):
+                room = larger(room)
+            trees = (room.arcs, room.parts, room.charts, words, bool(setting.projective), bool(setting.single_root))
+            heads, scores = k_best(search, *trees, n)
+            relations = np.zeros_like(heads)
+            for own, found in zip(heads, relations, strict=True):
+                choose(room, words, 0, 0.0, own, found)
+            self._leave(room)
             return list(zip(heads[:, 1:], relations[:, 1:], scores.tolist(), strict=True))
 
         return for_each(parse, [(s, s + 1) for s in range(len(starts) - 1)], jobs)

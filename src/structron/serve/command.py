@@ -10,7 +10,7 @@ from typing import Any
 
 from structron.cli.files import say
 from structron.errors import StructronError
-from structron.serve.library import Library, searches_with_beam
+from structron.serve.library import Library, searches_with_beam, watch_beam
 
 
 def run(
@@ -83,8 +83,6 @@ def warm_up(library: Library) -> None:
     """Let kernels load before the first request, not in it."""
     for model in library.models.values():
         estimator: Any = model.estimator
-        if estimator.is_cold():
-            say("compiling (first run only) …")
         if estimator.task == "pipeline" and "tokenizer" in model.parts:
             estimator.predict(["A dog barks."], jobs=1)
 
@@ -93,9 +91,5 @@ def warm_up_beams(library: Library) -> None:
     """Load what the view Beam needs, beside the first requests: compiled for the first time, it takes a minute."""
     for model in library.models.values():
         for part in filter(searches_with_beam, model.parts.values()):
-            row = ["a"] * len(part.roles_.names)
-            if part.roles_.pos is not None:
-                row[part.roles_.names.index(part.roles_.outputs[0])] = "0"
             with contextlib.suppress(Exception):
-                part.trace([row], part.predict([[row]], jobs=1)[0])
-                part.trace([row])
+                watch_beam(part)

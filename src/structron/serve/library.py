@@ -218,6 +218,15 @@ def searches_with_beam(part: Any) -> bool:
     )
 
 
+def watch_beam(part: Any) -> None:
+    """Trace the search of one word: loads, or compiles, what the view Beam needs."""
+    row = ["a"] * len(part.roles_.names)
+    if part.roles_.pos is not None:
+        row[part.roles_.names.index(part.roles_.outputs[0])] = "0"
+    part.trace([row], part.predict([[row]], jobs=1)[0])
+    part.trace([row])
+
+
 @lru_cache(maxsize=256)
 def heaviest(part: Any, label: str | None, top: int) -> Any:
     """The heaviest features of a part; looking for them takes a while in a large model."""

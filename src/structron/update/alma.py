@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from structron.kernels.jit import compiled
+from structron.kernels.jit import helper
 
 ALPHA, B, C, SCALE, NORM, GENERATION, TOTAL, LONGEST, MARGIN, SIZE = range(10)
 """Places in the state: α (0: a perceptron), B, C; scale, ‖v‖², k; S, the sum of the scales; largest ‖Δ‖²; the
@@ -42,7 +42,7 @@ def make_alma(alma: float | tuple[float, float, float] | None, margin: float | N
     return state
 
 
-@compiled
+@helper
 def lowering(alma):
     """By how much y-good nodes are lowered, in the units of v."""
     if alma[ALPHA] == 0:
@@ -50,7 +50,7 @@ def lowering(alma):
     return (1 - alma[ALPHA]) * alma[B] / math.sqrt(alma[GENERATION]) / alma[SCALE]
 
 
-@compiled
+@helper
 def step(alma, length, dot):
     """The factor f of v ← v + f·Δ, given ‖Δ‖² and v·Δ; the state moves on to the next generation."""
     if alma[ALPHA] == 0:
@@ -66,13 +66,13 @@ def step(alma, length, dot):
     return factor
 
 
-@compiled
+@helper
 def end_example(alma):
     """Count the weights after an example for the mean."""
     alma[TOTAL] += alma[SCALE]
 
 
-@compiled
+@helper
 def is_small(alma):
     """Whether the scale should be taken into the weights."""
     return alma[ALPHA] > 0 and alma[SCALE] < SMALL

@@ -7,13 +7,13 @@ z = argmax over the choices; if z ≠ y:   w = w + Φ(x, y) - Φ(x, z)
 
 import numpy as np
 
-from structron.kernels.jit import borrowing
+from structron.kernels.jit import helper, kernel
 from structron.search.chain.choices import score_cells, search
 from structron.update.perceptron import TIME, TOKENS, UPDATES, WRONG_TOKENS
 from structron.weights.cells import NONE, cell_of
 
 
-@borrowing
+@helper
 def add(cells, row, column, width, amount, time):
     """w[row, column] += amount, remembered for the mean."""
     k = cell_of(cells, row, column, width)
@@ -24,7 +24,7 @@ def add(cells, row, column, width, amount, time):
     cells.u[k] += amount * (time - 1)
 
 
-@borrowing
+@helper
 def add_pieces(lattice, cells, labels, fixed, i, label, other, amount, time):
     """w += amount for the features of token i with the pieces of a label that another one lacks."""
     for p in range(labels.begin[label], labels.begin[label + 1]):
@@ -33,10 +33,10 @@ def add_pieces(lattice, cells, labels, fixed, i, label, other, amount, time):
             alone = alone and labels.piece[q] != labels.piece[p]
         if alone:
             for j in range(lattice.ptr[i], lattice.ptr[i + 1]):
-                add(cells, fixed + lattice.numbers[j], labels.piece[p], labels.width, amount, time)
+                add(cells, fixed + lattice.numbers[j], np.int64(labels.piece[p]), labels.width, amount, time)
 
 
-@borrowing
+@helper
 def correct(lattice, cells, labels, fixed, paired, start, stop, gold, z, time):
     """w += Φ(x, y) - Φ(x, z) for a sentence; returns the number of wrong tokens."""
     wrong = 0
@@ -47,15 +47,15 @@ def correct(lattice, cells, labels, fixed, paired, start, stop, gold, z, time):
             add_pieces(lattice, cells, labels, fixed, i, right, found, 1.0, time)
             add_pieces(lattice, cells, labels, fixed, i, found, right, -1.0, time)
         if paired:
-            before = gold[i - 1] + 1 if i > start else 0
-            before_z = z[i - start - 1] + 1 if i > start else 0
+            before = gold[i - 1] + 1 if i > start else np.int64(0)
+            before_z = z[i - start - 1] + 1 if i > start else np.int64(0)
             if right != found or before != before_z:
                 add(cells, before, right, labels.width, 1.0, time)
                 add(cells, before_z, found, labels.width, -1.0, time)
     return wrong
 
 
-@borrowing
+@kernel
 def learn(lattice, gold, cells, labels, fixed, paired, sequence, lo, hi, room, stats):
     """One stretch of a pass: sentences sequence[lo:hi]. Returns hi, or where it stopped because cells may run out."""
     for k in range(lo, hi):

@@ -4,15 +4,38 @@ A step is an action with the state in which it is taken; Φ of a derivation is t
 """
 
 import numpy as np
+from numba import types
 
-from structron.kernels.jit import borrowing, inlined
+from structron.kernels.jit import helper
+from structron.kernels.reference import reference
+from structron.search.beam.frontier import Given
 from structron.search.beam.scores import unit_of, units_of
+from structron.search.beam.signatures import FUNCTIONS
 from structron.search.beam.states import feature_key
 from structron.search.beam.steps import look, token_of
-from structron.update.delta import put
+from structron.update.delta import Delta, put
+from structron.update.swvp import Weighing
+
+(
+    *(TIME, UPDATES, INVALID, EXAMPLES, TOKENS, FELL, FELL_AT, SEARCH_ERRORS, NOT_VIOLATIONS, TROUBLE, STEPS, FIRST),
+    NEEDED,
+    STATS,
+) = range(14)
+"""Places in `stats`: examples so far; this pass's counts; FELL_AT sums where gold left the beam, as a share of the
+steps; NOT_VIOLATIONS: updates of a valid rule that the check refuted; TROUBLE: how a search ended
+that could not go on, STEPS: where, FIRST: the step it is to go on from (LaSO), NEEDED: cells for MORE_WEIGHTS; for
+ASK_JJ, a user's JJ, STEPS and NEEDED are the lengths of z and y'."""
+MORE_WEIGHTS, MORE_DELTA, ASK_JJ, FOLD = 100, 101, 102, 103
+COLLECT = types.Tuple((types.int64, types.float64, types.float64))(
+    *(FUNCTIONS["advance"], FUNCTIONS["atoms"], reference(Given)),
+    *(types.int64,) * 4,
+    *(reference(Delta), reference(Weighing), types.float64[::1]),
+)
+"""collect(advance, atoms, given, e, n, i, mean, delta, weighing, stats): Δ of an update at step i of n; returns how it
+ended, the score of z (or the mean of several) and w·Δ."""
 
 
-@inlined
+@helper(inline=True)
 def _put_list(delta, anchored, parts, a, action, amount):
     for i in range(anchored.ptr[a], anchored.ptr[a + 1]):
         for p in range(parts.shape[1]):
@@ -20,7 +43,7 @@ def _put_list(delta, anchored, parts, a, action, amount):
                 put(delta, np.uint64(anchored.numbers[i]) + np.uint64(1), parts[action, p], amount)
 
 
-@borrowing
+@helper
 def collect(atoms, inputs, e, anchored, setting, f, row, action, amount, delta):
     """Δ += amount·φ: the features of an action in a state."""
     base, end = inputs.starts[e], inputs.starts[e + 1]
@@ -40,7 +63,7 @@ def collect(atoms, inputs, e, anchored, setting, f, row, action, amount, delta):
             _put_list(delta, anchored, parts, unit_of(anchored, token, view, j), action, amount)
 
 
-@inlined
+@helper(inline=True)
 def same_step(inputs, e, f, trace, length, gold_length, j):
     """Whether y' and the derivation z in f.path take equal actions in equal states at step j."""
     if j >= length or j >= gold_length:
@@ -51,7 +74,7 @@ def same_step(inputs, e, f, trace, length, gold_length, j):
     return row == gold_row or f.signature[row] == f.signature[gold_row]
 
 
-@borrowing
+@helper
 def collect_step(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, j, amount, delta):
     """Δ += amount·(φ of y' - φ of z) at step j; either may have ended before."""
     if j < gold_length:
@@ -61,7 +84,7 @@ def collect_step(atoms, inputs, e, anchored, setting, f, trace, length, gold_len
         collect(atoms, inputs, e, anchored, setting, f, f.path[0, j], f.path[1, j], -amount, delta)
 
 
-@borrowing
+@helper
 def collect_difference(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, amount, delta):
     """Δ += amount·(Φ(x, y') - Φ(x, z)) for the derivation z in f.path; equal actions in equal states cancel."""
     for j in range(max(length, gold_length)):

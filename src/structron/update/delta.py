@@ -10,9 +10,12 @@ A feature is its key; features that were numbered per token are their number + 1
 from typing import NamedTuple
 
 import numpy as np
+from numba import types
 
-from structron.kernels.jit import borrowing, inlined, prefetch
+from structron.kernels.jit import helper, kernel, plain, prefetch
+from structron.kernels.reference import Doubles, Ints, Keys, by_reference, reference
 from structron.kernels.table import ABSENT, MULTIPLIER
+from structron.search.beam.frontier import Anchored
 from structron.weights.sparse import (
     AHEAD,
     CELLS,
@@ -23,6 +26,7 @@ from structron.weights.sparse import (
     DENSE_ROWS,
     KEYS,
     START,
+    Sparse,
     add,
     cell_of,
     claim,
@@ -39,14 +43,15 @@ FULL = 1
 """Place in `used` of a flag: there was no room for something. The first place counts the entries."""
 
 
+@by_reference
 class Delta(NamedTuple):
     """An open table (feature, column) -> amount, and which places of it are taken."""
 
-    feature: np.ndarray  # uint64[capacity], 0: free
-    column: np.ndarray  # int64[capacity]
-    amount: np.ndarray  # float64[capacity]
-    place: np.ndarray  # int64[capacity]
-    used: np.ndarray  # int64[2]
+    feature: Keys  # uint64[capacity], 0: free
+    column: Ints  # int64[capacity]
+    amount: Doubles  # float64[capacity]
+    place: Ints  # int64[capacity]
+    used: Ints  # int64[2]
 
 
 def make_delta(capacity: int = 1 << 14) -> Delta:
@@ -55,7 +60,7 @@ def make_delta(capacity: int = 1 << 14) -> Delta:
     return Delta(feature, column, np.zeros(capacity), place, np.zeros(2, np.int64))
 
 
-@inlined
+@helper(inline=True)
 def clear(delta):
     """Forget all entries."""
     for j in range(delta.used[0]):
@@ -63,7 +68,7 @@ def clear(delta):
     delta.used[0], delta.used[FULL] = 0, 0
 
 
-@inlined
+@helper(inline=True)
 def put(delta, feature, column, amount):
     """Add to the amount of a feature under a column."""
     mask = delta.feature.shape[0] - 1
@@ -81,7 +86,7 @@ def put(delta, feature, column, amount):
     delta.amount[k] += amount
 
 
-@inlined
+@helper(inline=True)
 def head_of(feature, sparse, anchored):
     """The head of a feature's row; ABSENT if it has none yet."""
     if feature < NUMBERED:
@@ -90,7 +95,7 @@ def head_of(feature, sparse, anchored):
     return sparse.table[spot, 1] if spot >= 0 else ABSENT
 
 
-@inlined
+@helper(inline=True)
 def ask_for_weight(sparse, sums, head, column):
     """Have a weight and its sum loaded, as far as its place is known."""
     start = np.int64(head >> START)
@@ -102,7 +107,7 @@ def ask_for_weight(sparse, sums, head, column):
         prefetch(sums, start, 0)
 
 
-@inlined
+@helper(inline=True)
 def ask_ahead(delta, sparse, anchored, sums, j):
     """Ask for the place of entry j in the table, and for the weight of an earlier one that stands there: entry
     j - 2 * AHEAD then need not be waited for."""
@@ -118,7 +123,7 @@ def ask_ahead(delta, sparse, anchored, sums, j):
         ask_for_weight(sparse, sums, head_of(delta.feature[k], sparse, anchored), delta.column[k])
 
 
-@borrowing
+@helper
 def measure(delta, sparse, anchored):
     """‖Δ‖² and w·Δ."""
     length, dot, sums = 0.0, 0.0, sparse.u.reshape((-1, 1))
@@ -134,7 +139,7 @@ def measure(delta, sparse, anchored):
     return length, dot
 
 
-@borrowing
+@kernel
 def weigh(delta, sparse, anchored, out):
     """The weight that each entry of Δ has now, in the order of the entries."""
     for j in range(delta.used[0]):
@@ -142,7 +147,7 @@ def weigh(delta, sparse, anchored, out):
         out[j] = weight_of(sparse, head_of(delta.feature[k], sparse, anchored), delta.column[k])
 
 
-@borrowing
+@helper
 def cells_needed(delta, sparse, anchored):
     """How many cells the new weights of Δ can take at most; full rows double, or become vectors."""
     need = np.int64(0)
@@ -156,7 +161,7 @@ def cells_needed(delta, sparse, anchored):
     return need
 
 
-@borrowing
+@helper
 def fits(delta, sparse, anchored):
     """0 if there is room for all of Δ in the weights, else how many cells it may take."""
     entries = delta.used[0]
@@ -174,7 +179,7 @@ def fits(delta, sparse, anchored):
     return np.int64(0) if enough else max(need, np.int64(1))
 
 
-@borrowing
+@helper
 def apply(delta, sparse, anchored, factor, before):
     """w += factor·Δ; before: the sum of scales so far, which the sums for the mean count from (update/alma.py)."""
     table, sums, entries = sparse.table, sparse.u.reshape((-1, 1)), delta.used[0]
@@ -190,3 +195,16 @@ def apply(delta, sparse, anchored, factor, before):
             add(sparse, anchored.table, np.int64(feature) - 1, column, amount, amount * before)
         else:
             add(sparse, table, claim(sparse, feature), column, amount, amount * before)
+
+
+_ARGUMENTS = (reference(Delta), reference(Sparse), reference(Anchored))
+UPDATING = (
+    types.UniTuple(types.float64, 2)(*_ARGUMENTS),
+    types.int64(*_ARGUMENTS),
+    types.void(*_ARGUMENTS, types.float64, types.float64),
+)
+"""The signatures of `measure`, `fits` and `apply`."""
+MEASURE, FITS, APPLY = (
+    kernel(plain(function), signature=own) for function, own in zip((measure, fits, apply), UPDATING, strict=True)
+)
+"""The same as pointers, for learners."""

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import borrowing, pasted
+from structron.kernels.jit import helper, ir_inline, kernel
+from structron.kernels.reference import by_reference
 from structron.search.beam.frontier import (
     ACTION,
     BACK,
@@ -24,7 +25,6 @@ from structron.search.beam.frontier import (
     GAIN,
     GOLD,
     INSIDE,
-    MORE_ROWS,
     NOW,
     ORIGIN,
     PRED,
@@ -36,39 +36,66 @@ from structron.search.beam.frontier import (
 )
 from structron.search.beam.lattice import FINAL, NEXT
 from structron.search.beam.scores import CLOCK
-from structron.search.beam.search import derive, search
+from structron.search.beam.search import derive
 from structron.update.alma import ALPHA, TOTAL, end_example, is_small, lowering, step
-from structron.update.collect import collect, collect_difference
-from structron.update.delta import FULL, apply, clear, fits, measure
-from structron.update.mixed import ASKED, STATE, TO_ASK, collect_weighted
-
-(
-    *(TIME, UPDATES, INVALID, EXAMPLES, TOKENS, FELL, FELL_AT, SEARCH_ERRORS, NOT_VIOLATIONS, TROUBLE, STEPS, FIRST),
+from structron.update.collect import (
+    ASK_JJ as ASK_JJ,
+)
+from structron.update.collect import (
+    COLLECT,
+    EXAMPLES,
+    FELL,
+    FELL_AT,
+    FIRST,
+    FOLD,
+    INVALID,
+    MORE_DELTA,
+    MORE_WEIGHTS,
     NEEDED,
-    STATS,
-) = range(14)
-"""Places in `stats`: examples so far; this pass's counts; FELL_AT sums where gold left the beam, as a share of the
-steps; NOT_VIOLATIONS: updates of a valid rule that the check refuted; TROUBLE: how a search ended
-that could not go on, STEPS: where, FIRST: the step it is to go on from (LaSO), NEEDED: cells for MORE_WEIGHTS; for
-ASK_JJ, a user's JJ, STEPS and NEEDED are the lengths of z and y'."""
-MORE_WEIGHTS, MORE_DELTA, ASK_JJ, FOLD = 100, 101, 102, 103
+    NOT_VIOLATIONS,
+    SEARCH_ERRORS,
+    STEPS,
+    TIME,
+    TOKENS,
+    TROUBLE,
+    UPDATES,
+    collect,
+    collect_difference,
+)
+from structron.update.collect import (
+    STATS as STATS,
+)
+from structron.update.delta import FULL, clear
+from structron.update.swvp import ASKED, STATE, TO_ASK
+
 LITERAL = 2
 """In `How.mean`: eq. (2) of Daumé & Marcu as it is printed."""
 
 
-@borrowing
+@helper
 def is_meant(f, row, gold, mean):
     """Whether a state is in the second sum of eq. (2): literally every one, else a wrong one that is not below gold."""
     return mean == LITERAL or (f.link[row, GOLD] != WHOLE and f.score[row, PREFIX] >= gold)
 
 
-@borrowing
-def collect_queue(atoms, inputs, e, anchored, setting, f, trace, n, gold_length, mean, delta):
-    """Eq. (2) of Daumé & Marcu: Δ = Φ of the correct prefix - the mean over the queue; returns their mean score.
+@kernel(signature=COLLECT)
+def collect_best(advance, atoms, given, e, n, i, mean, delta, weighing, stats):
+    """Δ = Φ(x, y') - Φ(x, z), z: the best derivation at step i."""
+    inputs, setting, f, trace = given.inputs, given.setting, given.frontier, given.trace
+    length, gold_length = derive(setting, f, trace.top[i]), min(i, inputs.gold_ptr[e + 1] - inputs.gold_ptr[e])
+    collect_difference(atoms, inputs, e, given.anchored, setting, f, trace, length, gold_length, 1.0, delta)
+    return DONE, trace.best[i], trace.gold[i] - trace.best[i]
+
+
+@kernel(signature=COLLECT)
+def collect_queue(advance, atoms, given, e, n, i, mean, delta, weighing, stats):
+    """Eq. (2) of Daumé & Marcu: Δ = Φ of the correct prefix - the mean over the queue.
 
     At a fall that is the whole beam. At the end of a search states below the correct one may be left in it, and that
     one itself: they are not wrong, and with them the update need not be a violation.
     """
+    inputs, anchored, setting, f, trace = given.inputs, given.anchored, given.setting, given.frontier, given.trace
+    gold_length = min(i, inputs.gold_ptr[e + 1] - inputs.gold_ptr[e])
     taken, total = 0, 0.0
     for b in range(f.used[COUNT]):
         row = f.beam[f.used[NOW], b]
@@ -80,18 +107,20 @@ def collect_queue(atoms, inputs, e, anchored, setting, f, trace, n, gold_length,
         if is_meant(f, row, trace.gold[n], mean):
             length = derive(setting, f, row)
             collect_difference(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, 1.0 / taken, delta)
-    return total / max(taken, 1)
+    best = total / max(taken, 1)
+    return DONE, best, trace.gold[i] - best
 
 
-@borrowing
-def collect_lattice(atoms, inputs, e, anchored, setting, f, trace, n, mean, delta):
+@kernel(signature=COLLECT)
+def collect_lattice(advance, atoms, given, e, n, i, mean, delta, weighing, stats):
     """The same for an exact search, over the whole lattice: every node stands for the best derivation through it.
 
     The mean is taken over the nodes whose derivation does not score below the correct one; literally over the bad nodes
     of the entire lattice (section 4.1 of the paper). Viterbi's algorithm backwards gives the best way on from every
     node; counts of derivations then run along the best ways to and from the nodes, so that no derivation is written
-    out. Returns the mean of the scores.
+    out.
     """
+    inputs, anchored, setting, f, trace = given.inputs, given.anchored, given.setting, given.frontier, given.trace
     best, rest, edge = f.score[:, PREFIX], f.score[:, INSIDE], f.heap
     way, before, after = f.link[:, PRED], f.link[:, BEGIN], f.link[:, ORIGIN]
     for r in range(f.used[ROWS]):
@@ -125,9 +154,10 @@ def collect_lattice(atoms, inputs, e, anchored, setting, f, trace, n, mean, delt
         before[row] += passed
         correct, amount = inputs.gold[inputs.gold_ptr[e] + j], 1.0 - share * passed
         collect(atoms, inputs, e, anchored, setting, f, row, correct, amount, delta)
-    return total * share
+    return DONE, total * share, trace.gold[i] - total * share
 
 
+@by_reference
 class How(NamedTuple):
     """What an update rule asks for besides a step (see violation.py)."""
 
@@ -138,11 +168,31 @@ class How(NamedTuple):
     dry: int = 0  # 1: find Δ, and leave the weights as they are
 
 
-def learn(start, legal, advance, atoms, rule, given, delta, alma, sequence, lo, hi, how, stats, weighing):
+def learn(
+    search,
+    score_view,
+    start,
+    legal,
+    advance,
+    atoms,
+    rule,
+    collect,
+    measure,
+    fits,
+    apply,
+    given,
+    delta,
+    alma,
+    sequence,
+    lo,
+    hi,
+    how,
+    stats,
+    weighing,
+):
     """One stretch of a pass: examples sequence[lo:hi]. Stops early, and says where, when Python has to act.
 
-    weighing: None, or what weighted violations need. Numba leaves out what None does not reach, so that it is compiled
-    by those alone who use it.
+    collect: how Δ is made, one of the functions above, or that of weighted violations (mixed.py).
     """
     inputs, trace, yes = given.inputs, given.trace, np.int64(1)
     for place in range(lo, hi):
@@ -152,18 +202,20 @@ def learn(start, legal, advance, atoms, rule, given, delta, alma, sequence, lo, 
         stats[FIRST] = 0
         while True:
             low = lowering(alma)
-            end, n = search(start, legal, advance, atoms, given, e, Guide(yes, first, how.stop_at_fall, low))
+            end, n = search(
+                score_view, start, legal, advance, atoms, given, e, Guide(yes, first, how.stop_at_fall, low)
+            )
             i, best, margin = first, 0.0, 0.0
             if end == DONE:
                 span = n - first
                 i += rule(trace.best[first:], trace.gold[first:], trace.alive[first:], trace.right[first:], span)
                 clear(delta)
                 if i > first:
-                    end, best, margin = collect_update(advance, atoms, given, e, n, i, how, delta, stats, weighing)
+                    end, best, margin = collect(advance, atoms, given, e, n, i, how.mean, delta, weighing, stats)
             else:
                 stats[STEPS] = n
             if end == DONE:
-                end = room_for(delta, given, how, stats)
+                end = room_for(fits, delta, given, how, stats)
             if end != DONE:
                 stats[TROUBLE], stats[FIRST] = end, first
                 return place
@@ -171,8 +223,8 @@ def learn(start, legal, advance, atoms, rule, given, delta, alma, sequence, lo, 
                 note_fall(trace, n, gold_steps, stats)
             if i == first:
                 break
-            update(given, delta, alma, how, low, best, margin, stats)
-            if weighing is not None and weighing.own[STATE] == ASKED:
+            update(measure, apply, given, delta, alma, how, low, best, margin, stats)
+            if weighing.own[STATE] == ASKED:
                 weighing.own[STATE] = TO_ASK
             if not how.go_on or i >= gold_steps:
                 break
@@ -189,35 +241,8 @@ def learn(start, legal, advance, atoms, rule, given, delta, alma, sequence, lo, 
     return hi
 
 
-@pasted
-def collect_update(advance, atoms, given, e, n, i, how, delta, stats, weighing):
-    """Δ = ΔΦ(x, y', z) at step i of n; returns how it ended, the score of z (or the mean of several) and w·Δ."""
-    inputs, anchored, setting, f, trace = given.inputs, given.anchored, given.setting, given.frontier, given.trace
-    gold_length, best = min(i, inputs.gold_ptr[e + 1] - inputs.gold_ptr[e]), trace.best[i]
-    if how.mean and setting.lattice >= 0:
-        best = collect_lattice(atoms, inputs, e, anchored, setting, f, trace, n, how.mean, delta)
-    elif how.mean:
-        best = collect_queue(atoms, inputs, e, anchored, setting, f, trace, n, gold_length, how.mean, delta)
-    end, margin = DONE, trace.gold[i] - best
-    if how.mean:
-        return end, best, margin
-    length = derive(setting, f, trace.top[i])
-    if weighing is None:
-        collect_difference(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, 1.0, delta)
-    elif weighing.own[STATE] == TO_ASK:
-        end, stats[STEPS], stats[NEEDED] = ASK_JJ, length, gold_length
-    elif f.used[ROWS] + 2 > f.states.shape[0]:
-        end = MORE_ROWS
-    else:
-        sparse = given.sparse
-        margin = collect_weighted(
-            advance, atoms, inputs, e, anchored, sparse, setting, f, trace, length, gold_length, weighing, delta
-        )
-    return end, best, margin
-
-
-@pasted
-def room_for(delta, given, how, stats):
+@ir_inline
+def room_for(fits, delta, given, how, stats):
     """Whether Δ had room, and has room in the weights."""
     if delta.used[FULL]:
         return MORE_DELTA
@@ -230,7 +255,7 @@ def room_for(delta, given, how, stats):
     return DONE
 
 
-@pasted
+@ir_inline
 def note_fall(trace, n, gold_steps, stats):
     """Count where the correct prefix left the beam."""
     for j in range(1, n + 1):
@@ -240,8 +265,8 @@ def note_fall(trace, n, gold_steps, stats):
             break
 
 
-@pasted
-def update(given, delta, alma, how, low, best, margin, stats):
+@ir_inline
+def update(measure, apply, given, delta, alma, how, low, best, margin, stats):
     """w = w + Δ, or the step of ALMA, unless it is only to be looked at; checked, if wanted, from the weights alone."""
     sparse, anchored = given.sparse, given.anchored
     size, dot = measure(delta, sparse, anchored) if how.check or alma[ALPHA] > 0 else (0.0, 0.0)

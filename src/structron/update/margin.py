@@ -14,45 +14,47 @@ one whose second best is nearest to its best.
 
 import numpy as np
 
-from structron.kernels.jit import compiled
-from structron.search.chain.kbest import second_best
-from structron.search.chain.scores import load_all
-from structron.search.chain.viterbi import search
+from structron.kernels.jit import WithFunctionPointers, helper
+from structron.search.chain.kbest import SECOND
+from structron.search.chain.viterbi import SEARCH
 from structron.update.perceptron import (
+    CORRECT,
     NEAR,
     TIME,
     TOKENS,
     UPDATES,
     WRONG_TOKENS,
-    correct,
     count_wrong,
     has_room,
 )
 
 
-@compiled
-def learn_example(chains, gold, weights, order, first, last, labels, work, z, near, stats, margin):
-    """Algorithm 3.1 for the example of sentences first … last-1. z, near: room for the labels of it and a sentence."""
+@helper
+def learn_example(
+    search, second, correct, chains, gold, weights, order, first, last, labels, work, near, z, stats, margin
+):
+    """Algorithm 3.1 for the example of sentences first … last-1. z: room for its labels, near: for those of a
+    sentence."""
     origin, end = chains.starts[first], chains.starts[last]
     wrong, least, nearest, size = 0, np.inf, 0, 0
     for s in range(first, last):
         start, n = chains.starts[s], chains.starts[s + 1] - chains.starts[s]
-        search(chains, weights, order, s, labels, work, margin)
+        search(chains, weights, s, labels, work, margin)
         wrong += count_wrong(gold, start, n, work.z)
         for i in range(n):
             z[start - origin + i] = work.z[i]
         if wrong == 0 and n > 0:
-            loss = second_best(chains, weights, order, start, n, labels, work)
+            loss = second(chains, weights, start, n, near, work.z)
             if loss < least:
                 least = loss
                 for i in range(n):
-                    near[i] = work.z[i]
+                    near.z[i] = work.z[i]
                 nearest, size = start - origin, n
     stats[TIME] += 1
     stats[TOKENS] += end - origin
     if wrong == 0 and least <= margin:
         for i in range(size):
-            z[nearest + i] = near[i]
+            z[nearest + i] = near.z[i]
     if wrong > 0 or least <= margin:
         correct(chains, gold, weights, order, first, last, z, labels, work, stats[TIME])
         stats[UPDATES] += 1
@@ -60,14 +62,18 @@ def learn_example(chains, gold, weights, order, first, last, labels, work, z, ne
         stats[NEAR] += wrong == 0
 
 
-@compiled
-def learn_with_margin(chains, units, gold, weights, order, sequence, lo, hi, labels, work, z, stats, margin):
-    """One stretch of a pass, as `perceptron.learn`; margin: C."""
-    load_all(weights, order, labels, work)
-    near = np.empty_like(work.z)
+def learn_with_margin(
+    search, second, correct, chains, units, gold, weights, order, sequence, lo, hi, labels, work, z, stats, near, margin
+):
+    """One stretch of a pass, as `perceptron.learn`; near: room for the second best; margin: C."""
     for k in range(lo, hi):
         first, last = units[sequence[k]], units[sequence[k] + 1]
         if not has_room(chains, weights, chains.starts[first], chains.starts[last]):
             return k
-        learn_example(chains, gold, weights, order, first, last, labels, work, z, near, stats, margin)
+        learn_example(
+            search, second, correct, chains, gold, weights, order, first, last, labels, work, near, z, stats, margin
+        )
     return hi
+
+
+LEARN_WITH_MARGIN = WithFunctionPointers(learn_with_margin, SEARCH, SECOND, CORRECT)

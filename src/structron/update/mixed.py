@@ -27,19 +27,34 @@ Where the rule's own update is no violation (`standard` under a beam), `enforce`
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from structron.kernels.jit import compiled
-from structron.search.beam.frontier import ROWS, TAIL
-from structron.update.collect import collect, collect_difference, collect_step, same_step
+from structron.kernels.jit import helper, kernel, plain
+from structron.search.beam.frontier import DONE, MORE_ROWS, ROWS, TAIL
+from structron.search.beam.search import derive
+from structron.update.collect import (
+    ASK_JJ,
+    COLLECT,
+    NEEDED,
+    STEPS,
+    collect,
+    collect_difference,
+    collect_step,
+    same_step,
+)
 from structron.update.delta import FULL, clear, measure
 from structron.update.swvp import (
+    ASKED,
+    BUILT_IN,
+    COUNT,
+    STATE,
+    TO_ASK,
+    WRONG,
     Family,
-    Mixed,
-    Rule,
     Swvp,
+    Weighing,
     group_wrong,
     make_mixed,
     pack_substructures,
@@ -47,24 +62,15 @@ from structron.update.swvp import (
     weigh,
 )
 
-STATE, COUNT, WRONG = range(3)
-"""Places in `own`: whose JJ it is; of a user's, how many sub-structures there are, and wrong positions."""
-BUILT_IN, TO_ASK, ASKED = range(3)
-
-
-class Weighing(NamedTuple):
-    """What `learn` needs for weighted violations."""
-
-    rule: Rule
-    jj: Mixed
-    exchangeable: bool  # of the problem
-    own: np.ndarray  # int64[3]
-
 
 def make_weighing(swvp: Swvp, steps: int, exchangeable: bool) -> Weighing:
     """For derivations of up to so many steps."""
     own = np.array([TO_ASK if callable(swvp.jj) else BUILT_IN, 0, 0], np.int64)
-    return Weighing(swvp.rule, make_mixed(steps), exchangeable, own)
+    return Weighing(swvp.rule, make_mixed(steps), int(exchangeable), own)
+
+
+NO_WEIGHING = make_weighing(Swvp("b-wm"), 1, False)
+"""For rules that weigh nothing."""
 
 
 def ask(
@@ -74,13 +80,13 @@ def ask(
     length, gold_length = lengths
     gold = inputs.gold[inputs.gold_ptr[e] :][:gold_length]
     y, z = ([names[action] for action in actions.tolist()] for actions in (gold, f.path[1, :length]))
-    wrong = weighing.jj.places[: list_wrong_steps(inputs, e, f, trace, length, gold_length, weighing)].tolist()
+    wrong = weighing.jj.places[: plain(list_wrong_steps)(inputs, e, f, trace, length, gold_length, weighing)].tolist()
     lists, size = substructures(family(y, z), set(wrong), max(lengths))
     own = np.array([ASKED, len(lists), len(wrong)], np.int64)
     return weighing._replace(jj=pack_substructures(lists, size, wrong, weighing.jj), own=own)
 
 
-@compiled
+@helper
 def list_wrong_steps(inputs, e, f, trace, length, gold_length, weighing):
     """The positions at which z in f.path is wrong; returns how many there are."""
     wrong, first = 0, inputs.gold_ptr[e]
@@ -93,7 +99,7 @@ def list_wrong_steps(inputs, e, f, trace, length, gold_length, weighing):
     return wrong
 
 
-@compiled
+@helper
 def same_state(states, s, t):
     """Whether two rows agree on all that the problem writes."""
     c = TAIL + 1
@@ -102,7 +108,7 @@ def same_state(states, s, t):
     return c == states.shape[1]
 
 
-@compiled
+@helper
 def collect_exchanged(advance, atoms, inputs, e, anchored, setting, f, trace, n, jj, k, amount, delta):
     """Δ += amount·ΔΦ(x, y', m^J), m^J: the derivation of n steps with z's actions on J, the correct ones elsewhere."""
     gold_ptr, x = inputs.gold_ptr[e], inputs.x[inputs.starts[e] : inputs.starts[e + 1]]
@@ -129,7 +135,7 @@ def collect_exchanged(advance, atoms, inputs, e, anchored, setting, f, trace, n,
                 break
 
 
-@compiled
+@helper
 def collect_mixed(
     advance, atoms, inputs, e, anchored, setting, f, trace, length, gold_length, weighing, wrong, k, amount, delta
 ):
@@ -147,12 +153,17 @@ def collect_mixed(
             collect_step(atoms, inputs, e, anchored, setting, f, trace, length, gold_length, j, amount, delta)
 
 
-@compiled
-def collect_weighted(
-    advance, atoms, inputs, e, anchored, sparse, setting, f, trace, length, gold_length, weighing, delta
-):
-    """Δ = Σ γ(m^J)·ΔΦ(x, y', m^J) for the derivation z in f.path, and w·Δ; delta says whether there was room."""
-    rule, jj = weighing.rule, weighing.jj
+@kernel(signature=COLLECT)
+def collect_weighted(advance, atoms, given, e, n, i, mean, delta, weighing, stats):
+    """Δ = Σ γ(m^J)·ΔΦ(x, y', m^J) for the best derivation z at step i; delta says whether there was room."""
+    inputs, anchored, setting, f, trace = given.inputs, given.anchored, given.setting, given.frontier, given.trace
+    rule, jj, best = weighing.rule, weighing.jj, trace.best[i]
+    length, gold_length = derive(setting, f, trace.top[i]), min(i, inputs.gold_ptr[e + 1] - inputs.gold_ptr[e])
+    if weighing.own[STATE] == TO_ASK:
+        stats[STEPS], stats[NEEDED] = length, gold_length
+        return ASK_JJ, best, 0.0
+    if f.used[ROWS] + 2 > f.states.shape[0]:
+        return MORE_ROWS, best, 0.0
     wrong, count = weighing.own[WRONG], weighing.own[COUNT]
     if weighing.own[STATE] == BUILT_IN:
         wrong = list_wrong_steps(inputs, e, f, trace, length, gold_length, weighing)
@@ -163,8 +174,8 @@ def collect_weighted(
             advance, atoms, inputs, e, anchored, setting, f, trace, length, gold_length, weighing, wrong, k, 1.0, delta
         )
         if delta.used[FULL]:
-            return 0.0
-        jj.delta[k] = measure(delta, sparse, anchored)[1]
+            return DONE, best, 0.0
+        jj.delta[k] = measure(delta, given.sparse, anchored)[1]
     dot = weigh(jj, count, rule)
     clear(delta)
     for k in range(count + 1):
@@ -172,4 +183,4 @@ def collect_weighted(
         collect_mixed(
             advance, atoms, inputs, e, anchored, setting, f, trace, length, gold_length, weighing, wrong, k, g, delta
         )
-    return dot
+    return DONE, best, dot

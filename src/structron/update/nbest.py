@@ -20,12 +20,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.features.phrases import is_silent, non_local_features
-from structron.kernels.jit import compiled
-from structron.search.chain.kbest import FIRST_ROOM, change, make_differences, n_best, room_for
-from structron.search.chain.scores import load_all, score_difference
+from structron.features.phrases import FEATURES, Counts, Phrases, Scheme, is_silent
+from structron.kernels.jit import WithFunctionPointers, entry, helper, plain
+from structron.kernels.reference import Doubles, Doubles2, Flags, Ints, by_reference
+from structron.search.chain.kbest import N_BEST, NO_ROOM, SECOND, Near, Room, Trellis, change, fill_trellis
+from structron.search.chain.scores import DIFFERENCE, Chains, Weights, Work
+from structron.search.chain.viterbi import SEARCH
 from structron.update.margin import learn_example
-from structron.update.perceptron import NEAR, TIME, TOKENS, UPDATES, WRONG_TOKENS, correct, has_room
+from structron.update.perceptron import CORRECT, NEAR, TIME, TOKENS, UPDATES, WRONG_TOKENS, has_room
 
 SENTENCES = "sentences"
 LOCAL_UPDATES = ("aggressive", "conservative", "none", SENTENCES)
@@ -40,19 +42,37 @@ class Step(NamedTuple):
     local: bool
 
 
+@by_reference
 class Documents(NamedTuple):
-    """What learning from documents has beside chains and weights."""
+    """What learning from documents needs."""
 
-    scheme: object  # of the labels (features/phrases.py)
-    phrases: object  # of the documents
-    wanted: np.ndarray  # bool[features]
-    g: np.ndarray  # float64[2, features]: weights of non-local features, and their sums for the mean
+    chains: Chains
+    gold: Ints
+    weights: Weights
+    order: int
+    labels: int
+    work: Work
+    trellis: Trellis
+    z: Ints  # int64[tokens of a document]: room
+    stats: Ints
+    scheme: Scheme  # of the labels
+    phrases: Phrases  # of the documents
+    wanted: Flags  # bool[features]
+    asked: int  # whether any is wanted
+    g: Doubles2  # float64[2, features]: weights of non-local features, and their sums for the mean
     kinds: int  # classes of entities, and none
     candidates: int
     margin: float
     local_margin: float
     local_update: int
-    local_updates: np.ndarray  # int64[1]: counts (B), and updates by single sentences
+    local_updates: Ints  # int64[1]: counts (B), and updates by single sentences
+    counts: Counts
+    values: Doubles2  # float64[candidates + 1, features]: of each candidate, then of the correct labelling
+    total: Doubles  # float64[candidates + 1]: their scores
+    own: Ints  # int64[STATS]: room for the counts of sentences
+    room: Room
+    near: Near
+    full: Ints  # int64[1]: whether the room for candidates has run out
 
 
 def find_update(
@@ -71,11 +91,12 @@ def find_update(
     how = LOCAL_UPDATES.index(local_update)
     gold, gold_local, gold_total = correct
     right = (int(gold), float(gold_local), float(gold_total))
-    candidate, by_local = choose_update(local, total, len(local), right, float(margin), float(local_margin), how)
+    choose = entry(choose_update)
+    candidate, by_local = choose(local, total, len(local), right, float(margin), float(local_margin), how)
     return Step(candidate, by_local) if candidate >= 0 else None
 
 
-@compiled
+@helper
 def two_best(total, count):
     """The first candidate with the highest score and the next best after it, -1 if there is none."""
     best, second = 0, -1
@@ -87,7 +108,7 @@ def two_best(total, count):
     return best, second
 
 
-@compiled
+@helper
 def choose_update(local, total, count, right, margin, local_margin, local_update):
     """`find_update` for the first `count` candidates: which of them, -1 for none, and whether by (B)."""
     gold, gold_local, gold_total = right
@@ -105,7 +126,7 @@ def choose_update(local, total, count, right, margin, local_margin, local_update
     return -1, False
 
 
-@compiled
+@helper
 def place_of(differences, count):
     """The place among `count` candidates of the one with the differences that stand after theirs, or -1."""
     ptr, at, label = differences.ptr, differences.at, differences.label
@@ -121,21 +142,21 @@ def place_of(differences, count):
     return -1
 
 
-@compiled
+@helper
 def note_gold(differences, count, y, best, tokens):
-    """Enter the correct labels y as one more labelling; returns the differences and how many y has."""
-    used = differences.ptr[count]
-    differences = room_for(differences, used, tokens)
-    first = used
+    """Enter the correct labels y as one more labelling; returns how many differences it has, or NO_ROOM."""
+    used = first = differences.ptr[count]
+    if used + tokens > differences.at.shape[0]:
+        return np.int64(NO_ROOM)
     for i in range(tokens - 1, -1, -1):
         if y[i] != best[i]:
             differences.at[used], differences.label[used] = i, y[i]
             used += 1
     differences.ptr[count + 1] = used
-    return differences, used - first
+    return used - first
 
 
-@compiled
+@helper
 def count_different(differences, k, y, z, wrong):
     """How many labels of labelling k are not those of y; z, the best one, has `wrong` others."""
     for d in range(differences.ptr[k], differences.ptr[k + 1]):
@@ -144,29 +165,19 @@ def count_different(differences, k, y, z, wrong):
     return wrong
 
 
-@compiled
-def learn_document(chains, gold, weights, order, first, last, e, labels, work, trellis, z, stats, given, differences):
-    """Algorithm 4.1 or 4.2 for document e of sentences first … last-1; returns `differences`, perhaps with more room.
-
-    Where no labelling has non-local features, two candidates tell whether there is an update.
-    """
-    origin, tokens = chains.starts[first], chains.starts[last] - chains.starts[first]
-    y, by_sentences, g = gold[origin : origin + tokens], given.local_update == BY_SENTENCES, given.g
-    silent = is_silent(given.phrases, e) or not given.wanted.any()
-    n = min(given.candidates, 2) if silent and by_sentences else given.candidates
-    losses = np.empty(n + 1)
-    count, _, differences = n_best(chains, weights, order, first, last, labels, n, work, trellis, losses, differences)
-    best = trellis.z[:tokens]
-    differences, wrong = note_gold(differences, count, y, best, tokens)
-    place = place_of(differences, count)
-    right = -losses[place] if place >= 0 else 0.0
-    if place < 0:
-        right = score_difference(chains, weights, order, first, last, y, best, labels)
-    values = np.zeros((count + 1, g.shape[1]))
-    total = np.empty(count + 1)
-    if not silent:
-        changes = (differences.ptr, differences.at, differences.label)
-        non_local_features(given.scheme, given.phrases, e, best, *changes, count + 1, given.kinds, values)
+@helper
+def score_candidates(features, given, e, best, count, right, silent):
+    """given.total: the scores of the candidates of document e under all features, then that of the correct labelling;
+    given.room.losses: under the local ones alone. right: that of the correct labelling."""
+    g, values, total = given.g, given.values, given.total
+    losses, differences = given.room.losses, given.room.differences
+    if silent:
+        for k in range(count + 1):
+            for f in range(g.shape[1]):
+                values[k, f] = 0.0
+    else:
+        ptr, at, label = differences.ptr, differences.at, differences.label
+        features(given.scheme, given.phrases, e, best, ptr, at, label, count + 1, given.kinds, given.counts, values)
     for k in range(count + 1):
         losses[k] = -losses[k] if k < count else right
         total[k] = losses[k]
@@ -175,6 +186,31 @@ def learn_document(chains, gold, weights, order, first, last, e, labels, work, t
             if given.wanted[f]:
                 added += values[k, f] * g[0, f]
         total[k] += added
+
+
+@helper
+def learn_document(search, n_best, features, difference, correct, first, last, e, given):
+    """Algorithm 4.1 or 4.2 for document e of sentences first … last-1; False: there is no room for all candidates.
+
+    Where no labelling has non-local features, two candidates tell whether there is an update.
+    """
+    chains, gold, weights, order, labels = given.chains, given.gold, given.weights, given.order, given.labels
+    work, trellis, z, stats, g, total = given.work, given.trellis, given.z, given.stats, given.g, given.total
+    differences, losses, best = given.room.differences, given.room.losses, given.trellis.z
+    origin, tokens = chains.starts[first], chains.starts[last] - chains.starts[first]
+    y, by_sentences = gold[origin : origin + tokens], given.local_update == BY_SENTENCES
+    silent = is_silent(given.phrases, e) or given.asked == 0
+    n = min(given.candidates, 2) if silent and by_sentences else given.candidates
+    score = fill_trellis(search, chains, weights, order, first, last, labels, work, trellis)
+    count = n_best(chains, weights, first, last, n, score, trellis, given.room)
+    wrong = note_gold(differences, count, y, best, tokens) if count != NO_ROOM else np.int64(NO_ROOM)
+    if wrong == NO_ROOM:
+        return False
+    place = place_of(differences, count)
+    right = -losses[place] if place >= 0 else 0.0
+    if place < 0:
+        right = difference(chains, weights, order, first, last, y, best, labels)
+    score_candidates(features, given, e, best, count, right, silent)
     scores = (place, right, total[count])
     step, local = choose_update(losses, total, count, scores, given.margin, given.local_margin, given.local_update)
     wrong = count_different(differences, two_best(total, count)[0], y, best, wrong)
@@ -182,50 +218,61 @@ def learn_document(chains, gold, weights, order, first, last, e, labels, work, t
     stats[TOKENS] += tokens
     stats[WRONG_TOKENS] += wrong
     if step < 0:
-        return differences
+        return True
     if not by_sentences:
-        z[:tokens] = best
+        for i in range(tokens):
+            z[i] = best[i]
         change(z, differences, step)
         correct(chains, gold, weights, order, first, last, z, labels, work, stats[TIME])
     for f in range(0 if local else g.shape[1]):
         if given.wanted[f]:
-            amount = values[count, f] - values[step, f]
+            amount = given.values[count, f] - given.values[step, f]
             g[0, f] += amount
             g[1, f] += amount * (stats[TIME] - 1)
     stats[UPDATES] += 1
     stats[NEAR] += wrong == 0
     given.local_updates[0] += local
-    return differences
+    return True
 
 
-@compiled
-def learn_documents(chains, units, gold, weights, order, sequence, lo, hi, labels, work, trellis, z, stats, given):
-    """One stretch of a pass over documents, as `perceptron.learn`."""
-    load_all(weights, order, labels, work)
-    differences = make_differences(given.candidates, FIRST_ROOM)
-    near, own = np.empty_like(work.z), np.zeros_like(stats)
+@helper
+def learn_sentences(
+    search, second, correct, chains, gold, weights, order, first, last, labels, work, near, z, stats, own, margin
+):
+    """Algorithm 3.1 for every sentence of a document: the local features only. own: room for their counts."""
+    for k in range(own.shape[0]):
+        own[k] = 0
+    own[TIME] = stats[TIME]
+    for s in range(first, last):
+        learn_example(
+            search, second, correct, chains, gold, weights, order, s, s + 1, labels, work, near, z, own, margin
+        )
+    stats[TIME] = own[TIME]
+    stats[UPDATES] += own[UPDATES]
+
+
+def learn_documents(search, n_best, features, difference, second, correct, units, sequence, lo, hi, given):
+    """One stretch of a pass over documents, as `perceptron.learn`. given.full: whether it stopped for want of room for
+    candidates."""
+    chains, gold, weights, order, labels = given.chains, given.gold, given.weights, given.order, given.labels
+    work, near, z, stats, own, margin = given.work, given.near, given.z, given.stats, given.own, given.local_margin
+    given.full[0] = 0
     for k in range(lo, hi):
         e = sequence[k]
-        first, last = units[e], units[e + 1]
-        if not has_room(chains, weights, chains.starts[first], chains.starts[last]):
+        begin, end = units[e], units[e + 1]
+        if not has_room(chains, weights, chains.starts[begin], chains.starts[end]):
             return k
-        differences = learn_document(
-            chains, gold, weights, order, first, last, e, labels, work, trellis, z, stats, given, differences
+        if not learn_document(search, n_best, features, difference, correct, begin, end, e, given):
+            given.full[0] = 1
+            return k
+        if given.local_update != BY_SENTENCES:
+            continue
+        learn_sentences(
+            search, second, correct, chains, gold, weights, order, begin, end, labels, work, near, z, stats, own, margin
         )
-        if given.local_update == BY_SENTENCES:
-            learn_sentences(
-                chains, gold, weights, order, first, last, labels, work, z, near, stats, own, given.local_margin
-            )
-            given.local_updates[0] += own[UPDATES]
+        given.local_updates[0] += own[UPDATES]
     return hi
 
 
-@compiled
-def learn_sentences(chains, gold, weights, order, first, last, labels, work, z, near, stats, own, margin):
-    """Algorithm 3.1 for every sentence of a document: the local features only. own: room for their counts."""
-    own[:] = 0
-    own[TIME] = stats[TIME]
-    for s in range(first, last):
-        learn_example(chains, gold, weights, order, s, s + 1, labels, work, z, near, own, margin)
-    stats[TIME] = own[TIME]
-    stats[UPDATES] += own[UPDATES]
+LEARN_DOCUMENTS = WithFunctionPointers(learn_documents, SEARCH, N_BEST, FEATURES, DIFFERENCE, SECOND, CORRECT)
+LEARN_SENTENCES = WithFunctionPointers(plain(learn_sentences), SEARCH, SECOND, CORRECT)

@@ -1,35 +1,14 @@
 """Learning trees sentence by sentence: parse with the weights as they are, then correct them (trees.py)."""
 
-from structron.kernels.jit import Pointed
-from structron.search.graph.parse import Setting, parse_at
-from structron.search.trees.search import SIGNATURE
+from structron.kernels.jit import WithFunctionPointers
+from structron.search.graph.parse import STEPS, parse
 from structron.update.alma import lowering
-from structron.update.trees import NO_ROOM, correct
+from structron.update.trees import NO_ROOM, SIGNATURE, take_tree
+
+NO_ROOM_TO_PARSE = -2
 
 
-def learn_some(
-    search,
-    templates,
-    x,
-    starts,
-    sequence,
-    lo,
-    hi,
-    w,
-    u,
-    shift,
-    setting,
-    relations,
-    heads,
-    relation,
-    found,
-    named,
-    ranked,
-    amount,
-    delta,
-    alma,
-    stats,
-):
+def learn_some(prepare, score, search, choose, correct, room, learning, x, starts, sequence, lo, hi, amount):
     """Learn from the sentences sequence[lo:hi]; see `correct`. Returns where it stopped, and what `correct` said.
 
     It stops before a sentence for which there is no room, and, with an amount of 0, after one that is wrong.
@@ -37,11 +16,14 @@ def learn_some(
     wrong = 0
     for k in range(lo, hi):
         start, n = starts[sequence[k]], starts[sequence[k] + 1] - starts[sequence[k]]
-        kind = (setting.order, setting.grandparents, setting.projective, setting.single_root, setting.keep)
-        costly, given = Setting(*kind, lowering(alma)), (templates, x, start, n, w)
-        parse_at(search, *given, shift, costly, relations, heads, relation, found, named, ranked)
-        pair = (heads, relation, found, named, ranked)
-        wrong = correct(*given, u, shift, setting, relations, *pair, amount, delta, alma, stats)
+        take_tree(learning.heads, learning.relation, start, n, room.gold)
+        cost = lowering(learning.alma)
+        if not parse(prepare, score, search, choose, room, x, start, n, 1, cost):
+            return k, NO_ROOM_TO_PARSE
+        for i in range(n):
+            learning.found[start + i], learning.named[start + i] = room.found.heads[i + 1], room.found.relation[i + 1]
+            learning.ranked[start + i] = room.ranked[i + 1]
+        wrong = correct(room, learning, n, amount)
         if wrong == NO_ROOM:
             return k, wrong
         if wrong > 0 and amount == 0:
@@ -49,4 +31,4 @@ def learn_some(
     return hi, wrong
 
 
-LEARN = Pointed(learn_some, SIGNATURE)
+LEARN = WithFunctionPointers(learn_some, *STEPS, SIGNATURE)

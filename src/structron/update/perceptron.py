@@ -9,24 +9,26 @@ so with u = Σ (t-1)·Δ the mean after T examples is w - u / T: O(update) per e
 """
 
 import numpy as np
+from numba import types
 
-from structron.kernels.jit import borrowing, inlined
-from structron.search.chain.scores import load_all, load_reach, load_transitions, row_bounds
-from structron.search.chain.viterbi import search
+from structron.kernels.jit import WithFunctionPointers, helper, ir_inline, kernel
+from structron.kernels.reference import reference
+from structron.search.chain.scores import Chains, Weights, Work, load_reach, load_transitions, row_bounds
+from structron.search.chain.viterbi import SEARCH
 
 TIME, UPDATES, WRONG_TOKENS, TOKENS, NEAR, INVALID, STATS = range(7)
 """Places in the `stats` array: examples so far (over all passes), and this pass's counts. NEAR: updates for examples
 that are right, but not by the margin (update/margin.py). INVALID: updates by w·Δ > 0 (update/swvp.py)."""
 
 
-@borrowing
+@helper
 def add(weights, row, y, amount, time):
     """w[row, y] += amount, remembered for the mean."""
     weights.w[row, y] += np.float32(amount)
     weights.u[row, y] += amount * (time - 1)
 
 
-@borrowing
+@ir_inline
 def claim_row(weights):
     """A new row; the caller has made sure there is room."""
     row = weights.size[0]
@@ -34,15 +36,15 @@ def claim_row(weights):
     return np.int32(row)
 
 
-@borrowing
+@helper
 def feature_row(weights, number):
     """The row of a feature; its first update creates it."""
     if weights.row_of[number] < 0:
         weights.row_of[number] = claim_row(weights)
-    return weights.row_of[number]
+    return np.int64(weights.row_of[number])
 
 
-@borrowing
+@helper
 def pair_row(weights, number, p):
     """The row of a paired feature for one previous label."""
     if weights.block_of[number] < 0:
@@ -51,10 +53,10 @@ def pair_row(weights, number, p):
     block = weights.block_of[number]
     if weights.block_rows[block, p] < 0:
         weights.block_rows[block, p] = claim_row(weights)
-    return weights.block_rows[block, p]
+    return np.int64(weights.block_rows[block, p])
 
 
-@inlined
+@helper
 def add_factor(chains, weights, order, token, i, y, z, amount, time, labels, work):
     """w += amount * (Φ(x, y) - Φ(x, z)), the part of token i of a sentence, if the labels it sees differ."""
     before_count = labels + 1
@@ -85,14 +87,14 @@ def add_factor(chains, weights, order, token, i, y, z, amount, time, labels, wor
         row_bounds(weights.w, z_row, labels, z_row, work.hi, work.lo)
 
 
-@borrowing
+@helper
 def add_difference(chains, weights, order, start, n, y, z, amount, time, labels, work):
     """w += amount * (Φ(x, y) - Φ(x, z)), touching only what differs. y, z: labels of the sentence's tokens."""
     for i in range(n):
         add_factor(chains, weights, order, start + i, i, y, z, amount, time, labels, work)
 
 
-@borrowing
+@helper
 def load_changed(weights, order, labels, work):
     """What `load_all` loads, after an update; `add_difference` has seen to the trigrams."""
     load_transitions(weights, labels, work)
@@ -100,7 +102,7 @@ def load_changed(weights, order, labels, work):
         load_reach(labels, work)
 
 
-@borrowing
+@helper
 def has_room(chains, weights, start, stop):
     """Whether all rows exist that an update of the tokens start … stop-1 may need."""
     rows = chains.ptr[stop] - chains.ptr[start]
@@ -112,7 +114,7 @@ def has_room(chains, weights, start, stop):
     return weights.size[0] + rows <= weights.w.shape[0]
 
 
-@borrowing
+@helper
 def count_wrong(gold, start, n, z):
     """How many of the n tokens from `start` on have another label in z than in gold."""
     wrong = 0
@@ -121,7 +123,20 @@ def count_wrong(gold, start, n, z):
     return wrong
 
 
-@borrowing
+_LIST = types.int64[::1]
+CORRECT = types.void(
+    reference(Chains),
+    _LIST,
+    reference(Weights),
+    *[types.int64] * 3,
+    _LIST,
+    types.int64,
+    reference(Work),
+    types.int64,
+)
+
+
+@kernel(signature=CORRECT)
 def correct(chains, gold, weights, order, first, last, z, labels, work, time):
     """w += Φ(x, y) - Φ(x, z) for the sentences first … last-1 of an example; z: the labels of all their tokens."""
     origin = chains.starts[first]
@@ -134,13 +149,12 @@ def correct(chains, gold, weights, order, first, last, z, labels, work, time):
     load_changed(weights, order, labels, work)
 
 
-@borrowing
-def learn(chains, units, gold, weights, order, sequence, lo, hi, labels, work, z, stats):
+def learn(search, correct, chains, units, gold, weights, order, sequence, lo, hi, labels, work, z, stats):
     """One stretch of a pass: examples sequence[lo:hi]. Returns hi, or where it stopped because rows may run out.
 
-    An example is a sentence, or a document of several: sentences units[e] … units[e+1]-1. z: room for its labels.
+    An example is a sentence, or a document of several: sentences units[e] … units[e+1]-1. z: room for its labels. The
+    caller has loaded the transitions.
     """
-    load_all(weights, order, labels, work)
     for k in range(lo, hi):
         first, last = units[sequence[k]], units[sequence[k] + 1]
         origin, end = chains.starts[first], chains.starts[last]
@@ -149,7 +163,7 @@ def learn(chains, units, gold, weights, order, sequence, lo, hi, labels, work, z
         wrong = 0
         for s in range(first, last):
             start, n = chains.starts[s], chains.starts[s + 1] - chains.starts[s]
-            search(chains, weights, order, s, labels, work, 0.0)
+            search(chains, weights, s, labels, work, 0.0)
             wrong += count_wrong(gold, start, n, work.z)
             for i in range(n):
                 z[start - origin + i] = work.z[i]
@@ -160,3 +174,6 @@ def learn(chains, units, gold, weights, order, sequence, lo, hi, labels, work, z
             stats[UPDATES] += 1
             stats[WRONG_TOKENS] += wrong
     return hi
+
+
+LEARN = WithFunctionPointers(learn, SEARCH, CORRECT)

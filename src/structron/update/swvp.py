@@ -43,11 +43,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structron.errors import StructronError, unknown
-from structron.kernels.jit import compiled
+from structron.kernels.jit import helper
+from structron.kernels.reference import Doubles, Ints, by_reference
 
 VARIANTS = ("a-wm", "b-wm", "a-wmr", "b-wmr")
 FAMILIES = ("errors", "spans", "prefixes", "whole")
 ERRORS, SPANS, PREFIXES, WHOLE = range(4)
+STATE, COUNT, WRONG = range(3)
+"""Places in `Weighing.own`: whose JJ it is; of a user's, how many sub-structures there are, and wrong positions."""
+BUILT_IN, TO_ASK, ASKED = range(3)
 
 Family = Callable[[list, list], Iterable[Iterable[int]]]
 """A user's JJ: a function of the correct and the predicted labels of a sentence that gives lists of positions."""
@@ -58,6 +62,7 @@ def family_name(jj: str | Family) -> str:
     return getattr(jj, "__name__", type(jj).__name__) if callable(jj) else jj
 
 
+@by_reference
 class Rule(NamedTuple):
     """JJ and SETGAMMA as the kernels read them."""
 
@@ -69,20 +74,31 @@ class Rule(NamedTuple):
     scaled: bool
 
 
+@by_reference
 class Mixed(NamedTuple):
     """The sub-structures of one sentence and what is known of each; room for the longest sentence of a batch.
 
     There are `count` of them, and after them the whole output: all wrong positions.
     """
 
-    places: np.ndarray  # int64: J number k is places[first[k]:last[k]], wrong positions in ascending order
-    first: np.ndarray  # int64[count + 1]
-    last: np.ndarray  # int64[count + 1]
-    delta: np.ndarray  # float64[count + 1]: d_J = w·ΔΦ(x, y, m^J)
-    gamma: np.ndarray  # float64[count + 1]
-    m: np.ndarray  # int64[n]: m^J (chains)
-    around: np.ndarray  # int64[n]: the tokens whose factors tell m^J from y (chains)
-    size: np.ndarray  # int64[1]: |JJ|, those J with m^J = y included
+    places: Ints  # int64: J number k is places[first[k]:last[k]], wrong positions in ascending order
+    first: Ints  # int64[count + 1]
+    last: Ints  # int64[count + 1]
+    delta: Doubles  # float64[count + 1]: d_J = w·ΔΦ(x, y, m^J)
+    gamma: Doubles  # float64[count + 1]
+    m: Ints  # int64[n]: m^J (chains)
+    around: Ints  # int64[n]: the tokens whose factors tell m^J from y (chains)
+    size: Ints  # int64[1]: |JJ|, those J with m^J = y included
+
+
+@by_reference
+class Weighing(NamedTuple):
+    """What the learner of a beam needs for weighted violations (mixed.py)."""
+
+    rule: Rule
+    jj: Mixed
+    exchangeable: int  # of the problem
+    own: Ints  # int64[3]: STATE, COUNT, WRONG
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +152,7 @@ def make_mixed(longest: int) -> Mixed:
 # -- JJ ------------------------------------------------------------------------------------------------------------
 
 
-@compiled
+@helper
 def define_jj(family, y, z, n, jj):
     """The sub-structures of a built-in family; returns how many there are."""
     wrong = 0
@@ -147,7 +163,7 @@ def define_jj(family, y, z, n, jj):
     return group_wrong(family, wrong, n, jj)
 
 
-@compiled
+@helper
 def group_wrong(family, wrong, n, jj):
     """The same, where the first `wrong` of jj.places are the wrong ones of n positions."""
     count, begin = 0, 0
@@ -192,12 +208,12 @@ def pack_substructures(lists: Sequence[tuple[int, ...]], size: int, wrong: Itera
 # -- SETGAMMA ------------------------------------------------------------------------------------------------------
 
 
-@compiled
+@helper
 def qualifies(delta, rule):
     return delta <= 0 or not rule.aggressive
 
 
-@compiled
+@helper
 def rank_share(delta, count, k, size, rule):
     """(|JJ| - r) / |JJ| of J number k; size: |JJ|."""
     larger = 0
@@ -206,7 +222,7 @@ def rank_share(delta, count, k, size, rule):
     return (size - larger) / size
 
 
-@compiled
+@helper
 def set_gamma(delta, count, size, rule, gamma):
     """γ from d; returns the weight of the whole output's update: 1 where no J qualifies, else 0. size: |JJ|."""
     qualified, top, total = 0, 0.0, 0.0
@@ -227,7 +243,7 @@ def set_gamma(delta, count, size, rule, gamma):
     return 1.0 if qualified == 0 else 0.0
 
 
-@compiled
+@helper
 def weighted_delta(delta, count, gamma):
     """w·Σ γ(m^J)·ΔΦ(x, y, m^J), which condition 2 wants to be 0 or less."""
     total = 0.0
@@ -236,7 +252,7 @@ def weighted_delta(delta, count, gamma):
     return total
 
 
-@compiled
+@helper
 def enforce_condition(delta, count, gamma, whole):
     """Make room in γ for the least share of the whole output's update (its d: whole) that makes condition 2 hold."""
     mixed = weighted_delta(delta, count, gamma)
@@ -248,7 +264,7 @@ def enforce_condition(delta, count, gamma, whole):
     return share
 
 
-@compiled
+@helper
 def weigh(jj, count, rule):
     """Set jj.gamma of every mixture and of the whole output from jj.delta; returns w·Σ γ(m^J)·ΔΦ(x, y, m^J)."""
     jj.gamma[count] = set_gamma(jj.delta, count, jj.size[0], rule, jj.gamma)
@@ -265,7 +281,7 @@ def weigh(jj, count, rule):
     return dot
 
 
-@compiled
+@helper
 def is_invalid(jj, count, dot):
     """Whether mixtures, given what `weigh` returned, break condition 2.
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from structron.kernels.jit import compiled
+from structron.kernels.jit import WithFunctionPointers, entry, helper, plain
 from structron.search.chain.scores import load_all, score_token
-from structron.search.chain.viterbi import search
+from structron.search.chain.viterbi import SEARCH, search_for
 from structron.update.perceptron import (
     INVALID,
     TIME,
@@ -42,14 +42,14 @@ from structron.update.swvp import (
 NO_ROOM = -1
 
 
-@compiled
+@helper
 def mix(jj, k, labels_on_j):
     """m = these labels on J: z to make m^J of y, y to go back."""
     for p in range(jj.first[k], jj.last[k]):
         jj.m[jj.places[p]] = labels_on_j[jj.places[p]]
 
 
-@compiled
+@helper
 def factors_around(jj, k, order, n):
     """List the tokens whose factors see a label of J, each position and the `order` next; returns how many."""
     count, done = 0, 0
@@ -62,7 +62,7 @@ def factors_around(jj, k, order, n):
     return count
 
 
-@compiled
+@helper
 def mixed_delta(chains, weights, order, start, n, y, z, jj, k, labels):
     """d_J = w·Φ(x, y) - w·Φ(x, m^J); jj.m holds y before and after."""
     mix(jj, k, z)
@@ -75,7 +75,7 @@ def mixed_delta(chains, weights, order, start, n, y, z, jj, k, labels):
     return total
 
 
-@compiled
+@helper
 def add_mixed(chains, weights, order, start, n, y, z, jj, k, time, labels, work):
     """w += γ(m^J)·ΔΦ(x, y, m^J); jj.m holds y before and after."""
     mix(jj, k, z)
@@ -85,13 +85,13 @@ def add_mixed(chains, weights, order, start, n, y, z, jj, k, time, labels, work)
     mix(jj, k, y)
 
 
-@compiled
-def predict_example(chains, gold, weights, order, s, labels, work, stats):
+@helper
+def predict_example(search, chains, gold, weights, s, labels, work, stats):
     """Line 4 for sentence s: z in work.z; returns how many of its labels are wrong, or that rows may run out."""
     start, stop = chains.starts[s], chains.starts[s + 1]
     if not has_room(chains, weights, start, stop):
         return NO_ROOM
-    search(chains, weights, order, s, labels, work, 0.0)
+    search(chains, weights, s, labels, work, 0.0)
     wrong = count_wrong(gold, start, stop - start, work.z)
     stats[TIME] += 1
     stats[TOKENS] += stop - start
@@ -100,7 +100,7 @@ def predict_example(chains, gold, weights, order, s, labels, work, stats):
     return wrong
 
 
-@compiled
+@helper
 def correct_mixed(chains, gold, weights, order, s, jj, count, rule, labels, work, stats):
     """Lines 7 to 11 for sentence s and the sub-structures in jj: γ from the weights as they are, then the update."""
     start, stop = chains.starts[s], chains.starts[s + 1]
@@ -117,13 +117,11 @@ def correct_mixed(chains, gold, weights, order, s, jj, count, rule, labels, work
     load_changed(weights, order, labels, work)
 
 
-@compiled
-def learn_swvp(chains, gold, weights, order, sequence, lo, hi, labels, work, stats, rule, jj):
+def learn_swvp(search, chains, gold, weights, order, sequence, lo, hi, labels, work, stats, rule, jj):
     """One stretch of a pass over sentences, as `perceptron.learn`: a document is one sentence after the other."""
-    load_all(weights, order, labels, work)
     for k in range(lo, hi):
         s = sequence[k]
-        wrong = predict_example(chains, gold, weights, order, s, labels, work, stats)
+        wrong = predict_example(search, chains, gold, weights, s, labels, work, stats)
         if wrong == NO_ROOM:
             return k
         if wrong > 0:
@@ -131,6 +129,10 @@ def learn_swvp(chains, gold, weights, order, sequence, lo, hi, labels, work, sta
             count = define_jj(rule.family, gold[start:stop], work.z, stop - start, jj)
             correct_mixed(chains, gold, weights, order, s, jj, count, rule, labels, work, stats)
     return hi
+
+
+LEARN = WithFunctionPointers(learn_swvp, SEARCH)
+PREDICT = WithFunctionPointers(plain(predict_example), SEARCH)
 
 
 def learn_with_function(
@@ -150,10 +152,11 @@ def learn_with_function(
 ) -> int:
     """The same with a user's JJ, which is asked for every sentence with a mistake; labels: their names."""
     names = np.array(labels, object)
+    search, correct = search_for(chains, order, work), entry(correct_mixed)
     load_all(weights, order, len(labels), work)
     for k in range(lo, hi):
         s = int(sequence[k])
-        wrong = predict_example(chains, gold, weights, order, s, len(labels), work, stats)
+        wrong = PREDICT(search, chains, gold, weights, s, len(labels), work, stats)
         if wrong == NO_ROOM:
             return k
         if wrong > 0:
@@ -163,5 +166,5 @@ def learn_with_function(
             places = np.flatnonzero(y != z).tolist()
             lists, size = substructures(given, set(places), stop - start)
             own = pack_substructures(lists, size, places, jj)
-            correct_mixed(chains, gold, weights, order, s, own, len(lists), rule, len(labels), work, stats)
+            correct(chains, gold, weights, order, s, own, len(lists), rule, len(labels), work, stats)
     return hi

@@ -4,69 +4,60 @@ A decision is a word's head and relation. Features are defined for any heads, so
 tree or not. What tells it from the gold tree is around the words that were exchanged, and only that is looked at.
 """
 
-import numpy as np
-
-from structron.kernels.jit import compiled
-from structron.search.graph.features import look_at
+from structron.kernels.jit import helper, ir_inline, kernel
+from structron.search.graph.features import encode
 from structron.update.swvp import define_jj, is_invalid, weigh
-from structron.update.trees import INVALID, TIME, Sums, difference, make_tree, take_tree
+from structron.update.trees import AMOUNT, INVALID, TIME, WHEN, difference, settle_siblings, take_tree
 
 OWN = -1
 
 
-@compiled
-def decisions(tree, n, size):
-    """int64[n]: each word's head and relation as one number."""
-    found = np.zeros(n, np.int64)
+@helper
+def decisions(tree, n, size, found):
+    """Write each word's head and relation as one number: int64[n]."""
     for m in range(1, n + 1):
         found[m - 1] = tree.heads[m] * max(size, 1) + tree.relation[m]
-    return found
 
 
-@compiled
-def mix_trees(y, z, n, jj, k):
-    """m^J: heads and relations of z on J, of y elsewhere."""
-    heads, relation = y.heads.copy(), y.relation.copy()
+@helper
+def mix_trees(y, z, n, jj, k, mixed, last):
+    """m^J: heads and relations of z on J, of y elsewhere. last: room for n + 1."""
+    for m in range(n + 1):
+        mixed.heads[m], mixed.relation[m] = y.heads[m], y.relation[m]
     for p in range(jj.first[k], jj.last[k]):
         m = jj.places[p] + 1
-        heads[m], relation[m] = z.heads[m], z.relation[m]
-    return make_tree(heads, relation, n)
+        mixed.heads[m], mixed.relation[m] = z.heads[m], z.relation[m]
+    settle_siblings(mixed, n, last)
 
 
-@compiled
-def correct_mixed(
-    templates,
-    x,
-    start,
-    n,
-    w,
-    u,
-    shift,
-    setting,
-    relations,
-    heads,
-    relation,
-    found,
-    named,
-    delta,
-    jj,
-    count,
-    rule,
-    stats,
-):
+@ir_inline
+def change_for(room, sums, n, jj, k, amount):
+    """What sub-structure k is worth, w·(Φ(x, y) - Φ(x, m^J)), and the update by so much."""
+    sums.by[AMOUNT] = amount
+    mix_trees(room.gold, room.found, n, jj, k, room.mixed, room.order)
+    setting, relations, changed = room.setting, room.relations, room.changed
+    return difference(room.look, sums, n, setting, relations, room.gold, room.mixed, changed)
+
+
+@kernel
+def correct_mixed(room, learning, x, start, n, jj, count, rule):
     """The update where `correct` has found a mistake, with an amount of 0.
 
-    delta: IN_PLACE. count: sub-structures in jj, or OWN: those of the rule's family.
+    learning.sums.delta: IN_PLACE. count: sub-structures in jj, or OWN: those of the rule's family.
     """
-    look, time = look_at(templates, x, start, n, w, shift), stats[TIME]
-    y, z = take_tree(heads, relation, start, n), take_tree(found, named, start, n)
+    y, z, size, sums, stats = room.gold, room.found, room.relations.size, learning.sums, learning.stats
+    encode(room.look, x, start, n)
+    take_tree(learning.heads, learning.relation, start, n, y)
+    take_tree(learning.found, learning.named, start, n, z)
+    settle_siblings(y, n, room.order)
+    sums.by[WHEN] = stats[TIME]
     if count == OWN:
-        count = define_jj(rule.family, decisions(y, n, relations.size), decisions(z, n, relations.size), n, jj)
+        decisions(y, n, size, jj.m)
+        decisions(z, n, size, jj.around)
+        count = define_jj(rule.family, jj.m, jj.around, n, jj)
     for k in range(count + 1):
-        m = mix_trees(y, z, n, jj, k)
-        jj.delta[k] = difference(look, Sums(u, 0.0, time, delta), n, setting, relations, y, m)
+        jj.delta[k] = change_for(room, sums, n, jj, k, 0.0)
     stats[INVALID] += is_invalid(jj, count, weigh(jj, count, rule))
     for k in range(count + 1):
         if jj.gamma[k] > 0:
-            m = mix_trees(y, z, n, jj, k)
-            difference(look, Sums(u, jj.gamma[k], time, delta), n, setting, relations, y, m)
+            change_for(room, sums, n, jj, k, jj.gamma[k])

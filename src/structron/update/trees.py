@@ -6,7 +6,7 @@ defined for any heads, tree or not.
 The fast model that prunes learns beside the other, in the same vector. What is predicted is thus a pair, the tree and
 the fast model's tree, and Φ of a pair is the sum of both. Either can be wrong.
 
-The margin (Setting.margin) is cost-augmented search: each word whose head or relation is wrong is worth C to the
+The margin is cost-augmented search: each word whose head or relation is wrong is worth C to the
 search, so that y wins only if a tree with k wrong words is behind by k·C. The margin of a tree thus grows with its
 mistakes, where that of the chain learners (update/margin.py) is the same for all.
 
@@ -18,14 +18,15 @@ two trees may share a cell.
 from typing import NamedTuple
 
 import numpy as np
+from numba import types
 
-from structron.kernels.jit import borrowing, compiled, pasted
+from structron.kernels.jit import helper, ir_inline, kernel
+from structron.kernels.reference import Doubles, Ints, by_reference, reference
 from structron.kernels.table import ONE
 from structron.search.graph.features import (
     PLAIN,
     ZERO,
     bin_of,
-    look_at,
     order_of,
     rows_of_four,
     rows_of_three,
@@ -33,6 +34,7 @@ from structron.search.graph.features import (
     side_of,
 )
 from structron.search.graph.relations import rows_of_relation
+from structron.search.graph.room import Room
 from structron.search.graph.scores import NOTHING, gather_tags, new_stamp, row_between, sibling_cells
 from structron.search.graph.templates import ARC, GRAND, HEAD, RANK, RANK_HEAD, RANK_WORD, SIBLING, TRIPLE, WORD
 from structron.search.trees.parts import siblings_of
@@ -46,27 +48,43 @@ IN_PLACE = make_delta(0)
 """No room to gather Δ: it is added to the weights part by part."""
 
 
-class Tree(NamedTuple):
-    """Heads and relations of the words 1 … n, tree or not, and the sibling next to each, which follows from them."""
-
-    heads: np.ndarray  # int64[n + 1]
-    relation: np.ndarray  # int64[n + 1]
-    inner: np.ndarray  # int64[n + 1], see siblings_of
-
-
+@by_reference
 class Sums(NamedTuple):
-    """What an update writes: how much is added to each weight (0: nothing), when, and the sums for the mean."""
+    """What an update writes beside the weights."""
 
-    u: np.ndarray  # float64[cells]
-    amount: float
-    time: float
-    delta: Delta = IN_PLACE  # with room: gather Δ there, cell + 1 as the feature, and leave weights and sums alone
+    u: Doubles  # float64[cells]: the sums for the mean
+    by: Doubles  # float64[2]: how much is added to each weight (0: nothing), and when
+    delta: Delta  # with room: gather Δ there, cell + 1 as the feature, and leave weights and sums alone
 
 
-@borrowing
-def touch(w, rows, sums, count, cell, sign):
+AMOUNT, WHEN = 0, 1
+"""Places in `by`."""
+
+
+def make_sums(u: np.ndarray, amount: float = 0.0, time: float = 0.0, delta: Delta = IN_PLACE) -> Sums:
+    """Sums for the mean, and by how much they and the weights change."""
+    return Sums(u, np.array([amount, time]), delta)
+
+
+@by_reference
+class Learning(NamedTuple):
+    """What a learner reads and writes beside the room for parsing; trees are those of all words."""
+
+    heads: Ints  # the gold trees
+    relation: Ints
+    found: Ints  # those that were found
+    named: Ints
+    ranked: Ints  # and the heads of the fast model
+    sums: Sums
+    alma: Doubles
+    stats: Doubles
+
+
+@helper
+def touch(look, sums, count, cell, sign):
     """w += sign · amount in one cell of each of the first rows; returns sign · w before that."""
-    total, change, place = 0.0, sign * sums.amount, np.uint64(cell)
+    w, rows, u = look.w, look.rows, sums.u
+    total, change, place, time = 0.0, sign * sums.by[AMOUNT], np.uint64(cell), sums.by[WHEN]
     if sums.delta.feature.shape[0] > 0:
         for t in range(count):
             put(sums.delta, rows[t] + place + ONE, ZERO, change)
@@ -75,11 +93,11 @@ def touch(w, rows, sums, count, cell, sign):
         total += w[rows[t] + place]
         if change != 0:
             w[rows[t] + place] += np.float32(change)
-            sums.u[rows[t] + place] += change * (sums.time - 1)
+            u[rows[t] + place] += change * (time - 1)
     return sign * total
 
 
-@pasted
+@ir_inline
 def touch_arc(look, sums, h, m, sign):
     """The features of an arc."""
     at = rows_of_two(look, ZERO, HEAD, h, h, NOTHING)
@@ -88,45 +106,44 @@ def touch_arc(look, sums, h, m, sign):
     known = gather_tags(look, min(h, m) + 1, max(h, m), ZERO, new_stamp(look))
     for k in range(known):
         look.rows[at + k] = row_between(look, h, m, look.kinds[k])
-    total = touch(look.w, look.rows, sums, at + known, bin_of(h, m), sign)
-    return total + touch(look.w, look.rows, sums, at + known, PLAIN + side_of(h, m), sign)
+    total = touch(look, sums, at + known, bin_of(h, m), sign)
+    return total + touch(look, sums, at + known, PLAIN + side_of(h, m), sign)
 
 
-@pasted
+@ir_inline
 def touch_rank(look, sums, h, m, sign):
     """The features of an arc in the fast model."""
     at = rows_of_two(look, ZERO, RANK_HEAD, h, h, NOTHING)
     at = rows_of_two(look, at, RANK_WORD, m, m, NOTHING)
     at = rows_of_two(look, at, RANK, h, m, NOTHING)
-    total = touch(look.w, look.rows, sums, at, bin_of(h, m), sign)
-    return total + touch(look.w, look.rows, sums, at, PLAIN + side_of(h, m), sign)
+    total = touch(look, sums, at, bin_of(h, m), sign)
+    return total + touch(look, sums, at, PLAIN + side_of(h, m), sign)
 
 
-@pasted
+@ir_inline
 def touch_sibling(look, sums, h, s, m, none, sign):
     count = rows_of_three(look, ZERO, SIBLING, h, s, m, NOTHING)
     near, plain = sibling_cells(h, s, m, none)
-    total = touch(look.w, look.rows, sums, count, near, sign)
-    return total + touch(look.w, look.rows, sums, count, plain, sign)
+    total = touch(look, sums, count, near, sign)
+    return total + touch(look, sums, count, plain, sign)
 
 
-@pasted
+@ir_inline
 def touch_grand(look, sums, g, h, s, m, pair, sign):
     """The features of a word with its head's head; pair: those without the sibling too."""
     cell, total = order_of(g, h, m), 0.0
     if pair:
-        total += touch(look.w, look.rows, sums, rows_of_three(look, ZERO, GRAND, g, h, m, NOTHING), cell, sign)
-    return total + touch(look.w, look.rows, sums, rows_of_four(look, ZERO, TRIPLE, g, h, s, m), cell, sign)
+        total += touch(look, sums, rows_of_three(look, ZERO, GRAND, g, h, m, NOTHING), cell, sign)
+    return total + touch(look, sums, rows_of_four(look, ZERO, TRIPLE, g, h, s, m), cell, sign)
 
 
-@compiled
-def make_tree(heads, relation, n):
-    inner = np.zeros(n + 1, np.int64)
-    siblings_of(heads, n, inner, np.zeros(n + 1, np.int64))
-    return Tree(heads, relation, inner)
+@helper
+def settle_siblings(tree, n, last):
+    """Find the sibling next to each word of a tree. last: room for n + 1."""
+    siblings_of(tree.heads, n, tree.inner, last)
 
 
-@borrowing
+@ir_inline
 def touch_word(look, sums, n, setting, relations, tree, rival, changed, m, sign):
     """The features that word m has in a tree and not in its rival. changed: see `changed_families`."""
     h, s = tree.heads[m], tree.inner[m] if tree.inner[m] > 0 else n + 1
@@ -140,7 +157,7 @@ def touch_word(look, sums, n, setting, relations, tree, rival, changed, m, sign)
     around = not same_grand or changed[m] or changed[h]
     if relations.size > 0 and (around or rival.relation[m] != tree.relation[m]):
         count = rows_of_relation(look, tree.heads, n, m)
-        total += touch(look.w, look.rows, sums, count, tree.relation[m], sign)
+        total += touch(look, sums, count, tree.relation[m], sign)
     if setting.order == 2 and not same_sibling:
         total += touch_sibling(look, sums, h, s, m, n + 1, sign)
     if setting.order == 2 and setting.grandparents and not (same_grand and same_sibling):
@@ -148,40 +165,40 @@ def touch_word(look, sums, n, setting, relations, tree, rival, changed, m, sign)
     return total
 
 
-@compiled
-def changed_families(y, z, n):
+@ir_inline
+def changed_families(y, z, n, changed):
     """For each head, the root too, whether its children differ in two trees."""
-    changed = np.zeros(n + 1, np.bool_)
+    for h in range(n + 1):
+        changed[h] = 0
     for m in range(1, n + 1):
         if y.heads[m] != z.heads[m]:
-            changed[y.heads[m]] = changed[z.heads[m]] = True
-    return changed
+            changed[y.heads[m]] = changed[z.heads[m]] = 1
 
 
-@compiled
-def difference(look, sums, n, setting, relations, y, z):
+@helper
+def difference(look, sums, n, setting, relations, y, z, changed):
     """w·(Φ(x, y) - Φ(x, z)) of two trees; and w += amount · (Φ(x, y) - Φ(x, z)), touching only what differs.
 
-    What is returned means nothing if weights change while they are added up.
+    What is returned means nothing if weights change while they are added up. changed: room for n + 1.
     """
-    changed, total = changed_families(y, z, n), 0.0
+    changed_families(y, z, n, changed)
+    total = 0.0
     for m in range(1, n + 1):
-        total += touch_word(look, sums, n, setting, relations, y, z, changed, m, 1.0)
-        total += touch_word(look, sums, n, setting, relations, z, y, changed, m, -1.0)
+        for wrong in range(2):
+            tree, rival, sign = (z, y, -1.0) if wrong else (y, z, 1.0)
+            total += touch_word(look, sums, n, setting, relations, tree, rival, changed, m, sign)
     return total
 
 
-@compiled
-def take_tree(heads, relation, start, n):
+@helper
+def take_tree(heads, relation, start, n, tree):
     """The tree of the n words from `start` on."""
-    own = np.zeros((2, n + 1), np.int64)
-    own[:, 0] = -1
+    tree.heads[0] = tree.relation[0] = -1
     for i in range(n):
-        own[0, i + 1], own[1, i + 1] = heads[start + i], relation[start + i]
-    return make_tree(own[0], own[1], n)
+        tree.heads[i + 1], tree.relation[i + 1] = heads[start + i], relation[start + i]
 
 
-@borrowing
+@ir_inline
 def count_wrong(y, z, n):
     wrong = 0
     for m in range(1, n + 1):
@@ -189,19 +206,19 @@ def count_wrong(y, z, n):
     return wrong
 
 
-@borrowing
-def correct_ranking(look, sums, n, y, ranked, start):
+@ir_inline
+def correct_ranking(look, sums, n, y, ranked):
     """The update of the fast model, one wrong head at a time; returns how many there are."""
     lost = 0
     for m in range(1, n + 1):
-        if ranked[start + m - 1] != y.heads[m]:
+        if ranked[m] != y.heads[m]:
             lost += 1
             for wrong in range(2):
-                touch_rank(look, sums, ranked[start + m - 1] if wrong else y.heads[m], m, -1.0 if wrong else 1.0)
+                touch_rank(look, sums, ranked[m] if wrong else y.heads[m], m, -1.0 if wrong else 1.0)
     return lost
 
 
-@borrowing
+@ir_inline
 def take_step(delta, w, u, alma):
     """v += f·Δ, and the scale of w = scale·v: eq. (3)."""
     length, dot = 0.0, 0.0
@@ -217,46 +234,29 @@ def take_step(delta, w, u, alma):
         u[cell] += change * before
 
 
-@compiled
-def correct(
-    templates,
-    x,
-    start,
-    n,
-    w,
-    u,
-    shift,
-    setting,
-    relations,
-    heads,
-    relation,
-    found,
-    named,
-    ranked,
-    amount,
-    delta,
-    alma,
-    stats,
-):
-    """Learn from the n words from `start` on: the gold tree, and the one that was found, by so much.
+def correct(room, learning, n, amount):
+    """Learn from a sentence of n words: the gold tree, and the one that was found, by so much.
 
-    heads, relation, found, named, ranked: of all words; ranked: the heads of the fast model. With an amount of 0 the
-    fast model alone learns. delta: IN_PLACE, or room for ALMA. Returns how many words are wrong; NO_ROOM: Δ needs
-    more, and nothing was changed.
+    With an amount of 0 the fast model alone learns. learning.sums.delta: IN_PLACE, or room for ALMA. Returns how many
+    words are wrong; NO_ROOM: Δ needs more, and nothing was changed.
     """
-    look = look_at(templates, x, start, n, w, shift)
-    y, z = take_tree(heads, relation, start, n), take_tree(found, named, start, n)
+    look, y, z, sums, setting = room.look, room.gold, room.found, learning.sums, room.setting
+    delta, alma, stats = sums.delta, learning.alma, learning.stats
+    settle_siblings(y, n, room.order)
+    settle_siblings(z, n, room.order)
     time, lost = stats[TIME] + 1, 0
     clear(delta)
+    sums.by[AMOUNT], sums.by[WHEN] = 1.0, time
     if setting.keep > 0:
-        lost = correct_ranking(look, Sums(u, 1.0, time, delta), n, y, ranked, start)
+        lost = correct_ranking(look, sums, n, y, room.ranked)
     wrong = count_wrong(y, z, n)
     if wrong > 0 and amount != 0:
-        difference(look, Sums(u, amount, time, delta), n, setting, relations, y, z)
+        sums.by[AMOUNT] = amount
+        difference(look, sums, n, setting, room.relations, y, z, room.changed)
     if delta.used[FULL]:
         return NO_ROOM
     if alma[ALPHA] > 0 and wrong + lost > 0:
-        take_step(delta, w, u, alma)
+        take_step(delta, look.w, sums.u, alma)
     end_example(alma)
     stats[TIME] = time
     stats[TOKENS] += n
@@ -264,3 +264,8 @@ def correct(
     stats[UPDATES] += wrong > 0
     stats[WRONG_TOKENS] += wrong
     return wrong
+
+
+_KINDS = (reference(Room), reference(Learning))
+SIGNATURE = types.int64(*_KINDS, types.int64, types.float64)
+CORRECT = kernel(correct, signature=SIGNATURE)

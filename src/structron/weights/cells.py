@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from structron.io.tensors import Tensors
-from structron.kernels.jit import compiled
+from structron.kernels.jit import helper, kernel
+from structron.kernels.reference import Doubles, Floats, Ints, Keys, Numbers, by_reference
 from structron.kernels.table import MULTIPLIER, SHIFT
 from structron.weights.changes import Changes, Share, mix_at
 
@@ -19,24 +20,26 @@ NONE = np.uint64(0)
 FIRST = 1 << 16
 
 
+@by_reference
 class Cells(NamedTuple):
     """Weights by row and label; capacity is a power of two, at most half of it used."""
 
-    key: np.ndarray  # uint64[capacity]: 1 + row · labels + label; 0: free
-    w: np.ndarray  # float32[capacity]
-    u: np.ndarray  # float64[capacity] while learning: the sum for the mean (update/perceptron.py)
-    used: np.ndarray  # int64[1]
+    key: Keys  # uint64[capacity]: 1 + row · labels + label; 0: free
+    w: Floats  # float32[capacity]
+    u: Doubles  # float64[capacity] while learning: the sum for the mean (update/perceptron.py)
+    used: Ints  # int64[1]
 
 
+@by_reference
 class Rows(NamedTuple):
     """Finished weights, one row after the other."""
 
-    begin: np.ndarray  # int64[rows + 1]
-    label: np.ndarray  # int32[weights]: rising within a row
-    w: np.ndarray  # float32[weights]
+    begin: Ints  # int64[rows + 1]
+    label: Numbers  # int32[weights]: rising within a row
+    w: Floats  # float32[weights]
 
 
-@compiled
+@helper
 def weight_in(rows, row, label):
     """The weight of a label in a row; 0 where there is none."""
     lo, end = rows.begin[row], rows.begin[row + 1]
@@ -50,14 +53,14 @@ def weight_in(rows, row, label):
     return rows.w[lo] if lo < end and rows.label[lo] == label else np.float32(0)
 
 
-@compiled
+@helper
 def home(cells, row, label, labels):
     """Where the search for a cell begins."""
     h = np.uint64(row * labels + label + 1) * MULTIPLIER
     return np.int64((h ^ (h >> SHIFT)) & np.uint64(cells.key.shape[0] - 1))
 
 
-@compiled
+@helper
 def cell_of(cells, row, label, labels):
     """The place of a cell, or of the free place where it would stand."""
     key = np.uint64(row * labels + label + 1)
@@ -68,14 +71,14 @@ def cell_of(cells, row, label, labels):
     return k
 
 
-@compiled
+@helper
 def weight_of(cells, row, label, labels):
     """The weight of a cell; 0 where there is none."""
     k = cell_of(cells, row, label, labels)
     return cells.w[k] if cells.key[k] != NONE else np.float32(0)
 
 
-@compiled
+@kernel
 def insert(cells, row, label, weight, labels):
     """Store the weights of cells that are not there yet; the caller leaves room."""
     for j in range(row.shape[0]):

@@ -24,7 +24,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import borrowing, inlined, prefetch_at
+from structron.kernels.jit import helper, kernel, prefetch_at
+from structron.kernels.reference import Doubles, Floats, Keys, Numbers, by_reference
 from structron.kernels.table import ABSENT, AHEAD, ONE, SEED, SHIFT, mix
 from structron.threads import for_each
 
@@ -39,23 +40,25 @@ DIGIT = 11
 """Bits by which rows are sorted at a time."""
 
 
+@by_reference
 class Changes(NamedTuple):
     """The weights that differ from earlier ones; none stands twice."""
 
-    row: np.ndarray  # uint64[changes]
-    column: np.ndarray  # int32[changes]
-    w: np.ndarray  # float32[changes]: the weights now
-    change: np.ndarray  # float32[changes]: by how much they have changed
-    u: np.ndarray  # float64[changes]: the sums for the mean
+    row: Keys  # uint64[changes]
+    column: Numbers  # int32[changes]
+    w: Floats  # float32[changes]: the weights now
+    change: Floats  # float32[changes]: by how much they have changed
+    u: Doubles  # float64[changes]: the sums for the mean
 
 
+@by_reference
 class Share(NamedTuple):
     """How the changes of a shard count."""
 
     changes: Changes
     weight: float  # μ
     steps: int  # T_s
-    scale: np.ndarray  # float64[changes]: k_s
+    scale: Doubles  # float64[changes]: k_s
 
 
 def make_changes(count: int) -> Changes:
@@ -102,19 +105,19 @@ def _places(changes: Sequence[Changes], jobs: int) -> list[np.ndarray]:
     return places
 
 
-@inlined
+@helper(inline=True)
 def name_of(row, column, j):
     """A hash of a weight, never 0."""
     return mix(mix(SEED, np.uint64(column[j])), row[j]) | ONE
 
 
-@inlined
+@helper(inline=True)
 def home_of(keys, name):
     """Where a name is looked for first."""
     return np.int64(((name & LOW) * np.uint64(keys.shape[0])) >> SHIFT)
 
 
-@borrowing
+@kernel
 def place_names(keys, row, column, out, first, end):
     """Where each weight stands in a table of keys, to which it is added; at most two thirds of it are filled. Those
     alone whose place is looked for from first … end - 1 on: several threads may fill one table."""
@@ -144,7 +147,7 @@ def by_row(row: np.ndarray) -> np.ndarray:
     return ours[1]
 
 
-@borrowing
+@kernel
 def sort_by_digit(key, order, sorted_key, sorted_order, shift, count):
     """A step of a radix sort: keys with their places, by one digit, and else as they were."""
     mask = np.uint64(count.shape[0] - 1)
@@ -170,7 +173,7 @@ def mix_at(w: np.ndarray, u: np.ndarray, place: np.ndarray, share: Share, time: 
     for_each(lambda part: mix_places(*given, *part), cut(place, jobs), jobs)
 
 
-@borrowing
+@kernel
 def mix_places(w, u, place, change, sums, scale, weight, steps, time, first, end):
     """`mix_at` for the changes first … end - 1."""
     for j in range(first, end):

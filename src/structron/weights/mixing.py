@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import borrowing, inlined, prefetch
+from structron.kernels.jit import helper, kernel, prefetch
+from structron.kernels.reference import Ints, Keys, by_reference
 from structron.kernels.table import ABSENT
 from structron.weights.sparse import (
     CELLS,
@@ -33,12 +34,13 @@ AHEAD = 32
 """Rows that are asked for before they are needed."""
 
 
+@by_reference
 class Room(NamedTuple):
     """What `compare` works with."""
 
-    heads: np.ndarray  # uint64[AHEAD]
-    places: np.ndarray  # int64[AHEAD]
-    marks: np.ndarray  # uint64: a bit for each cell
+    heads: Keys  # uint64[AHEAD]
+    places: Ints  # int64[AHEAD]
+    marks: Keys  # uint64: a bit for each cell
 
 
 def make_room(cells: int) -> Room:
@@ -46,7 +48,7 @@ def make_room(cells: int) -> Room:
     return Room(np.zeros(AHEAD, np.uint64), np.zeros(AHEAD, np.int64), np.empty(-(-cells // 64), np.uint64))
 
 
-@inlined
+@helper(inline=True)
 def ask_for(sparse, sums, head):
     """Have the first cells of a row loaded, without waiting for them."""
     if head & CLASSES != DENSE:
@@ -54,7 +56,7 @@ def ask_for(sparse, sums, head):
         prefetch(sums, np.int64(head >> START), 0)
 
 
-@inlined
+@helper(inline=True)
 def note(found, n, name, column, w, before, u):
     """Write down a weight if it has changed; returns how many there are."""
     if np.float64(w) == before and u == 0.0:
@@ -64,7 +66,7 @@ def note(found, n, name, column, w, before, u):
     return n + 1
 
 
-@borrowing
+@helper
 def compare_row(now, head, before, old, name, found, n):
     """The changes of a row: its head now, and before."""
     start = np.int64(head >> START)
@@ -78,7 +80,7 @@ def compare_row(now, head, before, old, name, found, n):
     return n
 
 
-@inlined
+@helper(inline=True)
 def head_before(before, key, k):
     """The head that a row has in another table, where its place is mostly the same."""
     spot = np.int64(k)
@@ -87,7 +89,7 @@ def head_before(before, key, k):
     return before.table[spot, 1] if spot >= 0 else ABSENT
 
 
-@borrowing
+@helper
 def mark_cells(now, before, marks):
     """Mark the cells, a bit each, that do not stand as they stood in another store, or have a sum; the others are of no
     interest, if their rows stand where they stood. One look at all cells in turn is cheaper than one at every row."""
@@ -100,7 +102,7 @@ def mark_cells(now, before, marks):
         marks[j] = word
 
 
-@inlined
+@helper(inline=True)
 def is_as_before(head, old, marks):
     """Whether a row has not changed, as its head and the marks of its cells tell."""
     same, start = head == old and head & CLASSES != DENSE, np.int64(head >> START)
@@ -110,7 +112,7 @@ def is_as_before(head, old, marks):
     return same
 
 
-@borrowing
+@kernel
 def compare(now, sums, anchored, before, before_sums, known, room, found):
     """All changes of sparse rows; anchored, known: the heads of numbered features now and before. Returns how many.
 
@@ -137,7 +139,7 @@ def compare(now, sums, anchored, before, before_sums, known, room, found):
     return n
 
 
-@inlined
+@helper(inline=True)
 def has_room(sparse):
     """Whether there is room for one more weight, wherever it belongs."""
     return (
@@ -147,7 +149,7 @@ def has_room(sparse):
     )
 
 
-@borrowing
+@kernel
 def missing(sparse, anchored, row):
     """How many rows, those of one key together, have no place yet."""
     count = np.int64(0)
@@ -159,7 +161,7 @@ def missing(sparse, anchored, row):
     return count
 
 
-@inlined
+@helper(inline=True)
 def mixed(before, share, k, change, time, steps, u):
     """`mix_at` (changes.py), for one weight: what it becomes, and what its sum gets."""
     d = np.float64(change)
@@ -167,7 +169,7 @@ def mixed(before, share, k, change, time, steps, u):
     return new, time * (np.float64(new) - before) - k * (steps * d - u)
 
 
-@borrowing
+@helper
 def mix_row(sparse, table, spot, column, share, k, change, time, steps, u):
     """For a weight of the row at table[spot] that may not have its place yet."""
     new, sums = mixed(weight_of(sparse, table[spot, 1], column), share, k, change, time, steps, u)
@@ -175,7 +177,7 @@ def mix_row(sparse, table, spot, column, share, k, change, time, steps, u):
     put(sparse, table[spot, 1], column, new)
 
 
-@inlined
+@helper(inline=True)
 def mix_in_place(sparse, head, column, share, k, change, time, steps, u):
     """For a weight of the row under this head; False if it has no place there."""
     start = np.int64(head >> START)
@@ -191,7 +193,7 @@ def mix_in_place(sparse, head, column, share, k, change, time, steps, u):
     return cell >= 0
 
 
-@inlined
+@helper(inline=True)
 def put(sparse, head, column, w):
     """Set a weight that has its place."""
     if head & CLASSES == DENSE:
@@ -200,7 +202,7 @@ def put(sparse, head, column, w):
         sparse.w[cell_of(sparse, head, column), 1] = w
 
 
-@inlined
+@helper(inline=True)
 def ask_ahead(sparse, sums, anchored, row, j):
     """Have a row loaded that is needed soon, and the place in the table of one that is needed later."""
     if j + 2 * AHEAD < row.shape[0] and row[j + 2 * AHEAD] > np.uint64(anchored.shape[0]):
@@ -215,7 +217,7 @@ def ask_ahead(sparse, sums, anchored, row, j):
                 ask_for(sparse, sums, sparse.table[spot, 1])
 
 
-@borrowing
+@kernel
 def mix_known(sparse, sums, anchored, changes, share, scale, time, steps, first, end, known):
     """Mix those of the changes first … end - 1 whose weights have their places: nothing moves, so that several threads
     may do so at once. known: which these are. Returns how many rows are missing."""
@@ -233,7 +235,7 @@ def mix_known(sparse, sums, anchored, changes, share, scale, time, steps, first,
     return new
 
 
-@borrowing
+@kernel
 def mix_rows(sparse, sums, anchored, changes, share, scale, time, steps, first):
     """Mix the changes from `first` on; returns the number of changes, or where the room ended."""
     for j in range(first, changes.row.shape[0]):
@@ -248,14 +250,14 @@ def mix_rows(sparse, sums, anchored, changes, share, scale, time, steps, first):
     return np.int64(changes.row.shape[0])
 
 
-@borrowing
+@helper
 def put_row(sparse, table, k, column, w):
     """Set one weight of the row at table[k]."""
     add(sparse, table, k, column, 0.0, 0.0)
     put(sparse, table[k, 1], column, w)
 
 
-@borrowing
+@kernel
 def put_rows(sparse, anchored, changes, first):
     """Set the weights from `first` on; returns the number of weights, or where the room ended."""
     for j in range(first, changes.row.shape[0]):

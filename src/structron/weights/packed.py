@@ -6,7 +6,7 @@ Rows with many weights are those that fire often: they stand together, as do the
 import numpy as np
 
 from structron.io.tensors import Tensors
-from structron.kernels.jit import borrowing, compiled, prefetch
+from structron.kernels.jit import helper, kernel, prefetch
 from structron.kernels.table import ABSENT
 from structron.weights.sparse import (
     AHEAD,
@@ -65,7 +65,7 @@ def spread_of(columns: int, keys: np.ndarray, count: np.ndarray, weight: np.ndar
     return float(np.sqrt((squares / np.maximum(places * columns, 1)).sum()))
 
 
-@borrowing
+@kernel
 def add_squares(keys, count, weight, first, squares, places):
     """For the features of each template, each as often as it has weights: the sums of their weights' squares, and how
     many there are."""
@@ -84,7 +84,7 @@ def add_squares(keys, count, weight, first, squares, places):
     places[template] += place
 
 
-@compiled
+@kernel(allocates=True)
 def homes(region, keys):
     """Where the search for each key begins."""
     found = np.empty(keys.shape[0], np.uint64)
@@ -93,7 +93,7 @@ def homes(region, keys):
     return found
 
 
-@compiled
+@kernel(allocates=True)
 def settle(begin, columns, start):
     """Where each row is to begin in the store, and how many cells and vectors all of them take.
 
@@ -125,7 +125,7 @@ def settle(begin, columns, start):
     return cells, dense
 
 
-@borrowing
+@helper
 def fill_row(sparse, columns, column, weight, lo, hi, start):
     """Put the weights of a row where it begins; its head."""
     order = sparse.order
@@ -145,7 +145,7 @@ def fill_row(sparse, columns, column, weight, lo, hi, start):
     return (np.uint64(start) << START) | (np.uint64(hi - lo) << COUNT)
 
 
-@borrowing
+@kernel
 def fill(sparse, columns, column, weight, begin, start, keys, heads):
     """Fill the store with the rows: the first have their heads apart, the others in the table, whose places are asked
     for before they are needed."""

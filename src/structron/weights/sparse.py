@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import borrowing, compiled, inlined, prefetch
+from structron.kernels.jit import helper, kernel, prefetch
 from structron.kernels.memory import aligned_zeros, forget, move, pieces
+from structron.kernels.reference import Doubles, Doubles2, Floats2, Ints, Ints2, Keys2, Numbers2, by_reference
 from structron.kernels.table import ABSENT, MULTIPLIER, SHIFT
 
 SECOND = np.uint64(0xD6E8FEB86659FD93)
@@ -46,21 +47,22 @@ AHEAD = 16
 """Keys that are on their way from memory while a table is filled."""
 
 
+@by_reference
 class Sparse(NamedTuple):
     """Weights of features under columns; see the module."""
 
-    table: np.ndarray
-    column: np.ndarray
-    w: np.ndarray
-    u: np.ndarray
-    dense: np.ndarray
-    dense_u: np.ndarray
-    used: np.ndarray  # int64[FREE + LARGEST + 1]
-    region: np.ndarray
-    order: np.ndarray
+    table: Keys2
+    column: Numbers2
+    w: Floats2
+    u: Doubles
+    dense: Floats2
+    dense_u: Doubles2
+    used: Ints  # int64[FREE + LARGEST + 1]
+    region: Ints2
+    order: Ints
 
 
-@inlined
+@helper(inline=True)
 def home(region, key):
     """Where the search for a key begins. Packed keys follow patterns and must be stirred well.
 
@@ -93,13 +95,13 @@ def one_region(capacity: int) -> np.ndarray:
     return np.stack([np.zeros(REGIONS, np.int64), np.full(REGIONS, capacity)], axis=1)
 
 
-@inlined
+@helper(inline=True)
 def most_keys(table):
     """How many keys a table takes."""
     return table.shape[0] * KEPT // PLACES
 
 
-@inlined
+@helper(inline=True)
 def find(table, key, k):
     """The place of a key in the table from its home k on, or -1."""
     while True:
@@ -111,13 +113,13 @@ def find(table, key, k):
         k = after(table, k)
 
 
-@inlined
+@helper(inline=True)
 def after(table, k):
     """The next place in a table."""
     return k + 1 if k + 1 < table.shape[0] else np.int64(0)
 
 
-@inlined
+@helper(inline=True)
 def claim(sparse, key):
     """The place of a key, entered if it is new. The caller has made sure there is room."""
     table = sparse.table
@@ -131,7 +133,7 @@ def claim(sparse, key):
     return k
 
 
-@inlined
+@helper(inline=True)
 def add_row(sparse, head, out, base, ranges, which, number):
     """out[base, column] += weight for every column of a row that stands in one of ranges[which, : number], which rise
     (first, after the last); what is added elsewhere does not count."""
@@ -148,7 +150,7 @@ def add_row(sparse, head, out, base, ranges, which, number):
             out[base, sparse.column[k, 0]] += sparse.w[k, 1]
 
 
-@inlined
+@helper(inline=True)
 def ask_for_row(sparse, head, ranges, which, number):
     """Have a row loaded that will be added."""
     start, count = np.int64(head >> START), np.int64((head >> COUNT) & COUNTS)
@@ -161,7 +163,7 @@ def ask_for_row(sparse, head, ranges, which, number):
         prefetch(sparse.column, start + count - 1, 0)
 
 
-@inlined
+@helper(inline=True)
 def cell_of(sparse, head, column):
     """The cell of a column in a row that is not dense, or -1."""
     start = np.int64(head >> START)
@@ -171,7 +173,7 @@ def cell_of(sparse, head, column):
     return np.int64(-1)
 
 
-@borrowing
+@helper
 def weight_of(sparse, head, column):
     """The weight of a column in a row; head 0: there is no row."""
     if head & CLASSES == DENSE:
@@ -180,26 +182,26 @@ def weight_of(sparse, head, column):
     return np.float64(sparse.w[cell, 1]) if cell >= 0 else 0.0
 
 
-@inlined
+@helper(inline=True)
 def dense_head(row, count):
     """The head of a row that is a vector, 0 from column `count` on."""
     return (np.uint64(row) << START) | (np.uint64(count) << COUNT) | DENSE
 
 
-@inlined
+@helper(inline=True)
 def dense_at(columns):
     """How many cells make a row dense. A vector of few columns is one cache line, as a handful of cells are."""
     return max(16, columns // 8) if columns > LINE else 4
 
 
-@inlined
+@helper(inline=True)
 def give_back(sparse, start, size):
     """Keep the cells that a row has left for other rows of its size."""
     sparse.column[start, 0] = sparse.used[FREE + size]
     sparse.used[FREE + size] = start + 1
 
 
-@borrowing
+@helper
 def make_dense(sparse, table, k):
     """Turn the row at table[k] into a vector."""
     head = table[k, 1]
@@ -213,7 +215,7 @@ def make_dense(sparse, table, k):
     table[k, 1] = dense_head(row, sparse.dense.shape[1])
 
 
-@borrowing
+@helper
 def new_cell(sparse, table, k, column):
     """Append a cell of weight 0 to the row at table[k], which is not dense; the row moves when it is full."""
     head = table[k, 1]
@@ -242,7 +244,7 @@ def new_cell(sparse, table, k, column):
     return cell
 
 
-@inlined
+@helper(inline=True)
 def add(sparse, table, k, column, amount, sum_amount):
     """Add to the weight of a column in the row at table[k], and to the sum for the mean; 0, 0 only makes its place."""
     head = table[k, 1]
@@ -260,7 +262,7 @@ def add(sparse, table, k, column, amount, sum_amount):
             make_dense(sparse, table, k)
 
 
-@compiled
+@kernel(allocates=True)
 def reinsert(old, new, region):
     """Enter all keys and heads of one table in another, empty one; places are asked for before they are needed."""
     for j in range(old.shape[0]):

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lattices import problems, random_problem
+from structron.kernels.jit import entry
 from structron.search.chain.choices import (
     WIDE,
     best,
@@ -29,7 +30,7 @@ def test_the_best_labelling_and_its_score(problem):
     """Among equals the label that stands first, from the last token backwards."""
     lattice, weights, room = problem.lattice, problem.weights, make_room(problem.lattice, problem.kinds)
     for s in range(len(lattice.starts) - 1):
-        score = best(lattice, weights, *problem.how, s, room)
+        score = entry(best)(lattice, weights, *problem.how, s, room)
         found = tuple(room.z[: lattice.starts[s + 1] - lattice.starts[s]].tolist())
         every = problem.scores(s)
         assert score == pytest.approx(max(every.values()), abs=ROUNDING)
@@ -45,7 +46,7 @@ def test_the_best_labelling_through_every_choice(problem):
     for s in range(len(lattice.starts) - 1):
         if lattice.starts[s] == lattice.starts[s + 1]:
             continue
-        through(lattice, weights, *problem.how, s, room, out)
+        entry(through)(lattice, weights, *problem.how, s, room, out)
         every, place = problem.scores(s), int(lattice.first[lattice.starts[s]])
         for i, own in enumerate(problem.choices(s)):
             for label in own:
@@ -100,8 +101,8 @@ def test_rows_and_cells_give_the_same_scores(seed, labels, lengths, split):
     lattice, weights, kinds = problem.lattice, problem.weights, problem.kinds
     rooms = [make_room(lattice, kinds) for _ in range(2)]
     for start, stop in pairwise(lattice.starts.tolist()):
-        score_cells(lattice, weights.pairs, kinds, problem.fixed, start, stop, rooms[0])
-        score_rows(lattice, weights.rows, kinds, problem.fixed, start, stop, rooms[1])
+        entry(score_cells)(lattice, weights.pairs, kinds, problem.fixed, start, stop, rooms[0])
+        entry(score_rows)(lattice, weights.rows, kinds, problem.fixed, start, stop, rooms[1])
         count = lattice.first[stop] - lattice.first[start]
         assert rooms[0].local[:count].tobytes() == rooms[1].local[:count].tobytes()
         assert not rooms[0].place.any()
@@ -128,4 +129,4 @@ def test_weights_of_rows_that_come_in_any_order(seed, labels):
     row, label = np.nonzero(dense)
     order = np.lexsort((rng.random(len(row)), row))
     rows = rows_from(row[order], label[order].astype(np.uint8), dense[row, label][order], 5)
-    assert [[weight_in(rows, r, y) for y in range(labels)] for r in range(5)] == dense.tolist()
+    assert [[entry(weight_in)(rows, r, y) for y in range(labels)] for r in range(5)] == dense.tolist()

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import brute
 from helpers import build_chain, chain_problems, loaded_work, random_chain
-from structron.search.chain.kbest import make_trellis, n_best_of, second_best
+from structron.search.chain.kbest import Rooms, make_near, make_trellis, n_best_of, second_best
 from structron.search.chain.scores import make_work
-from structron.search.chain.viterbi import search
+from structron.search.chain.viterbi import search_for
 
 problems = chain_problems((2, 3), 4, whole=st.booleans())
 
@@ -21,9 +21,9 @@ def run(chains, weights, order: int, labels: int, n: int, lo: int = 0, hi: int |
     longest, tokens = int(np.diff(chains.starts).max(initial=1)), int(chains.starts[hi] - chains.starts[lo])
     work = make_work(longest, labels, weights.w.shape[1], order)
     trellis = make_trellis(tokens, labels, weights.w.shape[1], order)
-    rows, losses = np.zeros((n, tokens), np.int16), np.zeros(n)
-    count, total = n_best_of(chains, weights, order, lo, hi, labels, n, work, trellis, rows, losses)
-    return [tuple(row) for row in rows[:count].tolist()], (total - losses[:count]).tolist()
+    found = n_best_of(chains, weights, np.array([lo, hi]), n, Rooms(trellis, work, labels, order))
+    ((rows, losses, total),) = found
+    return [tuple(row) for row in rows.tolist()], (total - losses).tolist()
 
 
 def enumerated(chains, weights, order: int, labels: int) -> dict[tuple[int, ...], float]:
@@ -75,9 +75,9 @@ def test_second_best_agrees_with_enumeration(problem, wide):
         if n == 0 or top[:2] != (0, 0):
             continue
         slack = np.inf if wide else 2.0
-        search(chains, weights, order, s, labels, work, slack)
+        search_for(chains, order, work, slack)(chains, weights, s, labels, work, slack)
         best = tuple(work.z[:n].tolist())
-        loss = second_best(chains, weights, order, chains.starts[s], n, labels, work)
+        loss = second_best(chains, weights, chains.starts[s], n, make_near(work, labels, order), work.z)
         second = max((value for y, value in every.items() if y != best), default=(9, 9, 0.0))
         if second[:2] != (0, 0):
             assert loss == np.inf

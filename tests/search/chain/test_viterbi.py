@@ -13,7 +13,7 @@ from helpers import build_chain, chain_problems, loaded_work, random_chain
 from structron.io import read
 from structron.model.chain import fixed_rows
 from structron.search.chain.scores import TOGETHER, in_double, make_work
-from structron.search.chain.viterbi import decode, search
+from structron.search.chain.viterbi import decode, search_for
 
 problems = chain_problems((1, 4), 5)
 
@@ -89,8 +89,9 @@ def assert_skipping_is_harmless(chains, weights, order: int, labels: int) -> Non
     work, free = (loaded_work(weights, labels, order, max(lengths)) for _ in range(2))
     free.hi[:], free.lo[:] = np.inf, -np.inf
     free.up[:], free.down[:] = np.inf, -np.inf
+    search = search_for(chains, order, work)
     for s, n in enumerate(lengths):
-        score, expected = (search(chains, weights, order, s, labels, some, 0.0) for some in (work, free))
+        score, expected = (search(chains, weights, s, labels, some, 0.0) for some in (work, free))
         assert score == expected
         assert work.z[:n].tolist() == free.z[:n].tolist()
 
@@ -122,9 +123,10 @@ def test_skipping_does_happen(order, bound):
     for seed in range(30):
         chains, weights = random_chain(np.random.default_rng(seed), 4, order, [6], whole=False)
         work = loaded_work(weights, 4, order, 6)
-        right = search(chains, weights, order, 0, 4, work, 0.0)
+        search = search_for(chains, order, work)
+        right = search(chains, weights, 0, 4, work, 0.0)
         getattr(work, bound)[:] -= {"hi": 4, "up": 30}[bound]
-        wrong += search(chains, weights, order, 0, 4, work, 0.0) != right
+        wrong += search(chains, weights, 0, 4, work, 0.0) != right
     assert wrong > 10
 
 

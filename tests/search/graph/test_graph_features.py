@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from brute_trees import trees
-from graphs import BITS, NAMES, SETTINGS, Model
+from graphs import BITS, NAMES, SETTINGS, Model, make_tree
+from structron.kernels.jit import entry
 from structron.learn.graph import Trees
 from structron.search.graph.features import look_at
 from structron.search.graph.parse import keep_best
 from structron.search.graph.templates import FIRST_ORDER, MOST_ATOMS, RANKING, ROLES, SECOND_ORDER, TEMPLATES, settle
 from structron.tasks.graph.parser import possible_relations
-from structron.update.trees import Sums, difference, make_tree
+from structron.update.trees import difference, make_sums
 from structron.weights.hashed import shift_of
 
 X = np.array([[2, 2, 3], [3, 3, 2], [2, 3, 4], [4, 2, 2], [5, 4, 3]])
@@ -87,14 +88,14 @@ def test_updates_by_hand():
     """w += Φ(y) - Φ(z): w · Δ grows by |Δ|², and what both trees share is not touched."""
     for name, setting in SETTINGS.items():
         model = Model(3, 4, setting, labels=2)
-        w, u = np.zeros_like(model.w), np.zeros(len(model.w))
-        y, z = (make_tree(np.array([-1, *t]), np.zeros(5, np.int64), 4) for t in ([2, 0, 2, 3], [2, 0, 2, 2]))
-        difference(model.look(w), Sums(u, 1.0, 3.0), 4, setting, model.relations, y, z)
+        w, u, room = np.zeros_like(model.w), np.zeros(len(model.w)), np.zeros(5, np.int64)
+        y, z = (make_tree(t, [0] * 4) for t in ([2, 0, 2, 3], [2, 0, 2, 2]))
+        entry(difference)(model.look(w), make_sums(u, 1.0, 3.0), 4, setting, model.relations, y, z, room)
         assert np.array_equal(2 * w, u), name
         ahead = model.score([2, 0, 2, 3], [0] * 4) - model.score([2, 0, 2, 2], [0] * 4)
         assert float(model.w.astype(np.float64) @ w) == pytest.approx(ahead, abs=1e-3)
         same = np.zeros_like(w)
-        difference(model.look(same), Sums(u, 1.0, 3.0), 4, setting, model.relations, y, y)
+        entry(difference)(model.look(same), make_sums(u, 1.0, 3.0), 4, setting, model.relations, y, y, room)
         assert not same.any()
 
 
@@ -117,7 +118,7 @@ def test_the_best_heads_are_kept():
     rng = np.random.default_rng(3)
     for n, keep in ((1, 1), (5, 2), (9, 4), (3, 10)):
         scores, mask = rng.normal(size=(n + 1, n + 1)).astype(np.float32), np.zeros((n + 1, n + 1), np.bool_)
-        keep_best(scores, n, keep, mask)
+        entry(keep_best)(scores, n, keep, mask, np.zeros(n + 1, np.int64))
         for m in range(1, n + 1):
             others = [h for h in range(n + 1) if h != m]
             best = sorted(others, key=lambda h, m=m, scores=scores: -scores[h, m])[:keep]

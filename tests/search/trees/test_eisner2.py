@@ -5,25 +5,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brute_trees import Scores, best_projective, make_parts, some_arcs, trees
-from structron.search.trees.eisner2 import grandparents, siblings
-from structron.search.trees.parts import climb, index_arcs, tree_score
-from structron.search.trees.search import compiled_search
+from brute_trees import Scores, arcs_of, best_projective, make_parts, search_for, some_arcs, trees
+from structron.kernels.jit import entry
+from structron.search.trees import parts as kernels
 from structron.trees import check_tree
 
-SEARCHES = {"siblings": siblings, "grandparents": grandparents}
+SEARCHES = {"siblings": (2, False, True), "grandparents": (2, True, True)}
+climb, tree_score = entry(kernels.climb), entry(kernels.tree_score)
 
 
 def test_without_second_order_parts_it_is_eisner():
     rng = np.random.default_rng(4)
     for n in (1, 7, 20):
         scores = rng.normal(size=(n + 1, n + 1)).astype(np.float32)
-        arcs, heads = index_arcs(np.ones((n + 1, n + 1), np.bool_), n), np.zeros(n + 1, np.int64)
+        arcs, heads = arcs_of(np.ones((n + 1, n + 1), np.bool_)), np.zeros(n + 1, np.int64)
         nothing = [lambda *_: 0.0] * 2
         parts = make_parts(arcs, lambda h, m, scores=scores: scores[h, m], *nothing)
         expected = best_projective(scores, True)[0].tolist()
-        for search in SEARCHES.values():
-            search(arcs, parts, n, True, heads)
+        for kind in SEARCHES.values():
+            search_for(kind, arcs, parts, n, True, heads)
             assert heads[1:].tolist() == expected
 
 
@@ -31,7 +31,7 @@ def test_without_second_order_parts_it_is_eisner():
 def test_climbing(seed, n, single_root, grand, triple):
     """The score of a tree is that of its definition; a climb ends at a tree that no single change betters."""
     scores, allowed = Scores(seed, n, False, grand, triple), some_arcs(seed, n, 0.7, projective=False)
-    arcs = index_arcs(allowed, n)
+    arcs = arcs_of(allowed)
     parts = scores.parts(arcs)
     candidates = trees(n, False, single_root)
     candidates = candidates[allowed[candidates, np.arange(1, n + 1)].all(axis=1)]
@@ -39,7 +39,7 @@ def test_climbing(seed, n, single_root, grand, triple):
     heads = np.array([-1, *start])
     room = np.zeros((2, n + 1), np.int64)
     assert tree_score(arcs, parts, heads, n, *room) == pytest.approx(scores.of(start), abs=1e-4)
-    found = climb(arcs, parts, n, single_root, heads)
+    found = climb(arcs, parts, n, int(single_root), heads, kernels.make_family(n))
     end = heads[1:].tolist()
     assert end in candidates.tolist()
     assert found == pytest.approx(scores.of(end), abs=1e-4)
@@ -63,8 +63,8 @@ def test_every_step_is_the_best_one(seed, n, single_root, grand, triple):
     allowed = rng.random((n + 1, n + 1)) < 0.7
     allowed[tree, np.arange(1, n + 1)] = True
     allowed[0, 1:] |= not single_root
-    arcs, heads = index_arcs(allowed, n), np.array([-1, *tree])
-    climb(arcs, scores.parts(arcs), n, single_root, heads)
+    arcs, heads = arcs_of(allowed), np.array([-1, *tree])
+    climb(arcs, scores.parts(arcs), n, int(single_root), heads, kernels.make_family(n))
     while True:
         others = [(m, h) for m in range(n) for h in range(n + 1) if h != tree[m] and h != m + 1 and allowed[h, m + 1]]
         changed = [[*tree[:m], h, *tree[m + 1 :]] for m, h in others]
@@ -82,12 +82,11 @@ def test_every_step_is_the_best_one(seed, n, single_root, grand, triple):
 def test_climbing_from_the_better_of_two(seed, n, single_root, grand):
     """Not below the best projective tree, nor below the arborescence, and a tree; exact where arcs are all."""
     scores, allowed = Scores(seed, n, False, grand, grand), some_arcs(seed, n, 0.8)
-    arcs = index_arcs(allowed, n)
+    arcs = arcs_of(allowed)
     parts, heads, start = scores.parts(arcs), np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
-    search = compiled_search(2, grand, False)
-    found = search(arcs, parts, n, single_root, heads)
+    found = search_for((2, grand, False), arcs, parts, n, single_root, heads)
     assert found == pytest.approx(scores.of(heads[1:].tolist()), abs=1e-4)
     assert heads[1:].tolist() in trees(n, False, single_root).tolist()
-    assert found >= compiled_search(2, grand, True)(arcs, parts, n, single_root, start) - 1e-4
-    compiled_search(1, grand, False)(arcs, parts, n, single_root, start)
+    assert found >= search_for((2, grand, True), arcs, parts, n, single_root, start) - 1e-4
+    search_for((1, grand, False), arcs, parts, n, single_root, start)
     assert found >= scores.of(start[1:].tolist()) - 1e-4

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from brute_trees import arcs_of
+from structron.kernels.jit import entry
 from structron.search.trees.eisner import eisner, eisner_among, make_chart
-from structron.search.trees.parts import index_arcs
 
 
 @pytest.mark.parametrize("single_root", [True, False])
@@ -17,8 +18,8 @@ def test_the_same_tree(single_root, share):
         allowed[:, 0] = allowed[np.arange(n + 1), np.arange(n + 1)] = False
         scores = np.where(allowed, random.normal(size=(n + 1, n + 1)), -np.inf).astype(np.float32)
         found, expected = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
-        best = eisner(scores, n, single_root, make_chart(n), expected)
-        score = eisner_among(index_arcs(allowed, n), scores, n, single_root, make_chart(n), found)
+        best = entry(eisner)(scores, n, int(single_root), make_chart(n), expected)
+        score = entry(eisner_among)(arcs_of(allowed), scores, n, int(single_root), make_chart(n), found)
         assert score == pytest.approx(best)
         assert found.tolist() == expected.tolist()
         assert all(allowed[found[m], m] for m in range(1, n + 1))

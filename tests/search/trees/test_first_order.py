@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brute_trees import best_of, best_projective, best_tree, random_scores, score_of, stands_in, trees
+from structron.kernels.jit import entry
 from structron.search.trees.arborescence import arborescence, make_contraction
 from structron.search.trees.eisner import eisner, make_chart
 from structron.trees import check_tree, is_projective
@@ -79,10 +80,10 @@ def test_room_is_used_again():
     for n in (40, 3, 17, 1, 0):
         scores = random_scores(n, n, False)
         scores[0] -= 3
-        arborescence(scores, n, True, room, heads)
+        entry(arborescence)(scores, n, 1, room, heads)
         assert heads[1 : n + 1].tolist() == best_tree(scores, True)[0].tolist()
         if n:
             assert check_tree(heads[1 : n + 1].tolist()) is None
-            eisner(scores, n, True, chart, heads)
+            entry(eisner)(scores, n, 1, chart, heads)
             assert heads[1 : n + 1].tolist() == best_projective(scores, True)[0].tolist()
             assert is_projective(heads[1 : n + 1].tolist())

@@ -5,13 +5,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from brute_trees import Scores, make_parts, some_arcs, trees
-from structron.kernels.jit import Pointed
+from brute_trees import Scores, arcs_of, make_parts, search_for, some_arcs, trees
 from structron.search.trees.kbest import k_best
-from structron.search.trees.parts import index_arcs
-from structron.search.trees.search import SIGNATURE, compiled_search
+from structron.search.trees.search import compiled_search, make_charts
 
-K_BEST = Pointed(getattr(k_best, "py_func", k_best), SIGNATURE)
 EXACT = {
     "arcs": (1, False, True),
     "crossing": (1, False, False),
@@ -27,15 +24,16 @@ def make_scores(kind, seed: int, n: int, whole: bool, triple: bool = True) -> Sc
 
 
 def find(kind, scores: Scores, allowed: np.ndarray, single_root: bool, k: int) -> list[tuple[tuple[int, ...], float]]:
-    arcs = index_arcs(allowed, scores.n)
-    heads, found = K_BEST(compiled_search(*kind), arcs, scores.parts(arcs), scores.n, kind[2], single_root, k)
+    arcs = arcs_of(allowed)
+    charts = make_charts(*kind, scores.n, arcs.need, False)
+    heads, found = k_best(compiled_search(*kind), arcs, scores.parts(arcs), charts, scores.n, kind[2], single_root, k)
     return list(zip(map(tuple, heads[:, 1:].tolist()), found.tolist(), strict=True))
 
 
 def first_of(kind, scores: Scores, allowed: np.ndarray, single_root: bool) -> tuple[tuple[int, ...], float]:
     """The tree that the search alone finds."""
-    arcs, heads = index_arcs(allowed, scores.n), np.full(scores.n + 1, -9)
-    score = compiled_search(*kind)(arcs, scores.parts(arcs), scores.n, single_root, heads)
+    arcs, heads = arcs_of(allowed), np.full(scores.n + 1, -9)
+    score = search_for(kind, arcs, scores.parts(arcs), scores.n, single_root, heads)
     return tuple(heads[1:].tolist()), score
 
 
@@ -142,10 +140,12 @@ def test_nothing_to_parse(name):
 def test_by_hand():
     """Two words: 0 → 1 → 2 is worth 5, 0 → 2 → 1 is worth 4, two roots 3."""
     weights = np.array([[0, 2, 1], [0, 0, 3], [0, 3, 0]], np.float32)
-    arcs = index_arcs(np.ones((3, 3), np.bool_), 2)
+    arcs = arcs_of(np.ones((3, 3), np.bool_))
     parts = make_parts(arcs, lambda h, m: weights[h, m])
     for projective in (True, False):
         for single_root, expected in ((False, [5, 4, 3]), (True, [5, 4])):
-            heads, scores = K_BEST(compiled_search(1, False, projective), arcs, parts, 2, projective, single_root, 9)
+            charts = make_charts(1, False, projective, 2, arcs.need, False)
+            search = compiled_search(1, False, projective)
+            heads, scores = k_best(search, arcs, parts, charts, 2, projective, single_root, 9)
             assert heads[:, 1:].tolist() == [[0, 1], [2, 0], [0, 0]][: len(expected)]
             assert scores.tolist() == expected

@@ -6,7 +6,7 @@ import numpy as np
 
 from structron.experiments.frame import Rows, learn_once, mean
 from structron.learn.beam import BeamTraining
-from structron.update.delta import measure
+from structron.update.delta import MEASURE
 from structron.update.violation import Rule, standard
 
 BEAMS = (1, 2, 8)
@@ -53,7 +53,7 @@ def one_by_one(learner: BeamTraining, count: int = LOOKED_AT) -> tuple[np.ndarra
     whole = learner.rule.choose in (standard, violation_or_none) and not learner.engine.merge
     for example in range(min(count, learner.examples)):
         if learn_once(learner, np.array([example]))["updates"]:
-            square, after = measure(learner.delta, learner.sparse, learner.anchored)
+            square, after = MEASURE(learner.delta, learner.sparse, learner.anchored)
             products.append(after - square)
             squares.append(square)
             if whole:

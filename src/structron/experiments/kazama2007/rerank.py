@@ -124,8 +124,8 @@ class Reranker:
             return found
         chains, weights = local or (self.learner.chains, self.learner.weights())
         where = (chains, weights, self.learner.order, *one.sentences)
-        labels, first = len(self.learner.labels), one.labels[0]
-        return found + [score_difference(*where, y, first, labels) for y in one.labels[:n]]
+        count, labels = len(self.learner.labels), one.labels.astype(np.int64)
+        return found + [score_difference(*where, y, labels[0], count) for y in labels[:n]]
 
     def look(self, prepared: Any) -> Any:
         """Documents that `scores` is to be asked about."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from structron.errors import StructronError
-from structron.kernels.jit import Pointed
+from structron.kernels.jit import WithFunctionPointers
 from structron.search.beam.compiling import interruptible
 from structron.search.beam.decode import decode
 from structron.search.beam.frontier import (
@@ -35,12 +35,15 @@ from structron.search.beam.frontier import (
     make_memory,
     make_trace,
 )
+from structron.search.beam.lattice import search_lattice
 from structron.search.beam.nbest import Derivation, make_lists, nbest
-from structron.search.beam.problem import EXPECTED, POINTERS, SearchProblem, Walk, steps_of
-from structron.search.beam.scores import CLOCK
+from structron.search.beam.problem import EXPECTED, SearchProblem, Walk, steps_of
+from structron.search.beam.scores import CLOCK, score_nothing, score_state
+from structron.search.beam.search import search
+from structron.search.beam.signatures import POINTERS, SCORE, SEARCH
 from structron.weights.sparse import Sparse, stride_of
 
-DECODE, NBEST = Pointed(decode, *POINTERS.values()), Pointed(nbest, *POINTERS.values())
+DECODE, NBEST = (WithFunctionPointers(function, SEARCH, SCORE, *POINTERS.values()) for function in (decode, nbest))
 NO_ANCHORS = Anchored(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros((0, 2), np.uint64))
 MANY_COLUMNS = 256
 """Problems of at most so many columns always look at all of them: of a parser's 141, most are wanted in every step."""
@@ -160,6 +163,11 @@ class Engine:
         vars(self).update(state)
         self._rooms = threading.local()
 
+    @property
+    def is_lattice(self) -> bool:
+        """Whether it is searched without a limit, node by node."""
+        return self.problem.lattice >= 0 and self.beam == INFINITE
+
     def setting(self, order: np.ndarray | None = None) -> Setting:
         """order: where each column of weights stands in a row; None: in its place."""
         problem = self.problem
@@ -175,7 +183,7 @@ class Engine:
             problem.composition.features,
             problem.view,
             problem.views,
-            problem.lattice if self.beam == INFINITE else -1,
+            problem.lattice if self.is_lattice else -1,
             np.where(problem.parts >= 0, order[problem.parts], stride_of(problem.columns)).astype(np.uint64),
             *blocks_of(problem, order),
             self.slack if self.beam < INFINITE else np.inf,
@@ -258,10 +266,12 @@ class Engine:
             raise StructronError(f"{self.problem.name}: numbered features do not fit the tokens")
         return anchored
 
-    def call(self, kernel: Pointed, *arguments: Any) -> Any:
-        """Call a kernel with the problem's functions; what they raise is said to be theirs."""
-        functions = self.problem.pointers
-        if isinstance(kernel, Pointed):
+    def call(self, kernel: WithFunctionPointers, *arguments: Any) -> Any:
+        """Call a kernel with the search and the problem's functions; what they raise is said to be theirs."""
+        one_by_one = self.is_lattice or self.problem.view >= 0
+        searching = (search_lattice if self.is_lattice else search, score_state if one_by_one else score_nothing)
+        functions = [*searching, *self.problem.pointers]
+        if isinstance(kernel, WithFunctionPointers):
             kernel.ready(*functions, *arguments)
         given = next((own for own in arguments if isinstance(own, Given)), None)
         return self.watched(lambda: kernel(*functions, *arguments), None if given is None else given.inputs)

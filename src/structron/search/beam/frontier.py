@@ -15,8 +15,21 @@ from typing import NamedTuple
 import numpy as np
 
 from structron.errors import StructronError
-from structron.kernels.jit import pasted
+from structron.kernels.jit import ir_inline
 from structron.kernels.memory import aligned_zeros
+from structron.kernels.reference import (
+    Doubles,
+    Doubles2,
+    Floats,
+    Floats2,
+    Ints,
+    Ints2,
+    Keys,
+    Keys2,
+    Keys3,
+    Numbers,
+    by_reference,
+)
 from structron.search.beam.states import Features
 from structron.weights.sparse import Sparse, stride_of
 
@@ -53,17 +66,19 @@ ROWS, PLACES, NOW, COUNT, FINISHED = range(5)
 how many candidates are in the heap when a search is done: the final states."""
 
 
+@by_reference
 class Inputs(NamedTuple):
     """Examples: x[starts[e] : starts[e + 1]] is the input of example e, gold[gold_ptr[e] : …] its correct actions."""
 
-    x: np.ndarray  # int64[tokens, columns]
-    starts: np.ndarray
-    table: np.ndarray  # int64: constants of the problem
-    limit: np.ndarray  # int64[examples]: no derivation has more steps
-    gold: np.ndarray  # int64
-    gold_ptr: np.ndarray  # int64[examples + 1], or empty: no gold
+    x: Ints2  # int64[tokens, columns]
+    starts: Ints
+    table: Ints  # int64: constants of the problem
+    limit: Ints  # int64[examples]: no derivation has more steps
+    gold: Ints  # int64
+    gold_ptr: Ints  # int64[examples + 1], or empty: no gold
 
 
+@by_reference
 class Anchored(NamedTuple):
     """Features that were numbered per token before the search; empty for problems that have none.
 
@@ -74,14 +89,15 @@ class Anchored(NamedTuple):
     (AT + k, the last k for all further ones), and the first of `length` tokens that are all of it.
     """
 
-    ptr: np.ndarray  # int64[tokens + 1], or int64[tokens * kinds + 1]
-    numbers: np.ndarray  # int32
-    table: np.ndarray  # uint64[features, 2]: key and head of each
+    ptr: Ints  # int64[tokens + 1], or int64[tokens * kinds + 1]
+    numbers: Numbers  # int32
+    table: Keys2  # uint64[features, 2]: key and head of each
     kinds: int = 0
     positions: int = 0
     whole: int = 0
 
 
+@by_reference
 class Setting(NamedTuple):
     """The shape of a search."""
 
@@ -90,80 +106,84 @@ class Setting(NamedTuple):
     stacked: int  # 1: some actions push or pop
     columns: int  # columns of weights
     where: int  # the column of a state with the token that anchored features are of, -1: none
-    parts: np.ndarray  # int64[actions, parts]: the columns of weights that an action's score is the sum of, -1: none
-    moves: np.ndarray  # int64[actions]: PUSH, STEP or POP
+    parts: Ints2  # int64[actions, parts]: the columns of weights that an action's score is the sum of, -1: none
+    moves: Ints  # int64[actions]: PUSH, STEP or POP
     features: Features
     view_at: (
         int  # the column of a state that tells atoms which actions are to be scored, -1: atoms are the same for all
     )
-    views: np.ndarray  # int64[actions]: what stands there for each
+    views: Ints  # int64[actions]: what stands there for each
     lattice: int  # the column of a state with its node in the lattice, -1: none, or the search is not exact
-    spots: np.ndarray  # uint64[actions, parts]: where those columns stand in `Memory.total`; a part of none: after all
-    blocks: np.ndarray  # uint64[actions]: the blocks of columns that an action's score needs, a bit each; empty: all
+    spots: Keys2  # uint64[actions, parts]: where those columns stand in `Memory.total`; a part of none: after all
+    blocks: Keys  # uint64[actions]: the blocks of columns that an action's score needs, a bit each; empty: all
     block: int  # columns in a block
     slack: float  # a state that is further behind the best than this leaves the beam
 
 
+@by_reference
 class Memory(NamedTuple):
     """Remembered sums of feature groups, and working room; see scores.py."""
 
-    key: np.ndarray  # uint64[groups + 1, slots, 2]: of a group's atoms and the clock, and the last batch that needed
+    key: Keys3  # uint64[groups + 1, slots, 2]: of a group's atoms and the clock, and the last batch that needed
     # it; the last group: tokens
-    sums: np.ndarray  # float32[(groups + 1) * (slots + TOGETHER), columns]
-    have: np.ndarray  # uint64[(groups + 1) * (slots + TOGETHER)]: the blocks of columns of each that count
-    total: np.ndarray  # float32[columns + 1]: the last is 0
-    place: np.ndarray  # int64[TOGETHER, groups + 1]: those of the sums of each state
-    keys: np.ndarray  # uint64[TOGETHER * templates]: the features that states of a batch ask for
-    homes: np.ndarray  # int64[TOGETHER * templates]
-    heads: np.ndarray  # uint64[TOGETHER * templates, or more]: what stands at their homes, then the heads of their rows
-    owner: np.ndarray  # int64[TOGETHER * templates]
-    hashes: np.ndarray  # uint64[groups + 1, 2]: of the atoms of one state, by group; see scores.py
-    products: np.ndarray  # uint64[atoms + 1]: of one state's atoms and their salts
-    clock: np.ndarray  # int64[5]
-    ranges: np.ndarray  # uint64[2, blocks, 2]: first column and the one after the last; 0: the one range of all
+    sums: Floats2  # float32[(groups + 1) * (slots + TOGETHER), columns]
+    have: Keys  # uint64[(groups + 1) * (slots + TOGETHER)]: the blocks of columns of each that count
+    total: Floats  # float32[columns + 1]: the last is 0
+    place: Ints2  # int64[TOGETHER, groups + 1]: those of the sums of each state
+    keys: Keys  # uint64[TOGETHER * templates]: the features that states of a batch ask for
+    homes: Ints  # int64[TOGETHER * templates]
+    heads: Keys  # uint64[TOGETHER * templates, or more]: what stands at their homes, then the heads of their rows
+    owner: Ints  # int64[TOGETHER * templates]
+    hashes: Keys2  # uint64[groups + 1, 2]: of the atoms of one state, by group; see scores.py
+    products: Keys  # uint64[atoms + 1]: of one state's atoms and their salts
+    clock: Ints  # int64[5]
+    ranges: Keys3  # uint64[2, blocks, 2]: first column and the one after the last; 0: the one range of all
     # columns, 1: those that are wanted. Unsigned, since a column that might be negative keeps loops from being vectors
-    near: np.ndarray  # uint64[NEAR]: the token, and the clock, whose lists of features are summed
-    near_sums: np.ndarray  # float32[NEAR * kinds, columns]
-    far: np.ndarray  # uint64[tokens, 2]: the same for stretches that begin at a token, and the longest that is summed
-    far_sums: np.ndarray  # float32[tokens * (1 + longest), columns]
+    near: Keys  # uint64[NEAR]: the token, and the clock, whose lists of features are summed
+    near_sums: Floats2  # float32[NEAR * kinds, columns]
+    far: Keys2  # uint64[tokens, 2]: the same for stretches that begin at a token, and the longest that is summed
+    far_sums: Floats2  # float32[tokens * (1 + longest), columns]
 
 
+@by_reference
 class Trace(NamedTuple):
     """One search, step by step: what update rules choose from."""
 
-    best: np.ndarray  # float64[steps + 1]: score of the best state, B_i[0]
-    gold: np.ndarray  # float64: score of the correct prefix
-    alive: np.ndarray  # int64: 1 while the correct prefix is in the beam
-    right: np.ndarray  # int64: 1 where the best state is the correct prefix
-    top: np.ndarray  # int64: the row of the best state
-    gold_row: np.ndarray  # int64: the row of the correct prefix
-    kept: np.ndarray  # int64[steps + 2, width of beam]: the rows of each beam, best first; int64[0, …]: not wanted
-    sizes: np.ndarray  # int64[steps + 2]: how many there are, where they are wanted
+    best: Doubles  # float64[steps + 1]: score of the best state, B_i[0]
+    gold: Doubles  # float64: score of the correct prefix
+    alive: Ints  # int64: 1 while the correct prefix is in the beam
+    right: Ints  # int64: 1 where the best state is the correct prefix
+    top: Ints  # int64: the row of the best state
+    gold_row: Ints  # int64: the row of the correct prefix
+    kept: Ints2  # int64[steps + 2, width of beam]: the rows of each beam, best first; int64[0, …]: not wanted
+    sizes: Ints  # int64[steps + 2]: how many there are, where they are wanted
 
 
+@by_reference
 class Frontier(NamedTuple):
     """All that a search writes to; one per thread."""
 
-    states: np.ndarray  # int64[rows, width]
-    link: np.ndarray  # int64[rows, 8]: see the module
-    score: np.ndarray  # float64[rows, 2]: PREFIX, INSIDE
-    signature: np.ndarray  # uint64[rows]
-    list_row: np.ndarray  # int64: predictors
-    list_score: np.ndarray  # float64: the score of the push from that predictor
-    beam: np.ndarray  # int64[2, width of beam]
-    atoms: np.ndarray  # int64[2 * (width of beam + 1) + 1, atoms + 1]: of the states in the beams, last of each gold's,
+    states: Ints2  # int64[rows, width]
+    link: Ints2  # int64[rows, 8]: see the module
+    score: Doubles2  # float64[rows, 2]: PREFIX, INSIDE
+    signature: Keys  # uint64[rows]
+    list_row: Ints  # int64: predictors
+    list_score: Doubles  # float64: the score of the push from that predictor
+    beam: Ints2  # int64[2, width of beam]
+    atoms: Ints2  # int64[2 * (width of beam + 1) + 1, atoms + 1]: of the states in the beams, last of each gold's,
     # and one to spare; the last column is 0
-    seen: np.ndarray  # int64[a power of two]: open addressing, signature -> place in the next beam, from 1; 0: free
-    seen_at: np.ndarray  # int64[width of beam]: where each place of the next beam stands in it
-    legal: np.ndarray  # int64[TOGETHER, actions]: of the states that are scored together
-    choices: np.ndarray  # int64[TOGETHER]: how many
-    rank: np.ndarray  # float64[candidates, 2]: SCORE, GAIN
-    heap: np.ndarray  # int64[candidates, 4]: BACK, ACTION, PLACE, ORDER
-    used: np.ndarray  # int64[5]: ROWS, PLACES, NOW, COUNT, FINISHED
-    path: np.ndarray  # int64[2, steps + 2]: rows and actions of a derivation
-    waiting: np.ndarray  # int64[steps + 2]
+    seen: Ints  # int64[a power of two]: open addressing, signature -> place in the next beam, from 1; 0: free
+    seen_at: Ints  # int64[width of beam]: where each place of the next beam stands in it
+    legal: Ints2  # int64[TOGETHER, actions]: of the states that are scored together
+    choices: Ints  # int64[TOGETHER]: how many
+    rank: Doubles2  # float64[candidates, 2]: SCORE, GAIN
+    heap: Ints2  # int64[candidates, 4]: BACK, ACTION, PLACE, ORDER
+    used: Ints  # int64[5]: ROWS, PLACES, NOW, COUNT, FINISHED
+    path: Ints2  # int64[2, steps + 2]: rows and actions of a derivation
+    waiting: Ints  # int64[steps + 2]
 
 
+@by_reference
 class Given(NamedTuple):
     """What all searches of a kernel share."""
 
@@ -196,7 +216,7 @@ class Example(NamedTuple):
     limit: int
 
 
-@pasted
+@ir_inline
 def example_of(inputs, e, learning):
     base, end = inputs.starts[e], inputs.starts[e + 1]
     first = inputs.gold_ptr[e] if learning else 0

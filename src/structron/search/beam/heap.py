@@ -4,11 +4,11 @@ A candidate is a row of `rank` (SCORE, GAIN) and one of `heap` (BACK, ACTION, PL
 offered first is better, so a search gives the same result everywhere.
 """
 
-from structron.kernels.jit import inlined
+from structron.kernels.jit import ZERO, helper
 from structron.search.beam.frontier import ACTION, BACK, GAIN, ORDER, PLACE, SCORE
 
 
-@inlined
+@helper(inline=True)
 def _below(rank, heap, i, j):
     """Whether candidate i is worse than candidate j."""
     if rank[i, SCORE] != rank[j, SCORE]:
@@ -16,7 +16,7 @@ def _below(rank, heap, i, j):
     return heap[i, ORDER] > heap[j, ORDER]
 
 
-@inlined
+@helper(inline=True)
 def _swap(rank, heap, i, j):
     for c in range(2):
         number = rank[i, c]
@@ -28,8 +28,10 @@ def _swap(rank, heap, i, j):
         heap[j, c] = value
 
 
-@inlined
-def _sink(rank, heap, i, size):
+@helper
+def _sink(f, i, size):
+    """Candidate i goes down to its place."""
+    rank, heap = f.rank, f.heap
     while True:
         worst, child = i, 2 * i + 1
         if child < size and _below(rank, heap, child, worst):
@@ -42,28 +44,31 @@ def _sink(rank, heap, i, size):
         i = worst
 
 
-@inlined
-def offer(rank, heap, size, room, score, gain, back, action, place, order):
+@helper
+def offer(f, size, room, score, gain, back, action, place, order):
     """Enter a candidate, in place of the worst if there is no room; returns how many there are now."""
+    rank, heap = f.rank, f.heap
     if size == room:
         if score <= rank[0, SCORE]:
             return size
-        k = 0
+        k = ZERO
     else:
         k = size
         size += 1
     rank[k, SCORE], rank[k, GAIN] = score, gain
     heap[k, BACK], heap[k, ACTION], heap[k, PLACE], heap[k, ORDER] = back, action, place, order
     if k == 0:
-        _sink(rank, heap, 0, size)
+        _sink(f, ZERO, size)
     while k > 0 and _below(rank, heap, k, (k - 1) >> 1):
         _swap(rank, heap, k, (k - 1) >> 1)
         k = (k - 1) >> 1
     return size
 
 
-@inlined
-def sort_best_first(rank, heap, size):
+@helper
+def sort_best_first(f, size):
+    """The heap becomes a list."""
+    rank, heap = f.rank, f.heap
     for end in range(size - 1, 0, -1):
-        _swap(rank, heap, 0, end)
-        _sink(rank, heap, 0, end)
+        _swap(rank, heap, ZERO, end)
+        _sink(f, ZERO, end)

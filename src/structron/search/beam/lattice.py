@@ -11,7 +11,7 @@ derivation is found; the edges are kept for updates that look at the whole latti
 
 import numpy as np
 
-from structron.kernels.jit import borrowing, pasted
+from structron.kernels.jit import ZERO, ir_inline, kernel
 from structron.search.beam.frontier import (
     ACTION,
     BACK,
@@ -33,7 +33,7 @@ from structron.search.beam.frontier import (
     WHOLE,
     example_of,
 )
-from structron.search.beam.scores import score_state
+from structron.search.beam.signatures import SEARCH
 from structron.search.beam.steps import begin_search, gain_of, look, token_of
 
 FINAL = 1
@@ -42,8 +42,8 @@ NEXT = 2
 """Column of an edge in `heap`, after BACK and ACTION: the row it leads to."""
 
 
-@borrowing
-def search_lattice(start, legal, advance, atoms, given, e, guide):
+@kernel(signature=SEARCH)
+def search_lattice(score_view, start, legal, advance, atoms, given, e, guide):
     """Search example e; returns how it ended and the step of the trace that has the result.
 
     Decoding: step 1. Learning: the last step of gold; all steps before count as right. Edges: heap[k] = (row, action,
@@ -54,7 +54,7 @@ def search_lattice(start, legal, advance, atoms, given, e, guide):
     example, node_at, views = example_of(given.inputs, e, learning), setting.lattice, setting.views
     x, table, gold_steps, actions = example.x, example.table, example.gold.shape[0], setting.parts.shape[0]
     nodes, rows, room, spare = seen.shape[0], states.shape[0], edge.shape[0], f.atoms.shape[0] - 1
-    begin_search(start, atoms, example, setting, f, trace, 0)
+    begin_search(start, atoms, example, setting, f, trace, ZERO)
     edges, done, top, best, gold = 0, 0, np.int64(-1), 0.0, np.int64(0) if learning else np.int64(-1)
     first = states[0, node_at]
     link[0, SIZE], f.signature[0] = 0, np.uint64(first)
@@ -92,7 +92,7 @@ def search_lattice(start, legal, advance, atoms, given, e, guide):
                 if views[action] != view:
                     view = views[action]
                     look(atoms, x, table, states, s, setting.view_at, view, f.atoms, spare)
-                    score_state(setting.features, given.anchored, given.sparse, f.atoms, spare, token, view, memory)
+                    score_view(setting.features, given.anchored, given.sparse, f.atoms, spare, token, view, memory)
                 gain, t = gain_of(setting.spots, memory.total, action), used[ROWS]
                 if t + 1 >= rows:
                     return MORE_ROWS, done
@@ -125,7 +125,7 @@ def search_lattice(start, legal, advance, atoms, given, e, guide):
     return DONE, n
 
 
-@pasted
+@ir_inline
 def follow_gold(f, trace, penalty, s, action, gain, t, step):
     """Row t is gold's own state after so many steps, beside the nodes."""
     f.used[ROWS] += 1
@@ -136,7 +136,7 @@ def follow_gold(f, trace, penalty, s, action, gain, t, step):
     trace.alive[step], trace.right[step], trace.top[step] = 1, 1, t
 
 
-@pasted
+@ir_inline
 def reach(f, node, s, action, gain, t):
     """An action leads to a node, in row t if it is the first that does: the best is kept. Returns the node's row."""
     score, to = f.score[s, PREFIX] + gain, f.seen[node] - 1

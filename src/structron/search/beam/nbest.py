@@ -7,24 +7,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import pasted
+from structron.kernels.jit import ZERO, ir_inline
+from structron.kernels.reference import Doubles, Ints, by_reference
 from structron.search.beam.frontier import BACK, DONE, FINISHED, MORE_BEAM, MORE_OUT, NOW, PREFIX, SIZE, Guide
 from structron.search.beam.heap import offer, sort_best_first
 from structron.search.beam.lattice import FINAL
-from structron.search.beam.search import derive, search
+from structron.search.beam.search import derive
 
 Derivation = tuple[list[int], float]
 """Actions and their score."""
 
 
+@by_reference
 class Lists(NamedTuple):
     """Derivations one after the other, those of an example best first."""
 
-    counts: np.ndarray  # int64[examples]: how many each has
-    lengths: np.ndarray  # int64[derivations]
-    scores: np.ndarray  # float64[derivations]
-    actions: np.ndarray  # int64: those of all derivations
-    used: np.ndarray  # int64[2]: derivations and actions so far
+    counts: Ints  # int64[examples]: how many each has
+    lengths: Ints  # int64[derivations]
+    scores: Doubles  # float64[derivations]
+    actions: Ints  # int64: those of all derivations
+    used: Ints  # int64[2]: derivations and actions so far
 
     def grown(self) -> "Lists":
         """Twice the room, with what was found so far."""
@@ -46,12 +48,12 @@ def make_lists(examples: int) -> Lists:
     return Lists(counts, lengths, np.zeros(1 << 10), actions, np.zeros(2, np.int64))
 
 
-def nbest(start, legal, advance, atoms, given, lo, hi, n, lists, trouble):
+def nbest(search, score_view, start, legal, advance, atoms, given, lo, hi, n, lists, trouble):
     """The n best derivations into final states of the last beam, or final nodes of the lattice, of lo … hi - 1."""
     no = np.int64(0)
     f, setting, limit = given.frontier, given.setting, given.inputs.limit
     for e in range(lo, hi):
-        end, step = search(start, legal, advance, atoms, given, e, Guide(no, no, no, 0.0))
+        end, step = search(score_view, start, legal, advance, atoms, given, e, Guide(no, no, no, 0.0))
         size = f.used[FINISHED]
         if end == DONE and setting.lattice >= 0:
             end, size = final_nodes(f, n)
@@ -61,7 +63,7 @@ def nbest(start, legal, advance, atoms, given, lo, hi, n, lists, trouble):
         if end != DONE:
             trouble[0], trouble[1] = end, step
             return e
-        sort_best_first(f.rank, f.heap, f.used[FINISHED])
+        sort_best_first(f, f.used[FINISHED])
         for c in range(size):
             row = f.heap[c, BACK] if setting.lattice >= 0 else f.beam[f.used[NOW], f.heap[c, BACK]]
             length = derive(setting, f, row)
@@ -75,21 +77,21 @@ def nbest(start, legal, advance, atoms, given, lo, hi, n, lists, trouble):
     return hi
 
 
-@pasted
+@ir_inline
 def fits(lists, derivations, actions):
     """Whether there is room for so many more."""
     enough = lists.used[0] + derivations <= lists.lengths.shape[0]
     return enough and lists.used[1] + actions <= lists.actions.shape[0]
 
 
-@pasted
+@ir_inline
 def final_nodes(f, n):
     """Put the n best final nodes of a lattice into the heap, used[FINISHED] of them."""
-    size, made, room = 0, 0, min(n, f.rank.shape[0])
+    size, made, room = ZERO, ZERO, min(n, f.rank.shape[0])
     for node in range(f.seen.shape[0]):
         row = f.seen[node] - 1
         if row >= 0 and f.link[row, SIZE] == FINAL:
-            size = offer(f.rank, f.heap, size, room, f.score[row, PREFIX], 0.0, row, 0, 0, made)
+            size = offer(f, size, room, f.score[row, PREFIX], 0.0, row, ZERO, ZERO, made)
             made += 1
     f.used[FINISHED] = size
     return MORE_BEAM if room < min(n, made) else DONE, size

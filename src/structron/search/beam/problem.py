@@ -22,7 +22,6 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from numba import types
 from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
 
 from structron.errors import StructronError, quoted
@@ -46,15 +45,9 @@ from structron.search.beam.guard import (
     place_in,
     say,
 )
+from structron.search.beam.signatures import POINTERS
 from structron.search.beam.states import Composition, compose, part_of
 
-_X, _TABLE, _INT = types.int64[:, ::1], types.int64[::1], types.int64
-POINTERS = {
-    "start": types.void(_X, _TABLE, _X, _INT),
-    "legal": types.int64(_X, _TABLE, _X, _INT, _TABLE),
-    "advance": types.void(_X, _TABLE, _X, _INT, _INT, _INT),
-    "atoms": types.void(_X, _TABLE, _X, _INT, _TABLE),
-}
 EXPECTED = {
     "start": "start(x, table, states, s)",
     "legal": "legal(x, table, states, s, out) -> int",

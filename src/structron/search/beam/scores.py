@@ -13,9 +13,10 @@ on some processors that takes half the time of prefetching them.
 import numpy as np
 
 from structron.features.places import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE
-from structron.kernels.jit import borrowing, inlined
+from structron.kernels.jit import ONE, ZERO, helper, kernel
 from structron.kernels.table import ABSENT, MULTIPLIER, SEED, mix
 from structron.search.beam.frontier import MOST_BLOCKS
+from structron.search.beam.signatures import SCORE
 from structron.search.beam.states import feature_key, hash_groups
 from structron.weights.sparse import add_row, after, ask_for_row, find, home
 
@@ -23,7 +24,7 @@ CLOCK, BATCH, ASKED, WANTED, RANGES = range(5)
 """Places in `clock`: how often the weights have changed (older memories do not count); the number of the batch of
 states that are scored together; how many features they have asked for; the blocks of columns that they need, a bit
 each; and as how many ranges of columns these stand in `ranges`, in row SOME."""
-EVERY, SOME = range(2)
+EVERY, SOME = ZERO, ONE
 """Rows of `ranges`: that of all columns, and those that are wanted."""
 ALL, BIT = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(1)
 KEY, USED = range(2)
@@ -32,13 +33,13 @@ THERE = 1
 """Column of `hashes`, after KEY: the key of what is remembered where a sum would be."""
 
 
-@inlined
+@helper(inline=True)
 def slot_of(memory, key):
     """Where in its group's part of the memory a sum stands, if anywhere."""
     return np.int64((key ^ (key >> np.uint64(29))) & np.uint64(memory.key.shape[1] - 1))
 
 
-@inlined
+@helper(inline=True)
 def remembered(memory, g, key, there, i):
     """The place of a sum in memory, and whether it is there; otherwise the place is cleared for it. there: the key of
     what stands at that slot.
@@ -67,21 +68,21 @@ def remembered(memory, g, key, there, i):
     return place, known
 
 
-@inlined
+@helper(inline=True)
 def ranges_of(memory, place):
     """The ranges of columns of a sum: which row of `ranges` has them, and their number."""
     if memory.have[place] == ALL:
-        return EVERY, np.int64(1)
+        return EVERY, ONE
     return SOME, memory.clock[RANGES]
 
 
-@inlined
+@helper(inline=True)
 def units_of(anchored, length):
     """How many lists of features a stretch of so many tokens has."""
     return 3 + length + max(0, length - 1) + max(0, length - 2) + (1 if length <= anchored.whole else 0)
 
 
-@inlined
+@helper(inline=True)
 def place_of(anchored, token, length, j):
     """Token and kind of the j-th list of features of a stretch that begins at a token; see `Anchored`."""
     last = token + length - 1
@@ -98,14 +99,14 @@ def place_of(anchored, token, length, j):
     return at, kind
 
 
-@inlined
+@helper(inline=True)
 def unit_of(anchored, token, length, j):
     """The number of that list."""
     at, kind = place_of(anchored, token, length, j)
     return at * anchored.kinds + kind
 
 
-@inlined
+@helper(inline=True)
 def read_heads(anchored, sparse, first, last, memory, which, number):
     """memory.heads = those of the numbered features first … last-1, as many as there is room for; their rows are asked
     for. Returns how many."""
@@ -118,7 +119,7 @@ def read_heads(anchored, sparse, first, last, memory, which, number):
     return count
 
 
-@inlined
+@helper(inline=True)
 def add_list(anchored, sparse, token, memory, place):
     """Add the rows of a token's list of numbered features; all are asked for before the first is waited for."""
     heads, ptr = memory.heads, anchored.ptr
@@ -130,10 +131,10 @@ def add_list(anchored, sparse, token, memory, place):
                 add_row(sparse, heads[j], memory.sums, place, memory.ranges, which, number)
 
 
-@borrowing
+@helper
 def sum_lists(anchored, sparse, token, memory, first):
     """The sums of all lists of a token, kind by kind, from row `first` on; all rows are asked for together."""
-    ptr, kinds, sums, heads, one = anchored.ptr, anchored.kinds, memory.near_sums, memory.heads, np.int64(1)
+    ptr, kinds, sums, heads, one = anchored.ptr, anchored.kinds, memory.near_sums, memory.heads, ONE
     a, q = token * kinds, np.int64(0)
     for row in range(first, first + kinds):
         for c in range(sums.shape[1]):
@@ -147,7 +148,7 @@ def sum_lists(anchored, sparse, token, memory, first):
                 add_row(sparse, heads[j], sums, first + q, memory.ranges, EVERY, one)
 
 
-@inlined
+@helper(inline=True)
 def lists_near(anchored, sparse, token, memory):
     """The row of the sum of a token's first list; they are made when first asked for, all together."""
     slot = token & (memory.near.shape[0] - 1)
@@ -158,7 +159,7 @@ def lists_near(anchored, sparse, token, memory):
     return first
 
 
-@inlined
+@helper(inline=True)
 def sum_stretch(anchored, sparse, token, length, memory, row, inside):
     """The sum of a stretch in row `row`. inside: the row that grows with the length, what the token before and those
     inside give; what the last one and the one after it give is added for each length."""
@@ -182,7 +183,7 @@ def sum_stretch(anchored, sparse, token, length, memory, row, inside):
             sums[row, c] += near[whole, c]
 
 
-@inlined
+@helper(inline=True)
 def stretch_row(anchored, sparse, token, length, memory):
     """The row of the sum of a stretch. Lengths are asked for in turn, and each is made when it is, from the one before:
     a token has a row for what grows, and one for each length."""
@@ -199,7 +200,7 @@ def stretch_row(anchored, sparse, token, length, memory):
     return inside + length
 
 
-@inlined
+@helper(inline=True)
 def begin_batch(memory):
     """States are going to be scored together, for all columns."""
     memory.clock[BATCH] += 1
@@ -207,7 +208,7 @@ def begin_batch(memory):
     memory.clock[WANTED] = -1
 
 
-@inlined
+@helper(inline=True)
 def want(memory, blocks, block):
     """The states of a batch need these blocks of columns alone, of so many each."""
     ranges, count, before = memory.ranges, np.int64(0), False
@@ -222,7 +223,7 @@ def want(memory, blocks, block):
     memory.clock[WANTED], memory.clock[RANGES] = np.int64(blocks), count
 
 
-@inlined
+@helper(inline=True)
 def ask(features, sparse, values, row, memory, i):
     """Find the places of the sums of state i of a batch, and note what those need that are not remembered."""
     wanted, groups = memory.clock[ASKED], features.group.shape[0] - 1
@@ -243,7 +244,7 @@ def ask(features, sparse, values, row, memory, i):
     memory.clock[ASKED] = wanted
 
 
-@inlined
+@helper(inline=True)
 def settle(sparse, memory):
     """Add up all sums that the states of a batch have asked for."""
     table, found, count = sparse.table, memory.heads, 0
@@ -265,23 +266,22 @@ def settle(sparse, memory):
         add_row(sparse, memory.heads[j], memory.sums, memory.owner[j], memory.ranges, which, number)
 
 
-@inlined
-def add_up(anchored, sparse, token, length, memory, i):
+@helper(inline=True)
+def add_up(anchored, sparse, token, memory, i):
     """memory.total[place of a column] = the score of state i of a batch for every column that is wanted.
 
-    token: the one it looks at, -1 for none.   length: that of the stretch that begins there, 0: the token alone.
+    token: the one whose own features count, -1 for none.
     """
     groups = memory.place.shape[1] - 1
     memory.place[i, groups] = -1
-    length = length if anchored.kinds > 0 and token >= 0 else np.int64(0)
-    if token >= 0 and length == 0:
+    if token >= 0:
         key = mix(SEED, np.uint64(token))
         place, known = remembered(memory, groups, key, memory.key[groups, slot_of(memory, key), KEY], i)
         memory.place[i, groups] = place
         if not known:
             add_list(anchored, sparse, token, memory, place)
     total, sums, ranges = memory.total, memory.sums, memory.ranges
-    which, number = (EVERY, np.int64(1)) if memory.clock[WANTED] == -1 else (SOME, memory.clock[RANGES])
+    which, number = (EVERY, ONE) if memory.clock[WANTED] == -1 else (SOME, memory.clock[RANGES])
     for r in range(number):
         first, last = ranges[which, r, 0], ranges[which, r, 1]
         for c in range(first, last):
@@ -295,16 +295,22 @@ def add_up(anchored, sparse, token, length, memory, i):
             if place >= 0:
                 for c in range(first, last):
                     total[c] += sums[place, c]
-    if length > 0:
-        row = stretch_row(anchored, sparse, token, length, memory)
-        for c in range(memory.far_sums.shape[1]):
-            total[c] += memory.far_sums[row, c]
 
 
-@inlined
+@kernel(signature=SCORE)
 def score_state(features, anchored, sparse, values, row, token, length, memory):
-    """The same for one state alone."""
+    """The same for one state alone. length: that of the segment that begins at the token, 0: the token alone."""
+    segment = length > 0 and anchored.kinds > 0 and token >= 0
     begin_batch(memory)
-    ask(features, sparse, values, row, memory, 0)
+    ask(features, sparse, values, row, memory, ZERO)
     settle(sparse, memory)
-    add_up(anchored, sparse, token, length, memory, 0)
+    add_up(anchored, sparse, np.int64(-1) if segment else token, memory, ZERO)
+    if segment:
+        far = stretch_row(anchored, sparse, token, length, memory)
+        for c in range(memory.far_sums.shape[1]):
+            memory.total[c] += memory.far_sums[far, c]
+
+
+@kernel(signature=SCORE)
+def score_nothing(features, anchored, sparse, values, row, token, length, memory):
+    """In place of `score_state` where states are scored in batches."""

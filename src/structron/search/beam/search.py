@@ -18,7 +18,7 @@ The problem's functions are typed pointers: this file is compiled once, whatever
 
 import numpy as np
 
-from structron.kernels.jit import borrowing, pasted
+from structron.kernels.jit import ONE, ZERO, helper, ir_inline, kernel
 from structron.search.beam.frontier import (
     ACTION,
     BACK,
@@ -52,8 +52,8 @@ from structron.search.beam.frontier import (
     example_of,
 )
 from structron.search.beam.heap import offer, sort_best_first
-from structron.search.beam.lattice import search_lattice
-from structron.search.beam.scores import add_up, ask, begin_batch, score_state, settle, want
+from structron.search.beam.scores import add_up, ask, begin_batch, settle, want
+from structron.search.beam.signatures import SEARCH
 from structron.search.beam.steps import (
     arrive,
     begin_search,
@@ -66,24 +66,19 @@ from structron.search.beam.steps import (
     token_of,
 )
 
-WAIT = -1
+WAIT = np.int64(-1)
 """In place of an action: the state is final and waits for the others."""
 
 
-@borrowing
-def search(start, legal, advance, atoms, given, e, guide):
-    """Search example e; returns how it ended and the number of steps. See the module.
-
-    Without a limit, a lattice is searched as such.
-    """
-    if given.setting.lattice >= 0:
-        return search_lattice(start, legal, advance, atoms, given, e, guide)
+@kernel(signature=SEARCH)
+def search(score_view, start, legal, advance, atoms, given, e, guide):
+    """Search example e; returns how it ended and the number of steps. See the module."""
     f, trace, merge = given.frontier, given.trace, given.setting.merge
     example = example_of(given.inputs, e, guide.learning)
     begin_search(start, atoms, example, given.setting, f, trace, guide.first)
     wide, capacity, gold_steps = f.beam.shape[1], f.rank.shape[0], example.gold.shape[0]
     x, table, k = example.x, example.table, min(given.setting.beam, wide)
-    step, now, count = guide.first, 0, 1
+    step, now, count = guide.first, ZERO, ONE
     while True:
         step += 1
         if step > example.limit + 1:
@@ -94,7 +89,9 @@ def search(start, legal, advance, atoms, given, e, guide):
         room = min(k if k == 1 or not merge else 2 * k + 2, capacity)
         rows, places = f.used[ROWS], f.used[PLACES]
         while True:
-            end, size, made, active, gold_gain = candidates(legal, atoms, given, example, guide, step, now, count, room)
+            end, size, made, active, gold_gain = candidates(
+                score_view, legal, atoms, given, example, guide, step, now, count, room
+            )
             if end != DONE:
                 return end, step
             if size == 0 and guide.learning and not trace.alive[step - 1]:
@@ -104,7 +101,7 @@ def search(start, legal, advance, atoms, given, e, guide):
             if active == 0 and step > gold_steps:
                 finish(f, trace, guide, step - 1, size)
                 return DONE, step - 1
-            sort_best_first(f.rank, f.heap, size)
+            sort_best_first(f, size)
             end, found = keep_best(advance, atoms, given, example, guide, step, now, size, k, gold_gain)
             if end != DONE:
                 return end, step
@@ -126,20 +123,20 @@ def search(start, legal, advance, atoms, given, e, guide):
             return DONE, step
 
 
-@pasted
-def candidates(legal, atoms, given, example, guide, step, now, count, room):
+@helper
+def candidates(score_view, legal, atoms, given, example, guide, step, now, count, room):
     """{ s ∘ a | s in B_{i-1}, a in legal(s) }: the best `room` of them are in the heap.
 
     Returns how it ended, how many are in the heap, how many were made, how many states are not final, and what the
     correct action gains in gold's own state, beside the beam (b = -1).
     """
     f, setting, memory, x, table = given.frontier, given.setting, given.memory, example.x, example.table
-    states, link, score_of, beam, rank, heap = f.states, f.link, f.score, f.beam, f.rank, f.heap
+    states, link, score_of, beam, rank = f.states, f.link, f.score, f.beam, f.rank
     values, moves, view_at, penalty = f.atoms, setting.moves, setting.view_at, guide.penalty
     wide, spare = beam.shape[1], values.shape[0] - 1
     with_gold, gold_row = step <= example.gold.shape[0], given.trace.gold_row[step - 1]
     correct = example.gold[step - 1] if with_gold else np.int64(-2)
-    size, made, active, worst, gold_gain, top, first_state = 0, 0, 0, 0.0, 0.0, -np.inf, -1 if with_gold else 0
+    size, made, active, worst, gold_gain, top, first_state = ZERO, ZERO, 0, 0.0, 0.0, -np.inf, -1 if with_gold else 0
     for b in range(first_state, count):
         i = (b - first_state) % TOGETHER
         if i == 0:
@@ -162,7 +159,7 @@ def candidates(legal, atoms, given, example, guide, step, now, count, room):
             choices[0], number = correct, 1
         elif number == 0:
             score = score_of[s, PREFIX] - penalty if guide.learning and link[s, GOLD] == WHOLE else score_of[s, PREFIX]
-            size = offer(rank, heap, size, room, score, 0.0, b, WAIT, 0, made)
+            size = offer(f, size, room, score, 0.0, b, WAIT, ZERO, made)
             worst = rank[0, SCORE]
             made += 1
         if number < 1:
@@ -177,9 +174,9 @@ def candidates(legal, atoms, given, example, guide, step, now, count, room):
                 view = setting.views[action]
                 if view_at >= 0:
                     look(atoms, x, table, states, s, view_at, view, values, spare)
-                    score_state(setting.features, given.anchored, given.sparse, values, spare, token, view, memory)
+                    score_view(setting.features, given.anchored, given.sparse, values, spare, token, view, memory)
                 else:
-                    add_up(given.anchored, given.sparse, token, view, memory, i)
+                    add_up(given.anchored, given.sparse, token, memory, i)
             gain = gain_of(setting.spots, memory.total, action)
             if b < 0:
                 gold_gain = gain
@@ -188,7 +185,7 @@ def candidates(legal, atoms, given, example, guide, step, now, count, room):
                 if action == correct and is_gold == WHOLE:
                     score -= penalty
                 if size < room or score > worst:
-                    size = offer(rank, heap, size, room, score, gain, b, action, 0, made)
+                    size = offer(f, size, room, score, gain, b, action, ZERO, made)
                     worst = rank[0, SCORE]
                 made += 1
             elif first == last:
@@ -203,13 +200,13 @@ def candidates(legal, atoms, given, example, guide, step, now, count, room):
                         top = max(top, score)
                         if score < top - setting.slack:
                             continue
-                        size = offer(rank, heap, size, room, score, gain, b, action, place, made)
+                        size = offer(f, size, room, score, gain, b, action, place, made)
                         worst = rank[0, SCORE]
                     made += 1
     return DONE, size, made, active, gold_gain
 
 
-@pasted
+@ir_inline
 def among(choices, number, action):
     """Whether an action is one of the first choices."""
     found = False
@@ -218,7 +215,7 @@ def among(choices, number, action):
     return found
 
 
-@pasted
+@helper
 def choose_from(legal, example, setting, f, now, b, together, gold_row):
     """The legal actions of states b, b + 1, … of a beam, -1: gold's own. Returns how it ended, and the blocks of
     columns that their scores need."""
@@ -238,7 +235,7 @@ def choose_from(legal, example, setting, f, now, b, together, gold_row):
     return DONE, blocks
 
 
-@pasted
+@helper
 def keep_best(advance, atoms, given, example, guide, step, now, size, k, gold_gain):
     """B_i: the k best inequivalent candidates; c = -1 is gold's own next state. Returns how it ended and how many."""
     f, setting, trace = given.frontier, given.setting, given.trace
@@ -272,7 +269,7 @@ def keep_best(advance, atoms, given, example, guide, step, now, size, k, gold_ga
         else:
             made, right = (s, action, place, gain), action == correct
             arrive(advance, example, f, moves, made, step, right, t)
-            look(atoms, example.x, example.table, f.states, t, setting.view_at, 0, values, slot)
+            look(atoms, example.x, example.table, f.states, t, setting.view_at, ZERO, values, slot)
             signatures[t] = sign(features.telling, stacked, values, slot, link, t)
             if apart and link[t, GOLD] == WHOLE:
                 signatures[t] = ~signatures[t]
@@ -300,7 +297,7 @@ def keep_best(advance, atoms, given, example, guide, step, now, size, k, gold_ga
     return DONE, found
 
 
-@pasted
+@helper
 def note_step(f, trace, guide, step, now, count):
     """Enter a step in the trace: the best state, whether the correct prefix is in the beam, the beam if wanted."""
     top, alive = f.beam[now, 0], False
@@ -316,7 +313,7 @@ def note_step(f, trace, guide, step, now, count):
     trace.best[step] = f.score[top, PREFIX] - guide.penalty if right else f.score[top, PREFIX]
 
 
-@pasted
+@helper
 def finish(f, trace, guide, step, size):
     """All states are final, in the heap: enter the best in the trace; dead ends in the beam may score higher."""
     best = 0
@@ -330,7 +327,7 @@ def finish(f, trace, guide, step, size):
     trace.best[step] = f.score[top, PREFIX] - guide.penalty if right else f.score[top, PREFIX]
 
 
-@borrowing
+@helper
 def derive(setting, f, t):
     """Write the derivation of row t to f.path: the row and the action of every step; returns their number.
 

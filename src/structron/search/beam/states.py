@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from structron.errors import StructronError
-from structron.kernels.jit import inlined
+from structron.kernels.jit import helper
+from structron.kernels.reference import Bytes2, Ints, Keys, Shorts, Shorts2, by_reference
 from structron.kernels.table import MULTIPLIER, SEED, SHIFT, mix
 
 TEMPLATE_BITS = 9
@@ -27,22 +28,23 @@ FAST = 4
 """Templates of so many atoms are read without loops."""
 
 
+@by_reference
 class Features(NamedTuple):
     """Templates as arrays."""
 
-    atom: np.ndarray  # uint16[templates, FAST or more]: the atoms of each template; after them an atom that is 0
-    shift: np.ndarray  # uint8[templates, …]: where each atom's value stands in the key
-    hashed: np.ndarray  # int64[templates]: 1 where the values do not fit
-    group: np.ndarray  # int64[groups + 1] into member
-    member: np.ndarray  # int64[templates]: the templates of each group
-    group_ptr: np.ndarray  # int64[groups] into group_atom
-    group_atom: np.ndarray  # uint16: all atoms of a group, then the one that is 0
-    signature: np.ndarray  # uint16: the atoms that tell states apart
-    salt: np.ndarray  # uint64[atoms + 1]: odd numbers that values are multiplied with to be added up to a hash
-    telling: np.ndarray  # uint64[atoms + 1]: the same for the atoms that tell states apart, 0 for the others
+    atom: Shorts2  # uint16[templates, FAST or more]: the atoms of each template; after them an atom that is 0
+    shift: Bytes2  # uint8[templates, …]: where each atom's value stands in the key
+    hashed: Ints  # int64[templates]: 1 where the values do not fit
+    group: Ints  # int64[groups + 1] into member
+    member: Ints  # int64[templates]: the templates of each group
+    group_ptr: Ints  # int64[groups] into group_atom
+    group_atom: Shorts  # uint16: all atoms of a group, then the one that is 0
+    signature: Shorts  # uint16: the atoms that tell states apart
+    salt: Keys  # uint64[atoms + 1]: odd numbers that values are multiplied with to be added up to a hash
+    telling: Keys  # uint64[atoms + 1]: the same for the atoms that tell states apart, 0 for the others
 
 
-@inlined
+@helper(inline=True)
 def feature_key(features, t, values, row):
     """The key of template t in a state whose atoms stand in values[row], 0 if it does not fire.
 
@@ -70,7 +72,7 @@ def feature_key(features, t, values, row):
     return key if silent >= 0 else np.uint64(0)
 
 
-@inlined
+@helper(inline=True)
 def hash_all(values, row, salt):
     """One number for the values of all atoms that have a salt: products that need not wait for each other."""
     h = SEED
@@ -79,7 +81,7 @@ def hash_all(values, row, salt):
     return stirred(h)
 
 
-@inlined
+@helper(inline=True)
 def hash_groups(features, values, row, products, hashes):
     """hashes[g, 0] = one number for the values of the atoms of group g, for every group of a state.
 
@@ -97,7 +99,7 @@ def hash_groups(features, values, row, products, hashes):
         hashes[g, 0] = stirred(h)
 
 
-@inlined
+@helper(inline=True)
 def stirred(h):
     """A sum of products, its bits mixed."""
     return mix(mix(h, SEED), h >> np.uint64(32))

@@ -6,7 +6,7 @@ counts references, taking an array out of its tuple in such loops costs more tha
 
 import numpy as np
 
-from structron.kernels.jit import compiled, inlined, pasted
+from structron.kernels.jit import ZERO, helper
 from structron.kernels.table import mix
 from structron.search.beam.frontier import (
     ACTION,
@@ -31,7 +31,7 @@ from structron.search.beam.frontier import (
 from structron.search.beam.states import hash_all
 
 
-@inlined
+@helper(inline=True)
 def sign(telling, stacked, values, slot, link, t):
     """One number for what tells states apart: the atoms that count, and where and how the top was pushed."""
     h = hash_all(values, slot, telling)
@@ -40,7 +40,7 @@ def sign(telling, stacked, values, slot, link, t):
     return h
 
 
-@inlined
+@helper(inline=True)
 def gain_of(spots, total, action):
     """What an action gains: the sum of its parts; see `Setting.spots`."""
     gain = 0.0
@@ -49,7 +49,7 @@ def gain_of(spots, total, action):
     return gain
 
 
-@pasted
+@helper
 def arrive(advance, example, f, moves, made, step, right, t):
     """Fill row t with what an action makes of a state: made = (state, action, place of the predictor, gain).
 
@@ -90,7 +90,7 @@ def arrive(advance, example, f, moves, made, step, right, t):
     link[t, GOLD] = WHOLE if whole else (PART if part else NONE)
 
 
-@compiled
+@helper(allocates=True)
 def inherit(link, list_row, list_score, used, old, t):
     """Add the predictors of row t to those of a kept state; lists are shared, so a longer one is new."""
     start, begin, count = link[t, FIRST], link[old, FIRST], link[old, SIZE]
@@ -112,7 +112,7 @@ def inherit(link, list_row, list_score, used, old, t):
         used[PLACES] = fresh
 
 
-@inlined
+@helper(inline=True)
 def spot_of(seen, signature, beam, side, t):
     """Where a state equivalent to row t stands among those seen in the next beam; if there is none, a free spot."""
     spot = np.int64(signature[t] & np.uint64(seen.shape[0] - 1))
@@ -121,7 +121,7 @@ def spot_of(seen, signature, beam, side, t):
     return spot
 
 
-@inlined
+@helper(inline=True)
 def look(atoms, x, table, states, s, view_at, view, values, slot):
     """The atoms of a state as the actions of one view see it; without views (view_at < 0) as all do."""
     if view_at >= 0:
@@ -131,7 +131,7 @@ def look(atoms, x, table, states, s, view_at, view, values, slot):
         states[s, view_at] = 0
 
 
-@pasted
+@helper
 def begin_search(start, atoms, example, setting, f, trace, first):
     """Put the start state, or gold's state at step `first`, in the beam and beside it."""
     x, table, wide = example.x, example.table, f.beam.shape[1]
@@ -152,18 +152,18 @@ def begin_search(start, atoms, example, setting, f, trace, first):
     if trace.kept.shape[0] > 0:
         trace.kept[first, 0], trace.sizes[first] = row, 1
     f.used[NOW], f.used[COUNT] = 0, 1
-    look(atoms, x, table, f.states, row, setting.view_at, 0, f.atoms, 0)
-    f.signature[row] = sign(setting.features.telling, setting.stacked, f.atoms, 0, f.link, row)
-    copy_atoms(f.atoms, 0, wide)
+    look(atoms, x, table, f.states, row, setting.view_at, ZERO, f.atoms, ZERO)
+    f.signature[row] = sign(setting.features.telling, setting.stacked, f.atoms, ZERO, f.link, row)
+    copy_atoms(f.atoms, ZERO, wide)
 
 
-@inlined
+@helper(inline=True)
 def copy_atoms(values, slot, to):
     for a in range(values.shape[1]):
         values[to, a] = values[slot, a]
 
 
-@inlined
+@helper(inline=True)
 def token_of(where, states, row, first_token, last_token):
     """The token whose numbered features a state sees, -1: none."""
     if where < 0:

@@ -1,23 +1,29 @@
 """The n best labellings of documents, under the weights of a learner or a model (see kbest.py)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from structron.features.phrases import is_silent, non_local_features
-from structron.kernels.jit import compiled
+from structron.features.phrases import FEATURES, Counts, Phrases, Scheme, is_silent, make_counts, non_local_features
+from structron.kernels.jit import WithFunctionPointers
+from structron.kernels.reference import Doubles, Doubles2, by_reference
 from structron.search.chain.kbest import (
-    FIRST_ROOM,
-    Trellis,
+    N_BEST,
+    NO_ROOM,
+    Rooms,
     change,
-    make_differences,
+    fill_trellis,
     make_trellis,
     n_best,
     n_best_of,
 )
 from structron.search.chain.scores import Chains, Weights, Work, load_all, make_work
+from structron.search.chain.viterbi import SEARCH, search_for
 from structron.threads import for_each, stretches
+
+TOGETHER = 1 << 22
+"""Labels of all labellings that are written out together."""
 
 
 class Labellings(NamedTuple):
@@ -28,61 +34,93 @@ class Labellings(NamedTuple):
     score: float  # of the best
 
 
-def room_for_documents(chains: Chains, units: np.ndarray, labels: int, stride: int, order: int) -> tuple[Work, Trellis]:
-    """Scratch memory for the longest sentence, and for the longest document."""
-    longest = int(np.diff(chains.starts).max(initial=1))
-    tokens = int(np.diff(chains.starts[units]).max(initial=1))
-    return make_work(longest, labels, stride, order), make_trellis(tokens, labels, stride, order)
+@by_reference
+class Reranking(NamedTuple):
+    """What chooses among the n best labellings of documents."""
+
+    scheme: Scheme
+    phrases: Phrases
+    first: int  # the number of the first document among the phrases
+    g: Doubles  # float64[features]: their weights
+    kinds: int  # classes of entities, and none
+    counts: Counts  # room
+    values: Doubles2  # float64[n, features]: room
 
 
 class Candidates:
     """Searches for n-best labellings, with room for the longest sentence and the longest document."""
 
-    def __init__(self, chains: Chains, units: np.ndarray, labels: int, stride: int, order: int):
+    def __init__(
+        self, chains: Chains, units: np.ndarray, labels: int, stride: int, order: int, work: Work | None = None
+    ):
+        """work: room for the longest sentence that others use as well."""
         self.chains, self.units, self.labels, self.order = chains, units, labels, order
-        self.work, self.trellis = room_for_documents(chains, units, labels, stride, order)
+        longest, tokens = (int(np.diff(ends).max(initial=1)) for ends in (chains.starts, chains.starts[units]))
+        self.work = make_work(longest, labels, stride, order) if work is None else work
+        self.rooms = Rooms(make_trellis(tokens, labels, stride, order), self.work, labels, order)
 
-    def find(self, weights: Weights, unit: int, n: int) -> Labellings:
-        """The n best labellings of a document, or all if there are fewer."""
-        lo, hi = int(self.units[unit]), int(self.units[unit + 1])
-        tokens = int(self.chains.starts[hi] - self.chains.starts[lo])
-        rows, losses = np.empty((n, tokens), np.int16), np.empty(n)
-        document: Any = (self.chains, weights, self.order, lo, hi, self.labels)
-        count, score = n_best_of(*document, n, self.work, self.trellis, rows, losses)
-        return Labellings(rows[:count], losses[:count], float(score))
+    def find(self, weights: Weights, lo: int, hi: int, n: int) -> Iterator[Labellings]:
+        """The n best labellings of documents lo … hi-1, or all that one has if there are fewer."""
+        cells = n * (self.chains.starts[self.units] - self.chains.starts[self.units[lo]])
+        while lo < hi:
+            stop = min(hi, max(lo + 1, int(np.searchsorted(cells, cells[lo] + TOGETHER, "right")) - 1))
+            for found in n_best_of(self.chains, weights, self.units[lo : stop + 1], n, self.rooms):
+                yield Labellings(*found)
+            lo = stop
+
+    def choose(self, weights: Weights, n: int, features: tuple[Any, ...], out: np.ndarray, scores: np.ndarray) -> None:
+        """out, scores: of each document the labelling that is best under all features, of the n best under the local
+        ones. features: scheme, phrases, first, g and kinds of `Reranking`."""
+        chains, order, labels, work, rooms = self.chains, self.order, self.labels, self.work, self.rooms
+        load_all(weights, order, labels, work)
+        pointers = (search_for(chains, order, work), n_best, non_local_features)
+        scheme, phrases, first, g, kinds = features
+        room = make_counts(phrases, kinds), np.empty((n, len(g)))
+        reranking = Reranking(scheme, phrases, first, g, kinds, *room)
+        given, done = (chains, weights, order, self.units, labels, n, work, rooms.trellis), 0
+        while True:
+            done = CHOOSE(*pointers, *given, rooms.of(n), reranking, done, out, scores)
+            if done == len(self.units) - 1:
+                return
+            rooms.grow()
 
 
-@compiled
-def choose_labels(chains, weights, order, units, labels, n, work, trellis, scheme, phrases, d, g, kinds, out, scores):
-    """out, scores: of each document the labelling that is best under all features, of the n best under the local ones.
+def choose_labels(
+    search, n_best, features, chains, weights, order, units, labels, n, work, trellis, room, given, done, out, scores
+):
+    """`Candidates.choose` from document `done` on; returns the document at which room ran out, or how many there are.
 
-    d: the number of the first document among the phrases. Where no labelling has document features, the best is best.
+    Where no labelling has document features, the best is best.
     """
-    load_all(weights, order, labels, work)
-    differences, losses = make_differences(n, FIRST_ROOM), np.empty(n)
-    values = np.empty((n, g.shape[0]))
-    for unit in range(units.shape[0] - 1):
+    differences, z, g, values = room.differences, trellis.z, given.g, given.values
+    for unit in range(done, units.shape[0] - 1):
         lo, hi = units[unit], units[unit + 1]
         origin, tokens = chains.starts[lo], chains.starts[hi] - chains.starts[lo]
-        wanted = 1 if is_silent(phrases, d + unit) else n
-        count, score, differences = n_best(
-            chains, weights, order, lo, hi, labels, wanted, work, trellis, losses, differences
-        )
-        best, top, z = 0, score, trellis.z[:tokens]
+        d = given.first + unit
+        wanted = np.int64(1) if is_silent(given.phrases, d) else n
+        score = fill_trellis(search, chains, weights, order, lo, hi, labels, work, trellis)
+        count = n_best(chains, weights, lo, hi, wanted, score, trellis, room)
+        if count == NO_ROOM:
+            return unit
+        best, top = 0, score
         if wanted > 1:
-            changes = (differences.ptr, differences.at, differences.label)
-            non_local_features(scheme, phrases, d + unit, z, *changes, count, kinds, values)
+            ptr, at, label = differences.ptr, differences.at, differences.label
+            features(given.scheme, given.phrases, d, z, ptr, at, label, count, given.kinds, given.counts, values)
             for k in range(count):
                 added = 0.0
                 for f in range(g.shape[0]):
                     added += values[k, f] * g[f]
-                total = score - losses[k] + added
+                total = score - room.losses[k] + added
                 if k == 0 or total > top:
                     best, top = k, total
-        change(z, differences, best)
+        change(z, differences, np.int64(best))
         for i in range(tokens):
             out[origin + i] = z[i]
         scores[unit] = top
+    return units.shape[0] - 1
+
+
+CHOOSE = WithFunctionPointers(choose_labels, SEARCH, N_BEST, FEATURES)
 
 
 def for_each_document(
@@ -100,8 +138,7 @@ def for_each_document(
         lo, hi = stretch
         chains = model.chains(prepared, int(units[lo]), int(units[hi]), forced)
         search = Candidates(chains, units[lo : hi + 1] - units[lo], len(model.labels), model.w.shape[1], model.order)
-        for unit in range(lo, hi):
-            found = search.find(model.weights, unit - lo, n)
+        for unit, found in enumerate(search.find(model.weights, 0, hi - lo, n), lo):
             take(unit, found.rows, found.score - found.losses)
 
     for_each(run, stretches(prepared.starts[units], jobs), jobs)

@@ -19,34 +19,39 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import borrowing, prefetch
+from structron.kernels.jit import helper, ir_inline, kernel, prefetch
+from structron.kernels.reference import Floats, Ints, Numbers, by_reference
 from structron.weights.cells import Cells, Rows, home, weight_in, weight_of
 
+FIRST = np.int64(0)
 WIDE = 32
 """Weights of a row from which on labels are looked for; in a shorter one all are gone through."""
 BETWEEN_COLUMNS, BETWEEN_VALUES = " ", "|"
 """What labels are split at: they join the columns, and the values of a column, that are learned as one label."""
 
 
+@by_reference
 class Lattice(NamedTuple):
     """Sentences with what there is to choose from."""
 
-    starts: np.ndarray  # int64[sentences + 1]
-    ptr: np.ndarray  # int64[tokens + 1]
-    numbers: np.ndarray  # int32: features of tokens
-    first: np.ndarray  # int64[tokens + 1]
-    choice: np.ndarray  # int32: labels
+    starts: Ints  # int64[sentences + 1]
+    ptr: Ints  # int64[tokens + 1]
+    numbers: Numbers  # int32: features of tokens
+    first: Ints  # int64[tokens + 1]
+    choice: Numbers  # int32: labels
 
 
+@by_reference
 class Labels(NamedTuple):
     """What labels consist of: piece[begin[y]] … piece[begin[y + 1] - 1] are those of label y."""
 
-    begin: np.ndarray  # int64[labels + 1]
-    piece: np.ndarray  # int32
+    begin: Ints  # int64[labels + 1]
+    piece: Numbers  # int32
     width: int  # numbers of labels, and those of pieces, are below
     most: int  # pieces that a label has
 
 
+@by_reference
 class Weights(NamedTuple):
     """Finished weights: all of them, and those of label pairs as a table."""
 
@@ -54,20 +59,21 @@ class Weights(NamedTuple):
     pairs: Cells
 
 
+@by_reference
 class Room(NamedTuple):
     """Where a search works; sizes of the longest sentence."""
 
-    local: np.ndarray  # float32[choices]: what the features give to a choice
-    best: np.ndarray  # float32[choices]: the best prefix that ends in it …
-    back: np.ndarray  # int64[choices]: … and the choice before it there
-    after: np.ndarray  # float32[choices]: the best that can follow it
-    z: np.ndarray  # int64[tokens]
-    asked: np.ndarray  # int64[width]: the pieces of all choices of the token at work …
-    given: np.ndarray  # float32[width]: … what its features give to each …
-    place: np.ndarray  # int64[width]: … and 1 + where a piece stands among them; 0: nowhere
+    local: Floats  # float32[choices]: what the features give to a choice
+    best: Floats  # float32[choices]: the best prefix that ends in it …
+    back: Ints  # int64[choices]: … and the choice before it there
+    after: Floats  # float32[choices]: the best that can follow it
+    z: Ints  # int64[tokens]
+    asked: Ints  # int64[width]: the pieces of all choices of the token at work …
+    given: Floats  # float32[width]: … what its features give to each …
+    place: Ints  # int64[width]: … and 1 + where a piece stands among them; 0: nowhere
 
 
-@borrowing
+@helper
 def ask(lattice, labels, i, room):
     """List the pieces of all choices of token i, each once and with a score of 0; returns how many there are."""
     count = 0
@@ -83,7 +89,7 @@ def ask(lattice, labels, i, room):
     return count
 
 
-@borrowing
+@helper
 def answer(lattice, labels, i, origin, count, room):
     """Each choice gets the sum of its pieces' scores; the list is cleared."""
     for c in range(lattice.first[i], lattice.first[i + 1]):
@@ -96,7 +102,7 @@ def answer(lattice, labels, i, origin, count, room):
         room.place[room.asked[k]] = 0
 
 
-@borrowing
+@helper
 def score_cells(lattice, cells, labels, fixed, start, stop, room):
     """What the features of tokens start … stop-1 give to their choices, where there are several.
 
@@ -124,7 +130,7 @@ def score_cells(lattice, cells, labels, fixed, start, stop, room):
         answer(lattice, labels, i, origin, count, room)
 
 
-@borrowing
+@helper
 def score_rows(lattice, rows, labels, fixed, start, stop, room):
     """The same with finished weights. A feature's row has weights of one or two of the pieces, mostly: what it has is
     given to those that are there, and nothing is looked for that is not."""
@@ -149,7 +155,7 @@ def score_rows(lattice, rows, labels, fixed, start, stop, room):
         answer(lattice, labels, i, origin, count, room)
 
 
-@borrowing
+@helper
 def search(lattice, pairs, labels, paired, s, room):
     """The best labelling of sentence s in room.z, and its score, where room.local is filled. pairs: a table with the
     weights of label pairs.   paired: whether they have any."""
@@ -160,15 +166,15 @@ def search(lattice, pairs, labels, paired, s, room):
     for i in range(start, stop):
         lo, hi = lattice.first[i], lattice.first[i + 1]
         for c in range(lo, hi):
-            best, back = np.float32(0), -1
+            best, back, label = np.float32(0), -1, np.int64(lattice.choice[c])
             if i == start:
                 if paired:
-                    best = weight_of(pairs, 0, lattice.choice[c], labels.width)
+                    best = weight_of(pairs, FIRST, label, labels.width)
             else:
                 for p in range(lattice.first[i - 1], lo):
                     score = room.best[p - origin]
                     if paired:
-                        score += weight_of(pairs, lattice.choice[p] + 1, lattice.choice[c], labels.width)
+                        score += weight_of(pairs, np.int64(lattice.choice[p]) + 1, label, labels.width)
                     if back < 0 or score > best:
                         best, back = score, p
             room.best[c - origin] = best + room.local[c - origin]
@@ -184,7 +190,7 @@ def search(lattice, pairs, labels, paired, s, room):
     return found
 
 
-@borrowing
+@ir_inline
 def best(lattice, weights, labels, fixed, paired, s, room):
     """`search` with finished weights."""
     if lattice.starts[s] < lattice.starts[s + 1]:
@@ -192,7 +198,7 @@ def best(lattice, weights, labels, fixed, paired, s, room):
     return search(lattice, weights.pairs, labels, paired, s, room)
 
 
-@borrowing
+@kernel
 def decode(lattice, weights, labels, fixed, paired, room, out, scores):
     """The best labels of every sentence, and their scores."""
     for s in range(lattice.starts.shape[0] - 1):
@@ -201,7 +207,7 @@ def decode(lattice, weights, labels, fixed, paired, room, out, scores):
             out[i] = room.z[i - lattice.starts[s]]
 
 
-@borrowing
+@ir_inline
 def through(lattice, weights, labels, fixed, paired, s, room, out):
     """out[c]: the score of the best labelling of sentence s with choice c, for all choices of its tokens."""
     best(lattice, weights, labels, fixed, paired, s, room)
@@ -216,16 +222,16 @@ def through(lattice, weights, labels, fixed, paired, s, room, out):
                 for q in range(hi, lattice.first[i + 2]):
                     score = room.after[q - origin] + room.local[q - origin]
                     if paired:
-                        score += weight_of(weights.pairs, lattice.choice[c] + 1, lattice.choice[q], labels.width)
+                        row, label = np.int64(lattice.choice[c]) + 1, np.int64(lattice.choice[q])
+                        score += weight_of(weights.pairs, row, label, labels.width)
                     after = max(after, score)
             room.after[c - origin] = after
             out[c] = room.best[c - origin] + after
 
 
-@borrowing
-def decode_with_margins(lattice, weights, labels, fixed, paired, room, out, scores, through_all, sure):
-    """The same with each token's margin: by how much the best labelling beats the best with another label there."""
-    decode(lattice, weights, labels, fixed, paired, room, out, scores)
+@kernel
+def put_margins(lattice, weights, labels, fixed, paired, room, out, scores, through_all, sure):
+    """sure: the margin of each token, where `decode` has found labels and scores."""
     for s in range(lattice.starts.shape[0] - 1):
         through(lattice, weights, labels, fixed, paired, s, room, through_all)
         for i in range(lattice.starts[s], lattice.starts[s + 1]):
@@ -234,6 +240,23 @@ def decode_with_margins(lattice, weights, labels, fixed, paired, room, out, scor
                 if lattice.choice[c] != out[i]:
                     second = max(second, through_all[c])
             sure[i] = scores[s] - second
+
+
+def decode_with_margins(
+    lattice: Lattice,
+    weights: Weights,
+    labels: Labels,
+    fixed: int,
+    paired: bool,
+    room: Room,
+    out: np.ndarray,
+    scores: np.ndarray,
+    through_all: np.ndarray,
+    sure: np.ndarray,
+) -> None:
+    """`decode` with each token's margin: by how much the best labelling beats the best with another label there."""
+    decode(lattice, weights, labels, fixed, paired, room, out, scores)
+    put_margins(lattice, weights, labels, fixed, paired, room, out, scores, through_all, sure)
 
 
 def make_room(lattice: Lattice, labels: Labels) -> Room:

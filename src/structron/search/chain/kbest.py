@@ -14,74 +14,116 @@ from the best one, so it costs these, however long the document is.
 Each choice of the best labelling alone makes a labelling, so what loses more than the (n-1)-th of them is none of the
 n best, and is never entered. The sentences of a document are independent chains side by side; rows are the tokens of
 the document.
+
+All memory comes from Python (`Room`). A search that runs out of it stops, and is done again with more.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
 
-from structron.kernels.jit import borrowing, compiled, inlined, pasted
-from structron.search.chain.scores import FORBIDDEN, edges_into, load_all
-from structron.search.chain.viterbi import LOWEST, alpha_row, keep_all, search
+from structron.kernels.jit import WithFunctionPointers, helper, ir_inline, kernel
+from structron.kernels.reference import Doubles, Floats, Floats2, Ints, Ints2, by_reference, reference
+from structron.search.chain.scores import FORBIDDEN, Chains, Weights, Work, edges_into, load_all
+from structron.search.chain.viterbi import LOWEST, SEARCH, alpha_row, keep_all, search_for
 
 TOO_MUCH = -np.float64(FORBIDDEN) / 2
 """A loss that only a forbidden label or transition can have."""
 FIRST_ROOM = 256
 """Choices and waiting labellings that there is room for at first."""
+EACH = 8
+"""And as many times the labels for each of the n best."""
+MOST_AT_FIRST = 1 << 20
+"""Choices of the best labelling that there is room for at first, or less: so many as the document can have."""
+NO_ROOM = -1
+"""What a search returns that has run out of memory."""
+NOTHING, FIRST = np.int64(-1), np.int64(0)
 ENTERED, WAITING = 0, 1
 """Places in `Queue.size`."""
-FOUND, OWN = 0, 1
-"""Places in the `state` of a search: labellings found, and choices of theirs."""
+FOUND, OWN, MAIN = range(3)
+"""Places in `Room.state`: labellings found, choices of theirs, and those of the best labelling."""
 
 
+@by_reference
 class Trellis(NamedTuple):
     """What the searches of a document's sentences left, row by row."""
 
-    alpha: np.ndarray  # float32[rows, stride] at order 1, float32[rows * L, stride] at order 2, as in `Work`
-    keep: np.ndarray  # int64[rows, P]: order 2, the labels whose alpha is right
-    kept: np.ndarray  # int64[rows]
-    first: np.ndarray  # int64[rows]: the row of the first token of the same sentence
-    z: np.ndarray  # int64[rows]: the best labels
+    alpha: Floats2  # float32[rows, stride] at order 1, float32[rows * L, stride] at order 2, as in `Work`
+    keep: Ints2  # int64[rows, P]: order 2, the labels whose alpha is right
+    kept: Ints  # int64[rows]
+    first: Ints  # int64[rows]: the row of the first token of the same sentence
+    z: Ints  # int64[rows]: the best labels
 
 
+@by_reference
 class Scene(NamedTuple):
     """What decides, beside chains and weights, how much another choice costs; with some scratch memory."""
 
-    alpha: np.ndarray  # alpha, keep and kept as in `Trellis`, t1 as in `Work`
-    keep: np.ndarray
-    kept: np.ndarray
-    t1: np.ndarray
     order: int
-    origin: int  # the token in row 0
-    column: np.ndarray  # float32[P]: the transitions into a label
-    ways: np.ndarray  # float64[L]: see `ways_into`
+    alpha: Floats2  # alpha, keep and kept as in `Trellis`, t1 as in `Work`
+    keep: Ints2
+    kept: Ints
+    t1: Floats2
+    column: Floats  # float32[P]: the transitions into a label
+    ways: Doubles  # float64[L]: see `ways_into`
 
 
+@by_reference
 class Choices(NamedTuple):
     """Choices that lead away from a labelling."""
 
-    loss: np.ndarray  # float64[room]
-    place: np.ndarray  # int64[room]: the row whose label is chosen
-    label: np.ndarray  # int64[room]
-    second: np.ndarray  # int64[room]: order 2 at the end of a sentence, the label before it, chosen too; else -1
+    loss: Doubles  # float64[room]
+    place: Ints  # int64[room]: the row whose label is chosen
+    label: Ints  # int64[room]
+    second: Ints  # int64[room]: order 2 at the end of a sentence, the label before it, chosen too; else -1
 
 
+@by_reference
 class Queue(NamedTuple):
     """Labellings that wait to be written out, each a parent with one more choice."""
 
-    loss: np.ndarray  # float64[room]
-    parent: np.ndarray  # int64[room]: the number of a labelling that is written
-    choice: np.ndarray  # int64[room]: m, one of the best labelling's choices; or -1 - k, one of the parent's own
-    heap: np.ndarray  # int64[room]: the numbers of those that wait, the one of least loss on top
-    size: np.ndarray  # int64[2]: how many have been entered, how many wait
+    loss: Doubles  # float64[room]
+    parent: Ints  # int64[room]: the number of a labelling that is written
+    choice: Ints  # int64[room]: m, one of the best labelling's choices; or -1 - k, one of the parent's own
+    heap: Ints  # int64[room]: the numbers of those that wait, the one of least loss on top
+    size: Ints  # int64[2]: how many have been entered, how many wait
 
 
+@by_reference
 class Differences(NamedTuple):
     """Labellings by where they differ from the best one: rows and labels, from the last row to the first."""
 
-    ptr: np.ndarray  # int64[n + 2]: those of labelling k are at[ptr[k]:ptr[k+1]]
-    at: np.ndarray  # int64[room]
-    label: np.ndarray  # int64[room]
+    ptr: Ints  # int64[n + 2]: those of labelling k are at[ptr[k]:ptr[k+1]]
+    at: Ints  # int64[room]
+    label: Ints  # int64[room]
+
+
+@by_reference
+class Room(NamedTuple):
+    """Memory of a search for the n best, and what it has found."""
+
+    scene: Scene
+    every: Choices  # those that lead away from the best labelling …
+    main: Choices  # … and the n - 1 of least loss among them
+    own: Choices  # of the other labellings
+    queue: Queue
+    differences: Differences
+    least: Doubles  # float64[rows]: of the choices into the state at each row
+    heap: Ints  # int64[rows, or room of `every`]
+    losses: Doubles  # float64[n + 1]: by how much labellings score less than the best
+    reach: Ints  # int64[n]: the row left of which labellings have the choices of the best one
+    z: Ints  # int64[rows]: the labelling at work, else the best one
+    state: Ints  # int64[3]
+
+
+@by_reference
+class Near(NamedTuple):
+    """Memory of a search for the second best labels of a sentence."""
+
+    scene: Scene
+    choices: Choices
+    z: Ints  # int64[n]: room for labels
 
 
 def make_trellis(rows: int, labels: int, stride: int, order: int) -> Trellis:
@@ -96,23 +138,49 @@ def make_trellis(rows: int, labels: int, stride: int, order: int) -> Trellis:
     )
 
 
-@compiled
-def make_scene(alpha, keep, kept, t1, order, origin, labels):
-    """A scene with scratch memory of its own."""
-    column, ways = np.empty(labels + 1, np.float32), np.empty(labels, np.float64)
-    return Scene(alpha, keep, kept, t1, order, origin, column, ways)
+def make_scene(searched: Trellis | Work, work: Work, labels: int, order: int) -> Scene:
+    """What a search has left, with transitions as `work` has them."""
+    room = np.empty(labels + 1, np.float32), np.empty(labels)
+    return Scene(order, searched.alpha, searched.keep, searched.kept, work.t1, *room)
+
+
+def make_choices(room: int) -> Choices:
+    """Room for choices."""
+    return Choices(np.empty(room), *(np.empty(room, np.int64) for _ in range(3)))
+
+
+def make_near(work: Work, labels: int, order: int) -> Near:
+    """Room for the second best labels of sentences that are searched with this memory."""
+    return Near(make_scene(work, work, labels, order), make_choices(1 + labels * labels), np.empty_like(work.z))
+
+
+def make_room(n: int, trellis: Trellis, work: Work, labels: int, order: int, times: int = 1) -> Room:
+    """Room for the n best labellings of documents that fit the trellis; times: how much more than at first."""
+    rows, room = len(trellis.z), times * (FIRST_ROOM + (2 * len(work.z) + EACH * n) * labels)
+    every = times * min(2 * rows * labels, MOST_AT_FIRST)
+    parent, choice, heap = (np.empty(room, np.int64) for _ in range(3))
+    queue = Queue(np.empty(room), parent, choice, heap, np.zeros(2, np.int64))
+    differences = Differences(np.zeros(n + 2, np.int64), *(np.empty(room, np.int64) for _ in range(2)))
+    return Room(
+        make_scene(trellis, work, labels, order),
+        make_choices(every),
+        make_choices(n),
+        make_choices(room),
+        queue,
+        differences,
+        np.empty(rows),
+        np.empty(max(rows, every), np.int64),
+        np.empty(n + 1),
+        np.empty(n, np.int64),
+        np.empty(rows, np.int64),
+        np.zeros(3, np.int64),
+    )
 
 
 # -- choices ---------------------------------------------------------------------------------------------------------
 
 
-@compiled
-def make_choices(room):
-    """Room for choices."""
-    return Choices(np.empty(room), np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64))
-
-
-@pasted
+@helper(inline=True)
 def put_choice(choices, count, loss, place, label, second, before, bound):
     """Enter a choice that is not forbidden, nor loses more than `bound` with what was lost before; returns how many
     there are now."""
@@ -123,25 +191,19 @@ def put_choice(choices, count, loss, place, label, second, before, bound):
     return count
 
 
-@compiled
-def more_choices(old, used):
-    """The same choices with twice the room."""
-    new = make_choices(2 * old.loss.shape[0])
-    new.loss[:used], new.place[:used] = old.loss[:used], old.place[:used]
-    new.label[:used], new.second[:used] = old.label[:used], old.second[:used]
-    return new
+@helper
+def ways_into(chains, weights, scene, origin, i, z):
+    """ways[q] = the best prefix over label q into the state at row i: (z[i]), or (z[i-1], z[i]) at order 2.
 
-
-@pasted
-def ways_into(chains, weights, scene, i, z):
-    """ways[q] = the best prefix over label q into the state at row i: (z[i]), or (z[i-1], z[i]) at order 2."""
+    origin: the token in row 0.
+    """
     alpha, column, ways, labels = scene.alpha, scene.column, scene.ways, scene.ways.shape[0]
     if scene.order == 1 and chains.pair_ptr.shape[0] == 0:
         y = z[i]
         for q in range(labels):
             ways[q] = alpha[i - 1, q] + scene.t1[q + 1, y]
     elif scene.order == 1:
-        edges_into(chains, weights, scene.origin + i, z[i], scene.t1, column)
+        edges_into(chains, weights, origin + i, z[i], scene.t1, column)
         for q in range(labels):
             ways[q] = alpha[i - 1, q] + column[q + 1]
     else:
@@ -153,7 +215,7 @@ def ways_into(chains, weights, scene, i, z):
             ways[q] = alpha[alpha_row(i - 1, labels, q), p] + weights.w[contexts + (q + 1) * contexts + p + 1, z[i]]
 
 
-@pasted
+@helper
 def end_choices(scene, base, n, z, choices, count, bound):
     """The other ways to end a sentence of n tokens from row base on."""
     alpha, labels, last = scene.alpha, scene.ways.shape[0], base + n - 1
@@ -166,27 +228,27 @@ def end_choices(scene, base, n, z, choices, count, bound):
                     loss = best - alpha[alpha_row(last, labels, p), y]
                     count = put_choice(choices, count, loss, last, y, p, 0.0, bound)
     else:
-        row = last if scene.order == 1 else alpha_row(last, labels, 0)
+        row = last if scene.order == 1 else alpha_row(last, labels, FIRST)
         best = np.float64(alpha[row, z[last]])
         for y in range(labels):
             if y != z[last]:
-                count = put_choice(choices, count, best - alpha[row, y], last, y, -1, 0.0, bound)
+                count = put_choice(choices, count, best - alpha[row, y], last, y, NOTHING, 0.0, bound)
     return count
 
 
-@pasted
-def choices_into(chains, weights, scene, i, z, choices, count, before, bound):
+@helper
+def choices_into(chains, weights, scene, origin, i, z, choices, count, before, bound):
     """The other labels before the state at row i."""
-    ways_into(chains, weights, scene, i, z)
+    ways_into(chains, weights, scene, origin, i, z)
     ways, place = scene.ways, i - scene.order
     best = z[place]
     for q in range(ways.shape[0]):
         if q != best:
-            count = put_choice(choices, count, ways[best] - ways[q], place, q, -1, before, bound)
+            count = put_choice(choices, count, ways[best] - ways[q], place, q, NOTHING, before, bound)
     return count
 
 
-@pasted
+@ir_inline
 def best_label(ways):
     """The first label with the best way."""
     best = 0
@@ -196,8 +258,8 @@ def best_label(ways):
     return best
 
 
-@pasted
-def follow(chains, weights, scene, base, place, label, second, z):
+@helper
+def follow(chains, weights, scene, origin, base, place, label, second, z):
     """Make a choice in z and go the best way back from there; returns the row of the first state that it changed."""
     order = scene.order
     z[place] = label
@@ -206,7 +268,7 @@ def follow(chains, weights, scene, base, place, label, second, z):
         z[place - 1] = second
     first, same = i, 0
     while i >= base + order and same < order:
-        ways_into(chains, weights, scene, i, z)
+        ways_into(chains, weights, scene, origin, i, z)
         best = best_label(scene.ways)
         same = same + 1 if z[i - order] == best else 0
         z[i - order] = best
@@ -214,7 +276,7 @@ def follow(chains, weights, scene, base, place, label, second, z):
     return first
 
 
-@pasted
+@helper
 def nearest(choices, count, known):
     """Put the choice of least loss, the first of equals, at place 0; known: whether the nearest so far is there."""
     for k in range(1, count):
@@ -225,39 +287,44 @@ def nearest(choices, count, known):
     return known
 
 
-@borrowing
-def take_second(chains, weights, scene, n, z, choices):
-    """Replace the best labels z of a sentence by the second best; returns their loss. choices: room for a row's."""
-    known = nearest(choices, end_choices(scene, 0, n, z, choices, 1, np.inf), False)
-    for i in range(n - 1, scene.order - 1, -1):
-        known = nearest(choices, choices_into(chains, weights, scene, i, z, choices, 1, 0.0, np.inf), known)
-    if not known:
-        return np.inf
-    follow(chains, weights, scene, 0, choices.place[0], choices.label[0], choices.second[0], z)
-    return choices.loss[0]
+SECOND = types.float64(
+    reference(Chains),
+    reference(Weights),
+    types.int64,
+    types.int64,
+    reference(Near),
+    types.int64[::1],
+)
 
 
-@compiled
-def second_best(chains, weights, order, start, n, labels, work):
-    """Replace work.z, the best labels of a sentence just searched, by the second best; returns their loss.
+@kernel(signature=SECOND)
+def second_best(chains, weights, start, n, near, z):
+    """Replace z, the best labels of a sentence just searched, by the second best; returns their loss.
 
     The loss is inf when there is no other labelling. alpha must be right for what is within the loss of the best
-    (see `viterbi.search`), else the labelling found may not be the second best: it is then no nearer than it should.
+    (see `viterbi.SEARCH`), else the labelling found may not be the second best: it is then no nearer than it should.
     """
-    scene = make_scene(work.alpha, work.keep, work.kept, work.t1, order, start, labels)
-    return take_second(chains, weights, scene, n, work.z, make_choices(1 + labels * labels))
+    scene, choices, one = near.scene, near.choices, np.int64(1)
+    known = nearest(choices, end_choices(scene, FIRST, n, z, choices, one, np.inf), False)
+    for i in range(n - 1, scene.order - 1, -1):
+        count = choices_into(chains, weights, scene, start, i, z, choices, one, 0.0, np.inf)
+        known = nearest(choices, count, known)
+    if not known:
+        return np.inf
+    follow(chains, weights, scene, start, FIRST, choices.place[0], choices.label[0], choices.second[0], z)
+    return choices.loss[0]
 
 
 # -- the queue -------------------------------------------------------------------------------------------------------
 
 
-@inlined
+@helper(inline=True)
 def before(loss, a, b):
     """Whether a comes before b: less loss, or as much and a lower number."""
     return loss[a] < loss[b] or (loss[a] == loss[b] and a < b)
 
 
-@compiled
+@helper
 def sink(heap, size, loss, k):
     """Put heap[k] where it belongs below: a heap of numbers, the one that comes before the others on top."""
     item = heap[k]
@@ -272,35 +339,17 @@ def sink(heap, size, loss, k):
     heap[k] = item
 
 
-@compiled
+@helper
 def pop(heap, size, loss):
     """Take the top from a heap of `size` numbers; it is left behind the others."""
     top = heap[0]
     heap[0] = heap[size - 1]
     heap[size - 1] = top
-    sink(heap, size - 1, loss, 0)
+    sink(heap, size - 1, loss, FIRST)
     return top
 
 
-@compiled
-def make_queue(room):
-    """Room for waiting labellings."""
-    numbers = np.empty((3, room), np.int64)
-    return Queue(np.empty(room), numbers[0], numbers[1], numbers[2], np.zeros(2, np.int64))
-
-
-@compiled
-def more_room(queue, more):
-    """A copy of the queue with room for at least so many more."""
-    used = queue.size[ENTERED]
-    larger = make_queue(2 * (used + more))
-    larger.loss[:used], larger.parent[:used] = queue.loss[:used], queue.parent[:used]
-    larger.choice[:used], larger.heap[:used] = queue.choice[:used], queue.heap[:used]
-    larger.size[:] = queue.size
-    return larger
-
-
-@pasted
+@helper
 def enter(queue, loss, parent, choice):
     """Let a labelling wait."""
     heap, item, k = queue.heap, queue.size[ENTERED], queue.size[WAITING]
@@ -313,20 +362,20 @@ def enter(queue, loss, parent, choice):
     queue.size[WAITING] += 1
 
 
-@pasted
-def enter_main(queue, main, m, reach, loss, parent, bound):
+@helper
+def enter_main(queue, main, count, m, reach, loss, parent, bound):
     """Let a labelling's next choice wait among those of the best one, from m on: the first not right of `reach`."""
-    while m < main.loss.shape[0] and main.place[m] > reach:
+    while m < count and main.place[m] > reach:
         m += 1
-    if m < main.loss.shape[0] and loss + main.loss[m] <= bound:
+    if m < count and loss + main.loss[m] <= bound:
         enter(queue, loss + main.loss[m], parent, m)
 
 
 # -- n best ----------------------------------------------------------------------------------------------------------
 
 
-@compiled
-def fill_trellis(chains, weights, order, lo, hi, labels, work, trellis):
+@helper
+def fill_trellis(search, chains, weights, order, lo, hi, labels, work, trellis):
     """Search the sentences lo … hi-1 of a document and keep all that n-best needs; returns their score.
 
     At order 1 alpha is right everywhere, whatever the search skips.
@@ -335,7 +384,7 @@ def fill_trellis(chains, weights, order, lo, hi, labels, work, trellis):
     base = 0
     for s in range(lo, hi):
         n = chains.starts[s + 1] - chains.starts[s]
-        total += search(chains, weights, order, s, labels, work, np.inf if order == 2 else 0.0)
+        total += search(chains, weights, s, labels, work, np.inf if order == 2 else 0.0)
         rows = n * labels if order == 2 else n
         begin = base * labels if order == 2 else base
         for r in range(rows):
@@ -349,14 +398,16 @@ def fill_trellis(chains, weights, order, lo, hi, labels, work, trellis):
     return total
 
 
-@borrowing
+@ir_inline
 def least_losses(chains, weights, scene, lo, hi, z, least):
     """least[i] = the least loss of a choice into the state at row i, for sentences lo … hi-1."""
-    base, ways = 0, scene.ways
+    base, ways, origin = 0, scene.ways, chains.starts[lo]
     for s in range(lo, hi):
         n = chains.starts[s + 1] - chains.starts[s]
+        for i in range(base, base + n):
+            least[i] = np.inf
         for i in range(base + scene.order, base + n):
-            ways_into(chains, weights, scene, i, z)
+            ways_into(chains, weights, scene, origin, i, z)
             own, other = z[i - scene.order], np.float64(LOWEST)
             for q in range(ways.shape[0]):
                 other = ways[q] if ways[q] > other and q != own else other
@@ -364,22 +415,22 @@ def least_losses(chains, weights, scene, lo, hi, z, least):
         base += n
 
 
-@borrowing
+@ir_inline
 def put_choices(chains, weights, scene, lo, hi, z, least, bound, choices):
     """All choices that lead away from the best labels z and lose no more than `bound`; returns how many there are."""
-    count = base = 0
+    count, base, origin = FIRST, FIRST, chains.starts[lo]
     for s in range(lo, hi):
         n = chains.starts[s + 1] - chains.starts[s]
         if n > 0:
             count = end_choices(scene, base, n, z, choices, count, bound)
         for i in range(base + n - 1, base + scene.order - 1, -1):
             if least[i] <= bound:
-                count = choices_into(chains, weights, scene, i, z, choices, count, 0.0, bound)
+                count = choices_into(chains, weights, scene, origin, i, z, choices, count, 0.0, bound)
         base += n
     return count
 
 
-@borrowing
+@helper
 def select_least(loss, count, heap, most):
     """Arrange the numbers below `count` so that the `most` of least loss stand last in `heap`, the least at the end."""
     for k in range(count):
@@ -390,60 +441,45 @@ def select_least(loss, count, heap, most):
         pop(heap, count - k, loss)
 
 
-@compiled
-def main_choices(chains, weights, scene, lo, hi, z, most):
-    """The `most` choices of least loss that lead away from the best labelling z, in the order of their loss."""
+@ir_inline
+def main_choices(chains, weights, lo, hi, most, z, room):
+    """room.main: the `most` choices of least loss that lead away from the best labelling z, in the order of their
+    loss. Returns how many there are, or NO_ROOM."""
+    scene, least, heap, every, main = room.scene, room.least, room.heap, room.every, room.main
     tokens, labels = chains.starts[hi] - chains.starts[lo], scene.ways.shape[0]
-    least, heap, bound, rows = np.full(tokens, np.inf), np.empty(tokens, np.int64), np.inf, tokens
+    bound, rows = np.inf, tokens
     least_losses(chains, weights, scene, lo, hi, z, least)
     if most < tokens:  # so many rows have a choice that loses no more than this
         select_least(least, tokens, heap, most)
         bound, rows = least[heap[tokens - most]], 0
         for i in range(tokens):
             rows += least[i] <= bound
-    found = make_choices(rows * labels + (hi - lo) * (labels if scene.order == 1 else labels * labels))
-    count = put_choices(chains, weights, scene, lo, hi, z, least, bound, found)
-    heap = np.empty(count, np.int64)
-    select_least(found.loss, count, heap, most)
-    best = make_choices(min(most, count))
-    for k in range(best.loss.shape[0]):
+    if rows * labels + (hi - lo) * (labels if scene.order == 1 else labels * labels) > every.loss.shape[0]:
+        return NO_ROOM
+    count = put_choices(chains, weights, scene, lo, hi, z, least, bound, every)
+    select_least(every.loss, count, heap, most)
+    for k in range(min(most, count)):
         c = heap[count - 1 - k]
-        best.loss[k], best.place[k] = found.loss[c], found.place[c]
-        best.label[k], best.second[k] = found.label[c], found.second[c]
-    return best
+        main.loss[k], main.place[k] = every.loss[c], every.place[c]
+        main.label[k], main.second[k] = every.label[c], every.second[c]
+    return min(most, count)
 
 
-@compiled
-def make_differences(n, room):
-    """Room for the differences of n labellings, and of one more."""
-    return Differences(np.zeros(n + 2, np.int64), np.empty(room, np.int64), np.empty(room, np.int64))
-
-
-@compiled
-def room_for(differences, used, more):
-    """The same differences with room for so many more."""
-    if used + more <= differences.at.shape[0]:
-        return differences
-    at, label = np.empty(2 * (used + more), np.int64), np.empty(2 * (used + more), np.int64)
-    at[:used], label[:used] = differences.at[:used], differences.label[:used]
-    return Differences(differences.ptr, at, label)
-
-
-@inlined
+@helper(inline=True)
 def change(z, differences, k):
     """Turn the best labelling into labelling k."""
     for d in range(differences.ptr[k], differences.ptr[k + 1]):
         z[differences.at[d]] = differences.label[d]
 
 
-@pasted
+@helper
 def restore(z, best, differences, k):
     """Turn labelling k into the best one again."""
     for d in range(differences.ptr[k], differences.ptr[k + 1]):
         z[differences.at[d]] = best[differences.at[d]]
 
 
-@pasted
+@ir_inline
 def note_changes(differences, parent, count, place, reach, z, best):
     """Labelling `count` has the parent's differences right of `place`, and those of z from there to `reach`."""
     ptr, at, label = differences.ptr, differences.at, differences.label
@@ -460,36 +496,44 @@ def note_changes(differences, parent, count, place, reach, z, best):
     ptr[count + 1] = used
 
 
-@borrowing
-def expand(chains, weights, scene, trellis, n, longest, bound, main, own, queue, z, reach, losses, differences, state):
+@ir_inline
+def has_room(longest, parent, count, room):
+    """Whether there is room for one more labelling; longest: the length of a sentence at most."""
+    queue, differences, more = room.queue, room.differences, longest * room.scene.ways.shape[0]
+    inherited = differences.ptr[parent + 1] - differences.ptr[parent]
+    return (
+        room.state[OWN] + more <= room.own.loss.shape[0]
+        and queue.size[ENTERED] + more + 2 <= queue.loss.shape[0]
+        and differences.ptr[count] + inherited + longest <= differences.at.shape[0]
+    )
+
+
+@ir_inline
+def expand(chains, weights, origin, n, longest, bound, trellis, room):
     """Take labellings from the queue until there are n; False: there may not be room for the next one.
 
     A labelling has the choices of its parent, up to where it meets the best labelling again own ones, and from there on
     those of the best. longest: the length of a sentence at most.
     """
-    best, order, labels = trellis.z, scene.order, scene.ways.shape[0]
+    scene, main, own, queue, differences = room.scene, room.main, room.own, room.queue, room.differences
+    best, order, z, losses, reach, state = trellis.z, scene.order, room.z, room.losses, room.reach, room.state
     while state[FOUND] < n and queue.size[WAITING] > 0:
         count, used, e = state[FOUND], state[OWN], queue.heap[0]
         loss, parent, m = queue.loss[e], queue.parent[e], queue.choice[e]
-        inherited = differences.ptr[parent + 1] - differences.ptr[parent]
-        more = longest * labels
-        if used + more > own.loss.shape[0] or queue.size[ENTERED] + more + 2 > queue.loss.shape[0]:
-            return False
-        if differences.ptr[count] + inherited + longest > differences.at.shape[0]:
+        if not has_room(longest, parent, count, room):
             return False
         pop(queue.heap, queue.size[WAITING], queue.loss)
         queue.size[WAITING] -= 1
-        for d in range(differences.ptr[parent], differences.ptr[parent + 1]):
-            z[differences.at[d]] = differences.label[d]
+        change(z, differences, parent)
         if m >= 0:
             place, label, second = main.place[m], main.label[m], main.second[m]
         else:
             place, label, second = own.place[-1 - m], own.label[-1 - m], own.second[-1 - m]
         base = trellis.first[place]
-        i = follow(chains, weights, scene, base, place, label, second, z)
+        i = follow(chains, weights, scene, origin, base, place, label, second, z)
         losses[count] = loss
         while i >= base + order and not (z[i] == best[i] and (order == 1 or z[i - 1] == best[i - 1])):
-            used = choices_into(chains, weights, scene, i, z, own, used, loss, bound)
+            used = choices_into(chains, weights, scene, origin, i, z, own, used, loss, bound)
             i -= 1
         reach[count] = max(i - order, base - 1)
         note_changes(differences, parent, count, place, reach[count], z, best)
@@ -498,57 +542,143 @@ def expand(chains, weights, scene, trellis, n, longest, bound, main, own, queue,
         for k in range(state[OWN], used):
             enter(queue, loss + own.loss[k], count, -1 - k)
         if m >= 0:
-            enter_main(queue, main, m + 1, reach[parent], losses[parent], parent, bound)
-        enter_main(queue, main, 0, reach[count], loss, count, bound)
+            enter_main(queue, main, state[MAIN], m + 1, reach[parent], losses[parent], parent, bound)
+        enter_main(queue, main, state[MAIN], FIRST, reach[count], loss, count, bound)
         state[FOUND], state[OWN] = count + 1, used
     return True
 
 
-@compiled
-def n_best(chains, weights, order, lo, hi, labels, n, work, trellis, losses, differences):
-    """The n best labellings of the document of sentences lo … hi-1, for which the caller has loaded the transitions.
+N_BEST = types.int64(
+    reference(Chains),
+    reference(Weights),
+    *[types.int64] * 3,
+    types.float64,
+    reference(Trellis),
+    reference(Room),
+)
 
-    The best is trellis.z, the others differ from it as `differences` say, losses[k]: by how much they score less.
-    Returns how many there are, the score of the best, and the differences, which may have been given more room.
+
+@kernel(signature=N_BEST)
+def n_best(chains, weights, lo, hi, n, total, trellis, room):
+    """The n best labellings of the document of sentences lo … hi-1, which the caller has searched (`fill_trellis`).
+
+    The best is trellis.z and scores `total`; the others differ from it as room.differences say, room.losses[k]: by how
+    much they score less. Returns how many there are, or NO_ROOM.
     """
-    total = fill_trellis(chains, weights, order, lo, hi, labels, work, trellis)
-    losses[0] = 0.0
-    differences.ptr[0] = differences.ptr[1] = 0
+    room.losses[0] = 0.0
+    room.differences.ptr[0] = room.differences.ptr[1] = 0
     if n == 1 or total <= -TOO_MUCH:
-        return 1, total, differences
-    scene = make_scene(trellis.alpha, trellis.keep, trellis.kept, work.t1, order, chains.starts[lo], labels)
-    main = main_choices(chains, weights, scene, lo, hi, trellis.z, n - 1)
-    tokens, longest = chains.starts[hi] - chains.starts[lo], 0
+        return np.int64(1)
+    main = main_choices(chains, weights, lo, hi, n - 1, trellis.z, room)
+    if main == NO_ROOM:
+        return np.int64(NO_ROOM)
+    origin, longest = chains.starts[lo], FIRST
     for s in range(lo, hi):
         longest = max(longest, chains.starts[s + 1] - chains.starts[s])
-    bound = main.loss[n - 2] if main.loss.shape[0] == n - 1 else np.inf
-    z, reach, state = trellis.z[:tokens].copy(), np.empty(n, np.int64), np.zeros(2, np.int64)
-    reach[0], state[FOUND] = tokens, 1
-    room = FIRST_ROOM + 2 * longest * labels
-    own, queue, used = make_choices(room), make_queue(room), 0
-    if main.loss.shape[0] > 0:
-        enter(queue, main.loss[0], 0, 0)
-    while not expand(
-        chains, weights, scene, trellis, n, longest, bound, main, own, queue, z, reach, losses, differences, state
-    ):
-        used = differences.ptr[state[FOUND]]
-        differences = room_for(differences, used, used + 2 * longest)
-        own, queue = more_choices(own, state[OWN]), more_room(queue, room)
-    return state[FOUND], total, differences
+    bound = room.main.loss[n - 2] if main == n - 1 else np.inf
+    tokens = chains.starts[hi] - origin
+    for i in range(tokens):
+        room.z[i] = trellis.z[i]
+    room.reach[0] = tokens
+    room.state[FOUND], room.state[OWN], room.state[MAIN] = 1, 0, main
+    room.queue.size[ENTERED] = room.queue.size[WAITING] = 0
+    if main > 0:
+        enter(room.queue, room.main.loss[0], FIRST, FIRST)
+    if not expand(chains, weights, origin, n, longest, bound, trellis, room):
+        return np.int64(NO_ROOM)
+    return room.state[FOUND]
 
 
-@compiled
-def n_best_of(chains, weights, order, lo, hi, labels, n, work, trellis, rows, losses):
-    """`n_best` with all labellings written out: rows[k] and their loss against the best, losses[k].
+def write_n_best(
+    search,
+    n_best,
+    chains,
+    weights,
+    order,
+    units,
+    done,
+    last,
+    labels,
+    n,
+    work,
+    trellis,
+    room,
+    rows,
+    counts,
+    losses,
+    scores,
+):
+    """`n_best` of documents done … last-1 with all labellings written out. Returns the document at which room ran out,
+    or `last`.
 
-    Returns how many there are and the score of the best: fewer than n if there are no more legal ones, 1 if none is.
-    rows: int16[n, tokens], losses: float64[n].
+    counts[u], scores[u]: how many document u has, and the score of its best. losses[u, k]: by how much labelling k is
+    worse. rows: those of one document after the other, room for n of each.
     """
+    differences, begin = room.differences, chains.starts[units[0]]
+    for u in range(done, last):
+        lo, hi = units[u], units[u + 1]
+        first, tokens = n * (chains.starts[lo] - begin), chains.starts[hi] - chains.starts[lo]
+        scores[u] = fill_trellis(search, chains, weights, order, lo, hi, labels, work, trellis)
+        counts[u] = n_best(chains, weights, lo, hi, n, scores[u], trellis, room)
+        if counts[u] == NO_ROOM:
+            return u
+        for k in range(counts[u]):
+            losses[u, k] = room.losses[k]
+            for i in range(tokens):
+                rows[first + k * tokens + i] = trellis.z[i]
+            for d in range(differences.ptr[k], differences.ptr[k + 1]):
+                rows[first + k * tokens + differences.at[d]] = differences.label[d]
+    return last
+
+
+WRITE_N_BEST = WithFunctionPointers(write_n_best, SEARCH, N_BEST)
+
+
+class Rooms:
+    """Room for the n best labellings of documents, which grows; transitions are those in `work`."""
+
+    def __init__(self, trellis: Trellis, work: Work, labels: int, order: int):
+        self.trellis, self.work, self.labels, self.order = trellis, work, labels, order
+        self.n = self.times = 0
+        self.room: Any = None
+
+    def of(self, n: int) -> Room:
+        """Room for n labellings."""
+        if n > self.n:
+            self.n, self.times = n, max(self.times, 1)
+            self._make()
+        return self.room
+
+    def grow(self) -> None:
+        """Twice the room."""
+        self.times *= 2
+        self._make()
+
+    def _make(self) -> None:
+        self.room = make_room(self.n, self.trellis, self.work, self.labels, self.order, self.times)
+
+
+def n_best_of(
+    chains: Chains, weights: Weights, units: np.ndarray, n: int, rooms: Rooms
+) -> list[tuple[np.ndarray, np.ndarray, float]]:
+    """Of each document, sentences units[u] … units[u + 1] - 1: its n best labellings, int16[found, tokens], their
+    losses against the best, float64[found], and the score of the best.
+
+    There are fewer than n if there are no more legal ones, 1 if none is.
+    """
+    order, labels, work, count = rooms.order, rooms.labels, rooms.work, len(units) - 1
     load_all(weights, order, labels, work)
-    differences = make_differences(n, FIRST_ROOM)
-    count, total, differences = n_best(chains, weights, order, lo, hi, labels, n, work, trellis, losses, differences)
-    for k in range(count):
-        for i in range(chains.starts[hi] - chains.starts[lo]):
-            rows[k, i] = trellis.z[i]
-        change(rows[k], differences, k)
-    return count, total
+    ends = (chains.starts[units] - chains.starts[units[0]]).tolist()
+    counts, losses, scores = np.zeros(count, np.int64), np.empty((count, n)), np.empty(count)
+    rows, done = np.empty(n * ends[-1], np.int16), 0
+    pointers = (search_for(chains, order, work), n_best)
+    while done < count:
+        room, given = rooms.of(n), (chains, weights, order, units, done, count, labels, n, work, rooms.trellis)
+        done = WRITE_N_BEST(*pointers, *given, room, rows, counts, losses, scores)
+        if done < count:
+            rooms.grow()
+    found = []
+    for u, (many, score) in enumerate(zip(counts.tolist(), scores.tolist(), strict=True)):
+        own = rows[n * ends[u] : n * ends[u + 1]].reshape(n, ends[u + 1] - ends[u])
+        found.append((own[:many], losses[u, :many], score))
+    return found

@@ -6,14 +6,16 @@ log Z_i belongs to the history alone, so it is taken from the prefix that ends i
 the unnormalised search.
 """
 
+from typing import Any
+
 import numpy as np
 
-from structron.kernels.jit import compiled
-from structron.search.chain.scores import load_all, score_nodes
+from structron.kernels.jit import helper, kernel
+from structron.search.chain.scores import Chains, Weights, Work, load_all, score_nodes
 from structron.search.chain.viterbi import best_of, finish2, keep_all, start_token, step2, way_back2
 
 
-@compiled
+@helper
 def load_odds(w, labels, odds, peak):
     """odds[y, row] = exp(T1 + T2 - peak[row]) for every history: a normaliser is then a sum of products.
 
@@ -31,11 +33,12 @@ def load_odds(w, labels, odds, peak):
             odds[y, row] = np.exp(odds[y, row] - peak[row])
 
 
-@compiled
+@helper
 def log_normalisers(node, i, labels, odds, peak, out):
     """out[row] = log Z of token i after each history."""
     top = np.float64(node[i, best_of(node, i, labels)])
-    out[:] = 0.0
+    for row in range(out.shape[0]):
+        out[row] = 0.0
     for y in range(labels):
         likely = np.exp(np.float64(node[i, y]) - top)
         for row in range(out.shape[0]):
@@ -44,16 +47,16 @@ def log_normalisers(node, i, labels, odds, peak, out):
         out[row] = np.log(out[row]) + top + peak[row]
 
 
-@compiled
+@helper
 def viterbi2_local(w, node, n, labels, odds, peak, normaliser, work):
     """The most probable labels of one sentence, in work.z, and their log probability. alpha as in `viterbi2`."""
     alpha, t1, keep, kept = work.alpha, work.t1, work.keep, work.kept
     contexts = labels + 1
-    log_normalisers(node, 0, labels, odds, peak, normaliser)
-    start_token(alpha, node, t1, 0)
+    log_normalisers(node, np.int64(0), labels, odds, peak, normaliser)
+    start_token(alpha, node, t1)
     for y in range(labels):
         alpha[0, y] += w[contexts, y] - normaliser[0]
-    keep_all(0, labels, keep, kept)
+    keep_all(np.int64(0), labels, keep, kept)
     for i in range(1, n):
         log_normalisers(node, i, labels, odds, peak, normaliser)
         keep_all(i, labels, keep, kept)
@@ -70,19 +73,26 @@ def viterbi2_local(w, node, n, labels, odds, peak, normaliser, work):
     return way_back2(w, n, labels, work)
 
 
-@compiled
-def decode_local(chains, weights, labels, work, out, scores):
-    """The most probable labels of all sentences, into out[token], and their log probability, into scores[sentence]."""
-    load_all(weights, 2, labels, work)
-    histories = (labels + 1) * (labels + 1)
-    odds, peak, normaliser = np.empty((labels, histories)), np.empty(histories), np.empty(histories)
+@kernel
+def decode_sentences(chains, weights, labels, work, odds, peak, normaliser, out, scores):
+    """`decode_local`, with room for what a normaliser needs."""
     load_odds(weights.w, labels, odds, peak)
     for s in range(scores.shape[0]):
         start = chains.starts[s]
         n = chains.starts[s + 1] - start
         scores[s] = 0
         if n > 0:
-            score_nodes(chains, weights, start, n, work.node, work.rows)
+            score_nodes(chains, weights, start, n, work)
             scores[s] = viterbi2_local(weights.w, work.node, n, labels, odds, peak, normaliser, work)
         for i in range(n):
             out[start + i] = work.z[i]
+
+
+def decode_local(
+    chains: Chains, weights: Weights, labels: int, work: Work, out: np.ndarray, scores: np.ndarray
+) -> None:
+    """The most probable labels of all sentences, into out[token], and their log probability, into scores[sentence]."""
+    load_all(weights, 2, labels, work)
+    histories = (labels + 1) * (labels + 1)
+    room: Any = (np.empty((labels, histories)), np.empty(histories), np.empty(histories))
+    decode_sentences(chains, weights, labels, work, *room, out, scores)

@@ -12,11 +12,24 @@ features paired with the previous label. Previous labels count from 1; 0 is the 
     then                     one row per feature, or per (paired feature, previous label)
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
 
-from structron.kernels.jit import borrowing, inlined, prefetch
+from structron.kernels.jit import helper, kernel, prefetch
+from structron.kernels.reference import (
+    Doubles,
+    Doubles2,
+    Floats,
+    Floats2,
+    Ints,
+    Ints2,
+    Numbers,
+    Numbers2,
+    by_reference,
+    reference,
+)
 
 FORBIDDEN = np.float32(-1e12)
 """A forbidden label or transition: worse than any score, better than breaking a forced label.
@@ -31,64 +44,107 @@ LINE = 16
 """Single-precision numbers in a cache line."""
 TOGETHER = 256
 """Rows of a token that are asked for before the first is waited for."""
+NONE = np.int64(0)
 NO_INTS = np.empty(0, np.int64)
 NO_NUMBERS = np.empty(0, np.int32)
 
 
+@by_reference
 class Chains(NamedTuple):
     """Encoded sentences. A feature number indexes `Weights.row_of`, a paired one `Weights.block_of`."""
 
-    starts: np.ndarray  # int64[sentences + 1]: tokens of sentence s are starts[s] … starts[s+1]-1
-    ptr: np.ndarray  # int64[tokens + 1]: features of token i are numbers[ptr[i]:ptr[i+1]]
-    numbers: np.ndarray  # int32[features]
-    values: np.ndarray  # float32[features], or empty when every value is 1
-    pair_ptr: np.ndarray  # int64[tokens + 1], or empty without paired features
-    pair_numbers: np.ndarray  # int32[paired features]
-    mask_of: np.ndarray  # int32[tokens]: row of `Weights.masks`, 0 = all labels; or empty
+    starts: Ints  # int64[sentences + 1]: tokens of sentence s are starts[s] … starts[s+1]-1
+    ptr: Ints  # int64[tokens + 1]: features of token i are numbers[ptr[i]:ptr[i+1]]
+    numbers: Numbers  # int32[features]
+    values: Floats  # float32[features], or empty when every value is 1
+    pair_ptr: Ints  # int64[tokens + 1], or empty without paired features
+    pair_numbers: Numbers  # int32[paired features]
+    mask_of: Numbers  # int32[tokens]: row of `Weights.masks`, 0 = all labels; or empty
 
 
+@by_reference
 class Weights(NamedTuple):
     """Weights as the kernels see them; rows and blocks that no update has touched do not exist yet (-1)."""
 
-    w: np.ndarray  # float32[rows, stride]
-    u: np.ndarray  # float64[rows, stride]: sum of (t-1) * update, for the exact mean; empty when not learning
-    row_of: np.ndarray  # int32[feature numbers]
-    block_of: np.ndarray  # int32[paired feature numbers]
-    block_rows: np.ndarray  # int32[blocks, P]: row for each previous label
-    size: np.ndarray  # int64[2]: rows and blocks in use
-    penalty: np.ndarray  # float32[P, stride]: 0 or FORBIDDEN for each transition
-    masks: np.ndarray  # float32[masks, stride]: 0, FORBIDDEN or FORCED_OUT for each label
+    w: Floats2  # float32[rows, stride]
+    u: Doubles2  # float64[rows, stride]: sum of (t-1) * update, for the exact mean; empty when not learning
+    row_of: Numbers  # int32[feature numbers]
+    block_of: Numbers  # int32[paired feature numbers]
+    block_rows: Numbers2  # int32[blocks, P]: row for each previous label
+    size: Ints  # int64[2]: rows and blocks in use
+    penalty: Floats2  # float32[P, stride]: 0 or FORBIDDEN for each transition
+    masks: Floats2  # float32[masks, stride]: 0, FORBIDDEN or FORCED_OUT for each label
 
 
+@by_reference
+class DoubleWeights(NamedTuple):
+    """The same with constraints in double precision."""
+
+    w: Floats2
+    u: Doubles2
+    row_of: Numbers
+    block_of: Numbers
+    block_rows: Numbers2
+    size: Ints
+    penalty: Doubles2
+    masks: Doubles2
+
+
+@by_reference
 class Work(NamedTuple):
     """Scratch memory for the longest sentence of a batch, so that no sentence allocates."""
 
-    node: np.ndarray  # float32[n, stride]
-    alpha: np.ndarray  # float32[n, stride] at order 1, float32[n * L, stride] at order 2
-    t1: np.ndarray  # float32[P, stride]: T1 with penalties
-    edge: np.ndarray  # float32[P, stride]: T1 plus the paired features of one token
-    hi: np.ndarray  # float32[P * (P + 1)]: largest weight of each transition row
-    lo: np.ndarray  # the smallest
-    keep: np.ndarray  # int64[n, P]: order 1: the labels before each token that can matter; order 2: those of the token
-    kept: np.ndarray  # int64[n]: how many
-    limited: np.ndarray  # int64[L + 1]: how many labels may not follow every label (I-NP), then these labels
-    first: np.ndarray  # int64[L + 1]: limited label j may follow before[first[j]:first[j + 1]] …
-    before: np.ndarray  # int64[L * L]
-    cost: np.ndarray  # float32[L * L]: … with these transition scores
-    limit: np.ndarray  # int64[L]: a label's place among the limited ones, or -1
-    up: np.ndarray  # float32[stride]: order 2, the most that a label's transitions can add after it
-    down: np.ndarray  # the least
-    top: np.ndarray  # float32[stride]: order 2, the best prefix that ends in each label
-    z: np.ndarray  # int64[n]: the best labels
-    rows: np.ndarray  # int64[2 * TOGETHER]: those of two tokens that have been asked for
-    column: np.ndarray  # float32[P]: the scores of all labels before one
+    node: Floats2  # float32[n, stride]
+    alpha: Floats2  # float32[n, stride] at order 1, float32[n * L, stride] at order 2
+    t1: Floats2  # float32[P, stride]: T1 with penalties
+    edge: Floats2  # float32[P, stride]: T1 plus the paired features of one token
+    hi: Floats  # float32[P * (P + 1)]: largest weight of each transition row
+    lo: Floats  # the smallest
+    keep: Ints2  # int64[n, P]: order 1: the labels before each token that can matter; order 2: those of the token
+    kept: Ints  # int64[n]: how many
+    limited: Ints  # int64[L + 1]: how many labels may not follow every label (I-NP), then these labels
+    first: Ints  # int64[L + 1]: limited label j may follow before[first[j]:first[j + 1]] …
+    before: Ints  # int64[L * L]
+    cost: Floats  # float32[L * L]: … with these transition scores
+    limit: Ints  # int64[L]: a label's place among the limited ones, or -1
+    up: Floats  # float32[stride]: order 2, the most that a label's transitions can add after it
+    down: Floats  # the least
+    top: Floats  # float32[stride]: order 2, the best prefix that ends in each label
+    z: Ints  # int64[n]: the best labels
+    rows: Ints  # int64[2 * TOGETHER]: those of two tokens that have been asked for
+    column: Floats  # float32[P]: the scores of all labels before one
 
 
-def make_work(longest: int, labels: int, stride: int, order: int, kind: type = np.float32) -> Work:
-    """Scratch memory for sentences of up to `longest` tokens."""
+@by_reference
+class DoubleWork(NamedTuple):
+    """The same in double precision."""
+
+    node: Doubles2
+    alpha: Doubles2
+    t1: Doubles2
+    edge: Doubles2
+    hi: Doubles
+    lo: Doubles
+    keep: Ints2
+    kept: Ints
+    limited: Ints
+    first: Ints
+    before: Ints
+    cost: Doubles
+    limit: Ints
+    up: Doubles
+    down: Doubles
+    top: Doubles
+    z: Ints
+    rows: Ints
+    column: Doubles
+
+
+def make_work(longest: int, labels: int, stride: int, order: int, kind: type = np.float32) -> Any:
+    """Scratch memory for sentences of up to `longest` tokens: `Work`, or `DoubleWork` where the kind is double."""
     n, p = max(longest, 1), labels + 1
     bounds = p + p * p if order == 2 else p
-    return Work(
+    return (Work if kind is np.float32 else DoubleWork)(
         node=np.zeros((n, stride), kind),
         alpha=np.zeros((n * labels if order == 2 else n, stride), kind),
         t1=np.zeros((p, stride), kind),
@@ -111,12 +167,13 @@ def make_work(longest: int, labels: int, stride: int, order: int, kind: type = n
     )
 
 
-def in_double(weights: Weights) -> Weights:
+def in_double(weights: Weights) -> DoubleWeights:
     """The constraints in double precision, for a search whose work is of that kind too."""
-    return weights._replace(penalty=weights.penalty.astype(np.float64), masks=weights.masks.astype(np.float64))
+    own = weights._asdict() | {name: getattr(weights, name).astype(np.float64) for name in ("penalty", "masks")}
+    return DoubleWeights(**own)
 
 
-@borrowing
+@helper
 def row_bounds(matrix, row, labels, k, hi, lo):
     """The largest and smallest weight of a transition row: what lets Viterbi skip it without losing exactness."""
     top = bottom = matrix[row, 0]
@@ -127,7 +184,7 @@ def row_bounds(matrix, row, labels, k, hi, lo):
     hi[k], lo[k] = top, bottom
 
 
-@borrowing
+@helper
 def load_limits(weights, labels, work):
     """Find the labels that may follow only some labels; constraints do not change, so once per call is enough."""
     limited, first, before, limit = work.limited, work.first, work.before, work.limit
@@ -149,7 +206,7 @@ def load_limits(weights, labels, work):
     limited[0] = count
 
 
-@borrowing
+@helper
 def load_transitions(weights, labels, work):
     """T1 with its penalties, and its bounds over the labels that are not limited: once per sentence while learning."""
     hi, lo, t1 = work.hi, work.lo, work.t1
@@ -168,7 +225,7 @@ def load_transitions(weights, labels, work):
             work.cost[k] = t1[work.before[k] + 1, work.limited[1 + j]]
 
 
-@borrowing
+@kernel
 def load_trigrams(weights, labels, work):
     """The bounds of every T2 row. While learning, an update does its own rows again."""
     first = labels + 1
@@ -177,7 +234,7 @@ def load_trigrams(weights, labels, work):
     load_reach(labels, work)
 
 
-@borrowing
+@helper
 def load_reach(labels, work):
     """up[y], down[y]: bounds of T1(y, ·) + T2(·, y, ·) + T2(y, ·, ·), any of which may be missing at the end.
 
@@ -194,16 +251,21 @@ def load_reach(labels, work):
         work.down[y] = min(lo[y + 1], np.float32(0)) + middle_lo + first_lo
 
 
-@borrowing
-def load_all(weights, order, labels, work):
-    """All that a search has to know of constraints and transitions, before the first sentence."""
+@kernel
+def load_bigrams(weights, labels, work):
+    """Constraints and T1."""
     load_limits(weights, labels, work)
     load_transitions(weights, labels, work)
+
+
+def load_all(weights: Any, order: int, labels: int, work: Any) -> None:
+    """All that a search has to know of constraints and transitions, before the first sentence."""
+    load_bigrams(weights, labels, work)
     if order == 2:
         load_trigrams(weights, labels, work)
 
 
-@inlined
+@helper(inline=True)
 def add_rows(w, rows, first, count, node, i):
     """node[i] += w[rows[first]] + … + w[rows[first + count - 1]], four at a time: node is loaded and stored a quarter
     as often."""
@@ -219,7 +281,7 @@ def add_rows(w, rows, first, count, node, i):
             node[i, y] += w[row, y]
 
 
-@inlined
+@helper(inline=True)
 def ask_for_rows(chains, weights, token, k, rows, first):
     """rows[first:] = the rows of a token's features from the k-th on, asked for but not waited for.
 
@@ -238,19 +300,20 @@ def ask_for_rows(chains, weights, token, k, rows, first):
     return count - first, k
 
 
-@borrowing
-def score_nodes(chains, weights, start, n, node, rows):
-    """node[i, y] = the features of token i under label y, plus the token's mask. rows: room.
+@helper
+def score_nodes(chains, weights, start, n, work):
+    """work.node[i, y] = the features of token i under label y, plus the token's mask.
 
     Rows of weights lie in memory far away: those of a token are asked for while those of the token before are added.
     """
     w, row_of, ptr, numbers, values = weights.w, weights.row_of, chains.ptr, chains.numbers, chains.values
+    node, rows = work.node, work.rows
     stride, room = w.shape[1], rows.shape[0] // 2
     weighted = values.shape[0] > 0
     masked = chains.mask_of.shape[0] > 0
     ahead, next_k = 0, ptr[start]
     if not weighted and n > 0:
-        ahead, next_k = ask_for_rows(chains, weights, start, next_k, rows, 0)
+        ahead, next_k = ask_for_rows(chains, weights, start, next_k, rows, NONE)
     for i in range(n):
         for y in range(stride):
             node[i, y] = np.float32(0)
@@ -275,10 +338,10 @@ def score_nodes(chains, weights, start, n, node, rows):
                 node[i, y] += weights.masks[mask, y]
 
 
-@borrowing
-def edges_at(chains, weights, token, t1, edge):
-    """edge[p, y] = T1 plus the token's paired features."""
-    w, block_rows = weights.w, weights.block_rows
+@helper
+def edges_at(chains, weights, token, work):
+    """work.edge[p, y] = T1 plus the token's paired features."""
+    w, block_rows, t1, edge = weights.w, weights.block_rows, work.t1, work.edge
     for p in range(edge.shape[0]):
         for y in range(edge.shape[1]):
             edge[p, y] = t1[p, y]
@@ -295,7 +358,7 @@ def edges_at(chains, weights, token, t1, edge):
                     edge[p, y] += w[row, y]
 
 
-@borrowing
+@helper
 def edges_into(chains, weights, token, y, t1, column):
     """column[p] = T1(p, y) plus the token's paired features, for every previous label: one column of `edges_at`."""
     w, block_rows = weights.w, weights.block_rows
@@ -312,7 +375,7 @@ def edges_into(chains, weights, token, y, t1, column):
                     column[p] += w[row, y]
 
 
-@borrowing
+@helper
 def score_token(chains, weights, order, token, i, y, labels):
     """What token i of a sentence adds to the score of its labels y, constraints left out."""
     w = weights.w
@@ -333,7 +396,17 @@ def score_token(chains, weights, order, token, i, y, labels):
     return total
 
 
-@borrowing
+_LABELS = types.int64[::1]
+DIFFERENCE = types.float64(
+    reference(Chains),
+    reference(Weights),
+    *[types.int64] * 3,
+    *[_LABELS] * 2,
+    types.int64,
+)
+
+
+@kernel(signature=DIFFERENCE)
 def score_difference(chains, weights, order, lo, hi, y, z, labels):
     """w·Φ(x, y) - w·Φ(x, z) for the document of sentences lo … hi-1, from the tokens where they differ."""
     total, origin = 0.0, chains.starts[lo]

@@ -10,10 +10,24 @@ longer told labels apart.
 Kernels index whole matrices instead of taking row views: a view costs a reference count, more than the row's work.
 """
 
-import numpy as np
+from typing import Any
 
-from structron.kernels.jit import borrowing, inlined
-from structron.search.chain.scores import edges_at, edges_into, load_all, score_nodes
+import numpy as np
+from numba import types
+
+from structron.kernels.jit import WithFunctionPointers, helper, ir_inline, kernel, plain
+from structron.kernels.reference import reference
+from structron.search.chain.scores import (
+    Chains,
+    DoubleWeights,
+    DoubleWork,
+    Weights,
+    Work,
+    edges_at,
+    edges_into,
+    load_all,
+    score_nodes,
+)
 
 LOWEST = np.float32(-3e38)
 SLACK = np.float32(1e-3)
@@ -22,7 +36,7 @@ SET_BACK = 32
 """Every so many tokens the best prefix is set back to 0."""
 
 
-@inlined
+@helper(inline=True)
 def best_of(matrix, row, labels):
     """The first label with the largest score in a row."""
     best, top = 0, matrix[row, 0]
@@ -33,7 +47,7 @@ def best_of(matrix, row, labels):
     return best
 
 
-@inlined
+@helper(inline=True)
 def extend(alpha, into, base, matrix, row):
     """alpha[into, y] = max(alpha[into, y], base + matrix[row, y]) for every label."""
     for y in range(alpha.shape[1]):
@@ -41,14 +55,14 @@ def extend(alpha, into, base, matrix, row):
         alpha[into, y] = score if score > alpha[into, y] else alpha[into, y]
 
 
-@borrowing
-def start_token(alpha, node, edge, row):
-    """alpha of the first token, after the transitions in a row of edge."""
+@helper
+def start_token(alpha, node, edge):
+    """alpha of the first token."""
     for y in range(alpha.shape[1]):
-        alpha[0, y] = edge[row, y] + node[0, y]
+        alpha[0, y] = edge[0, y] + node[0, y]
 
 
-@inlined
+@helper(inline=True)
 def select(alpha, i, labels, hi, lo, keep, kept):
     """keep[i, :kept[i]] = the previous labels that can matter at token i: few, once the weights mean something."""
     leader = best_of(alpha, i - 1, labels)
@@ -60,7 +74,7 @@ def select(alpha, i, labels, hi, lo, keep, kept):
     kept[i] = count
 
 
-@borrowing
+@helper
 def set_back1(alpha, i, labels):
     """Set the best prefix of token i back to 0 and return its score."""
     top = alpha[i, best_of(alpha, i, labels)]
@@ -69,7 +83,7 @@ def set_back1(alpha, i, labels):
     return top
 
 
-@inlined
+@helper(inline=True)
 def step1(alpha, node, i, edge, keep, kept):
     """alpha[i, y] = max_p alpha[i-1, p] + edge(p, y), over the kept p, plus node."""
     p = keep[i, 0]
@@ -83,7 +97,7 @@ def step1(alpha, node, i, edge, keep, kept):
         alpha[i, y] += node[i, y]
 
 
-@inlined
+@helper(inline=True)
 def step1_limited(alpha, node, i, limited, first, before, cost):
     """The same for the labels that may follow few: over those, whether kept for the others or not."""
     for j in range(limited[0]):
@@ -95,7 +109,7 @@ def step1_limited(alpha, node, i, limited, first, before, cost):
         alpha[i, y] = top + node[i, y]
 
 
-@inlined
+@helper(inline=True)
 def back1(alpha, i, edge, y, keep, kept):
     """The previous label on the best way to y at token i."""
     best = keep[i, 0]
@@ -108,7 +122,7 @@ def back1(alpha, i, edge, y, keep, kept):
     return best
 
 
-@inlined
+@helper(inline=True)
 def back1_limited(alpha, i, j, first, before, cost):
     """The same for the limited label j."""
     best, top = before[first[j]], LOWEST
@@ -119,7 +133,7 @@ def back1_limited(alpha, i, j, first, before, cost):
     return best
 
 
-@borrowing
+@helper
 def best_before(alpha, row, column, labels):
     """The first label with the best way on into the label that the column of transitions belongs to."""
     best, top = 0, alpha[row, 0] + column[1]
@@ -130,12 +144,12 @@ def best_before(alpha, row, column, labels):
     return best
 
 
-@borrowing
-def viterbi1(node, n, labels, work):
+@ir_inline
+def viterbi1(n, labels, work):
     """The best labels of one sentence, in work.z, and their score. alpha[i, y]: best prefix that ends in y."""
-    alpha, t1, keep, kept, z = work.alpha, work.t1, work.keep, work.kept, work.z
+    node, alpha, t1, keep, kept, z = work.node, work.alpha, work.t1, work.keep, work.kept, work.z
     limit, first, before, cost = work.limit, work.first, work.before, work.cost
-    start_token(alpha, node, t1, 0)
+    start_token(alpha, node, t1)
     total = 0.0
     for i in range(1, n):
         select(alpha, i, labels, work.hi, work.lo, keep, kept)
@@ -152,17 +166,17 @@ def viterbi1(node, n, labels, work):
     return total + alpha[n - 1, z[n - 1]]
 
 
-@borrowing
-def viterbi1_whole(chains, weights, start, node, n, labels, work):
+@ir_inline
+def viterbi1_whole(chains, weights, start, n, labels, work):
     """The same without skipping: every token may have transitions of its own, from features paired with the previous
     label, and masks may leave no legal way, so that the least illegal one has to be found."""
-    alpha, t1, edge, keep, kept, z = work.alpha, work.t1, work.edge, work.keep, work.kept, work.z
+    node, alpha, t1, edge, keep, kept, z = work.node, work.alpha, work.t1, work.edge, work.keep, work.kept, work.z
     column = work.column
-    edges_at(chains, weights, start, t1, edge)
-    start_token(alpha, node, edge, 0)
+    edges_at(chains, weights, start, work)
+    start_token(alpha, node, edge)
     total = 0.0
     for i in range(1, n):
-        edges_at(chains, weights, start + i, t1, edge)
+        edges_at(chains, weights, start + i, work)
         keep_all(i, labels, keep, kept)
         step1(alpha, node, i, edge, keep, kept)
         if i % SET_BACK == 0:
@@ -174,7 +188,7 @@ def viterbi1_whole(chains, weights, start, node, n, labels, work):
     return total + alpha[n - 1, z[n - 1]]
 
 
-@borrowing
+@helper
 def keep_all(i, labels, keep, kept):
     """Every label of token i stays in the race."""
     for y in range(labels):
@@ -182,7 +196,7 @@ def keep_all(i, labels, keep, kept):
     kept[i] = labels
 
 
-@borrowing
+@helper
 def keep_live(alpha, rows, i, labels, up, down, top, keep, kept, slack):
     """keep[i, :kept[i]] = the labels of token i that can still be on the best path, or on one worse by up to slack.
 
@@ -207,13 +221,13 @@ def keep_live(alpha, rows, i, labels, up, down, top, keep, kept, slack):
     kept[i] = count
 
 
-@borrowing
+@ir_inline
 def alpha_row(i, labels, p):
     """Where alpha holds the prefixes that end in p and then token i's label (token 0 has row 0 only)."""
     return i * labels + p
 
 
-@inlined
+@helper(inline=True)
 def step2(alpha, i, p, labels, w, hi, lo, keep, kept):
     """alpha[i*L + p, y] = max_p2 alpha[(i-1)*L + p2, p] + T2(p2, p, y), over the kept p2 that can matter for p."""
     contexts = labels + 1
@@ -237,7 +251,7 @@ def step2(alpha, i, p, labels, w, hi, lo, keep, kept):
                 extend(alpha, here, base, w, row)
 
 
-@borrowing
+@helper
 def step2_all(alpha, i, labels, w, hi, lo, needed):
     """`step2` for every p at once, when every p2 and p is kept: then it can go over p side by side."""
     before, here, contexts = alpha_row(i - 1, labels, 0), alpha_row(i, labels, 0), labels + 1
@@ -261,7 +275,7 @@ def step2_all(alpha, i, labels, w, hi, lo, needed):
                     extend(alpha, here + p, alpha[before + p2, p], w, row + p)
 
 
-@inlined
+@helper(inline=True)
 def finish2(alpha, node, i, p, labels, edge):
     """Add what does not depend on the label two before: transition, paired features and node."""
     here = alpha_row(i, labels, p)
@@ -269,7 +283,7 @@ def finish2(alpha, node, i, p, labels, edge):
         alpha[here, y] += edge[p + 1, y] + node[i, y]
 
 
-@borrowing
+@helper
 def best_row(alpha, i, labels, keep, kept):
     """The first kept p, and its first label y, with the largest score at token i."""
     best, label, top = 0, 0, LOWEST
@@ -281,7 +295,7 @@ def best_row(alpha, i, labels, keep, kept):
     return best, label
 
 
-@borrowing
+@helper
 def set_back(alpha, i, labels, keep, kept):
     """Set the best prefix of token i back to 0 and return its score."""
     p, y = best_row(alpha, i, labels, keep, kept)
@@ -293,7 +307,7 @@ def set_back(alpha, i, labels, keep, kept):
     return top
 
 
-@borrowing
+@helper
 def back2(alpha, i, labels, w, p, y, keep, kept):
     """The label before p on the best way to p, y at token i."""
     contexts = labels + 1
@@ -306,7 +320,7 @@ def back2(alpha, i, labels, w, p, y, keep, kept):
     return best
 
 
-@borrowing
+@helper
 def way_back2(w, n, labels, work):
     """work.z = the labels on the best path through work.alpha; returns its score."""
     alpha, keep, kept, z = work.alpha, work.keep, work.kept, work.z
@@ -319,20 +333,20 @@ def way_back2(w, n, labels, work):
     return alpha[alpha_row(n - 1, labels, z[n - 2]), z[n - 1]]
 
 
-@borrowing
-def viterbi2(chains, weights, start, node, n, labels, work, slack):
+@ir_inline
+def viterbi2(chains, weights, start, n, labels, work, slack):
     """The same at order 2. alpha[i * L + p, y]: best prefix that ends in p, y (token 0: row 0, no p).
 
     alpha is filled for the pairs of labels that can be on a path within `slack` of the best (inf: for every pair).
     """
-    alpha, t1, edge, keep, kept, w = work.alpha, work.t1, work.edge, work.keep, work.kept, weights.w
+    node, alpha, edge, keep, kept, w = work.node, work.alpha, work.edge, work.keep, work.kept, weights.w
     contexts = labels + 1
     whole = slack == np.inf or chains.pair_ptr.shape[0] > 0 or chains.mask_of.shape[0] > 0 or work.limited[0] > 0
     total = 0.0
     for i in range(n):
-        edges_at(chains, weights, start + i, t1, edge)
+        edges_at(chains, weights, start + i, work)
         if i == 0:
-            start_token(alpha, node, edge, 0)
+            start_token(alpha, node, edge)
             for y in range(alpha.shape[1]):
                 alpha[0, y] += w[contexts, y]
         else:
@@ -355,30 +369,94 @@ def viterbi2(chains, weights, start, node, n, labels, work, slack):
     return total + way_back2(w, n, labels, work)
 
 
-@borrowing
-def search(chains, weights, order, s, labels, work, slack):
-    """Score and decode sentence s; the caller has loaded the transitions.
+# -- one signature for all -------------------------------------------------------------------------------------------
 
-    alpha is then right for whatever lies on a labelling whose score is within `slack` of the best.
-    """
+
+def _signature(weights: Any, work: Any) -> Any:
+    return types.float64(
+        reference(Chains),
+        reference(weights),
+        types.int64,
+        types.int64,
+        reference(work),
+        types.float64,
+    )
+
+
+SEARCH, DOUBLE_SEARCH = _signature(Weights, Work), _signature(DoubleWeights, DoubleWork)
+"""search(chains, weights, s, labels, work, slack): score and decode sentence s; the caller has loaded the transitions.
+
+alpha is then right for whatever lies on a labelling whose score is within `slack` of the best."""
+
+
+@kernel(signature=SEARCH)
+def search1(chains, weights, s, labels, work, slack):
+    """Order 1, where neither pairs nor masks tell tokens apart."""
     start = chains.starts[s]
     n = chains.starts[s + 1] - start
     if n == 0:
         return 0.0
-    score_nodes(chains, weights, start, n, work.node, work.rows)
-    if order == 2:
-        return viterbi2(chains, weights, start, work.node, n, labels, work, slack)
-    if slack == np.inf or chains.pair_ptr.shape[0] > 0 or chains.mask_of.shape[0] > 0:
-        return viterbi1_whole(chains, weights, start, work.node, n, labels, work)
-    return viterbi1(work.node, n, labels, work)
+    score_nodes(chains, weights, start, n, work)
+    return viterbi1(n, labels, work)
 
 
-@borrowing
-def decode(chains, weights, order, lo, hi, labels, work, out, scores):
+@kernel(signature=SEARCH)
+def search1_whole(chains, weights, s, labels, work, slack):
+    """Order 1, whatever there is."""
+    start = chains.starts[s]
+    n = chains.starts[s + 1] - start
+    if n == 0:
+        return 0.0
+    score_nodes(chains, weights, start, n, work)
+    return viterbi1_whole(chains, weights, start, n, labels, work)
+
+
+@kernel(signature=SEARCH)
+def search2(chains, weights, s, labels, work, slack):
+    """Order 2."""
+    start = chains.starts[s]
+    n = chains.starts[s + 1] - start
+    if n == 0:
+        return 0.0
+    score_nodes(chains, weights, start, n, work)
+    return viterbi2(chains, weights, start, n, labels, work, slack)
+
+
+IN_DOUBLE = {search: kernel(plain(search), signature=DOUBLE_SEARCH) for search in (search1, search1_whole, search2)}
+
+
+def search_for(chains: Chains, order: int, work: Any, slack: float = 0.0) -> Any:
+    """The search for such sentences, as a pointer that kernels take."""
+    whole = slack == np.inf or len(chains.pair_ptr) > 0 or len(chains.mask_of) > 0
+    found = search2 if order == 2 else search1_whole if whole else search1
+    return IN_DOUBLE[found] if isinstance(work, DoubleWork) else found
+
+
+def decode_sentences(search, chains, weights, lo, hi, labels, work, out, scores):
     """The best labels of sentences lo … hi-1, into out[token] and scores[sentence]."""
-    load_all(weights, order, labels, work)
     for s in range(lo, hi):
-        scores[s] = search(chains, weights, order, s, labels, work, 0.0)
+        scores[s] = search(chains, weights, s, labels, work, 0.0)
         start = chains.starts[s]
         for i in range(chains.starts[s + 1] - start):
             out[start + i] = work.z[i]
+
+
+DECODE = WithFunctionPointers(decode_sentences, SEARCH)
+DECODE_IN_DOUBLE = WithFunctionPointers(decode_sentences, DOUBLE_SEARCH)
+
+
+def decode(
+    chains: Chains,
+    weights: Any,
+    order: int,
+    lo: int,
+    hi: int,
+    labels: int,
+    work: Any,
+    out: np.ndarray,
+    scores: np.ndarray,
+) -> None:
+    """The best labels of sentences lo … hi-1, into out[token] and scores[sentence]."""
+    load_all(weights, order, labels, work)
+    kernel = DECODE_IN_DOUBLE if isinstance(work, DoubleWork) else DECODE
+    kernel(search_for(chains, order, work), chains, weights, lo, hi, labels, work, out, scores)

@@ -9,12 +9,15 @@ feature with distance and the same without it cost one trip to memory. Rows over
     cells   a row's: BINS distances by direction, then the two directions alone
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from numba import types
 
-from structron.kernels.jit import compiled, inlined, pasted
+from structron.kernels.jit import entry, helper
+from structron.kernels.reference import Floats, Ints, Keys, Keys2, by_reference
 from structron.kernels.table import SEED, mix
+from structron.search.graph.templates import Codes
 from structron.weights.hashed import LOG_CELLS
 
 WIDTH = np.uint64(LOG_CELLS)
@@ -31,37 +34,48 @@ ZERO = np.int64(0)
 ROOT = np.uint64(0xFFFFFFFF)
 
 
+@by_reference
 class Look(NamedTuple):
-    """A sentence as kernels see it, the weights, and room for the rows of one group."""
+    """A sentence as kernels see it, the weights, and room for the rows of one group. Room for one sentence after the
+    other."""
 
-    templates: Any  # graph_templates.Codes
-    codes: np.ndarray  # uint64[n + 2, columns]
-    tags: np.ndarray  # int64[n + 2]   0: the root, and what is no word
-    w: np.ndarray  # float32[cells]
-    shift: np.uint64  # see row_of
-    rows: np.ndarray  # uint64[(n + 2) · columns]
-    kinds: np.ndarray  # int64[n + 1]      room for the tags between two words, see scores.gather_tags
-    marks: np.ndarray  # int64[largest tag + 2]
+    templates: Codes
+    codes: Keys2  # uint64[n + 2, columns]
+    tags: Ints  # int64[n + 2]   0: the root, and what is no word
+    w: Floats  # float32[cells]
+    shift: Annotated[np.uint64, types.uint64]  # see row_of
+    rows: Keys  # uint64[(n + 2) · columns]
+    kinds: Ints  # int64[n + 1]      room for the tags between two words, see scores.gather_tags
+    marks: Ints  # int64[largest tag + 2]
+    values: Keys  # uint64[slots]    room for the codes of one word, see `encode`
+    sums: Keys  # uint64[kinds of sums]
 
 
-@compiled
-def look_at(templates, x, lo, n, w, shift):
+def make_look(templates: Codes, words: int, tags: int, w: np.ndarray, shift: np.uint64) -> Look:
+    """Room for sentences of up to so many words, whose tags are below `tags`."""
+    columns, kinds = len(templates.factor), len(templates.slots)
+    codes, rows = np.empty((words + 2, columns), np.uint64), np.empty((words + 2) * columns, np.uint64)
+    sizes = (words + 2, words + 1, tags + 1)
+    tags_of, between, marks = (np.zeros(size, np.int64) for size in sizes)
+    values, sums = np.zeros(len(templates.slot_salt), np.uint64), np.zeros(kinds, np.uint64)
+    return Look(templates, codes, tags_of, w, shift, rows, between, marks, values, sums)
+
+
+def look_at(templates: Codes, x: np.ndarray, lo: int, n: int, w: np.ndarray, shift: np.uint64) -> Look:
     """The sentence of the words x[lo : lo + n]."""
-    columns = templates.factor.shape[0]
-    codes, tags = np.empty((n + 2, columns), np.uint64), np.zeros(n + 2, np.int64)
-    encode(templates, x, lo, n, codes)
-    for i in range(n):
-        tags[i + 1] = x[lo + i, TAG]
-    rows, kinds = np.empty((n + 2) * columns, np.uint64), np.zeros(n + 1, np.int64)
-    return Look(templates, codes, tags, w, shift, rows, kinds, np.zeros(tags.max() + 2, np.int64))
+    look = make_look(templates, n, int(x[:, TAG].max(initial=0)) + 1, w, shift)
+    entry(encode)(look, x, lo, n)
+    return look
 
 
-@compiled
-def encode(templates, x, lo, n, codes):
-    """The codes of a sentence's words in all columns of the templates. Many columns add up the same slots."""
+@helper
+def encode(look, x, lo, n):
+    """The tags of a sentence's words, and their codes in all columns of the templates. Many columns add up the same
+    slots."""
+    templates, codes, values, sums = look.templates, look.codes, look.values, look.sums
     slots, kinds = templates.slot_column.shape[0], templates.slots.shape[0]
-    values, sums = np.zeros(slots + 1, np.uint64), np.zeros(kinds, np.uint64)
     for i in range(n + 2):
+        look.tags[i] = x[lo + i - 1, TAG] if 1 <= i <= n else 0
         for k in range(slots):
             j = i + templates.slot_offset[k]
             value = np.uint64(0)
@@ -80,19 +94,19 @@ def encode(templates, x, lo, n, codes):
             codes[i, k] = sums[templates.sum_of[k]] * templates.factor[k] + templates.salt[k]
 
 
-@inlined
+@helper(inline=True)
 def row_of(code, shift):
     """Where the row of a code begins. shift: 64 less the bits of the number of rows."""
     return (code >> shift) << WIDTH
 
 
-@inlined
+@helper(inline=True)
 def side_of(h, m):
     """0: the word is to the left of its head, 1: to the right."""
     return 1 if m > h else 0
 
 
-@inlined
+@helper(inline=True)
 def bin_of(h, m):
     """The cell of a direction and distance."""
     far = abs(h - m)
@@ -100,13 +114,13 @@ def bin_of(h, m):
     return step + BINS * side_of(h, m)
 
 
-@inlined
+@helper(inline=True)
 def order_of(g, h, m):
     """The cell of how three words stand in the sentence."""
     return (1 if h > g else 0) + (2 if m > h else 0) + (4 if m > g else 0)
 
 
-@pasted
+@helper
 def rows_of_two(look, at, group, h, m, more):
     """Put the rows of a group of head and word, of which it may look at one only, behind the first `at` rows.
 
@@ -119,7 +133,7 @@ def rows_of_two(look, at, group, h, m, more):
     return at + count
 
 
-@pasted
+@helper
 def rows_of_three(look, at, group, i, j, k, more):
     """The same for three words, in the order of the group's roles."""
     codes, count, first = look.codes, look.templates.size[group], look.templates.start[group]
@@ -129,7 +143,7 @@ def rows_of_three(look, at, group, i, j, k, more):
     return at + count
 
 
-@pasted
+@helper
 def rows_of_four(look, at, group, g, h, s, m):
     """The same for four words."""
     codes, count, first = look.codes, look.templates.size[group], look.templates.start[group]

@@ -1,40 +1,41 @@
 """From a sentence to its best tree: prune, score, search, in compiled code.
 
 x ──rank_arcs──▶ heads worth a look ──score──▶ parts ──a search of trees/search.py──▶ heads ──▶ relations
+
+Each of these steps is a kernel by itself, and whoever parses takes them as pointers: none is compiled twice, and only
+those that a setting needs.
 """
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
+from numba import types
 
-from structron.kernels.jit import Pointed, compiled
-from structron.search.graph.features import look_at
+from structron.kernels.jit import WithFunctionPointers, helper, ir_inline, kernel
+from structron.kernels.reference import reference
+from structron.search.graph.features import encode
 from structron.search.graph.relations import choose_relations, score_relations
-from structron.search.graph.scores import rank_arcs, score_arcs, score_parts
-from structron.search.trees.eisner import LONG, eisner, eisner_among, make_chart
-from structron.search.trees.kbest import k_best
-from structron.search.trees.parts import index_arcs
-from structron.search.trees.search import SIGNATURE
+from structron.search.graph.room import Room, Setting
+from structron.search.graph.scores import rank_arcs, score_arcs, score_grand, score_siblings, score_triples
+from structron.search.trees.eisner import LONG, eisner, eisner_among
+from structron.search.trees.parts import has_room, index_arcs
+from structron.search.trees.search import SIGNATURE, compiled_search
+
+_ROOM, _LIST = reference(Room), types.int64[::1]
+_COUNT, _FLAG, _COST = types.int64, types.int64, types.float64
+PREPARE = types.int64(types.FunctionType(SIGNATURE), _ROOM, types.int64[:, ::1], _COUNT, _COUNT, _FLAG, _COST)
+SCORE = types.void(_ROOM, _COUNT, _FLAG, _COST)
+CHOOSE = types.void(_ROOM, _COUNT, _FLAG, _COST, _LIST, _LIST)
+STEPS = (PREPARE, SCORE, SIGNATURE, CHOOSE)
+"""The signatures of what `steps_of` gives."""
 
 
-class Setting(NamedTuple):
-    """How to search. keep: how many heads of each word pruning leaves, 0: all.
-
-    margin: what a word with a wrong head or relation is worth to the search while learning.
-    """
-
-    order: int
-    grandparents: bool
-    projective: bool
-    single_root: bool
-    keep: int
-    margin: float = 0.0
+# -- pruning -------------------------------------------------------------------------------------------------------
 
 
-@compiled
-def keep_best(scores, n, keep, allowed):
-    """Allow the `keep` best heads of each word."""
-    order = np.empty(n + 1, np.int64)
+@helper
+def keep_best(scores, n, keep, allowed, order):
+    """Allow the `keep` best heads of each word. order: room for n + 1."""
     for m in range(1, n + 1):
         count = 0
         for h in range(n + 1):
@@ -52,104 +53,183 @@ def keep_best(scores, n, keep, allowed):
             allowed[order[k], m] = True
 
 
-@compiled
-def prune(look, n, setting, gold_heads, heads):
-    """A mask of the heads worth a look; heads: the best tree of the fast model, which is always among them.
+@helper
+def allow(allowed, n, every):
+    """Allow all heads, or none."""
+    for h in range(n + 1):
+        for m in range(n + 1):
+            allowed[h, m] = every
 
-    While learning the gold tree is so too. In long sentences that tree is the best one of the heads worth a look and of
-    the word before each: a chain of words is always a tree.
+
+@ir_inline
+def allow_gold(gold, n, cost, allowed, scores):
+    """Allow the heads of the gold tree, and add a cost to those of all others."""
+    for m in range(1, n + 1):
+        allowed[gold.heads[m], m] = True
+        for h in range(n + 1):
+            if h != gold.heads[m]:
+                scores[h, m] += np.float32(cost)
+
+
+@ir_inline
+def rank_heads(room, x, start, n, learning, cost):
+    """Read the n words from `start` on, and allow the heads that the fast model, or while learning the gold tree, finds
+    worth a look; False: there is no room for the arcs.
+
+    In long sentences arcs are numbered, and the word before each is allowed too: a chain of words is always a tree.
     """
-    allowed = np.zeros((n + 1, n + 1), np.bool_)
-    if setting.keep == 0:
-        allowed[:] = True
-        return allowed
-    scores = np.empty((n + 1, n + 1), np.float32)
-    rank_arcs(look, n, scores)
-    if gold_heads.shape[0] > 0:
-        for m in range(1, n + 1):
-            allowed[gold_heads[m], m] = True
-            for h in range(n + 1):
-                if h != gold_heads[m]:
-                    scores[h, m] += np.float32(setting.margin)
-    keep_best(scores, n, setting.keep, allowed)
+    allowed, scores, arcs = room.allowed, room.charts.scores, room.arcs
+    encode(room.look, x, start, n)
+    allow(allowed, n, False)
+    rank_arcs(room.look, n, room.words, scores)
+    if learning:
+        allow_gold(room.gold, n, cost, allowed, scores)
+    keep_best(scores, n, room.setting.keep, allowed, room.order)
     if n > LONG:
         for m in range(1, n + 1):
             allowed[m - 1, m] = True
-        arcs = index_arcs(allowed, n)
+        if not index_arcs(allowed, n, arcs):
+            return False
         for h in range(n + 1):
             for m in range(n + 1):
                 if arcs.number[h, m] < 0:
                     scores[h, m] = -np.inf
-        eisner_among(arcs, scores, n, setting.single_root, make_chart(n), heads)
-        return allowed
-    eisner(scores, n, setting.single_root, make_chart(n), heads)
+    return True
+
+
+@ir_inline
+def number_arcs(room, n):
+    """Allow the heads of the fast model's best tree too, and number all arcs; 0: there is no room for their parts."""
     for m in range(1, n + 1):
-        allowed[heads[m], m] = True
-    return allowed
+        room.allowed[room.ranked[m], m] = True
+    return 1 if index_arcs(room.allowed, n, room.arcs) and has_room(room.parts, room.arcs.need) else 0
 
 
-@compiled
-def weigh(look, n, setting, relations, gold_heads, gold, ranked):
-    """The arcs of n words that are worth a look, and the scores of their parts, each arc with its best relation.
+def prepare_pruned(search, room, x, start, n, learning, cost):
+    """Read the n words from `start` on, and number the arcs worth a look; 0: there is no room for them.
 
-    gold_heads, gold: empty, or while learning the gold tree, whose rivals get a cost. ranked: see `prune`.
+    room.ranked: the best tree of the fast model, which is always among them.
     """
-    arcs = index_arcs(prune(look, n, setting, gold_heads, ranked), n)
-    scores = np.empty(arcs.head.shape[0] - 1, np.float32)
-    score_arcs(look, arcs, n, scores)
-    score_relations(look, arcs, n, relations, gold_heads, gold, setting.margin, scores)
-    return arcs, score_parts(look, arcs, n, scores, setting)
+    if not rank_heads(room, x, start, n, learning, cost):
+        return 0
+    charts, single_root = room.charts, room.setting.single_root
+    if n > LONG:
+        eisner_among(room.arcs, charts.scores, n, single_root, charts.chart, room.ranked)
+    else:
+        eisner(charts.scores, n, single_root, charts.chart, room.ranked)
+    return number_arcs(room, n)
 
 
-@compiled
-def parse(search, look, n, setting, relations, gold_heads, gold, heads, found, ranked):
-    """Write the best heads and relations of n words (places 1 … n); the score.
+def prepare_by_search(search, room, x, start, n, learning, cost):
+    """The same where trees are searched by Eisner's algorithm anyway: search is `find_arcs`."""
+    if not rank_heads(room, x, start, n, learning, cost):
+        return 0
+    search(room.arcs, room.nothing, room.charts, n, room.setting.single_root, room.ranked)
+    return number_arcs(room, n)
 
-    search: see trees/search.py. gold_heads, gold, ranked: see `weigh`.
+
+def prepare_all(search, room, x, start, n, learning, cost):
+    """The same where all arcs are worth a look."""
+    encode(room.look, x, start, n)
+    allow(room.allowed, n, True)
+    return 1 if index_arcs(room.allowed, n, room.arcs) and has_room(room.parts, room.arcs.need) else 0
+
+
+# -- scores --------------------------------------------------------------------------------------------------------
+
+
+@ir_inline
+def score_labelled(room, n, learning, cost):
+    """The scores of arcs, each with its best relation. While learning the rivals of the gold tree get a cost."""
+    scores = room.parts.arc
+    score_arcs(room.look, room.arcs, n, room.words, scores)
+    score_relations(room.look, room.arcs, n, room.relations, room.gold, learning, cost, room.related, scores)
+
+
+def score_first_order(room, n, learning, cost):
+    """The scores of arcs."""
+    score_labelled(room, n, learning, cost)
+
+
+def score_with_siblings(room, n, learning, cost):
+    """The scores of arcs and sibling parts."""
+    score_labelled(room, n, learning, cost)
+    score_siblings(room.look, room.arcs, n, room.parts.sibling)
+
+
+def score_with_grandparents(room, n, learning, cost):
+    """The scores of all parts."""
+    score_labelled(room, n, learning, cost)
+    score_siblings(room.look, room.arcs, n, room.parts.sibling)
+    score_grand(room.look, room.arcs, n, room.parts.grand)
+    if room.parts.triple.shape[0] > 0:
+        score_triples(room.look, room.arcs, n, room.parts.triple)
+
+
+def choose_all(room, n, learning, cost, heads, found):
+    """Write the relations of a tree. learning, cost: see `score_labelled`."""
+    choose_relations(room.look, n, room.relations, room.gold, learning, cost, heads, found)
+
+
+PREPARE_PRUNED, PREPARE_BY_SEARCH, PREPARE_ALL = (
+    kernel(own, signature=PREPARE) for own in (prepare_pruned, prepare_by_search, prepare_all)
+)
+SCORE_ARCS, SCORE_SIBLINGS, SCORE_GRANDPARENTS = (
+    kernel(own, signature=SCORE) for own in (score_first_order, score_with_siblings, score_with_grandparents)
+)
+CHOOSE_RELATIONS = kernel(choose_all, signature=CHOOSE)
+
+
+def steps_of(setting: Setting) -> tuple[Any, ...]:
+    """The kernels that parse so: the first arguments of `parse`."""
+    search = compiled_search(setting.order, bool(setting.grandparents), bool(setting.projective))
+    first = setting.order == 1
+    prepare = PREPARE_ALL if not setting.keep else PREPARE_BY_SEARCH if first and setting.projective else PREPARE_PRUNED
+    score = SCORE_ARCS if first else SCORE_GRANDPARENTS if setting.grandparents else SCORE_SIBLINGS
+    return prepare, score, search, CHOOSE_RELATIONS
+
+
+# -- from words to trees -------------------------------------------------------------------------------------------
+
+
+@ir_inline
+def weigh(prepare, score, search, room, x, start, n, learning, cost):
+    """The scores of all parts of the n words from `start` on; False: there is no room for them.
+
+    learning: room.gold has the gold tree; each wrong word then adds a cost to the score of a tree.
     """
-    arcs, parts = weigh(look, n, setting, relations, gold_heads, gold, ranked)
-    score = search(arcs, parts, n, setting.single_root, heads)
-    choose_relations(look, n, relations, gold_heads, gold, setting.margin, heads, found)
-    return score
+    if prepare(search, room, x, start, n, learning, cost) == 0:
+        return False
+    score(room, n, learning, cost)
+    return True
 
 
-@compiled
-def parse_at(search, templates, x, start, n, w, shift, setting, relations, gold_heads, gold, heads, found, ranked):
-    """Write the heads and relations of the n words from `start` on, and the heads of the fast model.
-
-    gold_heads, gold, and those that are written: of all words; the first two may be empty.
-    """
-    look = look_at(templates, x, start, n, w, shift)
-    own = np.zeros((3, n + 1), np.int64)
-    known = n + 1 if gold_heads.shape[0] > 0 else 0
-    right = np.zeros((2, known), np.int64)
-    for i in range(1, known):
-        right[0, i], right[1, i] = gold_heads[start + i - 1], gold[start + i - 1]
-    parse(search, look, n, setting, relations, right[0], right[1], own[0], own[1], own[2])
-    for i in range(n):
-        heads[start + i], found[start + i], ranked[start + i] = own[0, i + 1], own[1, i + 1], own[2, i + 1]
+@ir_inline
+def parse(prepare, score, search, choose, room, x, start, n, learning, cost):
+    """Write the heads and relations of the n words from `start` on into room.found; False: there is no room for it."""
+    if not weigh(prepare, score, search, room, x, start, n, learning, cost):
+        return False
+    search(room.arcs, room.parts, room.charts, n, room.setting.single_root, room.found.heads)
+    choose(room, n, learning, cost, room.found.heads, room.found.relation)
+    return True
 
 
-def parse_some(search, templates, x, starts, sequence, lo, hi, w, shift, setting, relations, heads, found, ranked):
-    """Write the heads and relations of the sentences sequence[lo:hi], and the heads of the fast model, of all words."""
-    unknown = np.zeros(0, np.int64)
+def parse_some(prepare, score, search, choose, room, x, starts, lo, hi, heads, relations):
+    """Write the heads and relations of the sentences lo … hi - 1, of all words; returns where it stopped: before a
+    sentence for which there is no room."""
     for k in range(lo, hi):
-        start, n = starts[sequence[k]], starts[sequence[k] + 1] - starts[sequence[k]]
-        given = (templates, x, start, n, w, shift, setting, relations)
-        parse_at(search, *given, unknown, unknown, heads, found, ranked)
+        start, n = starts[k], starts[k + 1] - starts[k]
+        if not parse(prepare, score, search, choose, room, x, start, n, 0, 0.0):
+            return k
+        for i in range(n):
+            heads[start + i], relations[start + i] = room.found.heads[i + 1], room.found.relation[i + 1]
+    return hi
 
 
-def parse_best(search, templates, x, start, n, w, shift, setting, relations, k):
-    """The k best trees of the n words of x from `start` on, best first: heads and relations, both int64[trees, n + 1]
-    (places 1 … n), and scores. A tree's relations are chosen as those of the best one are."""
-    look, unknown = look_at(templates, x, start, n, w, shift), np.zeros(0, np.int64)
-    arcs, parts = weigh(look, n, setting, relations, unknown, unknown, np.zeros(n + 1, np.int64))
-    heads, scores = k_best(search, arcs, parts, n, setting.projective, setting.single_root, k)
-    found = np.zeros_like(heads)
-    for t in range(heads.shape[0]):
-        choose_relations(look, n, relations, unknown, unknown, setting.margin, heads[t], found[t])
-    return heads, found, scores
+def weigh_one(prepare, score, search, room, x, start, n):
+    """`weigh`, for `k_best`."""
+    return weigh(prepare, score, search, room, x, start, n, 0, 0.0)
 
 
-PARSE = Pointed(parse_some, SIGNATURE)
-PARSE_BEST = Pointed(parse_best, SIGNATURE)
+PARSE = WithFunctionPointers(parse_some, *STEPS)
+WEIGH = WithFunctionPointers(weigh_one, *STEPS[:3])

@@ -9,61 +9,65 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import borrowing, compiled, inlined, pasted
+from structron.kernels.jit import helper, ir_inline
+from structron.kernels.reference import Ints, by_reference
 from structron.search.graph import templates as groups
 from structron.search.graph.features import ZERO, bin_of, row_of, rows_of_three, rows_of_two, side_of
 from structron.search.graph.scores import NOTHING, group_of, tag_code
 
 
+@by_reference
 class Relations(NamedTuple):
     """Which relations there are, and which can be between a head and a word with certain tags."""
 
     size: int  # 0: unlabelled
     tags: int
-    first: np.ndarray  # int64[2 · tags · tags + 1]   by side, tag of the head, tag of the word
-    possible: np.ndarray  # int64[…]
+    first: Ints  # int64[2 · tags · tags + 1]   by side, tag of the head, tag of the word
+    possible: Ints  # int64[…]
 
 
-@inlined
+@helper(inline=True)
 def side_code(h, m):
     """Relations to the left and to the right have rows of their own."""
     return tag_code(1 << 20) if m > h else NOTHING
 
 
-@inlined
+@helper(inline=True)
 def bin_code(h, m):
     return tag_code((1 << 21) + bin_of(h, m))
 
 
-@pasted
+@ir_inline
 def list_of(look, relations, h, m):
     """Where the relations that an arc can have begin and end in `possible`."""
     place = (side_of(h, m) * relations.tags + look.tags[h]) * relations.tags + look.tags[m]
     return relations.first[place], relations.first[place + 1]
 
 
-@borrowing
+@helper
 def add_relations_of_words(look, n, relations, sums):
-    """Add what head and word alone say of relations: float32[2, 2, n + 1, relations], by role and side."""
+    """Write what head and word alone say of relations: float32[2, 2, n + 1, relations], by role and side."""
     for role in range(2):
         count, first = group_of(look, groups.RELATION_UNDER if role == 0 else groups.RELATION_OF)
         for to_right in range(2):
             for i in range(n + 1):
+                for k in range(relations.size):
+                    sums[role, to_right, i, k] = 0.0
                 for t in range(count):
-                    code = look.codes[i, first + t] + look.codes[i, first + count + t] + side_code(0, to_right)
+                    code = look.codes[i, first + t] + look.codes[i, first + count + t] + side_code(ZERO, to_right)
                     row = row_of(code, look.shift)
                     for k in range(relations.size):
                         sums[role, to_right, i, k] += look.w[row + np.uint64(k)]
 
 
-@pasted
+@helper
 def rows_of_pair(look, at, h, m):
     """The rows of an arc's relation that look at both words."""
     at = rows_of_two(look, at, groups.RELATION, h, m, side_code(h, m))
     return rows_of_two(look, at, groups.RELATION_FAR, h, m, bin_code(h, m))
 
 
-@pasted
+@helper
 def rows_of_relation(look, heads, n, m):
     """All rows of the relation of word m in a tree, or under any heads; how many."""
     h = heads[m]
@@ -78,7 +82,7 @@ def rows_of_relation(look, heads, n, m):
     return rows_of_three(look, at, groups.RELATION_ABOVE, heads[h] if h > 0 else n + 1, h, m, NOTHING)
 
 
-@pasted
+@ir_inline
 def sum_of_rows(look, count, relation, total):
     """Add the weights of a relation in the first rows to what is known of it."""
     for t in range(count):
@@ -86,15 +90,14 @@ def sum_of_rows(look, count, relation, total):
     return total
 
 
-@borrowing
-def add_best_relations(look, arcs, relations, gold_heads, gold, cost, sums, scores):
+@helper
+def add_best_relations(look, arcs, relations, gold, learning, cost, sums, scores):
     """`score_relations`, given what words alone say."""
-    learning = gold_heads.shape[0] > 0
-    for b in range(scores.shape[0]):
+    for b in range(arcs.need[0]):
         h, m = arcs.head[b], arcs.word[b]
         lo, hi = list_of(look, relations, h, m)
         count, to_right = rows_of_pair(look, ZERO, h, m), side_of(h, m)
-        right = gold[m] if learning and gold_heads[m] == h else -1
+        right = gold.relation[m] if learning and gold.heads[m] == h else -1
         most = np.float32(-np.inf)
         for k in range(lo, hi):
             r = relations.possible[k]
@@ -105,30 +108,29 @@ def add_best_relations(look, arcs, relations, gold_heads, gold, cost, sums, scor
         scores[b] += most
 
 
-@compiled
-def score_relations(look, arcs, n, relations, gold_heads, gold, cost, scores):
-    """Add the best relation's score to each arc's. cost: of all but gold_heads, gold (of n + 1; empty: no cost)."""
+@ir_inline
+def score_relations(look, arcs, n, relations, gold, learning, cost, sums, scores):
+    """Add the best relation's score to each arc's. cost: while learning, of all but the gold heads and relations.
+
+    sums: room, see `add_relations_of_words`.
+    """
     if relations.size == 0:
-        for b in range(scores.shape[0] if gold_heads.shape[0] > 0 else 0):
-            if gold_heads[arcs.word[b]] != arcs.head[b]:
+        for b in range(arcs.need[0] if learning else 0):
+            if gold.heads[arcs.word[b]] != arcs.head[b]:
                 scores[b] += np.float32(cost)
-        return
-    sums = np.zeros((2, 2, n + 1, relations.size), np.float32)
-    add_relations_of_words(look, n, relations, sums)
-    add_best_relations(look, arcs, relations, gold_heads, gold, cost, sums, scores)
+    else:
+        add_relations_of_words(look, n, relations, sums)
+        add_best_relations(look, arcs, relations, gold, learning, cost, sums, scores)
 
 
-@borrowing
-def choose_relations(look, n, relations, gold_heads, gold, cost, heads, found):
-    """Write the relation of every word of a tree. gold_heads, gold, cost: see `score_relations`."""
-    if relations.size == 0:
-        return
-    learning = gold_heads.shape[0] > 0
-    for m in range(1, n + 1):
+@ir_inline
+def choose_relations(look, n, relations, gold, learning, cost, heads, found):
+    """Write the relation of every word of a tree. gold, cost: see `score_relations`."""
+    for m in range(1, n + 1 if relations.size > 0 else 0):
         h = heads[m]
         lo, hi = list_of(look, relations, h, m)
         count = rows_of_relation(look, heads, n, m)
-        right = gold[m] if learning and gold_heads[m] == h else -1
+        right = gold.relation[m] if learning and gold.heads[m] == h else -1
         most, found[m] = np.float32(-np.inf), relations.possible[lo]
         for k in range(lo, hi):
             r = relations.possible[k]

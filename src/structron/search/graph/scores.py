@@ -6,48 +6,50 @@ a head's arcs grow outwards. Relations: see relations.py.
 
 import numpy as np
 
-from structron.kernels.jit import borrowing, compiled, inlined, pasted, prefetch_at
+from structron.kernels.jit import helper, ir_inline, prefetch_at
 from structron.kernels.table import SEED, mix
 from structron.search.graph import templates as groups
 from structron.search.graph.features import PLAIN, bin_of, order_of, row_of, side_of
 from structron.search.trees.eisner import LONG
-from structron.search.trees.parts import Parts, rank, side
+from structron.search.trees.parts import rank, side
 from structron.weights.hashed import CELLS
 
 NOTHING = np.uint64(0)
 
 
-@inlined
+@helper(inline=True)
 def tag_code(tag):
     return mix(SEED, np.uint64(tag))
 
 
-@pasted
+@ir_inline
 def group_of(look, group):
     """How many templates a group has, and its first column."""
     return look.templates.size[group], look.templates.start[group]
 
 
-@borrowing
+@helper
 def add_words(look, n, head_group, word_group, sums):
-    """Add what looks at the head alone, and at the word alone, for all distances: float32[2, n + 1, CELLS]."""
+    """Write what looks at the head alone, and at the word alone, for all distances: float32[2, n + 1, CELLS]."""
     for role in range(2):
         count, first = group_of(look, head_group if role == 0 else word_group)
         for i in range(n + 1):
+            for c in range(CELLS):
+                sums[role, i, c] = 0.0
             for t in range(count):
                 row = row_of(look.codes[i, first + t] + look.codes[i, first + count + t], look.shift)
                 for c in range(CELLS):
                     sums[role, i, c] += look.w[row + np.uint64(c)]
 
 
-@pasted
+@ir_inline
 def of_words(sums, h, m):
     """What the sums of words say of an arc."""
     near, plain = bin_of(h, m), PLAIN + side_of(h, m)
     return sums[0, h, near] + sums[0, h, plain] + sums[1, m, near] + sums[1, m, plain]
 
 
-@pasted
+@ir_inline
 def ask_for_pair(look, at, count, first, h, m):
     """Put the rows of head and word behind the first `at`, and ask for them; how many there are then. To wait for one
     after the other would take twice as long."""
@@ -57,7 +59,7 @@ def ask_for_pair(look, at, count, first, h, m):
     return at + count
 
 
-@pasted
+@ir_inline
 def of_rows(look, at, count, near, plain):
     """What rows from place `at` on say: two cells of each."""
     total = np.float32(0.0)
@@ -66,13 +68,13 @@ def of_rows(look, at, count, near, plain):
     return total
 
 
-@pasted
+@ir_inline
 def is_too_far(n, h, m):
     """Whether an arc is left out in a long sentence; or h is m."""
     return h == m or (n > LONG and h > 0 and abs(h - m) > LONG)
 
 
-@borrowing
+@helper
 def add_ranks(look, n, sums, scores):
     """`rank_arcs`, given what it knows of words."""
     count, first = group_of(look, groups.RANK)
@@ -92,32 +94,31 @@ def add_ranks(look, n, sums, scores):
             at += count
 
 
-@compiled
-def rank_arcs(look, n, scores):
-    """Write the scores of all arcs under the fast model that prunes: float32[n + 1, n + 1].
+@ir_inline
+def rank_arcs(look, n, sums, scores):
+    """Write the scores of all arcs under the fast model that prunes: float32[n + 1, n + 1]. sums: see `add_words`.
 
     In long sentences those between words more than LONG apart are left out.
     """
-    sums = np.zeros((2, n + 1, CELLS), np.float32)
     add_words(look, n, groups.RANK_HEAD, groups.RANK_WORD, sums)
     add_ranks(look, n, sums, scores)
 
 
-@pasted
+@ir_inline
 def row_between(look, h, m, tag):
     """The row of a tag between head and word."""
     place = look.templates.start[groups.BETWEEN]
     return row_of(look.codes[h, place] + look.codes[m, place + 1] + tag_code(tag), look.shift)
 
 
-@pasted
+@ir_inline
 def new_stamp(look):
     """A stamp that no tag has: `gather_tags` begins anew."""
     look.marks[look.marks.shape[0] - 1] += 1
     return look.marks[look.marks.shape[0] - 1]
 
 
-@pasted
+@ir_inline
 def gather_tags(look, begin, end, known, stamp):
     """Add the tags of the words begin … end - 1 to look.kinds, each once; how many there are then.
 
@@ -132,7 +133,7 @@ def gather_tags(look, begin, end, known, stamp):
     return known
 
 
-@borrowing
+@helper
 def add_arcs(look, arcs, n, sums, scores):
     """`score_arcs`, given what it knows of words."""
     count, first = group_of(look, groups.ARC)
@@ -157,10 +158,9 @@ def add_arcs(look, arcs, n, sums, scores):
                 b += step
 
 
-@compiled
-def score_arcs(look, arcs, n, scores):
-    """Write the score of each arc without its relation: float32[arcs]."""
-    sums = np.zeros((2, n + 1, CELLS), np.float32)
+@ir_inline
+def score_arcs(look, arcs, n, sums, scores):
+    """Write the score of each arc without its relation: float32[arcs]. sums: see `add_words`."""
     add_words(look, n, groups.HEAD, groups.WORD, sums)
     add_arcs(look, arcs, n, sums, scores)
 
@@ -168,13 +168,13 @@ def score_arcs(look, arcs, n, scores):
 # -- second order --------------------------------------------------------------------------------------------------
 
 
-@inlined
+@helper(inline=True)
 def sibling_cells(h, s, m, none):
     """The cells of a sibling part: how far the siblings are from each other, and the side."""
     return bin_of(h if s == none else s, m), PLAIN + side_of(h, m)
 
 
-@pasted
+@ir_inline
 def ask_for_more(look, at, count, i, first):
     """As `ask_for_pair`, for word i, whose columns begin at `first`, and others, whose sums are rows[: count]."""
     for t in range(count):
@@ -183,13 +183,13 @@ def ask_for_more(look, at, count, i, first):
     return at + count
 
 
-@borrowing
+@helper
 def score_siblings(look, arcs, n, scores):
-    """Write the scores of all sibling parts: float32[arcs.sibling[-1]]. What head and word add to the codes is the same
+    """Write the scores of all sibling parts: float32[arcs.need[1]]. What head and word add to the codes is the same
     for all siblings."""
     codes, both = look.codes, look.rows
     count, first = group_of(look, groups.SIBLING)
-    for b in range(arcs.head.shape[0] - 1):
+    for b in range(arcs.need[0]):
         h, m = arcs.head[b], arcs.word[b]
         start, step, _ = side(arcs, h, m > h)
         for t in range(count):
@@ -204,12 +204,12 @@ def score_siblings(look, arcs, n, scores):
             scores[arcs.sibling[b] + k] = of_rows(look, count + k * count, count, np.uint64(near), np.uint64(plain))
 
 
-@borrowing
+@helper
 def score_grand(look, arcs, n, scores):
-    """Write the scores of all parts with a head's head: float32[arcs.grand[-1]]."""
+    """Write the scores of all parts with a head's head: float32[arcs.need[2]]."""
     codes, both = look.codes, look.rows
     count, first = group_of(look, groups.GRAND)
-    for a in range(arcs.head.shape[0]):
+    for a in range(arcs.need[0] + 1):
         h = arcs.word[a]
         g = arcs.head[a] if h > 0 else n + 1
         for t in range(count):
@@ -226,38 +226,23 @@ def score_grand(look, arcs, n, scores):
             at += count
 
 
-@borrowing
+@helper
 def score_triples(look, arcs, n, scores):
-    """Write the scores of all parts with a head's head and a sibling: float32[arcs.triple[-1]]."""
+    """Write the scores of all parts with a head's head and a sibling: float32[arcs.need[3]]."""
     count, first = group_of(look, groups.TRIPLE)
     codes = look.codes
-    for a in range(arcs.head.shape[0]):
+    for a in range(arcs.need[0] + 1):
         h, place = arcs.word[a], arcs.triple[a]
         g = arcs.head[a] if h > 0 else n + 1
         for b in range(arcs.first[h], arcs.first[h + 1]):
             m = arcs.word[b]
             start, step, _ = side(arcs, h, m > h)
             many, cell = 1 + rank(arcs, b), np.uint64(order_of(g, h, m))
+            for k in range(many):
+                scores[place + k] = 0.0
             for t in range(count):
                 three = codes[g, first + t] + codes[h, first + count + t] + codes[m, first + 3 * count + t]
                 for k in range(many):
                     s = arcs.word[start + step * (k - 1)] if k > 0 else n + 1
                     scores[place + k] += look.w[row_of(three + codes[s, first + 2 * count + t], look.shift) + cell]
             place += many
-
-
-@compiled
-def score_parts(look, arcs, n, arc_scores, setting):
-    """The scores of all parts, given those of arcs: at order 1 there are no others."""
-    wanted = setting.order == 2
-    above = wanted and setting.grandparents
-    sibling = np.zeros(arcs.sibling[-1] if wanted else 0, np.float32)
-    grand = np.zeros(arcs.grand[-1] if above else 0, np.float32)
-    triple = np.zeros(arcs.triple[-1] if above and look.templates.size[groups.TRIPLE] > 0 else 0, np.float32)
-    if wanted:
-        score_siblings(look, arcs, n, sibling)
-    if above:
-        score_grand(look, arcs, n, grand)
-    if triple.shape[0] > 0:
-        score_triples(look, arcs, n, triple)
-    return Parts(arc_scores, sibling, grand, triple)

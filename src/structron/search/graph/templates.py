@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structron.kernels.reference import Ints, Ints2, Keys, by_reference
 from structron.kernels.table import hash_list
 
 
@@ -90,18 +91,19 @@ RANKING = (RANK_HEAD, RANK_WORD, RANK)
 MOST_ATOMS = 6
 
 
+@by_reference
 class Codes(NamedTuple):
     """Templates as arrays. A column is a template in one role; those of a group stand together, role after role."""
 
-    slot_column: np.ndarray  # int64[slots]    what of a word: the column of x
-    slot_offset: np.ndarray  # int64[slots]    and of which neighbour
-    slot_salt: np.ndarray  # uint64[slots]
-    slots: np.ndarray  # int64[sums, MOST_ATOMS]      the slots of every sum of some; `slots` where there are fewer
-    sum_of: np.ndarray  # int64[columns]       which of the sums
-    factor: np.ndarray  # uint64[columns]      odd, by role: a head is not a word
-    salt: np.ndarray  # uint64[columns]        of the template, in its last role
-    start: np.ndarray  # int64[groups]         the first column of a group
-    size: np.ndarray  # int64[groups]          its templates
+    slot_column: Ints  # int64[slots]    what of a word: the column of x
+    slot_offset: Ints  # int64[slots]    and of which neighbour
+    slot_salt: Keys  # uint64[slots]
+    slots: Ints2  # int64[sums, MOST_ATOMS]      the slots of every sum of some; `slots` where there are fewer
+    sum_of: Ints  # int64[columns]       which of the sums
+    factor: Keys  # uint64[columns]      odd, by role: a head is not a word
+    salt: Keys  # uint64[columns]        of the template, in its last role
+    start: Ints  # int64[groups]         the first column of a group
+    size: Ints  # int64[groups]          its templates
 
 
 def slot_of(text: str) -> tuple[str, int]:

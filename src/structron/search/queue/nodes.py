@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structron.errors import StructronError
-from structron.kernels.jit import Pointed
+from structron.kernels.jit import ZERO, WithFunctionPointers
+from structron.kernels.reference import Doubles, Ints, Ints2, by_reference
 from structron.search.beam.engine import Engine
 from structron.search.beam.frontier import BAD_ACTION, POP, PUSH, TAIL, Anchored, Inputs, Memory
-from structron.search.beam.problem import POINTERS
 from structron.search.beam.scores import score_state
+from structron.search.beam.signatures import POINTERS, SCORE
 from structron.search.beam.steps import gain_of, look, token_of
 from structron.weights.sparse import Sparse
 
@@ -25,20 +26,21 @@ Heuristic = Callable[..., float]
 """heuristic(x, table, states, s): the most that may still be gained from row s on."""
 
 
+@by_reference
 class Ground(NamedTuple):
     """The rows of one search: states, how each was reached, and how many actions are legal there; and working room."""
 
-    states: np.ndarray  # int64[rows, width]
-    back: np.ndarray  # int64[rows]
-    action: np.ndarray  # int64[rows]
-    gain: np.ndarray  # float64[rows]: the action's own score
-    choices: np.ndarray  # int64[rows]: what `legal` says: 0 for a goal, -1 for a dead end
-    atoms: np.ndarray  # int64[1, atoms + 1]
-    legal: np.ndarray  # int64[actions]
-    other: np.ndarray  # int64[actions]
+    states: Ints2  # int64[rows, width]
+    back: Ints  # int64[rows]
+    action: Ints  # int64[rows]
+    gain: Doubles  # float64[rows]: the action's own score
+    choices: Ints  # int64[rows]: what `legal` says: 0 for a goal, -1 for a dead end
+    atoms: Ints2  # int64[1, atoms + 1]
+    legal: Ints  # int64[actions]
+    other: Ints  # int64[actions]
 
 
-def expander(start, legal, advance, atoms, inputs, anchored, sparse, setting, memory, ground, asked):
+def expander(score_view, start, legal, advance, atoms, inputs, anchored, sparse, setting, memory, ground, asked):
     """Makes successors: asked[:] = (e, s, t), and next() fills rows t, t + 1, … with what the legal actions of example
     e make of row s, and gives their number; more than there are actions: `legal` was wrong. s < 0: row t is the start.
 
@@ -67,8 +69,8 @@ def expander(start, legal, advance, atoms, inputs, anchored, sparse, setting, me
                     break
                 if views[action] != view:
                     view = views[action]
-                    look(atoms, x, table, states, s, setting.view_at, view, ground.atoms, 0)
-                    score_state(setting.features, anchored, sparse, ground.atoms, 0, token, view, memory)
+                    look(atoms, x, table, states, s, setting.view_at, view, ground.atoms, ZERO)
+                    score_view(setting.features, anchored, sparse, ground.atoms, ZERO, token, view, memory)
                 advance(x, table, states, s, action, new)
                 states[new, TAIL] = s if moves[action] == PUSH else below
                 if moves[action] == POP:
@@ -79,7 +81,7 @@ def expander(start, legal, advance, atoms, inputs, anchored, sparse, setting, me
         yield max(number, 0)
 
 
-EXPANDER = Pointed(expander, *POINTERS.values())
+EXPANDER = WithFunctionPointers(expander, SCORE, *POINTERS.values(), allocates=True)
 
 
 class Node(NamedTuple):
@@ -166,16 +168,16 @@ class Space:
         if first + actions > len(self.ground.back):
             self._fit(2 * len(self.ground.back) + actions)
         self.asked[:] = self.e, row, first
-        number = self.engine.call(self._next)  # type: ignore[arg-type]
+        number = self.engine.watched(self._next)
         if number > actions:
             self.engine.settle(BAD_ACTION, depth + 1, self.e, self.engine.room(self.inputs))
         self.rows += number
         return range(first, first + number)
 
-    def _next(self, *functions: Any) -> int:
+    def _next(self) -> int:
         if self._expander is None:
             given = (self.inputs, self.anchored, self.sparse, self.setting, self.memory, self.ground, self.asked)
-            self._expander = EXPANDER(*functions, *given)
+            self._expander = EXPANDER(score_state, *self.problem.pointers, *given)
         return next(self._expander)
 
     def _node(self, row: int, parent: Node | None, action: int, depth: int, g: float, good: int, goal: bool) -> Node:

@@ -11,26 +11,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import compiled
+from structron.kernels.jit import helper, ir_inline
+from structron.kernels.reference import Doubles2, Flags, Ints, Ints2, by_reference
 
 
+@by_reference
 class Contraction(NamedTuple):
     """Room for one sentence after the other. Words count from 0, the root, as in scores."""
 
-    score: np.ndarray  # float64[n + 1, n + 1]   of the best arc between two nodes
-    head: np.ndarray  # int64[n + 1, n + 1]      the words that this arc ties
-    word: np.ndarray  # int64[n + 1, n + 1]
-    node: np.ndarray  # int64[n + 1, n + 1]      node[k, i]: the node of word i before the k-th contraction
-    alive: np.ndarray  # bool[n + 1]             whether a word stands for a node
-    best: np.ndarray  # int64[n + 1]             the node at the other end of each node's best arc
-    state: np.ndarray  # int64[n + 1]            the walk that saw a node first
-    cycle: np.ndarray  # int64[4n + 4]           the nodes of all cycles, one cycle after the other
-    ends: np.ndarray  # int64[n + 2]             where each cycle ends in `cycle`
-    arcs: np.ndarray  # int64[4n + 4, 2]         head and word of the arc inside the cycle to each of its nodes
+    score: Doubles2  # float64[n + 1, n + 1]   of the best arc between two nodes
+    head: Ints2  # int64[n + 1, n + 1]      the words that this arc ties
+    word: Ints2  # int64[n + 1, n + 1]
+    node: Ints2  # int64[n + 1, n + 1]      node[k, i]: the node of word i before the k-th contraction
+    alive: Flags  # bool[n + 1]             whether a word stands for a node
+    best: Ints  # int64[n + 1]             the node at the other end of each node's best arc
+    state: Ints  # int64[n + 1]            the walk that saw a node first
+    cycle: Ints  # int64[4n + 4]           the nodes of all cycles, one cycle after the other
+    ends: Ints  # int64[n + 2]             where each cycle ends in `cycle`
+    arcs: Ints2  # int64[4n + 4, 2]         head and word of the arc inside the cycle to each of its nodes
 
 
-@compiled
-def make_contraction(words):
+def make_contraction(words: int) -> Contraction:
     """Room for sentences of up to that many words."""
     side = words + 1
     square, line = np.zeros((side, side), np.int64), np.zeros(side, np.int64)
@@ -49,7 +50,7 @@ def make_contraction(words):
     )
 
 
-@compiled
+@ir_inline
 def root_penalty(scores, n):
     """More than any two trees can differ by: arcs from the root that cost so much are as few as can be."""
     low, high = np.inf, -np.inf
@@ -60,7 +61,7 @@ def root_penalty(scores, n):
     return 1.0 + n * (np.float64(high) - low) if high > -np.inf else 0.0
 
 
-@compiled
+@ir_inline
 def load(scores, n, penalty, c):
     """Every word is a node of its own."""
     for h in range(n + 1):
@@ -70,7 +71,7 @@ def load(scores, n, penalty, c):
             c.head[h, m], c.word[h, m] = h, m
 
 
-@compiled
+@helper
 def choose(n, v, c):
     """The best arc to a node."""
     best, at = -np.inf, 0
@@ -80,7 +81,7 @@ def choose(n, v, c):
     c.best[v] = at
 
 
-@compiled
+@ir_inline
 def contract(n, start, count, c):
     """Make one node, that of `start`, of the cycle that its best arcs lead through."""
     end = begin = c.ends[count - 1] if count > 0 else 0
@@ -109,7 +110,7 @@ def contract(n, start, count, c):
     choose(n, start, c)
 
 
-@compiled
+@ir_inline
 def tie(u, start, begin, end, c):
     """The best arcs from a node outside a cycle to it and back, kept as those of the cycle's first node."""
     into, out = -np.inf, -np.inf
@@ -127,11 +128,12 @@ def tie(u, start, begin, end, c):
     c.score[start, u], c.head[start, u], c.word[start, u] = out, head_out, word_out
 
 
-@compiled
+@ir_inline
 def contract_all(n, c):
     """Walk from every node to its best head until all walks end at the root; the number of contractions."""
     count = 0
-    c.state[:] = 0
+    for v in range(1, n + 1):
+        c.state[v] = 0
     c.state[0] = -1
     for v in range(1, n + 1):
         choose(n, v, c)
@@ -150,7 +152,7 @@ def contract_all(n, c):
     return count
 
 
-@compiled
+@ir_inline
 def expand(n, count, c, heads):
     """Arcs of the last graph, then those inside each cycle but the one that an arc from outside replaces."""
     for v in range(1, n + 1):
@@ -159,14 +161,14 @@ def expand(n, count, c, heads):
             heads[c.word[u, v]] = c.head[u, v]
     for k in range(count - 1, -1, -1):
         begin = c.ends[k - 1] if k > 0 else 0
-        entered = entry(n, k, begin, c, heads)
+        entered = entered_at(n, k, begin, c, heads)
         for j in range(begin, c.ends[k]):
             if c.cycle[j] != entered:
                 heads[c.arcs[j, 1]] = c.arcs[j, 0]
 
 
-@compiled
-def entry(n, k, begin, c, heads):
+@ir_inline
+def entered_at(n, k, begin, c, heads):
     """The node of a cycle that has a word with a head already: the arc from outside leads there."""
     for i in range(1, n + 1):
         if heads[i] >= 0:
@@ -176,7 +178,7 @@ def entry(n, k, begin, c, heads):
     return c.cycle[begin]
 
 
-@compiled
+@helper
 def arborescence(scores, n, single_root, c, heads):
     """Write the best tree of n words; its score. single_root: the root has one child, where arcs allow it."""
     for i in range(n + 1):

@@ -13,32 +13,35 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import compiled, inlined, pasted
+from structron.kernels.jit import helper, ir_inline
+from structron.kernels.reference import Doubles2, Ints2, by_reference
 
 ARC, COMPLETE = np.int64(0), np.int64(1)
+NONE, ONE = np.int64(0), np.int64(1)
+"""As NumPy's: kernels are compiled once more for a literal."""
 LONG = 500
 """Words from which on a search looks at allowed arcs alone, not at all pairs of words (`eisner_among`), and that an arc
 of so long a sentence may span."""
 
 
+@by_reference
 class Chart(NamedTuple):
     """Room for one sentence after the other."""
 
-    complete: np.ndarray  # float64[n + 1, n + 1]   head, end
-    ending: np.ndarray  # float64[n + 1, n + 1]     the same by end, head: inner loops read along rows
-    arc: np.ndarray  # float64[n + 1, n + 1]        head, last child
-    stack: np.ndarray  # int64[2n + 4, 3]           spans to take apart: ARC or COMPLETE, head, end
+    complete: Doubles2  # float64[n + 1, n + 1]   head, end
+    ending: Doubles2  # float64[n + 1, n + 1]     the same by end, head: inner loops read along rows
+    arc: Doubles2  # float64[n + 1, n + 1]        head, last child
+    stack: Ints2  # int64[3n + 8, 3]              spans to take apart: ARC or COMPLETE, head, end
 
 
-@compiled
-def make_chart(words):
+def make_chart(words: int) -> Chart:
     """Room for sentences of up to that many words."""
     side = words + 1
-    stack = np.zeros((2 * words + 4, 3), np.int64)
+    stack = np.zeros((3 * words + 8, 3), np.int64)
     return Chart(np.zeros((side, side)), np.zeros((side, side)), np.zeros((side, side)), stack)
 
 
-@pasted
+@ir_inline
 def best_split(chart, lo, hi):
     """Where the words between two heads part: lo … r belong to lo, r + 1 … hi to hi. The score, and r."""
     best, at = -np.inf, lo
@@ -49,7 +52,7 @@ def best_split(chart, lo, hi):
     return best, at
 
 
-@pasted
+@ir_inline
 def best_last_child(chart, h, e):
     """The last child of h on the way to e, which has the rest. The score, and the child."""
     lo, hi = (h + 1, e + 1) if h < e else (e, h)
@@ -77,11 +80,11 @@ def fill_chart(scores, first, n, chart):
             chart.complete[hi, lo] = chart.ending[lo, hi] = left
 
 
-fill = compiled(fill_chart, _nrt=False, fastmath={"nnan", "nsz"})
+fill = helper(fill_chart, fastmath={"nnan", "nsz"})
 """Several maxima side by side: there is no NaN, and either of two zeros will do. Sums stay the same."""
 
 
-@inlined
+@helper(inline=True)
 def best_among(arcs, chart, h, e):
     """The score of the best last child of h on the way to e, among its allowed arcs alone."""
     best = -np.inf
@@ -100,11 +103,12 @@ def best_among(arcs, chart, h, e):
     return best
 
 
-@compiled
+@helper
 def fill_among(arcs, scores, first, n, chart):
     """`fill` where few arcs are allowed: O(n² k) for k heads a word."""
-    chart.arc[:] = -np.inf
     for i in range(first, n + 1):
+        for j in range(n + 1):
+            chart.arc[i, j] = -np.inf
         chart.complete[i, i] = chart.ending[i, i] = 0.0
     for hi in range(first + 1, n + 1):
         for lo in range(hi - 1, first - 1, -1):
@@ -118,7 +122,7 @@ def fill_among(arcs, scores, first, n, chart):
             chart.complete[hi, lo] = chart.ending[lo, hi] = best_among(arcs, chart, hi, lo)
 
 
-@compiled
+@helper
 def put(stack, size, kind, h, e):
     """Note a span for later, unless there is nothing in it."""
     if h != e:
@@ -127,7 +131,7 @@ def put(stack, size, kind, h, e):
     return size
 
 
-@compiled
+@ir_inline
 def take_apart(chart, size, heads):
     """Write the heads of all words in the spans that wait on the stack."""
     stack = chart.stack
@@ -146,7 +150,7 @@ def take_apart(chart, size, heads):
             size = put(stack, size, COMPLETE, hi, r + 1)
 
 
-@compiled
+@ir_inline
 def best_root(scores, n, chart):
     """The one word that the root has as a child, and the score of the whole tree."""
     best, at = -np.inf, 1
@@ -157,33 +161,34 @@ def best_root(scores, n, chart):
     return best, at
 
 
-@compiled
+@helper
 def tree_of(scores, n, single_root, chart, heads):
     """Write the best tree of a chart that is filled; its score."""
-    if not single_root:
-        take_apart(chart, put(chart.stack, 0, COMPLETE, 0, n), heads)
-        return chart.complete[0, n]
-    best, root = best_root(scores, n, chart)
-    heads[root] = 0
-    take_apart(chart, put(chart.stack, put(chart.stack, 0, COMPLETE, root, 1), COMPLETE, root, n), heads)
+    if single_root:
+        best, root = best_root(scores, n, chart)
+        heads[root] = 0
+        size = put(chart.stack, put(chart.stack, NONE, COMPLETE, root, ONE), COMPLETE, root, n)
+    else:
+        best, size = chart.complete[0, n], put(chart.stack, NONE, COMPLETE, NONE, n)
+    take_apart(chart, size, heads)
     return best
 
 
-@compiled
+@ir_inline
 def eisner(scores, n, single_root, chart, heads):
     """Write the best projective tree of n words; its score. single_root: the root has one child."""
     heads[0] = -1
     if n == 0:
         return 0.0
-    fill(scores, 1 if single_root else 0, n, chart)
+    fill(scores, ONE if single_root else NONE, n, chart)
     return tree_of(scores, n, single_root, chart, heads)
 
 
-@compiled
+@ir_inline
 def eisner_among(arcs, scores, n, single_root, chart, heads):
     """The same among few arcs (see parts.py), which make at least one tree. scores: -inf where there is none."""
     heads[0] = -1
     if n == 0:
         return 0.0
-    fill_among(arcs, scores, 1 if single_root else 0, n, chart)
+    fill_among(arcs, scores, ONE if single_root else NONE, n, chart)
     return tree_of(scores, n, single_root, chart, heads)

@@ -16,32 +16,41 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import borrowing, compiled, inlined, pasted
-from structron.search.trees.eisner import ARC, COMPLETE, best_last_child, best_split, make_chart, put
+from structron.kernels.jit import helper, ir_inline
+from structron.kernels.reference import Doubles, Doubles2, Ints2, by_reference
+from structron.search.trees.eisner import ARC, COMPLETE, NONE, best_last_child, best_split, put
 from structron.search.trees.parts import rank, side, triple_at
 
 BETWEEN = np.int64(2)
 
 
+@by_reference
 class Spans(NamedTuple):
-    """The charts of one sentence."""
+    """The charts of one sentence after the other."""
 
-    complete: np.ndarray  # float64[arcs + 1, n + 1]
-    arc: np.ndarray  # float64[grand parts]
-    between: np.ndarray  # float64[sibling parts]
-    stack: np.ndarray  # int64[3n + 4, 3]
+    complete: Doubles2  # float64[arcs + 1, n + 1]
+    arc: Doubles  # float64[grand parts]
+    between: Doubles  # float64[sibling parts]
+    rest: Doubles  # float64[n + 1]     room
+    stack: Ints2  # int64[3n + 8, 3]
+
+
+def make_spans(words: int, arcs: int, siblings: int, grands: int) -> Spans:
+    """Room for sentences of up to so many words, arcs and parts."""
+    complete, stack = np.zeros((arcs + 1, words + 1)), np.zeros((3 * words + 8, 3), np.int64)
+    return Spans(complete, np.zeros(grands), np.zeros(siblings), np.zeros(words + 1), stack)
 
 
 # -- siblings and grandparents -------------------------------------------------------------------------------------
 
 
-@pasted
+@ir_inline
 def is_possible(arcs, spans, a):
     """Whether an arc is scored above -inf; the others are skipped, so that a search for the next best tree is fast."""
     return spans.complete[a, arcs.word[a]] == 0.0
 
 
-@pasted
+@ir_inline
 def best_middle(arcs, spans, inner, b):
     """Where the words between two children of one head part. The score, and the last word of the left one."""
     low, high = min(arcs.word[inner], arcs.word[b]), max(arcs.word[inner], arcs.word[b])
@@ -54,7 +63,7 @@ def best_middle(arcs, spans, inner, b):
     return best, at
 
 
-@compiled
+@helper
 def best_sibling(arcs, parts, spans, single_root, a, b):
     """The arc to the inner sibling of the best arc b below arc a, or -1: the way back of `fill_arc`."""
     h, m = arcs.head[b], arcs.word[b]
@@ -71,7 +80,7 @@ def best_sibling(arcs, parts, spans, single_root, a, b):
     return at
 
 
-@pasted
+@ir_inline
 def without_sibling(arcs, parts, spans, a, b, h, m):
     """The score of arc b below arc a without a sibling. Then what `with_sibling` wants: the score that siblings do not
     change, and what a place among the arcs of h and among the sibling parts of b is less than one below a."""
@@ -85,7 +94,7 @@ def without_sibling(arcs, parts, spans, a, b, h, m):
     return spans.complete[b, h + 1 if m > h else h - 1] + best, own, below, third + 1
 
 
-@pasted
+@ir_inline
 def with_sibling(parts, spans, own, place, arc, third):
     """The score of an arc with a sibling part, the span of the sibling's arc, and a triple."""
     score = own + parts.sibling[place] + spans.arc[arc] + spans.between[place]
@@ -94,7 +103,7 @@ def with_sibling(parts, spans, own, place, arc, third):
     return score
 
 
-@compiled
+@ir_inline
 def best_outermost(arcs, spans, a, e):
     """The arc to the last child of an arc's word on the way to e: the way back of `fill_complete`."""
     h = arcs.word[a]
@@ -112,7 +121,7 @@ def best_outermost(arcs, spans, a, e):
     return at
 
 
-@pasted
+@ir_inline
 def fill_arc(arcs, parts, spans, single_root, h, m, b, start, step):
     """All spans that end with arc b from h to m. start, step: see `side`."""
     count, place = (b - start) * step, arcs.sibling[b] + 1
@@ -129,11 +138,11 @@ def fill_arc(arcs, parts, spans, single_root, h, m, b, start, step):
             spans.arc[below + b] = best
 
 
-@pasted
-def fill_complete(arcs, spans, h, e, start, step, count, rest):
-    """All words of h up to e, for every head that h may hang on. What children have beyond themselves is the same for
-    all of them; rest: float64[n + 1], room for it."""
-    reach, known = abs(e - h), 0
+@ir_inline
+def fill_complete(arcs, spans, h, e, start, step, count):
+    """All words of h up to e, for every head that h may hang on. What children have beyond themselves (`rest`) is the
+    same for all of them."""
+    reach, known, rest = abs(e - h), 0, spans.rest
     while known < count and abs(arcs.word[start + step * known] - h) <= reach:
         rest[known] = spans.complete[start + step * known, e]
         known += 1
@@ -147,10 +156,9 @@ def fill_complete(arcs, spans, h, e, start, step, count, rest):
             spans.complete[a, e] = best
 
 
-@borrowing
-def fill_spans(arcs, parts, n, single_root, spans, rest):
-    """All spans, each after those inside it: by their right end, then from short to long. One kernel: to call another
-    one with all these arrays costs more than most spans do."""
+@helper
+def fill_spans(arcs, parts, n, single_root, spans):
+    """All spans, each after those inside it: by their right end, then from short to long."""
     for high in range(1, n + 1):
         for low in range(high - 1, -1, -1):
             for to_left in range(2 if low > 0 else 1):
@@ -159,10 +167,10 @@ def fill_spans(arcs, parts, n, single_root, spans, rest):
                 b = arcs.number[h, m]
                 if b >= 0 and is_possible(arcs, spans, b):
                     fill_arc(arcs, parts, spans, single_root, h, m, b, start, step)
-                fill_complete(arcs, spans, h, m, start, step, count, rest)
+                fill_complete(arcs, spans, h, m, start, step, count)
 
 
-@compiled
+@helper
 def unfold(arcs, parts, single_root, spans, size, heads):
     """Write the heads of all words in the spans that wait on the stack; False where a span has no tree."""
     stack = spans.stack
@@ -194,26 +202,36 @@ def unfold(arcs, parts, single_root, spans, size, heads):
     return True
 
 
-@inlined
+@helper(inline=True)
 def push(stack, size, kind, a, e):
     stack[size, 0], stack[size, 1], stack[size, 2] = kind, a, e
     return size + 1
 
 
-@compiled
-def grandparents(arcs, parts, n, single_root, heads):
+@ir_inline
+def clear_spans(arcs, parts, n, spans):
+    """No spans but those of one word: its own, under every arc that can be."""
+    count = arcs.need[0]
+    for a in range(count + 1):
+        for e in range(n + 1):
+            spans.complete[a, e] = -np.inf
+        if a == count or parts.arc[a] > -np.inf:
+            spans.complete[a, arcs.word[a]] = 0.0
+    for k in range(arcs.need[2]):
+        spans.arc[k] = -np.inf
+
+
+@ir_inline
+def grandparents(arcs, parts, n, single_root, spans, heads):
     """Write the best projective tree of allowed arcs under all parts; its score, -inf where there is no tree."""
     heads[0] = -1
-    count = arcs.head.shape[0]
-    complete = np.full((count, n + 1), -np.inf)
-    for a in range(count):
-        if a == count - 1 or parts.arc[a] > -np.inf:
-            complete[a, arcs.word[a]] = 0.0
-    stack = np.zeros((3 * n + 8, 3), np.int64)
-    spans = Spans(complete, np.full(parts.grand.shape[0], -np.inf), np.zeros(parts.sibling.shape[0]), stack)
-    fill_spans(arcs, parts, n, single_root, spans, np.zeros(n + 1))
-    score = complete[count - 1, n]
-    if score == -np.inf or not unfold(arcs, parts, single_root, spans, push(stack, 0, COMPLETE, count - 1, n), heads):
+    clear_spans(arcs, parts, n, spans)
+    fill_spans(arcs, parts, n, single_root, spans)
+    root = arcs.need[0]
+    score = spans.complete[root, n]
+    if score == -np.inf or not unfold(
+        arcs, parts, single_root, spans, push(spans.stack, NONE, COMPLETE, root, n), heads
+    ):
         return -np.inf
     return score
 
@@ -221,7 +239,7 @@ def grandparents(arcs, parts, n, single_root, heads):
 # -- siblings alone ------------------------------------------------------------------------------------------------
 
 
-@compiled
+@ir_inline
 def best_inner(arcs, parts, chart, between, single_root, b):
     """The best arc b and all within it. The score, and the arc to its inner sibling or -1."""
     h, m = arcs.head[b], arcs.word[b]
@@ -238,7 +256,7 @@ def best_inner(arcs, parts, chart, between, single_root, b):
     return best + parts.arc[b], at
 
 
-@compiled
+@helper
 def fill_siblings(arcs, parts, n, single_root, chart, between):
     """All spans of the positions 0 … n, from short to long."""
     for i in range(n + 1):
@@ -257,17 +275,15 @@ def fill_siblings(arcs, parts, n, single_root, chart, between):
                 chart.complete[h, e] = chart.ending[e, h] = best
 
 
-@compiled
-def siblings(arcs, parts, n, single_root, heads):
+@ir_inline
+def siblings(arcs, parts, n, single_root, chart, between, heads):
     """Write the best projective tree of allowed arcs under arc and sibling parts; its score, -inf: no tree."""
     heads[0] = -1
     if n == 0:
         return 0.0
-    chart = make_chart(n)
-    between = np.zeros((n + 1, n + 1))
     fill_siblings(arcs, parts, n, single_root, chart, between)
-    stack = np.zeros((3 * n + 8, 3), np.int64)
-    size = put(stack, 0, COMPLETE, 0, n)
+    stack = chart.stack
+    size = put(stack, NONE, COMPLETE, NONE, n)
     while size > 0 and chart.complete[0, n] > -np.inf:
         size -= 1
         kind, h, e = stack[size, 0], stack[size, 1], stack[size, 2]

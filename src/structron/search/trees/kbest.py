@@ -12,55 +12,61 @@ had to start elsewhere ended higher.
 A set costs one search, unless no sum over its words' best parts can reach the k best trees found so far.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import compiled
-from structron.search.trees.parts import Parts, part_score, rank, side
+from structron.kernels.jit import WithFunctionPointers, ir_inline
+from structron.kernels.reference import Doubles, Flags, Flags2, Ints, Ints2, by_reference
+from structron.search.trees.parts import Arcs, Parts, part_score, rank, side
+from structron.search.trees.search import SIGNATURE, Charts
 
 
+@by_reference
 class Pool(NamedTuple):
     """The best trees found so far, each the best of its own set: words before `fork` keep their heads, and the word
     there has none that is barred."""
 
-    heads: np.ndarray  # int64[room, n + 1]
-    barred: np.ndarray  # bool[room, n + 1]
-    fork: np.ndarray  # int64[room]      n + 1: the set has been split
-    score: np.ndarray  # float64[room]
-    order: np.ndarray  # int64[room]     trees from the first to the last
+    heads: Ints2  # int64[room, n + 1]
+    barred: Flags2  # bool[room, n + 1]
+    fork: Ints  # int64[room]      n + 1: the set has been split
+    score: Doubles  # float64[room]
+    order: Ints  # int64[room]     trees from the first to the last
 
 
+@by_reference
 class Limits(NamedTuple):
     """What arcs and words add to a score at most, whatever the rest of the tree."""
 
-    arc: np.ndarray  # float64[arcs]
-    rest: np.ndarray  # float64[n + 2]   the sum over this word and all that follow
+    arc: Doubles  # float64[arcs]
+    rest: Doubles  # float64[n + 2]   the sum over this word and all that follow
 
 
-@compiled
-def most_trees(arcs, n, k):
+@by_reference
+class Splitting(NamedTuple):
+    """Room for `split`: the set that it splits, and the tree that a search finds in one of the parts."""
+
+    left: Parts  # with the arcs that may be used
+    heads: Ints  # int64[n + 1]
+    found: Ints  # int64[n + 1]
+    barred: Flags  # bool[n + 1]
+
+
+def most_trees(arcs: Arcs, n: int, k: int) -> int:
     """k, or the number of ways to choose heads where that is less."""
     ways = 1
-    for m in range(1, n + 1):
-        ways *= arcs.into_first[m + 1] - arcs.into_first[m]
-        if ways >= k:
-            return k
+    for heads in np.diff(arcs.into_first[1 : n + 2]).tolist():
+        ways = min(ways * heads, k)
     return ways
 
 
-@compiled
-def make_pool(room, n):
-    return Pool(
-        np.zeros((room, n + 1), np.int64),
-        np.zeros((room, n + 1), np.bool_),
-        np.zeros(room, np.int64),
-        np.zeros(room, np.float64),
-        np.zeros(room, np.int64),
-    )
+def make_pool(room: int, n: int) -> Pool:
+    """Room for so many trees of n words."""
+    heads, barred = np.zeros((room, n + 1), np.int64), np.zeros((room, n + 1), np.bool_)
+    return Pool(heads, barred, np.zeros(room, np.int64), np.zeros(room, np.float64), np.zeros(room, np.int64))
 
 
-@compiled
+@ir_inline
 def limit_of(arcs, parts, b):
     """The best that an arc and its parts can have in any tree."""
     h, m = arcs.head[b], arcs.word[b]
@@ -76,9 +82,10 @@ def limit_of(arcs, parts, b):
     return best
 
 
-@compiled
-def find_limits(arcs, parts, n):
-    limits = Limits(np.zeros(parts.arc.shape[0]), np.zeros(n + 2))
+@ir_inline
+def find_limits(arcs, parts, n, limits):
+    """Write the limits of all arcs and words."""
+    limits.rest[n + 1] = 0.0
     for m in range(n, 0, -1):
         best = -np.inf
         for k in range(arcs.into_first[m], arcs.into_first[m + 1]):
@@ -86,10 +93,9 @@ def find_limits(arcs, parts, n):
             limits.arc[b] = limit_of(arcs, parts, b)
             best = max(best, limits.arc[b])
         limits.rest[m] = limits.rest[m + 1] + best
-    return limits
 
 
-@compiled
+@ir_inline
 def bar(arcs, limits, m, barred, scores):
     """Take the barred heads from a word in the scores of arcs; what it can add at most, -inf where no head is left."""
     best = -np.inf
@@ -102,11 +108,11 @@ def bar(arcs, limits, m, barred, scores):
     return best
 
 
-@compiled
+@ir_inline
 def keep(arcs, parts, m, head, projective, single_root, scores):
     """Leave a word one head, and take away the arcs that cannot be in a tree with it: the search is faster then."""
     low, high = min(m, head), max(m, head)
-    for b in range(scores.shape[0]):
+    for b in range(arcs.need[0]):
         left, right = min(arcs.head[b], arcs.word[b]), max(arcs.head[b], arcs.word[b])
         crossing = left < low < right < high or low < left < high < right
         second_root = single_root and head == 0 and arcs.head[b] == 0
@@ -115,7 +121,7 @@ def keep(arcs, parts, m, head, projective, single_root, scores):
     scores[arcs.number[head, m]] = parts.arc[arcs.number[head, m]]
 
 
-@compiled
+@ir_inline
 def has_one_root(heads, n):
     roots = 0
     for m in range(1, n + 1):
@@ -123,14 +129,14 @@ def has_one_root(heads, n):
     return roots == 1
 
 
-@compiled
-def find(search, arcs, parts, n, single_root, heads):
+@ir_inline
+def find(search, arcs, parts, charts, n, single_root, heads):
     """Write the best tree; its score, -inf where there is none: an arborescence may have several roots then."""
-    score = search(arcs, parts, n, single_root, heads)
+    score = search(arcs, parts, charts, n, single_root, heads)
     return -np.inf if single_root and n > 0 and not has_one_root(heads, n) else score
 
 
-@compiled
+@ir_inline
 def put(pool, size, heads, score, fork, barred):
     """Enter a tree behind the first one, by its score; the last one gives way where there is no room."""
     room = pool.order.shape[0]
@@ -140,16 +146,20 @@ def put(pool, size, heads, score, fork, barred):
         pool.order[k] = pool.order[k - 1]
         k -= 1
     pool.order[k], pool.score[t], pool.fork[t] = t, score, fork
-    pool.heads[t], pool.barred[t] = heads, barred
+    for m in range(heads.shape[0]):
+        pool.heads[t, m], pool.barred[t, m] = heads[m], barred[m]
     return min(size + 1, room)
 
 
-@compiled
-def split(search, arcs, parts, limits, n, projective, single_root, pool, size, t):
+@ir_inline
+def split(search, arcs, parts, charts, limits, n, projective, single_root, pool, size, t, room):
     """Enter the best tree of each set that the set of tree t falls into without t; how many trees there are then."""
-    heads, barred, fork, found = pool.heads[t].copy(), pool.barred[t].copy(), pool.fork[t], np.zeros(n + 1, np.int64)
+    heads, barred, found, left, fork = room.heads, room.barred, room.found, room.left, pool.fork[t]
+    for m in range(n + 1):
+        heads[m], barred[m] = pool.heads[t, m], pool.barred[t, m]
+    for b in range(arcs.need[0]):
+        left.arc[b] = parts.arc[b]
     pool.fork[t] = n + 1
-    left = Parts(parts.arc.copy(), parts.sibling, parts.grand, parts.triple)
     kept = 0.0
     for m in range(1, n + 1):
         if m >= fork:
@@ -158,16 +168,17 @@ def split(search, arcs, parts, limits, n, projective, single_root, pool, size, t
             full = size == pool.order.shape[0]
             least = pool.score[pool.order[size - 1]] if full else -np.inf
             if most > least:
-                score = find(search, arcs, left, n, single_root, found)
+                score = find(search, arcs, left, charts, n, single_root, found)
                 if score > least:
                     size = put(pool, size, found, score, m, barred)
-            barred[:] = False
+            for h in range(n + 1):
+                barred[h] = False
         keep(arcs, parts, m, heads[m], projective, single_root, left.arc)
         kept += limits.arc[arcs.number[heads[m], m]]
     return size
 
 
-@compiled
+@ir_inline
 def next_to_split(pool, size):
     """The first place in order whose set is whole, or -1."""
     for k in range(size):
@@ -176,28 +187,41 @@ def next_to_split(pool, size):
     return -1
 
 
-@compiled
-def k_best(search, arcs, parts, n, projective, single_root, k):
-    """The k best trees, or all where there are fewer, best first: int64[trees, n + 1] and their scores.
-
-    search, arcs, parts: see search.py. projective: whether the search finds no other trees. Without any tree of
-    allowed arcs nothing is found.
-    """
-    pool = make_pool(most_trees(arcs, n, k), n)
-    room = pool.order.shape[0]
-    if room == 0:
-        return pool.heads, pool.score
-    pool.score[0] = find(search, arcs, parts, n, single_root, pool.heads[0])
+def fill_pool(search, arcs, parts, charts, n, projective, single_root, pool, limits, room):
+    """`k_best`, given room: how many trees were found. They stand in the pool, by its order."""
+    pool.score[0] = find(search, arcs, parts, charts, n, single_root, pool.heads[0])
     if pool.score[0] == -np.inf:
-        return pool.heads[:0], pool.score[:0]
-    pool.fork[0] = 1
+        return 0
+    pool.fork[0], pool.order[0] = 1, 0
     size = 1
-    if room > 1:
-        limits = find_limits(arcs, parts, n)
-        for _ in range(room - 1):
+    if pool.order.shape[0] > 1:
+        find_limits(arcs, parts, n, limits)
+        for _ in range(pool.order.shape[0] - 1):
             place = next_to_split(pool, size)
             if place < 0:
                 break
-            size = split(search, arcs, parts, limits, n, projective, single_root, pool, size, pool.order[place])
+            t = pool.order[place]
+            size = split(search, arcs, parts, charts, limits, n, projective, single_root, pool, size, t, room)
+    return size
+
+
+FILL_POOL = WithFunctionPointers(fill_pool, SIGNATURE)
+
+
+def k_best(
+    search: Any, arcs: Arcs, parts: Parts, charts: Charts, n: int, projective: bool, single_root: bool, k: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The k best trees, or all where there are fewer, best first: int64[trees, n + 1] and their scores.
+
+    search, arcs, parts, charts: see search.py. projective: whether the search finds no other trees. Without any tree of
+    allowed arcs nothing is found.
+    """
+    pool = make_pool(most_trees(arcs, n, k), n)
+    if len(pool.order) == 0:
+        return pool.heads, pool.score
+    heads, found = (np.zeros(n + 1, np.int64) for _ in range(2))
+    room = Splitting(parts._replace(arc=np.zeros_like(parts.arc)), heads, found, np.zeros(n + 1, np.bool_))
+    limits = Limits(np.zeros(len(parts.arc)), np.zeros(n + 2))
+    size = FILL_POOL(search, arcs, parts, charts, n, int(projective), int(single_root), pool, limits, room)
     chosen = pool.order[:size]
     return pool.heads[chosen], pool.score[chosen]

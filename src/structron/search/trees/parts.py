@@ -13,41 +13,54 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.kernels.jit import borrowing, compiled, pasted
+from structron.kernels.jit import helper, ir_inline
+from structron.kernels.reference import Floats, Ints, Ints2, by_reference
 
 
+@by_reference
 class Arcs(NamedTuple):
-    """Allowed arcs of one sentence of n words; the arc to the root from nowhere has number `arcs`."""
+    """Allowed arcs of one sentence of n words; the arc to the root from nowhere has number `arcs`, which is
+    first[n + 1]. Room for one sentence after the other."""
 
-    head: np.ndarray  # int64[arcs + 1]
-    word: np.ndarray  # int64[arcs + 1]
-    first: np.ndarray  # int64[n + 2]        arcs of head h: first[h] … first[h + 1] - 1
-    right: np.ndarray  # int64[n + 1]        the first of them that goes to the right
-    number: np.ndarray  # int64[n + 1, n + 1] the arc from head to word, -1 where there is none
-    into_first: np.ndarray  # int64[n + 2]   arcs to word m: into[into_first[m]] …
-    into: np.ndarray  # int64[arcs + 1]
-    sibling: np.ndarray  # int64[arcs + 1]   the part of arc b without sibling; those with siblings, outwards, follow it
-    grand: np.ndarray  # int64[arcs + 2]     the parts of arc a with each of the arcs of its word
-    triple: np.ndarray  # int64[arcs + 2]    the parts of arc a with each sibling part of its word's arcs
+    head: Ints  # int64[arcs + 1]
+    word: Ints  # int64[arcs + 1]
+    first: Ints  # int64[n + 2]        arcs of head h: first[h] … first[h + 1] - 1
+    right: Ints  # int64[n + 1]        the first of them that goes to the right
+    number: Ints2  # int64[n + 1, n + 1] the arc from head to word, -1 where there is none
+    into_first: Ints  # int64[n + 2]   arcs to word m: into[into_first[m]] …
+    into: Ints  # int64[arcs + 1]
+    sibling: Ints  # int64[arcs + 1]   the part of arc b without sibling; those with siblings, outwards, follow it
+    grand: Ints  # int64[arcs + 2]     the parts of arc a with each of the arcs of its word
+    triple: Ints  # int64[arcs + 2]    the parts of arc a with each sibling part of its word's arcs
+    need: Ints  # int64[4]             how many arcs, sibling, grand and triple parts there are
 
 
+@by_reference
 class Parts(NamedTuple):
-    """Scores, one for every part; `grand` and `triple` may be empty: there are no such parts then."""
+    """Scores, one for every part, and room for more; an empty array: there are no such parts."""
 
-    arc: np.ndarray  # float32[arcs]
-    sibling: np.ndarray  # float32[arcs.sibling[-1]]
-    grand: np.ndarray  # float32[arcs.grand[-1]]
-    triple: np.ndarray  # float32[arcs.triple[-1]]
+    arc: Floats  # float32[arcs]
+    sibling: Floats  # float32[arcs.need[1]]
+    grand: Floats  # float32[arcs.need[2]]
+    triple: Floats  # float32[arcs.need[3]]
 
 
-@pasted
+def make_arcs(words: int, arcs: int) -> Arcs:
+    """Room for sentences of up to so many words and arcs."""
+    head, word, into, sibling, grand, triple = (np.zeros(arcs + 2, np.int64) for _ in range(6))
+    first, right, into_first = (np.zeros(words + 2, np.int64) for _ in range(3))
+    number = np.zeros((words + 1, words + 1), np.int64)
+    return Arcs(head, word, first, right, number, into_first, into, sibling, grand, triple, np.zeros(4, np.int64))
+
+
+@ir_inline
 def rank(arcs, b):
     """How many allowed arcs of the same head and side are shorter."""
     h = arcs.head[b]
     return b - arcs.right[h] if arcs.word[b] > h else arcs.right[h] - 1 - b
 
 
-@pasted
+@ir_inline
 def side(arcs, h, to_right):
     """The shortest arc of a head on a side, the step to the next longer one, and how many there are."""
     if to_right:
@@ -55,51 +68,18 @@ def side(arcs, h, to_right):
     return arcs.right[h] - 1, -1, arcs.right[h] - arcs.first[h]
 
 
-@pasted
+@ir_inline
 def triple_at(arcs, a, b):
     """The part of a with arc b without sibling; those with siblings follow it."""
     return arcs.triple[a] + arcs.sibling[b] - arcs.sibling[arcs.first[arcs.word[a]]]
 
 
-@compiled
-def index_arcs(allowed, n):
-    """Number the arcs that a mask bool[n + 1, n + 1] allows (head, word; never to the root), and their parts."""
-    count = 0
-    for h in range(n + 1):
-        for m in range(1, n + 1):
-            count += allowed[h, m] and h != m
-    head, word = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
-    first, right = np.zeros(n + 2, np.int64), np.zeros(n + 1, np.int64)
-    number = np.full((n + 1, n + 1), -1, np.int64)
-    b = 0
-    for h in range(n + 1):
-        first[h] = b
-        for m in range(1, n + 1):
-            if m == h + 1 or m == 1:
-                right[h] = b
-            if allowed[h, m] and h != m:
-                head[b], word[b], number[h, m] = h, m, b
-                b += 1
-        if h == n:
-            right[h] = b
-    first[n + 1] = b
-    head[count], word[count] = -1, 0
-    into_first, into = index_by_word(word, n, count)
-    places = np.zeros((3, count + 2), np.int64)
-    arcs = Arcs(head, word, first, right, number, into_first, into, places[0, : count + 1], places[1], places[2])
-    for b in range(count):
-        arcs.sibling[b + 1] = arcs.sibling[b] + 1 + rank(arcs, b)
-    for a in range(count + 1):
-        lo, hi = first[word[a]], first[word[a] + 1]
-        arcs.grand[a + 1] = arcs.grand[a] + hi - lo
-        arcs.triple[a + 1] = arcs.triple[a] + arcs.sibling[hi] - arcs.sibling[lo]
-    return arcs
-
-
-@compiled
-def index_by_word(word, n, count):
+@ir_inline
+def index_by_word(arcs, n, count):
     """The arcs to each word, by their heads; the root has the one from nowhere."""
-    into_first, into = np.zeros(n + 2, np.int64), np.zeros(count + 1, np.int64)
+    word, into_first, into = arcs.word, arcs.into_first, arcs.into
+    for m in range(n + 1):
+        into_first[m] = 0
     for b in range(count):
         into_first[word[b]] += 1
     end = count + 1
@@ -113,16 +93,59 @@ def index_by_word(word, n, count):
         into_first[word[b]] += 1
     for m in range(n, 0, -1):
         into_first[m] = into_first[m - 1] if m > 1 else 1
-    return into_first, into
 
 
-@pasted
+@helper
+def index_arcs(allowed, n, arcs):
+    """Number the arcs that a mask bool[n + 1, n + 1] allows (head, word; never to the root), and their parts.
+
+    False: there is no room for so many arcs.
+    """
+    head, word, first, right, number = arcs.head, arcs.word, arcs.first, arcs.right, arcs.number
+    b, most = 0, head.shape[0] - 2
+    for h in range(n + 1):
+        first[h], number[h, 0] = b, -1
+        for m in range(1, n + 1):
+            if m == h + 1 or m == 1:
+                right[h] = b
+            number[h, m] = -1
+            if allowed[h, m] and h != m:
+                if b < most:
+                    head[b], word[b], number[h, m] = h, m, b
+                b += 1
+        if h == n:
+            right[h] = b
+    first[n + 1] = arcs.need[0] = count = b
+    if count > most:
+        return False
+    head[count], word[count] = -1, 0
+    index_by_word(arcs, n, count)
+    arcs.sibling[0] = arcs.grand[0] = arcs.triple[0] = 0
+    for b in range(count):
+        arcs.sibling[b + 1] = arcs.sibling[b] + 1 + rank(arcs, b)
+    for a in range(count + 1):
+        lo, hi = first[word[a]], first[word[a] + 1]
+        arcs.grand[a + 1] = arcs.grand[a] + hi - lo
+        arcs.triple[a + 1] = arcs.triple[a] + arcs.sibling[hi] - arcs.sibling[lo]
+    arcs.need[1], arcs.need[2], arcs.need[3] = arcs.sibling[count], arcs.grand[count + 1], arcs.triple[count + 1]
+    return True
+
+
+@ir_inline
+def has_room(parts, need):
+    """Whether there is room for the scores of so many parts."""
+    siblings, grands, triples = parts.sibling.shape[0], parts.grand.shape[0], parts.triple.shape[0]
+    enough = parts.arc.shape[0] >= need[0] and (siblings == 0 or siblings >= need[1])
+    return enough and (grands == 0 or grands >= need[2]) and (triples == 0 or triples >= need[3])
+
+
+@ir_inline
 def arc_above(arcs, heads, h):
     """The arc of a tree to a word, or to the root."""
     return arcs.into[0] if h == 0 else arcs.number[heads[h], h]
 
 
-@pasted
+@ir_inline
 def part_score(arcs, parts, a, b, inner):
     """All that arc b adds below arc a: itself, and its parts with a and with the arc `inner` to its sibling, if any."""
     place = 0 if inner < 0 else 1 + rank(arcs, inner)
@@ -136,7 +159,7 @@ def part_score(arcs, parts, a, b, inner):
     return score
 
 
-@borrowing
+@helper
 def siblings_of(heads, n, inner, last):
     """For each word its nearest sibling on the way to their head, 0 where there is none. last: room for n + 1."""
     for i in range(n + 1):
@@ -151,7 +174,7 @@ def siblings_of(heads, n, inner, last):
             inner[m], last[heads[m]] = last[heads[m]], m
 
 
-@borrowing
+@helper
 def tree_score(arcs, parts, heads, n, inner, last):
     """The score of a tree of allowed arcs. inner, last: int64[n + 1], room for siblings."""
     siblings_of(heads, n, inner, last)
@@ -163,7 +186,7 @@ def tree_score(arcs, parts, heads, n, inner, last):
     return total
 
 
-@pasted
+@ir_inline
 def is_below(heads, word, top):
     """Whether a word is another one or one of its descendants."""
     while word > 0 and word != top:
@@ -171,18 +194,28 @@ def is_below(heads, word, top):
     return word == top
 
 
+@by_reference
 class Family(NamedTuple):
     """Who stands beside whom in a tree; 0: nobody. The children of a head on one side follow each other outwards."""
 
-    inner: np.ndarray  # int64[n + 1]        the nearest sibling on the way to the head
-    outer: np.ndarray  # int64[n + 1]        the nearest one beyond
-    child: np.ndarray  # int64[2, n + 1]     the child next to a head, to the left and to the right
+    inner: Ints  # int64[n + 1]        the nearest sibling on the way to the head
+    outer: Ints  # int64[n + 1]        the nearest one beyond
+    child: Ints2  # int64[2, n + 1]    the child next to a head, to the left and to the right
+    last: Ints  # int64[n + 1]         room
+    change: Ints  # int64[2]           a word, and its other head
+    start: Ints  # int64[n + 1]        the heads of a tree to climb from
 
 
-@borrowing
-def settle_family(heads, n, family, last):
-    """Who stands beside whom under these heads. last: room for n + 1."""
-    siblings_of(heads, n, family.inner, last)
+def make_family(words: int) -> Family:
+    """Room for sentences of up to that many words."""
+    inner, outer, last, start = (np.zeros(words + 1, np.int64) for _ in range(4))
+    return Family(inner, outer, np.zeros((2, words + 1), np.int64), last, np.zeros(2, np.int64), start)
+
+
+@ir_inline
+def settle_family(heads, n, family):
+    """Who stands beside whom under these heads."""
+    siblings_of(heads, n, family.inner, family.last)
     for i in range(n + 1):
         family.outer[i] = family.child[0, i] = family.child[1, i] = 0
     for m in range(1, n + 1):
@@ -192,13 +225,13 @@ def settle_family(heads, n, family, last):
             family.child[1 if m > heads[m] else 0, heads[m]] = m
 
 
-@pasted
+@ir_inline
 def number_of(arcs, h, m):
     """The arc from a head to a word, -1 for no word."""
     return arcs.number[h, m] if m > 0 else np.int64(-1)
 
 
-@pasted
+@ir_inline
 def beside(arcs, parts, a, h, inner, b, outer):
     """What children of h, neighbours in this order, add below arc a more than the first and the last would without the
     one between them, the word of arc b."""
@@ -209,7 +242,7 @@ def beside(arcs, parts, a, h, inner, b, outer):
     return score
 
 
-@pasted
+@ir_inline
 def gain(arcs, parts, heads, family, m, h):
     """What another head h of word m adds to the score of a tree: only parts of m, of its neighbours under either head
     and of its children are others then."""
@@ -231,10 +264,10 @@ def gain(arcs, parts, heads, family, m, h):
     return total
 
 
-@borrowing
-def best_change(arcs, parts, n, single_root, heads, family, change):
+@helper
+def best_change(arcs, parts, n, single_root, heads, family):
     """The other head of one word that adds most to the score of a tree: the word and the head, or 0 and 0."""
-    most = 0.0
+    most, change = 0.0, family.change
     change[0] = change[1] = 0
     for m in range(1, n + 1):
         if single_root and heads[m] == 0:
@@ -249,18 +282,16 @@ def best_change(arcs, parts, n, single_root, heads, family, change):
                 most, change[0], change[1] = more, m, h
 
 
-@compiled
-def climb(arcs, parts, n, single_root, heads):
+@ir_inline
+def climb(arcs, parts, n, single_root, heads, family):
     """Change one head after the other, always to the best effect, while the score grows; the score.
 
     McDonald & Pereira (2006), Figure 5: trees with crossing arcs are near the best projective one. A tree stays a tree;
     with single_root the child of the root stays.
     """
-    last, change = np.zeros(n + 1, np.int64), np.zeros(2, np.int64)
-    family = Family(np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64), np.zeros((2, n + 1), np.int64))
     while True:
-        settle_family(heads, n, family, last)
-        best_change(arcs, parts, n, single_root, heads, family, change)
-        if change[0] == 0:
-            return tree_score(arcs, parts, heads, n, family.inner, last)
-        heads[change[0]] = change[1]
+        settle_family(heads, n, family)
+        best_change(arcs, parts, n, single_root, heads, family)
+        if family.change[0] == 0:
+            return tree_score(arcs, parts, heads, n, family.inner, family.last)
+        heads[family.change[0]] = family.change[1]

@@ -1,74 +1,103 @@
 """The searches for trees behind one signature, so that a parser is compiled without knowing which it will use.
 
-    search(arcs, parts, n, single_root, heads) -> score        arcs, parts: see parts.py
+    search(arcs, parts, charts, n, single_root, heads) -> score        arcs, parts: see parts.py
 
-`find_arcs`: Eisner's algorithm. `find_crossing`: maximum spanning arborescence. `siblings`, `grandparents`: eisner2.py.
-`climb_…`: hill climbing from the better of two trees, the best projective one under all parts and the arborescence
-under arcs alone.
+`find_arcs`: Eisner's algorithm. `find_crossing`: maximum spanning arborescence. `find_siblings`, `find_grandparents`:
+eisner2.py. `climb_…`: hill climbing from the better of two trees, the best projective one under all parts and the
+arborescence under arcs alone.
 """
 
 from collections.abc import Callable
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
 
-from structron.kernels.jit import compiled
-from structron.search.trees.arborescence import arborescence, make_contraction
-from structron.search.trees.eisner import LONG, eisner, eisner_among, make_chart
-from structron.search.trees.eisner2 import grandparents, siblings
-from structron.search.trees.parts import Arcs, Parts, climb, tree_score
-
-_LIST, _SCORES = types.int64[::1], types.float32[::1]
-_ARCS = types.NamedTuple((*[_LIST] * 4, types.int64[:, ::1], *[_LIST] * 5), Arcs)
-_PARTS = types.NamedUniTuple(_SCORES, 4, Parts)
-SIGNATURE = types.float64(_ARCS, _PARTS, types.int64, types.boolean, _LIST)
+from structron.kernels.jit import ir_inline, kernel
+from structron.kernels.reference import Doubles2, Floats2, by_reference, reference
+from structron.search.trees.arborescence import Contraction, arborescence, make_contraction
+from structron.search.trees.eisner import LONG, Chart, eisner, eisner_among, make_chart
+from structron.search.trees.eisner2 import Spans, grandparents, make_spans, siblings
+from structron.search.trees.parts import Arcs, Family, Parts, climb, make_family, tree_score
 
 
-@compiled
-def scores_of_arcs(arcs, parts, n):
-    """float32[n + 1, n + 1]: by head and word; -inf where there is no arc."""
-    scores = np.full((n + 1, n + 1), np.float32(-np.inf), np.float32)
-    for b in range(arcs.head.shape[0] - 1):
+@by_reference
+class Charts(NamedTuple):
+    """Room for any of the searches, one sentence after the other; what its search does not use is empty."""
+
+    scores: Floats2  # float32[n + 1, n + 1]    of arcs by head and word; -inf where there is none
+    chart: Chart
+    between: Doubles2  # float64[n + 1, n + 1]  see `siblings`
+    spans: Spans
+    contraction: Contraction
+    family: Family
+
+
+REFERENCES: Any = (Arcs, Parts, Charts)
+SIGNATURE = types.float64(*(reference(own) for own in REFERENCES), types.int64, types.int64, types.int64[::1])
+
+
+@ir_inline
+def load_arcs(arcs, parts, n, scores):
+    """The scores of arcs by head and word."""
+    for h in range(n + 1):
+        for m in range(n + 1):
+            scores[h, m] = -np.inf
+    for b in range(arcs.need[0]):
         scores[arcs.head[b], arcs.word[b]] = parts.arc[b]
-    return scores
 
 
-def find_arcs(arcs, parts, n, single_root, heads):
-    """The best projective tree under arcs alone."""
-    scores = scores_of_arcs(arcs, parts, n)
+def find_arcs(arcs, parts, charts, n, single_root, heads):
+    """The best projective tree under arcs alone. Without parts: charts.scores is known already."""
+    if parts.arc.shape[0] > 0:
+        load_arcs(arcs, parts, n, charts.scores)
     if n > LONG:
-        return eisner_among(arcs, scores, n, single_root, make_chart(n), heads)
-    return eisner(scores, n, single_root, make_chart(n), heads)
+        return eisner_among(arcs, charts.scores, n, single_root, charts.chart, heads)
+    return eisner(charts.scores, n, single_root, charts.chart, heads)
 
 
-def find_crossing(arcs, parts, n, single_root, heads):
+def find_crossing(arcs, parts, charts, n, single_root, heads):
     """The best tree under arcs alone."""
-    return arborescence(scores_of_arcs(arcs, parts, n), n, single_root, make_contraction(n), heads)
+    load_arcs(arcs, parts, n, charts.scores)
+    return arborescence(charts.scores, n, single_root, charts.contraction, heads)
 
 
-@compiled
-def climb_from_better(arcs, parts, n, single_root, score, heads):
+def find_siblings(arcs, parts, charts, n, single_root, heads):
+    """The best projective tree under arcs and siblings."""
+    return siblings(arcs, parts, n, single_root, charts.chart, charts.between, heads)
+
+
+def find_grandparents(arcs, parts, charts, n, single_root, heads):
+    """The best projective tree under all parts."""
+    return grandparents(arcs, parts, n, single_root, charts.spans, heads)
+
+
+@ir_inline
+def climb_from_better(arcs, parts, charts, n, single_root, score, heads):
     """Climb from the tree in `heads`, which has this score, or from the arborescence where that is better."""
-    other = np.zeros(n + 1, np.int64)
-    found = arborescence(scores_of_arcs(arcs, parts, n), n, single_root, make_contraction(n), other)
+    load_arcs(arcs, parts, n, charts.scores)
+    other, family = charts.family.start, charts.family
+    found = arborescence(charts.scores, n, single_root, charts.contraction, other)
     if found > -np.inf:
-        room = np.zeros((2, n + 1), np.int64)
-        if tree_score(arcs, parts, other, n, room[0], room[1]) > score:
-            heads[:] = other
+        if tree_score(arcs, parts, other, n, family.inner, family.last) > score:
+            for m in range(n + 1):
+                heads[m] = other[m]
     elif score == -np.inf:
         return score
-    return climb(arcs, parts, n, single_root, heads)
+    return climb(arcs, parts, n, single_root, heads, family)
 
 
-def climb_siblings(arcs, parts, n, single_root, heads):
+def climb_siblings(arcs, parts, charts, n, single_root, heads):
     """A tree, crossing or not, that no other head of one word makes better under arcs and siblings."""
-    return climb_from_better(arcs, parts, n, single_root, siblings(arcs, parts, n, single_root, heads), heads)
+    score = siblings(arcs, parts, n, single_root, charts.chart, charts.between, heads)
+    return climb_from_better(arcs, parts, charts, n, single_root, score, heads)
 
 
-def climb_grandparents(arcs, parts, n, single_root, heads):
+def climb_grandparents(arcs, parts, charts, n, single_root, heads):
     """The same under all parts."""
-    return climb_from_better(arcs, parts, n, single_root, grandparents(arcs, parts, n, single_root, heads), heads)
+    score = grandparents(arcs, parts, n, single_root, charts.spans, heads)
+    return climb_from_better(arcs, parts, charts, n, single_root, score, heads)
 
 
 def search_of(order: int, with_grandparents: bool, projective: bool) -> Callable:
@@ -76,17 +105,35 @@ def search_of(order: int, with_grandparents: bool, projective: bool) -> Callable
     if order == 1:
         return find_arcs if projective else find_crossing
     if projective:
-        return GRANDPARENTS if with_grandparents else SIBLINGS
+        return find_grandparents if with_grandparents else find_siblings
     return climb_grandparents if with_grandparents else climb_siblings
 
 
-GRANDPARENTS, SIBLINGS = (getattr(kernel, "py_func", kernel) for kernel in (grandparents, siblings))
-_compiled: dict[Callable, Any] = {}
+@cache
+def _pointer(search: Callable) -> Any:
+    return kernel(search, signature=SIGNATURE)
 
 
 def compiled_search(order: int, with_grandparents: bool, projective: bool) -> Any:
-    """The same as a pointer that kernels take; compiled, or read from the cache, when it is first asked for."""
-    search = search_of(order, with_grandparents, projective)
-    if search not in _compiled:
-        _compiled[search] = compiled(search, signature=SIGNATURE)
-    return _compiled[search]
+    """The same as a pointer that kernels take; compiled, or read from the cache, when it is first used."""
+    return _pointer(search_of(order, with_grandparents, projective))
+
+
+def make_charts(order: int, with_grandparents: bool, projective: bool, words: int, need: Any, pruned: bool) -> Charts:
+    """Room for the search of that kind, for sentences of up to so many words. need: see parts.Arcs.
+
+    pruned: for `find_arcs` too.
+    """
+    arcs, siblings, grands, _ = (int(count) for count in need)
+    second = order == 2 and with_grandparents
+    crossing, by_words = words if not projective else 0, order == 2 and not with_grandparents
+    in_pairs = words if pruned or (order == 1 and projective) or by_words else 0
+    side = 1 + max(in_pairs, crossing)
+    return Charts(
+        np.zeros((side, side), np.float32),
+        make_chart(in_pairs),
+        np.zeros((words + 1, words + 1) if by_words else (1, 1)),
+        make_spans(words, arcs, siblings, grands) if second else make_spans(0, 0, 0, 0),
+        make_contraction(crossing),
+        make_family(crossing),
+    )

@@ -101,6 +101,10 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
             return self.learner_.as_start()
         return Start.of_model(self.model_)
 
+    @classmethod
+    def kernels_of(cls, options: Mapping[str, Any]) -> str:
+        return cls.task if options.get("beam") in (None, DEFAULT, np.inf, "inf") else f"{cls.task} beam"
+
     def _known(self) -> Any:
         """What has order and dictionary: the model, or its encoder."""
         return self.model_ if self.model_.searches_exactly else self.model_.encoder

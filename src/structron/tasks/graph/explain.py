@@ -11,15 +11,19 @@ from typing import Any
 import numpy as np
 
 from structron.errors import shown
+from structron.kernels.jit import entry
 from structron.model.explain import Reason
 from structron.model.graph import GraphModel
+from structron.search.graph import features, relations, scores
 from structron.search.graph import templates as groups
-from structron.search.graph.features import BINS, PLAIN, bin_of, look_at, order_of, side_of
-from structron.search.graph.relations import bin_code, side_code
-from structron.search.graph.scores import sibling_cells, tag_code
-from structron.search.trees.parts import siblings_of
+from structron.search.graph.features import BINS, PLAIN, look_at
+from structron.search.trees import parts
 from structron.weights.hashed import LOG_CELLS, shift_of
 
+bin_of, order_of, side_of = (entry(own) for own in (features.bin_of, features.order_of, features.side_of))
+bin_code, side_code = entry(relations.bin_code), entry(relations.side_code)
+sibling_cells, tag_code = entry(scores.sibling_cells), entry(scores.tag_code)
+siblings_of = entry(parts.siblings_of)
 RIVALS = 10
 """So many more trees than words are looked at for other heads."""
 SIDES = ("left", "right")

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from structron.errors import unknown
+from structron.kernels.jit import entry
 from structron.model.graph import GraphModel
 from structron.model.heaviest import Heaviest, Weight, heaviest
-from structron.search.graph.features import PLAIN, encode
+from structron.search.graph.features import PLAIN, look_at
 from structron.search.graph.relations import side_code
 from structron.search.graph.templates import ARC, HEAD, RELATION, RELATION_OF, RELATION_UNDER, WORD
 from structron.weights.hashed import LOG_CELLS, shift_of
@@ -55,7 +56,7 @@ def heaviest_features(parser: Any, model: GraphModel, label: str | None, top: in
             if listed.group in ARCS:
                 collect(name, model.w[_rows(listed.codes, model) + PLAIN + side], listed, "")
                 continue
-            rows = _rows(listed.codes + side_code(0, side), model)
+            rows = _rows(listed.codes + entry(side_code)(0, side), model)
             for column, relation in enumerate(parser.relations_):
                 collect(relation, model.w[rows + column], listed, f" to the {name}")
     order = {name: sorted(own, key=lambda w: (-abs(w.weight), w.feature))[:top] for name, own in found.items()}
@@ -73,8 +74,7 @@ def _features(parser: Any, model: GraphModel) -> Iterator[Listed]:
     sizes = [len(values) for values in texts.values()]
     n = max(sizes)
     x = np.minimum(np.arange(1, n + 1)[:, None], np.array(sizes))
-    codes = np.empty((n + 2, len(templates.factor)), np.uint64)
-    encode(templates, np.ascontiguousarray(x), 0, n, codes)
+    codes = look_at(templates, np.ascontiguousarray(x), 0, n, model.w, shift_of(model.bits)).codes
     for group in (*ARCS, RELATION_OF, RELATION_UNDER, RELATION):
         start, count = int(templates.start[group]), int(templates.size[group])
         for t, text in enumerate(parser.texts_[group]):

@@ -19,8 +19,8 @@ from structron.learn.graph import GraphLearner, Trees
 from structron.model.graph import GraphModel
 from structron.model.heaviest import Heaviest
 from structron.options import Graphs, options
-from structron.search.graph.parse import Setting
 from structron.search.graph.relations import Relations
+from structron.search.graph.room import Setting
 from structron.search.graph.templates import EXTRA, FIRST_ORDER, RANKING, SECOND_ORDER, settle
 from structron.sentences import starts_of
 from structron.tasks.graph.explain import Attachment, explain
@@ -94,9 +94,13 @@ class GraphParser(Graphs, TreeParser):
         groups += RANKING if self.keep_heads else []
         self.texts_, self.templates_ = settle(self.input_.names, groups)
 
+    @classmethod
+    def kernels_of(cls, options: Mapping[str, Any]) -> str:
+        return f"{cls.task} first-order" if options.get("order") == 1 else cls.task
+
     def _setting(self) -> Setting:
         flags = (bool(self.grandparents), bool(self.projective), bool(self.single_root))
-        return Setting(int(self.order), *flags, int(self.keep_heads), 0.0)
+        return Setting(int(self.order), *flags, int(self.keep_heads))
 
     # -- using ---------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from structron._version import __version__
+from structron.compiling import prepare
 from structron.conll18 import UDScores, ud_scores
 from structron.doc import Doc
 from structron.drawing import History
@@ -103,6 +104,7 @@ class Pipeline(Pipelines, Estimator):
         how = {name: value for name, value in self._stored().items() if name not in USE}
         kept = Checkpoint(folder, resume, how, [docs, devs or []], progress)
         self.history_, self.stopped_, self.best_pass_ = History(), "passes", 1
+        prepare("train pipeline", show=progress.show)
         trained: dict[str, Any] = {}
         self.parts_: dict[str, Part] = {}
         for note in self.notes_:
@@ -334,6 +336,12 @@ class Pipeline(Pipelines, Estimator):
             parts[name] = {"reads": list(part.reads), "writes": list(part.writes), "model": header}
             tensors |= under(f"{name}.", arrays)
         return {"parts": parts}, tensors
+
+    @classmethod
+    def _needs(cls, header: dict[str, Any]) -> list[str]:
+        """What all parts need, so that it is compiled at a time."""
+        parts = [part["model"] for part in header["learned"]["parts"].values()]
+        return super()._needs(header) + [need for own in parts for need in TASKS[own["task"]]._needs(own)]
 
     def _take(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
         parts, kinds = {}, {}

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from structron.errors import StructronError
-from structron.kernels.jit import compiled
+from structron.kernels.jit import helper, kernel
 from structron.tasks.shift_reduce.system import SHIFT
 from structron.trees import check_tree
 
 
-@compiled
+@helper(allocates=True)
 def derive(heads, relations, lo, n, labels, stack, lacking, actions, first):
     """Write the actions that build one tree and say whether it is projective with one root.
 
@@ -59,7 +59,7 @@ def derive(heads, relations, lo, n, labels, stack, lacking, actions, first):
     return size == 1 and heads[lo + stack[0]] == 0
 
 
-@compiled
+@kernel(allocates=True)
 def derive_all(starts, heads, relations, labels, actions, good):
     """`derive` for every sentence; good[k] says whether sentence k is a projective tree with one root."""
     longest = 0
@@ -72,7 +72,7 @@ def derive_all(starts, heads, relations, labels, actions, good):
         good[k] = derive(heads, relations, lo, n, labels, stack, lacking, actions, 2 * lo - k)
 
 
-@compiled
+@helper(allocates=True)
 def build(actions, first, n, labels, stack, heads, relations, lo):
     """Write the tree that 2n - 1 actions build; False when they are no legal and whole derivation."""
     size, q0 = 0, 0
@@ -105,7 +105,7 @@ def build(actions, first, n, labels, stack, heads, relations, lo):
     return True
 
 
-@compiled
+@kernel(allocates=True)
 def build_all(starts, actions, labels, heads, relations):
     """`build` for every sentence; returns the first sentence whose actions are wrong, or -1."""
     longest = 0
