@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
 
-.PHONY: demo test bench english mutations smoke torture load lint docs build wheel clean
+.PHONY: demo test test-oldest test-newest bench english mutations smoke torture load lint docs build wheels clean
 
 $(VENV)/.core: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -20,6 +20,10 @@ demo: $(VENV)/.core
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# The core suite with the oldest and the newest versions that pyproject.toml allows; TESTS="tests/io -x" for a part of it.
+test-oldest test-newest:
+	$(PYTHON) tools/versions.py $(@:test-%=%) $(TESTS)
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --data $(DATA)
@@ -59,9 +63,9 @@ docs: $(VENV)/.dev
 build: $(VENV)/.dev
 	$(BIN)/python -m build
 
-wheel: $(VENV)/.dev
-	$(BIN)/python tools/ship_kernels.py
-	$(BIN)/python -m build --wheel
+# A wheel with compiled kernels for every Python that is here, each tested; PYTHONS="3.12 3.13" for some of them.
+wheels:
+	$(PYTHON) tools/wheels.py $(PYTHONS)
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info src/*.egg-info
+	rm -rf $(VENV) .venv-oldest .venv-newest build dist *.egg-info src/*.egg-info src/structron/kernels/binary
