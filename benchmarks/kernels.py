@@ -1,106 +1,195 @@
-"""How long every kernel takes to compile, for the estimates that users see: `python -m benchmarks.kernels [TASK …]`.
+"""Writes the list of kernels (`structron/kernels/kernels.json`): `python -m benchmarks.kernels`.
 
-    seconds   every task is trained and used in one process with an empty cache (processor time)
-    needs     every task is trained with its defaults, with dev data, in a process of its own, uncompiled
-
-What is known of tasks that are not named stays.
+Every task is trained, used, and asked for all that it can do, each in a process of its own with a common empty cache;
+what a process asks the cache for is what it needs. Then each kernel is compiled alone once more, in one process and
+with another empty cache, for the seconds of processor time.
 """
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
-import threading
-import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
-from structron import compiling
-from structron.cli import precompile
-from structron.cli.show.kernels import FILE
-from structron.tasks.registry import TRAINABLE
+from structron.data.toy_english import ToySentence, toy_english, write_conll, write_conllu
+from structron.doc import read_docs
+from structron.io import read
+from structron.kernels import ahead, cache, listed
+from structron.serve.library import searches_with_beam, watch_beam
+from structron.tasks.capabilities import able
+from structron.tasks.registry import TASKS, TRAINABLE, load
 
-PACKAGE = Path(compiling.__file__).parent
-LEAST = 0.05
-"""Seconds below which a kernel is not worth a line."""
-FEW = 8
-"""Sentences that are learned from without compiling; a pipeline learns in five folds."""
-
-
-class Stopwatch(compiling.Compiling):
-    """Notes how long every kernel takes by itself, on the average if it is compiled more than once; shows nothing."""
-
-    clock = staticmethod(time.thread_time)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: dict[str, list[float]] = {}
-
-    def end(self) -> None:
-        kernel, before = self.stack[-1][0], self.estimate.spent
-        super().end()
-        self.found.setdefault(kernel, []).append(self.estimate.spent - before)
-
-    def _appear(self) -> None:
-        pass
+SENTENCES = 20
+TEXT = "english"
+PARTS = (TEXT, *TRAINABLE)
+"""The bundled model, and the tasks."""
+BEAM = {"order": 1, "beam": 4, "update": "max-violation"}
+VARIANTS: dict[str, dict[str, Any]] = {
+    "tagger beam": BEAM,
+    "chunker beam": BEAM,
+    "entities beam": BEAM,
+    "graph-parser first-order": {"order": 1},
+}
+"""What tasks need other kernels for (`Estimator.kernels_of`)."""
+ROWS = {"chunker": ("word", "pos", "chunk"), "segments": ("word", "pos", "chunk"), "joint": ("word", "pos", "chunk")}
+ROWS["entities"] = ("word", "pos", "entity")
+"""The columns of tasks that learn from CoNLL columns; the others learn from CoNLL-U."""
 
 
-def _seconds(tasks: list[str]) -> dict[str, float]:
-    """Seconds by kernel of all that this process compiles to train tiny models of tasks and to use them."""
-    with Stopwatch() as watch:
-        for task in tasks:
-            precompile.run([task])
-    means = {name: sum(spent) / len(spent) for name, spent in sorted(watch.found.items())}
-    return {name: round(value, 2) for name, value in means.items() if value >= LEAST}
+def record(phase: str, part: str, folder: Path) -> list[dict[str, Any]]:
+    """The kernels that this process needs for a part of the work."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    load = cache.KernelCache.load_overload
+
+    def note(self: Any, signature: Any, target_context: Any) -> Any:
+        name = f"{self.function.__module__}.{self.function.__qualname__}"
+        if name.startswith("structron.") and not self.stamp:
+            arguments = listed.arguments_text(signature)
+            about = {"returns": listed.returns_text(signature), "allocates": self.allocates}
+            found[name, arguments] = {"function": name, "arguments": arguments, **about}
+        return load(self, signature, target_context)
+
+    cache.KernelCache.load_overload = note  # type: ignore[method-assign]
+    PHASES[phase](part, folder)
+    return list(found.values())
 
 
-def _called(task: str) -> list[str]:
-    """The functions of the package that are called, uncompiled, to train a tiny model with defaults and dev data."""
-    found: set[Any] = set()
-
-    def note(frame: FrameType, event: str, argument: Any) -> None:
-        if event == "call":
-            found.add((frame.f_globals.get("__name__", ""), frame.f_code.co_qualname))
-
-    precompile.OTHERS.clear()
-    precompile.SENTENCES = FEW
-    with tempfile.TemporaryDirectory() as folder:
-        threading.setprofile(note)
-        sys.setprofile(note)
-        precompile.train(task, Path(folder))
-        sys.setprofile(None)
-    return sorted(f"{module}.{name}" for module, name in found if module.startswith(compiling.PACKAGE))
+def seconds(kernels: list[dict[str, Any]]) -> list[float]:
+    """How long each takes to compile, on a machine that compiles at the pace 1 (`ahead.calibrate`)."""
+    pace = ahead.calibrate()
+    made = [listed.Listed(**{**own, "seconds": 0.0, "needs": ()}) for own in kernels]
+    return [round(ahead.compile_listed(own) / pace, 2) for own in made]
 
 
-def _apart(what: str, tasks: list[str], **environment: str) -> Any:
-    """One of the two in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.kernels", what, *tasks]
-    done = subprocess.run(command, env=os.environ | environment, stdout=subprocess.PIPE, text=True, check=True)
+def _apart(*arguments: str, given: str = "", **environment: str) -> Any:
+    command = [sys.executable, "-m", "benchmarks.kernels", *arguments]
+    done = subprocess.run(
+        command, env=os.environ | environment, input=given, stdout=subprocess.PIPE, text=True, check=True
+    )
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def main(tasks: list[str]) -> None:
-    """Measure tasks and write what was found beside what is known of the others."""
-    known = dict(json.loads(FILE.read_text(encoding="utf-8"))) if FILE.exists() else {}
-    with tempfile.TemporaryDirectory() as empty:  # kernels beside the package would be taken from there
-        shutil.copytree(PACKAGE, Path(empty) / PACKAGE.name, ignore=shutil.ignore_patterns("__pycache__", "*.nb[ic]"))
-        seconds = _apart("--seconds", tasks, PYTHONPATH=empty, NUMBA_CACHE_DIR=f"{empty}/cache")
-    print("all", round(sum(seconds.values())), "s", flush=True)
-    for task in tasks:
-        called = _apart("--called", [task], NUMBA_DISABLE_JIT="1")
-        known[task] = {name: seconds[name] for name in called if name in seconds}
-        print(task, round(sum(known[task].values())), "s", flush=True)
-    FILE.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+# -- what is recorded --------------------------------------------------------------------------------------------------
+
+
+def train(part: str, folder: Path) -> None:
+    """Train a tiny model with the task's own defaults, but for one pass, or with those of a variant, and save it."""
+    if part == TEXT:
+        return
+    task = part.split()[0]
+    kind, corpus = TASKS[task], toy_english(2 * SENTENCES)
+    settings: dict[str, Any] = {"passes": 1} if able(kind, "passes") else {}
+    settings |= {"runs": 2} if able(kind, "runs") else {}
+    data, dev = (_data(task, corpus[k * SENTENCES : (k + 1) * SENTENCES], folder) for k in (0, 1))
+    if task in ROWS:
+        settings["columns"] = list(ROWS[task])
+    elif not kind.texts:
+        names = ["id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"]
+        label = {"tagger": {"label": "upos"}, "lemmatizer": {"label": "lemma"}}.get(task, {})
+        settings |= {"columns": names, **label}
+    kind(**settings, **VARIANTS.get(part, {})).fit(data, dev=dev).save(_file(part, folder))
+
+
+def _file(part: str, folder: Path) -> Path:
+    return folder / f"{part.replace(' ', '-')}.structron"
+
+
+def _data(task: str, corpus: Sequence[ToySentence], folder: Path) -> list[Any]:
+    """Sentences as a task learns from them."""
+    if task in ROWS:
+        write_conll(folder / "toy.conll", corpus, ROWS[task])
+        return [sentence.rows for sentence in read(folder / "toy.conll")]
+    write_conllu(folder / "toy.conllu", corpus, lemmas=True)
+    if TASKS[task].texts:
+        return list(read_docs(folder / "toy.conllu"))
+    return [sentence.rows for sentence in read(folder / "toy.conllu")]
+
+
+def _loaded(part: str, folder: Path) -> tuple[Any, list[Any]]:
+    """The model of a task, and what it can be used on."""
+    if part == TEXT:
+        return load(TEXT), [" ".join(sentence.words) for sentence in toy_english(SENTENCES)]
+    estimator = load(_file(part, folder))
+    data = _data(part.split()[0], toy_english(SENTENCES, seed=1), folder)
+    return estimator, [doc.text for doc in data] if estimator.texts else data
+
+
+def use(part: str, folder: Path) -> None:
+    """Load a model and let it predict."""
+    estimator, items = _loaded(part, folder)
+    estimator.predict(items)
+
+
+def use_more(part: str, folder: Path) -> None:
+    """Ask a model for all else that its task knows, and for what the page shows of its parts."""
+    estimator, items = _loaded(part, folder)
+    if estimator.texts:
+        for part in getattr(estimator.model_, "trained", {}).values():
+            _watch(part)
+        return
+    kind = type(estimator)
+    if able(kind, "nbest"):
+        estimator.nbest(items[:2], 2)
+    if able(kind, "confidence"):
+        estimator.predict_with_margins(items[:2])
+    if able(kind, "explain"):
+        estimator.explain(items[0])
+    _watch(estimator)
+
+
+def _watch(estimator: Any) -> None:
+    """Watch a search under a beam, if there is one."""
+    if searches_with_beam(estimator):
+        watch_beam(estimator)
+
+
+PHASES: dict[str, Callable[[str, Path], None]] = {"train": train, "use": use, "more": use_more}
+"""Training with dev data, prediction, and all else."""
+
+
+# -- the list ----------------------------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    """Write the list."""
+    kernels: dict[tuple[str, str], dict[str, Any]] = {}
+    with tempfile.TemporaryDirectory() as empty:
+        known_before = [
+            sys.executable,
+            "-m",
+            "structron",
+            "precompile",
+            "--quiet",
+        ]  # on all cores: that much is quicker
+        subprocess.run(
+            known_before, env=os.environ | {"STRUCTRON_CACHE": f"{empty}/kernels"}, stdout=subprocess.DEVNULL
+        )
+        for part in (*PARTS, *VARIANTS):
+            for phase in PHASES:
+                for own in _apart("--record", phase, part, empty, STRUCTRON_CACHE=f"{empty}/kernels"):
+                    known = kernels.setdefault((own["function"], own["arguments"]), {**own, "needs": []})
+                    known["needs"].append(f"{phase} {part}")
+            print(part, len(kernels), flush=True)
+        known = list(kernels.values())
+        given = [{k: v for k, v in own.items() if k != "needs"} for own in known]
+        spent = _apart("--seconds", given=json.dumps(given), STRUCTRON_CACHE=f"{empty}/again")
+    rows = []
+    order = sorted(range(len(known)), key=lambda k: (known[k]["function"], known[k]["arguments"]))
+    for k in order:
+        needs = known[k].pop("needs")
+        rows.append(json.dumps({**known[k], "seconds": spent[k], "needs": needs}))
+    listed.FILE.write_text("[\n" + ",\n".join(rows) + "\n]\n", encoding="utf-8")
+    print(f"{len(rows)} kernels, {sum(spent):.0f} s")
 
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["--seconds", *tasks]:
-            print(json.dumps(_seconds(tasks)))
-        case ["--called", task]:
-            print(json.dumps(_called(task)))
-        case tasks:
-            main(tasks or list(TRAINABLE))
+        case ["--record", phase, part, folder]:
+            print(json.dumps(record(phase, part, Path(folder))))
+        case ["--seconds"]:
+            print(json.dumps(seconds(json.load(sys.stdin))))
+        case []:
+            main()
