@@ -34,6 +34,8 @@ TRUST = 10.0
 EVERY = 0.1
 """Seconds between two looks at what is done."""
 Show = Callable[["Progress"], None]
+_complete: set[str] = set()
+"""What was found to lack no kernel: nobody looks for it a second time."""
 
 
 @dataclass
@@ -77,7 +79,11 @@ def prepare(wanted: Iterable[str], show: Show | None = None, workers: int | None
 
     wanted: "use TASK", "train TASK", "more TASK".   show: called now and then.   Returns how many were compiled.
     """
-    needed, crew = cold(wanted), Crew.at_work
+    unknown = [name for name in wanted if name not in _complete]
+    needed, crew = cold(unknown) if unknown else [], Crew.at_work
+    if not needed:
+        _complete.update(unknown)
+        return 0
     if crew is not None:
         return crew.hurry(needed, show)
     count = _workers(needed, workers)

@@ -36,10 +36,12 @@ class Heaviest:
 
 def largest(weights: np.ndarray, top: int) -> np.ndarray:
     """The places of the largest weights by size, equal ones in their order, without those that are zero."""
-    size = np.abs(weights)
-    least = np.partition(size, len(size) - top)[len(size) - top] if top < len(size) else 0.0
-    best = np.flatnonzero((size >= least) & (size > 0))
-    return best[np.lexsort((best, -size[best]))][:top]
+    places = np.flatnonzero(weights)
+    size = np.abs(weights[places])
+    if top < len(size):
+        most = size >= np.partition(size, len(size) - top)[len(size) - top]
+        places, size = places[most], size[most]
+    return places[np.argsort(-size, kind="stable")][:top]
 
 
 def heaviest_of(model: Any, columns: Mapping[str, Sequence[int]], top: int, name: Callable[[int], str]) -> Heaviest:
