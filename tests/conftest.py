@@ -11,6 +11,9 @@ from hypothesis import HealthCheck, settings
 
 from helpers import CORPORA
 
+EXPERIMENTS = "tests/experiments"
+LONGEST = {name: place for place, name in enumerate((EXPERIMENTS, "tests/test_benchmarks.py", "tests/test_docs.py"))}
+"""Groups of tests that take longest, the longest first."""
 os.environ["STRUCTRON_CHECK"] = "1"
 if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs, and what they start, are deaf
@@ -33,7 +36,29 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         prepare(*sorted({need for own in every_kernel() for need in own.needs}))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def group_of(nodeid: str) -> str:
+    """The tests that one process runs together: a file, or all that look at the same runs of experiments."""
+    file = nodeid.partition("::")[0]
+    return EXPERIMENTS if file.startswith(f"{EXPERIMENTS}/") else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Groups go to the processes in the order in which they were collected."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Groups(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return group_of(nodeid)
+
+    config.option.loadscopereorder = False
+    return Groups(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where several processes share the tests, the longest groups come first, so that none is left over at the end."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: LONGEST.get(group_of(item.nodeid), len(LONGEST)))
     if CORPORA.is_dir():
         return
     absent = pytest.mark.skip(reason=f"no corpora in {CORPORA}; set STRUCTRON_DATA")

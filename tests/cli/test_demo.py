@@ -13,7 +13,7 @@ from structron.tasks.registry import TASKS, TRAINABLE
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "SPLITS", {"train": (0, 150), "dev": (150, 200), "test": (200, 260)})
+    monkeypatch.setattr(demo, "SPLITS", {"train": (0, 90), "dev": (90, 120), "test": (120, 160)})
 
 
 def test_every_task_has_a_demonstration():

@@ -42,8 +42,8 @@ def write_uner(path: Path, sentences: list[ToySentence]) -> None:
 
 @pytest.fixture(scope="session")
 def toys() -> dict[str, list[ToySentence]]:
-    sentences = toy_english(300, seed=5)
-    return {"train": sentences[:200], "dev": sentences[200:240], "test": sentences[240:]}
+    sentences = toy_english(200, seed=5)
+    return {"train": sentences[:120], "dev": sentences[120:150], "test": sentences[150:]}
 
 
 @pytest.fixture(scope="session")

@@ -352,7 +352,7 @@ def test_where_there_is_no_train_dev_is(toys, tmp_path):
     assert [corpus.language for corpus in parsing.usable(tmp_path)] == ["Arabic"]
     bank = parsing.load(tmp_path, "ud-arabic-padt", 10_000, 10_000, 10_000)
     assert not bank.own_dev
-    assert [len(part) for part in (bank.whole, bank.rest, bank.dev)] == [40, 27, 13]
+    assert [len(part) for part in (bank.whole, bank.rest, bank.dev)] == [30, 20, 10]
 
 
 def test_several_roots_in_another_encoding(tmp_path):

@@ -193,7 +193,7 @@ def test_words_seen_once_are_unknown_but_keep_their_spelling():
 
 def test_unknown_words_are_counted_in_the_sentences_that_are_learned_from(toy_data):
     train, dev, test = tagging.load(toy_data, 60, 20)
-    assert (len(train), len(dev), len(test)) == (60, 20, 60)
+    assert (len(train), len(dev), len(test)) == (60, 20, 50)
     counts = Counter(token[0] for sentence in train for token in sentence)
     for word, known, _ in (token for sentence in [*train, *test] for token in sentence):
         assert known == (word if counts[word] > 1 else "<unk>")

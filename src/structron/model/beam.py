@@ -281,7 +281,7 @@ class BeamModel:
     def weights_of(self, columns: Sequence[int]) -> np.ndarray:
         """float64[features]: what each feature, numbered ones first, gives to the sum of some columns."""
         wanted = np.zeros(self.problem.columns, bool)
-        wanted[columns] = True
+        wanted[[column for column in columns if column >= 0]] = True
         own = wanted[self.rows.column]
         count = len(self.anchored_keys) + len(self.keys)
         return np.bincount(self.rows.place[own], self.rows.weight[own], count)
