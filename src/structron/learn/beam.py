@@ -8,11 +8,12 @@ Its state is a few arrays: the weights and their sums. So a checkpoint is exact,
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numba import types
 
+from structron.errors import StructronError
 from structron.io.tensors import Tensors
 from structron.kernels.jit import WithFunctionPointers
 from structron.learn.loop import digest, stretch_end
@@ -166,12 +167,22 @@ class BeamTraining(Paced):
         elif trouble == fixing.MORE_WEIGHTS:
             self.store.grow(2 * step, int(self.stats[fixing.NEEDED]) + 1, 2 * step)
             arrays.memory.clock[CLOCK] += 1
+        elif trouble == fixing.NO_STEP:
+            self._refuse_step(example, step, int(self.stats[fixing.NEEDED]))
         elif trouble == fixing.ASK_JJ and self.swvp is not None and callable(self.swvp.jj):
             fresh, lengths = self._make_weighing(), (step, int(self.stats[fixing.NEEDED]))
             given = (self.problem.actions, self.inputs, example, arrays.frontier, arrays.trace)
             self.weighing = ask(fresh, self.swvp.jj, *given, *lengths)
         else:
             self.engine.settle(trouble, step, example, arrays, self.inputs)
+
+    def _refuse_step(self, example: int, chosen: int, last: int) -> NoReturn:
+        """Say that an update rule chose a step which is not there."""
+        steps = f"{last}, the last step (the rule has mean)" if self.rule.mean else f"a step from 1 to {last}"
+        raise StructronError(
+            f"{self.problem.name}: update rule {self.search.update_name}: example {example}: it returned {chosen}; "
+            f"expected {steps}, or 0 for no update"
+        )
 
     def counts(self) -> dict[str, Any]:
         s = self.stats
