@@ -21,6 +21,7 @@ from structron.learn.paced import Paced, squared_length
 from structron.learn.parts import lists_of
 from structron.model.beam import BeamModel
 from structron.options import Search
+from structron.search.beam.compiling import stamp_of
 from structron.search.beam.engine import NO_ANCHORS, Engine
 from structron.search.beam.frontier import Anchored, Inputs
 from structron.search.beam.problem import SearchProblem, checking, pointer
@@ -40,9 +41,13 @@ CHOOSE = types.int64(types.float64[::1], types.float64[::1], types.int64[::1], t
 LEARN = WithFunctionPointers(fixing.learn, SEARCH, SCORE, *POINTERS.values(), CHOOSE, COLLECT, *UPDATING)
 
 
-@cache
 def chooser(choose: Callable) -> Any:
     """The function of an update rule, compiled."""
+    return _compiled(choose, stamp_of(choose))
+
+
+@cache
+def _compiled(choose: Callable, stamp: str) -> Any:
     return pointer(choose, CHOOSE, "update rule", "choose(best, gold, alive, right, n) -> int")
 
 
