@@ -59,6 +59,12 @@ class TreeParser(Trees, Stepping, Estimator):
             self.notes_.append(found.note)
         return found
 
+    def _settle_relations(self, names: list[str]) -> None:
+        """The relations that are learned; a file cannot hold any number."""
+        if len(names) > MOST_RELATIONS:
+            raise StructronError(f"training data: {len(names)} relations; expected at most {MOST_RELATIONS}")
+        self.relations_ = names
+
     def _settle_columns(self, names: list[str]) -> Columns:
         return tree_columns(names, self.pos, self.labelled)
 

@@ -86,7 +86,7 @@ class Parser(Templates, Transitions, Searching, TreeParser):
         """Settle relations, alphabets and the problem, and turn trees into the actions that build them."""
         data = self._treebank(sentences, start)
         bank = Treebank.of(data.trees, self.labelled_, [] if start is None else self.relations_)
-        self.relations_ = bank.names
+        self._settle_relations(bank.names)
         if start is None:
             self.root_ = bank.root
             self.templates_, extra = ParserTemplates.of(self.templates).settle(self.roles_, data.sentences)
