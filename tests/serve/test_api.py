@@ -1,12 +1,15 @@
 """The JSON API says what the models say; what is wrong with a request is one clear line."""
 
+import copy
 import json
 import re
+from dataclasses import replace
 
 import pytest
-from serving import GOLD, HOSTILE
+from serving import GOLD, HOSTILE, Asked
 
-from structron.serve.app import STATIC
+from structron.serve.app import STATIC, make_app
+from structron.serve.library import Library
 
 TEXT = "Dr. Smith didn't sleep. He flew to Paris."
 
@@ -37,6 +40,23 @@ def test_requests_at_the_same_time_do_not_disturb_each_other(client, library):
     texts = [f"He saw {number} old dogs in Paris. {'She ran. ' * number}" for number in range(14)]
     found = client.together("POST", "/api/annotate", [{"text": text} for text in texts])
     assert [ok(answer)["conllu"] for answer in found] == [nlp(text).to_conllu() for text in texts]
+
+
+def test_the_options_of_a_pipeline_hold_for_requests(library):
+    """Those of each model, though two share the parts."""
+    usual = library.models["english"]
+    fast = replace(usual, name="fast", estimator=copy.copy(usual.estimator).set_params(fast=True, lines=True))
+    client = Asked(make_app(Library(models={"usual": usual, "fast": fast})))
+    texts = ["The man who saw the old dog that she fed ran\nShe thinks that he slept in the park by the river\n"] * 8
+    found = client.together(
+        "POST", "/api/annotate", [{"text": t, "model": m} for t in texts for m in ("fast", "usual")]
+    )
+    assert [ok(answer)["conllu"] for answer in found] == [
+        own.estimator(text).to_conllu() for text in texts for own in (fast, usual)
+    ]
+    tokens = ok(client.post("/process", data={"data": texts[0], "model": "fast", "tokenizer": ""}))["result"]
+    assert tokens.count("# newpar") == 2
+    assert usual.parts["parser"].beam == fast.parts["parser"].beam
 
 
 def test_margins_are_those_of_the_tagger(client, library):

@@ -1,5 +1,7 @@
 """Entities: labels of any chunk scheme in and out, documents, and what cannot be labels."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -144,6 +146,20 @@ def test_templates_of_the_paper(preset, columns):
 def says_nothing(document, labels):
     """A document feature that never fires: its documents are learned from one by one, in Python."""
     return {}
+
+
+def test_how_many_labellings_are_chosen_from_is_told_each_time(tmp_path):
+    """Estimators that share a model do not tell each other, and a file says what training said."""
+    few = EntityRecognizer(margin=5.0, test_candidates=1, passes=3).fit(documents(30))
+    many, test = copy.copy(few).set_params(test_candidates=60), documents(30, seed=6)
+    assert few.predict(test) != many.predict(test)
+    few.save(tmp_path / "few")
+    saved = structron.load(tmp_path / "few")
+    assert saved.model_.candidates == 1
+    assert few.predict(test) == saved.predict(test)
+    sentence = next(iter(test[0]))
+    for own in (few, many):
+        assert [d.label for d in own.explain(sentence)] == own.predict([sentence])[0]
 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["documents", "sentences"])

@@ -51,6 +51,24 @@ def parser(request) -> Any:
 # -- learning ------------------------------------------------------------------------------------------------------
 
 
+def test_the_beam_of_one_call():
+    rows = [[token[:2] for token in sentence] for sentence in TOY]
+    wide = Parser(passes=2, beam=8).fit(TRAIN[:30])
+    own, trees = wide.predict(rows), {beam: copy.copy(wide).set_params(beam=beam).predict(rows) for beam in (1, 8)}
+    assert own == trees[8] != trees[1]
+    assert wide.predict(rows, beam=1) == wide.predict(rows, beam=1, jobs=2) == trees[1]
+    short = [rows[0][:2]]
+    assert wide.predict(short, beam=float("inf")) == copy.copy(wide).set_params(beam=None).predict(short)
+    differs = next(k for k in range(len(rows)) if trees[1][k] != own[k])
+    for beam in (1, 8):
+        steps = copy.copy(wide).set_params(beam=beam).explain(rows[differs])
+        assert wide.explain(rows[differs], beam=beam) == steps
+    assert wide.explain(rows[differs]) != wide.explain(rows[differs], beam=1)
+    assert wide.beam == 8
+    with pytest.raises(StructronError, match="beam: 0; expected"):
+        wide.predict(rows, beam=0)
+
+
 def test_it_learns(parser):
     assert parser.score(TRAIN) > 95
     assert parser.score(DEV) > 70

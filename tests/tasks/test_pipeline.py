@@ -1,5 +1,6 @@
 """From raw text to trees: what is learned of which data, that nothing leaks, and files small and large."""
 
+import copy
 import json
 import threading
 from dataclasses import replace
@@ -116,6 +117,50 @@ def test_a_fast_parser_leaves_the_model_as_it_is(nlp, tmp_path):
     assert parser.beam == beam
     fast.set_params(fast=False).save(tmp_path / "b")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+class Paused:
+    """A parser's `predict` that says when it is called, and goes on when it may."""
+
+    def __init__(self, parser, monkeypatch):
+        self.called, self.may_go_on = {}, {}
+        predict = type(parser).predict
+
+        def paused(own, *args, **how):
+            if (name := threading.current_thread().name) in self.called:
+                self.called[name].set()
+                assert self.may_go_on[name].wait(60)
+            return predict(own, *args, **how)
+
+        monkeypatch.setattr(type(parser), "predict", paused)
+
+    def start(self, name, work):
+        self.called[name], self.may_go_on[name] = threading.Event(), threading.Event()
+        thread = threading.Thread(target=work, name=name, daemon=True)
+        thread.start()
+        assert self.called[name].wait(60)
+        return thread
+
+    def end(self, thread):
+        self.may_go_on[thread.name].set()
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+def test_fast_and_usual_threads_share_the_parts(nlp, monkeypatch):
+    """What one thread asks for changes nothing for others that work meanwhile, and nothing for later."""
+    texts, parser = [doc.text for doc in TEST], nlp.part("parser")
+    options = [(parser, parser.get_params()), (nlp.part("tokenizer"), nlp.part("tokenizer").get_params())]
+    fast = [copy.copy(nlp).set_params(fast=True, lines=lines) for lines in (True, False)]
+    alone, usual = [own.predict(texts) for own in fast], nlp.predict(texts)
+    assert alone[1] != usual  # so that a beam of another width would be seen
+    paused, found = Paused(parser, monkeypatch), {}
+    threads = [paused.start(str(k), lambda k=k: found.update({k: fast[k].predict(texts)})) for k in range(2)]
+    assert nlp.predict(texts) == usual
+    for thread in threads:
+        paused.end(thread)
+    assert [found[0], found[1], nlp.predict(texts)] == [*alone, usual]
+    assert [(part, part.get_params()) for part, _ in options] == options
 
 
 def test_every_line_can_be_a_paragraph(nlp):

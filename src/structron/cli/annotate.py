@@ -1,6 +1,5 @@
 """`structron annotate`: plain text in; sentences, words, tags, lemmas, trees and entities out, block by block."""
 
-import contextlib
 import json
 import os
 from collections.abc import Iterator
@@ -106,8 +105,7 @@ class Annotation:
         """Write the analysis of a file, or of `text`; but for JSON, HTML and SVG memory does not depend on its size."""
         lines = read_lines(file, self.encoding, plain=self.keep is None) if text is None else iter([text])
         name = display_name(file) if text is None else "structron"
-        settled = self.estimator.set_up() if self.estimator.task == "pipeline" else contextlib.nullcontext()
-        with settled, open_output(output, self.encoding) as out:
+        with open_output(output, self.encoding) as out:
             WRITERS[self.format](self._docs(lines, name, jobs), out, name)
 
     def _docs(self, lines: Iterator[str], name: str, jobs: int) -> Iterator[Doc]:
@@ -117,7 +115,7 @@ class Annotation:
 
     def _sentences(self, text: str) -> Doc:
         tokenizer = self.estimator.part("tokenizer") if self.estimator.task == "pipeline" else self.estimator
-        return tokenizer.predict([text], jobs=1)[0]
+        return tokenizer.predict([text], jobs=1, lines=self.estimator.lines)[0]
 
     def _analysed(self, text: str) -> Doc:
         return self.estimator.predict([text], jobs=1)[0]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structron.features.atoms import char_class
-from structron.io.tensors import Tensor, Tensors
+from structron.io.tensors import NUMBERS, Tensor, Tensors, number_kind
 from structron.kernels.jit import entry, helper, kernel
 from structron.kernels.reference import Codes, Flags, Ints, Keys2, Numbers, by_reference
 from structron.kernels.table import MULTIPLIER, SHIFT, build_table, hash_codes, hash_list, mix, pack_strings, table_find
@@ -162,7 +162,7 @@ class Lexicon:
     given: list[str]
     keys: np.ndarray  # uint64[entries]; that of entry 0 is never looked up
     size: np.ndarray  # uint16[entries]: how many labels
-    label: np.ndarray  # uint16
+    label: np.ndarray  # uint16, or uint32 where labels are more
     sure: np.ndarray  # bool[entries]
     demands: Demands = NO_DEMANDS
     common: bool = False
@@ -251,7 +251,7 @@ class Lexicon:
         keys, lists, sure = zip(*sorted(found), strict=True)
         every = [label for own in lists for label in own]
         sizes = np.array([len(own) for own in lists], np.uint16)
-        arrays = (np.array(keys, np.uint64), sizes, np.array(every, np.uint16), np.array(sure, bool))
+        arrays = (np.array(keys, np.uint64), sizes, np.array(every, number_kind(max(every) + 1)), np.array(sure, bool))
         return cls(list(given), *arrays, demands, common)
 
     def tensors(self) -> Tensors:
@@ -264,7 +264,7 @@ class Lexicon:
         return {
             "entry": Tensor("uint64", "entries", least=1, spread=True),
             "entry_size": Tensor("uint16", "entries", adds_up="entry labels"),
-            "entry_label": Tensor("uint16", "entry labels", below="labels"),
+            "entry_label": Tensor(NUMBERS, "entry labels", below="labels"),
             "entry_sure": Tensor("bool", "entries"),
         }
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from structron.features import atoms as a
 from structron.features.encode import Arrays, Batch, TemplateSet, sentence_of, which_templates
-from structron.io.tensors import TEXT, Tensor, Tensors, pack, room_for, unpack
+from structron.io.tensors import NUMBERS, TEXT, Tensor, Tensors, number_kind, pack, room_for, unpack
 from structron.kernels.jit import helper, kernel
 from structron.threads import for_each
 
@@ -24,7 +24,7 @@ class Names:
     """One name per feature: a head (the template), and a text."""
 
     heads: list[str]
-    head: np.ndarray  # uint16[features]
+    head: np.ndarray  # uint16[features], or uint32 where heads are more
     length: np.ndarray  # uint32[features]: of each text, in characters
     text: str  # all texts, one after the other
 
@@ -47,8 +47,8 @@ class Names:
 
     def __add__(self, other: "Names") -> "Names":
         heads = list(dict.fromkeys(self.heads + other.heads))
-        here = np.array([heads.index(h) for h in self.heads], np.uint16)
-        there = np.array([heads.index(h) for h in other.heads], np.uint16)
+        number, kind = {head: k for k, head in enumerate(heads)}, number_kind(len(heads))
+        here, there = (np.array([number[head] for head in own.heads], kind) for own in (self, other))
         head = np.concatenate([here[self.head], there[other.head]])
         return Names(heads, head, np.concatenate([self.length, other.length]), self.text + other.text)
 
@@ -68,7 +68,7 @@ class Names:
     def declared(features: str, heads: list[str], prefix: str = "") -> dict[str, Tensor]:
         """The arrays of so many names."""
         return {
-            f"{prefix}name_head": Tensor("uint16", features, below=max(len(heads), 1)),
+            f"{prefix}name_head": Tensor(NUMBERS, features, below=max(len(heads), 1)),
             f"{prefix}name_length": Tensor("uint32", features),
             f"{prefix}name_text": Tensor(TEXT, f"{prefix}name bytes"),
         }
@@ -203,4 +203,4 @@ def template_names(
         return out[:needed].tobytes().decode("utf-32-le", "surrogatepass")
 
     texts = for_each(write, range(0, len(keys), STEP), jobs)
-    return Names(heads, which.astype(np.uint16), length, "".join(texts))
+    return Names(heads, which.astype(number_kind(len(heads))), length, "".join(texts))

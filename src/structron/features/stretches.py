@@ -22,6 +22,7 @@ from structron.features.extract import NO_VALUES, Hashes, PreparedTemplates
 from structron.features.index import STRETCH, Numbered, number_features
 from structron.features.names import BAR, Names, template_names
 from structron.features.places import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE
+from structron.io.tensors import number_kind
 from structron.kernels.jit import helper, kernel
 from structron.kernels.table import SEED, build_table, mix, table_find
 
@@ -206,7 +207,7 @@ def stretch_names(prepared: PreparedTemplates, shape: Shape, keys: np.ndarray, l
     found = np.zeros((len(keys), 5), np.int64)
     trace_keys(arrays, starts, shape.positions, shape.whole, lists, keys, found)
     sentence, q, b, first, length = found.T
-    head = (q * bases + b).astype(np.uint16)
+    head = (q * bases + b).astype(number_kind(len(heads)))
     outside = (first < starts[sentence]) | (first >= starts[sentence + 1])
     inside = np.flatnonzero(~outside)
     sizes, text = _joined(prepared, b[inside], first[inside], length[inside])

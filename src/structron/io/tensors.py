@@ -32,6 +32,15 @@ BLOCK, FULL = 1024, 900
 """So many places of a hash table, of which half are used on average, may be the homes of so many keys."""
 
 
+NUMBERS = "uint16|uint32"
+"""The kinds of arrays of numbers: 16 bits where they fit (`number_kind`)."""
+
+
+def number_kind(count: int) -> type[np.unsignedinteger]:
+    """What holds the numbers 0 … count - 1 in a file."""
+    return np.uint16 if count <= 1 << 16 else np.uint32
+
+
 class Tensor:
     """The kind, dimensions and values of an array.
 

@@ -117,9 +117,11 @@ def _settle(kernel: Any) -> None:
 
 
 def for_signature(function: Callable, signature: Any, stamp: str = "") -> Any:
-    """A user's function compiled for one signature; cached, unless it was typed at a prompt or stands in a module that
-    has no name to be found by again. stamp: what else it is made of, beside its file; another one: compile it again."""
-    kernel: Any = _cached(njit(nogil=True)(function), function, stamp)
+    """A function, or a dispatcher, compiled for one signature; cached, unless it was typed at a prompt or stands in a
+    module that has no name to be found by again. stamp: what else it is made of, beside its file; another one: compile
+    it again."""
+    dispatcher = function if hasattr(function, "py_func") else njit(nogil=True)(function)
+    kernel: Any = _cached(dispatcher, plain(function), stamp)
     kernel.compile(signature)
     _settle(kernel)
     return kernel

@@ -8,11 +8,12 @@ Its state is a few arrays: the weights and their sums. So a checkpoint is exact,
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numba import types
 
+from structron.errors import StructronError
 from structron.io.tensors import Tensors
 from structron.kernels.jit import WithFunctionPointers
 from structron.learn.loop import digest, stretch_end
@@ -20,6 +21,7 @@ from structron.learn.paced import Paced, squared_length
 from structron.learn.parts import lists_of
 from structron.model.beam import BeamModel
 from structron.options import Search
+from structron.search.beam.compiling import stamp_of
 from structron.search.beam.engine import NO_ANCHORS, Engine
 from structron.search.beam.frontier import Anchored, Inputs
 from structron.search.beam.problem import SearchProblem, checking, pointer
@@ -39,9 +41,13 @@ CHOOSE = types.int64(types.float64[::1], types.float64[::1], types.int64[::1], t
 LEARN = WithFunctionPointers(fixing.learn, SEARCH, SCORE, *POINTERS.values(), CHOOSE, COLLECT, *UPDATING)
 
 
-@cache
 def chooser(choose: Callable) -> Any:
     """The function of an update rule, compiled."""
+    return _compiled(choose, stamp_of(choose))
+
+
+@cache
+def _compiled(choose: Callable, stamp: str) -> Any:
     return pointer(choose, CHOOSE, "update rule", "choose(best, gold, alive, right, n) -> int")
 
 
@@ -166,12 +172,22 @@ class BeamTraining(Paced):
         elif trouble == fixing.MORE_WEIGHTS:
             self.store.grow(2 * step, int(self.stats[fixing.NEEDED]) + 1, 2 * step)
             arrays.memory.clock[CLOCK] += 1
+        elif trouble == fixing.NO_STEP:
+            self._refuse_step(example, step, int(self.stats[fixing.NEEDED]))
         elif trouble == fixing.ASK_JJ and self.swvp is not None and callable(self.swvp.jj):
             fresh, lengths = self._make_weighing(), (step, int(self.stats[fixing.NEEDED]))
             given = (self.problem.actions, self.inputs, example, arrays.frontier, arrays.trace)
             self.weighing = ask(fresh, self.swvp.jj, *given, *lengths)
         else:
             self.engine.settle(trouble, step, example, arrays, self.inputs)
+
+    def _refuse_step(self, example: int, chosen: int, last: int) -> NoReturn:
+        """Say that an update rule chose a step which is not there."""
+        steps = f"{last}, the last step (the rule has mean)" if self.rule.mean else f"a step from 1 to {last}"
+        raise StructronError(
+            f"{self.problem.name}: update rule {self.search.update_name}: example {example}: it returned {chosen}; "
+            f"expected {steps}, or 0 for no update"
+        )
 
     def counts(self) -> dict[str, Any]:
         s = self.stats

@@ -15,7 +15,7 @@ from structron.learn.committee import Lesson
 from structron.learn.loop import stretch_end
 from structron.learn.parts import Bounds
 from structron.model.documents import DocumentModel
-from structron.search.chain.candidates import Candidates
+from structron.search.chain.candidates import Candidates, check_labels
 from structron.search.chain.kbest import n_best, second_best
 from structron.search.chain.scores import load_all, score_difference
 from structron.search.chain.viterbi import search_for
@@ -42,6 +42,7 @@ class DocumentLearner(ChainLearner):
     def __init__(
         self, prepared: Any, gold: np.ndarray, chain: Chain, margin: float | None, nbest: NBest, start: Start | None
     ):
+        check_labels(len(chain.labels))
         self.nbest, self.margin = nbest, margin
         super().__init__(prepared, gold, chain, Perceptron(margin), start)
 

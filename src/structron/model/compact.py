@@ -47,7 +47,7 @@ def compacted(
     rows = fixed + len(order)
     tensors |= {
         "keys": keys[order],
-        "weight_count": np.bincount(row, minlength=rows).astype(np.uint16),
+        "weight_count": np.bincount(row, minlength=rows).astype(tensors["weight_count"].dtype),
         "weight_label": column[sort],
         "weight": quantised(weight[sort], levels),
     }

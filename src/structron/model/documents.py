@@ -50,17 +50,18 @@ class DocumentModel(ChainModel):
         jobs: int = 1,
         forced: np.ndarray | None = None,
         margins: bool = False,
+        candidates: int | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(label per token, score per document, margin per token if asked for).
 
-        A margin is that over the best candidate with another label there; where no candidate has one, the margin of
-        the local model.
+        candidates: n-best labellings to choose from; None: as many as the model was made for. A margin is that over the
+        best candidate with another label there; where no candidate has one, the margin of the local model.
         """
-        opened = Opened(prepared)
+        opened, candidates = Opened(prepared), candidates or self.candidates
         out = np.zeros(int(prepared.starts[-1]), np.int64)
         scores = np.zeros(len(opened.units) - 1, np.float32)
         if not margins and not self.features.functions:
-            self._choose(opened, jobs, forced, out, scores)
+            self._choose(opened, jobs, candidates, forced, out, scores)
             return out, scores, np.empty(0, np.float32)
         sure = super().decode(prepared, jobs, forced, True)[2] if margins else np.empty(0, np.float32)
 
@@ -74,11 +75,17 @@ class DocumentModel(ChainModel):
                 found = np.flatnonzero(others > -np.inf)
                 sure[bounds[0] + found] = total[best] - others[found]
 
-        for_each_document(self, prepared, self.candidates, jobs, take, forced)
+        for_each_document(self, prepared, candidates, jobs, take, forced)
         return out, scores, sure
 
     def _choose(
-        self, opened: Opened, jobs: int, forced: np.ndarray | None, out: np.ndarray, scores: np.ndarray
+        self,
+        opened: Opened,
+        jobs: int,
+        candidates: int,
+        forced: np.ndarray | None,
+        out: np.ndarray,
+        scores: np.ndarray,
     ) -> None:
         """`decode` where all features are built-in ones, without a labelling written out or a document in Python."""
         prepared, units = opened.prepared, opened.units
@@ -91,11 +98,13 @@ class DocumentModel(ChainModel):
             own, tokens = units[lo : hi + 1] - units[lo], slice(*prepared.starts[units[[lo, hi]]].tolist())
             search = Candidates(chains, own, len(self.labels), self.w.shape[1], self.order)
             features = (*how, lo, g, self.features.kinds)
-            search.choose(self.weights, self.candidates, features, out[tokens], scores[lo:hi])
+            search.choose(self.weights, candidates, features, out[tokens], scores[lo:hi])
 
         for_each(run, stretches(prepared.starts[units], jobs), jobs)
 
-    def nbest(self, prepared: Any, n: int, jobs: int = 1) -> list[tuple[np.ndarray, np.ndarray]]:
+    def nbest(
+        self, prepared: Any, n: int, jobs: int = 1, candidates: int | None = None
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
         """(labellings, scores) of each document, best first under all features: the first n of the candidates."""
         opened = Opened(prepared)
         found: list[Any] = [None] * (len(opened.units) - 1)
@@ -105,11 +114,8 @@ class DocumentModel(ChainModel):
             order = np.argsort(-total, kind="stable")[:n]
             found[unit] = (rows[order], total[order])
 
-        for_each_document(self, prepared, max(n, self.candidates), jobs, take)
+        for_each_document(self, prepared, max(n, candidates or self.candidates), jobs, take)
         return found
-
-    def choose_from(self, candidates: int) -> None:
-        self.candidates = candidates
 
     def document_weights(self) -> dict[str, tuple[float, float]]:
         return {name: (weight, 0.0) for name, weight in zip(self.features.names, self.g.tolist(), strict=True)}

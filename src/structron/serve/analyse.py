@@ -76,17 +76,15 @@ def annotate_docs(model: Shelved, docs: Sequence[Doc], known: str = "") -> None:
             if len(sentence.tokens) > LONGEST:
                 long = f"{len(sentence.tokens)} tokens; expected at most {LONGEST}"
                 raise StructronError(f"sentence {number}: {long}")
-    model.estimator.model_.annotate(docs, 1, known)
+    model.estimator.model_.annotate(docs, 1, known, model.estimator.fast)
 
 
 def tokenized(model: Shelved, texts: Sequence[str]) -> list[Doc]:
     """Texts in sentences and tokens."""
-    estimator = model.estimator
-    if estimator.task == "pipeline":
-        estimator = model.parts.get("tokenizer")
-        if estimator is None:
-            raise StructronError(f"{model.name}: no tokenizer; expected CoNLL-U")
-    return estimator.predict(list(texts), jobs=1)
+    tokenizer = model.parts.get("tokenizer")
+    if tokenizer is None:
+        raise StructronError(f"{model.name}: no tokenizer; expected CoNLL-U")
+    return tokenizer.predict(list(texts), jobs=1, lines=model.estimator.lines)
 
 
 def _analyse_text(model: Shelved, text: str, margins: bool) -> Analysis:
@@ -223,7 +221,10 @@ def explain(model: Shelved, part: str | None, words: list[dict[str, str]], top: 
     for word in words:
         for value in word.values():
             check_text(value)
-    steps = estimator.explain(_rows_to_explain(model, part, estimator, words), top=top)
+    whole = model.estimator
+    parses = whole.task == "pipeline" and estimator is model.parts.get("parser")
+    how = whole.model_.narrowed(whole.fast) if parses else {}
+    steps = estimator.explain(_rows_to_explain(model, part, estimator, words), top=top, **how)
     return list(_placed(estimator, steps))
 
 

@@ -36,30 +36,26 @@ def run(
     library = Library.open(models or ["english"], data or (), log or ())
     limits = Limits(origins=tuple(origin or ()), hosts=LOCAL if host in LOCAL else None)
     address, number = listening.getsockname()[:2]
-    with contextlib.ExitStack() as stack:
-        for model in library.models.values():
-            if model.estimator.task == "pipeline":
-                stack.enter_context(model.estimator.set_up())
-        warm_up(library)
-        gc.enable()
-        gc.freeze()
-        threading.Thread(target=warm_up_beams, args=[library], daemon=True).start()
-        app = make_app(library, limits, Crew(workers, seconds=limits.seconds))
-        name = f"[{address}]" if ":" in address else address
-        listening.listen(1024)
-        say(f"{', '.join(library.models)}: http://{name}:{number}  (Ctrl-C to stop)")
-        config = uvicorn.Config(
-            app,
-            http=Impatient,
-            ws="none",
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            timeout_keep_alive=15,
-            timeout_graceful_shutdown=int(limits.seconds) + 1,
-        )
-        with contextlib.suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run([listening])
+    warm_up(library)
+    gc.enable()
+    gc.freeze()
+    threading.Thread(target=warm_up_beams, args=[library], daemon=True).start()
+    app = make_app(library, limits, Crew(workers, seconds=limits.seconds))
+    name = f"[{address}]" if ":" in address else address
+    listening.listen(1024)
+    say(f"{', '.join(library.models)}: http://{name}:{number}  (Ctrl-C to stop)")
+    config = uvicorn.Config(
+        app,
+        http=Impatient,
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=int(limits.seconds) + 1,
+    )
+    with contextlib.suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run([listening])
     say("stopped")
     return 0
 

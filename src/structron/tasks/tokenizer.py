@@ -66,7 +66,9 @@ class Tokenizer(Texts, ChainLabeler):
             self.notes_.append(f"{divided} of {len(tokens)} tokens end inside a run of letters or digits: not learned")
         return docs
 
-    def _prepare(self, sentences: Sentences, labelled: bool = False, what: str = "data") -> Any:
+    def _prepare(
+        self, sentences: Sentences, labelled: bool = False, what: str = "data", lines: bool | None = None
+    ) -> Any:
         items = documents_in(sentences, what) if labelled else list(sentences)
         rows: list[list[tuple[str, ...]]] = []
         found = []
@@ -74,7 +76,7 @@ class Tokenizer(Texts, ChainLabeler):
             text = item.text if isinstance(item, Doc) else item
             if not isinstance(text, str):
                 raise StructronError(f"{what}: text {number} is {quoted(item)}; expected a string or a Doc")
-            pieces = pieces_of(text, self.fine_, self.lines)
+            pieces = pieces_of(text, self.fine_, self.lines if lines is None else lines)
             found.append(pieces)
             rows += _labelled(pieces, item) if labelled else rows_of(pieces, self.roles_.names)
         prepared = super()._prepare(rows, labelled, what)
@@ -112,10 +114,12 @@ class Tokenizer(Texts, ChainLabeler):
             doc.sentences[number].new_paragraph = True
         return doc
 
-    def predict(self, sentences: Iterable[Any], *, jobs: int | None = None) -> list:  # type: ignore[override]
-        """The sentences and tokens of each text, as a Doc."""
+    def predict(  # type: ignore[override]
+        self, sentences: Iterable[Any], *, jobs: int | None = None, lines: bool | None = None
+    ) -> list:
+        """The sentences and tokens of each text, as a Doc. lines: instead of the option of this name."""
         with uncollected():
-            return self._decode(self._check_fitted(), self._prepare(sentences), self._jobs(jobs))
+            return self._decode(self._check_fitted(), self._prepare(sentences, lines=lines), self._jobs(jobs))
 
     def evaluate(self, sentences: Sentences, *, jobs: int | None = None, guess: list | None = None) -> Any:
         """F1 of tokens and sentences of labelled documents."""

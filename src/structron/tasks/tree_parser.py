@@ -19,6 +19,8 @@ from structron.tasks.treebank import Arc, Projective, make_projective, read_arcs
 from structron.threads import uncollected
 from structron.trees import unlift
 
+Parse = Callable[[Any, np.ndarray, np.ndarray, int], list[list[Arc]]]
+"""The trees that a model finds for encoded sentences: `parse(model, x, starts, jobs)`."""
 MOST_RELATIONS = 10_000
 """Relations of a model file, lifted ones included."""
 
@@ -56,6 +58,12 @@ class TreeParser(Trees, Stepping, Estimator):
         if found.note:
             self.notes_.append(found.note)
         return found
+
+    def _settle_relations(self, names: list[str]) -> None:
+        """The relations that are learned; a file cannot hold any number."""
+        if len(names) > MOST_RELATIONS:
+            raise StructronError(f"training data: {len(names)} relations; expected at most {MOST_RELATIONS}")
+        self.relations_ = names
 
     def _settle_columns(self, names: list[str]) -> Columns:
         return tree_columns(names, self.pos, self.labelled)
@@ -96,16 +104,17 @@ class TreeParser(Trees, Stepping, Estimator):
 
     def predict(self, sentences: Sentences, *, jobs: int | None = None) -> list[list[Arc]]:
         """The tree of each sentence: a head and a relation for every word."""
+        return self._predict(sentences, jobs, self._parse)
+
+    def _predict(self, sentences: Sentences, jobs: int | None, parse: Parse) -> list[list[Arc]]:
         model, given, jobs = self._check_fitted(), list(self._rows(sentences)), self._jobs(jobs)
         if jobs == 1:
-            return self._decode(model, self._ready(given), 1)
-        found = self._by_parts(self._ready, lambda own, ready: self._decode(model, ready, 1), given, jobs)
+            return _trees_by(parse, model, self._ready(given), 1)
+        found = self._by_parts(self._ready, lambda _, ready: _trees_by(parse, model, ready, 1), given, jobs)
         return list(chain.from_iterable(found))
 
     def _decode(self, model: Any, ready: Any, jobs: int) -> list[list[Arc]]:
-        lengths, x, starts = ready
-        trees = iter(self._parse(model, x, starts, jobs) if len(x) else [])
-        return [next(trees) if length else [] for length in lengths]
+        return _trees_by(self._parse, model, ready, jobs)
 
     def _nbest(self, model: Any, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
         lengths, x, starts = ready
@@ -185,6 +194,13 @@ class TreeParser(Trees, Stepping, Estimator):
     def needed_(self) -> set[str]:
         """The columns that a sentence to be parsed must have."""
         return set(self.input_.read)
+
+
+def _trees_by(parse: Parse, model: Any, ready: Any, jobs: int) -> list[list[Arc]]:
+    """The tree of each sentence; an empty one for those without words."""
+    lengths, x, starts = ready
+    trees = iter(parse(model, x, starts, jobs) if len(x) else [])
+    return [next(trees) if length else [] for length in lengths]
 
 
 def _pairs(sentence: Any) -> bool:

@@ -24,8 +24,9 @@ from structron.update.swvp import Weighing
 """Places in `stats`: examples so far; this pass's counts; FELL_AT sums where gold left the beam, as a share of the
 steps; NOT_VIOLATIONS: updates of a valid rule that the check refuted; TROUBLE: how a search ended
 that could not go on, STEPS: where, FIRST: the step it is to go on from (LaSO), NEEDED: cells for MORE_WEIGHTS; for
-ASK_JJ, a user's JJ, STEPS and NEEDED are the lengths of z and y'."""
-MORE_WEIGHTS, MORE_DELTA, ASK_JJ, FOLD = 100, 101, 102, 103
+ASK_JJ, a user's JJ, STEPS and NEEDED are the lengths of z and y'; for NO_STEP, what the update rule returned and the
+last step it could have chosen."""
+MORE_WEIGHTS, MORE_DELTA, ASK_JJ, FOLD, NO_STEP = 100, 101, 102, 103, 104
 COLLECT = types.Tuple((types.int64, types.float64, types.float64))(
     *(FUNCTIONS["advance"], FUNCTIONS["atoms"], reference(Given)),
     *(types.int64,) * 4,

@@ -52,6 +52,7 @@ from structron.update.collect import (
     MORE_DELTA,
     MORE_WEIGHTS,
     NEEDED,
+    NO_STEP,
     NOT_VIOLATIONS,
     SEARCH_ERRORS,
     STEPS,
@@ -208,9 +209,12 @@ def learn(
             i, best, margin = first, 0.0, 0.0
             if end == DONE:
                 span = n - first
-                i += rule(trace.best[first:], trace.gold[first:], trace.alive[first:], trace.right[first:], span)
+                chosen = rule(trace.best[first:], trace.gold[first:], trace.alive[first:], trace.right[first:], span)
+                i += chosen
                 clear(delta)
-                if i > first:
+                if chosen < 0 or chosen > span or (how.mean and 0 < chosen < span):
+                    end, stats[STEPS], stats[NEEDED] = NO_STEP, chosen, span
+                elif i > first:
                     end, best, margin = collect(advance, atoms, given, e, n, i, how.mean, delta, weighing, stats)
             else:
                 stats[STEPS] = n

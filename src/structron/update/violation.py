@@ -3,8 +3,8 @@
 A search leaves for every step i = 1 … n the score of the correct prefix gold[i] = w·Φ(x, y[1:i]), the score of the
 best state best[i] = w·Φ(x, B_i[0]), whether the correct prefix is still in the beam (alive[i]) and whether it is the
 best itself (right[i]). An update with the prefixes of length i adds ΔΦ(x, y[1:i], B_i[0]); it is a violation, so that
-the convergence theorem holds, if gold[i] - best[i] ≤ 0. A method is a choice of i, 0 for none: a pure function of the
-trace.
+the convergence theorem holds, if gold[i] - best[i] ≤ 0. A method is a choice of i from 1 to n, 0 for none: a pure
+function of the trace. Where the search goes on after an update, steps count from there.
 """
 
 from collections.abc import Callable
@@ -60,6 +60,7 @@ class Rule:
     """A method, and what it asks of the search."""
 
     choose: Callable
+    """choose(best, gold, alive, right, n): the step to learn from, 1 … n, or 0 for no update."""
     stop_at_fall: bool = False
     """Stop when the correct prefix leaves the beam: nothing after that step matters."""
     go_on: bool = False
@@ -68,7 +69,7 @@ class Rule:
     """Every update is a violation."""
     mean: bool = False
     """Learn from the mean of the states in the beam that are wrong and not below the correct one, not from the best
-    alone. The rule must then choose the last step of the search."""
+    alone. The rule must then choose the last step of the search, n, or 0."""
     literal: bool = False
     """Take that mean over all states in the beam, as eq. (2) of Daumé & Marcu (2005) is printed."""
 

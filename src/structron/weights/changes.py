@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from structron.io.tensors import number_kind
 from structron.kernels.jit import helper, kernel, prefetch_at
 from structron.kernels.reference import Doubles, Floats, Keys, Numbers, by_reference
 from structron.kernels.table import ABSENT, AHEAD, ONE, SEED, SHIFT, mix
@@ -75,7 +76,7 @@ def plain_scales(changes: Sequence[Changes]) -> list[np.ndarray]:
 def scales_by_change(changes: Sequence[Changes], jobs: int = 1) -> list[np.ndarray]:
     """k for weights that some shards have changed."""
     places = _places(changes, jobs)
-    counts = np.zeros(1 + max(int(own.max(initial=0)) for own in places), np.uint16)
+    counts = np.zeros(1 + max(int(own.max(initial=0)) for own in places), number_kind(len(changes) + 1))
     for own in places:
         counts[own] += 1
     scale = len(changes) / np.arange(1, len(changes) + 1, dtype=np.float64) ** AGREE

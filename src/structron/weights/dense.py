@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from structron.errors import StructronError
-from structron.io.tensors import Tensor, Tensors
+from structron.io.tensors import NUMBERS, Tensor, Tensors, number_kind
 from structron.kernels.memory import aligned_zeros, move
 from structron.threads import for_each
 from structron.weights.changes import Changes, Share, mix_at
@@ -243,16 +243,16 @@ def pack_mean(
 def declared_cells(rows: str, columns: str | int) -> dict[str, Tensor]:
     """Rows as their non-zero weights; their size by name, and the size or number that columns stay below."""
     return {
-        "weight_count": Tensor("uint16", rows, adds_up="cells"),
-        "weight_label": Tensor("uint8|uint16", "cells", below=columns),
+        "weight_count": Tensor(NUMBERS, rows, adds_up="cells"),
+        "weight_label": Tensor(f"uint8|{NUMBERS}", "cells", below=columns),
         "weight": Tensor("float32", "cells"),
     }
 
 
 def cell_tensors(row: np.ndarray, column: np.ndarray, weight: np.ndarray, rows: int, columns: int) -> Tensors:
-    """Weights sorted by row, as a model file holds them."""
-    kind = np.uint8 if columns <= 256 else np.uint16
-    counts = np.bincount(row, minlength=rows).astype(np.uint16)
+    """Weights sorted by row, as a model file holds them; a row has up to `columns` of them."""
+    kind = np.uint8 if columns <= 256 else number_kind(columns)
+    counts = np.bincount(row, minlength=rows).astype(number_kind(columns + 1))
     return {"weight_count": counts, "weight_label": column.astype(kind), "weight": weight}
 
 

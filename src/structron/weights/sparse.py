@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structron.errors import StructronError
 from structron.kernels.jit import helper, kernel, prefetch
 from structron.kernels.memory import aligned_zeros, forget, move, pieces
 from structron.kernels.reference import Doubles, Doubles2, Floats2, Ints, Ints2, Keys2, Numbers2, by_reference
@@ -31,6 +32,8 @@ COUNTS, CLASSES, COLUMNS = np.uint64(0xFFFF), np.uint64(0xFF), np.uint64(0xFFFFF
 DENSE, SINGLE = np.uint64(0xFF), np.uint64(0xFE)
 LINE = 16
 """Weights in a cache line."""
+MOST_COLUMNS = 0xFFFF // LINE * LINE
+"""The longest vector whose length a head can tell."""
 REGION = np.uint64(55)
 REGIONS = 512
 """The bits of a key from here on are its template's number (search/beam/states.py)."""
@@ -294,6 +297,10 @@ def capacity_for(keys: int) -> int:
 
 def make_sparse(columns: int, keys: int = 1 << 12, cells: int = 1 << 14, dense: int = 64, sums: bool = True) -> Sparse:
     """A store with room for so many keys, cells and dense rows; untouched memory costs nothing."""
+    if columns > MOST_COLUMNS:
+        raise StructronError(
+            f"{columns} columns of weights, one for each label or action; expected at most {MOST_COLUMNS} under a beam"
+        )
     capacity = capacity_for(keys)
     column, w = _cells(max(cells, 1))
     vectors = aligned_zeros((max(dense, 1), stride_of(columns)), np.float32)

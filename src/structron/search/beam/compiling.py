@@ -1,17 +1,22 @@
 """A user's functions and the compiler: errors in plain words, constants that changed, calls that can be interrupted."""
 
 import ctypes
+import dis
 import hashlib
 import os
 import re
 import threading
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import suppress
+from functools import lru_cache
 from queue import SimpleQueue
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
+from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 
 from structron.errors import QUOTED, StructronError, quoted
@@ -88,16 +93,17 @@ def reason_of(error: BaseException, function: Callable) -> str:
 
 
 def pointer(function: Callable, signature: Any, what: str, expected: str) -> Any:
-    """A function compiled for one signature, from Numba's cache if it can be."""
+    """A function compiled for one signature, with the constants of this moment; from the cache if it can be."""
     if DISABLE_JIT:
         return function
+    own = is_own(function)
     try:
-        if hasattr(function, "signatures"):
-            if not function.signatures:
-                function.compile(signature)  # type: ignore[attr-defined]
-            return function
-        own = str(getattr(function, "__module__", "")).startswith(OWN)
-        return for_signature(function, signature, "" if own else stamp_of(function))
+        found: Any = renewed(function) if own else function
+        if hasattr(found, "signatures") and (found.signatures or not own):
+            if not found.signatures:
+                found.compile(signature)
+            return found
+        return for_signature(found, signature, stamp_of(function) if own else "")
     except NumbaError as error:
         raise StructronError(f"{what}: cannot be compiled: {reason_of(error, function)}; expected {expected}") from None
 
@@ -110,13 +116,35 @@ def is_own(function: Callable) -> bool:
     return not str(getattr(function, "__module__", "")).startswith(OWN)
 
 
+@lru_cache(1024)
+def names_read(code: types.CodeType) -> tuple[tuple[str, ...], ...]:
+    """The global names that code reads, each with the attributes that are taken of it: (`sizes`, `N`)."""
+    found: list[list[str]] = []
+    follows = False
+    for step in dis.get_instructions(code):
+        if step.opname == "LOAD_GLOBAL":
+            found.append([step.argval])
+            follows = True
+        elif follows and step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            found[-1].append(step.argval)
+        elif step.opname != "EXTENDED_ARG":
+            follows = False
+    inner = (own for own in code.co_consts if isinstance(own, types.CodeType))
+    return tuple(dict.fromkeys([*map(tuple, found), *(names for own in inner for names in names_read(own))]))
+
+
 def outer_names(function: Callable) -> Iterator[tuple[str, Any]]:
-    """The names that a function takes from outside, with what they are now."""
+    """The names that a function takes from outside, those in modules with the module's, and what they are now."""
     plain: Any = getattr(function, "py_func", function)
     code = plain.__code__
-    for name in code.co_names:
-        if name in plain.__globals__:
-            yield name, plain.__globals__[name]
+    for first, *further in names_read(code):
+        if first in plain.__globals__:
+            name, value = first, plain.__globals__[first]
+            for attribute in further:
+                if not isinstance(value, types.ModuleType) or attribute not in vars(value):
+                    break
+                name, value = f"{name}.{attribute}", vars(value)[attribute]
+            yield name, value
     for name, cell in zip(code.co_freevars, plain.__closure__ or (), strict=True):
         try:
             yield name, cell.cell_contents
@@ -124,16 +152,22 @@ def outer_names(function: Callable) -> Iterator[tuple[str, Any]]:
             continue
 
 
-def constants(function: Callable, seen: frozenset[int] = frozenset()) -> dict[str, Any]:
-    """The values from outside that are compiled into a function and into those that it calls, by name."""
+def constants(function: Callable) -> dict[str, Any]:
+    """The values from outside that are compiled into a function and into those that it calls, by where they are read:
+    `N` in the function itself, `helper.N` in what it calls."""
     found: dict[str, Any] = {}
-    for name, value in outer_names(function):
-        if hasattr(value, "py_func") and id(value) not in seen:
-            found |= constants(value, seen | {id(value)})
-        elif isinstance(value, np.ndarray):
-            found[name] = f"an array {value.dtype}{list(value.shape)} {hashlib.sha256(value.tobytes()).hexdigest()[:8]}"
-        elif isinstance(value, bool | int | float | complex | str | tuple | np.generic):
-            found[name] = value
+    waiting, seen = [("", function)], {id(function)}
+    for place, own in waiting:
+        for name, value in outer_names(own):
+            if hasattr(value, "py_func"):
+                if id(value) not in seen:
+                    seen.add(id(value))
+                    waiting.append((f"{place}{name}.", value))
+            elif isinstance(value, np.ndarray):
+                digest = hashlib.sha256(value.tobytes()).hexdigest()[:8]
+                found[place + name] = f"an array {value.dtype}{list(value.shape)} {digest}"
+            elif isinstance(value, bool | int | float | complex | str | tuple | np.generic):
+                found[place + name] = value
     return found
 
 
@@ -141,11 +175,12 @@ def stamp_of(function: Callable) -> str:
     """Tells whether what a compiled function was made of is still the same: its constants, and the code of helpers."""
     codes, waiting, seen = [], [function], set()
     while waiting:
-        plain: Any = getattr(waiting.pop(), "py_func", None) or function
-        if id(plain) in seen:
+        own: Any = waiting.pop()
+        plain = getattr(own, "py_func", own)
+        if plain in seen:
             continue
-        seen.add(id(plain))
-        codes.append(repr((plain.__code__.co_code, plain.__code__.co_consts)))
+        seen.add(plain)
+        codes.append(repr((plain.__code__.co_code, plain.__code__.co_consts, getattr(own, "targetoptions", None))))
         waiting += [value for _, value in outer_names(plain) if hasattr(value, "py_func")]
     return hashlib.sha256(repr((sorted(codes), sorted(constants(function).items(), key=str))).encode()).hexdigest()
 
@@ -162,34 +197,57 @@ def changed(what: str, before: dict[str, Any], function: Callable) -> str | None
     return None
 
 
-def uncompiled(function: Callable, made: dict[int, Any] | None = None) -> Callable:
+# -- copies of functions -----------------------------------------------------------------------------------------------
+
+_renewed: WeakKeyDictionary[Any, tuple[str, Any]] = WeakKeyDictionary()
+"""What was made of functions that are to be compiled, with the stamp that they had."""
+
+
+def uncompiled(function: Callable) -> Callable:
     """A function as it was written that calls its helpers as they were written, too."""
-    made = {} if made is None else made
+    return _copied(function, lambda value: hasattr(value, "py_func"), lambda _, copy: copy, {}, lambda plain: "")
+
+
+def renewed(function: Callable) -> Callable:
+    """A function that is compiled with the constants of this moment, as are its helpers: Numba keeps those that it saw
+    when it compiled a function first."""
+
+    def make(original: Any, copy: Callable) -> Any:
+        compiled = isinstance(original, Dispatcher)
+        return type(original)(copy, original.locals, original.targetoptions) if compiled else copy
+
+    return _copied(function, lambda value: isinstance(value, Dispatcher) and is_own(value), make, _renewed, stamp_of)
+
+
+def _copied(
+    function: Callable,
+    is_helper: Callable[[Any], bool],
+    make: Callable[[Any, Callable], Any],
+    made: MutableMapping[Any, tuple[str, Any]],
+    stamp: Callable[[Callable], str],
+) -> Any:
+    """What is made of a copy of a function that calls what is made of its helpers; made before if the stamp is still
+    the same."""
     plain: Any = getattr(function, "py_func", function)
-    if id(plain) in made:
-        return made[id(plain)]
-    names = dict(plain.__globals__)
-    copy = types.FunctionType(plain.__code__, names, plain.__name__, plain.__defaults__, plain.__closure__)
-    made[id(plain)] = copy
-    for name, value in outer_names(plain):
-        if hasattr(value, "py_func") and name in names:
-            names[name] = uncompiled(value, made)
-    if plain.__closure__:
-        cells = [
-            types.CellType(uncompiled(value, made)) if hasattr(value, "py_func") else cell
-            for cell in plain.__closure__
-            for value in [_contents(cell)]
-        ]
-        copy = types.FunctionType(plain.__code__, names, plain.__name__, plain.__defaults__, tuple(cells))
-        made[id(plain)] = copy
-    return copy
+    now = stamp(function)
+    if plain in made and made[plain][0] == now:
+        return made[plain][1]
+    names, cells = dict(plain.__globals__), [types.CellType() for _ in plain.__closure__ or ()]
+    copy = types.FunctionType(plain.__code__, names, plain.__name__, plain.__defaults__, tuple(cells))
+    copy.__qualname__, copy.__module__, copy.__kwdefaults__ = plain.__qualname__, plain.__module__, plain.__kwdefaults__
+    found = make(function, copy)
+    made[plain] = now, found
 
+    def of(value: Any) -> Any:
+        return _copied(value, is_helper, make, made, stamp) if is_helper(value) else value
 
-def _contents(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
+    for name, *_ in names_read(plain.__code__):
+        if name in names:
+            names[name] = of(names[name])
+    for cell, own in zip(cells, plain.__closure__ or (), strict=True):
+        with suppress(ValueError):  # a name that has no value yet
+            cell.cell_contents = of(own.cell_contents)
+    return found
 
 
 # -- Ctrl-C ------------------------------------------------------------------------------------------------------------

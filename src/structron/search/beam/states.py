@@ -26,6 +26,8 @@ LOW = np.uint64((1 << VALUE_BITS) - 1)
 WORD = (1 << 64) - 1
 FAST = 4
 """Templates of so many atoms are read without loops."""
+MOST_NAMED_ATOMS = 0xFFFF
+"""Their numbers, and one more for no atom, have 16 bits."""
 
 
 @by_reference
@@ -200,6 +202,8 @@ def compose(
     parts: what of a state an atom looks at; templates over the same parts form a group.
     """
     names, sizes = list(atoms), list(atoms.values())
+    if len(names) > MOST_NAMED_ATOMS:
+        raise StructronError(f"atoms: {len(names)}; expected at most {MOST_NAMED_ATOMS}")
     index = {name: k for k, name in enumerate(names)}
     wanted = list(dict.fromkeys(text.strip() for text in templates))
     if len(wanted) >= 1 << TEMPLATE_BITS:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structron.errors import StructronError
 from structron.features.phrases import FEATURES, Counts, Phrases, Scheme, is_silent, make_counts, non_local_features
 from structron.kernels.jit import WithFunctionPointers
 from structron.kernels.reference import Doubles, Doubles2, by_reference
@@ -22,8 +23,16 @@ from structron.search.chain.scores import Chains, Weights, Work, load_all, make_
 from structron.search.chain.viterbi import SEARCH, search_for
 from structron.threads import for_each, stretches
 
+MOST_LABELS = 1 << 15
+"""Their numbers have 16 bits in labellings."""
 TOGETHER = 1 << 22
 """Labels of all labellings that are written out together."""
+
+
+def check_labels(labels: int) -> None:
+    """Refuse labels whose numbers labellings cannot hold."""
+    if labels > MOST_LABELS:
+        raise StructronError(f"labels: {labels}; expected at most {MOST_LABELS} for n-best labellings")
 
 
 class Labellings(NamedTuple):
@@ -54,6 +63,7 @@ class Candidates:
         self, chains: Chains, units: np.ndarray, labels: int, stride: int, order: int, work: Work | None = None
     ):
         """work: room for the longest sentence that others use as well."""
+        check_labels(labels)
         self.chains, self.units, self.labels, self.order = chains, units, labels, order
         longest, tokens = (int(np.diff(ends).max(initial=1)) for ends in (chains.starts, chains.starts[units]))
         self.work = make_work(longest, labels, stride, order) if work is None else work

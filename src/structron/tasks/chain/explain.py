@@ -180,14 +180,14 @@ def contributions(model: Any, prepared: Prepared, s: int, labels: Sequence[int])
                 yield Contribution(i, _paired(name, names[before]), model.weight_at(row, y))
 
 
-def explain(model: Any, prepared: Prepared, top: int) -> list[Decision]:
+def explain(model: Any, prepared: Prepared, top: int, **how: Any) -> list[Decision]:
     """For each token its label, the runner-up and the `top` features that decided, those that weighed most first.
 
-    prepared: one sentence.
+    prepared: one sentence; how: what `decode` of the model is told.
     """
     if model.votes is not None:
         raise StructronError("a voted model's decisions have no single reason: many vectors vote; train with mean")
-    chosen, scores, _ = model.decode(prepared)
+    chosen, scores, _ = model.decode(prepared, **how)
     path = chosen.tolist()
     reasons, whole = _weigh(model, prepared, path), _weigh_whole(model, prepared, path)
     words = [prepared.word_types[k] for k in prepared.word_ids.tolist()]

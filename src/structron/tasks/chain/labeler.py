@@ -246,9 +246,12 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
             return out, model.margins(*given) if margins else np.empty(0, np.float32)
         if search.beam is not None:
             raise StructronError(f"beam: {search.beam}; expected none: the model was trained with exact search")
-        model.choose_from(self.test_candidates)
-        out, _, sure = model.decode(prepared, jobs, forced, margins)
+        out, _, sure = model.decode(prepared, jobs, forced, margins, **self._candidates(model))
         return out, sure
+
+    def _candidates(self, model: Any) -> dict[str, int]:
+        """How many n-best labellings document features choose from, where a model has such features."""
+        return {"candidates": self.test_candidates} if model.kind == "documents" else {}
 
     def predict(self, sentences: Sentences, *, forced: Any = None, jobs: int | None = None) -> list[list[str]]:
         """The best labels of each sentence or Document. `forced` fixes the labels of given tokens (None = free)."""
@@ -274,9 +277,8 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
     def _nbest(self, model: Any, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
         if not model.searches_exactly:
             return super()._nbest(model, ready, n, jobs)
-        model.choose_from(self.test_candidates)
         found = []
-        for unit, (rows, scores) in enumerate(model.nbest(ready, n, jobs)):
+        for unit, (rows, scores) in enumerate(model.nbest(ready, n, jobs, **self._candidates(model))):
             bounds = ready.starts[ready.units[unit] : ready.units[unit + 1] + 1]
             labels = [self._spell(row, model, ready, bounds) for row in rows]
             found.append(list(zip(labels, scores.tolist(), strict=True)))
@@ -307,7 +309,7 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
         self._check_has("explain")
         prepared = self._prepare([sentence])
         if model.searches_exactly:
-            return explain(model, prepared, top)
+            return explain(model, prepared, top, **self._candidates(model))
         search = self.search()
         return model.explain(prepared, search.beam, search.merge, top)
 

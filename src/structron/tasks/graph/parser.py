@@ -74,7 +74,7 @@ class GraphParser(Graphs, TreeParser):
         self._settle_templates()
         flat = [arc for tree in data.trees for arc in tree]
         seen = {relation or EMPTY for _, relation in flat} if self.labelled_ else set()
-        self.relations_ = [*self.relations_, *sorted(seen - set(self.relations_))]
+        self._settle_relations([*self.relations_, *sorted(seen - set(self.relations_))])
         number = {relation: k for k, relation in enumerate(self.relations_)}
         heads = np.array([head for head, _ in flat], np.int64)
         gold = np.array([number.get(relation or EMPTY, 0) for _, relation in flat], np.int64)

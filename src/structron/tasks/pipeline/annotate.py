@@ -9,6 +9,9 @@ from structron.doc import Doc
 from structron.tasks.pipeline.parts import Part, entity_rows, rows_of, split_rows
 from structron.tasks.scripts import BETWEEN_WORDS
 
+NARROW = 2
+"""The beam of a parser that is to be fast and was not trained for it; one that was is greedy."""
+
 
 class Annotator:
     """Trained parts, and what each reads and writes."""
@@ -16,14 +19,14 @@ class Annotator:
     def __init__(self, parts: dict[str, Part], trained: dict[str, Any]):
         self.parts, self.trained = parts, trained
 
-    def annotate(self, docs: Sequence[Doc], jobs: int, known: str = "") -> None:
+    def annotate(self, docs: Sequence[Doc], jobs: int, known: str = "", fast: bool = False) -> None:
         """Fill documents in place. known: what stands in them already: "tokens" (and words), or "tags" as well."""
         sentences = [sentence for doc in docs for sentence in doc.sentences]
         if known == "":
             self.split(sentences, jobs)
         if known != "tags":
             self.tag(sentences, jobs)
-        self.parse(sentences, jobs)
+        self.parse(sentences, jobs, fast)
         self.name(docs, jobs)
 
     def split(self, sentences: Sequence[Sentence], jobs: int) -> None:
@@ -47,14 +50,20 @@ class Annotator:
                 found = self.trained[name].predict([rows[lo:hi] for lo, hi in pairwise(bounds)], jobs=jobs)
                 part.write(flat, [label for own in found for label in own])
 
-    def parse(self, sentences: Sequence[Sentence], jobs: int) -> None:
+    def narrowed(self, fast: bool) -> dict[str, int]:
+        """What a parser is told that is to be fast: a narrow beam, if it searches with one."""
+        parser: Any = self.trained.get("parser")
+        return {"beam": min(NARROW, parser.search().beam or NARROW)} if fast and hasattr(parser, "beam") else {}
+
+    def parse(self, sentences: Sequence[Sentence], jobs: int, fast: bool) -> None:
         """Fill heads and relations."""
         if "parser" not in self.trained:
             return
         words: list[list[Word]] = [sentence.words for sentence in sentences]
         reads = self.parts["parser"].reads
         rows = [[(*row, "0", "_") for row in rows_of(own, reads)] for own in words]
-        for own, tree in zip(words, self.trained["parser"].predict(rows, jobs=jobs), strict=True):
+        trees = self.trained["parser"].predict(rows, jobs=jobs, **self.narrowed(fast))
+        for own, tree in zip(words, trees, strict=True):
             for word, (head, relation) in zip(own, tree, strict=True):
                 word.head, word.deprel = head, relation or "_"
 

@@ -8,7 +8,6 @@ One file holds all parts. What training data lack is left out, and said.
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -35,8 +34,6 @@ from structron.threads import cores, for_each, uncollected
 
 BATCH = 100_000
 """Characters of text that are annotated at a time."""
-NARROW = 2
-"""The beam of a parser that is to be fast and was not trained for it; one that was is greedy."""
 OWN = "every part has settings of its own"
 ALONE = "one part at a time, with --part"
 GOLD = ("", "tokens", "tags")
@@ -205,38 +202,14 @@ class Pipeline(Pipelines, Estimator):
         """Fill documents in place whose tokens ("tokens"), or tags too ("tags"), are known."""
         if known not in GOLD[1:]:
             raise unknown("what is known", known, GOLD[1:])
-        model = self._check_fitted()
-        with self._set_up(model):
-            model.annotate(docs, self._jobs(jobs), known)
-
-    def set_up(self) -> AbstractContextManager[None]:
-        """Let the parts work as the options of this moment say, for several threads that use them side by side."""
-        return self._set_up(self._check_fitted())
-
-    @contextmanager
-    def _set_up(self, model: Annotator) -> Iterator[None]:
-        """Let the parts work as the options of this moment say; afterwards they are as they were trained."""
-        settings: list[tuple[Any, str, Any]] = []
-        if tokenizer := model.trained.get("tokenizer"):
-            settings.append((tokenizer, "lines", self.lines))
-        parser = model.trained.get("parser")
-        if parser is not None and hasattr(parser, "beam") and self.fast:
-            settings.append((parser, "beam", min(NARROW, parser.search().beam or NARROW)))
-        before = [(part, name, getattr(part, name)) for part, name, _ in settings]
-        try:
-            for part, name, value in settings:
-                setattr(part, name, value)
-            yield
-        finally:
-            for part, name, value in before:
-                setattr(part, name, value)
+        self._check_fitted().annotate(docs, self._jobs(jobs), known, self.fast)
 
     def _decode(self, model: Any, ready: Any, jobs: int) -> list:
         if "tokenizer" not in model.trained:
             raise StructronError("this pipeline has no tokenizer; give it documents with tokens (annotate)")
-        with self._set_up(model), uncollected():
-            docs = model.trained["tokenizer"].predict(ready, jobs=jobs)
-            model.annotate(docs, jobs)
+        with uncollected():
+            docs = model.trained["tokenizer"].predict(ready, jobs=jobs, lines=self.lines)
+            model.annotate(docs, jobs, fast=self.fast)
         return docs
 
     @staticmethod

@@ -7,7 +7,9 @@ gold heads ──treebank──▶ projective trees ──oracle──▶ gold a
 
 import copy
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,7 +26,7 @@ from structron.model.beam import BeamModel
 from structron.model.compact import compacted
 from structron.model.explain import Explainer, Step
 from structron.model.heaviest import Heaviest, heaviest_of
-from structron.options import DEFAULT, Search, Searching, Templates, Transitions, options
+from structron.options import DEFAULT, Search, Searching, Templates, Transitions, options, options_of
 from structron.search.beam.engine import NO_ANCHORS, make_inputs
 from structron.search.beam.frontier import TAIL
 from structron.search.beam.problem import SearchProblem, Walk
@@ -84,7 +86,7 @@ class Parser(Templates, Transitions, Searching, TreeParser):
         """Settle relations, alphabets and the problem, and turn trees into the actions that build them."""
         data = self._treebank(sentences, start)
         bank = Treebank.of(data.trees, self.labelled_, [] if start is None else self.relations_)
-        self.relations_ = bank.names
+        self._settle_relations(bank.names)
         if start is None:
             self.root_ = bank.root
             self.templates_, extra = ParserTemplates.of(self.templates).settle(self.roles_, data.sentences)
@@ -140,8 +142,25 @@ class Parser(Templates, Transitions, Searching, TreeParser):
     def warm_up(self) -> None:
         self._check_fitted().warm_up()
 
-    def _parse(self, model: BeamModel, x: np.ndarray, starts: np.ndarray, jobs: int) -> list[list[Arc]]:
-        search, inputs = self.search(), make_inputs(self.problem_, x, starts)
+    def predict(
+        self, sentences: Sentences, *, jobs: int | None = None, beam: int | float | None = None
+    ) -> list[list[Arc]]:
+        """The tree of each sentence: a head and a relation for every word. beam: another width than the model's own,
+        inf for no limit."""
+        return self._predict(sentences, jobs, partial(self._parse, search=self._search_with(beam)))
+
+    def _search_with(self, beam: int | float | None) -> Search:
+        """The search that the options stand for, with the beam of this call."""
+        if beam is None:
+            return self.search()
+        width: Any = None if beam == math.inf else beam
+        options_of(type(self))["beam"].check("beam", width)
+        return dataclasses.replace(self.search(), beam=width)
+
+    def _parse(
+        self, model: BeamModel, x: np.ndarray, starts: np.ndarray, jobs: int, search: Search | None = None
+    ) -> list[list[Arc]]:
+        search, inputs = search or self.search(), make_inputs(self.problem_, x, starts)
         actions = model.decode_actions(inputs, search.beam, search.merge, jobs=jobs, slack=search.slack)
         return self._built(starts, actions)
 
@@ -184,9 +203,10 @@ class Parser(Templates, Transitions, Searching, TreeParser):
             raise unknown("action", label, actions)
         return heaviest_of(model, {actions[k]: self.problem_.parts[k] for k in chosen}, top, self._namer())
 
-    def explain(self, sentence: Sentence, *, top: int = 8) -> list[Step]:
-        """For each action of the best derivation the runner-up in that state, and the features that decided."""
-        model, search = self._check_fitted(), self.search()
+    def explain(self, sentence: Sentence, *, top: int = 8, beam: int | float | None = None) -> list[Step]:
+        """For each action of the best derivation the runner-up in that state, and the features that decided. beam: as
+        in `predict`."""
+        model, search = self._check_fitted(), self._search_with(beam)
         if not len(sentence):
             return []
         _, x, starts = self._ready([sentence])
