@@ -10,8 +10,8 @@ import pytest
 from structron import compiling
 from structron.compiling import Compiling, Display, prepare, shown, text_of
 from structron.kernels import ahead
-from structron.kernels.listed import Listed
-from structron.progress import SHOWN, Progress, quiet
+from structron.kernels.listed import ListedKernel
+from structron.runtime.progress import SHOWN, Progress, quiet
 
 needs_jit = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 
@@ -38,8 +38,8 @@ def kernel():
     return outer
 
 
-def listed(seconds: float) -> Listed:
-    return Listed("structron.nowhere.kernel", "()", "", False, seconds, ("use tagger",))
+def listed(seconds: float) -> ListedKernel:
+    return ListedKernel("structron.nowhere.kernel", "()", "", False, seconds, ("use tagger",))
 
 
 def progress(*seconds: float, workers: int = 2) -> ahead.Progress:

@@ -17,7 +17,7 @@ from typing import IO, Any
 from numba.core import event as numba_event
 
 from structron.kernels import ahead
-from structron.progress import SHOWN, is_quiet
+from structron.runtime.progress import SHOWN, is_quiet
 
 EVERY = 8.0
 """Seconds between two lines where there is no terminal for a bar."""

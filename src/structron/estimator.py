@@ -23,7 +23,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from structron._version import __version__
-from structron.cluster import connect
 from structron.compiling import prepare, shown
 from structron.drawing import History, model_html
 from structron.errors import StructronError
@@ -36,8 +35,9 @@ from structron.learn.committee import Committee
 from structron.learn.loop import Learner, Schedule, timeless, train
 from structron.learn.shards import Crew, Shards, Threads
 from structron.options import Training, default_of, options, options_of, same_value
-from structron.progress import Progress
-from structron.threads import TURNS, Found, for_each, parts, uncollected
+from structron.runtime.cluster import connect
+from structron.runtime.progress import Progress
+from structron.runtime.threads import TURNS, Found, for_each, parts, uncollected
 
 Sentences = Iterable[Any]
 LARGE = 300_000

@@ -19,7 +19,7 @@ CHEAP = 6
 """Kernels that are compiled here: those that take least."""
 
 
-def cheap() -> list[listed.Listed]:
+def cheap() -> list[listed.ListedKernel]:
     return sorted((own for own in listed.every_kernel() if own.seconds > 0.05), key=lambda own: own.seconds)[:CHEAP]
 
 
@@ -38,7 +38,7 @@ def empty(monkeypatch, tmp_path):
         own.cache_clear()
 
 
-def given(name: str) -> list[listed.Listed]:
+def given(name: str) -> list[listed.ListedKernel]:
     """Two halves of the cheap kernels, for two tasks."""
     own = cheap()
     return {"use first": own[: CHEAP // 2], "use second": own[CHEAP // 2 :]}[name]

@@ -180,7 +180,7 @@ def run(code: str) -> subprocess.CompletedProcess:
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere.invalid:6379", "here"])
 def test_a_cluster_that_cannot_be_reached(address):
-    connect = f"from structron.cluster import connect; connect('{address}')"
+    connect = f"from structron.runtime.cluster import connect; connect('{address}')"
     found = run(connect)
     line = found.stderr.strip().splitlines()[-1]
     assert f"ray: {address}: the cluster cannot be reached (" in line
@@ -190,7 +190,7 @@ def test_a_cluster_that_cannot_be_reached(address):
 NOTED = """
 import ray, socket
 from ray._private import utils
-from structron.cluster import connect
+from structron.runtime.cluster import connect
 ray.init = lambda address, **how: print(address)
 with socket.create_server(("127.0.0.1", 0)) as server:
     port = server.getsockname()[1]
@@ -208,7 +208,7 @@ def test_a_note_that_outlives_its_cluster():
 
 
 def test_without_the_extra():
-    code = "import sys; sys.modules['ray'] = None\nfrom structron.cluster import connect\nconnect('auto')"
+    code = "import sys; sys.modules['ray'] = None\nfrom structron.runtime.cluster import connect\nconnect('auto')"
     line = run(code).stderr.strip().splitlines()[-1]
     assert line.endswith("ray: not installed; expected it beside structron: pip install 'structron[ray]'")
 

@@ -17,7 +17,7 @@ from structron.errors import StructronError
 from structron.io import modelfile
 from structron.learn import chain as chain_learner
 from structron.learn.loop import STATE_FILE, Schedule, pass_order, train
-from structron.progress import Progress, pass_line
+from structron.runtime.progress import Progress, pass_line
 from toy import chunk_rows
 
 TIMES = ("seconds", "tokens_per_second")

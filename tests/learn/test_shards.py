@@ -15,10 +15,11 @@ import brute
 from estimators import CASES, Case, Interrupting, bytes_of
 from helpers import assert_same_weights, learn_passes, learned, make_learner, random_examples
 from runs import Killed, Killer
-from structron import StructronError, threads
+from structron import StructronError
 from structron.learn import shards as shards_module
 from structron.learn.shards import Shards, Threads, mixes_of
-from structron.progress import Progress
+from structron.runtime import threads
+from structron.runtime.progress import Progress
 from structron.weights import changes
 
 LABELS = ["A", "B", "C"]

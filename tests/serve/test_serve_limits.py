@@ -17,7 +17,7 @@ from serving import Asked
 from helpers import SOURCE
 from structron.serve.app import make_app
 from structron.serve.crew import SPARE, Busy, Crew, Late
-from structron.serve.limits import Guard, Limits
+from structron.serve.limits import Limits, RequestGuard
 from structron.serve.slow import Impatient
 
 # -- the crew ------------------------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ def test_an_error_is_told_without_a_traceback(caplog):
     async def receive() -> dict:
         return {"type": "http.request", "body": b"", "more_body": False}
 
-    sent = asgi(Guard(broken, Limits()), receive)
+    sent = asgi(RequestGuard(broken, Limits()), receive)
     assert sent[0]["status"] == 500
     assert b"secret" not in sent[1]["body"]
     assert b"Traceback" not in sent[1]["body"]

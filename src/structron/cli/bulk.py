@@ -20,11 +20,11 @@ from structron._version import __version__
 from structron.cli.crews import Actors, Crew, Order, Processes, Task, work
 from structron.cli.files import expand
 from structron.cli.places import folded, identity, ignores_case
-from structron.cluster import connect
 from structron.errors import StructronError
 from structron.io import atomic_write_bytes
 from structron.io.text import is_standard, sweep
-from structron.progress import is_quiet, say
+from structron.runtime.cluster import connect
+from structron.runtime.progress import is_quiet, say
 from structron.tasks.registry import path_of
 
 fcntl = import_module("fcntl") if os.name == "posix" else None

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple, Protocol
 
 from structron.errors import StructronError
 from structron.io.limits import VARIABLE, longest_sentence
-from structron.streams import leave_signals
-from structron.threads import uncollected
+from structron.runtime.streams import leave_signals
+from structron.runtime.threads import uncollected
 
 TRIES = 3
 """How often a file is begun whose worker dies."""

@@ -12,8 +12,8 @@ from queue import SimpleQueue
 from typing import Any
 
 from structron.errors import StructronError
-from structron.streams import leave_signals
-from structron.threads import in_order
+from structron.runtime.streams import leave_signals
+from structron.runtime.threads import in_order
 
 
 def forked(run: Callable[[Any], Any], work: Iterable[Any], jobs: int) -> Generator[Any, None, None]:

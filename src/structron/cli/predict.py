@@ -16,9 +16,9 @@ from structron.estimator import Estimator
 from structron.io import Sentence, open_output, replace_fields
 from structron.io.columns import EMPTY
 from structron.io.conll import BOM, cut_lines, is_blank
+from structron.runtime.threads import cores, in_order
 from structron.sentences import regroup
 from structron.tasks.registry import load
-from structron.threads import cores, in_order
 
 BATCH_TOKENS = 20_000
 """Tokens that a thread labels at a time."""

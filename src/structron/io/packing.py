@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from structron.io.tensors import Tensors
-from structron.threads import cores, for_each
+from structron.runtime.threads import cores, for_each
 
 PALETTE = 256
 LEAST = 256

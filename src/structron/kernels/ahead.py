@@ -20,8 +20,8 @@ from typing import IO, Any, ClassVar
 
 from structron.kernels import cache, fingerprint
 from structron.kernels.jit import DISABLE_JIT, kernel, plain
-from structron.kernels.listed import Listed, every_kernel, needed_for, read, the
-from structron.threads import cores
+from structron.kernels.listed import ListedKernel, every_kernel, needed_for, read, the
+from structron.runtime.threads import cores
 
 WORTH_IT = 3.0
 """Seconds of compiling below which processes of their own are not worth their start."""
@@ -52,7 +52,7 @@ class Progress:
     done: int = 0
     compiled: float = 0.0  # seconds of the list
     spent: float = 0.0  # seconds by the clock for that
-    running: dict[int, tuple[Listed, float]] = field(default_factory=dict)
+    running: dict[int, tuple[ListedKernel, float]] = field(default_factory=dict)
 
     @property
     def pace(self) -> float:
@@ -67,7 +67,7 @@ class Progress:
         return pace * max((self.seconds - self.compiled - part) / self.workers, longest, 0.0)
 
 
-def cold(wanted: Iterable[str]) -> list[Listed]:
+def cold(wanted: Iterable[str]) -> list[ListedKernel]:
     """The kernels that somebody needs and that no cache has, those that take longest first."""
     folders = [{*os.listdir(folder)} for folder in cache.folders() if folder.is_dir()]
     found = ((own, fingerprint.listed_name(own)) for own in needed_for(wanted))
@@ -119,7 +119,7 @@ def meanwhile(wanted: Iterable[str]) -> Iterator[None]:
             watching.join()
 
 
-def _workers(needed: Sequence[Listed], wanted: int | None) -> int:
+def _workers(needed: Sequence[ListedKernel], wanted: int | None) -> int:
     """How many processes are to compile; 0: none is worth its start, or none can be started."""
     count = min(wanted or cores(), len(needed))
     if DISABLE_JIT or not sys.executable or sum(own.seconds for own in needed) < WORTH_IT:
@@ -133,7 +133,7 @@ class Crew:
     at_work: ClassVar["Crew | None"] = None
     """Those that compile in the background."""
 
-    def __init__(self, kernels: Sequence[Listed], workers: int):
+    def __init__(self, kernels: Sequence[ListedKernel], workers: int):
         self.waiting = list(kernels)
         self.progress = Progress(len(kernels), sum(own.seconds for own in kernels) + START * workers, workers)
         self.begun: set[int] = set()  # processes that have compiled something
@@ -190,7 +190,7 @@ class Crew:
         while not self.over.is_set() and self.watch():
             pass
 
-    def hurry(self, needed: Sequence[Listed], show: Show | None = None) -> int:
+    def hurry(self, needed: Sequence[ListedKernel], show: Show | None = None) -> int:
         """Compile these first, and wait until that is done; returns how many there were."""
         with self.order:
             wanted = {*needed} & {*self.waiting, *(own for own, _ in self.progress.running.values())}
@@ -256,7 +256,7 @@ def work() -> None:
         print("done", flush=True)
 
 
-def compile_listed(own: Listed) -> float:
+def compile_listed(own: ListedKernel) -> float:
     """Compile a kernel into the cache; returns the seconds that it took."""
     begin = time.process_time()
     arguments = read(own.arguments)

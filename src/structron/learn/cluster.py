@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from structron._version import __version__
-from structron.cluster import connect
 from structron.errors import StructronError
 from structron.io.tensors import Tensors
 from structron.learn.committee import Lesson
 from structron.learn.shards import Crew, learn_part
 from structron.learn.wire import Parcel, moved, pack_lesson, pack_news, unpack
-from structron.threads import cores, for_each
+from structron.runtime.cluster import connect
+from structron.runtime.threads import cores, for_each
 
 PAUSE = 2.0
 """Seconds before a worker is hired again that could not start."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from structron.io.tensors import Tensors, beginning, under
 from structron.learn.loop import Learner
-from structron.threads import Pool
+from structron.runtime.threads import Pool
 from structron.weights.changes import Changes, Share, plain_scales, scales_by_change
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from structron.errors import StructronError
 from structron.io import modelfile
 from structron.io.tensors import Tensors
-from structron.progress import Progress
+from structron.runtime.progress import Progress
 
 STATE_FILE = "state.structron"
 TIMES = ("seconds", "tokens_per_second")

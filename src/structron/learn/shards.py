@@ -27,7 +27,7 @@ from structron.errors import StructronError
 from structron.io.tensors import Tensors
 from structron.learn.committee import Lesson, total
 from structron.learn.loop import Learner
-from structron.threads import Pool, unbroken
+from structron.runtime.threads import Pool, unbroken
 
 UNIFORM, ERRORS, CHANGES = "uniform", "errors", "changes"
 TOGETHER = 8

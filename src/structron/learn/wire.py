@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structron.learn.committee import Lesson
-from structron.threads import for_each
+from structron.runtime.threads import for_each
 from structron.weights.changes import Changes, by_row
 
 LEVEL = 1
@@ -19,7 +19,7 @@ SAMPLE, WORTH = 1 << 14, 0.9
 """Bytes of a plane that are tried, and what may be left of them."""
 
 
-class Packed(NamedTuple):
+class PackedArray(NamedTuple):
     """An array in few bytes: the first bytes of all numbers, the second ones … A plane that has as many bytes as there
     are numbers is not compressed."""
 
@@ -32,7 +32,7 @@ class Packed(NamedTuple):
 class Parcel(NamedTuple):
     """A lesson in few bytes; up: changes and sums of a shard, or (news for shards) the weights as they are."""
 
-    arrays: dict[str, Packed]
+    arrays: dict[str, PackedArray]
     changed: int
     rest: tuple[int, dict[str, Any], dict[str, np.ndarray]]
 
@@ -43,15 +43,15 @@ class Parcel(NamedTuple):
         return packed + sum(array.nbytes for array in self.rest[2].values())
 
 
-def _pack(array: np.ndarray) -> Packed:
+def _pack(array: np.ndarray) -> PackedArray:
     sent = _folded(array)
     numbers = array if sent is None else sent
     planes = np.ascontiguousarray(numbers.view(np.uint8).reshape(-1, numbers.dtype.itemsize).T)
     folded = "" if sent is None else sent.dtype.str
-    return Packed([_squeezed(plane.data) for plane in planes], len(array), array.dtype.str, folded)
+    return PackedArray([_squeezed(plane.data) for plane in planes], len(array), array.dtype.str, folded)
 
 
-def _unpack(packed: Packed) -> np.ndarray:
+def _unpack(packed: PackedArray) -> np.ndarray:
     kind = np.dtype(packed.folded or packed.kind)
     numbers = np.empty((packed.many, kind.itemsize), np.uint8)
     for k, plane in enumerate(packed.planes):

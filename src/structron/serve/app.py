@@ -23,7 +23,7 @@ from structron.serve.beam import trace
 from structron.serve.compare import compare
 from structron.serve.crew import Busy, Crew, Late
 from structron.serve.library import Library, age_of, read_log
-from structron.serve.limits import Guard, Limits
+from structron.serve.limits import Limits, RequestGuard
 from structron.serve.looks import describe, features
 from structron.serve.schemas import (
     AnnotateRequest,
@@ -53,7 +53,7 @@ logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # what is wron
 STATIC = Path(str(resources.files("structron"))) / "serve" / "static"
 
 
-def make_app(library: Library, limits: Limits | None = None, crew: Crew | None = None) -> Guard:
+def make_app(library: Library, limits: Limits | None = None, crew: Crew | None = None) -> RequestGuard:
     """The server's application for these models, files and logs."""
     limits = limits or Limits()
     crew = crew or Crew(seconds=limits.seconds)
@@ -84,7 +84,7 @@ def make_app(library: Library, limits: Limits | None = None, crew: Crew | None =
     _add_analysis(app, library, crew)
     _add_models(app, library, crew)
     _add_pages(app)
-    return Guard(app, limits)
+    return RequestGuard(app, limits)
 
 
 def in_json(value: Any) -> Response:

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from structron.threads import cores
+from structron.runtime.threads import cores
 
 Found = TypeVar("Found")
 SPARE = 4

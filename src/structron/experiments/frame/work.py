@@ -17,7 +17,7 @@ from statistics import mean
 from typing import Any
 
 from structron.experiments.frame.ledger import Figures, Job, Ledger
-from structron.progress import say
+from structron.runtime.progress import say
 
 Plan = Callable[[], Iterable[Job]]
 

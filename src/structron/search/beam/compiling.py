@@ -16,7 +16,7 @@ from numba.core.errors import NumbaError
 
 from structron.errors import QUOTED, StructronError, quoted
 from structron.kernels.jit import for_signature
-from structron.threads import Pool
+from structron.runtime.threads import Pool
 
 OWN = "structron."
 """How the modules of functions begin that come with the package."""

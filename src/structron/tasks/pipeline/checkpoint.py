@@ -15,7 +15,7 @@ from structron.doc import Doc
 from structron.errors import StructronError
 from structron.io import modelfile
 from structron.learn.loop import STATE_FILE, make_folder, other_run
-from structron.progress import Progress
+from structron.runtime.progress import Progress
 
 
 class Checkpoint:

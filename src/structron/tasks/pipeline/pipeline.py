@@ -24,14 +24,14 @@ from structron.io.tensors import Tensors, beginning, texts, under
 from structron.learn.loop import Learner, Schedule
 from structron.model.compact import LEVELS, compacted
 from structron.options import Pipelines, options
-from structron.progress import Progress
+from structron.runtime.progress import Progress
+from structron.runtime.threads import cores, for_each, uncollected
 from structron.tasks.pipeline.annotate import Annotator
 from structron.tasks.pipeline.checkpoint import Checkpoint
 from structron.tasks.pipeline.parts import KINDS, PARTS, Contents, Part, check_part, make_parts, tree_rows
 from structron.tasks.pipeline.training import as_read, data_for, jackknifed, make_estimator, predicted
 from structron.tasks.registry import TASKS
 from structron.tasks.tokenizer import documents_in
-from structron.threads import cores, for_each, uncollected
 
 BATCH = 100_000
 """Characters of text that are annotated at a time."""

@@ -19,11 +19,11 @@ from structron.doc import Doc
 from structron.errors import OneLabelError
 from structron.features.templates import template_lines
 from structron.io.columns import EMPTY
-from structron.progress import Progress
+from structron.runtime.progress import Progress
+from structron.runtime.threads import Pool
 from structron.tasks.pipeline.annotate import Annotator
 from structron.tasks.pipeline.parts import KINDS, Part, entity_rows, split_rows, tree_rows
 from structron.tasks.registry import TASKS
-from structron.threads import Pool
 
 TAGGING = ("tagger", "morphology", "lemmatizer")
 """Parts whose columns others read."""

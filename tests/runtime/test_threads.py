@@ -9,8 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structron import threads
-from structron.threads import BATCH_TOKENS, LEAST_TOKENS, MOST_SENTENCES, cores, in_order, parts, stretches, unbroken
+from structron.runtime import threads
+from structron.runtime.threads import (
+    BATCH_TOKENS,
+    LEAST_TOKENS,
+    MOST_SENTENCES,
+    cores,
+    in_order,
+    parts,
+    stretches,
+    unbroken,
+)
 
 
 def test_cores():
