@@ -18,6 +18,7 @@ There are as many members as threads, not as shards: each learns one shard after
 """
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from threading import Event
 from typing import Any, Protocol, Self
 
@@ -27,7 +28,7 @@ from structron.errors import StructronError
 from structron.io.tensors import Tensors
 from structron.learn.committee import Lesson, total
 from structron.learn.loop import Learner
-from structron.runtime.threads import Pool, unbroken
+from structron.runtime.threads import ThreadPool, unbroken
 
 UNIFORM, ERRORS, CHANGES = "uniform", "errors", "changes"
 TOGETHER = 8
@@ -98,19 +99,20 @@ class Threads(Crew):
     def learn(self, parts: Sequence[np.ndarray], lessons: list[Lesson]) -> None:
         """On one thread those of one shard, else of all. After an interruption, of what was learned until then."""
         stopped, todo = Event(), parts[: 1 if self.jobs == 1 else None]
-        with Pool(self.jobs) as pool:
-            running = [pool.submit(self._learn, part, stopped) for part in todo]
-            try:
-                for future in running:
-                    future.result()
-            except BaseException as error:
-                stopped.set()
-                if isinstance(error, KeyboardInterrupt):
-                    pool.interrupt()
-                raise
-            finally:
-                pool.shutdown(cancel_futures=stopped.is_set())
-                lessons += [f.result() for f in running if not f.cancelled() and f.exception() is None]
+        running: list[Future[Lesson]] = []
+        try:
+            with ThreadPool(self.jobs) as pool:
+                try:
+                    running += [pool.submit(self._learn, part, stopped) for part in todo]
+                    for future in running:
+                        future.result()
+                except BaseException:
+                    stopped.set()
+                    for future in running:
+                        future.cancel()
+                    raise
+        finally:
+            lessons += [f.result() for f in running if not f.cancelled() and f.exception() is None]
 
     def _learn(self, part: np.ndarray, stopped: Event) -> Lesson:
         try:
