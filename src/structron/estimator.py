@@ -33,7 +33,7 @@ from structron.io.tensors import Tensors
 from structron.learn.bpm import bpm_start
 from structron.learn.committee import Committee
 from structron.learn.loop import Learner, Schedule, timeless, train
-from structron.learn.shards import Crew, Shards, Threads
+from structron.learn.shards import ShardRunner, Shards, ThreadRunner
 from structron.options import Training, default_of, options, options_of, same_value
 from structron.runtime.cluster import connect
 from structron.runtime.progress import Progress
@@ -247,16 +247,16 @@ class Estimator(Learned, Training, ABC):
         runs, jobs = self._members(), self.jobs
         together = 1 if self.shards >= jobs else jobs
         if self.shards > 1:
-            learner = Shards(learner, self.shards, self.mix, self._crew(jobs // min(jobs, runs, together)))
+            learner = Shards(learner, self.shards, self.mix, self._make_runner(jobs // min(jobs, runs, together)))
         return learner if runs == 1 else Committee(learner, runs, together)
 
-    def _crew(self, jobs: int) -> Callable[[Any], Crew]:
+    def _make_runner(self, jobs: int) -> Callable[[Any], ShardRunner]:
         """Who learns the shards: threads of this process, or workers of a cluster."""
         if self.ray is None:
-            return partial(Threads, jobs=min(jobs, self.shards))
-        from structron.learn.cluster import Cluster
+            return partial(ThreadRunner, jobs=min(jobs, self.shards))
+        from structron.learn.cluster import ClusterRunner
 
-        return partial(Cluster, shards=self.shards, address=self.ray, cpus=1 / self._members())
+        return partial(ClusterRunner, shards=self.shards, address=self.ray, cpus=1 / self._members())
 
     def _check_shards(self) -> None:
         """Refuse what does not go with shards, before any data are looked at."""

@@ -218,6 +218,7 @@ def test_abandoned_work_costs_a_thread_and_another_takes_its_place():
         waiting.result(0.1)
     gate.set()
     assert waiting.result(300) == 8
+    concurrent.futures.wait([endless, other])
     assert (pool.busy, pool.abandoned) == (0, 0)
     pool.close()
 
