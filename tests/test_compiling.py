@@ -42,8 +42,8 @@ def listed(seconds: float) -> ListedKernel:
     return ListedKernel("structron.nowhere.kernel", "()", "", False, seconds, ("use tagger",))
 
 
-def progress(*seconds: float, workers: int = 2) -> ahead.Progress:
-    return ahead.Progress(len(seconds), sum(seconds), workers)
+def progress(*seconds: float, workers: int = 2) -> ahead.CompileProgress:
+    return ahead.CompileProgress(len(seconds), sum(seconds), workers)
 
 
 def test_time_that_is_left_follows_the_pace_of_the_machine():

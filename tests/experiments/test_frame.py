@@ -22,7 +22,7 @@ from structron.experiments.frame import (
     Experiment,
     Job,
     Ledger,
-    Line,
+    Curve,
     Sample,
     Table,
     Trial,
@@ -255,7 +255,7 @@ def test_a_table_of_a_papers_file():
 
 # -- figures -------------------------------------------------------------------------------------------------------
 
-LINES = [Line("a", range(1, 4), [3.0, 1.0, 2.0]), Line("b", range(1, 4), [3.0, 1.0, 2.0], min, 2.0)]
+LINES = [Curve("a", range(1, 4), [3.0, 1.0, 2.0]), Curve("b", range(1, 4), [3.0, 1.0, 2.0], min, 2.0)]
 
 
 @pytest.mark.parametrize(

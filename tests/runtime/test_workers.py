@@ -140,7 +140,7 @@ def sleeper():
 ORPHANS = """
 import os, sys, time
 sys.path.insert(0, {folder!r})
-from runtime.test_processes import sleeper
+from runtime.test_workers import sleeper
 from structron.runtime.processes import ProcessPool
 pool = ProcessPool(sleeper, 2, fork={fork})
 for k in range(2):
