@@ -217,10 +217,15 @@ class Estimator(Learned, Training, ABC):
         self._check()
         self._check_shards()
         sentences, dev = self._learned_from(sentences, dev)
-        folder, progress = Path(checkpoint) if checkpoint else None, progress or Progress(show=self.verbose)
-        passes = (self.passes, self.seed, self.shuffle, self.patience, self.stop_change)
-        schedule = Schedule(*passes, checkpoint=folder, resume=resume)
+        schedule = Schedule(checkpoint=Path(checkpoint) if checkpoint else None, resume=resume)
         self.notes_ = []
+        self._learn(sentences, dev, schedule, progress or Progress(show=self.verbose), start)
+        self.signature_ = self._signature()
+
+    def _learn(self, sentences: Any, dev: Any, schedule: Schedule, progress: Progress, start: Any) -> None:
+        """Learn once options are checked. schedule: whether there is a checkpoint, and it is gone on from."""
+        passes = (self.passes, self.seed, self.shuffle, self.patience, self.stop_change)
+        schedule = Schedule(*passes, checkpoint=schedule.checkpoint, resume=schedule.resume)
         prepare(f"train {self.kernels_of(self.get_params())}", show=progress.show)
         with shown(progress.show):
             learner = self._learner(sentences, start)
@@ -228,7 +233,7 @@ class Estimator(Learned, Training, ABC):
             judge = None if dev is None else self._judge(dev)
             for note in self.notes_:
                 progress.note(note)
-            if self.bpm and start is None and not resume:
+            if self.bpm and start is None and not schedule.resume:
                 self._start_from_runs(several, progress)
             try:
                 result = train(several, schedule, judge, progress, self._save_model, self._load_model, self.lasting_)
@@ -238,7 +243,6 @@ class Estimator(Learned, Training, ABC):
         self.stopped_ = result.stopped
         if self.lasting_:
             self.learner_ = several
-        self.signature_ = self._signature()
         if result.history and not any(record.get("dev", 1) for record in result.history):
             progress.note(f"warning: dev {self.metric} is 0 in every pass; expected labels as in the training data")
 

@@ -18,11 +18,11 @@ from structron.data.toy_english import toy_english, write_conllu
 from structron.errors import StructronError
 from structron.experiments.frame import (
     Claim,
+    Curve,
     Drawing,
     Experiment,
     Job,
     Ledger,
-    Curve,
     Sample,
     Table,
     Trial,

@@ -16,8 +16,9 @@ from structron.features.extract import Prepared
 from structron.features.index import Numbered, number_features
 from structron.features.names import Names
 from structron.io.tensors import Tensors
+from structron.learn.checkpoint import digest
 from structron.learn.committee import Member
-from structron.learn.loop import digest, stretch_end
+from structron.learn.loop import stretch_end
 from structron.learn.parts import Bounds, lists_of, without_tokens
 from structron.learn.votes import Ballots
 from structron.model.chain import ChainModel, Dictionary, fixed_rows, penalties

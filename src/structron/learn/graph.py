@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from structron.io.tensors import Tensors
-from structron.learn.loop import digest, stretch_end
+from structron.learn.checkpoint import digest
+from structron.learn.loop import stretch_end
 from structron.learn.paced import Paced, squared_length
 from structron.learn.parts import lists_of
 from structron.model.graph import GraphModel

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structron.io.packing import byte_planes, of_planes
 from structron.learn.committee import Lesson
 from structron.runtime.threads import for_each
 from structron.weights.changes import Changes, by_row
@@ -46,18 +47,14 @@ class Parcel(NamedTuple):
 def _pack(array: np.ndarray) -> PackedArray:
     sent = _folded(array)
     numbers = array if sent is None else sent
-    planes = np.ascontiguousarray(numbers.view(np.uint8).reshape(-1, numbers.dtype.itemsize).T)
     folded = "" if sent is None else sent.dtype.str
-    return PackedArray([_squeezed(plane.data) for plane in planes], len(array), array.dtype.str, folded)
+    return PackedArray([_squeezed(plane.data) for plane in byte_planes(numbers)], len(array), array.dtype.str, folded)
 
 
 def _unpack(packed: PackedArray) -> np.ndarray:
     kind = np.dtype(packed.folded or packed.kind)
-    numbers = np.empty((packed.many, kind.itemsize), np.uint8)
-    for k, plane in enumerate(packed.planes):
-        data = plane if len(plane) == packed.many else zlib.decompress(plane)
-        numbers[:, k] = np.frombuffer(data, np.uint8)
-    found = numbers.reshape(-1).view(kind)
+    planes = (plane if len(plane) == packed.many else zlib.decompress(plane) for plane in packed.planes)
+    found = of_planes(np.array([np.frombuffer(plane, np.uint8) for plane in planes]), kind)
     return _unfolded(found).astype(packed.kind) if packed.folded else found
 
 
