@@ -11,10 +11,10 @@ from benchmarks.measure import Failed
 from benchmarks.peers import Udpipe, read_tags
 from structron import Parser, Tagger
 from structron.io import read
-from structron.progress import Progress
+from structron.runtime.progress import Progress
+from structron.runtime.threads import stretches
 from structron.search.beam.engine import make_inputs
 from structron.search.beam.scores import CLOCK
-from structron.threads import stretches
 
 EXACT, BEAM = "exact Viterbi", "structron"
 HISTORY_BEAM = 4

@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.child import answer, count, timed
 from benchmarks.report import ENTITIES
 from structron import Chunker, Document, EntityRecognizer
-from structron.experiments.kazama2007.corpora import Corpus, templates_of
+from structron.experiments.kazama2007.corpora import EntityCorpus, templates_of
 from structron.experiments.kazama2007.models import CUTOFF, MARGIN, PROPOSED, SENTENCES_C, Crf, make_model
 from structron.sentences import sentences_of
 
@@ -20,13 +20,13 @@ WARM_UP = 3
 NBEST_PASSES = 2
 
 
-def _node_templates(corpus: Corpus) -> list[str]:
+def _node_templates(corpus: EntityCorpus) -> list[str]:
     """Those that python-crfsuite can have too."""
     return [text for text in templates_of(corpus.columns) if "&" not in text]
 
 
 def train_crf(data: str, iterations: int) -> dict[str, Any]:
-    corpus = Corpus.load(Path(data), ENTITIES)
+    corpus = EntityCorpus.load(Path(data), ENTITIES)
     begin = time.perf_counter()
     crf = Crf(corpus, PRESET)
     learning, model = timed(lambda: crf.train(1.0, iterations))
@@ -38,7 +38,7 @@ def train_crf(data: str, iterations: int) -> dict[str, Any]:
 
 
 def train_margin(data: str, passes: int) -> dict[str, Any]:
-    corpus = Corpus.load(Path(data), ENTITIES)
+    corpus = EntityCorpus.load(Path(data), ENTITIES)
     sentences = sentences_of(corpus.train)
 
     def model(passes: int) -> Chunker:
@@ -57,7 +57,7 @@ def train_entities(data: str, passes: int | None, sentences: bool = False) -> di
 
     sentences: every sentence is its own document, as in files that mark none.
     """
-    corpus = Corpus.load(Path(data), ENTITIES)
+    corpus = EntityCorpus.load(Path(data), ENTITIES)
     train, dev = ((sentences_of(part) if sentences else part) for part in (corpus.train, corpus.dev))
     how: dict[str, Any] = {"columns": corpus.columns, "jobs": 1} | ({} if passes is None else {"passes": passes})
     EntityRecognizer(**how).fit(train[:WARM_UP]).predict(dev[:WARM_UP])
@@ -70,7 +70,7 @@ def train_entities(data: str, passes: int | None, sentences: bool = False) -> di
 
 def nbest(data: str, tokens: int, candidates: int, repeat: int) -> dict[str, Any]:
     """Documents of development data one after the other, as far as the tokens go, are one document."""
-    corpus = Corpus.load(Path(data), ENTITIES)
+    corpus = EntityCorpus.load(Path(data), ENTITIES)
     how = {"templates": _node_templates(corpus), "columns": corpus.columns, "cutoff": CUTOFF}
     model = Chunker(runs=1, passes=NBEST_PASSES, **how).fit(corpus.train)
     document, left = Document(), tokens
@@ -84,7 +84,7 @@ def nbest(data: str, tokens: int, candidates: int, repeat: int) -> dict[str, Any
 
 def non_local(data: str, passes: int, repeat: int) -> dict[str, Any]:
     """All of Table 1's features and no BPM start, so that both algorithms make the same number of passes."""
-    corpus = Corpus.load(Path(data), ENTITIES)
+    corpus = EntityCorpus.load(Path(data), ENTITIES)
     sides = {"margin": MARGIN, "proposed": PROPOSED}
     found: dict[str, list[float]] = {side: [] for side in sides}
 
@@ -125,7 +125,7 @@ def tutorial_attributes(sentence: Sequence[Sequence[str]]) -> list[dict[str, Any
 
 def _tutorial(data: str) -> dict[str, tuple[list, list]]:
     """Attributes and labels of the sentences to learn from, and of dev data."""
-    corpus, found = Corpus.load(Path(data), ENTITIES), {}
+    corpus, found = EntityCorpus.load(Path(data), ENTITIES), {}
     for name, part in (("train", corpus.train), ("dev", corpus.dev)):
         sentences = [sentence for sentence in sentences_of(part) if sentence]
         labels = [[row[-1] for row in sentence] for sentence in sentences]

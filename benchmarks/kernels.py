@@ -60,7 +60,7 @@ def record(phase: str, part: str, folder: Path) -> list[dict[str, Any]]:
 def seconds(kernels: list[dict[str, Any]]) -> list[float]:
     """How long each takes to compile, on a machine that compiles at the pace 1 (`ahead.calibrate`)."""
     pace = ahead.calibrate()
-    made = [listed.Listed(**{**own, "seconds": 0.0, "needs": ()}) for own in kernels]
+    made = [listed.ListedKernel(**{**own, "seconds": 0.0, "needs": ()}) for own in kernels]
     return [round(ahead.compile_listed(own) / pace, 2) for own in made]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import structron
 import thermostat
 from structron.estimator import Estimator
-from structron.progress import Progress
+from structron.runtime.progress import Progress
 from structron.sentences import Document
 from toy import chunk_rows, entity_documents, toy_docs, tree_rows
 

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from structron.kernels.jit import entry
-from structron.learn.graph import Trees
+from structron.learn.graph import EncodedTrees
 from structron.search.graph.features import look_at
 from structron.search.graph.parse import WEIGH, steps_of
-from structron.search.graph.room import Setting, Tree, make_room
+from structron.search.graph.room import ParseSettings, Tree, make_room
 from structron.search.graph.templates import TEMPLATES, settle
 from structron.tasks.graph.parser import possible_relations
 from structron.update.trees import make_sums, settle_siblings, touch_word
@@ -28,7 +28,9 @@ def make_tree(heads: Any, relations: Any) -> Tree:
     return tree
 
 
-def add_features(look: Any, u: np.ndarray, n: int, setting: Setting, table: Any, heads: Any, relations: Any) -> None:
+def add_features(
+    look: Any, u: np.ndarray, n: int, setting: ParseSettings, table: Any, heads: Any, relations: Any
+) -> None:
     """Every feature of a tree, as an update adds it to the weights that are looked at."""
     tree = make_tree(heads, relations)
     nothing = tree._replace(heads=np.full(n + 1, -9), relation=np.full(n + 1, -9))
@@ -40,12 +42,12 @@ def add_features(look: Any, u: np.ndarray, n: int, setting: Setting, table: Any,
 class Model:
     """Random weights over a sentence, and a sum over features that knows nothing of the search."""
 
-    def __init__(self, seed: int, n: int, setting: Setting, labels: int = 0):
+    def __init__(self, seed: int, n: int, setting: ParseSettings, labels: int = 0):
         self.n, self.setting = n, setting
         _, self.templates = settle(NAMES, list(TEMPLATES))
         rng = np.random.default_rng(seed)
         self.x = rng.integers(2, 5, (n, len(NAMES)))
-        shown = Trees(self.x, np.array([0, n]), np.zeros(n, np.int64), rng.integers(0, max(labels, 1), n))
+        shown = EncodedTrees(self.x, np.array([0, n]), np.zeros(n, np.int64), rng.integers(0, max(labels, 1), n))
         self.relations = possible_relations(shown, 5, labels)
         self.w = make_vector(BITS, labels, np.float32)
         self.w[:] = np.round(rng.normal(size=len(self.w)), 1)
@@ -72,10 +74,10 @@ class Model:
 
 
 SETTINGS = {
-    "arcs": Setting(1, True, True, True, 0),
-    "arcs, many roots": Setting(1, True, True, False, 0),
-    "arcs, crossing": Setting(1, True, False, True, 0),
-    "siblings": Setting(2, False, True, True, 0),
-    "grandparents": Setting(2, True, True, True, 0),
-    "grandparents, many roots": Setting(2, True, True, False, 0),
+    "arcs": ParseSettings(1, True, True, True, 0),
+    "arcs, many roots": ParseSettings(1, True, True, False, 0),
+    "arcs, crossing": ParseSettings(1, True, False, True, 0),
+    "siblings": ParseSettings(2, False, True, True, 0),
+    "grandparents": ParseSettings(2, True, True, True, 0),
+    "grandparents, many roots": ParseSettings(2, True, True, False, 0),
 }

@@ -21,7 +21,7 @@ from structron.model.chain import ChainModel, fixed_rows
 from structron.search.chain.scores import (
     FORBIDDEN,
     FORCED_OUT,
-    Chains,
+    EncodedChains,
     Weights,
     load_all,
     make_work,
@@ -211,7 +211,7 @@ def random_chain(
     forbid: float = 0.0,
     masks: bool = False,
     forced: float = 0.0,
-) -> tuple[Chains, Weights]:
+) -> tuple[EncodedChains, Weights]:
     """Encoded sentences with random features, weights and constraints; padding columns hold rubbish on purpose.
 
     forbid: the share of transitions that are forbidden; every label keeps one that may follow.
@@ -244,7 +244,7 @@ def random_chain(
     row_of[rng.integers(features)] = -1
     block_rows = np.arange(fixed + features, rows, dtype=np.int32).reshape(blocks, contexts)
     block_rows[rng.random(block_rows.shape) < 0.3] = -1
-    chains = Chains(
+    chains = EncodedChains(
         starts=np.cumsum([0, *lengths]).astype(np.int64),
         ptr=np.cumsum([0, *counts]).astype(np.int64),
         numbers=rng.integers(features, size=int(counts.sum())).astype(np.int32),
@@ -281,7 +281,7 @@ def chain_problems(labels: tuple[int, int], longest: int, **more: st.SearchStrat
     return st.fixed_dictionaries(given | more)
 
 
-def build_chain(problem: dict, **more: Any) -> tuple[Chains, Weights]:
+def build_chain(problem: dict, **more: Any) -> tuple[EncodedChains, Weights]:
     options = problem | more
     return random_chain(np.random.default_rng(options.pop("seed")), **options)
 

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from structron.model.choices import ChoiceModel, only
-from structron.search.chain.choices import Labels, Lattice, Weights, make_labels
+from structron.search.chain.choices import ChoiceWeights, Labels, Lattice, make_labels
 from structron.weights.cells import cells_from, rows_from
 
 FEATURES = 6
@@ -45,11 +45,11 @@ class Problem:
         return self.labels + 1
 
     @property
-    def weights(self) -> Weights:
+    def weights(self) -> ChoiceWeights:
         cells = sorted(self.w.items())
         row, label = (np.array([key[k] for key, _ in cells], np.int64) for k in (0, 1))
         weight = np.array([w for _, w in cells], np.float32)
-        return Weights(
+        return ChoiceWeights(
             rows_from(row, label, weight, self.fixed + FEATURES), cells_from(row, label, weight, self.kinds.width)
         )
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import structron
-from structron.progress import Progress
+from structron.runtime.progress import Progress
 from toy import chunk_rows
 
 

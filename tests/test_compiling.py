@@ -10,8 +10,8 @@ import pytest
 from structron import compiling
 from structron.compiling import Compiling, Display, prepare, shown, text_of
 from structron.kernels import ahead
-from structron.kernels.listed import Listed
-from structron.progress import SHOWN, Progress, quiet
+from structron.kernels.listed import ListedKernel
+from structron.runtime.progress import SHOWN, Progress, quiet
 
 needs_jit = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 
@@ -38,12 +38,12 @@ def kernel():
     return outer
 
 
-def listed(seconds: float) -> Listed:
-    return Listed("structron.nowhere.kernel", "()", "", False, seconds, ("use tagger",))
+def listed(seconds: float) -> ListedKernel:
+    return ListedKernel("structron.nowhere.kernel", "()", "", False, seconds, ("use tagger",))
 
 
-def progress(*seconds: float, workers: int = 2) -> ahead.Progress:
-    return ahead.Progress(len(seconds), sum(seconds), workers)
+def progress(*seconds: float, workers: int = 2) -> ahead.CompileProgress:
+    return ahead.CompileProgress(len(seconds), sum(seconds), workers)
 
 
 def test_time_that_is_left_follows_the_pace_of_the_machine():

@@ -328,10 +328,10 @@ def test_every_rule_learns(case, update, tmp_path):
 
 
 def test_threads_change_nothing(case, model, monkeypatch):
-    monkeypatch.setattr("structron.threads.BATCH_TOKENS", 20)
-    monkeypatch.setattr("structron.threads.LEAST_TOKENS", 20)
-    monkeypatch.setattr("structron.threads.LEAST_SENTENCES", 1)
-    monkeypatch.setattr("structron.threads.MOST_SENTENCES", 3)
+    monkeypatch.setattr("structron.runtime.threads.BATCH_TOKENS", 20)
+    monkeypatch.setattr("structron.runtime.threads.LEAST_TOKENS", 20)
+    monkeypatch.setattr("structron.runtime.threads.LEAST_SENTENCES", 1)
+    monkeypatch.setattr("structron.runtime.threads.MOST_SENTENCES", 3)
     assert model.predict(case.inputs, jobs=2) == model.predict(case.inputs)
     if case.able("nbest"):
         assert model.nbest(case.inputs, 2, jobs=2) == model.nbest(case.inputs, 2)

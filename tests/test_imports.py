@@ -27,7 +27,6 @@ LAYERS = [
     {"doc", "io"},
     {
         "analysis",
-        "cluster",
         "comparison",
         "compiling",
         "conll18",
@@ -36,15 +35,13 @@ LAYERS = [
         "evaluate",
         "foreign",
         "kernels",
-        "progress",
         "render",
         "sentences",
         "significance",
-        "streams",
         "text",
-        "threads",
+        "runtime",
     },
-    {"cluster", "schemes", "trees"},
+    {"schemes", "trees"},
     {"_version", "errors"},
 ]
 """From the top down: a module imports from its own layer or from lower ones."""

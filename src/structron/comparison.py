@@ -119,7 +119,7 @@ def compare(
     items = sentences if isinstance(sentences, list) else list(sentences)
     if not items:
         raise StructronError("compare: no sentences; expected at least one")
-    first, second = _Side(a, items), _Side(b, items if other is None else list(other))
+    first, second = _ComparedModel(a, items), _ComparedModel(b, items if other is None else list(other))
     if [len(gold) for gold in first.gold] != [len(gold) for gold in second.gold]:
         raise StructronError("compare: the models read different sentences; expected the same ones for both")
     if first.gold != second.gold:
@@ -132,7 +132,7 @@ def compare(
     return Comparison(named, a.metric, scores, p, len(first.gold), samples, differences)
 
 
-class _Side:
+class _ComparedModel:
     """One model and what it makes of the sentences."""
 
     def __init__(self, model: Any, items: list[Any]):

@@ -17,7 +17,7 @@ from typing import IO, Any
 from numba.core import event as numba_event
 
 from structron.kernels import ahead
-from structron.progress import SHOWN, is_quiet
+from structron.runtime.progress import SHOWN, is_quiet
 
 EVERY = 8.0
 """Seconds between two lines where there is no terminal for a bar."""
@@ -82,7 +82,7 @@ def prepare(*wanted: str, show: bool = True, workers: int | None = None) -> int:
     """
     display = Display()
 
-    def tell(progress: ahead.Progress) -> None:
+    def tell(progress: ahead.CompileProgress) -> None:
         if show and not is_quiet() and progress.first is not None:
             display.update(text_of(progress), progress.compiled / max(progress.seconds, 1e-9))
 
@@ -92,7 +92,7 @@ def prepare(*wanted: str, show: bool = True, workers: int | None = None) -> int:
         display.hide()
 
 
-def text_of(progress: ahead.Progress) -> str:
+def text_of(progress: ahead.CompileProgress) -> str:
     """How many kernels are compiled, where, and how long it will take."""
     cores = f"{progress.workers} cores" if progress.workers > 1 else "1 core"
     number = f"{progress.done} of {progress.kernels}"

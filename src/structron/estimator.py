@@ -23,7 +23,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from structron._version import __version__
-from structron.cluster import connect
 from structron.compiling import prepare, shown
 from structron.drawing import History, model_html
 from structron.errors import StructronError
@@ -34,10 +33,11 @@ from structron.io.tensors import Tensors
 from structron.learn.bpm import bpm_start
 from structron.learn.committee import Committee
 from structron.learn.loop import Learner, Schedule, timeless, train
-from structron.learn.shards import Crew, Shards, Threads
+from structron.learn.shards import ShardRunner, Shards, ThreadRunner
 from structron.options import Training, default_of, options, options_of, same_value
-from structron.progress import Progress
-from structron.threads import TURNS, Found, for_each, parts, uncollected
+from structron.runtime.cluster import connect
+from structron.runtime.progress import Progress
+from structron.runtime.threads import TURNS, Found, for_each, parts, uncollected
 
 Sentences = Iterable[Any]
 LARGE = 300_000
@@ -217,10 +217,15 @@ class Estimator(Learned, Training, ABC):
         self._check()
         self._check_shards()
         sentences, dev = self._learned_from(sentences, dev)
-        folder, progress = Path(checkpoint) if checkpoint else None, progress or Progress(show=self.verbose)
-        passes = (self.passes, self.seed, self.shuffle, self.patience, self.stop_change)
-        schedule = Schedule(*passes, checkpoint=folder, resume=resume)
+        schedule = Schedule(checkpoint=Path(checkpoint) if checkpoint else None, resume=resume)
         self.notes_ = []
+        self._learn(sentences, dev, schedule, progress or Progress(show=self.verbose), start)
+        self.signature_ = self._signature()
+
+    def _learn(self, sentences: Any, dev: Any, schedule: Schedule, progress: Progress, start: Any) -> None:
+        """Learn once options are checked. schedule: whether there is a checkpoint, and it is gone on from."""
+        passes = (self.passes, self.seed, self.shuffle, self.patience, self.stop_change)
+        schedule = Schedule(*passes, checkpoint=schedule.checkpoint, resume=schedule.resume)
         prepare(f"train {self.kernels_of(self.get_params())}", show=progress.show)
         with shown(progress.show):
             learner = self._learner(sentences, start)
@@ -228,7 +233,7 @@ class Estimator(Learned, Training, ABC):
             judge = None if dev is None else self._judge(dev)
             for note in self.notes_:
                 progress.note(note)
-            if self.bpm and start is None and not resume:
+            if self.bpm and start is None and not schedule.resume:
                 self._start_from_runs(several, progress)
             try:
                 result = train(several, schedule, judge, progress, self._save_model, self._load_model, self.lasting_)
@@ -238,7 +243,6 @@ class Estimator(Learned, Training, ABC):
         self.stopped_ = result.stopped
         if self.lasting_:
             self.learner_ = several
-        self.signature_ = self._signature()
         if result.history and not any(record.get("dev", 1) for record in result.history):
             progress.note(f"warning: dev {self.metric} is 0 in every pass; expected labels as in the training data")
 
@@ -247,16 +251,16 @@ class Estimator(Learned, Training, ABC):
         runs, jobs = self._members(), self.jobs
         together = 1 if self.shards >= jobs else jobs
         if self.shards > 1:
-            learner = Shards(learner, self.shards, self.mix, self._crew(jobs // min(jobs, runs, together)))
+            learner = Shards(learner, self.shards, self.mix, self._make_runner(jobs // min(jobs, runs, together)))
         return learner if runs == 1 else Committee(learner, runs, together)
 
-    def _crew(self, jobs: int) -> Callable[[Any], Crew]:
+    def _make_runner(self, jobs: int) -> Callable[[Any], ShardRunner]:
         """Who learns the shards: threads of this process, or workers of a cluster."""
         if self.ray is None:
-            return partial(Threads, jobs=min(jobs, self.shards))
-        from structron.learn.cluster import Cluster
+            return partial(ThreadRunner, jobs=min(jobs, self.shards))
+        from structron.learn.cluster import ClusterRunner
 
-        return partial(Cluster, shards=self.shards, address=self.ray, cpus=1 / self._members())
+        return partial(ClusterRunner, shards=self.shards, address=self.ray, cpus=1 / self._members())
 
     def _check_shards(self) -> None:
         """Refuse what does not go with shards, before any data are looked at."""

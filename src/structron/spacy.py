@@ -20,8 +20,8 @@ import numpy as np
 from structron.analysis import Word
 from structron.doc import Doc as Analysis
 from structron.errors import StructronError, unknown
+from structron.runtime.threads import uncollected
 from structron.tasks.registry import bundled, load
-from structron.threads import uncollected
 
 try:
     from spacy import util

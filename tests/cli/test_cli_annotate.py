@@ -267,7 +267,7 @@ def test_ctrl_c_saves_the_parts_that_are_trained(texts, tmp_path):
 KILLED = """
 import os, signal, sys
 from structron.cli import main
-from structron.progress import Progress
+from structron.runtime.progress import Progress
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 begin = Progress.begin_pass
 def begin_pass(self, number, passes, examples):

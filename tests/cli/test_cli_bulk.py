@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections import deque
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
@@ -19,9 +21,11 @@ from crew_writers import Writer
 import structron
 from helpers import SOURCE, patiently
 from structron.cli import annotate, bulk
-from structron.cli.crews import Actors, Crew, Order, Processes, Task, work
 from structron.cli.predict import output_name
+from structron.cli.workers import FileTask, FileWorker, Order
 from structron.errors import StructronError
+from structron.runtime.cluster import RayPool
+from structron.runtime.processes import ProcessPool, WorkerPool, as_done
 from toy import toy_docs
 
 
@@ -221,20 +225,25 @@ def test_killed_ten_times_and_finished(toy, run, tmp_path):
 
 
 def test_processes_that_die(tmp_path):
-    check_deaths(Processes(Order(Writer, {"folder": str(tmp_path)}), 2), tmp_path, ["dies 2", "dies 9"])
+    make = partial(FileWorker, Order(Writer, {"folder": str(tmp_path)}))
+    check_deaths(ProcessPool(make, 2), tmp_path, ["dies 2", "dies 9"])
 
 
-def check_deaths(crew: Crew, folder: Path, mortal: list[str]) -> None:
+def check_deaths(pool: WorkerPool, folder: Path, mortal: list[str]) -> None:
     """Workers that die are replaced, and a file that kills three is given up; one that fails is not begun again."""
     files = ["well", "fails", *mortal, *(f"f{k}" for k in range(5))]
-    tasks = [Task(str(folder / name), str(folder / f"{name}.out")) for name in files]
-    with contextlib.closing(crew):
-        found = {Path(task.file).name: error for task, error in work(crew, tasks)}
+    tasks = [FileTask(str(folder / name), str(folder / f"{name}.out")) for name in files]
+    with contextlib.closing(pool):
+        found = {
+            Path(task.file).name: str(future.exception() or "") or future.result()
+            for task, future in as_done(pool, deque(tasks), bulk.TRIES)
+        }
     assert {name for name, error in found.items() if error is None} == {*files} - {"fails", "dies 9"}
     assert found["fails"] == f"{folder / 'fails'}: KeyError: 'what' (a bug?)"
     assert (folder / f"{mortal[0]}.out").read_text() == mortal[0]
     if "dies 9" in found:
-        assert "its process died (exit status -9) (3 times)" in str(found["dies 9"])
+        assert found["dies 9"] == "its process died (exit status -9)"
+        assert (folder / "dies 9.times").read_text() == "xxx"
 
 
 # -- Ray -------------------------------------------------------------------------------------------------------------
@@ -278,15 +287,20 @@ def test_the_longest_sentence_is_known_on_ray(toy, run, cluster, tmp_path):
 
 
 def test_actors_that_die(cluster, tmp_path):
-    check_deaths(Actors(Order(Writer, {"folder": str(tmp_path)}), 2, cluster), tmp_path, ["dies 1"])
+    order = Order(Writer, {"folder": str(tmp_path)})
+    check_deaths(RayPool(cluster, FileWorker, [(order,)] * 2), tmp_path, ["dies 1"])
 
 
 def test_actors_that_cannot_start(cluster, monkeypatch, tmp_path):
     strange = type("Strange", (), {"__module__": "nowhere"})
     monkeypatch.setitem(sys.modules, "nowhere", ModuleType("nowhere"))
     monkeypatch.setattr(sys.modules["nowhere"], "Strange", strange, raising=False)
-    with pytest.raises(StructronError, match=r"--ray: a worker could not start .*No module named 'nowhere'"):
-        Actors(Order(strange, {}), 2, cluster)
+    pool = RayPool(cluster, FileWorker, [(Order(strange, {}),)] * 2)
+    with (
+        contextlib.closing(pool),
+        pytest.raises(StructronError, match=r"ray: a worker could not start .*No module named 'nowhere'"),
+    ):
+        pool.start([0])
 
 
 def test_without_ray(toy, refuses, monkeypatch, tmp_path):

@@ -13,8 +13,8 @@ import structron
 from structron.cli import places, train
 from structron.errors import StructronError
 from structron.io import modelfile, text
-from structron.learn.loop import STATE_FILE
-from structron.progress import Progress
+from structron.learn.checkpoint import STATE_FILE
+from structron.runtime.progress import Progress
 from torture.faults import ENDLESS, LIMITED, begun
 from torture.frame import command, environment
 

@@ -14,14 +14,14 @@ from structron.cli.plain import AsTyped, taken_as_typed
 
 LEAVE = """
 import atexit, sys
-from structron import streams
+from structron.runtime import streams
 atexit.register(lambda: print("registered"))
 sys.stdout.write("written")
 streams.leave(int(sys.argv[1]))
 """
 THREAD = """
 import sys, threading, time
-from structron import streams
+from structron.runtime import streams
 threading.Thread(target=lambda: (time.sleep(0.3), print("done"))).start()
 streams.leave(3)
 """

@@ -19,7 +19,7 @@ from structron.experiments.dror2016.choice import (
     MEAN,
     PAPER,
     POSTERIOR,
-    Scores,
+    Accuracies,
     Trials,
     spelled,
 )
@@ -178,9 +178,9 @@ def test_whole_items_count_once():
 
 def made(variant: dict[float, tuple[float, float]], csp: tuple[float, float] = (70, 70)) -> Trials:
     """All variants alike, all averages too."""
-    scores = {beta: Scores(*pair, 10.0, 0.5) for beta, pair in variant.items()}
-    plain = {POSTERIOR: {1: Scores(90, 91)}, CSP: {1: Scores(*csp)}, AVERAGED: {1: Scores(*csp)}}
-    control = {1: Scores(*csp), 2: Scores(csp[0] + 1, csp[1] + 2)}
+    scores = {beta: Accuracies(*pair, 10.0, 0.5) for beta, pair in variant.items()}
+    plain = {POSTERIOR: {1: Accuracies(90, 91)}, CSP: {1: Accuracies(*csp)}, AVERAGED: {1: Accuracies(*csp)}}
+    control = {1: Accuracies(*csp), 2: Accuracies(csp[0] + 1, csp[1] + 2)}
     return Trials(plain | {CONTROL: control} | {name + end: scores for name in VARIANTS for end in ("", MEAN)})
 
 
@@ -258,7 +258,7 @@ def test_claims_about_table_1(tmp_path):
 
 def test_the_best_variant_goes_by_dev_data():
     outcome = made({1.0: (72, 74)})
-    outcome.models["a-wm"] = {1.0: Scores(73, 60)}
+    outcome.models["a-wm"] = {1.0: Accuracies(73, 60)}
     assert table1.best_variant([outcome]) == "a-wm"
 
 
@@ -285,11 +285,11 @@ def test_a_reading_explains_the_level_or_does_not(csp, verdict, tmp_path):
 
 def parsers(weighted: dict[float, tuple[float, float]], csp: float = 70.0, control: float = 71.0) -> Trials:
     """The averaged figures are 5 higher; enforced and scaled are as B-WM."""
-    scores = {beta: Scores(*pair, 10 * beta) for beta, pair in weighted.items()}
-    means = {beta: Scores(pair[0] + 5, pair[1] + 5) for beta, pair in weighted.items()}
+    scores = {beta: Accuracies(*pair, 10 * beta) for beta, pair in weighted.items()}
+    means = {beta: Accuracies(pair[0] + 5, pair[1] + 5) for beta, pair in weighted.items()}
     variants = {name + end: own for name in WEIGHTED for end, own in (("", scores), (MEAN, means))}
-    plain = {CSP: {1: Scores(None, csp)}, AVERAGED: {1: Scores(None, csp + 5)}}
-    return Trials(plain | variants | {CONTROL: {1: Scores(60, control - 9), 2: Scores(61, control)}})
+    plain = {CSP: {1: Accuracies(None, csp)}, AVERAGED: {1: Accuracies(None, csp + 5)}}
+    return Trials(plain | variants | {CONTROL: {1: Accuracies(60, control - 9), 2: Accuracies(61, control)}})
 
 
 @pytest.mark.parametrize(
@@ -425,7 +425,7 @@ def parsed(tmp_path) -> Ledger:
     entered(ledger, BASQUE, 1, parsers({1.0: (80.0, 72.0)}))
     entered(ledger, WSJ, 2, parsers({2.0: (80.0, 70.0)}, 71, 72))
     entered(ledger, BASQUE, 2, parsers({2.0: (80.0, 73.0)}, 71, 72))
-    entered(ledger, BASQUE, 2, Trials({CROSSING: {1: Scores(60, 70)}, CROSSING + MEAN: {1: Scores(60, 77)}}))
+    entered(ledger, BASQUE, 2, Trials({CROSSING: {1: Accuracies(60, 70)}, CROSSING + MEAN: {1: Accuracies(60, 77)}}))
     return ledger
 
 
@@ -449,7 +449,7 @@ def test_the_tables_of_parsing(parsed):
 
 
 def test_every_beta_where_more_were_tried(parsed):
-    entered(parsed, WSJ, 2, Trials({B_WM: {0.5: Scores(80, 71)}}))
+    entered(parsed, WSJ, 2, Trials({B_WM: {0.5: Accuracies(80, 71)}}))
     table = table2.sweep_table(parsed)
     assert table.rows == [(WSJ, 2, 71, 71, 70)]
     assert list(table.columns[-2:]) == ["β 0.5", "β 2"]

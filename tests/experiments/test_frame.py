@@ -18,11 +18,11 @@ from structron.data.toy_english import toy_english, write_conllu
 from structron.errors import StructronError
 from structron.experiments.frame import (
     Claim,
+    Curve,
     Drawing,
     Experiment,
     Job,
     Ledger,
-    Line,
     Sample,
     Table,
     Trial,
@@ -255,7 +255,7 @@ def test_a_table_of_a_papers_file():
 
 # -- figures -------------------------------------------------------------------------------------------------------
 
-LINES = [Line("a", range(1, 4), [3.0, 1.0, 2.0]), Line("b", range(1, 4), [3.0, 1.0, 2.0], min, 2.0)]
+LINES = [Curve("a", range(1, 4), [3.0, 1.0, 2.0]), Curve("b", range(1, 4), [3.0, 1.0, 2.0], min, 2.0)]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from structron.experiments.kazama2007 import EXPERIMENT, rerank, tables
 from structron.experiments.kazama2007.corpora import (
     AUTOMATIC,
     ENGLISH,
-    Corpus,
+    EntityCorpus,
     folds,
     gold_of,
     present,
@@ -38,7 +38,7 @@ from structron.experiments.kazama2007.models import (
     search,
 )
 from structron.experiments.kazama2007.plan import BOUNDS, FIELD, TRAIN, Found, Scale, Wanted, plan
-from structron.experiments.kazama2007.rerank import KINDS, RERANKING_1, RERANKING_2, Reranker, Reranking, Shortlist
+from structron.experiments.kazama2007.rerank import KINDS, RERANKING_1, RERANKING_2, CandidateLists, Reranker, Shortlist
 from structron.schemes import convert, detect
 from structron.sentences import sentences_of
 
@@ -62,8 +62,8 @@ def conll2003(toys, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def corpus(toy_data) -> Corpus:
-    return Corpus.load(toy_data, DUTCH, DOCUMENTS)
+def corpus(toy_data) -> EntityCorpus:
+    return EntityCorpus.load(toy_data, DUTCH, DOCUMENTS)
 
 
 # -- corpora -------------------------------------------------------------------------------------------------------
@@ -73,14 +73,14 @@ def test_corpora_are_documents_of_the_columns_that_count(toy_data, toys):
     assert present(toy_data) == [DUTCH, ENGLISH]
     train = toys["train"]
     for name, width in ((DUTCH, 3), (ENGLISH, 3)):
-        corpus = Corpus.load(toy_data, name)
+        corpus = EntityCorpus.load(toy_data, name)
         assert gold_of(corpus.train) == [sentence.entities for sentence in train]
         assert [[row[0] for row in line] for line in sentences_of(corpus.train)] == [s.words for s in train]
         assert {len(row) for line in sentences_of(corpus.dev) for row in line} == {width} == {len(corpus.columns)}
         assert len(corpus.train) == sum(sentence.new_document for sentence in train)
         assert all(isinstance(document, Document) for document in corpus.test)
         assert corpus.counts()["train"] == len(corpus.train)
-        assert len(Corpus.load(toy_data, name, 1).dev) == 1
+        assert len(EntityCorpus.load(toy_data, name, 1).dev) == 1
 
 
 @pytest.mark.parametrize("inside", [False, True], ids=["folder", "subfolder"])
@@ -90,7 +90,7 @@ def test_conll2003_is_found_and_made_iob2(conll2003, toys, tmp_path, inside):
         (tmp_path / "conll2003").symlink_to(conll2003)
         folder = tmp_path
     assert present(folder) == ["conll2003"]
-    corpus = Corpus.load(folder, "conll2003")
+    corpus = EntityCorpus.load(folder, "conll2003")
     raw = [line.split()[-1] for line in (conll2003 / "eng.train").read_text().splitlines() if line.strip()]
     assert detect([raw]) == "iob1"
     assert gold_of(corpus.train) == [sentence.entities for sentence in toys["train"]]
@@ -106,7 +106,7 @@ def test_other_files_are_refused(text, said, tmp_path):
     for split in SPLITS:
         (tmp_path / DUTCH / f"{split}.conll").write_text(text)
     with pytest.raises(StructronError, match=said):
-        Corpus.load(tmp_path, DUTCH)
+        EntityCorpus.load(tmp_path, DUTCH)
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,7 @@ def english(toys, toy_data, tmp_path_factory) -> Path:
 
 
 def test_english_has_tags_and_gazetteers(english, toys):
-    corpus = Corpus.load(english, ENGLISH)
+    corpus = EntityCorpus.load(english, ENGLISH)
     assert corpus.columns == ("word", "pos", "gp", "gl", "label")
     first, *others = sentences_of(corpus.train)
     assert {row[1] for row in first} == {"_"}
@@ -141,7 +141,7 @@ def test_english_has_tags_and_gazetteers(english, toys):
 
 
 def test_a_tagger_gives_worse_tags(english):
-    given, other = Corpus.load(english, ENGLISH), Corpus.load(english, ENGLISH, tags=AUTOMATIC)
+    given, other = EntityCorpus.load(english, ENGLISH), EntityCorpus.load(english, ENGLISH, tags=AUTOMATIC)
     for split in SPLITS:
         pairs = [
             (a, b)
@@ -355,7 +355,7 @@ def test_second_models_find_what_tells_all(corpus, monkeypatch):
         trained.append(len(documents))
         return Provider()
 
-    found = Reranking(corpus, make_first, 6, non_local=count_changes(corpus.labels()))
+    found = CandidateLists(corpus, make_first, 6, non_local=count_changes(corpus.labels()))
     assert len(trained) == 1 + 5
     assert len(found.train) == len(corpus.train)
     assert found.oracle("dev", 6) == 100.0 > found.oracle("dev", 1)

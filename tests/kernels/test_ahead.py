@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -19,7 +20,7 @@ CHEAP = 6
 """Kernels that are compiled here: those that take least."""
 
 
-def cheap() -> list[listed.Listed]:
+def cheap() -> list[listed.ListedKernel]:
     return sorted((own for own in listed.every_kernel() if own.seconds > 0.05), key=lambda own: own.seconds)[:CHEAP]
 
 
@@ -29,6 +30,7 @@ def empty(monkeypatch, tmp_path):
     monkeypatch.setenv("STRUCTRON_CACHE", str(tmp_path))
     for own in (cache.places, cache._writable, cache._lock_file):
         own.cache_clear()
+    monkeypatch.setattr(ahead, "_complete", set())
     monkeypatch.setattr(ahead, "WORTH_IT", 0.0)
     monkeypatch.setattr(ahead, "cores", lambda: 2)
     monkeypatch.setattr(ahead, "needed_for", lambda wanted: [k for name in wanted for k in given(name)])
@@ -38,10 +40,14 @@ def empty(monkeypatch, tmp_path):
         own.cache_clear()
 
 
-def given(name: str) -> list[listed.Listed]:
+def given(name: str) -> list[listed.ListedKernel]:
     """Two halves of the cheap kernels, for two tasks."""
     own = cheap()
     return {"use first": own[: CHEAP // 2], "use second": own[CHEAP // 2 :]}[name]
+
+
+def processes_of(compilers: ahead.Compilers) -> list[subprocess.Popen]:
+    return [member.process for member in compilers.pool.members.values()]
 
 
 def kept(folder: Path) -> set[str]:
@@ -126,11 +132,11 @@ def test_each_kernel_is_compiled_once(empty):
 
 def test_what_is_asked_for_comes_first_and_is_waited_for(empty):
     with ahead.meanwhile(["use first", "use second"]):
-        assert ahead.Crew.at_work is not None
-        processes = ahead.Crew.at_work.processes
+        assert ahead.Compilers.at_work is not None
+        processes = processes_of(ahead.Compilers.at_work)
         ahead.prepare(["use second"])
         assert ahead.cold(["use second"]) == []
-    assert ahead.Crew.at_work is None
+    assert ahead.Compilers.at_work is None
     assert all(process.poll() is not None for process in processes)
 
 
@@ -139,7 +145,7 @@ def test_processes_end_with_whoever_started_them(empty):
 
     def fail():
         with ahead.meanwhile(["use first", "use second"]):
-            processes.extend(ahead.Crew.at_work.processes)
+            processes.extend(processes_of(ahead.Compilers.at_work))
             raise KeyError
 
     with pytest.raises(KeyError):
@@ -150,25 +156,37 @@ def test_processes_end_with_whoever_started_them(empty):
 
 def test_nobody_waits_for_a_process_that_is_dead(empty):
     """What it was at is compiled when it is called."""
-    with ahead.Crew(cheap(), 2) as crew:
-        for process in crew.processes:
+    with ahead.Compilers(cheap(), 2) as compilers:
+        for process in processes_of(compilers):
             os.kill(process.pid, signal.SIGKILL)
         until = time.monotonic() + 60
-        while crew.watch() and time.monotonic() < until:
+        while compilers.watch() and time.monotonic() < until:
             pass
-        assert not crew.alive
-        crew.hurry(cheap())
-        assert crew.progress.done == 0
+        assert not compilers.alive
+        compilers.hurry(cheap())
+        assert compilers.progress.done == 0
 
 
-def test_a_kernel_that_cannot_be_compiled_is_left(monkeypatch):
-    """The process goes on with the next one."""
-    monkeypatch.setattr(ahead, "calibrate", lambda: 1.0)
-    tried = []
-    monkeypatch.setattr(ahead, "compile_listed", lambda own: tried.append(own) or 1 / 0)
-    monkeypatch.setattr("sys.stdin", iter(["0\n", "1\n"]))
-    ahead.work()
-    assert tried == [*listed.every_kernel()[:2]]
+def test_a_kernel_that_cannot_be_compiled_is_left(empty, monkeypatch):
+    """The processes go on with the next one."""
+    own = cheap()
+    monkeypatch.setattr(ahead, "every_kernel", lambda: Unknown(listed.every_kernel(), own[0]))
+    with ahead.Compilers(own, 1) as compilers:
+        while compilers.watch():
+            pass
+        assert compilers.progress.done == CHEAP
+    assert kept(empty) == {fingerprint.listed_name(one) for one in own[1:]}
+
+
+class Unknown(list):
+    """The kernels, of which a process is asked for one that is not there."""
+
+    def __init__(self, kernels: list[listed.ListedKernel], unknown: listed.ListedKernel):
+        super().__init__(kernels)
+        self.unknown = unknown
+
+    def index(self, own: listed.ListedKernel) -> int:  # type: ignore[override]
+        return 10**6 if own == self.unknown else super().index(own)
 
 
 def test_few_kernels_are_not_worth_processes(monkeypatch):
@@ -176,7 +194,7 @@ def test_few_kernels_are_not_worth_processes(monkeypatch):
     assert sum(own.seconds for own in cheap()) < ahead.WORTH_IT
     assert ahead.prepare(["use first"]) == 0
     with ahead.meanwhile(["use first"]):
-        assert ahead.Crew.at_work is None
+        assert ahead.Compilers.at_work is None
 
 
 def test_threads_that_ask_at_the_same_time_both_get_theirs(empty):

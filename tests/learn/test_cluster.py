@@ -5,6 +5,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from runs import Killed, Killer
 from structron import StructronError
 from structron.learn.committee import Lesson
 from structron.learn.wire import pack_lesson, pack_news, unpack
+from structron.runtime.cluster import RayPool
 from structron.weights.changes import Changes
 from toy import chunk_rows
 
@@ -58,38 +61,38 @@ def test_a_cluster_learns_what_threads_learn(name, tmp_path):
     assert plain(workers, tmp_path / "a") == plain(threads, tmp_path / "b")
 
 
+def kill_workers(monkeypatch, wanted: Callable[[int, int], bool]) -> list[int]:
+    """Kill workers that have begun with a call; wanted: of this worker, with its call of this number."""
+    ask, calls, killed = RayPool._ask, Counter[int](), list[int]()
+
+    def deadly(self, worker, given):
+        calls[worker] += 1
+        if wanted(worker, calls[worker]):
+            member = self._member(worker)
+            member.call.remote(*given)
+            ray.kill(member)
+            killed.append(worker)
+        return ask(self, worker, given)
+
+    monkeypatch.setattr(RayPool, "_ask", deadly)
+    return killed
+
+
 def test_a_worker_that_is_killed_is_replaced(tmp_path, monkeypatch):
     """In the middle of the second pass, and again in the third."""
-    from structron.learn import cluster
-
-    case, killed = CASES["parser"], []
-    submit = cluster.Cluster._submit
-
-    def deadly(self, s, part, state):
-        found = submit(self, s, part, state)
-        if s == 1 and self.mixes in (1, 2) and len(killed) < 2:
-            killed.append(s)
-            ray.kill(self.workers[s])
-        return found
-
+    case = CASES["parser"]
     threads = case.make(**TWO).fit(case.train)
-    monkeypatch.setattr(cluster.Cluster, "_submit", deadly)
+    killed = kill_workers(monkeypatch, lambda worker, call: worker == 1 and call in (2, 4))
     workers = case.make(**TWO, ray="auto").fit(case.train)
-    assert len(killed) == 2
+    assert killed == [1, 1]
     assert plain(workers, tmp_path / "a") == plain(threads, tmp_path / "b")
 
 
 def test_a_shard_that_kills_its_workers(monkeypatch):
     from structron.learn import cluster
 
-    case, submit = CASES["chunker"], cluster.Cluster._submit
-
-    def deadly(self, s, part, state):
-        found = submit(self, s, part, state)
-        ray.kill(self.workers[s])
-        return found
-
-    monkeypatch.setattr(cluster.Cluster, "_submit", deadly)
+    case = CASES["chunker"]
+    kill_workers(monkeypatch, lambda worker, call: True)
     monkeypatch.setattr(cluster, "LIVES", 2)
     with pytest.raises(
         StructronError, match=r"^ray: the worker of shard . of 2 died 2 times in one pass \(.*; expected"
@@ -180,7 +183,7 @@ def run(code: str) -> subprocess.CompletedProcess:
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere.invalid:6379", "here"])
 def test_a_cluster_that_cannot_be_reached(address):
-    connect = f"from structron.cluster import connect; connect('{address}')"
+    connect = f"from structron.runtime.cluster import connect; connect('{address}')"
     found = run(connect)
     line = found.stderr.strip().splitlines()[-1]
     assert f"ray: {address}: the cluster cannot be reached (" in line
@@ -190,7 +193,7 @@ def test_a_cluster_that_cannot_be_reached(address):
 NOTED = """
 import ray, socket
 from ray._private import utils
-from structron.cluster import connect
+from structron.runtime.cluster import connect
 ray.init = lambda address, **how: print(address)
 with socket.create_server(("127.0.0.1", 0)) as server:
     port = server.getsockname()[1]
@@ -208,7 +211,7 @@ def test_a_note_that_outlives_its_cluster():
 
 
 def test_without_the_extra():
-    code = "import sys; sys.modules['ray'] = None\nfrom structron.cluster import connect\nconnect('auto')"
+    code = "import sys; sys.modules['ray'] = None\nfrom structron.runtime.cluster import connect\nconnect('auto')"
     line = run(code).stderr.strip().splitlines()[-1]
     assert line.endswith("ray: not installed; expected it beside structron: pip install 'structron[ray]'")
 

@@ -49,17 +49,17 @@ def alive(wanted: int, patience: float = 300) -> bool:
 def test_a_machine_that_is_lost_in_the_middle_of_a_pass(machines, monkeypatch, tmp_path):
     """Its shards are learned again by the other: the same model to the bit as on threads."""
     found, nodes = machines
-    case, submit, lost = CASES["parser"], clusters.Cluster._submit, []
+    case, submit, lost = CASES["parser"], clusters.ClusterRunner._submit, []
 
-    def deadly(self, s, part, state):
-        answer = submit(self, s, part, state)
+    def deadly(self, pool, s, part, state):
+        answer = submit(self, pool, s, part, state)
         if s == 1 and self.mixes == 1 and not lost:
-            lost.append(home_of(self.workers[s]))
+            lost.append(home_of(pool.members[s]))
             found.remove_node(next(node for node in nodes if node.node_id == lost[0]), allow_graceful=False)
         return answer
 
     threads = case.make(**TWO).fit(case.train)
-    monkeypatch.setattr(clusters.Cluster, "_submit", deadly)
+    monkeypatch.setattr(clusters.ClusterRunner, "_submit", deadly)
     workers = case.make(**TWO, ray=found.address).fit(case.train)
     assert len(lost) == 1
     assert alive(2)  # the head and one machine

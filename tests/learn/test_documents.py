@@ -18,7 +18,7 @@ from structron.learn.bpm import bpm_start
 from structron.learn.chain import Chain
 from structron.learn.documents import DocumentLearner, NBest
 from structron.tasks.chain.constraints import make_dictionary
-from structron.update.nbest import LOCAL_UPDATES, Step, find_update
+from structron.update.nbest import LOCAL_UPDATES, NBestStep, find_update
 
 LABELS = ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
 
@@ -212,23 +212,23 @@ def test_features_agree_with_a_slow_count(problem):
     ("local", "total", "correct", "how", "expected"),
     [
         # y' is wrong and close enough: (A) away from it
-        ([0, -1], [0, 5], (0, 0.0, 0.0), "aggressive", Step(1, False)),
+        ([0, -1], [0, 5], (0, 0.0, 0.0), "aggressive", NBestStep(1, False)),
         # y' is right, the second too close: (A) away from that
-        ([0, -1], [8, 5], (0, 0.0, 8.0), "aggressive", Step(1, False)),
+        ([0, -1], [8, 5], (0, 0.0, 8.0), "aggressive", NBestStep(1, False)),
         # total model right by more than C, local one wrong: (B), not with 4.1, and not conservatively if y* is there
-        ([0, -1], [0, 50], (1, -1.0, 50.0), "aggressive", Step(0, True)),
+        ([0, -1], [0, 50], (1, -1.0, 50.0), "aggressive", NBestStep(0, True)),
         ([0, -1], [0, 50], (1, -1.0, 50.0), "conservative", None),
         ([0, -1], [0, 50], (1, -1.0, 50.0), "none", None),
         ([0, -1], [0, 50], (1, -1.0, 50.0), "sentences", None),
         # not among the candidates, but better than all of them by more than C: (B), conservatively too
-        ([0, -1], [0, 5], (-1, -3.0, 50.0), "aggressive", Step(0, True)),
-        ([0, -1], [0, 5], (-1, -3.0, 50.0), "conservative", Step(0, True)),
+        ([0, -1], [0, 5], (-1, -3.0, 50.0), "aggressive", NBestStep(0, True)),
+        ([0, -1], [0, 5], (-1, -3.0, 50.0), "conservative", NBestStep(0, True)),
         # both right; the local second best too close: (B) away from it
-        ([0, -1], [50, 5], (0, 0.0, 50.0), "aggressive", Step(1, True)),
+        ([0, -1], [50, 5], (0, 0.0, 50.0), "aggressive", NBestStep(1, True)),
         ([0, -11], [50, 5], (0, 0.0, 50.0), "aggressive", None),
         # one candidate only
         ([0], [0], (0, 0.0, 0.0), "aggressive", None),
-        ([0], [3], (-1, -2.0, 1.0), "none", Step(0, False)),
+        ([0], [3], (-1, -2.0, 1.0), "none", NBestStep(0, False)),
     ],
 )
 def test_updates_of_algorithms_4_1_and_4_2(local, total, correct, how, expected):
@@ -238,7 +238,7 @@ def test_updates_of_algorithms_4_1_and_4_2(local, total, correct, how, expected)
 def test_separate_margins():
     scores = np.array([0.0, -1.0]), np.array([50.0, 5.0])
     assert find_update(*scores, (0, 0.0, 50.0), 10.0, 0.5) is None
-    assert find_update(*scores, (0, 0.0, 50.0), 45.0, 0.5) == Step(1, False)
+    assert find_update(*scores, (0, 0.0, 50.0), 45.0, 0.5) == NBestStep(1, False)
 
 
 def non_local_learner(examples, labels, order, margin, sources=(), units=None, average="none", values=False, **options):

@@ -16,8 +16,9 @@ from runs import Killed, Killer, fit
 from structron.errors import StructronError
 from structron.io import modelfile
 from structron.learn import chain as chain_learner
-from structron.learn.loop import STATE_FILE, Schedule, pass_order, train
-from structron.progress import Progress, pass_line
+from structron.learn.checkpoint import STATE_FILE
+from structron.learn.loop import Schedule, pass_order, train
+from structron.runtime.progress import Progress, pass_line
 from toy import chunk_rows
 
 TIMES = ("seconds", "tokens_per_second")

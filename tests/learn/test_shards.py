@@ -15,10 +15,11 @@ import brute
 from estimators import CASES, Case, Interrupting, bytes_of
 from helpers import assert_same_weights, learn_passes, learned, make_learner, random_examples
 from runs import Killed, Killer
-from structron import StructronError, threads
+from structron import StructronError
 from structron.learn import shards as shards_module
-from structron.learn.shards import Shards, Threads, mixes_of
-from structron.progress import Progress
+from structron.learn.shards import Shards, ThreadRunner, mixes_of
+from structron.runtime import threads
+from structron.runtime.progress import Progress
 from structron.weights import changes
 
 LABELS = ["A", "B", "C"]
@@ -81,7 +82,7 @@ def test_the_figure_of_the_paper(seed, shards, order, pairs, average, jobs):
         make_learner(examples, LABELS, order, pairs=pairs, average=average),
         shards,
         "uniform",
-        partial(Threads, jobs=jobs),
+        partial(ThreadRunner, jobs=jobs),
     )
     updates = learn_passes(learner, passes)
     run, w = figure(examples, order, passes, shards, "uniform")
@@ -118,7 +119,7 @@ def test_several_mixes_in_the_first_passes(exact, monkeypatch, seed, sentences, 
     rng = np.random.default_rng(seed)
     examples = random_examples(rng, LABELS, sentences)
     passes = [rng.permutation(len(examples)).tolist() for _ in range(4)]
-    learner = Shards(make_learner(examples, LABELS, 1), 2, "changes", partial(Threads, jobs=jobs))
+    learner = Shards(make_learner(examples, LABELS, 1), 2, "changes", partial(ThreadRunner, jobs=jobs))
     bounds = [[len(examples) * k // mixes for k in range(mixes + 1)] for mixes in (4, 2, 1, 1)]
     parts = [[p[lo:hi] for lo, hi in pairwise(own)] for p, own in zip(passes, bounds, strict=True)]
     run, _ = figure(examples, 1, [part for own in parts for part in own], 2, "changes")
@@ -236,9 +237,9 @@ def test_ctrl_c_while_lessons_are_mixed(monkeypatch):
         learner.learn(sequence, 0)  # one shard
     assert len(stopped.lessons) == 1
     whole.learn(sequence, 0)
-    left, mix = [KeyboardInterrupt], stopped.crew.mix
+    left, mix = [KeyboardInterrupt], stopped.runner.mix
     monkeypatch.setattr(threads, "wait", lambda futures: wait(futures) if not left else interrupt(left.pop()))
-    monkeypatch.setattr(stopped.crew, "mix", lambda *given: (time.sleep(0.1), mix(*given)))
+    monkeypatch.setattr(stopped.runner, "mix", lambda *given: (time.sleep(0.1), mix(*given)))
     with pytest.raises(KeyboardInterrupt):
         stopped.learn(sequence, 0)
     assert whole.counts() == stopped.counts()

@@ -7,7 +7,7 @@ import numpy as np
 
 from problems import inputs_of, model_of, random_case
 from structron.model.beam import BeamModel
-from structron.threads import give_back
+from structron.runtime.threads import give_back
 
 
 def test_a_model_that_has_searched_keeps_its_weights():

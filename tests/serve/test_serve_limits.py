@@ -15,16 +15,17 @@ from httpx import Client
 from serving import Asked
 
 from helpers import SOURCE
+from structron.runtime.threads import Busy
 from structron.serve.app import make_app
-from structron.serve.crew import SPARE, Busy, Crew, Late
-from structron.serve.limits import Guard, Limits
+from structron.serve.limits import Limits, RequestGuard
+from structron.serve.requests import SPARE, Late, RequestThreads
 from structron.serve.slow import Impatient
 
-# -- the crew ------------------------------------------------------------------------------------------------------
+# -- threads ------------------------------------------------------------------------------------------------------
 
 
-def test_a_crew_does_so_much_at_a_time_and_refuses_the_rest():
-    crew, gate = Crew(workers=2, waiting=3, seconds=300), threading.Event()
+def test_so_much_is_done_at_a_time_and_the_rest_refused():
+    threads, gate = RequestThreads(workers=2, waiting=3, seconds=300), threading.Event()
     most, now, lock = 0, 0, threading.Lock()
 
     def work() -> int:
@@ -38,7 +39,7 @@ def test_a_crew_does_so_much_at_a_time_and_refuses_the_rest():
         return 7
 
     async def ask() -> list:
-        asked = [asyncio.ensure_future(crew.run(work)) for _ in range(9)]
+        asked = [asyncio.ensure_future(threads.run(work)) for _ in range(9)]
         await asyncio.sleep(0.3)
         gate.set()
         return await asyncio.gather(*asked, return_exceptions=True)
@@ -47,41 +48,41 @@ def test_a_crew_does_so_much_at_a_time_and_refuses_the_rest():
     assert found.count(7) == 5
     assert sum(isinstance(own, Busy) for own in found) == 4
     assert most == 2
-    assert crew.busy == 0
+    assert threads.pool.busy == 0
 
 
 def test_work_that_is_too_slow_costs_a_thread_and_another_takes_its_place():
-    crew, gate = Crew(workers=1, waiting=4, seconds=1), threading.Event()
+    threads, gate = RequestThreads(workers=1, waiting=4, seconds=1), threading.Event()
 
     async def ask() -> None:
         for given_up in range(1, SPARE + 1):
             with pytest.raises(Late):
-                await crew.run(lambda: gate.wait(300))
-            assert crew.given_up == given_up
-            assert await crew.run(lambda: 5) == 5
+                await threads.run(lambda: gate.wait(300))
+            assert threads.pool.abandoned == given_up
+            assert await threads.run(lambda: 5) == 5
         with pytest.raises(Late):
-            await crew.run(lambda: gate.wait(300))
+            await threads.run(lambda: gate.wait(300))
         with pytest.raises(Late):  # no thread is left; nobody waits for ever
-            await crew.run(lambda: 5)
+            await threads.run(lambda: 5)
         gate.set()
         for _ in range(1000):
-            if not crew.given_up:
+            if not threads.pool.abandoned:
                 break
             await asyncio.sleep(0.05)
-        assert crew.given_up == crew.busy == 0
-        assert await crew.run(lambda: 6) == 6
+        assert threads.pool.abandoned == threads.pool.busy == 0
+        assert await threads.run(lambda: 6) == 6
 
     asyncio.run(ask())
-    crew.close()
+    threads.pool.close()
 
 
 def test_an_error_in_a_thread_is_raised_where_it_was_asked_for():
-    crew = Crew(workers=1)
+    threads = RequestThreads(workers=1)
 
     async def ask() -> int:
         with pytest.raises(ZeroDivisionError):
-            await crew.run(lambda: 1 // 0)
-        return await crew.run(lambda: 3)
+            await threads.run(lambda: 1 // 0)
+        return await threads.run(lambda: 3)
 
     assert asyncio.run(ask()) == 3
 
@@ -90,7 +91,7 @@ def test_an_error_in_a_thread_is_raised_where_it_was_asked_for():
 
 
 def test_too_many_requests_are_told_when_to_come_back(library):
-    client = Asked(make_app(library, crew=Crew(workers=1, waiting=1)))
+    client = Asked(make_app(library, threads=RequestThreads(workers=1, waiting=1)))
     found = client.together("POST", "/api/annotate", [{"text": "He slept. " * 50}] * 12)
     codes = sorted(answer.status_code for answer in found)
     assert set(codes) == {200, 429}
@@ -101,7 +102,7 @@ def test_too_many_requests_are_told_when_to_come_back(library):
 def test_work_without_end_is_answered_with_503(library, monkeypatch):
     gate = threading.Event()
     monkeypatch.setattr("structron.serve.app.analyse", lambda *given: gate.wait(300))
-    client = Asked(make_app(library, crew=Crew(workers=1, seconds=2)))
+    client = Asked(make_app(library, threads=RequestThreads(workers=1, seconds=2)))
     answer = client.post("/api/annotate", json={"text": "a"})
     assert answer.status_code == 503
     assert "retry-after" in answer.headers
@@ -166,7 +167,7 @@ def test_an_error_is_told_without_a_traceback(caplog):
     async def receive() -> dict:
         return {"type": "http.request", "body": b"", "more_body": False}
 
-    sent = asgi(Guard(broken, Limits()), receive)
+    sent = asgi(RequestGuard(broken, Limits()), receive)
     assert sent[0]["status"] == 500
     assert b"secret" not in sent[1]["body"]
     assert b"Traceback" not in sent[1]["body"]

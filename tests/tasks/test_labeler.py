@@ -335,7 +335,7 @@ def test_forced_labels_that_cannot_be(forced, message):
 
 
 def test_an_error_in_a_thread_is_raised(monkeypatch):
-    monkeypatch.setattr("structron.threads.BATCH_TOKENS", 2)
+    monkeypatch.setattr("structron.runtime.threads.BATCH_TOKENS", 2)
     labeler = Tagger(passes=1).fit(random_rows(1, "XYZ"))
 
     def fail(*args):
@@ -435,8 +435,8 @@ def test_options_that_cannot_be(options, message):
 
 def test_parts_labelled_on_threads_are_those_of_one(monkeypatch):
     """Threads take whole parts, from strings to labels; forced labels and margins go with their sentences."""
-    monkeypatch.setattr("structron.threads.LEAST_SENTENCES", 1)
-    monkeypatch.setattr("structron.threads.MOST_SENTENCES", 3)
+    monkeypatch.setattr("structron.runtime.threads.LEAST_SENTENCES", 1)
+    monkeypatch.setattr("structron.runtime.threads.MOST_SENTENCES", 3)
     rows = random_rows(4, "XYZ", sentences=17)
     labeler = Tagger(passes=2).fit(rows)
     forced = [["X" if (s + i) % 4 == 0 else None for i in range(len(row))] for s, row in enumerate(rows)]

@@ -13,7 +13,7 @@ from structron import Doc, StructronError
 from structron.conll18 import ud_scores
 from structron.io import modelfile
 from structron.learn.loop import timeless
-from structron.progress import Progress
+from structron.runtime.progress import Progress
 from structron.tasks.chain.labeler import Tagger
 from structron.tasks.pipeline import parts, pipeline
 from structron.tasks.pipeline.parts import MANY_TAGS, Contents, make_parts

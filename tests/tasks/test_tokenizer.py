@@ -98,7 +98,7 @@ def test_texts_do_not_touch_each_other():
 
 
 def test_threads_change_nothing(monkeypatch):
-    monkeypatch.setattr("structron.threads.BATCH_TOKENS", 20)
+    monkeypatch.setattr("structron.runtime.threads.BATCH_TOKENS", 20)
     texts = [doc.text for doc in toy_docs(60, 2)]
     assert trained().predict(texts, jobs=2) == trained().predict(texts)
 

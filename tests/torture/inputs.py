@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from structron.cli.app import main
-from structron.threads import cores
+from structron.runtime.threads import cores
 from torture.frame import Found, environment
 from torture.kills import OPTIONS, corpora
 

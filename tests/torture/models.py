@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from mutations import CHECKED, TASK_NAMES, UNCHECKED, make_model, outcomes
-from structron.threads import cores
+from structron.runtime.threads import cores
 from torture.frame import Found
 
 FULL = 10_000

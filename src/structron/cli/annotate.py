@@ -14,11 +14,11 @@ from structron.doc import Doc, docs_from_conllu
 from structron.errors import StructronError, unknown
 from structron.io import open_output, read_lines
 from structron.io.text import display_name
-from structron.progress import say
 from structron.render import page, to_svg
+from structron.runtime.progress import say
+from structron.runtime.threads import cores, in_order
 from structron.tasks.pipeline.stream import blocks
 from structron.tasks.registry import bundled, load, path_of
-from structron.threads import cores, in_order
 
 FORMATS = ("conllu", "json", "sentences", "tokens", "html", "svg")
 ENDINGS = {

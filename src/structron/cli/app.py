@@ -21,13 +21,13 @@ from typing import Annotated, Any
 import typer
 import typer.completion
 
-from structron import streams
 from structron._version import __version__
 from structron.cli.help.train import TASK, TrainCommand, complete_tasks
 from structron.cli.options import COMPLETING, OPTIONS, takes
 from structron.cli.plain import taken_as_typed
 from structron.errors import StructronError
-from structron.progress import GONE, discard, tell
+from structron.runtime import streams
+from structron.runtime.progress import GONE, discard, tell
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
 READERS = ("structron.cli.annotate", "structron.cli.predict", "structron.cli.evaluate")
@@ -492,8 +492,8 @@ def _run(job: Job) -> int:
         with contextlib.ExitStack() as stack:
             stack.enter_context(signals.handled())
             stack.enter_context(import_module("structron.io.limits").sentences_of(options.pop("max_sentence", None)))
-            stack.enter_context(import_module("structron.threads").uncollected())
-            stack.enter_context(import_module("structron.progress").quiet(silent))
+            stack.enter_context(import_module("structron.runtime.threads").uncollected())
+            stack.enter_context(import_module("structron.runtime.progress").quiet(silent))
             _begin_model(job)
             _load_kernels()
             stack.enter_context(import_module("structron.compiling").Compiling(show=not silent))

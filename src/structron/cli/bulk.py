@@ -1,6 +1,6 @@
 """Many files, each by itself: all cores or a cluster, and a run that was stopped goes on when it is started again.
 
-    patterns ──▶ files ──plan──▶ (file, output) ──crew──▶ outputs, each whole under its name or not there at all
+    patterns ──▶ files ──plan──▶ (file, output) ──workers──▶ outputs, each whole under its name or not there at all
 
 The output folder holds a note (`NOTE`) of the model and the options: a folder is never filled from two models.
 """
@@ -11,25 +11,30 @@ import json
 import os
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from structron._version import __version__
-from structron.cli.crews import Actors, Crew, Order, Processes, Task, work
 from structron.cli.files import expand
 from structron.cli.places import folded, identity, ignores_case
-from structron.cluster import connect
+from structron.cli.workers import FileTask, FileWorker, Order
 from structron.errors import StructronError
 from structron.io import atomic_write_bytes
 from structron.io.text import is_standard, sweep
-from structron.progress import is_quiet, say
+from structron.runtime.cluster import RayPool, connect
+from structron.runtime.processes import ProcessPool, WorkerDied, WorkerPool, as_done
+from structron.runtime.progress import is_quiet, say
 from structron.tasks.registry import path_of
 
 fcntl = import_module("fcntl") if os.name == "posix" else None
 
 NOTE = ".structron-bulk.json"
+TRIES = 3
+"""How often a file is begun whose worker dies."""
 FAILED = 1
 """The exit status when some files failed."""
 EVERY = 10.0
@@ -64,8 +69,8 @@ def run(
         if not todo:
             return 0
         try:
-            with contextlib.closing(_crew(order, min(jobs, len(todo)), cluster)) as crew:
-                failures = _watched(crew, _tasks(todo, jobs, cluster is not None), folder)
+            with contextlib.closing(_pool(order, min(jobs, len(todo)), cluster)) as pool:
+                failures = _watched(pool, _tasks(todo, jobs, cluster is not None), folder)
         finally:
             sweep(folder, alone=True)
     for text in failures:
@@ -181,18 +186,22 @@ def _alone(folder: Path) -> Iterator[None]:
 # -- the work --------------------------------------------------------------------------------------------------------
 
 
-def _crew(order: Order, size: int, cluster: Any) -> Crew:
+def _pool(order: Order, size: int, cluster: Any) -> WorkerPool:
     """Workers that say nothing; those of a cluster have another working folder."""
     quiet = {"quiet": True, "model": os.path.abspath(model_file(order.options["model"]))}
     order = Order(order.kind, order.options | quiet)
-    return Processes(order, size) if cluster is None else Actors(order, size, cluster)
+    if cluster is None:
+        return ProcessPool(partial(FileWorker, order), size)
+    pool = RayPool(cluster, FileWorker, [(order,)] * size)
+    pool.start([0])
+    return pool
 
 
-def _tasks(todo: Sequence[tuple[str, Path]], jobs: int, away: bool) -> list[Task]:
+def _tasks(todo: Sequence[tuple[str, Path]], jobs: int, away: bool) -> list[FileTask]:
     """A task for each file; where there are fewer files than cores, workers have several threads."""
     if away:
-        return [Task(os.path.abspath(file), os.path.abspath(output)) for file, output in todo]
-    return [Task(file, str(output), max(1, jobs // len(todo))) for file, output in todo]
+        return [FileTask(os.path.abspath(file), os.path.abspath(output)) for file, output in todo]
+    return [FileTask(file, str(output), max(1, jobs // len(todo))) for file, output in todo]
 
 
 def _workers(ray: Any, address: str, wanted: int | None) -> int:
@@ -203,13 +212,17 @@ def _workers(ray: Any, address: str, wanted: int | None) -> int:
     return wanted or there
 
 
-def _watched(crew: Crew, tasks: Sequence[Task], folder: Path) -> list[str]:
+def _watched(pool: WorkerPool, tasks: Sequence[FileTask], folder: Path) -> list[str]:
     """Do all tasks and show how far they are; returns what failed."""
     failures: list[str] = []
     meter = Meter([os.path.getsize(task.file) for task in tasks])
     sizes = dict(zip(tasks, meter.sizes, strict=True))
     with contextlib.closing(meter):
-        for task, error in work(crew, tasks):
+        for task, future in as_done(pool, deque(tasks), TRIES):
+            try:
+                error = future.result()
+            except WorkerDied as death:
+                error = f"{task.file}: {death} ({TRIES} times)"
             failures += [error] if error is not None else []
             meter.done(sizes[task])
     failed = f", {len(failures)} failed" if failures else ""

@@ -16,7 +16,7 @@ from structron.io.columns import EMPTY
 from structron.io.conll import BOM, read_conll, shows_columns
 from structron.io.conllu import read_conllu
 from structron.io.text import display_name, is_standard
-from structron.progress import say
+from structron.runtime.progress import say
 
 FEW = 5
 """Labels that a message names."""

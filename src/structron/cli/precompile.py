@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from structron.compiling import prepare
 from structron.errors import unknown
 from structron.kernels.listed import every_kernel
-from structron.progress import say
+from structron.runtime.progress import say
+from structron.runtime.threads import cores
 from structron.tasks.registry import TRAINABLE
-from structron.threads import cores
 
 PARTS = ("english", *TRAINABLE)
 """The bundled model, and the tasks."""

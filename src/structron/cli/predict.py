@@ -16,9 +16,10 @@ from structron.estimator import Estimator
 from structron.io import Sentence, open_output, replace_fields
 from structron.io.columns import EMPTY
 from structron.io.conll import BOM, cut_lines, is_blank
+from structron.runtime.processes import on_copies
+from structron.runtime.threads import cores, in_order
 from structron.sentences import regroup
 from structron.tasks.registry import load
-from structron.threads import cores, in_order
 
 BATCH_TOKENS = 20_000
 """Tokens that a thread labels at a time."""
@@ -112,10 +113,8 @@ class Predictor:
         copied = sys.platform == "linux" and not (self.quiet or corpus.view.documents or source.like == "")
         with open_output(output, self.encoding) as out:
             if copied and jobs > 1 and len(head) == SEVERAL:
-                from structron.cli import forks
-
                 self._texts(corpus, head[0])  # loads kernels and tables once, for all copies
-                texts = forks.forked(lambda block: self._block(corpus, *block), _blocks(source), jobs)
+                texts = on_copies(lambda block: self._block(corpus, *block), _blocks(source), jobs)
             else:
                 source.lines.forget()
                 texts = in_order(lambda batch: self._texts(corpus, batch), chain(head, work), jobs)

@@ -9,7 +9,7 @@ from structron.errors import StructronError
 from structron.io import CONLLU_COLUMNS, read
 from structron.io.columns import EMPTY
 from structron.io.text import display_name, is_standard
-from structron.progress import say
+from structron.runtime.progress import say
 from structron.trees import check_tree
 
 CHUNK = ("B-", "I-", "S-", "E-", "L-", "U-")

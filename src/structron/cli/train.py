@@ -21,11 +21,12 @@ from structron.errors import StructronError
 from structron.estimator import Estimator
 from structron.features.gazetteer import Gazetteer
 from structron.io.text import try_folder
-from structron.learn.loop import STATE_FILE, Schedule, make_folder
+from structron.learn.checkpoint import STATE_FILE, make_folder
+from structron.learn.loop import Schedule
 from structron.options import options_of
-from structron.progress import Progress, say
+from structron.runtime.progress import Progress, say
+from structron.runtime.threads import cores
 from structron.tasks.registry import load
-from structron.threads import cores
 
 INTERRUPTED = 130
 ROOM = 1 << 16

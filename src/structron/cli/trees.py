@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from structron.cli.files import Source
 from structron.errors import StructronError
 from structron.io import Sentence
-from structron.progress import say
+from structron.runtime.progress import say
 from structron.trees import check_tree
 
 _NUMBER = re.compile("-?[0-9]{1,18}")

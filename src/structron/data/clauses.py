@@ -4,13 +4,13 @@ The frame of a verb is the name of the method that writes it.
 """
 
 from structron.data import lexicon
-from structron.data.grammar import AGENT_FRAMES, FRAMES, PATHS, PERSON_FRAMES, PLURAL, SINGULAR, Phrases
+from structron.data.grammar import AGENT_FRAMES, FRAMES, PATHS, PERSON_FRAMES, PLURAL, SINGULAR, PhraseWriter
 from structron.data.lexicon import OBLIQUE, PHRASAL
 
 VERBAL_ADVERBS = ("also", "still", "often", "never", "already")
 
 
-class Clauses(Phrases):
+class Clauses(PhraseWriter):
     """Verbs with what they take, and clauses."""
 
     def relative(self, head: int, kind: str, number: int, depth: int) -> None:

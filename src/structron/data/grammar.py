@@ -37,7 +37,7 @@ FRAMES = {
 }
 
 
-class Entity(NamedTuple):
+class CastMember(NamedTuple):
     """Someone or something a document is about; the short form of a name may be all one sees of it."""
 
     kind: str
@@ -46,12 +46,12 @@ class Entity(NamedTuple):
     gender: str
 
 
-class Phrases(ABC):
+class PhraseWriter(ABC):
     """Writes phrases about the current document's cast, and prefers its topic's nouns."""
 
     def __init__(self, dice: Dice) -> None:
         self.dice = dice
-        self.cast: dict[str, list[Entity]] = {}
+        self.cast: dict[str, list[CastMember]] = {}
         self.topic: dict[str, list[str]] = {}
         self.start()
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from structron.data import lexicon
 from structron.data.clauses import Clauses
-from structron.data.grammar import AGENT_FRAMES, KINDS, MODALS, PERSON_FRAMES, PLURAL, SINGULAR, Entity
+from structron.data.grammar import AGENT_FRAMES, KINDS, MODALS, PERSON_FRAMES, PLURAL, SINGULAR, CastMember
 from structron.data.lexicon import Dice
 from structron.errors import StructronError, unknown
 
@@ -165,7 +165,7 @@ class Sentences(Clauses):
         return root
 
 
-def _entity(dice: Dice, kind: str, used: set[str]) -> Entity:
+def _entity(dice: Dice, kind: str, used: set[str]) -> CastMember:
     """A new member of a cast; no word of a name may stand for two of them."""
     while True:
         roll = dice.roll()
@@ -183,7 +183,7 @@ def _entity(dice: Dice, kind: str, used: set[str]) -> Entity:
             long = (short,) if short in NAMES["LOC"] else (short, dice.pick(("City", "County", "Valley")))
         if used.isdisjoint(long):
             used.update(long)
-            return Entity(kind, long, short, gender)
+            return CastMember(kind, long, short, gender)
 
 
 def _documents(seed: int) -> Iterator[ToySentence]:

@@ -139,7 +139,7 @@ def atom_text(atom: Atom, word: str) -> str | None:
 
 
 @by_reference
-class Packed(NamedTuple):
+class PackedTypes(NamedTuple):
     """The distinct texts of a column as compiled code reads them."""
 
     codes: Codes  # uint32: the code points of all texts, one after the other
@@ -150,15 +150,15 @@ class Packed(NamedTuple):
     lower_classes: Codes
 
 
-def pack_types(types: list[str], spelled: bool = True) -> Packed:
+def pack_types(types: list[str], spelled: bool = True) -> PackedTypes:
     """Pack a column's texts; lower case and classes only where an atom looks at the spelling."""
     codes, offsets = pack_strings(types)
     if not spelled:
-        return Packed(codes, offsets, codes[:0], codes[:0], offsets[:0], codes[:0])
+        return PackedTypes(codes, offsets, codes[:0], codes[:0], offsets[:0], codes[:0])
     lowered = [t.lower() for t in types]
     lower, lower_offsets = pack_strings(lowered)
     classes = class_codes("".join(types), codes)
-    return Packed(codes, offsets, classes, lower, lower_offsets, class_codes("".join(lowered), lower))
+    return PackedTypes(codes, offsets, classes, lower, lower_offsets, class_codes("".join(lowered), lower))
 
 
 @helper

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structron.errors import StructronError, quoted
-from structron.features.atoms import PREFIX, SUFFIX, WHOLE, Atom, Packed, atom_text, atom_values, parse_atom
+from structron.features.atoms import PREFIX, SUFFIX, WHOLE, Atom, PackedTypes, atom_text, atom_values, parse_atom
 from structron.features.templates import Template
 from structron.kernels.jit import helper, kernel
 from structron.kernels.reference import Ints, Keys, Numbers2, by_reference
@@ -179,7 +179,7 @@ class TemplateSet:
         self.offset = np.array([offset for _, offset in flat], np.int64)
         self.column = np.array([self.columns.index(a.column) for a in self.atoms], np.int64)
 
-    def arrays(self, batch: Batch, packed: Mapping[str, Packed]) -> Arrays:
+    def arrays(self, batch: Batch, packed: Mapping[str, PackedTypes]) -> Arrays:
         """What the kernels need to apply the templates to a batch."""
         tokens = int(batch.starts[-1])
         ids = np.stack([batch.ids[c] for c in self.columns]) if self.columns else np.empty((0, tokens), np.int32)

@@ -14,7 +14,7 @@ from structron.features.extract import NO_VALUES, Hashes
 from structron.features.names import Names
 from structron.kernels.jit import kernel
 from structron.kernels.table import ABSENT, empty_table, table_find, table_insert, table_number
-from structron.threads import for_each
+from structron.runtime.threads import for_each
 
 STRETCH = 500
 """Sentences whose hashes are in memory at one time."""

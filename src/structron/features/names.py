@@ -12,7 +12,7 @@ from structron.features import atoms as a
 from structron.features.encode import Arrays, Batch, TemplateSet, sentence_of, which_templates
 from structron.io.tensors import NUMBERS, TEXT, Tensor, Tensors, number_kind, pack, room_for, unpack
 from structron.kernels.jit import helper, kernel
-from structron.threads import for_each
+from structron.runtime.threads import for_each
 
 STEP = 1 << 14
 """Features whose names are written together."""

@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import struct
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from structron.io import atomic_write_bytes
 from structron.io.packing import bytes_of, pack_all, unpack_all
 from structron.io.tensors import EXPANSION, LEAST_ROOM, Tensors, nested, size_of
 from structron.io.text import sweep
+from structron.runtime.threads import ThreadPool
 
 FORMAT = 2
 KEY = "structron"
@@ -75,9 +76,9 @@ def check_room(size: int, room: int) -> None:
 def begin(path: str | Path) -> None:
     """Begin to read a model file that `load` will be asked for, while something else is done."""
     if os.path.isfile(path):
-        pool = ThreadPoolExecutor(1)
+        pool = ThreadPool(1)
         _begun[str(path)] = pool.submit(_read, path)
-        pool.shutdown(wait=False)
+        pool.close()
 
 
 def load(path: str | Path) -> tuple[dict[str, Any], Tensors]:

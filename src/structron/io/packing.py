@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from structron.io.tensors import Tensors
-from structron.threads import cores, for_each
+from structron.io.tensors import Tensors, inflated
+from structron.runtime.threads import cores, for_each
 
 PALETTE = 256
 LEAST = 256
@@ -23,14 +23,14 @@ LARGEST = 1 << 31
 KINDS = ("uint8", "uint16", "uint32", "uint64", "int32", "int64", "float32", "float64", "bool")
 
 
-def _planes(array: np.ndarray) -> bytes:
+def byte_planes(array: np.ndarray) -> np.ndarray:
     """All first bytes, all second bytes …: those of small numbers are alike."""
-    return np.ascontiguousarray(array.view(np.uint8).reshape(-1, array.dtype.itemsize).T).tobytes()
+    return np.ascontiguousarray(array.view(np.uint8).reshape(-1, array.dtype.itemsize).T)
 
 
-def _joined(data: bytes, kind: str, size: int) -> np.ndarray:
-    width = np.dtype(kind).itemsize
-    return np.ascontiguousarray(np.frombuffer(data, np.uint8).reshape(width, size).T).reshape(-1).view(kind)
+def of_planes(planes: np.ndarray, kind: np.dtype | str) -> np.ndarray:
+    """The inverse."""
+    return np.ascontiguousarray(planes.T).reshape(-1).view(kind)
 
 
 def pack_all(tensors: Tensors) -> tuple[Tensors, dict[str, Any]]:
@@ -44,13 +44,13 @@ def pack_all(tensors: Tensors) -> tuple[Tensors, dict[str, Any]]:
             continue
         kind, way = array.dtype.name, "plain"
         if kind == "uint64" and array.ndim == 1 and (flat[1:] > flat[:-1]).all():
-            way, data = "ascending", _planes(np.diff(flat, prepend=np.uint64(0)))
+            way, data = "ascending", byte_planes(np.diff(flat, prepend=np.uint64(0))).tobytes()
         elif kind == "float32" and len(values := np.unique(flat)) <= PALETTE:
             way = "palette"
             packed[f"{name}.palette"] = values
             data = np.searchsorted(values, flat).astype(np.uint8).tobytes()
         else:
-            data = _planes(flat)
+            data = byte_planes(flat).tobytes()
         packed[name] = np.frombuffer(zlib.compress(data, 9), np.uint8)
         ways[name] = [way, kind, list(array.shape)]
     return packed, ways
@@ -84,26 +84,17 @@ def _unpacked(packed: Tensors, name: str, given: Any) -> np.ndarray:
     width = 1 if way == "palette" else np.dtype(kind).itemsize
     if size * width > LARGEST or packed[name].dtype != np.uint8:
         raise ValueError(f"{name} is too large, or not packed")
-    data = _inflate(packed[name].tobytes(), size * width, name)
+    data = inflated(packed[name].tobytes(), size * width, name)
+    if len(data) != size * width:
+        raise ValueError(f"{name} is cut off, or too long")
     if way == "palette":
         values, place = packed[f"{name}.palette"], np.frombuffer(data, np.uint8)
         if values.ndim != 1 or values.dtype.name != kind or (len(place) and int(place.max()) >= len(values)):
             raise ValueError(f"{name}: the palette does not fit")
         return values[place].reshape(shape)
-    flat = _joined(data, kind, size)
+    flat = of_planes(np.frombuffer(data, np.uint8).reshape(width, size), kind)
     if way == "ascending" and kind == "uint64":
         flat = np.cumsum(flat, dtype=np.uint64)
     elif way != "plain":
         raise ValueError(f"{name} is packed in an unknown way")
     return flat.reshape(shape)
-
-
-def _inflate(data: bytes, size: int, name: str) -> bytes:
-    reader = zlib.decompressobj()
-    try:
-        found = reader.decompress(data, size + 1)
-    except zlib.error as error:
-        raise ValueError(f"{name} is damaged ({error})") from None
-    if len(found) != size or not reader.eof:
-        raise ValueError(f"{name} is cut off, or too long")
-    return found

@@ -198,14 +198,19 @@ def unpack(array: np.ndarray, most: int | None = None) -> str:
     if data.startswith(MARK):
         data, limit = data[len(MARK) + 8 :], size_of(array)
     limit = limit if most is None else min(limit, most)
+    return inflated(data, limit, "a text").decode("utf-8", "surrogatepass")
+
+
+def inflated(data: bytes, most: int, what: str) -> bytes:
+    """Compressed bytes, at most so many; ValueError: there are more, or they are damaged."""
     reader = zlib.decompressobj()
     try:
-        found = reader.decompress(data, limit + 1)
+        found = reader.decompress(data, most + 1)
     except zlib.error as error:
-        raise ValueError(f"a text is damaged ({error})") from None
-    if len(found) > limit or not reader.eof:
-        raise ValueError("a text is cut off, or too long")
-    return found.decode("utf-8", "surrogatepass")
+        raise ValueError(f"{what} is damaged ({error})") from None
+    if len(found) > most or not reader.eof:
+        raise ValueError(f"{what} is cut off, or too long")
+    return found
 
 
 def pack_json(value: Any) -> np.ndarray:

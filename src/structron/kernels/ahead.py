@@ -3,25 +3,26 @@
     prepare(["use english"])      kernels of the list that are not in the cache ──▶ processes, one for each core
                                                                                      each takes the longest that is left
 
-A process reads the number of a kernel from its input, compiles it into the cache, and says when that is done. It
-compiles a known function first, so that the time that is left can be told from the beginning.
+A process gets the number of a kernel, compiles it into the cache, and says when that is done. It compiles a known
+function first, so that the time that is left can be told from the beginning.
 """
 
 import contextlib
 import os
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
-from typing import IO, Any, ClassVar
+from typing import ClassVar, Self
 
 from structron.kernels import cache, fingerprint
 from structron.kernels.jit import DISABLE_JIT, kernel, plain
-from structron.kernels.listed import Listed, every_kernel, needed_for, read, the
-from structron.threads import cores
+from structron.kernels.listed import ListedKernel, every_kernel, needed_for, read, the
+from structron.runtime.processes import ProcessPool, WorkerDied
+from structron.runtime.threads import cores
 
 WORTH_IT = 3.0
 """Seconds of compiling below which processes of their own are not worth their start."""
@@ -33,13 +34,13 @@ TRUST = 10.0
 """Seconds of compiling that say as much about a machine as what it takes for a known function."""
 EVERY = 0.1
 """Seconds between two looks at what is done."""
-Show = Callable[["Progress"], None]
+Show = Callable[["CompileProgress"], None]
 _complete: set[str] = set()
 """What was found to lack no kernel: nobody looks for it a second time."""
 
 
 @dataclass
-class Progress:
+class CompileProgress:
     """How far the processes are."""
 
     kernels: int
@@ -52,7 +53,7 @@ class Progress:
     done: int = 0
     compiled: float = 0.0  # seconds of the list
     spent: float = 0.0  # seconds by the clock for that
-    running: dict[int, tuple[Listed, float]] = field(default_factory=dict)
+    running: dict[int, tuple[ListedKernel, float]] = field(default_factory=dict)
 
     @property
     def pace(self) -> float:
@@ -67,7 +68,7 @@ class Progress:
         return pace * max((self.seconds - self.compiled - part) / self.workers, longest, 0.0)
 
 
-def cold(wanted: Iterable[str]) -> list[Listed]:
+def cold(wanted: Iterable[str]) -> list[ListedKernel]:
     """The kernels that somebody needs and that no cache has, those that take longest first."""
     folders = [{*os.listdir(folder)} for folder in cache.folders() if folder.is_dir()]
     found = ((own, fingerprint.listed_name(own)) for own in needed_for(wanted))
@@ -80,20 +81,20 @@ def prepare(wanted: Iterable[str], show: Show | None = None, workers: int | None
     wanted: "use TASK", "train TASK", "more TASK".   show: called now and then.   Returns how many were compiled.
     """
     unknown = [name for name in wanted if name not in _complete]
-    needed, crew = cold(unknown) if unknown else [], Crew.at_work
+    needed, compilers = cold(unknown) if unknown else [], Compilers.at_work
     if not needed:
         _complete.update(unknown)
         return 0
-    if crew is not None:
-        return crew.hurry(needed, show)
+    if compilers is not None:
+        return compilers.hurry(needed, show)
     count = _workers(needed, workers)
     if not count:
         return 0
-    with Crew(needed, count) as crew:
-        while crew.watch():
+    with Compilers(needed, count) as compilers:
+        while compilers.watch():
             if show is not None:
-                show(crew.progress)
-    return crew.progress.done
+                show(compilers.progress)
+    return compilers.progress.done
 
 
 @contextlib.contextmanager
@@ -104,22 +105,22 @@ def meanwhile(wanted: Iterable[str]) -> Iterator[None]:
     """
     needed = [*dict.fromkeys(own for name in wanted for own in cold([name]))]
     count = _workers(needed, None)
-    if not count or Crew.at_work is not None:
+    if not count or Compilers.at_work is not None:
         yield
         return
-    with Crew(needed, count) as crew:
-        watching = threading.Thread(target=crew.watch_on, daemon=True)
-        Crew.at_work = crew
+    with Compilers(needed, count) as compilers:
+        watching = threading.Thread(target=compilers.watch_on, daemon=True)
+        Compilers.at_work = compilers
         watching.start()
         try:
             yield
         finally:
-            Crew.at_work = None
-            crew.over.set()
+            Compilers.at_work = None
+            compilers.over.set()
             watching.join()
 
 
-def _workers(needed: Sequence[Listed], wanted: int | None) -> int:
+def _workers(needed: Sequence[ListedKernel], wanted: int | None) -> int:
     """How many processes are to compile; 0: none is worth its start, or none can be started."""
     count = min(wanted or cores(), len(needed))
     if DISABLE_JIT or not sys.executable or sum(own.seconds for own in needed) < WORTH_IT:
@@ -127,55 +128,33 @@ def _workers(needed: Sequence[Listed], wanted: int | None) -> int:
     return count if count > 1 or wanted else 0
 
 
-class Crew:
+class Compilers:
     """Processes that compile kernels, each the next that is waiting; leaving it ends them."""
 
-    at_work: ClassVar["Crew | None"] = None
+    at_work: ClassVar["Compilers | None"] = None
     """Those that compile in the background."""
 
-    def __init__(self, kernels: Sequence[Listed], workers: int):
+    def __init__(self, kernels: Sequence[ListedKernel], workers: int):
         self.waiting = list(kernels)
-        self.progress = Progress(len(kernels), sum(own.seconds for own in kernels) + START * workers, workers)
+        self.progress = CompileProgress(len(kernels), sum(own.seconds for own in kernels) + START * workers, workers)
+        self.pool = ProcessPool(worker, workers, silent=True, environment={PLAIN: "1"})
         self.begun: set[int] = set()  # processes that have compiled something
-        self.heard: SimpleQueue[tuple[int, str]] = SimpleQueue()
-        self.processes: list[subprocess.Popen[str]] = []
+        self.heard: SimpleQueue[tuple[int, Future[float]]] = SimpleQueue()
         self.alive: set[int] = set()
         self.order = threading.Lock()  # of what waits and what is being compiled
         self.over = threading.Event()
 
-    def __enter__(self) -> "Crew":
-        command = [sys.executable, "-c", f"from {__name__} import work; work()"]
-        package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-        path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
+    def __enter__(self) -> Self:
         for k in range(self.progress.workers):
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-                env={**os.environ, "PYTHONPATH": path, PLAIN: "1"},
-                start_new_session=True,  # Ctrl-C is for us, who end them
-            )
-            self.processes.append(process)
             self.alive.add(k)
-            threading.Thread(target=self._listen, args=(k, process.stdout), daemon=True).start()
+            self._ask(k, None)
         return self
 
     def __exit__(self, *error: object) -> None:
-        for process in self.processes:
-            process.kill()
-        for process in self.processes:
-            process.wait()
-            for stream in (process.stdin, process.stdout):
-                with contextlib.suppress(OSError):
-                    stream.close()  # type: ignore[union-attr]
+        self.pool.close()
 
-    def _listen(self, k: int, lines: IO[str]) -> None:
-        with contextlib.suppress(ValueError):
-            for line in lines:
-                self.heard.put((k, line.strip()))
-        self.heard.put((k, ""))
+    def _ask(self, k: int, number: int | None) -> None:
+        self.pool.call(k, number).add_done_callback(lambda future: self.heard.put((k, future)))
 
     def watch(self) -> bool:
         """Hand out work for a moment; False: all is done, or nobody is left to do it."""
@@ -190,7 +169,7 @@ class Crew:
         while not self.over.is_set() and self.watch():
             pass
 
-    def hurry(self, needed: Sequence[Listed], show: Show | None = None) -> int:
+    def hurry(self, needed: Sequence[ListedKernel], show: Show | None = None) -> int:
         """Compile these first, and wait until that is done; returns how many there were."""
         with self.order:
             wanted = {*needed} & {*self.waiting, *(own for own, _ in self.progress.running.values())}
@@ -199,7 +178,7 @@ class Crew:
                 *(own for own in first if own in self.waiting),
                 *(own for own in self.waiting if own not in wanted),
             ]
-        view = Progress(len(first), sum(own.seconds for own in first), self.progress.workers)
+        view = CompileProgress(len(first), sum(own.seconds for own in first), self.progress.workers)
         while self.alive:
             with self.order:
                 view.running = {k: found for k, found in self.progress.running.items() if found[0] in wanted}
@@ -213,17 +192,17 @@ class Crew:
             time.sleep(EVERY)
         return view.done
 
-    def _hear(self, k: int, line: str) -> None:
+    def _hear(self, k: int, future: "Future[float]") -> None:
+        """What a process says; one that cannot compile a kernel leaves it for whoever calls it."""
         progress = self.progress
         with self.order:
             own, since = progress.running.pop(k, (None, 0.0))
-        if not line:  # it has ended, by itself or not; what it was at is compiled when it is needed
+        if isinstance(future.exception(), WorkerDied):  # what it was at is compiled when it is needed
             self.alive.discard(k)
             return
-        what, _, seconds = line.partition(" ")
-        if what == "ready":
-            progress.first = float(seconds) if progress.first is None else progress.first
-        elif own is not None:
+        if own is None:
+            progress.first = future.result() if progress.first is None else progress.first
+        else:
             progress.done += 1
             progress.compiled += own.seconds + START * (k not in self.begun)
             self.begun.add(k)
@@ -231,32 +210,25 @@ class Crew:
         self._give(k)
 
     def _give(self, k: int) -> None:
-        stream: Any = self.processes[k].stdin
         with self.order:
             own = self.waiting.pop(0) if self.waiting else None
             if own is not None:
                 self.progress.running[k] = own, time.monotonic()
-        with contextlib.suppress(OSError):
-            if own is None:
-                stream.close()
-            else:
-                stream.write(f"{every_kernel().index(own)}\n")
-                stream.flush()
+        if own is None:
+            self.alive.discard(k)
+        else:
+            self._ask(k, every_kernel().index(own))
 
 
 # -- in the processes --------------------------------------------------------------------------------------------------
 
 
-def work() -> None:
-    """Compile the kernels whose numbers come in, one by one."""
-    print("ready", calibrate(), flush=True)
-    for line in sys.stdin:
-        with contextlib.suppress(Exception):  # one that cannot be compiled here is left for whoever calls it
-            compile_listed(every_kernel()[int(line)])
-        print("done", flush=True)
+def worker() -> Callable[[int | None], float]:
+    """What a process does: compile the kernel of this number, or (None) say how fast the machine is."""
+    return lambda number: calibrate() if number is None else compile_listed(every_kernel()[number])
 
 
-def compile_listed(own: Listed) -> float:
+def compile_listed(own: ListedKernel) -> float:
     """Compile a kernel into the cache; returns the seconds that it took."""
     begin = time.process_time()
     arguments = read(own.arguments)

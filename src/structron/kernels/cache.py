@@ -35,7 +35,7 @@ from numba.core.runtime import rtsys
 from structron.kernels.fingerprint import file_name, fingerprint, is_from_package, shipped_folder
 from structron.kernels.indices import trust_indices
 from structron.kernels.private import optimise_once
-from structron.progress import tell
+from structron.runtime.progress import tell
 
 fcntl: ModuleType | None
 try:

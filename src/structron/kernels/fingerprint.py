@@ -19,7 +19,7 @@ from llvmlite import binding
 from numba.core import config
 
 from structron.kernels.listed import arguments_text
-from structron.progress import tell
+from structron.runtime.progress import tell
 
 PACKAGE = Path(__file__).parent.parent
 SOURCES = ("features", "kernels", "search", "tasks/shift_reduce", "update", "weights")

@@ -22,7 +22,7 @@ FILE = Path(__file__).with_name("kernels.json")
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedKernel:
     """A kernel for one kind of arguments."""
 
     function: str  # its full name
@@ -34,16 +34,16 @@ class Listed:
 
 
 @cache
-def every_kernel() -> tuple[Listed, ...]:
+def every_kernel() -> tuple[ListedKernel, ...]:
     """The whole list."""
     try:
         found = json.loads(FILE.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return ()
-    return tuple(Listed(**{**own, "needs": tuple(own["needs"])}) for own in found)
+    return tuple(ListedKernel(**{**own, "needs": tuple(own["needs"])}) for own in found)
 
 
-def needed_for(wanted: Iterable[str]) -> list[Listed]:
+def needed_for(wanted: Iterable[str]) -> list[ListedKernel]:
     """The kernels that somebody needs, those that take longest first: "train tagger" for instance, or "train tagger
     beam", which is as "train tagger" where the list has no such variant."""
     known = {need for own in every_kernel() for need in own.needs}

@@ -16,7 +16,8 @@ from numba import types
 from structron.errors import StructronError
 from structron.io.tensors import Tensors
 from structron.kernels.jit import WithFunctionPointers
-from structron.learn.loop import digest, stretch_end
+from structron.learn.checkpoint import digest
+from structron.learn.loop import stretch_end
 from structron.learn.paced import Paced, squared_length
 from structron.learn.parts import lists_of
 from structron.model.beam import BeamModel

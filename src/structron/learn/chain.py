@@ -16,15 +16,16 @@ from structron.features.extract import Prepared
 from structron.features.index import Numbered, number_features
 from structron.features.names import Names
 from structron.io.tensors import Tensors
+from structron.learn.checkpoint import digest
 from structron.learn.committee import Member
-from structron.learn.loop import digest, stretch_end
+from structron.learn.loop import stretch_end
 from structron.learn.parts import Bounds, lists_of, without_tokens
 from structron.learn.votes import Ballots
 from structron.model.chain import ChainModel, Dictionary, fixed_rows, penalties
+from structron.runtime.threads import for_each
 from structron.search.chain.kbest import Near, make_near, second_best
-from structron.search.chain.scores import NO_INTS, NO_NUMBERS, Chains, Weights, load_all, make_work
+from structron.search.chain.scores import NO_INTS, NO_NUMBERS, EncodedChains, Weights, load_all, make_work
 from structron.search.chain.viterbi import search_for
-from structron.threads import for_each
 from structron.update.margin import LEARN_WITH_MARGIN
 from structron.update.perceptron import LEARN, NEAR, STATS, TIME, TOKENS, UPDATES, WRONG_TOKENS, correct
 from structron.weights.dense import DenseStore, pack_mean
@@ -144,7 +145,7 @@ class ChainLearner(Member):
             mask_of = dictionary.masks_of(prepared, slice(0, len(prepared.word_ids))).astype(np.int32)
         features = (self.plain.ptr, self.plain.numbers, self.plain.values)
         pairs = (self.pairs.ptr if has_pairs else NO_INTS, self.pairs.numbers)
-        self.chains = Chains(prepared.starts, *features, *pairs, mask_of)
+        self.chains = EncodedChains(prepared.starts, *features, *pairs, mask_of)
         self._begin()
         stride = self.store.stride
         self.penalty, self.masks = penalties(chain.allowed_learning, stride), penalties(dictionary.masks, stride)
@@ -179,7 +180,7 @@ class ChainLearner(Member):
         pair_ptr, pairs = lists_of(c.pair_ptr, tokens, c.pair_numbers) if len(c.pair_ptr) else (c.pair_ptr, NO_NUMBERS)
         mask_of = c.mask_of[tokens] if len(c.mask_of) else c.mask_of
         return self._sent(
-            chains=Chains(starts, ptr, numbers, values, pair_ptr, pairs, mask_of),
+            chains=EncodedChains(starts, ptr, numbers, values, pair_ptr, pairs, mask_of),
             gold=self.gold[tokens],
             units=units,
             prepared=self._bounds(starts, units, tokens),

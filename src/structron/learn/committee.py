@@ -13,7 +13,7 @@ import numpy as np
 
 from structron.io.tensors import Tensors, beginning, under
 from structron.learn.loop import Learner
-from structron.threads import Pool
+from structron.runtime.threads import ThreadPool
 from structron.weights.changes import Changes, Share, plain_scales, scales_by_change
 
 
@@ -166,7 +166,7 @@ class Committee(Learner):
             while place < len(part) and not stopped.is_set():
                 place = self.members[m].learn(part, place)
 
-        with Pool(self.jobs) as pool:
+        with ThreadPool(self.jobs) as pool:
             running = [pool.submit(learn, m) for m in range(len(self.members))]
             try:
                 for future in running:

@@ -19,7 +19,14 @@ from structron.search.chain.candidates import Candidates, check_labels
 from structron.search.chain.kbest import n_best, second_best
 from structron.search.chain.scores import load_all, score_difference
 from structron.search.chain.viterbi import search_for
-from structron.update.nbest import LEARN_DOCUMENTS, LEARN_SENTENCES, LOCAL_UPDATES, SENTENCES, Documents, find_update
+from structron.update.nbest import (
+    LEARN_DOCUMENTS,
+    LEARN_SENTENCES,
+    LOCAL_UPDATES,
+    SENTENCES,
+    DocumentExamples,
+    find_update,
+)
 from structron.update.perceptron import NEAR, TIME, TOKENS, UPDATES, WRONG_TOKENS, correct, has_room
 
 
@@ -116,11 +123,11 @@ class DocumentLearner(ChainLearner):
                 return lo
             self.search.rooms.grow()
 
-    def _given(self) -> Documents:
+    def _given(self) -> DocumentExamples:
         """What kernels need."""
         features, nbest, most = self.features, self.nbest, self.nbest.candidates
         scheme, phrases, kinds, wanted = features.inventory.scheme, self.opened.phrases, features.kinds, features.wanted
-        return Documents(
+        return DocumentExamples(
             self.chains,
             self.gold,
             self.weights(),

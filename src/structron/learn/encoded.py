@@ -9,7 +9,7 @@ import numpy as np
 from structron.features.index import Numbered
 from structron.features.names import Names
 from structron.learn.beam import BeamTraining, Beginning
-from structron.learn.loop import digest
+from structron.learn.checkpoint import digest
 from structron.model.encoded import EncodedModel
 from structron.options import Search
 from structron.search.beam.frontier import Anchored, Inputs

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from structron.io.tensors import Tensors
-from structron.learn.loop import digest, stretch_end
+from structron.learn.checkpoint import digest
+from structron.learn.loop import stretch_end
 from structron.learn.paced import Paced, squared_length
 from structron.learn.parts import lists_of
 from structron.model.graph import GraphModel
 from structron.options import Search
 from structron.search.graph.parse import steps_of
 from structron.search.graph.relations import Relations
-from structron.search.graph.room import Setting, larger, make_room
+from structron.search.graph.room import ParseSettings, larger, make_room
 from structron.search.graph.templates import Codes
 from structron.update import trees as update
 from structron.update.alma import NORM, SCALE, TOTAL, make_alma
@@ -29,7 +30,7 @@ CALL_TOKENS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Trees:
+class EncodedTrees:
     """A treebank as numbers."""
 
     x: np.ndarray  # int64[words, columns]
@@ -46,9 +47,9 @@ class GraphLearner(Paced):
     def __init__(
         self,
         templates: Codes,
-        trees: Trees,
+        trees: EncodedTrees,
         relations: Relations,
-        setting: Setting,
+        setting: ParseSettings,
         steps: Search,
         bits: int = 24,
         average: str = "mean",
@@ -84,7 +85,7 @@ class GraphLearner(Paced):
     def part(self, examples: np.ndarray) -> Any:
         of = self.trees
         starts, *arrays = lists_of(of.starts, examples, of.x, of.heads, of.relations)
-        return self._sent(trees=Trees(arrays[0], starts, *arrays[1:]), start=None)
+        return self._sent(trees=EncodedTrees(arrays[0], starts, *arrays[1:]), start=None)
 
     @property
     def examples(self) -> int:

@@ -9,9 +9,8 @@ The order of a pass depends on the seed and the pass number alone, so a run that
 same examples and ends with the same weights, bit for bit.
 """
 
-import hashlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -20,11 +19,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from structron.errors import StructronError
-from structron.io import modelfile
 from structron.io.tensors import Tensors
-from structron.progress import Progress
+from structron.learn.checkpoint import Checkpoint, tolerated
+from structron.runtime.progress import Progress
 
-STATE_FILE = "state.structron"
 TIMES = ("seconds", "tokens_per_second")
 """What is in a pass's record and differs from run to run; model files have none of it."""
 STEADY = 3
@@ -110,15 +108,6 @@ def timeless(found: Any) -> Any:
     return [timeless(value) for value in found] if isinstance(found, list) else found
 
 
-def digest(how: object, arrays: Iterable[np.ndarray]) -> str:
-    """Tells data and options apart: one line for a text and any number of arrays, to the last bit."""
-    found = hashlib.sha256(f"{how}".encode())
-    for array in arrays:
-        found.update(f"{array.shape}".encode())
-        found.update(np.ascontiguousarray(array).data if array.size else b"")
-    return found.hexdigest()
-
-
 def stretch_end(starts: np.ndarray, sequence: np.ndarray, lo: int, tokens: int) -> int:
     """Where a stretch of about so many tokens ends that begins at place lo of a sequence of examples."""
     counts = np.cumsum(np.diff(starts)[sequence[lo : lo + tokens]])
@@ -148,9 +137,9 @@ def train(
     """
     progress = progress or Progress()
     result = Result(None, 0)
-    checkpoint = _Checkpoint(schedule, learner, score is not None, save, load) if schedule.checkpoint else None
-    if checkpoint and schedule.resume:
-        checkpoint.restore(result)
+    passes = _Passes(schedule, learner, score is not None, save, load) if schedule.checkpoint else None
+    if passes and schedule.resume:
+        passes.restore(result)
     learner.warm_up()
     number = done = len(result.history)
     try:
@@ -175,8 +164,9 @@ def train(
             elif schedule.stop_change is not None and _is_steady(result.history, schedule.stop_change):
                 result.stopped = "change"
             progress.pass_done(record, schedule.passes, result.best_pass == number and score is not None)
-            if checkpoint:
-                checkpoint.keep(result, progress)
+            if passes:
+                with tolerated(progress, "no checkpoint of this pass"):
+                    passes.keep(result)
     except KeyboardInterrupt:
         result.stopped = "interrupted"
         if result.model is None:
@@ -218,25 +208,8 @@ def _is_steady(history: list[dict[str, Any]], change: float) -> bool:
     return len(errors) > STEADY and all(abs(new - old) < change * old or new == old for old, new in pairwise(errors))
 
 
-def make_folder(folder: Path, resume: bool) -> None:
-    """Make the folder of a checkpoint; refuse one that holds another, unless that is to be resumed."""
-    if (folder / STATE_FILE).exists() and not resume:
-        raise StructronError(f"{folder}: holds a checkpoint already; go on with --resume or name another folder")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StructronError(f"{folder}: cannot make the checkpoint folder: {error.strerror}") from None
-
-
-def other_run(folder: Path) -> StructronError:
-    """What is wrong with a checkpoint whose fingerprint is another."""
-    return StructronError(
-        f"{folder}: the checkpoint belongs to other data or options; name another folder to start anew"
-    )
-
-
-class _Checkpoint:
-    """A folder with the learner's state after the last whole pass, and the best model so far."""
+class _Passes:
+    """A checkpoint with the learner's state after the last whole pass, and beside it the best model so far."""
 
     def __init__(
         self,
@@ -249,17 +222,11 @@ class _Checkpoint:
         assert schedule.checkpoint is not None
         self.folder, self.learner, self.save, self.load = schedule.checkpoint, learner, save, load
         self.saved = ""
-        self.fingerprint = f"{schedule.seed} {schedule.shuffle} {scored} {learner.fingerprint()}"
-        make_folder(self.folder, schedule.resume)
+        fingerprint = f"{schedule.seed} {schedule.shuffle} {scored} {learner.fingerprint()}"
+        self.checkpoint = Checkpoint(self.folder, schedule.resume, fingerprint)
 
-    def keep(self, result: Result, progress: Progress) -> None:
-        """Write the state; a disk that is full costs the checkpoint, not the training."""
-        try:
-            self.write(result)
-        except (StructronError, OSError) as error:
-            progress.warn("checkpoint", f"no checkpoint of this pass: {error}; training goes on")
-
-    def write(self, result: Result) -> None:
+    def keep(self, result: Result) -> None:
+        """Write the state, and the best model if it is another one."""
         best = ""
         if result.model is not None and self.save is not None:
             best = f"best-{result.best_pass}.structron"
@@ -267,24 +234,22 @@ class _Checkpoint:
                 self.save(self.learner.finish(result.model), self.folder / best)
                 self.saved = best
         header = {
-            "task": "checkpoint",
-            "fingerprint": self.fingerprint,
             "history": result.history,
             "best": best,
             "best_pass": result.best_pass,
             "stopped": result.stopped,
         }
-        modelfile.save(self.folder / STATE_FILE, header, self.learner.state())
+        self.checkpoint.write(header, self.learner.state())
         for old in self.folder.glob("best-*.structron"):
             if old.name != best:
                 old.unlink(missing_ok=True)
 
     def restore(self, result: Result) -> None:
-        if not (self.folder / STATE_FILE).exists():
+        """Go on from where an earlier run was."""
+        found = self.checkpoint.read()
+        if found is None:
             return
-        header, state = modelfile.load(self.folder / STATE_FILE)
-        if header.get("task") != "checkpoint" or header["fingerprint"] != self.fingerprint:
-            raise other_run(self.folder)
+        header, state = found
         self.learner.restore(state)
         result.history, result.best_pass, result.stopped = header["history"], header["best_pass"], header["stopped"]
         if header["best"] and self.load is not None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from structron.kernels.jit import WithFunctionPointers, plain
 from structron.learn.beam import BeamTraining, Beginning
-from structron.learn.loop import digest
+from structron.learn.checkpoint import digest
 from structron.options import Search
 from structron.search.beam.frontier import Inputs
 from structron.search.beam.problem import SearchProblem

@@ -18,6 +18,7 @@ There are as many members as threads, not as shards: each learns one shard after
 """
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from threading import Event
 from typing import Any, Protocol, Self
 
@@ -27,7 +28,7 @@ from structron.errors import StructronError
 from structron.io.tensors import Tensors
 from structron.learn.committee import Lesson, total
 from structron.learn.loop import Learner
-from structron.threads import Pool, unbroken
+from structron.runtime.threads import ThreadPool, unbroken
 
 UNIFORM, ERRORS, CHANGES = "uniform", "errors", "changes"
 TOGETHER = 8
@@ -68,7 +69,7 @@ def learn_part(member: Any, common: Any, part: np.ndarray, stopped: Event) -> Le
     return member.lesson(common)
 
 
-class Crew(Protocol):
+class ShardRunner(Protocol):
     """Those who learn the shards of a common learner."""
 
     figures: dict[str, int]
@@ -88,7 +89,7 @@ class Crew(Protocol):
         """Let go of everything but the common learner."""
 
 
-class Threads(Crew):
+class ThreadRunner(ShardRunner):
     """Learns shards on threads; kernels release the lock."""
 
     def __init__(self, common: Any, jobs: int = 1):
@@ -98,19 +99,20 @@ class Threads(Crew):
     def learn(self, parts: Sequence[np.ndarray], lessons: list[Lesson]) -> None:
         """On one thread those of one shard, else of all. After an interruption, of what was learned until then."""
         stopped, todo = Event(), parts[: 1 if self.jobs == 1 else None]
-        with Pool(self.jobs) as pool:
-            running = [pool.submit(self._learn, part, stopped) for part in todo]
-            try:
-                for future in running:
-                    future.result()
-            except BaseException as error:
-                stopped.set()
-                if isinstance(error, KeyboardInterrupt):
-                    pool.interrupt()
-                raise
-            finally:
-                pool.shutdown(cancel_futures=stopped.is_set())
-                lessons += [f.result() for f in running if not f.cancelled() and f.exception() is None]
+        running: list[Future[Lesson]] = []
+        try:
+            with ThreadPool(self.jobs) as pool:
+                try:
+                    running += [pool.submit(self._learn, part, stopped) for part in todo]
+                    for future in running:
+                        future.result()
+                except BaseException:
+                    stopped.set()
+                    for future in running:
+                        future.cancel()
+                    raise
+        finally:
+            lessons += [f.result() for f in running if not f.cancelled() and f.exception() is None]
 
     def _learn(self, part: np.ndarray, stopped: Event) -> Lesson:
         try:
@@ -132,11 +134,13 @@ class Threads(Crew):
 class Shards(Learner):
     """Shards of the data as one learner, whose weights are the common ones."""
 
-    def __init__(self, first: Any, shards: int, mix: str = CHANGES, hire: Callable[[Any], Crew] = Threads):
-        """hire: makes a crew for a common learner."""
+    def __init__(
+        self, first: Any, shards: int, mix: str = CHANGES, make_runner: Callable[[Any], ShardRunner] = ThreadRunner
+    ):
+        """make_runner: for a common learner."""
         check_shards(shards, first.examples)
-        self.common, self.shards, self.mix, self.hire = first, shards, mix, hire
-        self.crew = hire(first)
+        self.common, self.shards, self.mix, self.make_runner = first, shards, mix, make_runner
+        self.runner = make_runner(first)
         self.passes, self.begun = 0, 0  # passes so far, and where in this one the examples since the last mix begin
         self.parts: list[np.ndarray] = []
         self.lessons: list[Lesson] = []
@@ -144,7 +148,7 @@ class Shards(Learner):
 
     def twin(self) -> Self:
         """The same shards of another learner at its start."""
-        return type(self)(self.common.twin(), self.shards, self.mix, self.hire)
+        return type(self)(self.common.twin(), self.shards, self.mix, self.make_runner)
 
     @property
     def examples(self) -> int:
@@ -156,16 +160,16 @@ class Shards(Learner):
     def begin_pass(self) -> None:
         self.passes += 1
         self.lessons, self.learned = [], []
-        self.crew.begin_pass()
+        self.runner.begin_pass()
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
         if not self.lessons:
             mixes = mixes_of(self.shards, self.passes, len(sequence)) if self.mix == CHANGES else 1
             ends = [len(sequence) * k // mixes for k in range(1, mixes + 1)]
             self.begun, self.parts = lo, deal(sequence[lo : next(end for end in ends if end > lo)], self.shards)
-        self.crew.learn(self.parts[len(self.lessons) :], self.lessons)
+        self.runner.learn(self.parts[len(self.lessons) :], self.lessons)
         while len(self.lessons) < self.shards and not any(map(len, self.parts[len(self.lessons) :])):
-            self.crew.learn(self.parts[len(self.lessons) :], self.lessons)  # of no example: no reason to wait
+            self.runner.learn(self.parts[len(self.lessons) :], self.lessons)  # of no example: no reason to wait
         done = self.begun + sum(map(len, self.parts[: len(self.lessons)]))
         if len(self.lessons) == self.shards:
             self._mix()
@@ -177,10 +181,10 @@ class Shards(Learner):
         lessons = [lesson for lesson in self.lessons if lesson.steps] or self.lessons
         self.learned += [lesson.counts for lesson in lessons]
         self.lessons = []
-        unbroken(lambda: self.crew.mix(lessons, shares_of(lessons, self.mix), self.mix == CHANGES))
+        unbroken(lambda: self.runner.mix(lessons, shares_of(lessons, self.mix), self.mix == CHANGES))
 
     def counts(self) -> dict[str, Any]:
-        return total(self.learned) | self.crew.figures
+        return total(self.learned) | self.runner.figures
 
     def fingerprint(self) -> str:
         return f"{self.shards} shards {self.mix} {TOGETHER} {self.common.fingerprint()}"
@@ -213,7 +217,7 @@ class Shards(Learner):
     def assemble_last(members: Sequence["Shards"]) -> Any:
         every = [member.settled() for member in members]
         for member in members:
-            member.crew.close()
+            member.runner.close()
         return every[0].assemble_last(every)
 
     def last_snapshot(self) -> Any:
@@ -226,4 +230,4 @@ class Shards(Learner):
         return self.common.finish(model)
 
     def close(self) -> None:
-        self.crew.close()
+        self.runner.close()

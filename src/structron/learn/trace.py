@@ -83,7 +83,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class RuleUpdate:
     """An update with the prefixes of one step. difference: w·ΔΦ, of the correct prefix minus the wrong one; it is a
     violation, so that the update helps, if that is not above 0."""
 
@@ -119,7 +119,7 @@ class BeamTrace:
     gold: Any
     prediction: Any
     steps: list[BeamStep]
-    rules: dict[str, list[Update]] = field(default_factory=dict)
+    rules: dict[str, list[RuleUpdate]] = field(default_factory=dict)
     """The updates of each rule: none, one, or, for LaSO, which goes on after an update, any number."""
 
     @property
@@ -254,10 +254,10 @@ class _Watched:
         learner.engine = _engine(learner.problem, learner.search)
         self.steps: list[BeamStep] = []
 
-    def updates(self, name: str) -> list[Update]:
+    def updates(self, name: str) -> list[RuleUpdate]:
         """What a rule learns from the example. One that goes on after an update does so here, as in `fixing.learn`."""
         rule, learner, first = RULES[name], self.learner, 0
-        found: list[Update] = []
+        found: list[RuleUpdate] = []
         learner.rule, learner.choose = replace(rule, go_on=False), chooser(rule.choose)
         while True:
             trace, last, updates = self._learn(first, dry=True)
@@ -289,7 +289,7 @@ class _Watched:
             last += 1
         return trace, last, learner.counts()["updates"]
 
-    def _update(self, step: int) -> Update:
+    def _update(self, step: int) -> RuleUpdate:
         """The update that the learner found last."""
         learner, delta = self.learner, self.learner.delta
         places = delta.place[: delta.used[0]]
@@ -302,7 +302,7 @@ class _Watched:
             if amount != 0.0
         ]
         changes.sort(key=lambda c: (-abs(c.change), -abs(c.weight), c.name, c.action))
-        return Update(step, sum(c.change * c.weight for c in changes), changes)
+        return RuleUpdate(step, sum(c.change * c.weight for c in changes), changes)
 
 
 @dataclass

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structron.io.packing import byte_planes, of_planes
 from structron.learn.committee import Lesson
-from structron.threads import for_each
+from structron.runtime.threads import for_each
 from structron.weights.changes import Changes, by_row
 
 LEVEL = 1
@@ -19,7 +20,7 @@ SAMPLE, WORTH = 1 << 14, 0.9
 """Bytes of a plane that are tried, and what may be left of them."""
 
 
-class Packed(NamedTuple):
+class PackedArray(NamedTuple):
     """An array in few bytes: the first bytes of all numbers, the second ones … A plane that has as many bytes as there
     are numbers is not compressed."""
 
@@ -32,7 +33,7 @@ class Packed(NamedTuple):
 class Parcel(NamedTuple):
     """A lesson in few bytes; up: changes and sums of a shard, or (news for shards) the weights as they are."""
 
-    arrays: dict[str, Packed]
+    arrays: dict[str, PackedArray]
     changed: int
     rest: tuple[int, dict[str, Any], dict[str, np.ndarray]]
 
@@ -43,21 +44,17 @@ class Parcel(NamedTuple):
         return packed + sum(array.nbytes for array in self.rest[2].values())
 
 
-def _pack(array: np.ndarray) -> Packed:
+def _pack(array: np.ndarray) -> PackedArray:
     sent = _folded(array)
     numbers = array if sent is None else sent
-    planes = np.ascontiguousarray(numbers.view(np.uint8).reshape(-1, numbers.dtype.itemsize).T)
     folded = "" if sent is None else sent.dtype.str
-    return Packed([_squeezed(plane.data) for plane in planes], len(array), array.dtype.str, folded)
+    return PackedArray([_squeezed(plane.data) for plane in byte_planes(numbers)], len(array), array.dtype.str, folded)
 
 
-def _unpack(packed: Packed) -> np.ndarray:
+def _unpack(packed: PackedArray) -> np.ndarray:
     kind = np.dtype(packed.folded or packed.kind)
-    numbers = np.empty((packed.many, kind.itemsize), np.uint8)
-    for k, plane in enumerate(packed.planes):
-        data = plane if len(plane) == packed.many else zlib.decompress(plane)
-        numbers[:, k] = np.frombuffer(data, np.uint8)
-    found = numbers.reshape(-1).view(kind)
+    planes = (plane if len(plane) == packed.many else zlib.decompress(plane) for plane in packed.planes)
+    found = of_planes(np.array([np.frombuffer(plane, np.uint8) for plane in planes]), kind)
     return _unfolded(found).astype(packed.kind) if packed.folded else found
 
 

@@ -12,13 +12,13 @@ import numpy as np
 from structron.features.index import look_up
 from structron.io.tensors import Tensor, Tensors, crowded
 from structron.kernels.table import build_table
+from structron.runtime.threads import for_each, give_back, stretches
 from structron.search.beam.engine import NO_ANCHORS, Engine, actions_of, is_cold
 from structron.search.beam.frontier import Anchored, Inputs
 from structron.search.beam.nbest import Derivation
 from structron.search.beam.problem import SearchProblem
 from structron.search.beam.scores import CLOCK
 from structron.search.beam.states import TOP
-from structron.threads import for_each, give_back, stretches
 from structron.weights.dense import cell_tensors, declared_cells
 from structron.weights.packed import homes, pack, spread_of
 from structron.weights.sparse import Row, Sparse, counts_of, regions_of

@@ -19,19 +19,19 @@ from structron.io.tensors import Sizes, Tensor, Tensors, room_for, texts, under,
 from structron.kernels.table import build_table
 from structron.model.dictionary import Dictionary, allowed_of
 from structron.model.votes import Votes
+from structron.runtime.threads import for_each, stretches
 from structron.search.chain.margins import decode_with_margins
 from structron.search.chain.scores import (
     FORBIDDEN,
     FORCED_OUT,
     NO_INTS,
     NO_NUMBERS,
-    Chains,
+    EncodedChains,
     Weights,
     in_double,
     make_work,
 )
 from structron.search.chain.viterbi import DECODE, decode
-from structron.threads import for_each, stretches
 from structron.weights.dense import declared_cells, dense_rows, sparse_rows
 
 NO_TABLE = np.empty((0, 0), np.float32)
@@ -106,7 +106,7 @@ class ChainModel:
             masks=np.concatenate(masks),
         )
 
-    def chains(self, prepared: Prepared, lo: int, hi: int, forced: np.ndarray | None = None) -> Chains:
+    def chains(self, prepared: Prepared, lo: int, hi: int, forced: np.ndarray | None = None) -> EncodedChains:
         """Sentences lo … hi-1 as the kernels read them. forced: int[tokens of all sentences], -1 = free."""
         starts = prepared.starts[lo : hi + 1] - prepared.starts[lo]
         ptr, numbers, values = look_up(self.table, prepared.hashes(lo, hi), self.bits)
@@ -119,7 +119,7 @@ class ChainModel:
             mask_of = self.dictionary.masks_of(prepared, tokens)
         if forced is not None:
             mask_of = np.where(forced[tokens] < 0, mask_of, forced[tokens] + len(self.dictionary.masks))
-        return Chains(starts, ptr, numbers, values, pair_ptr, pair_numbers, mask_of.astype(np.int32))
+        return EncodedChains(starts, ptr, numbers, values, pair_ptr, pair_numbers, mask_of.astype(np.int32))
 
     def decode(
         self, prepared: Prepared, jobs: int = 1, forced: np.ndarray | None = None, margins: bool = False
@@ -172,7 +172,7 @@ class ChainModel:
 
     def _search(
         self,
-        chains: Chains,
+        chains: EncodedChains,
         lo: int,
         hi: int,
         kind: type,
@@ -203,7 +203,7 @@ class ChainModel:
         """What each document feature adds to a labelling of the only sentence; a chain model has none."""
         return {}
 
-    def work(self, chains: Chains, kind: type = np.float32) -> Any:
+    def work(self, chains: EncodedChains, kind: type = np.float32) -> Any:
         """Scratch memory for a search."""
         longest = int(np.diff(chains.starts).max(initial=1))
         return make_work(longest, len(self.labels), self.w.shape[1], self.order, kind)

@@ -19,10 +19,11 @@ from structron.io.tensors import Sizes, Tensor, Tensors, texts, whole
 from structron.kernels.jit import entry, is_cold
 from structron.kernels.table import build_table
 from structron.model.dictionary import Dictionary
+from structron.runtime.threads import for_each, stretches
 from structron.search.chain.choices import (
+    ChoiceWeights,
     Labels,
     Lattice,
-    Weights,
     best,
     decode,
     decode_with_margins,
@@ -30,7 +31,6 @@ from structron.search.chain.choices import (
     make_room,
     through,
 )
-from structron.threads import for_each, stretches
 from structron.weights.cells import cells_from, rows_from, weight_in, weight_of
 from structron.weights.dense import cell_tensors, cells_in, declared_cells
 
@@ -90,11 +90,11 @@ class ChoiceModel:
         return build_table(self.keys)
 
     @cached_property
-    def weights(self) -> Weights:
+    def weights(self) -> ChoiceWeights:
         """The weights as kernels read them."""
         n = int(np.searchsorted(self.row, self.fixed))
         pairs = cells_from(self.row[:n], self.column[:n], self.weight[:n], self.kinds.width)
-        return Weights(rows_from(self.row, self.column, self.weight, self.fixed + len(self.keys)), pairs)
+        return ChoiceWeights(rows_from(self.row, self.column, self.weight, self.fixed + len(self.keys)), pairs)
 
     def lattice(self, prepared: Any, lo: int, hi: int, forced: np.ndarray | None = None) -> Lattice:
         """Sentences lo … hi-1 as the kernels read them. forced: int[tokens of all sentences], -1 = free."""

@@ -10,8 +10,8 @@ from structron.features.documents import NonLocal, NonLocalFeatures, Opened
 from structron.features.extract import Prepared
 from structron.io.tensors import Sizes, Tensor, Tensors, texts, whole
 from structron.model.chain import ChainModel
+from structron.runtime.threads import for_each, stretches
 from structron.search.chain.candidates import CHOOSE, Candidates, for_each_document
-from structron.threads import for_each, stretches
 
 MOST_CANDIDATES = 10_000
 """Labellings that a model may choose from."""

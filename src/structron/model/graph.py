@@ -7,12 +7,12 @@ import numpy as np
 
 from structron.io.tensors import Sizes, Tensor, Tensors
 from structron.kernels.jit import is_cold
+from structron.runtime.threads import for_each, stretches
 from structron.search.graph.parse import PARSE, WEIGH, steps_of
 from structron.search.graph.relations import Relations
-from structron.search.graph.room import Room, Setting, larger, make_room
+from structron.search.graph.room import ParseScratch, ParseSettings, larger, make_room
 from structron.search.graph.templates import Codes
 from structron.search.trees.kbest import k_best
-from structron.threads import for_each, stretches
 from structron.weights.hashed import declared_vector, shift_of, vector_of, vector_tensors
 
 LEAST_WORDS, MOST_WORDS = 63, 255
@@ -26,15 +26,15 @@ class GraphModel:
 
     def __init__(self, templates: Codes, relations: Relations, bits: int, w: np.ndarray):
         self.templates, self.relations, self.bits, self.w = templates, relations, bits, w
-        self.rooms: list[Room] = []  # that nobody parses in now
+        self.rooms: list[ParseScratch] = []  # that nobody parses in now
 
     @staticmethod
-    def is_cold(setting: Setting | None = None) -> bool:
+    def is_cold(setting: ParseSettings | None = None) -> bool:
         """Whether the compiler has to be waited for; with a setting for its search too, which is compiled by itself."""
         steps = () if setting is None else steps_of(setting)
         return PARSE.is_cold() or any(is_cold(getattr(step, "dispatcher", step)) for step in steps)
 
-    def _enter(self, setting: Setting, words: int) -> Room:
+    def _enter(self, setting: ParseSettings, words: int) -> ParseScratch:
         """Room to parse sentences of up to so many words: to make it takes longer than to parse a short one."""
         with contextlib.suppress(IndexError):
             room = self.rooms.pop()
@@ -43,7 +43,7 @@ class GraphModel:
         model = (self.templates, self.relations, setting, self.w, shift_of(self.bits))
         return make_room(*model, max(words, LEAST_WORDS))
 
-    def _leave(self, room: Room) -> None:
+    def _leave(self, room: ParseScratch) -> None:
         """Keep the room for other sentences, unless it is very large."""
         if len(room.order) <= MOST_WORDS:
             self.rooms.append(room)
@@ -51,7 +51,9 @@ class GraphModel:
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"rooms": []}
 
-    def decode(self, x: np.ndarray, starts: np.ndarray, setting: Setting, jobs: int) -> tuple[np.ndarray, np.ndarray]:
+    def decode(
+        self, x: np.ndarray, starts: np.ndarray, setting: ParseSettings, jobs: int
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Heads and relations of all words."""
         heads, found = (np.zeros(len(x), np.int64) for _ in range(2))
         steps, lengths = steps_of(setting), np.diff(starts)
@@ -66,7 +68,7 @@ class GraphModel:
         for_each(parse, stretches(starts, jobs), jobs)
         return heads, found
 
-    def nbest(self, x: np.ndarray, starts: np.ndarray, setting: Setting, n: int, jobs: int) -> list[list[Tree]]:
+    def nbest(self, x: np.ndarray, starts: np.ndarray, setting: ParseSettings, n: int, jobs: int) -> list[list[Tree]]:
         """The n best trees of each sentence (fewer where there are no more), best first, that of `decode` before all.
 
         A score is that of the search: the sum over the parts, every arc with the relation that suits its words best. A

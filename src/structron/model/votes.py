@@ -6,7 +6,7 @@ import numpy as np
 
 from structron.io.tensors import Tensor, Tensors
 from structron.kernels.memory import aligned_zeros
-from structron.search.chain.scores import Chains, Weights, Work
+from structron.search.chain.scores import EncodedChains, Weights, Work
 from structron.search.chain.viterbi import decode
 from structron.weights.dense import row_stride
 
@@ -26,7 +26,7 @@ class Votes:
 
     def decode(
         self,
-        chains: Chains,
+        chains: EncodedChains,
         weights: Weights,
         order: int,
         lo: int,

@@ -17,14 +17,15 @@ from starlette.staticfiles import StaticFiles
 
 from structron._version import __version__
 from structron.errors import StructronError
+from structron.runtime.threads import Busy
 from structron.serve import udpipe
 from structron.serve.analyse import analyse, explain
 from structron.serve.beam import trace
 from structron.serve.compare import compare
-from structron.serve.crew import Busy, Crew, Late
 from structron.serve.library import Library, age_of, read_log
-from structron.serve.limits import Guard, Limits
+from structron.serve.limits import Limits, RequestGuard
 from structron.serve.looks import describe, features
+from structron.serve.requests import Late, RequestThreads
 from structron.serve.schemas import (
     AnnotateRequest,
     BeamRequest,
@@ -53,15 +54,15 @@ logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # what is wron
 STATIC = Path(str(resources.files("structron"))) / "serve" / "static"
 
 
-def make_app(library: Library, limits: Limits | None = None, crew: Crew | None = None) -> Guard:
+def make_app(library: Library, limits: Limits | None = None, threads: RequestThreads | None = None) -> RequestGuard:
     """The server's application for these models, files and logs."""
     limits = limits or Limits()
-    crew = crew or Crew(seconds=limits.seconds)
+    threads = threads or RequestThreads(seconds=limits.seconds)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> Any:
         yield
-        crew.close()
+        threads.pool.close()
 
     app = FastAPI(
         title="structron",
@@ -79,16 +80,16 @@ def make_app(library: Library, limits: Limits | None = None, crew: Crew | None =
         ],
     )
     _add_mistakes(app)
-    _add_server(app, library, crew)
-    _add_udpipe(app, library, crew)
-    _add_analysis(app, library, crew)
-    _add_models(app, library, crew)
+    _add_server(app, library, threads)
+    _add_udpipe(app, library, threads)
+    _add_analysis(app, library, threads)
+    _add_models(app, library, threads)
     _add_pages(app)
-    return Guard(app, limits)
+    return RequestGuard(app, limits)
 
 
 def in_json(value: Any) -> Response:
-    """An answer that was made in a thread of the crew; every character of it is ASCII."""
+    """An answer that was made on a thread; every character of it is ASCII."""
     return Response(json.dumps(value, allow_nan=False, separators=(",", ":")), media_type="application/json")
 
 
@@ -127,20 +128,20 @@ def _add_mistakes(app: FastAPI) -> None:
         return answer(422, "; ".join(texts)[:2000])
 
 
-def _add_server(app: FastAPI, library: Library, crew: Crew) -> None:
+def _add_server(app: FastAPI, library: Library, threads: RequestThreads) -> None:
     @app.get("/health", tags=["server"], summary="Whether the server works")
     async def health() -> Health:
         return Health(
             status="ok",
             version=__version__,
             models=list(library.models),
-            workers=crew.workers,
-            busy=crew.busy,
-            given_up=crew.given_up,
+            workers=threads.pool.size,
+            busy=threads.pool.busy,
+            given_up=threads.pool.abandoned,
         )
 
 
-def _add_udpipe(app: FastAPI, library: Library, crew: Crew) -> None:
+def _add_udpipe(app: FastAPI, library: Library, threads: RequestThreads) -> None:
     @app.get("/models", tags=["udpipe"], summary="The models, as UDPipe lists them")
     async def models() -> UDPipeModels:
         return UDPipeModels(**udpipe.models(library))
@@ -152,7 +153,7 @@ def _add_udpipe(app: FastAPI, library: Library, crew: Crew) -> None:
                 for name, value in form.items():
                     given[name] = _decoded(await value.read()) if isinstance(value, UploadFile) else value
         try:
-            return await crew.run(lambda: in_json(udpipe.process(library, given)))
+            return await threads.run(lambda: in_json(udpipe.process(library, given)))
         except StructronError as error:
             return PlainTextResponse(f"{error}\n", 400)
 
@@ -184,11 +185,11 @@ def _decoded(data: bytes) -> str:
         raise HTTPException(400, "data: expected UTF-8") from None
 
 
-def _add_analysis(app: FastAPI, library: Library, crew: Crew) -> None:
+def _add_analysis(app: FastAPI, library: Library, threads: RequestThreads) -> None:
     how: dict[str, Any] = {"tags": ["analysis"], "responses": MISTAKES}
 
     async def run(work: Callable[[], Any]) -> Response:
-        return await crew.run(lambda: in_json(work()))
+        return await threads.run(lambda: in_json(work()))
 
     @app.post("/api/annotate", summary="Sentences, words, tags, trees, entities, chunks of a text", **how)
     async def annotate(given: AnnotateRequest) -> Any:
@@ -212,7 +213,7 @@ def _add_analysis(app: FastAPI, library: Library, crew: Crew) -> None:
         return await run(lambda: compare(a, b, source))
 
 
-def _add_models(app: FastAPI, library: Library, crew: Crew) -> None:
+def _add_models(app: FastAPI, library: Library, threads: RequestThreads) -> None:
     how: dict[str, Any] = {"tags": ["models"], "responses": MISTAKES}
 
     @app.get("/api/models", summary="The models, and what each can be asked", **how)
@@ -222,7 +223,7 @@ def _add_models(app: FastAPI, library: Library, crew: Crew) -> None:
     @app.get("/api/models/{name}", summary="Labels, sizes, options and training history of a model", **how)
     async def model(name: str) -> Any:
         found = library.model(name)
-        return await crew.run(lambda: in_json(describe(found)))
+        return await threads.run(lambda: in_json(describe(found)))
 
     @app.get("/api/models/{name}/features", summary="The heaviest features", **how)
     async def heaviest(
@@ -233,7 +234,7 @@ def _add_models(app: FastAPI, library: Library, crew: Crew) -> None:
         top: int = Query(50, ge=1, le=500),
     ) -> Any:
         found = library.model(name).part(part)
-        return await crew.run(lambda: in_json(features(found, label, search, top)))
+        return await threads.run(lambda: in_json(features(found, label, search, top)))
 
     @app.get("/api/data", summary="The annotated files", **how)
     async def data() -> Any:
@@ -252,7 +253,7 @@ def _add_models(app: FastAPI, library: Library, crew: Crew) -> None:
     @app.get("/api/training/{name}", summary="The passes that a training log has so far", **how)
     async def training(name: str, after: int = Query(0, ge=0)) -> Any:
         path = library.log(name)
-        found, age = await crew.run(lambda: (read_log(path), age_of(path)))
+        found, age = await threads.run(lambda: (read_log(path), age_of(path)))
         return in_json({"name": name, "of": len(found), "age": age, "passes": found[after:]})
 
 

@@ -27,8 +27,8 @@ def run(
         import uvicorn
 
         from structron.serve.app import make_app
-        from structron.serve.crew import Crew
         from structron.serve.limits import LOCAL, Limits
+        from structron.serve.requests import RequestThreads
         from structron.serve.slow import Impatient
     except ImportError as error:
         raise StructronError(f"serve needs {error.name}; expected: pip install 'structron[serve]'") from None
@@ -40,7 +40,7 @@ def run(
     gc.enable()
     gc.freeze()
     threading.Thread(target=warm_up_beams, args=[library], daemon=True).start()
-    app = make_app(library, limits, Crew(workers, seconds=limits.seconds))
+    app = make_app(library, limits, RequestThreads(workers, seconds=limits.seconds))
     name = f"[{address}]" if ":" in address else address
     listening.listen(1024)
     say(f"{', '.join(library.models)}: http://{name}:{number}  (Ctrl-C to stop)")

@@ -51,7 +51,7 @@ class Refused(Exception):
         self.status, self.why = status, why
 
 
-class Guard:
+class RequestGuard:
     """The first and the last to see a request and its answer."""
 
     def __init__(self, app: App, limits: Limits):

@@ -65,11 +65,10 @@ class AttributeLabeler(Measured, ChainLabeler):
         self.data_, self.temperature_ = prepared if start is None else None, None
         return learner
 
-    def _train(self, *given: Any) -> None:
-        super()._train(*given)
+    def _learn(self, *given: Any) -> None:
+        super()._learn(*given)
         if self.prune and self.model_.votes is None:
             self.model_ = pruned(self.model_, self.prune)
-            self.signature_ = self._signature()
 
     def _settle(self, sentences: Any) -> Any:
         return sentences

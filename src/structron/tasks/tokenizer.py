@@ -20,9 +20,9 @@ from structron.evaluate import SegmentationScores, segmentation_scores
 from structron.io.columns import Columns
 from structron.io.tensors import Tensors
 from structron.options import DEFAULT, Texts, options
+from structron.runtime.threads import uncollected
 from structron.tasks.chain.labeler import ChainLabeler
 from structron.text.pieces import COLUMNS, INSIDE, OPEN, SENTENCE, TOKEN, Pieces, pieces_of, rows_of
-from structron.threads import uncollected
 
 UNITS = (1, 4, 10)
 """Sentences, in turn, that are learned from as a paragraph where paragraphs are longer, or the data know of none."""

@@ -14,9 +14,9 @@ from structron.features.alphabets import ParserInput, Sentence
 from structron.io.columns import EMPTY, Columns, tree_columns
 from structron.io.tensors import Tensors, texts
 from structron.options import Stepping, Trees, options
+from structron.runtime.threads import uncollected
 from structron.sentences import check_sentences, sharing_texts, starts_of
 from structron.tasks.treebank import Arc, Projective, make_projective, read_arcs, settle_columns
-from structron.threads import uncollected
 from structron.trees import unlift
 
 Parse = Callable[[Any, np.ndarray, np.ndarray, int], list[list[Arc]]]

@@ -23,8 +23,8 @@ import numpy as np
 from structron.features.phrases import FEATURES, Counts, Phrases, Scheme, is_silent
 from structron.kernels.jit import WithFunctionPointers, entry, helper, plain
 from structron.kernels.reference import Doubles, Doubles2, Flags, Ints, by_reference
-from structron.search.chain.kbest import N_BEST, NO_ROOM, SECOND, Near, Room, Trellis, change, fill_trellis
-from structron.search.chain.scores import DIFFERENCE, Chains, Weights, Work
+from structron.search.chain.kbest import N_BEST, NO_ROOM, SECOND, NBestScratch, Near, Trellis, change, fill_trellis
+from structron.search.chain.scores import DIFFERENCE, EncodedChains, Weights, Work
 from structron.search.chain.viterbi import SEARCH
 from structron.update.margin import learn_example
 from structron.update.perceptron import CORRECT, NEAR, TIME, TOKENS, UPDATES, WRONG_TOKENS, has_room
@@ -35,7 +35,7 @@ AGGRESSIVE, CONSERVATIVE, _, BY_SENTENCES = range(4)
 """The same as numbers."""
 
 
-class Step(NamedTuple):
+class NBestStep(NamedTuple):
     """An update: which candidate to move away from, and whether by its local features only, (B)."""
 
     candidate: int
@@ -43,10 +43,10 @@ class Step(NamedTuple):
 
 
 @by_reference
-class Documents(NamedTuple):
+class DocumentExamples(NamedTuple):
     """What learning from documents needs."""
 
-    chains: Chains
+    chains: EncodedChains
     gold: Ints
     weights: Weights
     order: int
@@ -70,7 +70,7 @@ class Documents(NamedTuple):
     values: Doubles2  # float64[candidates + 1, features]: of each candidate, then of the correct labelling
     total: Doubles  # float64[candidates + 1]: their scores
     own: Ints  # int64[STATS]: room for the counts of sentences
-    room: Room
+    room: NBestScratch
     near: Near
     full: Ints  # int64[1]: whether the room for candidates has run out
 
@@ -82,7 +82,7 @@ def find_update(
     margin: float,
     local_margin: float,
     local_update: str = "aggressive",
-) -> Step | None:
+) -> NBestStep | None:
     """The update that the algorithms make, if any.
 
     local, total: scores of the candidates, best local score first, without and with non-local features.
@@ -93,7 +93,7 @@ def find_update(
     right = (int(gold), float(gold_local), float(gold_total))
     choose = entry(choose_update)
     candidate, by_local = choose(local, total, len(local), right, float(margin), float(local_margin), how)
-    return Step(candidate, by_local) if candidate >= 0 else None
+    return NBestStep(candidate, by_local) if candidate >= 0 else None
 
 
 @helper

@@ -13,7 +13,7 @@ from numba import types
 
 from structron.kernels.jit import WithFunctionPointers, helper, ir_inline, kernel
 from structron.kernels.reference import reference
-from structron.search.chain.scores import Chains, Weights, Work, load_reach, load_transitions, row_bounds
+from structron.search.chain.scores import EncodedChains, Weights, Work, load_reach, load_transitions, row_bounds
 from structron.search.chain.viterbi import SEARCH
 
 TIME, UPDATES, WRONG_TOKENS, TOKENS, NEAR, INVALID, STATS = range(7)
@@ -125,7 +125,7 @@ def count_wrong(gold, start, n, z):
 
 _LIST = types.int64[::1]
 CORRECT = types.void(
-    reference(Chains),
+    reference(EncodedChains),
     _LIST,
     reference(Weights),
     *[types.int64] * 3,

@@ -63,7 +63,7 @@ def family_name(jj: str | Family) -> str:
 
 
 @by_reference
-class Rule(NamedTuple):
+class SwvpRule(NamedTuple):
     """JJ and SETGAMMA as the kernels read them."""
 
     family: int  # a place in FAMILIES; a user's function comes with its own lists
@@ -95,7 +95,7 @@ class Mixed(NamedTuple):
 class Weighing(NamedTuple):
     """What the learner of a beam needs for weighted violations (mixed.py)."""
 
-    rule: Rule
+    rule: SwvpRule
     jj: Mixed
     exchangeable: int  # of the problem
     own: Ints  # int64[3]: STATE, COUNT, WRONG
@@ -127,10 +127,10 @@ class Swvp:
         return family_name(self.jj)
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> SwvpRule:
         family = WHOLE if callable(self.jj) else FAMILIES.index(self.jj)
         ranked, aggressive = self.variant.endswith("r"), self.variant.startswith("a")
-        return Rule(family, ranked, aggressive, float(self.beta), bool(self.enforce), bool(self.scaled))
+        return SwvpRule(family, ranked, aggressive, float(self.beta), bool(self.enforce), bool(self.scaled))
 
     @property
     def valid(self) -> bool:

@@ -31,7 +31,7 @@ from structron.update.perceptron import (
 from structron.update.swvp import (
     Family,
     Mixed,
-    Rule,
+    SwvpRule,
     define_jj,
     is_invalid,
     pack_substructures,
@@ -146,7 +146,7 @@ def learn_with_function(
     labels: Sequence[str],
     work: Any,
     stats: np.ndarray,
-    rule: Rule,
+    rule: SwvpRule,
     jj: Mixed,
     family: Family,
 ) -> int:

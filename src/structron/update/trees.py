@@ -34,7 +34,7 @@ from structron.search.graph.features import (
     side_of,
 )
 from structron.search.graph.relations import rows_of_relation
-from structron.search.graph.room import Room
+from structron.search.graph.room import ParseScratch
 from structron.search.graph.scores import NOTHING, gather_tags, new_stamp, row_between, sibling_cells
 from structron.search.graph.templates import ARC, GRAND, HEAD, RANK, RANK_HEAD, RANK_WORD, SIBLING, TRIPLE, WORD
 from structron.search.trees.parts import siblings_of
@@ -266,6 +266,6 @@ def correct(room, learning, n, amount):
     return wrong
 
 
-_KINDS = (reference(Room), reference(Learning))
+_KINDS = (reference(ParseScratch), reference(Learning))
 SIGNATURE = types.int64(*_KINDS, types.int64, types.float64)
 CORRECT = kernel(correct, signature=SIGNATURE)

@@ -28,7 +28,7 @@ from structron.io.tensors import number_kind
 from structron.kernels.jit import helper, kernel, prefetch_at
 from structron.kernels.reference import Doubles, Floats, Keys, Numbers, by_reference
 from structron.kernels.table import ABSENT, AHEAD, ONE, SEED, SHIFT, mix
-from structron.threads import for_each
+from structron.runtime.threads import for_each
 
 FEW = 1 << 26
 """Places that are counted without a table."""

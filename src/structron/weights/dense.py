@@ -14,7 +14,7 @@ import numpy as np
 from structron.errors import StructronError
 from structron.io.tensors import NUMBERS, Tensor, Tensors, number_kind
 from structron.kernels.memory import aligned_zeros, move
-from structron.threads import for_each
+from structron.runtime.threads import for_each
 from structron.weights.changes import Changes, Share, mix_at
 
 FIRST_ROWS = 4096
@@ -29,7 +29,7 @@ def row_stride(columns: int) -> int:
 
 
 @dataclass(slots=True)
-class Packed:
+class MeanRows:
     """The rows of a finished model: features without weight are left out."""
 
     w: np.ndarray  # float32[rows, stride]: the fixed rows, a row for each feature, then those of paired features
@@ -120,7 +120,7 @@ class DenseStore:
         room = np.full((spare, self.labels + 1), -1, np.int32)
         self.block_rows = np.concatenate([state["block_rows"], room])
 
-    def rows_of(self, packed: Packed) -> np.ndarray:
+    def rows_of(self, packed: MeanRows) -> np.ndarray:
         """For each row of a packed store this one's, -1 where it has none."""
         used = packed.block_rows >= 0
         block_of = self.block_of[packed.pair_numbers]
@@ -197,7 +197,7 @@ def _grown(old: np.ndarray, capacity: int, used: int) -> np.ndarray:
 
 def pack_mean(
     stores: Sequence[DenseStore], weights: Sequence[np.ndarray], everything: bool = False, jobs: int = 1
-) -> Packed:
+) -> MeanRows:
     """The mean of several stores' weights, packed. weights: of each, as they count; everything: zero rows too."""
     first = stores[0]
     features = np.zeros(len(first.row_of), bool)
@@ -220,7 +220,7 @@ def pack_mean(
     total = first.fixed + len(numbers) + int(used.sum())
     block_rows = np.full(used.shape, -1, np.int32)
     block_rows[used] = np.arange(first.fixed + len(numbers), total)
-    packed = Packed(aligned_zeros((total, first.stride), np.float32), numbers, pair_numbers, block_rows)
+    packed = MeanRows(aligned_zeros((total, first.stride), np.float32), numbers, pair_numbers, block_rows)
     rows = for_each(lambda store: store.rows_of(packed), stores, jobs)
 
     def add_up(lo: int) -> None:

@@ -35,7 +35,7 @@ AHEAD = 32
 
 
 @by_reference
-class Room(NamedTuple):
+class MixScratch(NamedTuple):
     """What `compare` works with."""
 
     heads: Keys  # uint64[AHEAD]
@@ -43,9 +43,9 @@ class Room(NamedTuple):
     marks: Keys  # uint64: a bit for each cell
 
 
-def make_room(cells: int) -> Room:
+def make_room(cells: int) -> MixScratch:
     """For so many cells."""
-    return Room(np.zeros(AHEAD, np.uint64), np.zeros(AHEAD, np.int64), np.empty(-(-cells // 64), np.uint64))
+    return MixScratch(np.zeros(AHEAD, np.uint64), np.zeros(AHEAD, np.int64), np.empty(-(-cells // 64), np.uint64))
 
 
 @helper(inline=True)

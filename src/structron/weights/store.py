@@ -14,7 +14,7 @@ from structron.errors import StructronError
 from structron.io.tensors import Tensor, Tensors
 from structron.kernels.memory import pieces
 from structron.kernels.table import ABSENT
-from structron.threads import for_each
+from structron.runtime.threads import for_each
 from structron.weights.changes import Changes, Share, cut, make_changes
 from structron.weights.dense import cell_tensors, cells_in, declared_cells
 from structron.weights.mixing import compare, make_room, missing, mix_known, mix_rows, put_rows

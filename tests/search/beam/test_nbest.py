@@ -81,7 +81,7 @@ def test_threads_and_stretches_do_not_matter(monkeypatch):
     model, inputs = model_of(problem, weights), inputs_of(problem, xs)
     expected = model.nbest(inputs, 4)
     assert expected[3] == [([], 0.0)]
-    monkeypatch.setattr("structron.threads.BATCH_TOKENS", 10)
+    monkeypatch.setattr("structron.runtime.threads.BATCH_TOKENS", 10)
     assert model.nbest(inputs, 4, jobs=3) == model.nbest(inputs, 4) == expected
     assert Engine(problem).nbest(inputs, model.sparse, NO_ANCHORS, 4, 5, 9) == expected[5:9]
 

@@ -8,7 +8,7 @@ import pytest
 from brute_trees import trees
 from graphs import BITS, NAMES, SETTINGS, Model, make_tree
 from structron.kernels.jit import entry
-from structron.learn.graph import Trees
+from structron.learn.graph import EncodedTrees
 from structron.search.graph.features import look_at
 from structron.search.graph.parse import keep_best
 from structron.search.graph.templates import FIRST_ORDER, MOST_ATOMS, RANKING, ROLES, SECOND_ORDER, TEMPLATES, settle
@@ -101,7 +101,7 @@ def test_updates_by_hand():
 
 def test_relations_that_can_be():
     x = np.array([[2, 2], [3, 3], [2, 2]])
-    found = possible_relations(Trees(x, np.array([0, 2, 3]), np.array([2, 0, 0]), np.array([1, 0, 0])), 5, 2)
+    found = possible_relations(EncodedTrees(x, np.array([0, 2, 3]), np.array([2, 0, 0]), np.array([1, 0, 0])), 5, 2)
 
     def between(to_right: int, head: int, word: int) -> list[int]:
         place = (to_right * 5 + head) * 5 + word

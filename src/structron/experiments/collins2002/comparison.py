@@ -24,7 +24,7 @@ MILESTONES = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class TaggingTask:
     """A corpus and the features of the paper. Without dev data the last tenth of train is held out, and test figures
     need a training of their own, on all of train."""
 
@@ -42,8 +42,8 @@ class Task:
 
 
 TASKS = {
-    "np": Task("ramshaw-marcus-np", Chunker, "collins-np", ("word", "pos", "chunk"), ("train", "test")),
-    "pos": Task("ud-english-ewt", Tagger, "collins-pos", ("form", "xpos")),
+    "np": TaggingTask("ramshaw-marcus-np", Chunker, "collins-np", ("word", "pos", "chunk"), ("train", "test")),
+    "pos": TaggingTask("ud-english-ewt", Tagger, "collins-pos", ("form", "xpos")),
 }
 
 

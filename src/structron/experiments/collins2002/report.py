@@ -6,7 +6,7 @@ import numpy as np
 
 from structron.experiments import frame
 from structron.experiments.collins2002.settings import CUTOFFS, FAMILIES, Setting, best_of, find, sample, settings_of
-from structron.experiments.frame import Claim, Drawing, Ledger, Line, Table, Verdict, ahead, together, within
+from structron.experiments.frame import Claim, Curve, Drawing, Ledger, Table, Verdict, ahead, together, within
 from structron.experiments.frame.verdict import MISSING
 
 PAPER = frame.paper_of("collins2002")
@@ -171,7 +171,7 @@ def drawings(ledger: Ledger) -> Iterator[Drawing]:
             if found := find(ledger, task, setting):
                 numbers, scores = zip(*found["curve"], strict=True)
                 paper = PAPER["dev"][task]["figures"][str(setting)][0] if task == "np" else None
-                lines.append(Line(str(setting), numbers, [shown(task, score) for score in scores], best, paper))
+                lines.append(Curve(str(setting), numbers, [shown(task, score) for score in scores], best, paper))
         about = (
             f"{title}: the perceptron with and without averaging",
             "passes over the training data",

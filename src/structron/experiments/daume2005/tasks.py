@@ -30,7 +30,7 @@ THEIRS, OURS = "daume-chunks", "default"
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class SegmentationTask:
     """estimator: what is learned.   beam: at which all methods are compared.   scores: those in its table."""
 
     estimator: type[SegmentChunker] | type[JointTagger]
@@ -39,8 +39,8 @@ class Task:
 
 
 TASKS = {
-    "segments": Task(SegmentChunker, 5, ("precision", "recall")),
-    "joint": Task(JointTagger, 10, ("accuracy", "chunk_accuracy", "joint_accuracy")),
+    "segments": SegmentationTask(SegmentChunker, 5, ("precision", "recall")),
+    "joint": SegmentationTask(JointTagger, 10, ("accuracy", "chunk_accuracy", "joint_accuracy")),
 }
 
 

@@ -20,7 +20,7 @@ AVERAGED = CSP + MEAN
 SEED = 1
 
 
-class Scores(NamedTuple):
+class Accuracies(NamedTuple):
     """Accuracy of one model, in per cent; dev None: it has seen the dev data. broken: updates against condition 2, of
     all; active: examples that still led to an update in the last pass, in per cent too."""
 
@@ -39,12 +39,14 @@ def spelled(method: str) -> str:
 class Trials:
     """The models of one data set by method, and there by β; those of a perceptron under the seeds of their orders."""
 
-    models: dict[str, dict[float, Scores]] = field(default_factory=dict)
+    models: dict[str, dict[float, Accuracies]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, figures: Mapping[str, Mapping[str, Sequence[float]]]) -> "Trials":
         """From what `plain` gave."""
-        return cls({name: {float(k): Scores(*own) for k, own in models.items()} for name, models in figures.items()})
+        return cls(
+            {name: {float(k): Accuracies(*own) for k, own in models.items()} for name, models in figures.items()}
+        )
 
     def plain(self) -> dict[str, dict[str, list[float | None]]]:
         """As figures of a ledger."""
@@ -53,7 +55,7 @@ class Trials:
             for name, models in self.models.items()
         }
 
-    def enter(self, method: str, value: float, scores: Scores) -> None:
+    def enter(self, method: str, value: float, scores: Accuracies) -> None:
         self.models.setdefault(method, {})[value] = scores
 
     def has(self, *methods: str) -> bool:
@@ -64,7 +66,7 @@ class Trials:
         found = self.models[method]
         return max(found, key=lambda beta: (_dev(found[beta]), -beta))
 
-    def scores_of(self, method: str) -> Scores:
+    def scores_of(self, method: str) -> Accuracies:
         """Those of a method with the β chosen on dev data."""
         return self.models[method][self.chosen(method)]
 
@@ -75,7 +77,7 @@ class Trials:
         return max(scores.test for scores in found if _dev(scores) >= least - 1e-9)
 
 
-def _dev(scores: Scores) -> float:
+def _dev(scores: Accuracies) -> float:
     return -math.inf if scores.dev is None else scores.dev
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from structron.experiments.dror2016.choice import CONTROL, CSP, MEAN, SEED, Scores, Trials
+from structron.experiments.dror2016.choice import CONTROL, CSP, MEAN, SEED, Accuracies, Trials
 from structron.experiments.frame import Job, Ledger, Rows, has, load_rows
 from structron.tasks.graph.parser import GraphParser
 
@@ -42,7 +42,7 @@ HELD_OUT, LEAST_LEFT = 1000, 2
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
+class ParsingCorpus:
     """A treebank: the column with the tags, how it is written, whether sentences have one root, whether its crossing
     arcs are worth a search that allows them, and the split to learn from: some have no train."""
 
@@ -61,18 +61,20 @@ class Corpus:
 CORPORA = {
     corpus.name: corpus
     for corpus in (
-        Corpus("ud-greek-gdt", "Greek", crossing=True),
-        Corpus("ud-hungarian-szeged", "Hungarian", crossing=True),
-        Corpus("ud-italian-partut", "Italian"),
-        Corpus("ud-english-ewt", "English", pos="xpos"),
-        Corpus("wsj-sample-dep", "English", pos="pos"),
-        Corpus("ud-chinese-gsd", "Chinese"),
-        Corpus("ud-turkish-imst", "Turkish"),
-        Corpus("ud-basque-bdt", "Basque", crossing=True),
-        Corpus("conll2007-basque", "Basque", pos="xpos", encoding="iso-8859-1", single_root=False, crossing=True),
-        Corpus("conll2007-spanish", "Spanish", pos="xpos"),
-        Corpus("ud-arabic-padt", "Arabic", train="dev"),
-        Corpus("ud-catalan-ancora", "Catalan", train="dev"),
+        ParsingCorpus("ud-greek-gdt", "Greek", crossing=True),
+        ParsingCorpus("ud-hungarian-szeged", "Hungarian", crossing=True),
+        ParsingCorpus("ud-italian-partut", "Italian"),
+        ParsingCorpus("ud-english-ewt", "English", pos="xpos"),
+        ParsingCorpus("wsj-sample-dep", "English", pos="pos"),
+        ParsingCorpus("ud-chinese-gsd", "Chinese"),
+        ParsingCorpus("ud-turkish-imst", "Turkish"),
+        ParsingCorpus("ud-basque-bdt", "Basque", crossing=True),
+        ParsingCorpus(
+            "conll2007-basque", "Basque", pos="xpos", encoding="iso-8859-1", single_root=False, crossing=True
+        ),
+        ParsingCorpus("conll2007-spanish", "Spanish", pos="xpos"),
+        ParsingCorpus("ud-arabic-padt", "Arabic", train="dev"),
+        ParsingCorpus("ud-catalan-ancora", "Catalan", train="dev"),
     )
 }
 
@@ -92,7 +94,7 @@ class ParsingScale:
     corpora: int | None = None
 
 
-def usable(data: Path | None) -> list[Corpus]:
+def usable(data: Path | None) -> list[ParsingCorpus]:
     """The treebanks that are there."""
     if data is None:
         return []
@@ -109,7 +111,7 @@ def front(sentences: Rows, tokens: int) -> Rows:
 class Bank:
     """A treebank in memory. whole: what CSP learns from; rest: without what was drawn for dev data."""
 
-    corpus: Corpus
+    corpus: ParsingCorpus
     whole: Rows
     rest: Rows
     dev: Rows
@@ -182,7 +184,7 @@ def plan(ledger: Ledger, scale: ParsingScale, data: Path | None) -> Iterator[Job
     learn from the same sentences."""
     banks = usable(data)[: scale.corpora]
 
-    def job(corpus: Corpus, order: int, method: str, value: float) -> Job:
+    def job(corpus: ParsingCorpus, order: int, method: str, value: float) -> Job:
         size = {"tokens": list(scale.tokens), "passes": scale.passes}
         return Job(WORK, {"corpus": corpus.name, "order": order, "method": method, "value": value, **size}, 15 * order)
 
@@ -202,8 +204,8 @@ def collected(ledger: Ledger, order: int) -> dict[str, Trials]:
         own, method, value = found.setdefault(trial["corpus"], Trials()), trial["method"], trial["value"]
         updates, invalid = trial["by_pass"]["updates"], trial["by_pass"]["invalid"]
         shares = 100 * sum(invalid) / max(1, sum(updates)), 100 * updates[-1] / trial["sentences"]
-        own.enter(method, value, Scores(trial["dev"], trial["test"], *shares))
-        own.enter(method + MEAN, value, Scores(trial["dev_mean"], trial["test_mean"], *shares))
+        own.enter(method, value, Accuracies(trial["dev"], trial["test"], *shares))
+        own.enter(method + MEAN, value, Accuracies(trial["dev_mean"], trial["test_mean"], *shares))
         if method == CSP and trial["own_dev"]:
             own.enter(CONTROL, value, own.models[CSP][value])
     return found

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from structron.data.hmm import SETUPS, SPLIT, Dataset, Pair, dataset, posterior_decode
-from structron.experiments.dror2016.choice import AVERAGED, CONTROL, CSP, MEAN, POSTERIOR, SEED, Scores, Trials
+from structron.experiments.dror2016.choice import AVERAGED, CONTROL, CSP, MEAN, POSTERIOR, SEED, Accuracies, Trials
 from structron.experiments.frame import learn_once
 from structron.learn.chain import ChainLearner
 from structron.learn.loop import Schedule, pass_order
@@ -78,11 +78,11 @@ class Bench:
         right = (out == learner.gold).reshape(end, -1)[train:]
         return [right[: self.items["dev"]], right[self.items["dev"] :]]
 
-    def tried(self, swvp: Swvp | None, passes: int, seed: int = SEED) -> tuple[Scores, Scores]:
+    def tried(self, swvp: Swvp | None, passes: int, seed: int = SEED) -> tuple[Accuracies, Accuracies]:
         """A training, scored with its last weights and with their mean."""
         learner, *shares = self.train(swvp, passes, seed)
         last, mean = ([100 * float(part.mean()) for part in self.right(learner, own)] for own in (False, True))
-        return Scores(last[0], last[1], *shares), Scores(mean[0], mean[1], *shares)
+        return Accuracies(last[0], last[1], *shares), Accuracies(mean[0], mean[1], *shares)
 
 
 def table1(
@@ -98,7 +98,7 @@ def table1(
     drawn, trials = dataset(setup, number), Trials()
     bench = Bench(drawn, items)
     ceiling = [float(100 * (posterior_decode(drawn.hmm, x) == y).mean()) for x, y in bench.parts[1:]]
-    trials.enter(POSTERIOR, SEED, Scores(*ceiling))
+    trials.enter(POSTERIOR, SEED, Accuracies(*ceiling))
     for seed in range(SEED, SEED + len(betas)):
         last, mean = bench.tried(None, passes, seed)
         trials.enter(CONTROL, seed, last)

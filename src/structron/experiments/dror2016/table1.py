@@ -11,7 +11,7 @@ from structron.experiments.dror2016.choice import (
     MEAN,
     PAPER,
     POSTERIOR,
-    Scores,
+    Accuracies,
     Trials,
     against,
     cells_of,
@@ -120,7 +120,7 @@ def theory(ledger: Ledger) -> Iterator[Claim]:
     most = max(found[-1]["differences"].values()) if found else None
     yield claim("special", "–" if most is None else f"largest difference of a weight {most:g}", within(most, high=0))
     outcomes = [outcome for setup in SETUPS for outcome in outcomes_of(ledger, setup)]
-    models: dict[str, list[Scores]] = {"a": [], "b": []}
+    models: dict[str, list[Accuracies]] = {"a": [], "b": []}
     for outcome, method in product(outcomes, ORDER):
         models[method[0]] += outcome.models[method].values()
     most = max((model.broken for model in models["a"]), default=None)

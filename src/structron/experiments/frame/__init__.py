@@ -1,7 +1,7 @@
 """What every experiment stands on: corpora, jobs and the ledger of trials, statistics, verdicts, tables, figures."""
 # ruff: noqa: F401
 
-from structron.experiments.frame.figures import Line, draw_grid, draw_lines
+from structron.experiments.frame.figures import Curve, draw_grid, draw_lines
 from structron.experiments.frame.ledger import Job, Ledger, Trial
 from structron.experiments.frame.report import Drawing, Experiment, Table
 from structron.experiments.frame.statistics import block_counts, comparison, mean, sign_flip_test

@@ -12,7 +12,7 @@ COLOURS = ("#1f5fa8", "#7fb2e5", "#c4501b", "#f0a878", "#3c7d3c", "#a3cf9b")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Curve:
     """A curve. best: min or max, for a larger mark at its best pass.   paper: the paper's best, a dashed line."""
 
     label: str
@@ -30,7 +30,7 @@ def _make_axes(size: tuple[float, float]) -> tuple[Any, Any]:
     return figure, figure.add_subplot()
 
 
-def draw_lines(path: Path, title: str, x: str, y: str, lines: Sequence[Line], floor: float | None = None) -> None:
+def draw_lines(path: Path, title: str, x: str, y: str, lines: Sequence[Curve], floor: float | None = None) -> None:
     """Curves into a PNG file. floor: the least y that is shown."""
     figure, axes = _make_axes((8, 4.8))
     from matplotlib.ticker import MaxNLocator

@@ -14,7 +14,7 @@ from structron.experiments.frame.ledger import Job, Ledger
 from structron.experiments.frame.tools import need
 from structron.experiments.frame.verdict import Claim
 from structron.experiments.frame.work import work_off
-from structron.progress import say
+from structron.runtime.progress import say
 
 
 @dataclass(slots=True)

@@ -7,82 +7,77 @@ nothing new, the work is done. Every job is a process's own, on one core; result
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from contextlib import closing
+from functools import partial
 from importlib import import_module
-from multiprocessing import get_context
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 from structron.experiments.frame.ledger import Figures, Job, Ledger
-from structron.progress import say
+from structron.runtime.processes import ProcessPool, WorkerPool, as_done
+from structron.runtime.progress import say
 
 Plan = Callable[[], Iterable[Job]]
 
 
-def do(work: str, data: Path | None, options: dict[str, Any]) -> tuple[Figures, float]:
+def do(data: Path | None, job: Job) -> tuple[Figures, float]:
     """Do a job; returns its figures and the processor's seconds."""
-    module, _, name = work.partition(":")
+    module, _, name = job.work.partition(":")
     function, begin = getattr(import_module(f"structron.experiments.{module}"), name), time.process_time()
-    return function(data, **options), time.process_time() - begin
+    return function(data, **dict(job.options)), time.process_time() - begin
 
 
-class Here(Executor):
-    """Does a job at once, in this process."""
+def worker(data: Path | None) -> Callable[[Job], tuple[Figures, float]]:
+    """What does jobs, wherever it is."""
+    return partial(do, data)
 
-    def submit(self, fn: Callable, /, *args: Any, **kwargs: Any) -> Future:
+
+class Here:
+    """A worker that is this process (see `WorkerPool`): does a job at once."""
+
+    size = 1
+
+    def __init__(self, work: Callable[[Job], Any]):
+        self.work = work
+
+    def call(self, worker: int, *given: Any) -> Future:
         future: Future = Future()
-        future.set_result(fn(*args, **kwargs))
+        future.set_result(self.work(*given))
         return future
 
-
-@contextmanager
-def workers(jobs: int) -> Iterator[Executor]:
-    """Processes that work side by side. What is left undone when something goes wrong is not waited for."""
-    if jobs == 1:
-        yield Here()
+    def close(self) -> None:
         return
-    pool = ProcessPoolExecutor(jobs, get_context("spawn"))
-    try:
-        yield pool
-    except BaseException:
-        for process in list(pool._processes.values()):
-            process.terminate()
-        raise
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def work_off(plan: Plan, ledger: Ledger, data: Path | None, jobs: int | None = None) -> None:
     """Do what the plan wants and the ledger lacks; each trial is in the file as soon as it is finished."""
     jobs = jobs or os.cpu_count() or 1
-    running: dict[Future, Job] = {}
-    waiting = _missing(plan, ledger, running)
+    waiting = deque(_missing(plan, ledger, []))
+    wanted = list(waiting)  # also those that are being done
     done, all_of_them = 0, len(waiting)
     if waiting and ledger.trials:
         say(f"going on: {len(ledger.trials)} trials are in {ledger.path}")
-    with workers(jobs) as pool:
-        while waiting or running:
-            while waiting and len(running) < jobs:
-                job = waiting.pop(0)
-                running[pool.submit(do, job.work, data, dict(job.options))] = job
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                job = running.pop(future)
-                trial = ledger.enter(job, *future.result())
-                done += 1
-                waiting = _missing(plan, ledger, running)
-                all_of_them = max(all_of_them, done + len(running) + len(waiting))
-                left = time_left([*running.values(), *waiting], ledger) / jobs
-                shown = "".join(
-                    f", {name} {trial[name]:.2f}" for name in ("dev", "test") if _is_score(trial.figures, name)
-                )
-                say(f"[{done} of {all_of_them}, about {_minutes(left)} left] {job}{shown} ({trial.seconds:.0f} s)")
+    pool: WorkerPool = Here(worker(data)) if jobs == 1 else ProcessPool(partial(worker, data), jobs)
+    with closing(pool):
+        for job, future in as_done(pool, waiting):
+            trial = ledger.enter(job, *future.result())
+            done += 1
+            running = [job for job in wanted if job not in waiting and job not in ledger]
+            waiting.clear()
+            waiting.extend(_missing(plan, ledger, running))
+            wanted = [*running, *waiting]
+            all_of_them = max(all_of_them, done + len(wanted))
+            seconds = time_left(wanted, ledger) / jobs
+            shown = "".join(f", {name} {trial[name]:.2f}" for name in ("dev", "test") if _is_score(trial.figures, name))
+            say(f"[{done} of {all_of_them}, about {_minutes(seconds)} left] {job}{shown} ({trial.seconds:.0f} s)")
 
 
-def _missing(plan: Plan, ledger: Ledger, running: dict[Future, Job]) -> list[Job]:
-    busy = {job.key for job in running.values()}
+def _missing(plan: Plan, ledger: Ledger, running: Iterable[Job]) -> list[Job]:
+    busy = {job.key for job in running}
     wanted = {job.key: job for job in plan() if job not in ledger and job.key not in busy}
     return list(wanted.values())
 

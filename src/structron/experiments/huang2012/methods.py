@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from structron.experiments import frame
-from structron.experiments.frame import Claim, Drawing, Job, Ledger, Line, Sample, Table, Trial, Verdict, mean
+from structron.experiments.frame import Claim, Curve, Drawing, Job, Ledger, Sample, Table, Trial, Verdict, mean
 
 PAPER = frame.paper_of("huang2012")
 STANDARD, EARLY, HYBRID, LATEST, MAX_VIOLATION = "standard", "early", "hybrid", "latest", "max-violation"
@@ -128,7 +128,7 @@ def invalid_drawing(what: str, name: str, found: dict[int, list[Trial]]) -> Iter
     lines = []
     for beam, (trial, *_) in found.items():
         passes = range(1, 1 + len(trial["passes"]["dev"]))
-        lines.append(Line(f"beam {beam}", passes, [frame.invalid_share(trial, k - 1, k) for k in passes]))
+        lines.append(Curve(f"beam {beam}", passes, [frame.invalid_share(trial, k - 1, k) for k in passes]))
     if lines:
         axes = ("pass", "invalid standard updates/%")
         yield Drawing(f"figure5-{name}", frame.draw_lines, (f"{what}: invalid updates (Figure 5)", *axes, lines, 0.0))

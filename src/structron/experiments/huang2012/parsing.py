@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from structron.experiments import frame
-from structron.experiments.frame import SPLITS, Claim, Drawing, Job, Ledger, Line, Rows, Sample, Table, Trial, within
+from structron.experiments.frame import SPLITS, Claim, Curve, Drawing, Job, Ledger, Rows, Sample, Table, Trial, within
 from structron.experiments.frame.ledger import Figures
 from structron.experiments.huang2012 import methods
 from structron.experiments.huang2012.closer import RULES, look_closer
@@ -178,7 +178,7 @@ def drawings(ledger: Ledger) -> Iterator[Drawing]:
         for trial in first:
             dev = trial["passes"]["dev"]
             times = [frame.seconds_until(trial, passes) for passes in range(1, len(dev) + 1)]
-            lines.append(Line(trial["update"], times, dev, max))
+            lines.append(Curve(trial["update"], times, dev, max))
         lowest, floor = min(min(line.y) for line in lines), max(trial["dev"] for trial in first) - SHOWN_POINTS
         axes = ("learning time/s", "dev UAS/%")
         given = (f"Parsing {corpus}, beam {BEAM}: progress (Figure 6)", *axes, lines, floor if lowest < floor else None)

@@ -14,10 +14,10 @@ from typing import Any
 from structron.experiments import frame
 from structron.experiments.frame import (
     Claim,
+    Curve,
     Drawing,
     Job,
     Ledger,
-    Line,
     Rows,
     Sample,
     Table,
@@ -163,7 +163,7 @@ def drawings(ledger: Ledger) -> Iterator[Drawing]:
     for method in FIVE:
         own = {beam: found(ledger, method, beam) for beam in methods.beams_of(ledger.of(TAG, update=method))}
         if own:
-            lines.append(Line(method, list(own), [methods.means(trials, "dev")[0] for trials in own.values()]))
+            lines.append(Curve(method, list(own), [methods.means(trials, "dev")[0] for trials in own.values()]))
     if lines:
         axes = ("beam", "best dev accuracy/%")
         yield Drawing("figure4", frame.draw_lines, ("Tagging: beams and updates (Figure 4)", *axes, lines))

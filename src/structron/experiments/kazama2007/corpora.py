@@ -51,7 +51,7 @@ TAGGER: dict[str, Any] = {"order": 1, "runs": 1, "passes": 2}
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
+class EntityCorpus:
     """The three parts of a corpus, sentence by sentence in documents."""
 
     name: str
@@ -61,7 +61,7 @@ class Corpus:
     test: list[Document]
 
     @classmethod
-    def load(cls, data: Path, name: str, documents: int | None = None, tags: str = GIVEN) -> "Corpus":
+    def load(cls, data: Path, name: str, documents: int | None = None, tags: str = GIVEN) -> "EntityCorpus":
         """Read it, once in a process; `documents`: so many of each part at most."""
         return _load(data, name, documents, tags)
 
@@ -75,7 +75,7 @@ class Corpus:
 
 
 @cache
-def _load(data: Path, name: str, documents: int | None, tags: str) -> Corpus:
+def _load(data: Path, name: str, documents: int | None, tags: str) -> EntityCorpus:
     files, columns, places = corpus_files(data, name), tuple(PLACES[name]), list(PLACES[name].values())
     if name == ENGLISH:
         lists = load_gazetteers(data)
@@ -89,7 +89,7 @@ def _load(data: Path, name: str, documents: int | None, tags: str) -> Corpus:
     for sentence in (line for part in parts for line in sentences_of(part) if scheme != "iob2"):
         for row, label in zip(sentence, convert([row[-1] for row in sentence], scheme, "iob2"), strict=True):
             row[-1] = label
-    corpus = Corpus(name, columns, *parts)
+    corpus = EntityCorpus(name, columns, *parts)
     return corpus if tags == GIVEN else retagged(corpus)
 
 
@@ -155,7 +155,7 @@ def folds(documents: Sequence[Document], number: int = FOLDS) -> list[tuple[list
     return [([*documents[:lo], *documents[hi:]], list(documents[lo:hi])) for lo, hi in pairwise(cuts)]
 
 
-def retagged(corpus: Corpus) -> Corpus:
+def retagged(corpus: EntityCorpus) -> EntityCorpus:
     """The same with the tags of a tagger of its training part, there of the other four fifths. Where no tag is known,
     all stay."""
     place = corpus.columns.index("pos")
@@ -171,7 +171,9 @@ def retagged(corpus: Corpus) -> Corpus:
             yield Document([[[*row[:place], tag, *row[place + 1 :]] for row, tag in pair] for pair in pairs])
 
     train = [document for rest, part in folds(corpus.train) for document in tag(rest, part)]
-    return Corpus(corpus.name, corpus.columns, train, *(list(tag(corpus.train, p)) for p in (corpus.dev, corpus.test)))
+    return EntityCorpus(
+        corpus.name, corpus.columns, train, *(list(tag(corpus.train, p)) for p in (corpus.dev, corpus.test))
+    )
 
 
 # -- what is there -------------------------------------------------------------------------------------------------

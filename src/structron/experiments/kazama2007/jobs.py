@@ -13,9 +13,9 @@ import numpy as np
 
 from structron.experiments.frame.ledger import Figures
 from structron.experiments.kazama2007 import bound
-from structron.experiments.kazama2007.corpora import GIVEN, Corpus
+from structron.experiments.kazama2007.corpora import GIVEN, EntityCorpus
 from structron.experiments.kazama2007.models import MARGIN, Crf, make_model, scored, search
-from structron.experiments.kazama2007.rerank import Reranking
+from structron.experiments.kazama2007.rerank import CandidateLists
 from structron.sentences import Document
 from structron.tasks.chain.labeler import Tagger
 
@@ -30,7 +30,7 @@ def processor_time(work: Any, *given: Any) -> tuple[Any, float]:
     return work(*given), round(time.process_time() - begin, 2)
 
 
-def both_parts(model: Any, corpus: Corpus) -> Figures:
+def both_parts(model: Any, corpus: EntityCorpus) -> Figures:
     parts = {"dev": corpus.dev, "test": corpus.test}
     return {name: value for part, own in parts.items() for name, value in scored(part, own, model.predict(own)).items()}
 
@@ -49,7 +49,7 @@ def train(
     candidates: Sequence[int] = (),
 ) -> Figures:
     """A method with its C. candidates: further values of n', whose scores are in `by_n` (Table 3)."""
-    given = Corpus.load(data, corpus, documents, tags)
+    given = EntityCorpus.load(data, corpus, documents, tags)
     make_model(given, method, c, bpm and 1, 2).fit(given.train[:WARM_UP]).predict(given.train[:WARM_UP])
     model = make_model(given, method, c, bpm, passes, seed)
     _, seconds = processor_time(model.fit, given.train)
@@ -68,7 +68,7 @@ def crf(
     data: Path, *, corpus: str, variances: Sequence[float], iterations: int, documents: int | None = None
 ) -> Figures:
     """The conditional random field, for every variance of its prior that the search asks for."""
-    given = Corpus.load(data, corpus, documents)
+    given = EntityCorpus.load(data, corpus, documents)
     field, made = processor_time(Crf, given)
 
     def at(variance: float) -> tuple[Figures, float]:
@@ -94,13 +94,13 @@ def reranking(
     documents: int | None = None,
 ) -> Figures:
     """Re-rankers on lists of margin perceptrons with one C, for every C of the second models that is asked for."""
-    given = Corpus.load(data, corpus, documents)
+    given = EntityCorpus.load(data, corpus, documents)
     make_model(given, MARGIN, c, bpm and 1, 2).fit(given.train[:WARM_UP]).predict(given.train[:WARM_UP])
 
     def make_first(documents: Sequence[Any]) -> Any:
         return make_model(given, MARGIN, c, bpm, passes, seed).fit(documents)
 
-    return Reranking(given, make_first, n_large, seed).study(margins, second_passes)
+    return CandidateLists(given, make_first, n_large, seed).study(margins, second_passes)
 
 
 # -- convergence, on documents so small that all labellings can be listed ---------------------------------------------

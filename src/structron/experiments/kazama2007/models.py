@@ -18,7 +18,7 @@ from structron.evaluate import chunk_scores
 from structron.experiments.frame import need
 from structron.experiments.frame.ledger import Figures
 from structron.experiments.frame.statistics import BLOCKS, count
-from structron.experiments.kazama2007.corpora import Corpus, gold_of, templates_of
+from structron.experiments.kazama2007.corpora import EntityCorpus, gold_of, templates_of
 from structron.features.extract import TemplateExtractor
 from structron.features.index import look_up, number_features
 from structron.features.phrases import FAMILIES
@@ -50,7 +50,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 """What makes a method; without an average the last weights count, as in the paper."""
 
 
-def make_model(corpus: Corpus, method: str, c: float | None, bpm: int, passes: int, seed: int = 1) -> Chunker:
+def make_model(corpus: EntityCorpus, method: str, c: float | None, bpm: int, passes: int, seed: int = 1) -> Chunker:
     options: dict[str, Any] = {"order": 1, "runs": 1, "average": "none", "passes": passes, "margin": c, "bpm": bpm}
     options |= {"templates": templates_of(corpus.columns), "columns": corpus.columns, "cutoff": CUTOFF}
     if "local_update" in OPTIONS[method]:
@@ -108,7 +108,7 @@ class Crf:
     templates: a preset; by default those of Table 1.
     """
 
-    def __init__(self, corpus: Corpus, templates: str | None = None):
+    def __init__(self, corpus: EntityCorpus, templates: str | None = None):
         chosen = load_templates(templates_of(corpus.columns) if templates is None else templates)
         self.extractor = TemplateExtractor(corpus.columns, corpus.columns[-1], chosen)
         prepared = self.extractor.prepare(sentences_of(corpus.train))

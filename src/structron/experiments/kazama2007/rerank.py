@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from structron.experiments.frame.ledger import Figures
-from structron.experiments.kazama2007.corpora import Corpus, folds, gold_of
+from structron.experiments.kazama2007.corpora import EntityCorpus, folds, gold_of
 from structron.experiments.kazama2007.models import (
     N_TEST,
     PERCEPTRON,
@@ -182,7 +182,7 @@ class Reranker:
         return int(np.argmax(self.scores(one, n, local)))
 
 
-def non_local_vectors(corpus: Corpus) -> NonLocal:
+def non_local_vectors(corpus: EntityCorpus) -> NonLocal:
     """The built-in non-local features of labellings of a document, as numbers of the corpus's labels."""
     features = NonLocalFeatures(corpus.labels(), FAMILIES)
     extractor = TemplateExtractor(corpus.columns, corpus.columns[-1], [])
@@ -194,13 +194,13 @@ def score_scale(lists: Sequence[Shortlist]) -> float:
     return max(float(np.median([one.scores[0] - one.scores[len(one.wrong) - 1] for one in lists])), 1e-9)
 
 
-class Reranking:
+class CandidateLists:
     """Lists for all parts of a corpus. Those of its training part come from models that have not seen the documents.
 
     make_first: trains a first model of some documents.   n_large: candidates of dev and test documents.
     """
 
-    def __init__(self, corpus: Corpus, make_first: Callable, n_large: int, seed: int = 1, non_local: Any = None):
+    def __init__(self, corpus: EntityCorpus, make_first: Callable, n_large: int, seed: int = 1, non_local: Any = None):
         self.corpus, self.n_large, self.seed, self.labels = corpus, n_large, seed, corpus.labels()
         self.non_local: NonLocal = non_local or non_local_vectors(corpus)
         begin = time.process_time()

@@ -3,14 +3,15 @@
 import ctypes
 import dis
 import hashlib
+import math
 import os
 import re
 import threading
 import types
 from collections.abc import Callable, Iterator, MutableMapping
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from functools import lru_cache
-from queue import SimpleQueue
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -21,7 +22,7 @@ from numba.core.errors import NumbaError
 
 from structron.errors import QUOTED, StructronError, quoted
 from structron.kernels.jit import for_signature
-from structron.threads import Pool
+from structron.runtime.threads import ThreadPool
 
 OWN = "structron."
 """How the modules of functions begin that come with the package."""
@@ -253,65 +254,43 @@ def _copied(
 # -- Ctrl-C ------------------------------------------------------------------------------------------------------------
 
 
-class Worker:
-    """A daemon thread that makes compiled calls while somebody who can be interrupted waits for them."""
-
-    def __init__(self) -> None:
-        self.asked: SimpleQueue[Any] = SimpleQueue()
-        threading.Thread(target=self._work, daemon=True, name="structron-call").start()
-
-    def _work(self) -> None:
-        while (asked := self.asked.get()) is not None:
-            call, done, found = asked
-            try:
-                found.append((call(), None))
-            except BaseException as error:
-                found.append((None, error))
-            del call, asked
-            done.release()
-
-    def run(self, call: Callable[[], Any], name: str, wait: Callable[[Any], None]) -> Any:
-        """What a call gives; interrupted, it may end by itself, and is left behind if it does not."""
-        done, found = threading.Lock(), []  # type: ignore[var-annotated]
-        done.acquire()
-        self.asked.put((call, done, found))
-        try:
-            wait(done)
-        except KeyboardInterrupt:
-            if done.acquire(timeout=GRACE):
-                raise
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(call))  # its code stays in memory for as long as it runs
-            _workers.clear()
-            raise StructronError(
-                f"{name}: interrupted in a call that does not end; expected functions without endless loops "
-                "(debug=True names the one)"
-            ) from None
-        value, error = found[0]
-        if error is not None:
-            raise error
-        return value
-
-
-_workers: dict[int, Worker] = {}
+_pools: dict[int, ThreadPool] = {}
 
 
 def interruptible(call: Callable[[], Any], name: str) -> Any:
-    """Make a compiled call of a user's functions so that Ctrl-C is heard meanwhile."""
+    """Make a compiled call of a user's functions on another thread, so that Ctrl-C is heard meanwhile; interrupted, it
+    may end by itself, and is left behind if it does not."""
     if threading.current_thread() is not threading.main_thread():
-        worker = Worker()
+        pool = ThreadPool(1)
         try:
-            return worker.run(call, name, _until_interrupted)
+            return _called(pool, call, name, _until_interrupted)
         finally:
-            worker.asked.put(None)
+            pool.close()
     place = os.getpid()
-    if place not in _workers:
-        _workers.clear()  # those of the process that this one was forked from
-        _workers[place] = Worker()
-    return _workers[place].run(call, name, lambda done: done.acquire())
+    if place not in _pools:
+        _pools.clear()  # that of the process that this one was forked from
+        _pools[place] = ThreadPool(1, spare=math.inf)
+    return _called(_pools[place], call, name, Future.exception)
 
 
-def _until_interrupted(done: Any) -> None:
+def _called(pool: ThreadPool, call: Callable[[], Any], name: str, listen: Callable[["Future[Any]"], Any]) -> Any:
+    future = pool.submit(call)
+    try:
+        listen(future)
+    except KeyboardInterrupt:
+        if wait([future], GRACE).done:
+            raise
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(call))  # its code stays in memory for as long as it runs
+        pool.abandon(future)
+        raise StructronError(
+            f"{name}: interrupted in a call that does not end; expected functions without endless loops "
+            "(debug=True names the one)"
+        ) from None
+    return future.result()
+
+
+def _until_interrupted(future: "Future[Any]") -> None:
     """Wait for a call on a thread that does not hear Ctrl-C itself."""
-    while not done.acquire(timeout=HEARING):
-        if Pool.interrupted.is_set():
+    while not wait([future], HEARING).done:
+        if ThreadPool.interrupted.is_set():
             raise KeyboardInterrupt

@@ -25,11 +25,11 @@ from structron.search.beam.frontier import (
     MOST_BLOCKS,
     PER_ROW,
     Anchored,
+    BeamSettings,
     Frontier,
     Given,
     Inputs,
     Memory,
-    Setting,
     Trace,
     make_frontier,
     make_memory,
@@ -81,7 +81,7 @@ def blocks_of(problem: SearchProblem, order: np.ndarray) -> tuple[np.ndarray, in
     return np.bitwise_or.reduce(np.where(problem.parts >= 0, bits, np.uint64(0)), axis=1), block
 
 
-class Room:
+class BeamScratch:
     """The arrays of one thread's searches; they grow when a search says so."""
 
     def __init__(self, engine: "Engine"):
@@ -168,11 +168,11 @@ class Engine:
         """Whether it is searched without a limit, node by node."""
         return self.problem.lattice >= 0 and self.beam == INFINITE
 
-    def setting(self, order: np.ndarray | None = None) -> Setting:
+    def setting(self, order: np.ndarray | None = None) -> BeamSettings:
         """order: where each column of weights stands in a row; None: in its place."""
         problem = self.problem
         order = np.arange(problem.columns) if order is None else order
-        return Setting(
+        return BeamSettings(
             self.beam,
             int(self.merge),
             int(problem.moves.any()),
@@ -189,10 +189,10 @@ class Engine:
             self.slack if self.beam < INFINITE else np.inf,
         )
 
-    def room(self, inputs: Inputs) -> Room:
+    def room(self, inputs: Inputs) -> BeamScratch:
         room = getattr(self._rooms, "room", None)
         if room is None or room.engine is not self:
-            room = self._rooms.room = Room(self)
+            room = self._rooms.room = BeamScratch(self)
         room.fit(int(inputs.limit.max(initial=1)) + 2)
         return room
 
@@ -297,7 +297,7 @@ class Engine:
                 "not raise (debug=True shows where)"
             ) from error
 
-    def settle(self, trouble: int, step: int, example: int, room: Room, inputs: Inputs | None = None) -> None:
+    def settle(self, trouble: int, step: int, example: int, room: BeamScratch, inputs: Inputs | None = None) -> None:
         """Make room, or raise the error that a search ended with. inputs: those that it learned from."""
         if trouble in (MORE_ROWS, MORE_LISTS, MORE_BEAM):
             room.grow(trouble)

@@ -98,7 +98,7 @@ class Anchored(NamedTuple):
 
 
 @by_reference
-class Setting(NamedTuple):
+class BeamSettings(NamedTuple):
     """The shape of a search."""
 
     beam: int
@@ -190,7 +190,7 @@ class Given(NamedTuple):
     inputs: Inputs
     anchored: Anchored
     sparse: Sparse
-    setting: Setting
+    setting: BeamSettings
     memory: Memory
     frontier: Frontier
     trace: Trace

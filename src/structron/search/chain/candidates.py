@@ -9,6 +9,7 @@ from structron.errors import StructronError
 from structron.features.phrases import FEATURES, Counts, Phrases, Scheme, is_silent, make_counts, non_local_features
 from structron.kernels.jit import WithFunctionPointers
 from structron.kernels.reference import Doubles, Doubles2, by_reference
+from structron.runtime.threads import for_each, stretches
 from structron.search.chain.kbest import (
     N_BEST,
     NO_ROOM,
@@ -19,9 +20,8 @@ from structron.search.chain.kbest import (
     n_best,
     n_best_of,
 )
-from structron.search.chain.scores import Chains, Weights, Work, load_all, make_work
+from structron.search.chain.scores import EncodedChains, Weights, Work, load_all, make_work
 from structron.search.chain.viterbi import SEARCH, search_for
-from structron.threads import for_each, stretches
 
 MOST_LABELS = 1 << 15
 """Their numbers have 16 bits in labellings."""
@@ -60,7 +60,7 @@ class Candidates:
     """Searches for n-best labellings, with room for the longest sentence and the longest document."""
 
     def __init__(
-        self, chains: Chains, units: np.ndarray, labels: int, stride: int, order: int, work: Work | None = None
+        self, chains: EncodedChains, units: np.ndarray, labels: int, stride: int, order: int, work: Work | None = None
     ):
         """work: room for the longest sentence that others use as well."""
         check_labels(labels)

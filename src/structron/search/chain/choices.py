@@ -52,7 +52,7 @@ class Labels(NamedTuple):
 
 
 @by_reference
-class Weights(NamedTuple):
+class ChoiceWeights(NamedTuple):
     """Finished weights: all of them, and those of label pairs as a table."""
 
     rows: Rows
@@ -60,7 +60,7 @@ class Weights(NamedTuple):
 
 
 @by_reference
-class Room(NamedTuple):
+class ChoiceScratch(NamedTuple):
     """Where a search works; sizes of the longest sentence."""
 
     local: Floats  # float32[choices]: what the features give to a choice
@@ -244,11 +244,11 @@ def put_margins(lattice, weights, labels, fixed, paired, room, out, scores, thro
 
 def decode_with_margins(
     lattice: Lattice,
-    weights: Weights,
+    weights: ChoiceWeights,
     labels: Labels,
     fixed: int,
     paired: bool,
-    room: Room,
+    room: ChoiceScratch,
     out: np.ndarray,
     scores: np.ndarray,
     through_all: np.ndarray,
@@ -259,13 +259,13 @@ def decode_with_margins(
     put_margins(lattice, weights, labels, fixed, paired, room, out, scores, through_all, sure)
 
 
-def make_room(lattice: Lattice, labels: Labels) -> Room:
+def make_room(lattice: Lattice, labels: Labels) -> ChoiceScratch:
     """Room for the longest sentence."""
     choices = int(np.diff(lattice.first[lattice.starts]).max(initial=1))
     tokens = int(np.diff(lattice.starts).max(initial=1))
     local, best, after, given = (np.zeros(size, np.float32) for size in (choices, choices, choices, labels.width))
     back, z, asked, place = (np.zeros(size, np.int64) for size in (choices, tokens, labels.width, labels.width))
-    return Room(local, best, back, after, z, asked, given, place)
+    return ChoiceScratch(local, best, back, after, z, asked, given, place)
 
 
 def make_labels(labels: Sequence[str], split: bool) -> Labels:

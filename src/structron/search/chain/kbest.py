@@ -15,7 +15,7 @@ Each choice of the best labelling alone makes a labelling, so what loses more th
 n best, and is never entered. The sentences of a document are independent chains side by side; rows are the tokens of
 the document.
 
-All memory comes from Python (`Room`). A search that runs out of it stops, and is done again with more.
+All memory comes from Python (`NBestScratch`). A search that runs out of it stops, and is done again with more.
 """
 
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from numba import types
 
 from structron.kernels.jit import WithFunctionPointers, helper, ir_inline, kernel
 from structron.kernels.reference import Doubles, Floats, Floats2, Ints, Ints2, by_reference, reference
-from structron.search.chain.scores import FORBIDDEN, Chains, Weights, Work, edges_into, load_all
+from structron.search.chain.scores import FORBIDDEN, EncodedChains, Weights, Work, edges_into, load_all
 from structron.search.chain.viterbi import LOWEST, SEARCH, alpha_row, keep_all, search_for
 
 TOO_MUCH = -np.float64(FORBIDDEN) / 2
@@ -40,9 +40,9 @@ NO_ROOM = -1
 """What a search returns that has run out of memory."""
 NOTHING, FIRST = np.int64(-1), np.int64(0)
 ENTERED, WAITING = 0, 1
-"""Places in `Queue.size`."""
+"""Places in `ChoiceQueue.size`."""
 FOUND, OWN, MAIN = range(3)
-"""Places in `Room.state`: labellings found, choices of theirs, and those of the best labelling."""
+"""Places in `NBestScratch.state`: labellings found, choices of theirs, and those of the best labelling."""
 
 
 @by_reference
@@ -57,7 +57,7 @@ class Trellis(NamedTuple):
 
 
 @by_reference
-class Scene(NamedTuple):
+class CostContext(NamedTuple):
     """What decides, beside chains and weights, how much another choice costs; with some scratch memory."""
 
     order: int
@@ -80,7 +80,7 @@ class Choices(NamedTuple):
 
 
 @by_reference
-class Queue(NamedTuple):
+class ChoiceQueue(NamedTuple):
     """Labellings that wait to be written out, each a parent with one more choice."""
 
     loss: Doubles  # float64[room]
@@ -100,14 +100,14 @@ class Differences(NamedTuple):
 
 
 @by_reference
-class Room(NamedTuple):
+class NBestScratch(NamedTuple):
     """Memory of a search for the n best, and what it has found."""
 
-    scene: Scene
+    scene: CostContext
     every: Choices  # those that lead away from the best labelling …
     main: Choices  # … and the n - 1 of least loss among them
     own: Choices  # of the other labellings
-    queue: Queue
+    queue: ChoiceQueue
     differences: Differences
     least: Doubles  # float64[rows]: of the choices into the state at each row
     heap: Ints  # int64[rows, or room of `every`]
@@ -121,7 +121,7 @@ class Room(NamedTuple):
 class Near(NamedTuple):
     """Memory of a search for the second best labels of a sentence."""
 
-    scene: Scene
+    scene: CostContext
     choices: Choices
     z: Ints  # int64[n]: room for labels
 
@@ -138,10 +138,10 @@ def make_trellis(rows: int, labels: int, stride: int, order: int) -> Trellis:
     )
 
 
-def make_scene(searched: Trellis | Work, work: Work, labels: int, order: int) -> Scene:
+def make_scene(searched: Trellis | Work, work: Work, labels: int, order: int) -> CostContext:
     """What a search has left, with transitions as `work` has them."""
     room = np.empty(labels + 1, np.float32), np.empty(labels)
-    return Scene(order, searched.alpha, searched.keep, searched.kept, work.t1, *room)
+    return CostContext(order, searched.alpha, searched.keep, searched.kept, work.t1, *room)
 
 
 def make_choices(room: int) -> Choices:
@@ -154,14 +154,14 @@ def make_near(work: Work, labels: int, order: int) -> Near:
     return Near(make_scene(work, work, labels, order), make_choices(1 + labels * labels), np.empty_like(work.z))
 
 
-def make_room(n: int, trellis: Trellis, work: Work, labels: int, order: int, times: int = 1) -> Room:
+def make_room(n: int, trellis: Trellis, work: Work, labels: int, order: int, times: int = 1) -> NBestScratch:
     """Room for the n best labellings of documents that fit the trellis; times: how much more than at first."""
     rows, room = len(trellis.z), times * (FIRST_ROOM + (2 * len(work.z) + EACH * n) * labels)
     every = times * min(2 * rows * labels, MOST_AT_FIRST)
     parent, choice, heap = (np.empty(room, np.int64) for _ in range(3))
-    queue = Queue(np.empty(room), parent, choice, heap, np.zeros(2, np.int64))
+    queue = ChoiceQueue(np.empty(room), parent, choice, heap, np.zeros(2, np.int64))
     differences = Differences(np.zeros(n + 2, np.int64), *(np.empty(room, np.int64) for _ in range(2)))
-    return Room(
+    return NBestScratch(
         make_scene(trellis, work, labels, order),
         make_choices(every),
         make_choices(n),
@@ -288,7 +288,7 @@ def nearest(choices, count, known):
 
 
 SECOND = types.float64(
-    reference(Chains),
+    reference(EncodedChains),
     reference(Weights),
     types.int64,
     types.int64,
@@ -549,12 +549,12 @@ def expand(chains, weights, origin, n, longest, bound, trellis, room):
 
 
 N_BEST = types.int64(
-    reference(Chains),
+    reference(EncodedChains),
     reference(Weights),
     *[types.int64] * 3,
     types.float64,
     reference(Trellis),
-    reference(Room),
+    reference(NBestScratch),
 )
 
 
@@ -642,7 +642,7 @@ class Rooms:
         self.n = self.times = 0
         self.room: Any = None
 
-    def of(self, n: int) -> Room:
+    def of(self, n: int) -> NBestScratch:
         """Room for n labellings."""
         if n > self.n:
             self.n, self.times = n, max(self.times, 1)
@@ -659,7 +659,7 @@ class Rooms:
 
 
 def n_best_of(
-    chains: Chains, weights: Weights, units: np.ndarray, n: int, rooms: Rooms
+    chains: EncodedChains, weights: Weights, units: np.ndarray, n: int, rooms: Rooms
 ) -> list[tuple[np.ndarray, np.ndarray, float]]:
     """Of each document, sentences units[u] … units[u + 1] - 1: its n best labellings, int16[found, tokens], their
     losses against the best, float64[found], and the score of the best.

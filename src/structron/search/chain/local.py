@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from structron.kernels.jit import helper, kernel
-from structron.search.chain.scores import Chains, Weights, Work, load_all, score_nodes
+from structron.search.chain.scores import EncodedChains, Weights, Work, load_all, score_nodes
 from structron.search.chain.viterbi import best_of, finish2, keep_all, start_token, step2, way_back2
 
 
@@ -89,7 +89,7 @@ def decode_sentences(chains, weights, labels, work, odds, peak, normaliser, out,
 
 
 def decode_local(
-    chains: Chains, weights: Weights, labels: int, work: Work, out: np.ndarray, scores: np.ndarray
+    chains: EncodedChains, weights: Weights, labels: int, work: Work, out: np.ndarray, scores: np.ndarray
 ) -> None:
     """The most probable labels of all sentences, into out[token], and their log probability, into scores[sentence]."""
     load_all(weights, 2, labels, work)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from structron.kernels.jit import WithFunctionPointers, helper
-from structron.search.chain.scores import Chains, DoubleWork, edges_at, load_all
+from structron.search.chain.scores import DoubleWork, EncodedChains, edges_at, load_all
 from structron.search.chain.viterbi import DOUBLE_SEARCH, LOWEST, SEARCH, search_for
 
 
@@ -86,7 +86,7 @@ DECODE_IN_DOUBLE = WithFunctionPointers(decode_sentences, DOUBLE_SEARCH)
 
 
 def decode_with_margins(
-    chains: Chains,
+    chains: EncodedChains,
     weights: Any,
     order: int,
     lo: int,

@@ -50,7 +50,7 @@ NO_NUMBERS = np.empty(0, np.int32)
 
 
 @by_reference
-class Chains(NamedTuple):
+class EncodedChains(NamedTuple):
     """Encoded sentences. A feature number indexes `Weights.row_of`, a paired one `Weights.block_of`."""
 
     starts: Ints  # int64[sentences + 1]: tokens of sentence s are starts[s] … starts[s+1]-1
@@ -398,7 +398,7 @@ def score_token(chains, weights, order, token, i, y, labels):
 
 _LABELS = types.int64[::1]
 DIFFERENCE = types.float64(
-    reference(Chains),
+    reference(EncodedChains),
     reference(Weights),
     *[types.int64] * 3,
     *[_LABELS] * 2,

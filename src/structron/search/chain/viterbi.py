@@ -18,9 +18,9 @@ from numba import types
 from structron.kernels.jit import WithFunctionPointers, helper, ir_inline, kernel, plain
 from structron.kernels.reference import reference
 from structron.search.chain.scores import (
-    Chains,
     DoubleWeights,
     DoubleWork,
+    EncodedChains,
     Weights,
     Work,
     edges_at,
@@ -374,7 +374,7 @@ def viterbi2(chains, weights, start, n, labels, work, slack):
 
 def _signature(weights: Any, work: Any) -> Any:
     return types.float64(
-        reference(Chains),
+        reference(EncodedChains),
         reference(weights),
         types.int64,
         types.int64,
@@ -425,7 +425,7 @@ def search2(chains, weights, s, labels, work, slack):
 IN_DOUBLE = {search: kernel(plain(search), signature=DOUBLE_SEARCH) for search in (search1, search1_whole, search2)}
 
 
-def search_for(chains: Chains, order: int, work: Any, slack: float = 0.0) -> Any:
+def search_for(chains: EncodedChains, order: int, work: Any, slack: float = 0.0) -> Any:
     """The search for such sentences, as a pointer that kernels take."""
     whole = slack == np.inf or len(chains.pair_ptr) > 0 or len(chains.mask_of) > 0
     found = search2 if order == 2 else search1_whole if whole else search1
@@ -446,7 +446,7 @@ DECODE_IN_DOUBLE = WithFunctionPointers(decode_sentences, DOUBLE_SEARCH)
 
 
 def decode(
-    chains: Chains,
+    chains: EncodedChains,
     weights: Any,
     order: int,
     lo: int,

@@ -15,13 +15,13 @@ from structron.kernels.jit import WithFunctionPointers, helper, ir_inline, kerne
 from structron.kernels.reference import reference
 from structron.search.graph.features import encode
 from structron.search.graph.relations import choose_relations, score_relations
-from structron.search.graph.room import Room, Setting
+from structron.search.graph.room import ParseScratch, ParseSettings
 from structron.search.graph.scores import rank_arcs, score_arcs, score_grand, score_siblings, score_triples
 from structron.search.trees.eisner import LONG, eisner, eisner_among
 from structron.search.trees.parts import has_room, index_arcs
 from structron.search.trees.search import SIGNATURE, compiled_search
 
-_ROOM, _LIST = reference(Room), types.int64[::1]
+_ROOM, _LIST = reference(ParseScratch), types.int64[::1]
 _COUNT, _FLAG, _COST = types.int64, types.int64, types.float64
 PREPARE = types.int64(types.FunctionType(SIGNATURE), _ROOM, types.int64[:, ::1], _COUNT, _COUNT, _FLAG, _COST)
 SCORE = types.void(_ROOM, _COUNT, _FLAG, _COST)
@@ -180,7 +180,7 @@ SCORE_ARCS, SCORE_SIBLINGS, SCORE_GRANDPARENTS = (
 CHOOSE_RELATIONS = kernel(choose_all, signature=CHOOSE)
 
 
-def steps_of(setting: Setting) -> tuple[Any, ...]:
+def steps_of(setting: ParseSettings) -> tuple[Any, ...]:
     """The kernels that parse so: the first arguments of `parse`."""
     search = compiled_search(setting.order, bool(setting.grandparents), bool(setting.projective))
     first = setting.order == 1

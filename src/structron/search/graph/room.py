@@ -17,7 +17,7 @@ MOST = 1 << 22
 
 
 @by_reference
-class Setting(NamedTuple):
+class ParseSettings(NamedTuple):
     """How to search. keep: how many heads of each word pruning leaves, 0: all. Flags are 0 or 1."""
 
     order: int
@@ -42,10 +42,10 @@ def make_tree(words: int) -> Tree:
 
 
 @by_reference
-class Room(NamedTuple):
+class ParseScratch(NamedTuple):
     """All that kernels write while they parse one sentence after the other, and what they read."""
 
-    setting: Setting
+    setting: ParseSettings
     relations: Relations
     look: Look
     arcs: Arcs
@@ -74,19 +74,19 @@ def first_need(words: int, keep: int) -> np.ndarray:
 def make_room(
     templates: Codes,
     relations: Relations,
-    setting: Setting,
+    setting: ParseSettings,
     w: np.ndarray,
     shift: np.uint64,
     words: int,
     need: np.ndarray | None = None,
-) -> Room:
+) -> ParseScratch:
     """Room for sentences of up to so many words. need: of arcs and parts, see parts.Arcs."""
     need = first_need(words, setting.keep) if need is None else need
     second, third = setting.order == 2, setting.order == 2 and setting.grandparents
     kinds = (True, second, third, third and templates.size[TRIPLE] > 0)
     parts = Parts(*(np.zeros(many if own else 0, np.float32) for many, own in zip(need.tolist(), kinds, strict=True)))
     nothing = Parts(*(np.zeros(0, np.float32) for _ in range(4)))
-    return Room(
+    return ParseScratch(
         setting,
         relations,
         make_look(templates, words, relations.tags, w, shift),
@@ -106,7 +106,7 @@ def make_room(
     )
 
 
-def larger(room: Room) -> Room:
+def larger(room: ParseScratch) -> ParseScratch:
     """More room, for the sentence that needed it, and a little more."""
     have = [len(room.parts.arc), len(room.parts.sibling), len(room.parts.grand), len(room.parts.triple)]
     need = np.maximum(np.array(have, np.int64), room.arcs.need + room.arcs.need // 8)

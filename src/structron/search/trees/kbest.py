@@ -35,7 +35,7 @@ class Pool(NamedTuple):
 
 
 @by_reference
-class Limits(NamedTuple):
+class ScoreBounds(NamedTuple):
     """What arcs and words add to a score at most, whatever the rest of the tree."""
 
     arc: Doubles  # float64[arcs]
@@ -221,7 +221,7 @@ def k_best(
         return pool.heads, pool.score
     heads, found = (np.zeros(n + 1, np.int64) for _ in range(2))
     room = Splitting(parts._replace(arc=np.zeros_like(parts.arc)), heads, found, np.zeros(n + 1, np.bool_))
-    limits = Limits(np.zeros(len(parts.arc)), np.zeros(n + 2))
+    limits = ScoreBounds(np.zeros(len(parts.arc)), np.zeros(n + 2))
     size = FILL_POOL(search, arcs, parts, charts, n, int(projective), int(single_root), pool, limits, room)
     chosen = pool.order[:size]
     return pool.heads[chosen], pool.score[chosen]

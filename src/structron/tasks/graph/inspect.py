@@ -26,7 +26,7 @@ SIDES = ("left", "right")
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class TemplateFeatures:
     """All features of a template: their codes, and the texts that the head and the word have in them."""
 
     group: int
@@ -47,7 +47,7 @@ def heaviest_features(parser: Any, model: GraphModel, label: str | None, top: in
         raise unknown("relation", label, names)
     found: dict[str, list[Weight]] = {name: [] for name in names if label in (None, name)}
 
-    def collect(name: str, weights: np.ndarray, listed: Listed, more: str) -> None:
+    def collect(name: str, weights: np.ndarray, listed: TemplateFeatures, more: str) -> None:
         if name in found:
             found[name] += heaviest(weights, name, top, lambda k: listed.name(k) + more)
 
@@ -67,7 +67,7 @@ def _rows(codes: np.ndarray, model: GraphModel) -> np.ndarray:
     return (codes >> shift_of(model.bits)).astype(np.int64) << LOG_CELLS
 
 
-def _features(parser: Any, model: GraphModel) -> Iterator[Listed]:
+def _features(parser: Any, model: GraphModel) -> Iterator[TemplateFeatures]:
     """The features of every template that can be listed: one column of the head, of the word, or of each."""
     inputs, templates = parser.input_, model.templates
     texts = {name: alphabet.names()[1:] for name, alphabet in zip(inputs.names, inputs.alphabets, strict=True)}
@@ -84,4 +84,4 @@ def _features(parser: Any, model: GraphModel) -> Iterator[Listed]:
             heads, words = (texts[columns[role]] if role in columns else [""] for role in "hm")
             if min(len(heads), len(words)) == 1 or max(len(heads), len(words)) <= FEW:
                 head, word = codes[1 : 1 + len(heads), start + t], codes[1 : 1 + len(words), start + count + t]
-                yield Listed(group, text, (head[:, None] + word).ravel(), heads, words)
+                yield TemplateFeatures(group, text, (head[:, None] + word).ravel(), heads, words)

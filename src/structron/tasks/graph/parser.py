@@ -15,12 +15,12 @@ from structron.estimator import Sentences
 from structron.features.alphabets import ParserInput, Sentence
 from structron.io.columns import EMPTY
 from structron.io.tensors import Tensors, check
-from structron.learn.graph import GraphLearner, Trees
+from structron.learn.graph import EncodedTrees, GraphLearner
 from structron.model.graph import GraphModel
 from structron.model.heaviest import Heaviest
 from structron.options import Graphs, options
 from structron.search.graph.relations import Relations
-from structron.search.graph.room import Setting
+from structron.search.graph.room import ParseSettings
 from structron.search.graph.templates import EXTRA, FIRST_ORDER, RANKING, SECOND_ORDER, settle
 from structron.sentences import starts_of
 from structron.tasks.graph.explain import Attachment, explain
@@ -78,7 +78,7 @@ class GraphParser(Graphs, TreeParser):
         number = {relation: k for k, relation in enumerate(self.relations_)}
         heads = np.array([head for head, _ in flat], np.int64)
         gold = np.array([number.get(relation or EMPTY, 0) for _, relation in flat], np.int64)
-        trees = Trees(x, starts_of(data.sentences), heads, gold)
+        trees = EncodedTrees(x, starts_of(data.sentences), heads, gold)
         before = None if start is None else start.relations
         relations = possible_relations(trees, self.input_.sizes()["t"], len(self.relations_), before)
         how = (self._setting(), self.steps(), int(self.bits), self.average, float(self.prune))
@@ -98,9 +98,9 @@ class GraphParser(Graphs, TreeParser):
     def kernels_of(cls, options: Mapping[str, Any]) -> str:
         return f"{cls.task} first-order" if options.get("order") == 1 else cls.task
 
-    def _setting(self) -> Setting:
+    def _setting(self) -> ParseSettings:
         flags = (bool(self.grandparents), bool(self.projective), bool(self.single_root))
-        return Setting(int(self.order), *flags, int(self.keep_heads))
+        return ParseSettings(int(self.order), *flags, int(self.keep_heads))
 
     # -- using ---------------------------------------------------------------------------------------------------
 
@@ -163,7 +163,7 @@ class GraphParser(Graphs, TreeParser):
         self.model_ = GraphModel.from_tensors(self.templates_, *given, tensors)
 
 
-def possible_relations(trees: Trees, tags: int, count: int, before: Relations | None = None) -> Relations:
+def possible_relations(trees: EncodedTrees, tags: int, count: int, before: Relations | None = None) -> Relations:
     """By side and tags of head and word: the relations seen; those of the word's tag where the two were never seen so;
     all where that was not seen either. before: those known already."""
     words = np.arange(len(trees.heads))

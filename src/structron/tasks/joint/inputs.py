@@ -44,7 +44,7 @@ SHARE = 0.1
 Sentence = Sequence[Any]
 
 
-class Rows:
+class JointRows:
     """Sentences as rows of the input columns and, if they are labelled, both outputs in one text."""
 
     def __init__(self, columns: Columns):

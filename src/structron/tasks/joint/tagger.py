@@ -23,7 +23,7 @@ from structron.tasks.chain.constraints import Neighbours, legal_transitions, mak
 from structron.tasks.chain.extras import Extras
 from structron.tasks.encoded import EncodedLabeler
 from structron.tasks.joint.encoder import PairEncoder, Pairs, encode_pairs
-from structron.tasks.joint.inputs import RARE, SEPARATOR, Guesser, JointTemplates, Rows
+from structron.tasks.joint.inputs import RARE, SEPARATOR, Guesser, JointRows, JointTemplates
 from structron.tasks.tokens import first_row
 
 Pair = tuple[str, str]
@@ -70,7 +70,7 @@ class JointTagger(Tags, TagDictionary, EncodedLabeler):
         _, first = first_row(iter(given))
         self.roles_ = self._settle_columns(list(self.columns) if self.columns else default_columns(len(first)))
         self.templates_ = JointTemplates.of(self.templates, self.roles_)
-        flat = [row for sentence in Rows(self.roles_).of(given, True, "training data") for row in sentence]
+        flat = [row for sentence in JointRows(self.roles_).of(given, True, "training data") for row in sentence]
         word = self.roles_.inputs.index(self.roles_.word)
         tags, chunks = zip(*(row[-1].split(SEPARATOR, 1) for row in flat), strict=True)
         self.guesser_ = Guesser.learn([row[word] for row in flat], tags, chunks, RARE)
@@ -79,14 +79,16 @@ class JointTagger(Tags, TagDictionary, EncodedLabeler):
 
     def _make_extractor(self, templates: list[Any]) -> TemplateExtractor:
         """Features of the input columns; the outputs are one column, which is none of them."""
-        roles, rows = self.roles_, Rows(self.roles_)
+        roles, rows = self.roles_, JointRows(self.roles_)
         guesses = self.guesser_.atoms(self.templates_.guesses)
         gazetteers = make_gazetteers(self.gazetteers)
         atoms: dict[str, Any] = {**(self.atoms or {}), **guesses}
         return TemplateExtractor([*roles.inputs, rows.pair], rows.pair, templates, roles.word, gazetteers, atoms)
 
     def _prepare(self, sentences: Sentences, labelled: bool = False, what: str = "data") -> Any:
-        return self.extractor_.prepare(Rows(self.roles_).of(sentences, labelled, what), labelled=labelled, what=what)
+        return self.extractor_.prepare(
+            JointRows(self.roles_).of(sentences, labelled, what), labelled=labelled, what=what
+        )
 
     def _make_learner(self, prepared: Any, start: EncodedModel | None) -> EncodedLearner:
         """Number tags, chunk labels and pairs, settle the constraints, number the features."""
@@ -115,7 +117,7 @@ class JointTagger(Tags, TagDictionary, EncodedLabeler):
     # -- using ---------------------------------------------------------------------------------------------------
 
     def _gold(self, sentences: Sentences, what: str = "data") -> list[list[Pair]]:
-        rows = Rows(self.roles_).of(sentences, True, what)
+        rows = JointRows(self.roles_).of(sentences, True, what)
         return [[(tag, chunk) for tag, chunk in (row[-1].split(SEPARATOR, 1) for row in own)] for own in rows]
 
     def labels_known(self) -> set[str]:

@@ -23,7 +23,7 @@ from structron.model.beam import BeamModel
 from structron.model.explain import Explainer, Step
 from structron.model.heaviest import Heaviest, heaviest_of
 from structron.options import Search, Searching, options, switch
-from structron.progress import Progress
+from structron.runtime.progress import Progress
 from structron.search.beam.engine import NO_ANCHORS, make_inputs
 from structron.search.beam.examples import Input, as_input, number_of, pairs_in
 from structron.search.beam.frontier import Inputs

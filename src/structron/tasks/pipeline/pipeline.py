@@ -23,14 +23,14 @@ from structron.io.tensors import Tensors, beginning, texts, under
 from structron.learn.loop import Learner, Schedule
 from structron.model.compact import LEVELS, compacted
 from structron.options import Pipelines, options
-from structron.progress import Progress
+from structron.runtime.progress import Progress
+from structron.runtime.threads import cores, for_each, uncollected
 from structron.tasks.pipeline.annotate import Annotator
-from structron.tasks.pipeline.checkpoint import Checkpoint
+from structron.tasks.pipeline.checkpoint import KeptParts
 from structron.tasks.pipeline.parts import KINDS, PARTS, Contents, Part, check_part, make_parts, tree_rows
 from structron.tasks.pipeline.training import as_read, data_for, jackknifed, make_estimator, predicted
 from structron.tasks.registry import TASKS
 from structron.tasks.tokenizer import documents_in
-from structron.threads import cores, for_each, uncollected
 
 BATCH = 100_000
 """Characters of text that are annotated at a time."""
@@ -78,20 +78,7 @@ class Pipeline(Pipelines, Estimator):
             if name not in PARTS:
                 raise unknown("part", name, PARTS)
 
-    def _train(
-        self,
-        sentences: Sentences,
-        dev: Sentences | None,
-        checkpoint: str | Path | None,
-        resume: bool,
-        progress: Progress | None,
-        start: Any,
-    ) -> None:
-        self.check_options()
-        self._check()
-        self._check_shards()
-        folder = Schedule(checkpoint=Path(checkpoint) if checkpoint else None, resume=resume).checkpoint
-        progress = progress or Progress(show=self.verbose)
+    def _learn(self, sentences: Any, dev: Any, schedule: Schedule, progress: Progress, start: Any) -> None:
         docs = documents_in(sentences, "training data", least=1)
         devs = None if dev is None else documents_in(dev, "dev data", least=1)
         contents = Contents.of(docs)
@@ -99,7 +86,7 @@ class Pipeline(Pipelines, Estimator):
             raise StructronError(f"without: {', '.join(self.without)}; expected a part that is left to be learned")
         self.notes_ = contents.missing(self.without)
         how = {name: value for name, value in self._stored().items() if name not in USE}
-        kept = Checkpoint(folder, resume, how, [docs, devs or []], progress)
+        kept = KeptParts(schedule.checkpoint, schedule.resume, how, [docs, devs or []], progress)
         self.history_, self.stopped_, self.best_pass_ = History(), "passes", 1
         prepare("train pipeline", show=progress.show)
         trained: dict[str, Any] = {}
@@ -116,7 +103,6 @@ class Pipeline(Pipelines, Estimator):
             progress.part = ""
             progress.close()
         self.model_ = Annotator(self.parts_, trained)
-        self.signature_ = self._signature()
 
     def _train_parts(
         self,
@@ -124,7 +110,7 @@ class Pipeline(Pipelines, Estimator):
         docs: list[Doc],
         devs: list[Doc] | None,
         trained: dict[str, Any],
-        kept: Checkpoint,
+        kept: KeptParts,
         progress: Progress,
     ) -> None:
         """Train one part after the other, and put it into `trained`."""

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from structron.doc import Doc
 from structron.io.limits import longest_sentence, too_long
+from structron.runtime.threads import in_order
 from structron.tasks.tokenizer import MOST_TOKENS
 from structron.text.pieces import is_space
-from structron.threads import in_order
 
 BLOCK, LONG = 50_000, 100_000
 """Characters after which a block ends with the next paragraph, and of blocks that end with a sentence."""

@@ -19,11 +19,11 @@ from structron.doc import Doc
 from structron.errors import OneLabelError
 from structron.features.templates import template_lines
 from structron.io.columns import EMPTY
-from structron.progress import Progress
+from structron.runtime.progress import Progress
+from structron.runtime.threads import for_each
 from structron.tasks.pipeline.annotate import Annotator
 from structron.tasks.pipeline.parts import KINDS, Part, entity_rows, split_rows, tree_rows
 from structron.tasks.registry import TASKS
-from structron.threads import Pool
 
 TAGGING = ("tagger", "morphology", "lemmatizer")
 """Parts whose columns others read."""
@@ -118,9 +118,7 @@ def jackknifed(
         Annotator(parts, trained).tag(pieces[held], 1)
 
     progress.note(f"tagging the training data in {len(pieces)} folds, for later parts to learn from")
-    with Pool(max(1, jobs)) as pool:
-        for _ in pool.map(annotate, range(len(pieces))):
-            pass
+    for_each(annotate, range(len(pieces)), jobs)
     return copies
 
 

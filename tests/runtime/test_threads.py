@@ -9,8 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structron import threads
-from structron.threads import BATCH_TOKENS, LEAST_TOKENS, MOST_SENTENCES, cores, in_order, parts, stretches, unbroken
+from structron.runtime import threads
+from structron.runtime.threads import (
+    BATCH_TOKENS,
+    LEAST_TOKENS,
+    MOST_SENTENCES,
+    Busy,
+    ThreadPool,
+    cores,
+    in_order,
+    parts,
+    stretches,
+    unbroken,
+)
 
 
 def test_cores():
@@ -133,3 +144,97 @@ def test_an_error_is_told_first(monkeypatch):
     monkeypatch.setattr(threads, "wait", interrupting(1))
     with pytest.raises(ValueError, match="no"):
         unbroken(run)
+
+
+# -- the pool ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_pool_has_as_many_threads_as_it_may():
+    now, most, lock = 0, 0, threading.Lock()
+
+    def run(k: int) -> int:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        time.sleep(0.002)
+        with lock:
+            now -= 1
+        return k
+
+    with ThreadPool(3) as pool:
+        assert pool.map(run, range(50)) == list(range(50))
+    assert most == 3
+    assert pool.busy == 0
+    with pytest.raises(Busy):
+        pool.submit(run, 1)
+
+
+def test_leaving_a_pool_waits_for_its_threads():
+    before, done = threading.active_count(), []
+    with ThreadPool(2) as pool:
+        for k in range(6):
+            pool.submit(lambda k: (time.sleep(0.02), done.append(k)), k)
+    assert sorted(done) == [*range(6)]
+    assert threading.active_count() == before
+
+
+def test_after_an_error_nothing_more_is_begun():
+    begun = []
+
+    def run(k: int) -> None:
+        begun.append(k)
+        if k == 1:
+            raise KeyError(k)
+        time.sleep(0.05)
+
+    with pytest.raises(KeyError), ThreadPool(2) as pool:
+        pool.map(run, range(100))
+    assert len(begun) < 10
+
+
+def test_abandoned_work_costs_a_thread_and_another_takes_its_place():
+    gate, pool, begun = threading.Event(), ThreadPool(1, waiting=2, spare=1), threading.Semaphore(0)
+
+    def last() -> None:
+        begun.release()
+        gate.wait(300)
+
+    endless = pool.submit(last)
+    assert begun.acquire(timeout=300)
+    late, unwanted = pool.submit(lambda: 5), pool.submit(lambda: 6)
+    with pytest.raises(Busy):
+        pool.submit(lambda: 7)
+    pool.abandon(unwanted)
+    assert unwanted.cancelled()
+    pool.abandon(endless)
+    assert late.result(300) == 5
+    assert (pool.busy, pool.abandoned) == (1, 1)
+    other = pool.submit(last)
+    assert begun.acquire(timeout=300)
+    pool.abandon(other)  # no thread is to spare now
+    waiting = pool.submit(lambda: 8)
+    with pytest.raises(concurrent.futures.TimeoutError):
+        waiting.result(0.1)
+    gate.set()
+    assert waiting.result(300) == 8
+    concurrent.futures.wait([endless, other])
+    assert (pool.busy, pool.abandoned) == (0, 0)
+    pool.close()
+
+
+def test_threads_are_told_that_nobody_waits_for_them():
+    heard = []
+
+    def run() -> None:
+        heard.append(ThreadPool.interrupted.wait(300))
+
+    def leave() -> None:
+        with ThreadPool(1) as pool:
+            pool.submit(run)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        leave()
+    assert heard == [True]
+    assert not ThreadPool.interrupted.is_set()

@@ -1,0 +1,1 @@
+"""What the rest runs on: threads, processes and machines of a cluster, standard streams and signals, progress."""
