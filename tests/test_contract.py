@@ -20,8 +20,8 @@ from estimators import CASES, Case, Interrupting, bytes_of, fitted
 from structron import Document, StructronError
 from structron.cli.tasks import check_able
 from structron.features.gazetteer import Gazetteer
+from structron.fields import DEFAULT, Option, default_of, options_of
 from structron.learn.loop import timeless
-from structron.options import DEFAULT, Option, default_of, options_of
 from structron.sentences import regroup, sentences_of
 from structron.tasks.capabilities import ROWS, able, reason
 from structron.tasks.registry import TASKS, TRAINABLE

@@ -34,6 +34,7 @@ LAYERS = [
         "data",
         "drawing",
         "evaluate",
+        "fields",
         "foreign",
         "kernels",
         "progress",

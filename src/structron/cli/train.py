@@ -20,9 +20,9 @@ from structron.doc import Doc
 from structron.errors import StructronError
 from structron.estimator import Estimator
 from structron.features.gazetteer import Gazetteer
+from structron.fields import options_of
 from structron.io.text import try_folder
 from structron.learn.loop import STATE_FILE, Schedule, make_folder
-from structron.options import options_of
 from structron.progress import Progress, say
 from structron.tasks.registry import load
 from structron.threads import cores

@@ -195,9 +195,6 @@ class ChainModel:
         """A weight."""
         return float(self.w[row, label])
 
-    def choose_from(self, candidates: int) -> None:
-        """How many n-best labellings document features choose from; a chain model has none."""
-
     def document_weights(self) -> dict[str, tuple[float, float]] | None:
         """Weights of document features for training that goes on, with sums of 0; a chain model has none."""
         return None

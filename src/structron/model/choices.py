@@ -196,9 +196,6 @@ class ChoiceModel:
         columns = [label] if row < self.fixed else piece[begin[label] : begin[label + 1]].tolist()
         return sum(float(entry(weight_in)(rows, row, column)) for column in columns)
 
-    def choose_from(self, candidates: int) -> None:
-        """How many n-best labellings document features choose from; there are none here."""
-
     def document_scores(self, prepared: Any, path: list[int]) -> dict[str, float]:
         """What document features add to a labelling; there are none here."""
         return {}

@@ -108,9 +108,6 @@ class DocumentModel(ChainModel):
         for_each_document(self, prepared, max(n, self.candidates), jobs, take)
         return found
 
-    def choose_from(self, candidates: int) -> None:
-        self.candidates = candidates
-
     def document_weights(self) -> dict[str, tuple[float, float]]:
         return {name: (weight, 0.0) for name, weight in zip(self.features.names, self.g.tolist(), strict=True)}
 

@@ -7,7 +7,7 @@ The table is in the guide; `structron capabilities --write docs/guide.md` brings
 
 from typing import Any
 
-from structron.options import options_of
+from structron.fields import options_of
 from structron.tasks.registry import TASKS, TRAINABLE
 
 ABILITIES = ("nbest", "confidence", "forced", "inspect", "explain", "partial_fit")
