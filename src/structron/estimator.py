@@ -6,8 +6,9 @@ A task says how its sentences become numbers and back; the rest stands here:
                                                       │
                               file ◀──save, load──────┘
 
-Options are dataclass fields (tasks/options.py); what was learned has a trailing underscore. A training that fails leaves
-everything as it was; files are written atomically. Everything but the data is given by keyword. Scores are per cent.
+Options are dataclass fields (tasks/options.py); what was learned has a trailing underscore. A training that fails
+leaves everything as it was; files are written atomically. Everything but the data is given by keyword. Scores are per
+cent.
 """
 
 import copy

@@ -13,7 +13,7 @@ import dataclasses
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from types import MappingProxyType
@@ -198,28 +198,20 @@ _Kind = TypeVar("_Kind", bound=type[Any])
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(whole, real, switch, choice, free, field))
-def options(
-    defaults: Mapping[str, Any] = MappingProxyType({}), *, python_only: Iterable[str] = ()
-) -> Callable[[_Kind], _Kind]:
-    """Make a class a dataclass of its options.
-
-    defaults: replace those of inherited options. python_only: inherited options that are not for the command line.
-    """
+def options(defaults: Mapping[str, Any] = MappingProxyType({})) -> Callable[[_Kind], _Kind]:
+    """Make a class a dataclass of its options; `defaults` replace those of options that it inherits."""
 
     def decorate(kind: _Kind) -> _Kind:
-        own, hidden = inspect.get_annotations(kind), set(python_only)
+        own = inspect.get_annotations(kind)
         for declared in (value for value in vars(kind).values() if isinstance(value, dataclasses.Field)):
             option = declared.metadata.get("option")
             if option is not None and not option.section:
                 declared.metadata = MappingProxyType({"option": dataclasses.replace(option, section=kind.section)})
         for base in reversed(kind.__mro__[1:]):
             inherited = {f.name: f for f in dataclasses.fields(base)} if dataclasses.is_dataclass(base) else {}
-            for name in inherited.keys() & (defaults.keys() | hidden):
-                before = inherited[name]
-                option = before.metadata["option"]
-                option = dataclasses.replace(option, flag=None) if name in hidden else option
-                own[name] = before.type
-                setattr(kind, name, field(default=defaults.get(name, before.default), metadata={"option": option}))
+            for name in inherited.keys() & defaults.keys():
+                own[name] = inherited[name].type
+                setattr(kind, name, field(default=defaults[name], metadata=inherited[name].metadata))
         kind.__annotations__ = own
         made: Any = dataclass(kw_only=True, eq=False, repr=False)(kind)
         made.__doc__ = documented(made)

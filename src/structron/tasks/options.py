@@ -82,15 +82,16 @@ class LabelOptions(ChainOptions, TagDictionary, Lexical, Documents, TokenOptions
     """One label for every word."""
 
 
-@options({"order": 2, "runs": 4, "cutoff": 2}, python_only=options_of(Documents))
+@options({"order": 2, "runs": 4, "cutoff": 2})
 class TaggerOptions(LabelOptions):
     """Tagger."""
 
     task: ClassVar[str] = "tagger"
     about: ClassVar[str] = "One label per word: parts of speech, features, or anything else."
-    lacks: ClassVar[Mapping[str, str]] = {
-        "non_local": "the built-in document features are of chunk labels; functions of your own work in Python"
-    }
+    lacks: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        options_of(Documents),
+        "the built-in document features are of chunk labels; functions of your own work in Python",
+    )
     default_templates: ClassVar[Mapping[str, str]] = {"": "tagger"}
 
 
