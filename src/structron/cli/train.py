@@ -11,7 +11,7 @@ from typing import Any
 
 from structron.cli.corpus import Corpus, Item, View, column_names, conllu_labels
 from structron.cli.files import Source
-from structron.cli.options import OPTIONS, flag_of
+from structron.cli.options import flag_of
 from structron.cli.places import check_checkpoint, check_model_place, check_output, check_places
 from structron.cli.show import curve
 from structron.cli.texts import add_entities, read_treebank, tell_new_tags
@@ -161,7 +161,7 @@ def _fresh(source: Source, kind: Any, settings: dict[str, Any], encoding: str) -
 def _loaded(path: Path, kind: type[Estimator], settings: dict[str, Any]) -> tuple[Estimator, View]:
     """The estimator to go on from, with what was given anew, and the columns that it knows."""
     for name in settings:
-        if OPTIONS[name].fixed:
+        if options_of(kind)[name].fixed:
             raise StructronError(f"{flag_of(name)} cannot be given with --warm-start: the model has its own")
     estimator = load(path, task=kind.task)
     estimator.set_params(**{name: value for name, value in settings.items() if name != "label"})
