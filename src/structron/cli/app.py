@@ -31,17 +31,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             if VARIABLE in os.environ:
                 return complete(app)
-            with app.make_context(PROGRAM, arguments) as context:
-                job = app.invoke(context)
-        except click.exceptions.Exit as done:
-            return _flushed(done.exit_code)
+            job = _parsed(arguments)
+            sys.stdout.flush()
         except click.UsageError as error:
             return _fail(f"error: {_usage(error)}", 2)
         except StructronError as error:
             return _fail(f"error: {error}", 2)
         except streams.OutputError as error:
             return _failed_output(error)
-        return _run(job)
+        return _run(job) if isinstance(job, Job) else job
 
 
 def script() -> None:
@@ -49,13 +47,13 @@ def script() -> None:
     streams.leave(main())
 
 
-def _flushed(status: int) -> int:
-    """The exit status of a text that has been printed, if it can be written."""
+def _parsed(arguments: list[str]) -> Job | int:
+    """What a command line asks for, or the exit status of what has been printed."""
     try:
-        sys.stdout.flush()
-    except streams.OutputError as error:
-        return _failed_output(error)
-    return status
+        with app.make_context(PROGRAM, arguments) as context:
+            return app.invoke(context)
+    except click.exceptions.Exit as done:
+        return done.exit_code
 
 
 def _usage(error: click.UsageError) -> str:

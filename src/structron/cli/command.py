@@ -12,7 +12,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from structron.cli.options import OPTIONS, Setting, flag_of, flags_of, settings
+from structron.cli.options import OPTIONS, Argument, Setting, flag_of, flags_of, settings
 from structron.errors import StructronError, unknown
 from structron.fields import SECTIONS
 from structron.options import Task
@@ -32,6 +32,11 @@ RESTS_ON = {
 }
 """Options of `train` that rest on something a task may lack."""
 
+SECTION_OF = dict.fromkeys(
+    ("train", "dev", "format", "columns", "encoding", "skip_invalid", "entities", "dev_entities"), "Data"
+) | {"warm_start": "Learning"}
+"""Where the help of `train` has its own options; the others are about output."""
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -43,9 +48,6 @@ class Job:
 
 class Command(click.Command):
     """A command whose work is the `run` of a module, which is imported when the command line has been read."""
-
-    rest = "Options"
-    """The section of the options that are in no other."""
 
     def __init__(self, name: str, module: str, help: str, *params: click.Parameter, short: str | None = None):
         super().__init__(name, help=help, short_help=short, params=list(params), context_settings=dict(CONTEXT))
@@ -66,11 +68,22 @@ class Command(click.Command):
             options["settings"] = given
         return Job(self.module, options)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
+    def section_of(self, param: click.Parameter) -> str:
+        """Where the help text has a parameter."""
+        return "Arguments" if isinstance(param, Argument) else "Options"
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows: dict[str, list[tuple[str, str]]] = {title: [] for title in TITLES}
         for param in self.get_params(ctx):
             if record := param.get_help_record(ctx):
-                rows[getattr(param, "section", self.rest)].append(record)
+                rows[self.section_of(param)].append(record)
         for title, lines in rows.items():
             if lines:
                 with formatter.section(title):
@@ -83,12 +96,13 @@ class Command(click.Command):
 class TaskCommand(Command):
     """`train` for one task."""
 
-    rest = "Output"
-
     def __init__(self, kind: type[Task], params: Sequence[click.Parameter]):
         own = (param for param in params if all(able(kind, RESTS_ON[f]) for f in param.opts if f in RESTS_ON))
         super().__init__(kind.task, "cli.train", kind.about, *own, *settings(kind))
         self.kind, self.options_metavar = kind, "--train FILE --model OUT [OPTIONS]"
+
+    def section_of(self, param: click.Parameter) -> str:
+        return param.option.section.capitalize() if isinstance(param, Setting) else SECTION_OF.get(param.name, "Output")
 
     def invoke(self, ctx: click.Context) -> Job:
         job = super().invoke(ctx)

@@ -24,13 +24,6 @@ def option(*names: str, metavar: str = "", **known: Any) -> click.Option:
     return click.Option(names, **how, **known)
 
 
-def within(section: str, *params: click.Option) -> list[click.Option]:
-    """Options of a section of the help text."""
-    for param in params:
-        param.section = section  # type: ignore[attr-defined]
-    return list(params)
-
-
 def _tell_version(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
     if wanted:
         click.echo(f"structron {__version__}")
@@ -145,27 +138,18 @@ COMMANDS: list[click.Command] = [
         short="Analyse plain text, from sentences to trees.",
     ),
     Train(
-        *within(
-            "Data",
-            option("--train", metavar="FILE", type=FILE, required=True, help="Labelled sentences to learn from."),
-            option("--dev", metavar="FILE", type=FILE, help="Labelled sentences that choose the best pass."),
-            option("--format", metavar="conll|conllu", help="Format of the files; by default their names tell."),
-            option("--columns", metavar="A,B,…", help="Names of the files' columns, for instance word,pos,chunk."),
-            option("--encoding", metavar="NAME", default="utf-8", help="Encoding of the files."),
-            option("--skip-invalid", help="Skip and count sentences whose heads do not form a tree."),
-            option(
-                "--entities", metavar="FILE", type=FILE, help="Entities of the same sentences, for a pipeline to learn."
-            ),
-            option("--dev-entities", metavar="FILE", type=FILE, help="The same for the dev data."),
+        option("--train", metavar="FILE", type=FILE, required=True, help="Labelled sentences to learn from."),
+        option("--dev", metavar="FILE", type=FILE, help="Labelled sentences that choose the best pass."),
+        FORMAT,
+        COLUMNS,
+        ENCODING,
+        SKIP_INVALID,
+        option(
+            "--entities", metavar="FILE", type=FILE, help="Entities of the same sentences, for a pipeline to learn."
         ),
-        *within(
-            "Learning",
-            option(
-                "--warm-start",
-                metavar="MODEL",
-                type=PATH,
-                help="Go on from a model; new labels and features are welcome.",
-            ),
+        option("--dev-entities", metavar="FILE", type=FILE, help="The same for the dev data."),
+        option(
+            "--warm-start", metavar="MODEL", type=PATH, help="Go on from a model; new labels and features are welcome."
         ),
         option("--model", metavar="OUT", type=PATH, required=True, help="The model file to write."),
         MAX_SENTENCE,

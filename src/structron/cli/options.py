@@ -4,7 +4,6 @@ Like commands.py this is loaded for every help text, so it needs neither numpy n
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -21,8 +20,6 @@ from structron.tasks.options import TASKS
 class Argument(click.Argument):
     """An argument with a line of help."""
 
-    section = "Arguments"
-
     def __init__(self, name: str, metavar: str, help: str, **known: Any):
         super().__init__([name], metavar=metavar, **known)
         self.about = help
@@ -35,7 +32,7 @@ class Setting(click.Option):
     """An option of estimators. default: also of a switch that has one flag, which turns it over; shown: in the help."""
 
     def __init__(self, name: str, option: Option, default: Any = False, shown: str = ""):
-        self.option, self.section, self.turned = option, option.section.capitalize(), not default
+        self.option, self.turned = option, not default
         told = not shown or "default:" in option.help
         known: dict[str, Any] = {"help": option.help if told else f"{option.help}  [default: {shown}]"}
         flags = flags_of(name, option)
@@ -142,7 +139,7 @@ def settings(kind: type[Task]) -> list[Setting]:
 
 def common(*names: str) -> list[Setting]:
     """Options of commands that read any model."""
-    return [Setting(name, replace(OPTIONS[name], section="options")) for name in names]
+    return [Setting(name, OPTIONS[name]) for name in names]
 
 
 def flag_of(name: str) -> str:
