@@ -62,9 +62,9 @@ def test_parameters_are_got_and_set(case):
     given = estimator.get_params()
     assert list(given) == [f.name for f in fields(case.kind)]
     assert given.items() >= case.options.items()
-    assert estimator.set_params(passes=7, seed=5) is estimator
-    assert (estimator.passes, estimator.seed) == (7, 5)
-    assert case.kind(**estimator.get_params()).get_params() == given | {"passes": 7, "seed": 5}
+    assert estimator.set_params(shards=7, seed=5) is estimator
+    assert (estimator.shards, estimator.seed) == (7, 5)
+    assert case.kind(**estimator.get_params()).get_params() == given | {"shards": 7, "seed": 5}
     with pytest.raises(StructronError, match=f"unknown parameter of {case.kind.__name__} 'colour'; expected one of: "):
         estimator.set_params(colour="blue")
     with pytest.raises(TypeError, match="colour"):
