@@ -76,7 +76,7 @@ class Estimator(Learned, Task, ABC):
     shards: int
     ray: str | None
     mix: str
-    # of a task that is learned in passes
+    # options of a task that is learned in passes
     passes: int
     runs: int
     average: str

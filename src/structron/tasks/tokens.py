@@ -35,7 +35,7 @@ class TokenLabeler(Estimator):
     default_templates: ClassVar[Mapping[str, str]]
     cutoff: int
     atoms: Mapping[str, Callable] | None
-    # of a task that reads columns
+    # options that not every task has, with what they are to a task without
     columns: Sequence[str] | None = None
     label: str | None = None
     gazetteers: Mapping[str, Any] | None = None

@@ -45,7 +45,7 @@ class ChainLabeler(TokenLabeler):
     order: int
     constrain: bool
     forbid: Iterable[tuple[str, str]]
-    # of a task that has them
+    # options that not every task has, with what they are to a task without
     tag_dictionary: int = 0
     among: str = "all"
     given: Sequence[str] = ()
