@@ -59,13 +59,13 @@ def test_compilers_stay_away_where_all_is_compiled(toy):
     assert found.stdout.splitlines()[-1] == "[]", found.stderr
 
 
-@pytest.mark.parametrize(
-    ("argv", "limit"), [("--help", 150), ("train chunker --help", 150), ("predict m --nbest 0", 150)]
-)
-def test_the_command_line_is_read_quickly(argv, limit):
-    """Milliseconds of a processor beyond Python's own start; the best of several, whatever else the machine does."""
-    times = [min(used(command) for _ in range(7)) for command in (["-c", "pass"], ["-m", "structron", *argv.split()])]
-    assert times[1] - times[0] < limit / 1000
+@pytest.mark.parametrize("argv", ["--help", "train chunker --help", "predict m --nbest 0"])
+def test_the_command_line_is_read_quickly(argv):
+    """In at most ten times what Python takes to start, 0.15 s where that takes 0.015; the best of several."""
+    start, whole = (
+        min(used(command) for _ in range(7)) for command in (["-c", "pass"], ["-m", "structron", *argv.split()])
+    )
+    assert whole - start < 10 * start
 
 
 def used(command: list[str]) -> float:
