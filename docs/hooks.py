@@ -28,7 +28,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 def options_table(name: str) -> str:
     """The options of a class with their defaults; "": it has none."""
-    from structron.options import DEFAULT, Options, default_of, options_of
+    from structron.fields import DEFAULT, Options, default_of, options_of
 
     folder, _, name = f"structron.{name}".rpartition(".")
     kind = getattr(import_module(folder), name)

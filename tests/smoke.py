@@ -55,7 +55,8 @@ MISTAKES = ("experiment", "serve")
 
 def here(folder: Path) -> list[str]:
     """Try all commands in this process; returns what failed."""
-    from structron.cli.app import app, main
+    from structron.cli.app import main
+    from structron.cli.commands import app
     from structron.data.toy_english import toy_english, write_conll, write_conllu
 
     corpus = toy_english(80, seed=3)
@@ -63,7 +64,7 @@ def here(folder: Path) -> list[str]:
         write(str(folder / name), corpus[60:] if name.startswith("dev") else corpus[:60])
     (folder / "results").mkdir()
     (folder / "crf.template").write_text("U00:%x[0,0]\nU01:%x[-1,0]/%x[0,1]\nB\n")
-    names = [str(command.name or command.callback.__name__) for command in app.registered_commands]
+    names = list(app.commands)
     tried = [["--version"], ["--help"], *([name, "--help"] for name in names)]
     tried += [[name, *argv] for name, found in runs(folder).items() for argv in found]
     failures = [f"{name}: not tried" for name in names if name not in runs(folder)]

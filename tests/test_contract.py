@@ -20,10 +20,12 @@ from estimators import CASES, Case, Interrupting, bytes_of, fitted
 from structron import Document, StructronError
 from structron.cli.tasks import check_able
 from structron.features.gazetteer import Gazetteer
+from structron.fields import DEFAULT, Option, default_of, options_of
 from structron.learn.loop import timeless
-from structron.options import DEFAULT, Option, default_of, options_of
+from structron.options import Documents
 from structron.sentences import regroup, sentences_of
 from structron.tasks.capabilities import ROWS, able, reason
+from structron.tasks.options import TASKS as LIGHT
 from structron.tasks.registry import TASKS, TRAINABLE
 from structron.update.violation import RULES, Rule
 
@@ -60,9 +62,9 @@ def test_parameters_are_got_and_set(case):
     given = estimator.get_params()
     assert list(given) == [f.name for f in fields(case.kind)]
     assert given.items() >= case.options.items()
-    assert estimator.set_params(passes=7, seed=5) is estimator
-    assert (estimator.passes, estimator.seed) == (7, 5)
-    assert case.kind(**estimator.get_params()).get_params() == given | {"passes": 7, "seed": 5}
+    assert estimator.set_params(shards=7, seed=5) is estimator
+    assert (estimator.shards, estimator.seed) == (7, 5)
+    assert case.kind(**estimator.get_params()).get_params() == given | {"shards": 7, "seed": 5}
     with pytest.raises(StructronError, match=f"unknown parameter of {case.kind.__name__} 'colour'; expected one of: "):
         estimator.set_params(colour="blue")
     with pytest.raises(TypeError, match="colour"):
@@ -546,6 +548,21 @@ def test_every_cell_of_the_capability_table(task, what, tmp_path):
         assert "gaz_THE[0]" in map(str, model.extractor_.templates)
     model.save(tmp_path / "m")
     assert structron.load(tmp_path / "m").predict(case.inputs) == model.predict(case.inputs)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_no_option_is_there_only_to_be_refused(task):
+    """But for the tagger's features of documents: functions of the user's own work."""
+    kind = TASKS[task]
+    refused = kind.lacks.keys() & options_of(kind).keys()
+    assert refused == (set(options_of(Documents)) if task == "tagger" else set())
+
+
+@pytest.mark.parametrize("task", TRAINABLE)
+def test_the_command_line_reads_the_options_of_the_class(task):
+    assert issubclass(TASKS[task], LIGHT[task])
+    assert options_of(TASKS[task]) == options_of(LIGHT[task])
+    assert LIGHT[task]().get_params() == TASKS[task]().get_params()
 
 
 def test_defaults_that_depend_on_others_are_options(case):

@@ -33,6 +33,7 @@ LAYERS = [
         "data",
         "drawing",
         "evaluate",
+        "fields",
         "foreign",
         "kernels",
         "render",

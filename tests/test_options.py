@@ -7,21 +7,8 @@ import numpy as np
 import pytest
 
 from structron.errors import StructronError
-from structron.options import (
-    DEFAULT,
-    Option,
-    Options,
-    Search,
-    Searching,
-    Stepping,
-    choice,
-    default_of,
-    options,
-    options_of,
-    real,
-    switch,
-    whole,
-)
+from structron.fields import DEFAULT, Option, Options, choice, default_of, options, options_of, real, switch, whole
+from structron.options import Search, Searching, Stepping
 from structron.update.swvp import Swvp
 
 

@@ -6,14 +6,16 @@ A task says how its sentences become numbers and back; the rest stands here:
                                                       │
                               file ◀──save, load──────┘
 
-Parameters are dataclass fields (options.py); what was learned has a trailing underscore. A training that fails leaves
-everything as it was; files are written atomically. Everything but the data is given by keyword. Scores are per cent.
+Options are dataclass fields (tasks/options.py); what was learned has a trailing underscore. A training that fails
+leaves everything as it was; files are written atomically. Everything but the data is given by keyword. Scores are per
+cent.
 """
 
 import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import is_dataclass
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -26,6 +28,7 @@ from structron._version import __version__
 from structron.compiling import prepare, shown
 from structron.drawing import History, model_html
 from structron.errors import StructronError
+from structron.fields import documented, options_of
 from structron.foreign import as_rows
 from structron.io import modelfile
 from structron.io.columns import EMPTY, Columns
@@ -34,7 +37,7 @@ from structron.learn.bpm import bpm_start
 from structron.learn.committee import Committee
 from structron.learn.loop import Learner, Schedule, timeless, train
 from structron.learn.shards import ShardRunner, Shards, ThreadRunner
-from structron.options import Training, default_of, options, options_of, same_value
+from structron.options import Task
 from structron.runtime.cluster import connect
 from structron.runtime.progress import Progress
 from structron.runtime.threads import TURNS, Found, for_each, parts, uncollected
@@ -61,28 +64,44 @@ class Learned:
     lasting_: bool = True  # whether the learner is kept; where only the model is of use, training takes less memory
 
 
-@options()
-class Estimator(Learned, Training, ABC):
-    """A task that can be learned."""
+class Estimator(Learned, Task, ABC):
+    """A task that can be learned. Its options are those of its class in tasks/options.py, which stands first:
 
-    task: ClassVar[str]
+    class Chunker(ChunkerOptions, ChainLabeler): …
+    """
+
+    verbose: bool
+    seed: int
+    jobs: int
+    shards: int
+    ray: str | None
+    mix: str
+    # options of a task that is learned in passes
+    passes: int
+    runs: int
+    average: str
+    bpm: int
+    shuffle: bool
+    patience: int
+    stop_change: float | None
+
     metric: ClassVar[str]
-    lacks: ClassVar[Mapping[str, str]] = {}
-    """What the task cannot do, and why: the empty cells of the capability table (tasks/capabilities.py)."""
     documents: ClassVar[bool] = False
     """Whether files are read as documents, whose sentences are labelled together."""
 
     closed: ClassVar[bool] = True
     """Whether it predicts only labels that it has seen."""
 
-    texts: ClassVar[bool] = False
-    """Whether it learns from documents of text (doc.Doc), not from rows."""
-
     python_only: ClassVar[str] = ""
     """Why the command line can neither apply nor score it, if it cannot."""
 
     usual_columns: ClassVar[tuple[str, ...]] = ()
     """What it takes of the tokens of other libraries (foreign.py), the label last; (): its data are no tokens."""
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        super().__init_subclass__(**given)
+        if is_dataclass(cls):
+            cls.__doc__ = documented(cls)
 
     @property
     def many_roots(self) -> bool:
@@ -134,19 +153,12 @@ class Estimator(Learned, Training, ABC):
         """Refuse options that do not go together."""
 
     def check_options(self) -> None:
-        """Refuse what the task lacks, with the reason, and values that are out of range."""
+        """Refuse values that the task lacks, with the reason, and values that are out of range."""
         for what, why in self.lacks.items():
             name, _, value = what.partition(" ")
-            if value and getattr(self, name) == value:
+            if value and getattr(self, name, None) == value:
                 raise StructronError(f"{name}: {value}: not available for the {self.task} ({why})")
         super().check_options()
-        for name in self.lacks.keys() & options_of(type(self)).keys():
-            if self._asks_for(name):
-                raise StructronError(f"{name}: not available for the {self.task} ({self.lacks[name]})")
-
-    def _asks_for(self, name: str) -> bool:
-        """Whether an option is used: it has not its default."""
-        return not same_value(getattr(self, name), default_of(type(self), name))
 
     # -- training ------------------------------------------------------------------------------------------------
 
@@ -264,8 +276,6 @@ class Estimator(Learned, Training, ABC):
 
     def _check_shards(self) -> None:
         """Refuse what does not go with shards, before any data are looked at."""
-        if self.shards > 1 and self.average == "voted":
-            raise StructronError("average: voted with shards: votes are the vectors of one run; expected shards 1")
         if self.ray is None:
             return
         if not isinstance(self.ray, str) or not self.ray:
@@ -394,15 +404,12 @@ class Estimator(Learned, Training, ABC):
 
     def _look_with(self, beam: Any) -> None:
         """Settle the beam of a trace, in a copy that nobody else sees; no state is given up before it is shown."""
-        if self._asked_of("slack"):
+        known = options_of(type(self))
+        if "slack" in known:
             self.slack = None
-        if beam is not None and self._asked_of("beam"):
+        if beam is not None and "beam" in known:
             self.beam = None if beam in ("inf", math.inf) else beam
-            options_of(type(self))["beam"].check("beam", self.beam)
-
-    def _asked_of(self, name: str) -> bool:
-        """Whether the task has an option and can use it."""
-        return name in options_of(type(self)) and name not in self.lacks
+            known["beam"].check("beam", self.beam)
 
     def _scene(self, sentence: Any, gold: Any) -> Any:
         """A sentence in the beam engine (learn/trace.py: Scene)."""
@@ -534,6 +541,8 @@ class Estimator(Learned, Training, ABC):
     ) -> Self:
         """The inverse of `contents`; raises one of DAMAGE where the parts do not fit together."""
         known = options_of(cls)
+        former = {name for group in cls.former for name in options_of(group)} - known.keys()
+        header = header | {"options": {k: value for k, value in header["options"].items() if k not in former}}
         for name, value in header["options"].items():
             known[name].check_stored(name, value)
         prepare(*cls._needs(header))

@@ -1,63 +1,59 @@
 """Help texts by task, what a shell completes, and what is said of where to read on."""
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 
 import pytest
 from cli_helpers import process
 
-from structron.cli.help import defaults
-from structron.cli.help.train import TASKS, TITLES
-from structron.cli.options import COMPLETING, OPTIONS, flag_of
-from structron.options import SECTIONS, options_of
+from structron.cli.command import RESTS_ON
+from structron.cli.completion import VARIABLE
+from structron.cli.options import OPTIONS, flag_of
+from structron.fields import SECTIONS, options_of
 from structron.tasks.capabilities import able
+from structron.tasks.options import TASKS
 from structron.tasks.registry import TASKS as KINDS
-from structron.tasks.registry import TRAINABLE
 
-HEADS = "^({}):$"
+TITLES = [section.capitalize() for section in SECTIONS]
 
 
 def sections(text: str) -> dict[str, str]:
     """The text below each heading."""
-    parts = re.split(rf"^({'|'.join(TITLES.values())}):\n", text, flags=re.MULTILINE)
+    parts = re.split(rf"^({'|'.join(TITLES)}):\n", text, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
-
-
-def test_what_help_knows_is_what_the_classes_say():
-    """`python -m structron.cli.help` brings the file up to date."""
-    assert defaults.FILE.read_text(encoding="utf-8") == defaults.spelled(defaults.collect())
 
 
 def test_help_of_train_lists_the_tasks(run):
     found = run("train", "--help")
     assert found.status == 0
-    assert tuple(TASKS) == TRAINABLE
-    for task, what in TASKS.items():
-        assert re.search(rf"^  {task}  +{' '.join(what.split()[:3])}", found.out, re.MULTILINE)
+    for task, kind in TASKS.items():
+        assert re.search(rf"^  {task}  +{' '.join(kind.about.split()[:3])}", found.out, re.MULTILINE)
     assert "--passes" not in found.out
     assert run("train", "-h") == found
 
 
-@pytest.mark.parametrize("task", TRAINABLE)
+@pytest.mark.parametrize("task", TASKS)
 def test_help_of_a_task_has_its_options_in_sections_with_defaults(run, task):
     found = run("train", task, "--help")
     assert found.status == 0
-    assert TASKS[task] in " ".join(found.out.split())
+    assert TASKS[task].about in " ".join(found.out.split())
     own = sections(found.out)
-    assert list(own) == [TITLES[section] for section in SECTIONS if TITLES[section] in own]
+    assert list(own) == [title for title in TITLES if title in own]
     assert "--train FILE" in own["Data"]
     assert "--model OUT" in own["Output"]
     shown = set(re.findall(r"^  (?:-., )?(--[a-z-]+)", found.out, re.MULTILINE))
+    takes = {name for name, option in options_of(KINDS[task]).items() if option.flag is not None}
     for name in OPTIONS:
-        if not able(KINDS[task], name):
-            assert flag_of(name) not in shown, name
-    for flag, what in defaults.RESTS_ON.items():
+        assert (flag_of(name) in shown) == (name in takes and able(KINDS[task], name)), name
+    for flag, what in RESTS_ON.items():
         assert (flag in shown) == able(KINDS[task], what)
-    taken = {flag_of(name) for name in defaults.taken()[task].options}
-    assert taken <= shown
-    joined = " ".join(found.out.split())
-    for name, option in defaults.taken()[task].options.items():
-        if option.default and option.default not in ("on", "off") and "default:" not in OPTIONS[name][0].help:
-            assert f"[default: {option.default}]" in joined
+    joined, made = " ".join(found.out.split()), KINDS[task]()
+    for name in ("passes", "runs", "seed", "cutoff", "order", "tag_dictionary"):
+        if flag_of(name) in shown:
+            assert f"{options_of(KINDS[task])[name].help} [default: {getattr(made, name)}]" in joined
 
 
 def test_defaults_that_depend_on_others_are_settled(run):
@@ -74,13 +70,12 @@ def test_research_comes_last_and_choices_are_those_of_the_task(run):
     assert list(sections(text))[-1] == "Research"
     assert "--swvp" in sections(text)["Research"]
     assert "--average mean|none " in run("train", "parser", "-h").out
-    assert "--among seen" in run("train", "lemmatizer", "-h").out
+    assert "--among" not in run("train", "lemmatizer", "-h").out
 
 
 def test_every_option_has_a_section():
-    for kind in defaults.option_groups().values():
-        assert kind.section in SECTIONS
-        assert {option.section for option in options_of(kind).values()} <= {*SECTIONS, ""}
+    for kind in KINDS.values():
+        assert {option.section for option in options_of(kind).values()} <= {*SECTIONS}
 
 
 @pytest.mark.parametrize("command", ["annotate", "predict", "evaluate", "inspect", "demo", "precompile", "experiment"])
@@ -108,11 +103,60 @@ def test_mistakes_name_the_help_of_the_task(refuses):
         ("evaluate --er", ["--errors"]),
     ],
 )
-def test_what_a_shell_completes(run, monkeypatch, line, expected):
-    import os
-
+def test_what_a_shell_completes(line, expected):
     words = ["structron", *line.split()]
-    environment = {COMPLETING: "complete_bash", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+    environment = {VARIABLE: "bash_complete", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
     found = process(env={**os.environ, **environment})
     assert found.returncode == 0, found.stderr
-    assert found.stdout.split() == expected
+    assert [answer.partition(",")[2] for answer in found.stdout.split()] == expected
+
+
+def test_a_shell_completes_files_itself():
+    words = "structron train chunker --train trai"
+    environment = {VARIABLE: "bash_complete", "COMP_WORDS": words, "COMP_CWORD": "4"}
+    assert process(env={**os.environ, **environment}).stdout == "file,trai\n"
+
+
+@pytest.mark.parametrize(
+    ("shell", "file", "start"),
+    [
+        ("bash", ".bash_completions/structron.sh", ".bashrc"),
+        ("zsh", ".zfunc/_structron", ".zshrc"),
+        ("fish", ".config/fish/completions/structron.fish", None),
+    ],
+)
+def test_completion_is_installed_once(tmp_path, monkeypatch, run, shell, file, start):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("SHELL", f"/usr/bin/{shell}")
+    if start:
+        (tmp_path / start).write_text("alias l=ls")  # without an end of line
+    for _ in range(2):
+        found = run("--install-completion")
+        assert (found.status, found.err) == (0, "")
+        assert str(tmp_path / file) in found.out
+    shown = run("--show-completion").out
+    assert (tmp_path / file).read_text() + "\n" == shown
+    assert f"_STRUCTRON_COMPLETE={shell}_complete" in shown
+    if start:
+        lines = (tmp_path / start).read_text().splitlines()
+        assert lines[0] == "alias l=ls"
+        assert len(lines) == 2
+
+
+def test_completion_of_an_unknown_shell(monkeypatch, refuses):
+    monkeypatch.setenv("SHELL", "/bin/tcsh")
+    for flag in ("--show-completion", "--install-completion"):
+        refuses(flag, says="SHELL: tcsh; expected one of: bash, zsh, fish")
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_bash_takes_the_script(tmp_path):
+    """The script, in a shell of its own: what it offers for a word that was begun."""
+    (tmp_path / "structron").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m structron "$@"\n')
+    (tmp_path / "structron").chmod(0o755)
+    text = process("--show-completion", env={**os.environ, "SHELL": "/bin/bash"}).stdout
+    ask = 'COMP_WORDS=(structron train gr); COMP_CWORD=2; _structron_completion structron; echo "${COMPREPLY[@]}"'
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    command = ["bash", "-c", f"{text}\n{ask}"]
+    found = subprocess.run(command, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False)
+    assert found.stdout == "graph-parser\n", found.stderr

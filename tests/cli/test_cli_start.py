@@ -1,16 +1,15 @@
-"""What a command does without: pydantic for texts and paths, and taking the interpreter apart at its end."""
+"""What a command does without: other libraries than it needs, and taking the interpreter apart at its end."""
 
+import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-import typer
 from cli_helpers import process
 
 from helpers import run_python
-from structron.cli.app import app
-from structron.cli.plain import AsTyped, taken_as_typed
 
 LEAVE = """
 import atexit, sys
@@ -48,44 +47,6 @@ def test_a_full_disk_is_told_as_ever(toy):
     assert found.stderr.startswith("structron: error: standard output: could not be written")
 
 
-# -- values of options -------------------------------------------------------------------------------------------------
-
-
-def commands() -> list:
-    top = taken_as_typed(typer.main.get_command(app))
-    return [top, *top.commands.values()]
-
-
-def test_every_option_can_be_taken_as_typed():
-    """Fails where typer has no such place any more: then every command waits for pydantic again."""
-    params = [param for command in commands() for param in command.params]
-    assert len(params) > 50
-    assert all(isinstance(param._runtime_param, AsTyped) for param in params)
-
-
-@pytest.mark.parametrize("name", ["annotate", "predict", "evaluate", "train", "inspect"])
-def test_values_are_those_that_typer_would_give(name):
-    (plain,) = (command for command in commands() if command.name == name)
-    checked = typer.main.get_command(app).commands[name]
-    assert [param.name for param in plain.params] == [param.name for param in checked.params]
-    for own, other in zip(plain.params, checked.params, strict=True):
-        context = typer.Context(plain)
-        kind = own.type_descriptor.annotation
-        texts = ["a", "7", "", "-3", "٣", "9" * 30, "0.5", "inf", True, False, 7]
-        given = [None, *([["a", "b"], ("a",), []] if kind == list[str] else texts)]
-        for value in given:
-            assert outcome(own, value, context) == outcome(other, value, context), (own.name, value)
-
-
-def outcome(param, value, context):
-    """What becomes of a value: itself with its type, or what is wrong with it."""
-    try:
-        found = param.get_runtime_param().coerce(value, param=param, ctx=context)
-    except Exception as error:
-        return type(error), str(error)
-    return type(found), found
-
-
 def test_compilers_stay_away_where_all_is_compiled(toy):
     """Numba's functions in our kernels need none of their modules, nor those SciPy."""
     code = (
@@ -98,17 +59,22 @@ def test_compilers_stay_away_where_all_is_compiled(toy):
     assert found.stdout.splitlines()[-1] == "[]", found.stderr
 
 
-def test_pydantic_stays_away(toy):
-    code = (
-        "import sys; from structron.cli.app import main; status = main(sys.argv[1:]); "
-        "sys.exit(status or int('pydantic' in sys.modules))"
+@pytest.mark.parametrize("argv", ["--help", "train chunker --help", "predict m --nbest 0"])
+def test_the_command_line_is_read_quickly(argv):
+    """In at most ten times what Python takes to start, 0.15 s where that takes 0.015; the best of several."""
+    start, whole = (
+        min(used(command) for _ in range(7)) for command in (["-c", "pass"], ["-m", "structron", *argv.split()])
     )
-    argv = ["predict", toy.chunker, toy / "test.conll", "--output", toy / "found.conll", "--encoding", "utf-8"]
-    found = run_python(code, *argv)
-    assert found.returncode == 0, found.stderr
-    argv = ["train", "chunker", "--train", toy / "train.conll", "--passes", "1", "--model", toy / "plain.model"]
-    found = run_python(code, *argv)
-    assert found.returncode == 0, found.stderr
+    assert whole - start < 10 * start
+
+
+def used(command: list[str]) -> float:
+    """Seconds of a processor that Python takes for a command."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    subprocess.run([sys.executable, *command], env=environment, capture_output=True, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def test_wrong_numbers_are_refused_as_ever(toy):

@@ -7,6 +7,7 @@ import pytest
 
 import structron
 from structron import StructronError
+from structron.io import modelfile
 from structron.tasks.scripts import Lemmatizer, Splitter
 
 STEMS = ["walk", "talk", "jump", "play", "work", "look", "rain", "call", "need", "help"]
@@ -67,9 +68,26 @@ def test_words_of_tokens(tmp_path):
 def test_what_cannot_be_asked(lemmatizer):
     for use, message in {
         lambda: lemmatizer.predict([[("walks", "VERB")]], forced=[["walk"]]): "lemmatizer: no forced: a text that was",
-        lambda: Lemmatizer(among="all").fit(VERBS): "among: all: not available for the lemmatizer",
-        lambda: Lemmatizer(beam=3).fit(VERBS): "beam: not available for the lemmatizer",
+        lambda: lemmatizer.set_params(beam=3): "unknown parameter of Lemmatizer 'beam'",
+        lambda: Lemmatizer(average="voted").fit(VERBS): "average: voted: not available for the lemmatizer",
         lambda: lemmatizer.partial_fit(VERBS): "lemmatizer: no partial_fit: the lexicon is learned from all",
     }.items():
         with pytest.raises(StructronError, match=message):
             use()
+    for name in ("beam", "margin", "among", "order", "non_local"):
+        with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
+            Lemmatizer(**{name: None})
+
+
+def test_files_of_earlier_versions_have_more_options(lemmatizer, tmp_path):
+    """What never had an effect is passed over, what nobody knows is damage."""
+    lemmatizer.save(tmp_path / "m")
+    header, tensors = modelfile.load(tmp_path / "m")
+    before = {"beam": "default", "update": "default", "margin": None, "among": "seen", "order": 1, "candidates": 20}
+    modelfile.save(tmp_path / "old", header | {"options": header["options"] | before}, tensors)
+    old = Lemmatizer.load(tmp_path / "old")
+    assert old.predict([["walks"]]) == lemmatizer.predict([["walks"]])
+    assert old.get_params().keys().isdisjoint(before)
+    modelfile.save(tmp_path / "odd", header | {"options": header["options"] | {"colour": "blue"}}, tensors)
+    with pytest.raises(StructronError, match="damaged model file"):
+        Lemmatizer.load(tmp_path / "odd")

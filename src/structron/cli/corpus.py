@@ -13,9 +13,10 @@ from structron.cli.options import flag_of
 from structron.cli.trees import valid_trees
 from structron.errors import StructronError
 from structron.estimator import Estimator
+from structron.fields import options_of
 from structron.io import CONLLU_COLUMNS, Sentence
 from structron.io.columns import EMPTY, TREE_COLUMNS, WORDS, Columns, default_columns
-from structron.options import Trees, options_of
+from structron.options import Trees
 from structron.sentences import Document
 
 CONLLU_LABELS = {"tagger": {"label": "upos"}, "lemmatizer": {"label": "lemma"}}

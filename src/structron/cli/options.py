@@ -1,48 +1,83 @@
-"""Options of commands, derived from the dataclass fields in `structron/options.py`: a new field is a new option.
+"""Parameters of commands: their own, and options of estimators as tasks/options.py has them.
 
-Like app.py this is loaded for every help text, so it needs neither numpy nor numba.
+Like commands.py this is loaded for every help text, so it needs neither numpy nor numba.
 """
 
-import inspect
-import os
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
+from click.shell_completion import CompletionItem
 
-from structron import options as groups
 from structron.errors import StructronError
-from structron.options import Option, default_of, options_of
-
-COMPLETING = "_STRUCTRON_COMPLETE"
-"""What a shell sets in the environment when it asks how a word may go on."""
-Read = tuple[Any]
-"""A value that was given: one can be None, and what was not given is None too."""
+from structron.fields import DEFAULT, Option, default_of, options_of
+from structron.options import NON_LOCAL, Margins, Searching, Task
+from structron.tasks.capabilities import able
+from structron.tasks.options import TASKS
 
 
-def _known() -> dict[str, tuple[Option, Any]]:
-    """Every option of the command line and its default; where several groups have it, the last help stands."""
-    found: dict[str, tuple[Option, Any]] = {}
-    for kind in vars(groups).values():
-        if not (isinstance(kind, type) and issubclass(kind, groups.Options)) or kind is groups.Options:
-            continue
-        for name, option in options_of(kind).items():
-            if option.flag is not None:
-                before = found[name][0].choices if name in found else ()
-                choices = tuple(dict.fromkeys([*before, *option.choices]))
-                found[name] = replace(option, choices=choices), default_of(kind, name)
-    return found
+class Argument(click.Argument):
+    """An argument with a line of help."""
+
+    def __init__(self, name: str, metavar: str, help: str, **known: Any):
+        super().__init__([name], metavar=metavar, **known)
+        self.about = help
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
+        return str(self.metavar), self.about
 
 
-def flag_of(name: str) -> str:
-    """The option that sets a parameter, as messages call it."""
-    option = OPTIONS[name][0]
-    return (option.flag or "").split("/")[0] or "--" + name.replace("_", "-")
+class Setting(click.Option):
+    """An option of estimators. default: also of a switch that has one flag, which turns it over; shown: in the help."""
+
+    def __init__(self, name: str, option: Option, default: Any = False, shown: str = ""):
+        self.option, self.turned = option, not default
+        told = not shown or "default:" in option.help
+        known: dict[str, Any] = {"help": option.help if told else f"{option.help}  [default: {shown}]"}
+        flags = flags_of(name, option)
+        if option.kind == "switch":
+            known |= {"is_flag": True}
+        else:
+            words = [option.none] * bool(option.none) + list(option.choices)
+            known |= {"metavar": option.metavar or "|".join(words), "type": _Value(option, words)}
+        super().__init__([flags, name], default=None, multiple=option.kind in REPEATABLE, **known)
+
+    def value(self, given: Any) -> Any:
+        """The value of an option that was given."""
+        if self.option.kind == "switch":
+            return given if self.secondary_opts else self.turned
+        return REPEATABLE[self.option.kind][1](given) if self.multiple else given
 
 
-# -- reading ---------------------------------------------------------------------------------------------------------
+class _Value(click.ParamType):
+    """A value as an option of estimators reads it; a shell completes its words."""
+
+    name = "text"
+
+    def __init__(self, option: Option, words: Iterable[str]):
+        self._words, self._files = list(words), "FILE" in option.metavar
+        self._read = REPEATABLE[option.kind][0] if option.kind in REPEATABLE else option.read
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return self._read(value)
+        except StructronError as error:
+            self.fail(str(error), param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        if self._files:
+            return [CompletionItem(incomplete, type="file")]
+        return [CompletionItem(word) for word in self._words if word.startswith(incomplete)]
+
+
+def flags_of(name: str, option: Option) -> str:
+    """What an option is called on the command line, off after on."""
+    flag = option.flag or "--" + name.replace("_", "-")
+    return f"{flag}/--no-{flag.removeprefix('--')}" if option.kind == "switch" and not option.flag else flag
+
+
+# -- reading what can be repeated --------------------------------------------------------------------------------------
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -79,7 +114,7 @@ def _distinct(lists: Iterable[list[str]]) -> list[str]:
     return list(dict.fromkeys(chain.from_iterable(lists)))
 
 
-REPEATABLE: dict[str, tuple[Callable[[str], Any], Callable[[list], Any]]] = {
+REPEATABLE: dict[str, tuple[Callable[[str], Any], Callable[[Iterable[Any]], Any]]] = {
     "pairs": (_pair, list),
     "files": (_file, _by_name),
     "names": (_names, _distinct),
@@ -87,73 +122,64 @@ REPEATABLE: dict[str, tuple[Callable[[str], Any], Callable[[list], Any]]] = {
 """By kind: how one text is read, and what becomes of all of them."""
 
 
-def _reader(read: Callable[[str], Any]) -> Callable[[str], Read]:
-    def reader(text: str) -> Read:
-        try:
-            return (read(text),)
-        except StructronError as error:
-            raise typer.BadParameter(str(error)) from None
-
-    return reader
+# -- options of tasks --------------------------------------------------------------------------------------------------
 
 
-# -- commands --------------------------------------------------------------------------------------------------------
+def taken(kind: type[Task]) -> dict[str, Option]:
+    """The options that a task takes on the command line."""
+    return {name: option for name, option in options_of(kind).items() if option.flag is not None and able(kind, name)}
 
 
-def _completion(words: list[str]) -> Callable[[str], list[str]] | None:
-    """Completes one of several words; typer looks closely at such a function, so there is one for a shell that asks."""
-    if not words or COMPLETING not in os.environ:
-        return None
-
-    def completed(incomplete: str) -> list[str]:
-        return [word for word in words if word.startswith(incomplete)]
-
-    return completed
+def settings(kind: type[Task]) -> list[Setting]:
+    """The same as parameters of `train`, with defaults in their help."""
+    defaults = _defaults(kind)
+    options = taken(kind).items()
+    return [Setting(name, option, default_of(kind, name), _text(option, defaults[name])) for name, option in options]
 
 
-def _parameter(name: str, option: Option) -> inspect.Parameter:
-    """An option as typer knows it; None: not given."""
-    flag = option.flag or "--" + name.replace("_", "-")
-    kind: Any = list[str] | None if option.kind in REPEATABLE else str | None
+def common(*names: str) -> list[Setting]:
+    """Options of commands that read any model."""
+    return [Setting(name, OPTIONS[name]) for name in names]
+
+
+def flag_of(name: str) -> str:
+    """The option that sets a parameter, as messages call it."""
+    return flags_of(name, OPTIONS[name]).split("/")[0]
+
+
+OPTIONS: dict[str, Option] = {name: option for kind in TASKS.values() for name, option in taken(kind).items()}
+"""Every option that some task takes on the command line."""
+
+
+def _defaults(kind: type[Task]) -> dict[str, Any]:
+    """The default of every option; where it depends on others, what it comes to."""
+    task = kind()
+    found = task.get_params()
+    if isinstance(task, Margins):
+        search = task.search() if isinstance(task, Searching) else task.steps()
+        found |= {
+            name: getattr(search, name) for name in ("beam", "update", "alma", "margin", "slack") if name in found
+        }
+        if found.get("non_local") == DEFAULT:
+            found["non_local"] = "all" if task.usual["non_local"] == NON_LOCAL else task.usual["non_local"]
+    if found.get("templates") == DEFAULT and getattr(kind, "default_templates", None):
+        found["templates"] = " or ".join(dict.fromkeys(kind.default_templates.values()))  # type: ignore[attr-defined]
+    if found.get("among") == DEFAULT:
+        found["among"] = "by the number of labels"
+    return found | {"jobs": "all cores"}
+
+
+def _text(option: Option, value: Any) -> str:
+    """A value as it is given on the command line; "": there is nothing to give."""
+    if value is None:
+        return "" if option.kind == "switch" else option.none
     if option.kind == "switch":
-        flags = flag if option.flag else f"{flag}/--no-{flag.removeprefix('--')}"
-        kind, info = bool | None, typer.Option(flags, help=option.help)
-    else:
-        words = [option.none] * bool(option.none) + list(option.choices)
-        read = REPEATABLE[option.kind][0] if option.kind in REPEATABLE else option.read
-        metavar, completion = option.metavar or "|".join(words), _completion(words)
-        info = typer.Option(flag, metavar=metavar, parser=_reader(read), help=option.help, autocompletion=completion)
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, info])
-
-
-def _value(name: str, given: Any) -> Any:
-    """The value of an option that was given; a switch with one flag is the opposite of its default."""
-    option, default = OPTIONS[name]
-    if option.kind == "switch":
-        return given if "/" in (option.flag or "/") else not default
-    if option.kind in REPEATABLE:
-        return REPEATABLE[option.kind][1]([value for (value,) in given])
-    return given[0]
-
-
-OPTIONS = _known()
-
-
-def takes(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Let a command take options of the estimators; it gets those that were given, by name, as `settings`."""
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        def command(**given: Any) -> Any:
-            found = {name: given.pop(name) for name in names}
-            settings = {name: _value(name, value) for name, value in found.items() if value not in (None, [])}
-            return function(**given, settings=settings)
-
-        signature = inspect.signature(function)
-        own = list(signature.parameters.values())
-        place = next(k for k, parameter in enumerate(own) if parameter.name == "settings")
-        own[place : place + 1] = [_parameter(name, OPTIONS[name][0]) for name in names]
-        command.__name__, command.__doc__ = function.__name__, function.__doc__
-        command.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
-        return command
-
-    return decorate
+        on, _, off = (option.flag or "").partition("/")
+        if off:
+            return (on if value else off).removeprefix("--")
+        return "" if option.flag else "on" if value else "off"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, str | int):
+        return str(value)
+    return "" if isinstance(value, Mapping) else ",".join(map(str, value))

@@ -1,35 +1,25 @@
-"""Which task takes which option, asked of the estimators' classes: a refusal says why, and names the tasks that do."""
+"""Which task takes which option: a refusal says why, and names the tasks that do."""
 
 from collections.abc import Iterable
 from typing import Any
 
+from structron.cli.command import refusal
 from structron.cli.options import flag_of
-from structron.errors import StructronError, unknown
-from structron.estimator import Estimator
-from structron.tasks.capabilities import able, able_tasks, reason
-from structron.tasks.registry import TASKS, TRAINABLE
+from structron.errors import StructronError
+from structron.options import Task
+from structron.tasks.capabilities import able
 
 
-def kind_of(task: str) -> type[Estimator]:
-    """The class of a task that the command line trains."""
-    if task not in TRAINABLE:
-        raise unknown("task", task, TRAINABLE)
-    return TASKS[task]
-
-
-def check_settings(kind: type[Estimator], names: Iterable[str]) -> None:
+def check_settings(kind: type[Task], names: Iterable[str]) -> None:
     """Refuse the first option that a task does not take."""
     for name in names:
         check_able(kind, flag_of(name), name)
 
 
-def check_able(kind: type[Estimator], flag: str, what: str) -> None:
+def check_able(kind: type[Task], flag: str, what: str) -> None:
     """Refuse an option of a command that rests on something a task cannot do, and say where it works."""
-    if able(kind, what):
-        return
-    why, others = reason(kind, what), able_tasks(what)
-    parts = [f"{flag}: not available for the {kind.task}{f' ({why})' if why else ''}"]
-    raise StructronError("; ".join([*parts, *([f"works with {', '.join(others)}"] if others else [])]))
+    if not able(kind, what):
+        raise refusal(kind, flag, what)
 
 
 def apply(estimator: Any, settings: dict[str, Any]) -> None:

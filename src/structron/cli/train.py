@@ -11,22 +11,21 @@ from typing import Any
 
 from structron.cli.corpus import Corpus, Item, View, column_names, conllu_labels
 from structron.cli.files import Source
-from structron.cli.options import OPTIONS, flag_of
+from structron.cli.options import flag_of
 from structron.cli.places import check_checkpoint, check_model_place, check_output, check_places
 from structron.cli.show import curve
-from structron.cli.tasks import check_able, check_settings, kind_of
 from structron.cli.texts import add_entities, read_treebank, tell_new_tags
 from structron.doc import Doc
 from structron.errors import StructronError
 from structron.estimator import Estimator
 from structron.features.gazetteer import Gazetteer
+from structron.fields import options_of
 from structron.io.text import try_folder
 from structron.learn.checkpoint import STATE_FILE, make_folder
 from structron.learn.loop import Schedule
-from structron.options import options_of
 from structron.runtime.progress import Progress, say
 from structron.runtime.threads import cores
-from structron.tasks.registry import load
+from structron.tasks.registry import TASKS, load
 
 INTERRUPTED = 130
 ROOM = 1 << 16
@@ -52,27 +51,18 @@ def run(
     settings: Mapping[str, Any] | None = None,
 ) -> int:
     """Train a model and save it. `settings` are parameters of the task's class; the others keep their defaults."""
-    begin, kind, given = time.perf_counter(), kind_of(task), {"jobs": cores(), **(settings or {})}
+    begin, kind, given = time.perf_counter(), TASKS[task], {"jobs": cores(), **(settings or {})}
     inputs: dict[str, Any] = {"--train": train, "--dev": dev, "--entities": entities, "--dev-entities": dev_entities}
     inputs |= {"--warm-start": warm_start, "--templates": template_file(given.get("templates"))}
     inputs["--gazetteer"] = list(chain.from_iterable((given.get("gazetteers") or {}).values()))
     _check_places(task, inputs, Path(model), log, checkpoint, resume)
     _check_outputs(Path(model), log, checkpoint, resume)
-    check_settings(kind, given)
     if "beta" in given and given.get("swvp") is None and warm_start is None:
         raise StructronError(f"--beta {given['beta']:g}: expected --swvp a-wm, b-wm, a-wmr or b-wmr beside it")
-    if skip_invalid:
-        check_able(kind, "--skip-invalid", "nonprojective")
-    if entities is not None or dev_entities is not None:
-        check_able(kind, "--entities", "folds")
     if kind.texts:
-        if columns is not None:
-            check_able(kind, "--columns", "columns")
         estimator = kind(**given)
         estimator.check_options()
         estimator._check()
-        if warm_start is not None:
-            check_able(kind, "--warm-start", "partial_fit")
         files = [(train, entities), *([(dev, dev_entities)] if dev else [])]
         documents = [_documents(path, names, encoding, format, quiet) for path, names in files]
         if dev and not quiet:
@@ -171,9 +161,8 @@ def _fresh(source: Source, kind: Any, settings: dict[str, Any], encoding: str) -
 
 def _loaded(path: Path, kind: type[Estimator], settings: dict[str, Any]) -> tuple[Estimator, View]:
     """The estimator to go on from, with what was given anew, and the columns that it knows."""
-    check_able(kind, "--warm-start", "partial_fit")
     for name in settings:
-        if OPTIONS[name][0].fixed:
+        if options_of(kind)[name].fixed:
             raise StructronError(f"{flag_of(name)} cannot be given with --warm-start: the model has its own")
     estimator = load(path, task=kind.task)
     estimator.set_params(**{name: value for name, value in settings.items() if name != "label"})

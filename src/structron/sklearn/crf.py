@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from structron.errors import StructronError, unknown
-from structron.options import default_of, options_of
+from structron.fields import default_of, options_of
 from structron.sklearn.labeler import SequenceLabeler, usual
 from structron.tasks.attributes import AttributeLabeler
 

@@ -15,8 +15,9 @@ import numpy as np
 
 from structron.errors import StructronError
 from structron.features.attributes import AttributeExtractor, short
+from structron.fields import choice, free, options, options_of, real, switch, whole
 from structron.model.heaviest import Heaviest
-from structron.options import Passes, Weighted, choice, free, options, options_of, real, switch, whole
+from structron.options import Passes, Weighted
 from structron.sklearn.learned import Tagger, TrainingLog, size_of, state_features, transition_features
 from structron.tasks.attributes import AttributeLabeler
 from structron.tasks.chain.explain import Decision

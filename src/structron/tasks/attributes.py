@@ -22,10 +22,10 @@ from structron.features.attributes import AttributeExtractor, PreparedAttributes
 from structron.io.tensors import Tensors, texts
 from structron.learn.parts import lists_of
 from structron.model.chain import ChainModel
-from structron.options import options, real
 from structron.sentences import spell
 from structron.tasks.chain.explain import explain
 from structron.tasks.chain.labeler import ChainLabeler
+from structron.tasks.options import AttributeOptions
 
 TEMPERATURES = np.geomspace(1e-3, 1e4, 141)
 """Where the search for the best temperature begins."""
@@ -46,14 +46,10 @@ class Measured:
     """The class of structron.sklearn that it belongs to, and its parameters: kept in model files."""
 
 
-@options()
-class AttributeLabeler(Measured, ChainLabeler):
+class AttributeLabeler(AttributeOptions, Measured, ChainLabeler):
     """The chain labeller on a user's attributes; labelled sentences are pairs of tokens and labels."""
 
-    task: ClassVar[str] = "sequence-labeler"
     python_only: ClassVar[str] = "its tokens are attributes made in Python; expected structron.sklearn there"
-
-    prune: float = real("Leave weights of at most W out of the model.", default=0.0, least=0, metavar="W", flag=None)
 
     def _prepare(self, sentences: Any, labelled: bool = False, what: str = "data") -> PreparedAttributes:
         if isinstance(sentences, PreparedAttributes):

@@ -7,8 +7,8 @@ The table is in the guide; `structron capabilities --write docs/guide.md` brings
 
 from typing import Any
 
-from structron.options import options_of
-from structron.tasks.registry import TASKS, TRAINABLE
+from structron.fields import options_of
+from structron.tasks.options import TASKS
 
 ABILITIES = ("nbest", "confidence", "forced", "inspect", "explain", "partial_fit")
 """Methods that are not behind an option of the estimator; all tasks have them but for what `lacks` names."""
@@ -54,15 +54,15 @@ def reason(kind: Any, what: str) -> str:
 
 def able_tasks(what: str) -> list[str]:
     """The tasks of the command line that can do something."""
-    return [task for task in TRAINABLE if able(TASKS[task], what)]
+    return [task for task in TASKS if able(TASKS[task], what)]
 
 
 def table() -> str:
     """The table in Markdown: `yes`, or the number of the note that says why not."""
     notes: list[str] = []
-    lines = [f"| | {' | '.join(TRAINABLE)} |", "| --- |" + " --- |" * len(TRAINABLE)]
+    lines = [f"| | {' | '.join(TASKS)} |", "| --- |" + " --- |" * len(TASKS)]
     for title, what in ROWS.items():
-        cells = [_cell(TASKS[task], what, notes) for task in TRAINABLE]
+        cells = [_cell(TASKS[task], what, notes) for task in TASKS]
         lines.append(f"| `{title}` | {' | '.join(cells)} |")
     return "\n".join([*lines, "", *(f"{number}. {note}" for number, note in enumerate(notes, 1))]).rstrip("\n")
 

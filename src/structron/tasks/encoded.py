@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 
 from structron.model.encoded import EncodedModel
-from structron.options import options
 from structron.tasks.tokens import TokenLabeler
 
 
-@options()
 class EncodedLabeler(TokenLabeler):
     """A labeller whose model is an encoder and the engine's own."""
 

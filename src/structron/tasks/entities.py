@@ -6,7 +6,7 @@ The same name in two sentences of a document is mostly the same entity, which do
     user's labels ──convert──▶ inner labels ──learn, search──▶ inner labels ──convert──▶ user's labels
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,35 +15,21 @@ from structron import schemes
 from structron.errors import StructronError
 from structron.estimator import Sentences
 from structron.io.tensors import Tensors
-from structron.options import DEFAULT, NON_LOCAL, Entities, options
 from structron.sentences import spell
 from structron.tasks.chain.labeler import ChainLabeler
+from structron.tasks.options import EntityOptions
 
 
-@options(
-    {
-        "order": 1,
-        "passes": 15,
-        "cutoff": 2,
-        "margin": DEFAULT,
-        "non_local": DEFAULT,
-        "local_update": "sentences",
-        "test_candidates": 400,
-    }
-)
-class EntityRecognizer(Entities, ChainLabeler):
+class EntityRecognizer(EntityOptions, ChainLabeler):
     """Recognises named entities; takes sentences or Documents; defaults that find most.
 
     The margin is 50 unless alma or swvp is given; document features are all built-in ones where the search can serve
     them (exact, without swvp).
     """
 
-    task: ClassVar[str] = "entities"
     usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "entity")
     metric: ClassVar[str] = "f1"
     documents: ClassVar[bool] = True
-    default_templates: ClassVar[dict[str, str]] = {"pos": "entities", "": "entities-words"}
-    usual: ClassVar[Mapping[str, Any]] = {"margin": 50.0, "non_local": NON_LOCAL}
 
     def _learner(self, sentences: Sentences, start: Any) -> Any:
         if start is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from structron.errors import StructronError, unknown
 from structron.io import modelfile
+from structron.tasks import options
 
 if TYPE_CHECKING:
     from structron.search.beam.problem import SearchProblem
@@ -45,7 +46,7 @@ TASKS = Tasks(
 ENDING = ".structron"
 OWN = ("problem", "queue problem")
 """Tasks that a user defines in Python; the command line knows nothing of their data."""
-TRAINABLE = tuple(task for task in TASKS if task not in (*OWN, "splitter", "sequence-labeler"))
+TRAINABLE = tuple(options.TASKS)
 """Those that the command line trains."""
 
 

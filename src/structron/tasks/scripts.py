@@ -2,7 +2,7 @@
 those seen with the token or its ending (text/scripts.py, features/lexicon.py)."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,11 +11,13 @@ from structron.estimator import Sentences
 from structron.features.extract import TemplateExtractor
 from structron.features.lexicon import Demands, make_demands, normal
 from structron.features.templates import parse_templates
+from structron.fields import DEFAULT
 from structron.io.tensors import Tensors
-from structron.options import DEFAULT, options
+from structron.options import Search
 from structron.sentences import spell
 from structron.tasks.chain.labeler import ChainLabeler
 from structron.tasks.lemmas import ATOMS, KnownLemmas
+from structron.tasks.options import LemmatizerOptions, SplitterOptions
 from structron.text.scripts import (
     WHOLE,
     apply_lemma,
@@ -26,28 +28,26 @@ from structron.text.scripts import (
     words_script,
 )
 
-ALONE = "a word's script does not depend on those of others: there is nothing to search"
 TAGS = {"upos", "xpos", "feats"}
 """Columns that the lemmatizer's preset looks at, those that there are."""
 BETWEEN_WORDS = "\t"
 """What stands between the words of a multiword token in the splitter's column."""
 
 
-@options({"among": "seen", "cutoff": 2, "passes": 6})
 class ScriptLabeler(ChainLabeler):
     """Learns how to make one text of another, for every token."""
 
-    metric: ClassVar[str] = "accuracy"
+    order = 1
+    constrain = False
+    forbid = ()
+    among = "seen"
     label_pairs: ClassVar[bool] = False
     split_labels: ClassVar[bool] = False
     closed: ClassVar[bool] = False
-    lacks: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("beam", "update", "merge", "alma", "margin", "swvp", "average voted", "tag_dictionary", "among all"), ALONE
-    ) | {
-        "non_local": "the built-in document features are of chunk labels",
-        "partial_fit": "the lexicon is learned from all data at once",
-        "forced": "a text that was never seen is none of the scripts to choose from",
-    }
+
+    def search(self, learning: bool = False) -> Search:
+        """Word by word: there is nothing to search."""
+        return Search()
 
     @abstractmethod
     def _script(self, form: str, text: str) -> str:
@@ -93,14 +93,11 @@ class ScriptLabeler(ChainLabeler):
         return make_demands([normal(front) for front, _ in wanted], [normal(back) for _, back in wanted])
 
 
-@options()
-class Lemmatizer(ScriptLabeler):
+class Lemmatizer(LemmatizerOptions, ScriptLabeler):
     """Learns the lemma of every word from its form and, where the data have them, its tags."""
 
-    task: ClassVar[str] = "lemmatizer"
     usual_columns: ClassVar[tuple[str, ...]] = ("form", "upos", "lemma")
     common_labels: ClassVar[bool] = True
-    default_templates: ClassVar[dict[str, str]] = {"upos": "lemmatizer", "": "lemmatizer-words"}
 
     def _templates(self) -> list[Any]:
         found, missing = super()._templates(), TAGS - set(self.roles_.names)
@@ -151,12 +148,8 @@ class Lemmatizer(ScriptLabeler):
         super()._take_features(learned, tensors)
 
 
-@options()
-class Splitter(ScriptLabeler):
+class Splitter(SplitterOptions, ScriptLabeler):
     """Learns which tokens are several words, and which words these are; between them stands a tab."""
-
-    task: ClassVar[str] = "splitter"
-    default_templates: ClassVar[dict[str, str]] = {"": "splitter"}
 
     def _script(self, form: str, text: str) -> str:
         return words_script(form, tuple(text.split(BETWEEN_WORDS)))

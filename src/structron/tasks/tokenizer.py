@@ -6,7 +6,7 @@ Training data are documents (doc.Doc) whose text, tokens and sentences are known
 the last byte. A paragraph is a sequence of its own.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import accumulate, cycle, pairwise
 from typing import Any, ClassVar
@@ -19,9 +19,9 @@ from structron.estimator import Estimator, Sentences
 from structron.evaluate import SegmentationScores, segmentation_scores
 from structron.io.columns import Columns
 from structron.io.tensors import Tensors
-from structron.options import DEFAULT, Texts, options
 from structron.runtime.threads import uncollected
 from structron.tasks.chain.labeler import ChainLabeler
+from structron.tasks.options import TokenizerOptions
 from structron.text.pieces import COLUMNS, INSIDE, OPEN, SENTENCE, TOKEN, Pieces, pieces_of, rows_of
 
 UNITS = (1, 4, 10)
@@ -30,22 +30,12 @@ DIVIDED = 0.002
 """Share of tokens that may end inside a piece; where more do, pieces are single letters."""
 MOST_TOKENS = 1000
 """After which a sentence ends in any case: tables and lists without an end would otherwise fill the memory."""
-METHODS = ("nbest", "confidence", "forced", "explain")
-PIECES = "its labels are of pieces of text, not of words"
 
 
-@options({"order": 2, "passes": 30, "runs": 2, "cutoff": 2, "margin": DEFAULT})
-class Tokenizer(Texts, ChainLabeler):
+class Tokenizer(TokenizerOptions, ChainLabeler):
     """Cuts text into sentences and tokens. The margin is 200 unless alma or swvp is given."""
 
-    task: ClassVar[str] = "tokenizer"
     metric: ClassVar[str] = "f1"
-    texts: ClassVar[bool] = True
-    default_templates: ClassVar[dict[str, str]] = {"": "tokenizer"}
-    usual: ClassVar[Mapping[str, Any]] = {"margin": 200.0}
-    lacks: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        (*METHODS, "columns", "label", "tag_dictionary", "gazetteers", "non_local", "among seen"), PIECES
-    ) | {"partial_fit": "what a piece is depends on all of the training data"}
 
     def _chunks(self) -> bool:
         return False

@@ -19,21 +19,32 @@ from structron.estimator import Estimator, Sentences
 from structron.features.extract import TemplateExtractor
 from structron.features.gazetteer import gazetteer_tensors, make_gazetteers, take_gazetteers
 from structron.features.templates import load_templates, parse_templates
+from structron.fields import DEFAULT
 from structron.io.columns import Columns, default_columns, label_columns
 from structron.io.tensors import Tensors, texts
-from structron.options import DEFAULT, SCHEMES, OwnAtoms, Searching, Tokens, options
+from structron.options import SCHEMES, Search
 from structron.sentences import Document, check_sentences, is_row, regroup, sentences_of, spell, split
 
 Labels = list[list[Any]]
 
 
-@options()
-class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
+class TokenLabeler(Estimator):
     """Learns something for every token from templates over its columns."""
 
+    templates: Any
+    default_templates: ClassVar[Mapping[str, str]]
+    cutoff: int
+    atoms: Mapping[str, Callable] | None
+    # options that not every task has, with what they are to a task without
+    columns: Sequence[str] | None = None
+    label: str | None = None
+    gazetteers: Mapping[str, Any] | None = None
+
     turns: ClassVar[int] = 4
-    default_templates: ClassVar[dict[str, str]] = {}
-    """The preset for files that have a column, the first that fits; "": any."""
+
+    @abstractmethod
+    def search(self, learning: bool = False) -> Search:
+        """How to search and learn, all defaults settled."""
 
     @abstractmethod
     def _make_learner(self, prepared: Any, start: Any) -> Any:

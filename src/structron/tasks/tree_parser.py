@@ -13,7 +13,6 @@ from structron.evaluate import AttachmentScores, attachment_scores
 from structron.features.alphabets import ParserInput, Sentence
 from structron.io.columns import EMPTY, Columns, tree_columns
 from structron.io.tensors import Tensors, texts
-from structron.options import Stepping, Trees, options
 from structron.runtime.threads import uncollected
 from structron.sentences import check_sentences, sharing_texts, starts_of
 from structron.tasks.treebank import Arc, Projective, make_projective, read_arcs, settle_columns
@@ -25,9 +24,15 @@ MOST_RELATIONS = 10_000
 """Relations of a model file, lifted ones included."""
 
 
-@options()
-class TreeParser(Trees, Stepping, Estimator):
+class TreeParser(Estimator):
     """An estimator whose sentences are rows with a head and, unless it is unlabelled, a relation for every word."""
+
+    columns: Sequence[str] | None
+    pos: str | None
+    labelled: bool
+    nonprojective: str
+    cutoff: int
+    prune: float
 
     @abstractmethod
     def _parse(self, model: Any, x: np.ndarray, starts: np.ndarray, jobs: int) -> list[list[Arc]]:

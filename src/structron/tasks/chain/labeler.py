@@ -16,15 +16,16 @@ from structron.estimator import Sentences
 from structron.evaluate import accuracy_scores, chunk_scores
 from structron.features.extract import PreparedTemplates
 from structron.features.templates import Template
+from structron.fields import DEFAULT
 from structron.io.tensors import Tensors, check
 from structron.learn.chain import Chain, ChainLearner, Perceptron, Start
 from structron.model.chain import ChainModel
 from structron.model.heaviest import Heaviest
-from structron.options import DEFAULT, Chains, Documents, options
 from structron.sentences import spell
 from structron.tasks.chain.constraints import Neighbours, legal_transitions, make_dictionary
 from structron.tasks.chain.explain import explain, heaviest_features
 from structron.tasks.chain.templates import label_templates, looks_further
+from structron.tasks.options import ChunkerOptions, TaggerOptions
 from structron.tasks.tokens import TokenLabeler, ask_for, names_in
 
 FEW = 100
@@ -32,8 +33,7 @@ FEW = 100
 FURTHER = "templates look at labels as Viterbi cannot: exact search by dynamic programming; --beam N is faster"
 
 
-@options({"beam": DEFAULT, "update": DEFAULT, "alma": None})
-class ChainLabeler(Chains, Documents, TokenLabeler):
+class ChainLabeler(TokenLabeler):
     """Learns one label per token with the averaged structured perceptron and exact search (Collins 2002).
 
     With a beam, or a rule other than the standard one, updates fix violations (Huang, Fayong & Guo 2012): the beam is
@@ -41,7 +41,21 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
     candidates (Kazama & Torisawa 2007); they, votes and weighted violations of documents need exact search.
     """
 
-    task: ClassVar[str] = "labeler"
+    usual: ClassVar[Mapping[str, Any]]
+    order: int
+    constrain: bool
+    forbid: Iterable[tuple[str, str]]
+    # options that not every task has, with what they are to a task without
+    tag_dictionary: int = 0
+    among: str = "all"
+    given: Sequence[str] = ()
+    rare: int
+    non_local: Any = ()
+    candidates: int
+    test_candidates: int
+    local_update: str
+    local_margin: float | None
+
     metric: ClassVar[str] = "accuracy"
     label_pairs: ClassVar[bool] = True
     """Whether pairs of labels have weights where labels are chosen among those seen with a word."""
@@ -69,12 +83,14 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
 
             names = " ".join(map(name_of, sources))
             raise StructronError(f"swvp: {search.swvp.variant} with non_local {names}; expected non_local none")
+        if self.average == "voted" and self.shards > 1:
+            raise StructronError("average: voted with shards: votes are the vectors of one run; expected shards 1")
 
-    def _asks_for(self, name: str) -> bool:
+    def check_options(self) -> None:
         """Of the features of documents, a task may lack those that are built in; functions of the user's own work."""
-        if name == "non_local":
-            return any(isinstance(source, str) for source in self._sources())
-        return super()._asks_for(name)
+        super().check_options()
+        if "non_local" in self.lacks and any(isinstance(source, str) for source in self._sources()):
+            raise StructronError(f"non_local: not available for the {self.task} ({self.lacks['non_local']})")
 
     def _sources(self) -> list[Any]:
         """The features of documents asked for; by default those of the task, where the search can serve them."""
@@ -389,25 +405,16 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
         return super()._code() | {"non_local": [f for f in self._sources() if callable(f)]}
 
 
-@options({"order": 2, "runs": 4, "cutoff": 2})
-class Tagger(ChainLabeler):
+class Tagger(TaggerOptions, ChainLabeler):
     """Part-of-speech (or any other) tagging: one label per word, scored by accuracy; defaults that tag best."""
 
-    task: ClassVar[str] = "tagger"
     metric: ClassVar[str] = "accuracy"
     usual_columns: ClassVar[tuple[str, ...]] = ("word", "upos")
-    lacks: ClassVar[Mapping[str, str]] = {
-        "non_local": "the built-in document features are of chunk labels; functions of your own work in Python"
-    }
-    default_templates: ClassVar[dict[str, str]] = {"": "tagger"}
 
 
-@options({"order": 1, "runs": 4})
-class Chunker(ChainLabeler):
+class Chunker(ChunkerOptions, ChainLabeler):
     """Chunking: labels such as B-NP, I-NP, O, kept in a legal order and scored by conlleval's F1; defaults that chunk
     best."""
 
-    task: ClassVar[str] = "chunker"
     metric: ClassVar[str] = "f1"
     usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "chunk")
-    default_templates: ClassVar[dict[str, str]] = {"pos": "chunker", "": "chunker-words"}

@@ -18,21 +18,18 @@ from structron.io.tensors import Tensors, check
 from structron.learn.graph import EncodedTrees, GraphLearner
 from structron.model.graph import GraphModel
 from structron.model.heaviest import Heaviest
-from structron.options import Graphs, options
 from structron.search.graph.relations import Relations
 from structron.search.graph.room import ParseSettings
 from structron.search.graph.templates import EXTRA, FIRST_ORDER, RANKING, SECOND_ORDER, settle
 from structron.sentences import starts_of
 from structron.tasks.graph.explain import Attachment, explain
 from structron.tasks.graph.inspect import heaviest_features
+from structron.tasks.options import GraphOptions
 from structron.tasks.tree_parser import TreeParser
 from structron.tasks.treebank import Arc, empty_columns
 
-NO_PREFIX = "the search looks at whole trees: there is no prefix, no beam and no state to merge"
 
-
-@options({"passes": 5, "runs": 2})
-class GraphParser(Graphs, TreeParser):
+class GraphParser(GraphOptions, TreeParser):
     """Learns dependency trees with exact search over all trees, or nearly all, and perceptron updates.
 
     Order 1 scores arcs (McDonald, Crammer & Pereira 2005), order 2 also siblings and the head's head (Koo & Collins
@@ -40,20 +37,7 @@ class GraphParser(Graphs, TreeParser):
     climbing from the best projective tree. A margin C asks the correct tree to win by C for every wrong arc.
     """
 
-    task: ClassVar[str] = "graph-parser"
     usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "head", "deprel")
-    lacks: ClassVar[Mapping[str, str]] = {
-        "beam": NO_PREFIX,
-        "update": NO_PREFIX,
-        "merge": NO_PREFIX,
-        "templates": "features of arcs are hashed by compiled code; their templates are part of it",
-        "confidence": "arcs are chosen as one tree; compare the n best trees instead",
-        "forced": "heads cannot be given",
-        "gazetteers": "features of arcs read the columns of the file",
-        "tag_dictionary": "words are not labelled",
-        "non_local": "document features are of label sequences",
-        "average voted": "votes need exact search over tokens",
-    }
 
     # -- training ------------------------------------------------------------------------------------------------
 

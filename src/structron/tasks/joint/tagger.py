@@ -3,7 +3,7 @@
 rows ──inputs──▶ words, guesses ──TemplateExtractor──▶ features ──encoder──▶ beam engine ──▶ pairs
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,46 +18,26 @@ from structron.io.tensors import Tensors
 from structron.learn.encoded import EncodedLearner
 from structron.model.encoded import EncodedModel
 from structron.model.heaviest import Heaviest, heaviest_of
-from structron.options import DEFAULT, TagDictionary, Tags, options
 from structron.tasks.chain.constraints import Neighbours, legal_transitions, make_dictionary
 from structron.tasks.chain.extras import Extras
 from structron.tasks.encoded import EncodedLabeler
 from structron.tasks.joint.encoder import PairEncoder, Pairs, encode_pairs
 from structron.tasks.joint.inputs import RARE, SEPARATOR, Guesser, JointRows, JointTemplates
+from structron.tasks.options import JointOptions
 from structron.tasks.tokens import first_row
 
 Pair = tuple[str, str]
 
 
-@options(
-    {
-        "beam": DEFAULT,
-        "update": DEFAULT,
-        "alma": DEFAULT,
-        "margin": DEFAULT,
-        "cutoff": 2,
-        "runs": 4,
-        "passes": 5,
-        "tag_dictionary": 5,
-    }
-)
-class JointTagger(Tags, TagDictionary, EncodedLabeler):
+class JointTagger(JointOptions, EncodedLabeler):
     """Learns the tag and the chunk label of every word together (Daumé & Marcu 2005, section 4.2).
 
     In templates t[-1] and c[-1] are the tag and the chunk label before. A function given as `jj` gets pairs such as
     NN/B-NP. By default the beam is 2 and updates are LaSO's, with a margin of 5.
     """
 
-    task: ClassVar[str] = "joint"
     usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "chunk")
     metric: ClassVar[str] = "f1"
-    usual: ClassVar[Mapping[str, Any]] = {"beam": 2, "update": "laso", "margin": 5.0}
-    lacks: ClassVar[Mapping[str, str]] = {
-        "confidence": "a word has two labels, and no single margin",
-        "forced": "a word has two labels, of which a file may give one",
-        "non_local": "document features need n-best labellings of exact search over tokens",
-        "average voted": "votes need exact search over tokens",
-    }
 
     # -- training ------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ file ◀──save── names of actions, atoms and templates; weights; never c
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -22,17 +22,16 @@ from structron.learn.beam import BeamTraining, Beginning
 from structron.model.beam import BeamModel
 from structron.model.explain import Explainer, Step
 from structron.model.heaviest import Heaviest, heaviest_of
-from structron.options import Search, Searching, options, switch
+from structron.options import Search
 from structron.runtime.progress import Progress
 from structron.search.beam.engine import NO_ANCHORS, make_inputs
 from structron.search.beam.examples import Input, as_input, number_of, pairs_in
 from structron.search.beam.frontier import Inputs
 from structron.search.beam.problem import SearchProblem, misfit, shape_of
+from structron.tasks.options import ALL, BeamLearnerOptions
 
 WALKED = 5
 """Examples that are walked through uncompiled before training."""
-ALL = "all"
-"""The value of `check` that has all of them walked through."""
 
 Actions = Sequence[str | int]
 Example = tuple[Input, Actions]
@@ -75,7 +74,6 @@ class Judged(NamedTuple):
     score: Score | None
 
 
-@options()
 class ProblemEstimator(Estimator):
     """An estimator for a `SearchProblem`, which is given first.
 
@@ -86,15 +84,8 @@ class ProblemEstimator(Estimator):
     metric: ClassVar[str] = "accuracy"
     check: Any
 
-    problem: SearchProblem = field(kw_only=False)
-    """What is searched; the first argument, and the only one by position."""
-
-    debug: bool = switch(
-        "Guard every call of the problem's functions; they run uncompiled (slow).",
-        default=False,
-        flag=None,
-        stored=False,
-    )
+    problem: SearchProblem
+    debug: bool
 
     @abstractmethod
     def search(self, learning: bool = False) -> Search:
@@ -424,28 +415,12 @@ class ProblemEstimator(Estimator):
         return cls._load(path, f"one that {cls.__name__}.save wrote", problem=problem, beam=beam, jobs=jobs)
 
 
-@options()
-class BeamLearner(Searching, ProblemEstimator):
+class BeamLearner(BeamLearnerOptions, ProblemEstimator):
     """Learns a search problem with beam search and violation-fixing updates (Huang, Fayong & Guo 2012).
 
     update: the name of a rule, or a `Rule` of one's own. jj: a function gets the correct and the predicted actions, see
     `exchangeable` of the problem.
     """
-
-    task: ClassVar[str] = "problem"
-
-    check: Any = switch(
-        "Check that every update fixes a violation; all: also walk through all examples uncompiled first (slow).",
-        default=None,
-        choices=(ALL,),
-        flag=None,
-        stored=False,
-        none="none",
-    )
-
-    def search(self, learning: bool = False) -> Search:
-        found = super().search(learning)
-        return replace(found, check=True) if self.check == ALL else found
 
 
 def _column_name(problem: SearchProblem, column: int) -> str:

@@ -1,8 +1,8 @@
 """A search problem of the user's own in any search: queues instead of a beam (Daumé & Marcu 2005)."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -11,13 +11,13 @@ from structron.estimator import Estimator
 from structron.learn.beam import Beginning
 from structron.learn.queue import Derivations, QueueTraining
 from structron.model.beam import BeamModel
-from structron.options import Margins, Queues, Search, options
 from structron.search.beam.engine import NO_ANCHORS
 from structron.search.beam.frontier import Inputs
 from structron.search.beam.problem import SearchProblem, Walk
 from structron.search.queue.nodes import Space
 from structron.search.queue.queue import queue_maker, search, search_n
-from structron.tasks.own.beam import ALL, ActionScores, Example, Names, ProblemEstimator
+from structron.tasks.options import QueueLearnerOptions
+from structron.tasks.own.beam import ActionScores, Example, Names, ProblemEstimator
 
 NO_HEURISTIC = "heuristic: none, for queue a-star; expected heuristic(x, table, states, s) -> float"
 STROLL = 200
@@ -32,19 +32,12 @@ class Actions(list[int]):
         self.every = every
 
 
-@options()
-class QueueLearner(Queues, Margins, ProblemEstimator):
+class QueueLearner(QueueLearnerOptions, ProblemEstimator):
     """Learns a search problem in the search that is to solve it, whatever its queue (Daumé & Marcu 2005, LaSO).
 
     Spaces may have cycles. The actions of an example may be one derivation or a list of derivations that are all
     correct. Where a beam will do, `BeamLearner` (update="laso", merge=False) learns the same about ten times as fast.
     """
-
-    task: ClassVar[str] = "queue problem"
-    lacks: ClassVar[Mapping[str, str]] = {
-        "merge": "nodes of a queue are single derivations",
-        "swvp": "LaSO's update takes the mean of the queue, not one derivation to mix",
-    }
 
     def _scene(self, sentence: Any, gold: Any) -> Any:
         return Estimator._scene(self, sentence, gold)
@@ -83,10 +76,6 @@ class QueueLearner(Queues, Margins, ProblemEstimator):
         """
         code = {"problem": problem, "heuristic": heuristic, "queue": queue, "beam": beam, "jobs": jobs}
         return cls._load(path, f"one that {cls.__name__}.save wrote", **code)
-
-    def search(self, learning: bool = False) -> Search:
-        steps = self.steps()
-        return Search(1, self.update, False, self.check == ALL or self.check, steps.alma, steps.margin)
 
     # -- training ------------------------------------------------------------------------------------------------
 

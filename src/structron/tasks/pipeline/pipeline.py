@@ -7,7 +7,7 @@ One file holds all parts. What training data lack is left out, and said.
 """
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,9 +22,9 @@ from structron.io import modelfile
 from structron.io.tensors import Tensors, beginning, texts, under
 from structron.learn.loop import Learner, Schedule
 from structron.model.compact import LEVELS, compacted
-from structron.options import Pipelines, options
 from structron.runtime.progress import Progress
 from structron.runtime.threads import cores, for_each, uncollected
+from structron.tasks.options import PipelineOptions
 from structron.tasks.pipeline.annotate import Annotator
 from structron.tasks.pipeline.checkpoint import KeptParts
 from structron.tasks.pipeline.parts import KINDS, PARTS, Contents, Part, check_part, make_parts, tree_rows
@@ -34,8 +34,6 @@ from structron.tasks.tokenizer import documents_in
 
 BATCH = 100_000
 """Characters of text that are annotated at a time."""
-OWN = "every part has settings of its own"
-ALONE = "one part at a time, with --part"
 GOLD = ("", "tokens", "tags")
 READERS = ("morphology", "lemmatizer")
 """Parts that learn from gold columns and from those that others predict."""
@@ -49,25 +47,10 @@ USE = ("compact", "lines")
 """Options that training does not depend on."""
 
 
-@options()
-class Pipeline(Pipelines, Estimator):
+class Pipeline(PipelineOptions, Estimator):
     """Tokens, multiword tokens, tags, features, lemmas, trees and entities of plain text."""
 
-    task: ClassVar[str] = "pipeline"
     metric: ClassVar[str] = "las"
-    texts: ClassVar[bool] = True
-    lacks: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        (
-            *("passes", "runs", "average", "average voted", "bpm", "shuffle", "patience", "stop_change", "templates"),
-            *("beam", "update", "merge", "alma", "margin", "swvp", "gazetteers", "tag_dictionary", "non_local"),
-            *("nbest", "confidence", "forced"),
-        ),
-        OWN,
-    ) | {
-        "partial_fit": "parts learn from what others predict: train all of them anew",
-        "inspect": ALONE,
-        "explain": ALONE,
-    }
 
     # -- training --------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 rows ──extract──▶ base features ──stretches──▶ numbers ──problem──▶ beam engine ──▶ chunks ──▶ BIO labels
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from structron import schemes
@@ -15,16 +15,15 @@ from structron.io.tensors import Tensors
 from structron.learn.encoded import EncodedLearner
 from structron.model.encoded import EncodedModel
 from structron.model.heaviest import Heaviest, heaviest_of
-from structron.options import DEFAULT, Chunks, options
 from structron.sentences import spell
 from structron.tasks.chain.encoder import columns_of
 from structron.tasks.encoded import EncodedLabeler
+from structron.tasks.options import SegmentOptions
 from structron.tasks.segments.encoder import SegmentEncoder, encode_segments
 from structron.tasks.segments.problem import OUTSIDE, Segments, segments_of
 
 
-@options({"beam": DEFAULT, "update": DEFAULT, "alma": DEFAULT, "margin": DEFAULT, "cutoff": 2, "runs": 4})
-class SegmentChunker(Chunks, EncodedLabeler):
+class SegmentChunker(SegmentOptions, EncodedLabeler):
     """Learns to cut sentences into labelled chunks, a whole chunk at each step of the search.
 
     Templates say what of tokens counts before, after and inside a chunk. Labels may be of any chunk scheme; those
@@ -32,18 +31,8 @@ class SegmentChunker(Chunks, EncodedLabeler):
     of 2; with alma they are LaSO's.
     """
 
-    task: ClassVar[str] = "segments"
     usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "chunk")
     metric: ClassVar[str] = "f1"
-    default_templates: ClassVar[dict[str, str]] = {"pos": "segments", "": "segments-words"}
-    usual: ClassVar[Mapping[str, Any]] = {"beam": 4, "update": "max-violation", "margin": 2.0}
-    lacks: ClassVar[Mapping[str, str]] = {
-        "confidence": "chunks are labelled, not tokens",
-        "forced": "chunks are labelled, not tokens",
-        "tag_dictionary": "words are not labelled one by one",
-        "non_local": "document features need n-best labellings of exact search over tokens",
-        "average voted": "votes need exact search over tokens",
-    }
 
     def _make_learner(self, prepared: PreparedTemplates, start: EncodedModel | None) -> EncodedLearner:
         """Settle labels and lengths, and turn gold labels into the actions that build their chunks."""

@@ -8,7 +8,7 @@ gold heads ──treebank──▶ projective trees ──oracle──▶ gold a
 import copy
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,6 +18,7 @@ import numpy as np
 from structron.errors import StructronError, unknown
 from structron.estimator import Sentences
 from structron.features.alphabets import ParserInput, Sentence
+from structron.fields import options_of
 from structron.io import modelfile
 from structron.io.tensors import Tensors, check, taken, texts
 from structron.learn.beam import BeamTraining, Beginning
@@ -26,11 +27,12 @@ from structron.model.beam import BeamModel
 from structron.model.compact import compacted
 from structron.model.explain import Explainer, Step
 from structron.model.heaviest import Heaviest, heaviest_of
-from structron.options import DEFAULT, Search, Searching, Templates, Transitions, options, options_of
+from structron.options import Search
 from structron.search.beam.engine import NO_ANCHORS, make_inputs
 from structron.search.beam.frontier import TAIL
 from structron.search.beam.problem import SearchProblem, Walk
 from structron.tasks.chain.encoder import columns_of
+from structron.tasks.options import ParserOptions
 from structron.tasks.shift_reduce import system
 from structron.tasks.shift_reduce.oracle import follow, moves, oracle_all, seen_relations, trees_of
 from structron.tasks.shift_reduce.templates import ParserTemplates
@@ -43,38 +45,19 @@ ORDERS = 4
 """Derivations that are looked at for each of the n best trees."""
 
 
-@options({"beam": DEFAULT, "update": DEFAULT, "margin": DEFAULT})
-class Parser(Templates, Transitions, Searching, TreeParser):
+class Parser(ParserOptions, TreeParser):
     """Learns dependency trees with beam search: by LaSO (Daumé & Marcu 2005) with a margin of 5, or by violation-fixing
     updates (Huang, Fayong & Guo 2012).
 
     Templates: default, huang, a file, or a list of texts. Words seen less often than the cutoff are treated as unknown.
     """
 
-    task: ClassVar[str] = "parser"
     usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "head", "deprel")
-    usual: ClassVar[Mapping[str, Any]] = {"beam": 4, "update": "laso", "margin": 5.0, "slack": 12.0}
-    lacks: ClassVar[Mapping[str, str]] = {
-        "confidence": "arcs are built by actions; compare the n best trees instead",
-        "forced": "heads cannot be given",
-        "gazetteers": "templates over stack and buffer read the columns of the file",
-        "tag_dictionary": "words are not labelled",
-        "non_local": "document features are of label sequences",
-        "average voted": "votes need exact search over tokens",
-    }
 
     def save(self, path: str | Path) -> None:
         if not self.compact:
             return super().save(path)
         return modelfile.save(path, *compacted(*self.contents(), LEAST, LEVELS), packed=True)
-
-    def search(self, learning: bool = False) -> Search:
-        """With the slack that the options stand for. LaSO with a margin learns to keep the correct state in the
-        beam at every step; other updates may count on later ones, and predict with all states of the beam."""
-        found, slack = super().search(learning), self.slack
-        if isinstance(slack, str):
-            slack = self.usual["slack"] if found.update == "laso" and found.margin else None
-        return dataclasses.replace(found, slack=np.inf if slack is None else slack)
 
     # -- training ------------------------------------------------------------------------------------------------
 
