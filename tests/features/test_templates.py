@@ -31,7 +31,7 @@ def test_a_template_can_be_read_back_from_its_text(template):
     [
         ("w[0]", Template((("w", 0),))),
         ("  w[ -1 ] | w[+0]\t", Template((("w", -1), ("w", 0)))),
-        ("pos[0]|pos[1] &y", Template((("pos", 0), ("pos", 1)), True)),
+        ("pos[0]|pos[1] &y", Template((("pos", 0), ("pos", 1)), (1,))),
         ("pos[0]&y", Template((("pos", 0),), True)),
         ("pos[0] & y ", Template((("pos", 0),), True)),
     ],

@@ -137,7 +137,7 @@ class JointTemplates:
             if not before:
                 plain.append(template)
             elif parts:
-                own = Template(parts, True)
+                own = Template(parts, (1,))
                 paired += [] if own in paired else [own]
                 before.append(f"x[{paired.index(own)}]")
             if before:

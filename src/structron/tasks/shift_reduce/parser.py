@@ -30,7 +30,8 @@ from structron.search.beam.frontier import TAIL
 from structron.search.beam.problem import SearchProblem, Walk
 from structron.tasks.chain.encoder import columns_of
 from structron.tasks.shift_reduce import system
-from structron.tasks.shift_reduce.oracle import follow, moves, oracle_all, seen_relations, trees_of
+from structron.tasks.shift_reduce.building import follow, trees_of
+from structron.tasks.shift_reduce.oracle import moves, oracle_all, seen_relations
 from structron.tasks.shift_reduce.templates import ParserTemplates
 from structron.tasks.tree_parser import TreeParser
 from structron.tasks.treebank import Arc, Treebank
@@ -91,7 +92,7 @@ class Parser(Templates, Transitions, Searching, TreeParser):
             roles = self.roles_
             self.input_ = ParserInput(roles.names, roles.word, str(roles.pos), extra, roles.outputs)
             self.seen_: np.ndarray | None = None
-        x = self.input_.learn(data.sentences, self.cutoff)
+        x = self.input_.learn(self.input_.encoded(data.sentences), self.cutoff)
         self.seen_ = self._seen(bank, x, self.seen_) if self.limit_relations and self.labelled_ else None
         self.problem_ = self._make_problem()
         gold = oracle_all(bank.starts, bank.heads, bank.relations, len(bank.names))
