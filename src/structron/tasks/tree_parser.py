@@ -127,16 +127,13 @@ class TreeParser(Trees, Stepping, Estimator):
 
     def _trees(self, starts: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> list[list[Arc]]:
         """The same of many sentences."""
-        bounds, own, named = (
-            starts.tolist(),
-            heads.tolist(),
-            relations.tolist() if self.labelled_ else [None] * len(heads),
-        )
+        bounds, own = starts.tolist(), heads.tolist()
+        named: list[Any] = relations.tolist() if self.labelled_ else [None] * len(heads)
         if self.labelled_ and self.lifted_:
             places = [k for k, relation in enumerate(named) if MARK in relation]
             for s in np.unique(np.searchsorted(starts, places, "right") - 1).tolist():
                 lo, hi = bounds[s], bounds[s + 1]
-                own[lo:hi], named[lo:hi] = unlift(own[lo:hi], named[lo:hi])
+                own[lo:hi], named[lo:hi] = unlift(own[lo:hi], named[lo:hi])  # type: ignore[assignment]
         with uncollected():
             arcs = list(zip(own, named, strict=True))
             return [arcs[lo:hi] for lo, hi in pairwise(bounds)]
