@@ -6,14 +6,14 @@ Columns that only templates for rare words ask for (suffixes, shapes) are comput
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, repeat
 from operator import itemgetter
 
 import numpy as np
 
 from structron.errors import StructronError, quoted
-from structron.features.atoms import WHOLE, Atom, atom_text, parse_atom
+from structron.features.atoms import WHOLE, Atom, atom_texts, parse_atom
 from structron.features.encode import Column, check_strings
 from structron.io.columns import EMPTY
 from structron.io.tensors import Tensors, pack_json, taken, texts, unpack_json
@@ -57,13 +57,6 @@ class Alphabet:
     def names(self) -> list[str]:
         """The text that each number stands for."""
         return ["<none>", "<unknown>", *self.texts]
-
-
-def _said(atom: Atom, texts: Collection[str]) -> list[str]:
-    """What an atom says of each text."""
-    if atom.kind == WHOLE:
-        return list(texts)
-    return [atom_text(atom, text) or EMPTY for text in texts]
 
 
 class ParserInput:
@@ -147,7 +140,7 @@ class ParserInput:
         for k, (alphabet, atom) in enumerate(zip(known, self.atoms, strict=True)):
             column, counts = columns[atom.column], Counter[str]()
             times = np.bincount(column.ids, minlength=len(column.types)).tolist()
-            for text, count in zip(_said(atom, column.types), times, strict=True):
+            for text, count in zip(self._said(atom, column), times, strict=True):
                 counts[text] += count
             self.alphabets.append(alphabet.extended(counts, 1 if k else cutoff))
         return self.encode(columns)
@@ -158,8 +151,13 @@ class ParserInput:
         x = np.empty((len(columns[self.word].ids), len(self.atoms)), np.int64)
         for k, (alphabet, atom) in enumerate(zip(self.alphabets, self.atoms, strict=True)):
             column = columns[atom.column]
-            x[:, k] = alphabet.encode(_said(atom, column.types))[column.ids]
+            x[:, k] = alphabet.encode(self._said(atom, column))[column.ids]
         return x
+
+    @staticmethod
+    def _said(atom: Atom, column: Column) -> list[str]:
+        """What an atom says of each text of its column."""
+        return column.types if atom.kind == WHOLE else atom_texts(atom, column.types, EMPTY)
 
     def tensors(self) -> Tensors:
         """The alphabets, for a model file."""

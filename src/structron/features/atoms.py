@@ -146,6 +146,11 @@ def atom_text(atom: Atom, word: str) -> str | None:
     return "yes" if fires else None
 
 
+def atom_texts(atom: Atom, words: Iterable[str], nothing: str) -> list[str]:
+    """What an atom says of each word; nothing: what stands for one of which it says nothing."""
+    return [atom_text(atom, word) or nothing for word in words]
+
+
 @by_reference
 class Packed(NamedTuple):
     """The distinct texts of a column as compiled code reads them."""

@@ -56,9 +56,9 @@ class Column:
         used, ids = np.unique(numbers, return_inverse=True)
         return cls([labels[y] for y in used.tolist()], ids.reshape(-1).astype(np.int32))
 
-    def mapped(self, function: Callable[[str], str]) -> "Column":
-        """The column of what a function makes of each text."""
-        made = Column.of(map(function, self.types))
+    def mapped(self, made_of: Callable[[list[str]], Iterable[str]]) -> "Column":
+        """The column of what a function makes of the distinct texts."""
+        made = Column.of(made_of(self.types))
         return Column(made.types, made.ids[self.ids])
 
     def texts(self) -> list[str]:
@@ -74,21 +74,19 @@ class TokenTable:
     units: np.ndarray  # int64[units + 1]: unit u, a sentence or a document, is sentences units[u] … units[u + 1] - 1
     columns: dict[str, Column]
 
-    def __getitem__(self, name: str) -> Column:
-        return self.columns[name]
-
     def __or__(self, more: Mapping[str, Column]) -> "TokenTable":
         """The table with further columns."""
         return TokenTable(self.starts, self.units, {**self.columns, **more})
 
     def values(self, atoms: Sequence[Atom]) -> list[np.ndarray]:
         """uint64[types of its column]: what each atom says of each type."""
-        missing = [atom for atom in atoms if (atom.kind, atom.length) not in self[atom.column].known]
+        columns = self.columns
+        missing = [atom for atom in atoms if (atom.kind, atom.length) not in columns[atom.column].known]
         if missing:
-            types = {atom.column: self[atom.column].types for atom in missing}
+            types = {atom.column: columns[atom.column].types for atom in missing}
             for atom, values in zip(missing, values_of(missing, types), strict=True):
-                self[atom.column].known[atom.kind, atom.length] = values
-        return [self[atom.column].known[atom.kind, atom.length] for atom in atoms]
+                columns[atom.column].known[atom.kind, atom.length] = values
+        return [columns[atom.column].known[atom.kind, atom.length] for atom in atoms]
 
 
 class Numbering:
@@ -238,7 +236,7 @@ class TemplateSet:
         """What the kernels need to apply the templates to the sentences of a table."""
         ids = np.empty((len(self.columns), int(table.starts[-1])), np.int32)
         for k, name in enumerate(self.columns):
-            ids[k] = table[name].ids
+            ids[k] = table.columns[name].ids
         values = table.values(self.atoms)
         base = np.cumsum([0, *map(len, values)])[:-1].astype(np.int64)
         flat = np.concatenate([NO_VALUES, *values])
@@ -250,7 +248,8 @@ class TemplateSet:
         for atom, offset in self.parts[t]:
             j = token + offset
             if lo <= j < hi:
-                texts.append(atom_text(atom, table[atom.column].types[table[atom.column].ids[j]]) or "")
+                column = table.columns[atom.column]
+                texts.append(atom_text(atom, column.types[column.ids[j]]) or "")
             else:
                 texts.append(f"<s{lo - j}>" if j < lo else f"</s{j - hi + 1}>")
         return f"{self.templates[t]}={'|'.join(texts)}"

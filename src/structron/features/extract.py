@@ -14,6 +14,7 @@ import numpy as np
 
 from structron.errors import StructronError, quoted
 from structron.features import encode
+from structron.features.encode import Column
 from structron.features.gazetteer import Gazetteer
 from structron.features.names import Names, template_names
 from structron.features.templates import LABEL, Template, parse_template
@@ -28,9 +29,9 @@ ComputedAtom = Callable[[Sequence, int], str | None]
 
 @dataclass(frozen=True, slots=True)
 class WordAtom:
-    """An atom that the word alone decides: computed once for each distinct word."""
+    """An atom that the word alone decides: a function of all distinct words."""
 
-    function: Callable[[str], str]
+    function: Callable[[list[str]], list[str]]
 
 
 NO_VALUES = np.empty(0, np.float32)
@@ -71,10 +72,11 @@ class PreparedTemplates:
     ):
         self.table, self.plain, self.paired = table, plain, paired
         self.starts, self.units = table.starts, table.units
-        self.label_types = table[label].types if label else []
-        self.label_ids = table[label].ids if label else NO_IDS
+        labels = table.columns[label] if label else Column([], NO_IDS)
+        self.label_types, self.label_ids = labels.types, labels.ids
         self.plain_arrays = plain.arrays(table)
-        self.word_types, self.word_ids = table[word].types, table[word].ids
+        words = table.columns[word]
+        self.word_types, self.word_ids = words.types, words.ids
         self.has_pairs = bool(paired.templates)
 
     @cached_property
@@ -163,7 +165,7 @@ class TemplateExtractor:
     def prepared(self, table: encode.TokenTable, label: str | None = None) -> PreparedTemplates:
         """Sentences whose columns are encoded already."""
         if wanted := self.needed & self._derived():
-            words = table[self.word]
+            words = table.columns[self.word]
             table |= {name: self._of_words(name, words, table.starts) for name in wanted}
         return PreparedTemplates(table, self.plain, self.paired, self.word, label)
 
@@ -171,14 +173,14 @@ class TemplateExtractor:
         """Columns that follow from the words: gazetteers, and atoms of a word alone."""
         return {*self.gazetteers, *(name for name, atom in self.atoms.items() if isinstance(atom, WordAtom))}
 
-    def _of_words(self, name: str, words: encode.Column, starts: np.ndarray) -> encode.Column:
+    def _of_words(self, name: str, words: Column, starts: np.ndarray) -> Column:
         """One of the columns that follow from the words."""
         if name in self.gazetteers:
             texts, bounds = words.texts(), pairwise(starts.tolist())
-            return encode.Column.of(tag for lo, hi in bounds for tag in self.gazetteers[name].match(texts[lo:hi]))
+            return Column.of(tag for lo, hi in bounds for tag in self.gazetteers[name].match(texts[lo:hi]))
         atom = self.atoms[name]
         assert isinstance(atom, WordAtom)
-        return words.mapped(lambda word: atom.function(word) or NOTHING)
+        return words.mapped(atom.function)
 
     def _read(self, sentences: Iterable[Sequence], wanted: set[str], what: str) -> encode.TokenTable:
         """Number the strings of some columns of the sentences, a batch at a time."""

@@ -198,7 +198,7 @@ class Lexicon:
         found = np.zeros(tokens.stop - tokens.start, np.uint64)
         for name in self.given:
             (values,) = prepared.table.values([Atom(name, WHOLE)])
-            found = mixed(found, values[prepared.table[name].ids[tokens]])
+            found = mixed(found, values[prepared.table.columns[name].ids[tokens]])
         return found
 
     @classmethod
@@ -214,7 +214,7 @@ class Lexicon:
     ) -> "Lexicon":
         """From training data. rare: words seen less often may have the labels of their ending too, but those that
         belong to a word alone."""
-        columns = [prepared.word_ids, *(prepared.table[name].ids for name in given), gold]
+        columns = [prepared.word_ids, *(prepared.table.columns[name].ids for name in given), gold]
         rows, counts = np.unique(np.stack(columns).astype(np.int64), axis=1, return_counts=True)
         types = [normal(word) for word in prepared.word_types]
         hashes = np.zeros(rows.shape[1], np.uint64)

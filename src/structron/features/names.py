@@ -185,7 +185,7 @@ def template_names(
     heads = [f"{t}=" for t in templates.templates]
     kinds = np.array([atom.kind for atom in templates.atoms], np.int64)
     lengths = np.array([atom.length for atom in templates.atoms], np.int64)
-    types = [table[c].types for c in templates.columns]
+    types = [table.columns[c].types for c in templates.columns]
     base = np.cumsum([0] + [len(t) for t in types]).astype(np.int64)
     packed = a.pack_types([text for column in types for text in column])
     which, length = np.zeros(len(keys), np.int64), np.zeros(len(keys), np.uint32)

@@ -91,7 +91,7 @@ class ScriptLabeler(ChainLabeler):
         """What scripts make of words, each pair of both looked at once."""
         pairs, place = np.unique(words.astype(np.int64) * len(model.labels) + scripts, return_inverse=True)
         used = zip(*(own.tolist() for own in np.divmod(pairs, len(model.labels))), strict=True)
-        made = Column.of(self._apply(model.labels[y], prepared.word_types[w]) for w, y in used)
+        made = Column.of([self._apply(model.labels[y], prepared.word_types[w]) for w, y in used])
         return Column(made.types, made.ids[place.reshape(-1)])
 
     def _spell(self, out: np.ndarray, model: Any, prepared: Any, bounds: np.ndarray) -> list[list[str]]:

@@ -124,7 +124,7 @@ class TokenLabeler(Tokens, OwnAtoms, Searching, Estimator):
 
     def predict_column(self, table: TokenTable, jobs: int) -> Column:
         """The labels of a table's tokens, as another column of it."""
-        model, prepared = self._check_fitted(), self.extractor_.prepared(table)
+        model, prepared = self.model_, self.extractor_.prepared(table)
         return self._column(self._search_tokens(model, prepared, jobs, None, False)[0], model, prepared)
 
     def _column(self, out: np.ndarray, model: Any, prepared: Any) -> Column:

@@ -99,7 +99,7 @@ class TreeParser(Trees, Stepping, Estimator):
         """The arcs of all words of a table, sentence after sentence."""
         if not table.starts[-1]:
             return []
-        trees = self._parse(self._check_fitted(), self.input_.encode(table.columns), np.unique(table.starts), jobs)
+        trees = self._parse(self.model_, self.input_.encode(table.columns), np.unique(table.starts), jobs)
         return list(chain.from_iterable(trees))
 
     def predict(self, sentences: Sentences, *, jobs: int | None = None) -> list[list[Arc]]:

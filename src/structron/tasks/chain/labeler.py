@@ -239,13 +239,13 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
     # -- using ---------------------------------------------------------------------------------------------------
 
     def _search_tokens(self, model: Any, prepared: Any, jobs: int, forced: Any, margins: bool) -> tuple[Any, Any]:
-        search = self.search()
         if not model.searches_exactly:
+            search = self.search()
             out, scores = model.decode(prepared, search.beam, search.merge, jobs, forced)
             given = (prepared, out, scores, search.beam, search.merge, jobs, forced)
             return out, model.margins(*given) if margins else np.empty(0, np.float32)
-        if search.beam is not None:
-            raise StructronError(f"beam: {search.beam}; expected none: the model was trained with exact search")
+        if self.beam != DEFAULT and (beam := self.search().beam) is not None:
+            raise StructronError(f"beam: {beam}; expected none: the model was trained with exact search")
         model.choose_from(self.test_candidates)
         out, _, sure = model.decode(prepared, jobs, forced, margins)
         return out, sure

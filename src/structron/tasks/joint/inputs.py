@@ -208,8 +208,8 @@ class Guesser:
         """The guesses as atoms of words."""
         return {name: WordAtom(partial(self._guess, GUESSES.index(name))) for name in wanted}
 
-    def _guess(self, which: int, word: str) -> str:
-        return self(word)[which]
+    def _guess(self, which: int, words: list[str]) -> list[str]:
+        return [self(word)[which] for word in words]
 
     def tensors(self) -> Tensors:
         """For a model file."""

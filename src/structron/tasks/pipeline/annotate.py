@@ -5,7 +5,8 @@ words ──a column each, encoded once──▶ Words ──table of what a par
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, pairwise
+from functools import partial
+from itertools import pairwise
 from operator import attrgetter
 from typing import Any
 
@@ -46,10 +47,15 @@ class Words:
     def write(self, names: Sequence[str], found: Column) -> None:
         """Put what a part has found into the words; several columns are one label, to be split."""
         for k, name in enumerate(names):
-            own = found if len(names) == 1 else found.mapped(lambda label, k=k: label.split(BETWEEN)[k])  # type: ignore[misc]
+            own = found if len(names) == 1 else found.mapped(partial(_piece, k))
             self.columns[name] = own
             for word, text in zip(self.flat, own.texts(), strict=True):
                 setattr(word, name, text)
+
+
+def words_of(sentences: Iterable[Sentence]) -> Words:
+    """The words of sentences."""
+    return Words([[word for token in sentence.tokens for word in token.words] for sentence in sentences])
 
 
 class Annotator:
@@ -57,13 +63,14 @@ class Annotator:
 
     def __init__(self, parts: dict[str, Part], trained: dict[str, Any]):
         self.parts, self.trained = parts, trained
+        self.called = {name: own.roles_.inputs for name, own in trained.items() if name != "tokenizer"}
 
     def annotate(self, docs: Sequence[Doc], jobs: int, known: str = "") -> None:
         """Fill documents in place. known: what stands in them already: "tokens" (and words), or "tags" as well."""
         sentences = [sentence for doc in docs for sentence in doc.sentences]
         if known == "":
             self.split(sentences, jobs)
-        words = Words([sentence.words for sentence in sentences])
+        words = words_of(sentences)
         if known != "tags":
             self.tag(words, jobs)
         self.parse(words, jobs)
@@ -90,8 +97,7 @@ class Annotator:
         self, name: str, words: Words, reads: Sequence[str], jobs: int, units: Sequence[int] | None = None
     ) -> Column:
         """What a part labels words with."""
-        estimator = self.trained[name]
-        return estimator.predict_column(words.table(reads, estimator.roles_.inputs, units), jobs)
+        return self.trained[name].predict_column(words.table(reads, self.called[name], units), jobs)
 
     def parse(self, words: Words, jobs: int) -> None:
         """Fill heads and relations."""
@@ -108,13 +114,17 @@ class Annotator:
         if "entities" not in self.trained:
             return
         found = self._found("entities", words, self.parts["entities"].reads, jobs, units).texts()
-        bounds = accumulate((len(sentence.words) for sentence in sentences), initial=0)
-        for sentence, (lo, hi) in zip(sentences, pairwise(bounds), strict=True):
+        for sentence, (lo, hi) in zip(sentences, pairwise(words.starts.tolist()), strict=True):
             labels = found[lo:hi]
             if labels.count(OUTSIDE) < len(labels):
                 sentence.set_entities(labels)
             else:
                 sentence.entities = []
+
+
+def _piece(k: int, labels: Iterable[str]) -> list[str]:
+    """One of the columns that labels are made of."""
+    return [label.split(BETWEEN)[k] for label in labels]
 
 
 def _split(sentence: Sentence, labels: Sequence[str]) -> None:

@@ -20,7 +20,7 @@ from structron.errors import OneLabelError
 from structron.features.templates import template_lines
 from structron.io.columns import EMPTY
 from structron.progress import Progress
-from structron.tasks.pipeline.annotate import Annotator, Words
+from structron.tasks.pipeline.annotate import Annotator, words_of
 from structron.tasks.pipeline.parts import KINDS, Part, entity_rows, split_rows, tree_rows
 from structron.tasks.registry import TASKS
 from structron.threads import Pool
@@ -115,7 +115,7 @@ def jackknifed(
             estimator = make_estimator(name, parts[name], seed, 1, **QUICK)
             with suppress(OneLabelError):
                 trained[name] = estimator.fit(data_for(name, parts[name], rest))
-        Annotator(parts, trained).tag(Words([sentence.words for sentence in pieces[held]]), 1)
+        Annotator(parts, trained).tag(words_of(pieces[held]), 1)
 
     progress.note(f"tagging the training data in {len(pieces)} folds, for later parts to learn from")
     with Pool(max(1, jobs)) as pool:
@@ -127,5 +127,5 @@ def jackknifed(
 def predicted(annotator: Annotator, docs: Sequence[Doc], jobs: int) -> list[Doc]:
     """Copies of documents with gold words and predicted tags."""
     copies = copy.deepcopy(list(docs))
-    annotator.tag(Words([sentence.words for doc in copies for sentence in doc.sentences]), jobs)
+    annotator.tag(words_of(sentence for doc in copies for sentence in doc.sentences), jobs)
     return copies
