@@ -220,7 +220,7 @@ class TemplateSet:
 
     def __init__(self, templates: Sequence[Template], columns: Sequence[str], word: str):
         self.templates = list(templates)
-        known = parse_atoms((name for t in self.templates for name, _ in t.parts), columns, word)
+        known = parse_atoms([name for t in self.templates for name, _ in t.parts], columns, word)
         self.parts = [[(known[name], offset) for name, offset in t.parts] for t in self.templates]
         flat = list(chain.from_iterable(self.parts))
         self.atoms: list[Atom] = list(dict.fromkeys(atom for atom, _ in flat))

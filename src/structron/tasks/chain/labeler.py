@@ -244,7 +244,7 @@ class ChainLabeler(Chains, Documents, TokenLabeler):
             out, scores = model.decode(prepared, search.beam, search.merge, jobs, forced)
             given = (prepared, out, scores, search.beam, search.merge, jobs, forced)
             return out, model.margins(*given) if margins else np.empty(0, np.float32)
-        if self.beam != DEFAULT and (beam := self.search().beam) is not None:
+        if not self.beam == self.update == DEFAULT and (beam := self.search().beam) is not None:
             raise StructronError(f"beam: {beam}; expected none: the model was trained with exact search")
         model.choose_from(self.test_candidates)
         out, _, sure = model.decode(prepared, jobs, forced, margins)
