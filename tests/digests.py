@@ -7,7 +7,7 @@ import numpy as np
 import problems
 import structron
 from helpers import random_chain
-from structron.features.atoms import atom_values, pack_types, parse_atom
+from structron.features.atoms import parse_atoms, values_of
 from structron.kernels.table import hash_list
 from structron.learn.beam import BeamTraining
 from structron.search.chain.kbest import Rooms, make_trellis, n_best_of
@@ -58,11 +58,8 @@ def hashes() -> str:
 
 
 def atoms() -> str:
-    packed = pack_types(["", "Ab-1", "ß", "İ9", "٣", "xyz", "𝒳y-"])
-    found = [np.zeros(7, np.uint64) for _ in FUNCTIONS]
-    for function, out in zip(FUNCTIONS, found, strict=True):
-        atom = parse_atom(function, ["word"], "word")
-        atom_values(atom.kind, atom.length, packed, out)
+    types = {"word": ["", "Ab-1", "ß", "İ9", "٣", "xyz", "𝒳y-"]}
+    found = values_of(list(parse_atoms(FUNCTIONS, ["word"], "word").values()), types)
     return digest(*found)
 
 

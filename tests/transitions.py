@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from structron.tasks.shift_reduce.oracle import oracle_all, trees_of
+from structron.tasks.shift_reduce.building import trees_of
+from structron.tasks.shift_reduce.oracle import oracle_all
 
 
 def oracle(heads: Sequence[int], relations: Sequence[int] | None = None, labels: int = 1) -> list[int]:

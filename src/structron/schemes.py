@@ -134,6 +134,11 @@ def allowed(previous: str | None, current: str, scheme: str) -> bool:
     return continues if letter in "IEL" else not inside
 
 
+def allowed_pairs(labels: Sequence[str], scheme: str) -> list[list[bool]]:
+    """Which labels may follow each other: a row for the start of the sentence, then one for each label before."""
+    return [[allowed(before, label, scheme) for label in labels] for before in (None, *labels)]
+
+
 def allowed_end(last: str | None, scheme: str) -> bool:
     """Whether a sentence may end with this label (None: it has no words)."""
     _check(scheme)

@@ -3,7 +3,6 @@
 import re
 from itertools import product
 
-import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 import brute
 from structron.errors import StructronError
 from structron.features import atoms as a
-from structron.features.atoms import Atom, atom_text, atom_values, pack_types, parse_atom
+from structron.features.atoms import Atom, atom_text, parse_atom, values_of
 
 FUNCTIONS = ["w", "lower", "norm", "shape", "class", "digit", "upper", "hyphen", "stem", "ending"]
 FUNCTIONS += [f"{side}{k}" for side in ("prefix", "suffix", "lprefix", "lsuffix") for k in (1, 2, 3, 4, 9)]
@@ -21,9 +20,7 @@ words = st.text(st.sampled_from([*"aAbBdxX019-.", *ODD]) | st.characters(), max_
 
 def values(function: str, texts: list[str]) -> list[int]:
     atom = parse_atom(function, ["word"], "word")
-    out = np.zeros(len(texts), np.uint64)
-    atom_values(atom.kind, atom.length, pack_types(texts), out)
-    return out.tolist()
+    return values_of([atom], {"word": texts})[0].tolist()
 
 
 @given(st.sampled_from([*FUNCTIONS, "form"]), st.lists(words, min_size=2, max_size=12))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from structron.features.encode import Column, TokenTable
 from structron.features.lexicon import LEAST, LONGEST, MOST, NO_DEMANDS, Lexicon, make_demands, normal
 
 Token = tuple[str, str, int]
@@ -20,12 +21,10 @@ tokens = st.lists(st.tuples(words, st.sampled_from("NV"), st.integers(0, 3)), mi
 
 def prepared(data: list[Token]) -> tuple[Any, np.ndarray]:
     """Tokens as an extractor gives them, and their labels."""
-    ids, types = {}, {}
-    for k, name in enumerate(("word", "tag")):
-        index = {text: j for j, text in enumerate(dict.fromkeys(token[k] for token in data))}
-        types[name], ids[name] = list(index), np.array([index[token[k]] for token in data], np.int32)
-    batch = SimpleNamespace(types=types, ids=ids)
-    found = SimpleNamespace(word_types=types["word"], word_ids=ids["word"], batch=batch)
+    columns = {name: Column.of(token[k] for token in data) for k, name in enumerate(("word", "tag"))}
+    bounds, word = np.array([0, len(data)]), columns["word"]
+    table = TokenTable(bounds, np.array([0, 1]), columns)
+    found = SimpleNamespace(word_types=word.types, word_ids=word.ids, table=table)
     return found, np.array([label for _, _, label in data], np.int64)
 
 

@@ -24,7 +24,11 @@ def trained(request):
     """A model, its setting and what it is to parse; an empty sentence, one word, and words never seen among it."""
     parser = GraphParser(passes=2, bits=16, runs=1, **KINDS[request.param]).fit(TOY[:25])
     sentences = [*TOY[25:30], [], [("zork", "X")], [("zork", "X"), ("quux", "Y")] * 3]
-    return parser.model_, parser._setting(), (parser.input_.encode(sentences), starts_of(sentences))
+    return (
+        parser.model_,
+        parser._setting(),
+        (parser.input_.encode(parser.input_.encoded(sentences)), starts_of(sentences)),
+    )
 
 
 def test_the_first_is_the_best(trained):

@@ -161,11 +161,11 @@ def test_a_problem_can_be_checked():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("y[-1]", Template((), False, (1,))),
-        ("y[-3]|y[-1]|y[-2]", Template((), False, (1, 2, 3))),
-        ("y[-1]|w[0]", Template((("w", 0),), True)),
-        ("y[-2]|w[0]", Template((("w", 0),), False, (2,))),
-        ("y[-2]|w[0] &y", Template((("w", 0),), False, (1, 2))),
+        ("y[-1]", Template((), (1,))),
+        ("y[-3]|y[-1]|y[-2]", Template((), (1, 2, 3))),
+        ("y[-1]|w[0]", Template((("w", 0),), (1,))),
+        ("y[-2]|w[0]", Template((("w", 0),), (2,))),
+        ("y[-2]|w[0] &y", Template((("w", 0),), (1, 2))),
     ],
 )
 def test_labels_before_in_templates(text, expected):

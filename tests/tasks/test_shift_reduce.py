@@ -17,7 +17,8 @@ import brute_trees
 from structron.errors import StructronError
 from structron.io import read
 from structron.tasks.shift_reduce import system as sr
-from structron.tasks.shift_reduce.oracle import moves, oracle_all, seen_relations, trees_of
+from structron.tasks.shift_reduce.building import trees_of
+from structron.tasks.shift_reduce.oracle import moves, oracle_all, seen_relations
 from structron.trees import is_projective, lift
 from transitions import oracle, tree_of
 

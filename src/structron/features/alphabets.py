@@ -6,15 +6,15 @@ Columns that only templates for rare words ask for (suffixes, shapes) are comput
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, repeat
 from operator import itemgetter
 
 import numpy as np
 
 from structron.errors import StructronError, quoted
-from structron.features.atoms import WHOLE, Atom, atom_text, parse_atom
-from structron.features.encode import check_strings
+from structron.features.atoms import WHOLE, Atom, atom_texts, parse_atom
+from structron.features.encode import Column, check_strings
 from structron.io.columns import EMPTY
 from structron.io.tensors import Tensors, pack_json, taken, texts, unpack_json
 from structron.sentences import is_row
@@ -33,13 +33,13 @@ class Alphabet:
         self.numbers = {text: k for k, text in enumerate(self.texts, FIRST)}
 
     @classmethod
-    def of(cls, values: Iterable[str], cutoff: int = 1) -> "Alphabet":
-        """All values seen at least `cutoff` times, by falling frequency, then alphabetically."""
+    def of(cls, values: Iterable[str] | Mapping[str, int], cutoff: int = 1) -> "Alphabet":
+        """All values, or keys of counts, seen at least `cutoff` times, by falling frequency, then alphabetically."""
         counts = Counter(values)
         kept = sorted((text for text, count in counts.items() if count >= cutoff), key=lambda t: (-counts[t], t))
         return cls(kept)
 
-    def extended(self, values: Iterable[str], cutoff: int = 1) -> "Alphabet":
+    def extended(self, values: Iterable[str] | Mapping[str, int], cutoff: int = 1) -> "Alphabet":
         """With further values after those that are known, which keep their numbers."""
         return Alphabet(
             [*self.texts, *(text for text in Alphabet.of(values, cutoff).texts if text not in self.numbers)]
@@ -57,13 +57,6 @@ class Alphabet:
     def names(self) -> list[str]:
         """The text that each number stands for."""
         return ["<none>", "<unknown>", *self.texts]
-
-
-def _said(atom: Atom, texts: Collection[str]) -> list[str]:
-    """What an atom says of each text."""
-    if atom.kind == WHOLE:
-        return list(texts)
-    return [atom_text(atom, text) or EMPTY for text in texts]
 
 
 class ParserInput:
@@ -133,52 +126,38 @@ class ParserInput:
                     return StructronError(f"sentence {number}: word {k} is {quoted(row)}; {expected}")
         raise AssertionError("all rows are as they should be")
 
-    def _texts(self, sentences: Sequence[Sentence]) -> list[list[str]]:
-        """For every column of x the texts of all words."""
-        columns = self.columns_of(sentences)
-        texts = []
-        for atom in self.atoms:
-            source = columns[atom.column]
-            if atom.kind != WHOLE:
-                kinds = set(source)
-                known = dict(zip(kinds, _said(atom, kinds), strict=True))
-                source = [known[text] for text in source]
-            texts.append(source)
-        return texts
+    def encoded(self, sentences: Sequence[Sentence]) -> dict[str, Column]:
+        """The columns that are looked at, encoded."""
+        return {name: Column.of(texts) for name, texts in self.columns_of(sentences).items()}
 
-    def learn(self, sentences: Sequence[Sentence], cutoff: int) -> np.ndarray:
+    def learn(self, columns: Mapping[str, Column], cutoff: int) -> np.ndarray:
         """Settle the alphabets on training data and give their x; words seen less often than `cutoff` are unknown.
 
         Where alphabets are known already, they are extended.
         """
-        columns = self._texts(sentences)
-        known = self.alphabets or [Alphabet([]) for _ in columns]
-        pairs = enumerate(zip(known, columns, strict=True))
-        self.alphabets = [alphabet.extended(column, cutoff if k == 0 else 1) for k, (alphabet, column) in pairs]
-        return self._encode(columns)
+        known = self.alphabets or [Alphabet([]) for _ in self.atoms]
+        self.alphabets = []
+        for k, (alphabet, atom) in enumerate(zip(known, self.atoms, strict=True)):
+            column, counts = columns[atom.column], Counter[str]()
+            times = np.bincount(column.ids, minlength=len(column.types)).tolist()
+            for text, count in zip(self._said(atom, column), times, strict=True):
+                counts[text] += count
+            self.alphabets.append(alphabet.extended(counts, 1 if k else cutoff))
+        return self.encode(columns)
 
-    def encode(self, sentences: Sequence[Sentence]) -> np.ndarray:
-        """int64[words, columns of x], by the alphabets that training settled; what is asked of a word in several ways
-        is found out once for all of its kind."""
-        columns = self.columns_of(sentences)
-        x = np.empty((sum(map(len, sentences)), len(self.atoms)), np.int64)
-        for name, column in columns.items():
-            own = [k for k, atom in enumerate(self.atoms) if atom.column == name]
-            if len(own) == 1 and self.atoms[own[0]].kind == WHOLE:
-                x[:, own[0]] = self.alphabets[own[0]].encode(column)
-                continue
-            kinds = dict.fromkeys(column)
-            kinds.update(zip(kinds, range(len(kinds)), strict=True))
-            which = np.fromiter(map(kinds.__getitem__, column), np.int64, len(column))
-            for k in own:
-                x[:, k] = self.alphabets[k].encode(_said(self.atoms[k], kinds))[which]
+    def encode(self, columns: Mapping[str, Column]) -> np.ndarray:
+        """int64[words, columns of x], by the alphabets that training settled; what is asked of a word is found out once
+        for all of its kind."""
+        x = np.empty((len(columns[self.word].ids), len(self.atoms)), np.int64)
+        for k, (alphabet, atom) in enumerate(zip(self.alphabets, self.atoms, strict=True)):
+            column = columns[atom.column]
+            x[:, k] = alphabet.encode(self._said(atom, column))[column.ids]
         return x
 
-    def _encode(self, texts: list[list[str]]) -> np.ndarray:
-        x = np.empty((len(texts[0]), len(texts)), np.int64)
-        for k, (alphabet, column) in enumerate(zip(self.alphabets, texts, strict=True)):
-            x[:, k] = alphabet.encode(column)
-        return x
+    @staticmethod
+    def _said(atom: Atom, column: Column) -> list[str]:
+        """What an atom says of each text of its column."""
+        return column.types if atom.kind == WHOLE else atom_texts(atom, column.types, EMPTY)
 
     def tensors(self) -> Tensors:
         """The alphabets, for a model file."""

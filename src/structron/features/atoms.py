@@ -7,8 +7,9 @@ is None and its value 0, and a template that uses it does not fire.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +34,8 @@ KINDS = {
 }
 AFFIXES = {"prefix": PREFIX, "suffix": SUFFIX, "lprefix": LPREFIX, "lsuffix": LSUFFIX}
 AFFIX_KINDS = frozenset(AFFIXES.values())
+UNSPELLED = frozenset((WHOLE, PREFIX, SUFFIX))
+"""Kinds that take characters as they are, neither in lower case nor by their classes."""
 AFFIX = re.compile(r"(l?prefix|l?suffix)([1-9])$")
 FLAG = np.uint64(0x5BD1E995)
 ENDINGS = [
@@ -57,6 +60,11 @@ class Atom:
     column: str
     kind: int
     length: int = 0
+
+
+def parse_atoms(names: Iterable[str], columns: Sequence[str], word: str) -> dict[str, Atom]:
+    """The atoms that have these names."""
+    return {name: parse_atom(name, columns, word) for name in dict.fromkeys(names)}
 
 
 def parse_atom(name: str, columns: Sequence[str], word: str) -> Atom:
@@ -138,6 +146,11 @@ def atom_text(atom: Atom, word: str) -> str | None:
     return "yes" if fires else None
 
 
+def atom_texts(atom: Atom, words: Iterable[str], nothing: str) -> list[str]:
+    """What an atom says of each word; nothing: what stands for one of which it says nothing."""
+    return [atom_text(atom, word) or nothing for word in words]
+
+
 @by_reference
 class PackedTypes(NamedTuple):
     """The distinct texts of a column as compiled code reads them."""
@@ -151,14 +164,15 @@ class PackedTypes(NamedTuple):
 
 
 def pack_types(types: list[str], spelled: bool = True) -> PackedTypes:
-    """Pack a column's texts; lower case and classes only where an atom looks at the spelling."""
-    codes, offsets = pack_strings(types)
+    """Pack texts; lower case and classes only where an atom looks at the spelling."""
+    lowered = [t.lower() for t in types] if spelled else []
+    codes, offsets = pack_strings([*types, *lowered])
     if not spelled:
         return PackedTypes(codes, offsets, codes[:0], codes[:0], offsets[:0], codes[:0])
-    lowered = [t.lower() for t in types]
-    lower, lower_offsets = pack_strings(lowered)
-    classes = class_codes("".join(types), codes)
-    return PackedTypes(codes, offsets, classes, lower, lower_offsets, class_codes("".join(lowered), lower))
+    classes, count = class_codes(codes), len(types)
+    middle = offsets[count]
+    own = (codes[:middle], offsets[: count + 1], classes[:middle])
+    return PackedTypes(*own, codes[middle:], offsets[count:] - middle, classes[middle:])
 
 
 @helper
@@ -206,65 +220,83 @@ def form_number(codes, classes, start, stop):
     return 11 if lower > 0 and upper == 0 else 12
 
 
-@kernel
-def atom_values(kind, k, packed, out):
-    """The hash of an atom's text for every type; 0 where the atom says nothing. Mirrors `atom_text`."""
-    codes, offsets, classes = packed.codes, packed.offsets, packed.classes
-    lower, lower_offsets, lower_classes = packed.lower, packed.lower_offsets, packed.lower_classes
-    for t in range(out.shape[0]):
-        start, stop = offsets[t], offsets[t + 1]
-        h = np.uint64(0)
-        if kind == WHOLE:
-            h = hash_codes(codes, start, stop)
-        elif kind == LOWER:
-            h = hash_codes(lower, lower_offsets[t], lower_offsets[t + 1])
-        elif kind == PREFIX:
-            if stop - start >= k:
-                h = hash_codes(codes, start, start + k)
-        elif kind == SUFFIX:
-            if stop - start >= k:
-                h = hash_codes(codes, stop - k, stop)
-        elif kind == LPREFIX or kind == LSUFFIX:
-            start, stop = lower_offsets[t], lower_offsets[t + 1]
-            if stop - start >= k:
-                first = start if kind == LPREFIX else stop - k
-                h = hash_codes(lower, first, first + k)
-        elif kind == STEM or kind == ENDING:
-            start, stop = lower_offsets[t], lower_offsets[t + 1]
-            cut = ending_length(lower, start, stop)
-            if kind == STEM:
-                h = hash_codes(lower, start, stop - cut)
-            elif cut > 0:
-                h = hash_codes(lower, stop - cut, stop)
-        elif kind == FORM:
-            h = mix(np.uint64(kind), np.uint64(form_number(codes, classes, start, stop))) | np.uint64(1)
-        elif kind == SHAPE:
-            h = hash_codes(classes, start, stop)
-        elif kind == NORM or kind == CLASS:
-            h = np.uint64(kind)
-            if kind == NORM:
-                for j in range(lower_offsets[t], lower_offsets[t + 1]):
-                    code = np.uint64(48) if lower_classes[j] == 3 else np.uint64(lower[j])
-                    h = mix(h, code)
-            else:
-                for j in range(start, stop):
-                    if j == start or classes[j] != classes[j - 1]:
-                        h = mix(h, np.uint64(classes[j]))
-            h |= np.uint64(1)
+@helper
+def atom_value(kind, k, packed, t):
+    """The hash of an atom's text for type t; 0 where the atom says nothing. Mirrors `atom_text`."""
+    codes, classes, lower = packed.codes, packed.classes, packed.lower
+    start, stop = packed.offsets[t], packed.offsets[t + 1]
+    h = np.uint64(0)
+    if kind == WHOLE:
+        h = hash_codes(codes, start, stop)
+    elif kind == LOWER:
+        h = hash_codes(lower, packed.lower_offsets[t], packed.lower_offsets[t + 1])
+    elif kind == PREFIX:
+        if stop - start >= k:
+            h = hash_codes(codes, start, start + k)
+    elif kind == SUFFIX:
+        if stop - start >= k:
+            h = hash_codes(codes, stop - k, stop)
+    elif kind == LPREFIX or kind == LSUFFIX:
+        start, stop = packed.lower_offsets[t], packed.lower_offsets[t + 1]
+        if stop - start >= k:
+            first = start if kind == LPREFIX else stop - k
+            h = hash_codes(lower, first, first + k)
+    elif kind == STEM or kind == ENDING:
+        start, stop = packed.lower_offsets[t], packed.lower_offsets[t + 1]
+        cut = ending_length(lower, start, stop)
+        if kind == STEM:
+            h = hash_codes(lower, start, stop - cut)
+        elif cut > 0:
+            h = hash_codes(lower, stop - cut, stop)
+    elif kind == FORM:
+        h = mix(np.uint64(kind), np.uint64(form_number(codes, classes, start, stop))) | np.uint64(1)
+    elif kind == SHAPE:
+        h = hash_codes(classes, start, stop)
+    elif kind == NORM or kind == CLASS:
+        h = np.uint64(kind)
+        if kind == NORM:
+            for j in range(packed.lower_offsets[t], packed.lower_offsets[t + 1]):
+                code = np.uint64(48) if packed.lower_classes[j] == 3 else np.uint64(lower[j])
+                h = mix(h, code)
         else:
             for j in range(start, stop):
-                digit = kind == DIGIT and classes[j] == 3
-                upper = kind == UPPER and classes[j] == 1
-                if digit or upper or (kind == HYPHEN and codes[j] == 45):
-                    h = FLAG
-        out[t] = h
+                if j == start or classes[j] != classes[j - 1]:
+                    h = mix(h, np.uint64(classes[j]))
+        h |= np.uint64(1)
+    else:
+        for j in range(start, stop):
+            digit = kind == DIGIT and classes[j] == 3
+            upper = kind == UPPER and classes[j] == 1
+            if digit or upper or (kind == HYPHEN and codes[j] == 45):
+                h = FLAG
+    return h
 
 
-def class_codes(text: str, codes: np.ndarray) -> np.ndarray:
+@kernel
+def atom_values(kinds, lengths, first, base, packed, out):
+    """What atoms say of types: out[base[a]] … out[base[a + 1] - 1] is what atom a says of types first[a] …"""
+    for a in range(kinds.shape[0]):
+        for j in range(base[a + 1] - base[a]):
+            out[base[a] + j] = atom_value(kinds[a], lengths[a], packed, first[a] + j)
+
+
+def values_of(atoms: Sequence[Atom], types: Mapping[str, list[str]]) -> list[np.ndarray]:
+    """uint64[types of its column]: what each atom says of the distinct texts of its column; in one compiled call."""
+    texts = list(chain.from_iterable(types.values()))
+    place = dict(zip(types, accumulate(map(len, types.values()), initial=0), strict=False))
+    kinds, lengths = (np.array([getattr(atom, own) for atom in atoms], np.int64) for own in ("kind", "length"))
+    first = np.array([place[atom.column] for atom in atoms], np.int64)
+    base = np.cumsum([0, *(len(types[atom.column]) for atom in atoms)], dtype=np.int64)
+    out = np.empty(int(base[-1]), np.uint64)
+    packed = pack_types(texts, spelled=not UNSPELLED.issuperset(kinds.tolist()))
+    atom_values(kinds, lengths, first, base, packed, out)
+    return np.split(out, base[1:-1])
+
+
+def class_codes(codes: np.ndarray) -> np.ndarray:
     """The class of every character as an integer: 1 upper, 2 lower, 3 digit, else its code point + 16."""
-    chars = list(set(text))
-    points = np.fromiter(map(ord, chars), np.int64, len(chars))
-    found = [SHAPE_CODES.get(char_class(c), ord(c) + SHAPE_OTHER) for c in chars]
+    points = np.unique(codes)
+    chars = map(chr, points.tolist())
     lookup = np.zeros(int(points.max(initial=0)) + 1, np.uint32)
-    lookup[points] = found
+    lookup[points] = [SHAPE_CODES.get(char_class(c), ord(c) + SHAPE_OTHER) for c in chars]
     return lookup[codes]

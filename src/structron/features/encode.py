@@ -6,30 +6,22 @@ Each distinct text of a column is looked at once; a token is then a few array lo
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import NamedTuple
 
 import numpy as np
 
 from structron.errors import StructronError, quoted
-from structron.features.atoms import PREFIX, SUFFIX, WHOLE, Atom, PackedTypes, atom_text, atom_values, parse_atom
-from structron.features.templates import Template
+from structron.features.atoms import Atom, atom_text, parse_atoms, values_of
+from structron.features.templates import Template, template_texts
 from structron.kernels.jit import helper, kernel
 from structron.kernels.reference import Ints, Keys, Numbers2, by_reference
 from structron.kernels.table import hash_list, mix
 
 EDGE = np.uint64(0x632BE59BD9B4E019)
-
-
-@dataclass(slots=True)
-class Batch:
-    """Columns of a batch of sentences: `types` are the distinct texts, `ids` the type of each token."""
-
-    starts: np.ndarray  # int64[sentences + 1]
-    ids: dict[str, np.ndarray]  # column -> int32[tokens]
-    types: dict[str, list[str]]
+NO_VALUES = np.empty(0, np.uint64)
 
 
 def check_strings(texts: Sequence, name: str) -> None:
@@ -40,28 +32,89 @@ def check_strings(texts: Sequence, name: str) -> None:
             raise StructronError(f"column {name!r}: expected strings, found {quoted(odd)}")
 
 
+@dataclass(slots=True)
+class Column:
+    """A column of all tokens: its distinct texts (types), and the number of each token's.
+
+    What atoms say of the types is found out once, however many models ask.
+    """
+
+    types: list[str]
+    ids: np.ndarray  # int32[tokens]
+    known: dict[tuple[int, int], np.ndarray] = field(default_factory=dict)  # by kind and length of the atom
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> "Column":
+        """A column of so many texts."""
+        index: defaultdict[str, int] = defaultdict(count().__next__)  # a text that is new gets the next number
+        ids = np.fromiter(map(index.__getitem__, texts), np.int32)
+        return cls(list(index), ids)
+
+    @classmethod
+    def of_labels(cls, labels: Sequence[str], numbers: np.ndarray) -> "Column":
+        """A column of labels by their numbers."""
+        used, ids = np.unique(numbers, return_inverse=True)
+        return cls([labels[y] for y in used.tolist()], ids.reshape(-1).astype(np.int32))
+
+    def mapped(self, made_of: Callable[[list[str]], Iterable[str]]) -> "Column":
+        """The column of what a function makes of the distinct texts."""
+        made = Column.of(made_of(self.types))
+        return Column(made.types, made.ids[self.ids])
+
+    def texts(self) -> list[str]:
+        """The text of every token."""
+        return list(map(self.types.__getitem__, self.ids.tolist()))
+
+
+@dataclass(slots=True)
+class TokenTable:
+    """The columns of some sentences, encoded once for all models that read them."""
+
+    starts: np.ndarray  # int64[sentences + 1]
+    units: np.ndarray  # int64[units + 1]: unit u, a sentence or a document, is sentences units[u] … units[u + 1] - 1
+    columns: dict[str, Column]
+
+    def __or__(self, more: Mapping[str, Column]) -> "TokenTable":
+        """The table with further columns."""
+        return TokenTable(self.starts, self.units, {**self.columns, **more})
+
+    def values(self, atoms: Sequence[Atom]) -> list[np.ndarray]:
+        """uint64[types of its column]: what each atom says of each type."""
+        columns = self.columns
+        missing = [atom for atom in atoms if (atom.kind, atom.length) not in columns[atom.column].known]
+        if missing:
+            types = {atom.column: columns[atom.column].types for atom in missing}
+            for atom, values in zip(missing, values_of(missing, types), strict=True):
+                columns[atom.column].known[atom.kind, atom.length] = values
+        return [columns[atom.column].known[atom.kind, atom.length] for atom in atoms]
+
+
 class Numbering:
-    """Numbers the distinct texts of a column in order of appearance, stretch by stretch."""
+    """Numbers the distinct texts of columns in order of appearance, batch by batch."""
 
-    def __init__(self, name: str):
-        self.name = name
-        self.index: defaultdict[str, int] = defaultdict(count().__next__)  # a text that is new gets the next number
-        self.parts: list[np.ndarray] = []
+    def __init__(self, names: Iterable[str]):
+        # a text that is new gets the next number
+        self.index: dict[str, defaultdict[str, int]] = {name: defaultdict(count().__next__) for name in names}
+        self.batches: dict[str, list[np.ndarray]] = {name: [] for name in self.index}
 
-    def add(self, texts: Sequence[str]) -> None:
-        """Number the texts of the next stretch."""
-        known = len(self.index)
-        try:
-            numbers = np.fromiter(map(self.index.__getitem__, texts), np.int32, len(texts))
-        except TypeError:  # something that no dictionary takes, such as a list
-            check_strings(texts, self.name)
-            raise
-        check_strings([texts[k] for k in np.flatnonzero(numbers >= known).tolist()], self.name)
-        self.parts.append(numbers)
+    def add(self, columns: Mapping[str, Sequence[str]]) -> None:
+        """Number the texts of the next batch."""
+        for name, index in self.index.items():
+            texts, known = columns[name], len(index)
+            try:
+                numbers = np.fromiter(map(index.__getitem__, texts), np.int32, len(texts))
+            except TypeError:  # something that no dictionary takes, such as a list
+                check_strings(texts, name)
+                raise
+            check_strings([texts[k] for k in np.flatnonzero(numbers >= known).tolist()], name)
+            self.batches[name].append(numbers)
 
-    def ids(self) -> np.ndarray:
-        """int32[tokens]: the numbers of all stretches."""
-        return np.concatenate(self.parts) if self.parts else np.empty(0, np.int32)
+    def columns(self) -> dict[str, Column]:
+        """The columns of all batches."""
+        nothing = np.empty(0, np.int32)
+        return {
+            name: Column(list(own), np.concatenate([nothing, *self.batches[name]])) for name, own in self.index.items()
+        }
 
 
 @by_reference
@@ -167,37 +220,36 @@ class TemplateSet:
 
     def __init__(self, templates: Sequence[Template], columns: Sequence[str], word: str):
         self.templates = list(templates)
-        self.parts = [[(parse_atom(name, columns, word), o) for name, o in t.parts] for t in self.templates]
+        known = parse_atoms([name for t in self.templates for name, _ in t.parts], columns, word)
+        self.parts = [[(known[name], offset) for name, offset in t.parts] for t in self.templates]
         flat = list(chain.from_iterable(self.parts))
         self.atoms: list[Atom] = list(dict.fromkeys(atom for atom, _ in flat))
         self.columns = sorted({atom.column for atom in self.atoms})
-        self.spelled = {atom.column for atom in self.atoms if atom.kind not in (WHOLE, PREFIX, SUFFIX)}
         number = {atom: k for k, atom in enumerate(self.atoms)}
-        self.seeds = hash_list([str(t) for t in self.templates])
+        self.seeds = hash_list(template_texts(self.templates))
         self.first = np.cumsum([0] + [len(part) for part in self.parts]).astype(np.int64)
         self.atom = np.array([number[atom] for atom, _ in flat], np.int64)
         self.offset = np.array([offset for _, offset in flat], np.int64)
         self.column = np.array([self.columns.index(a.column) for a in self.atoms], np.int64)
 
-    def arrays(self, batch: Batch, packed: Mapping[str, PackedTypes]) -> Arrays:
-        """What the kernels need to apply the templates to a batch."""
-        tokens = int(batch.starts[-1])
-        ids = np.stack([batch.ids[c] for c in self.columns]) if self.columns else np.empty((0, tokens), np.int32)
-        values = []
-        for atom in self.atoms:
-            values.append(np.empty(len(batch.types[atom.column]), np.uint64))
-            atom_values(atom.kind, atom.length, packed[atom.column], values[-1])
-        base = np.cumsum([0] + [len(v) for v in values])[:-1].astype(np.int64)
-        flat = np.concatenate(values) if values else np.empty(0, np.uint64)
+    def arrays(self, table: TokenTable) -> Arrays:
+        """What the kernels need to apply the templates to the sentences of a table."""
+        ids = np.empty((len(self.columns), int(table.starts[-1])), np.int32)
+        for k, name in enumerate(self.columns):
+            ids[k] = table.columns[name].ids
+        values = table.values(self.atoms)
+        base = np.cumsum([0, *map(len, values)])[:-1].astype(np.int64)
+        flat = np.concatenate([NO_VALUES, *values])
         return Arrays(ids, flat, base, self.column, self.seeds, self.first, self.atom, self.offset)
 
-    def describe(self, batch: Batch, t: int, token: int, lo: int, hi: int) -> str:
+    def describe(self, table: TokenTable, t: int, token: int, lo: int, hi: int) -> str:
         """A template's feature at one token of the sentence lo … hi-1, readable: `w[-1]|w[0]=the|dog`."""
         texts = []
         for atom, offset in self.parts[t]:
             j = token + offset
             if lo <= j < hi:
-                texts.append(atom_text(atom, batch.types[atom.column][batch.ids[atom.column][j]]) or "")
+                column = table.columns[atom.column]
+                texts.append(atom_text(atom, column.types[column.ids[j]]) or "")
             else:
                 texts.append(f"<s{lo - j}>" if j < lo else f"</s{j - hi + 1}>")
         return f"{self.templates[t]}={'|'.join(texts)}"

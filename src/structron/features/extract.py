@@ -6,6 +6,7 @@ large corpus never has all its hashes in memory at the same time.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, islice, pairwise
 from typing import Any, Protocol
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from structron.errors import StructronError, quoted
 from structron.features import encode
-from structron.features.atoms import pack_types
+from structron.features.encode import Column
 from structron.features.gazetteer import Gazetteer
 from structron.features.names import Names, template_names
 from structron.features.templates import LABEL, Template, parse_template
@@ -28,9 +29,9 @@ ComputedAtom = Callable[[Sequence, int], str | None]
 
 @dataclass(frozen=True, slots=True)
 class WordAtom:
-    """An atom that the word alone decides: computed once for each distinct word."""
+    """An atom that the word alone decides: a function of all distinct words."""
 
-    function: Callable[[str], str]
+    function: Callable[[list[str]], list[str]]
 
 
 NO_VALUES = np.empty(0, np.float32)
@@ -63,25 +64,24 @@ class PreparedTemplates:
 
     def __init__(
         self,
-        batch: encode.Batch,
+        table: encode.TokenTable,
         plain: encode.TemplateSet,
         paired: encode.TemplateSet,
         word: str,
         label: str | None = None,
-        units: np.ndarray | None = None,
     ):
-        self.batch, self.plain, self.paired = batch, plain, paired
-        self.units = np.arange(len(batch.starts)) if units is None else units  # unit u: sentences units[u] … - 1
-        self.label_types = batch.types[label] if label else []
-        self.label_ids = batch.ids[label] if label else NO_IDS
-        self.starts = batch.starts
-        spelled = plain.spelled | paired.spelled
-        columns = {*plain.columns, *paired.columns}
-        packed = {c: pack_types(batch.types[c], spelled=c in spelled) for c in columns}
-        self.plain_arrays = plain.arrays(batch, packed)
-        self.paired_arrays = paired.arrays(batch, packed)
-        self.word_types, self.word_ids = batch.types[word], batch.ids[word]
+        self.table, self.plain, self.paired = table, plain, paired
+        self.starts, self.units = table.starts, table.units
+        labels = table.columns[label] if label else Column([], NO_IDS)
+        self.label_types, self.label_ids = labels.types, labels.ids
+        self.plain_arrays = plain.arrays(table)
+        words = table.columns[word]
+        self.word_types, self.word_ids = words.types, words.ids
         self.has_pairs = bool(paired.templates)
+
+    @cached_property
+    def paired_arrays(self) -> encode.Arrays:
+        return self.paired.arrays(self.table)
 
     def _templates(self, paired: bool) -> tuple[encode.TemplateSet, encode.Arrays]:
         return (self.paired, self.paired_arrays) if paired else (self.plain, self.plain_arrays)
@@ -108,7 +108,7 @@ class PreparedTemplates:
 
     def names(self, keys: np.ndarray, tokens: np.ndarray, paired: bool) -> Names:
         """Readable names of features, each given with a token where it fires."""
-        return template_names(*self._templates(paired), self.batch, keys, tokens, self.jobs)
+        return template_names(*self._templates(paired), self.table, keys, tokens, self.jobs)
 
     def describe(self, s: int, token: int, paired: bool) -> Iterator[tuple[int, str, float]]:
         """(hash, name, value) of every feature at one token of sentence s."""
@@ -117,7 +117,7 @@ class PreparedTemplates:
         for t in range(len(templates.templates)):
             key = int(hash_of(arrays, t, token, lo, hi))
             if key:
-                yield key, templates.describe(self.batch, t, token, lo, hi), 1.0
+                yield key, templates.describe(self.table, t, token, lo, hi), 1.0
 
 
 class TemplateExtractor:
@@ -155,13 +155,36 @@ class TemplateExtractor:
         return [parse_template(text) for text in texts]
 
     def prepare(self, sentences: Iterable[Sequence], labelled: bool = False, what: str = "data") -> PreparedTemplates:
-        """Number the strings of the sentences, a stretch at a time; with `labelled` those of the label column too.
+        """Look at the strings of sentences, with `labelled` at those of the label column too.
 
         The sentences of a `Document` stay together: they are one unit.
         """
-        spelled = {name: atom.function for name, atom in self.atoms.items() if isinstance(atom, WordAtom)}
-        wanted = (self.needed | ({self.label} if labelled else set())) - spelled.keys()
-        numbering = {name: encode.Numbering(name) for name in wanted}
+        label = {self.label} if labelled else set()
+        return self.prepared(self._read(sentences, (self.needed | label) - self._derived(), what), *label)
+
+    def prepared(self, table: encode.TokenTable, label: str | None = None) -> PreparedTemplates:
+        """Sentences whose columns are encoded already."""
+        if wanted := self.needed & self._derived():
+            words = table.columns[self.word]
+            table |= {name: self._of_words(name, words, table.starts) for name in wanted}
+        return PreparedTemplates(table, self.plain, self.paired, self.word, label)
+
+    def _derived(self) -> set[str]:
+        """Columns that follow from the words: gazetteers, and atoms of a word alone."""
+        return {*self.gazetteers, *(name for name, atom in self.atoms.items() if isinstance(atom, WordAtom))}
+
+    def _of_words(self, name: str, words: Column, starts: np.ndarray) -> Column:
+        """One of the columns that follow from the words."""
+        if name in self.gazetteers:
+            texts, bounds = words.texts(), pairwise(starts.tolist())
+            return Column.of(tag for lo, hi in bounds for tag in self.gazetteers[name].match(texts[lo:hi]))
+        atom = self.atoms[name]
+        assert isinstance(atom, WordAtom)
+        return words.mapped(atom.function)
+
+    def _read(self, sentences: Iterable[Sequence], wanted: set[str], what: str) -> encode.TokenTable:
+        """Number the strings of some columns of the sentences, a batch at a time."""
+        numbering = encode.Numbering(wanted)
         lengths: list[int] = []
         sizes: list[int] = []  # of the units, in sentences
         names: list[str] = []  # of the columns
@@ -170,19 +193,10 @@ class TemplateExtractor:
             sizes.extend(len(item) if isinstance(item, Document) else 1 for item in items)
             stretch = sentences_of(items)
             tokens, names = self._flat(stretch, names, what, len(lengths))
-            for name, texts in self._texts(stretch, tokens, names, wanted, what).items():
-                numbering[name].add(texts)
+            numbering.add(self._texts(stretch, tokens, names, wanted, what))
             lengths.extend(map(len, stretch))
-        starts = np.cumsum([0, *lengths], dtype=np.int64)
-        ids = {name: column.ids() for name, column in numbering.items()}
-        types = {name: list(column.index) for name, column in numbering.items()}
-        for name in self.needed & spelled.keys():
-            function, column = spelled[name], encode.Numbering(name)
-            column.add([function(word) or NOTHING for word in types[self.word]])
-            ids[name], types[name] = column.ids()[ids[self.word]], list(column.index)
-        label = self.label if labelled else None
-        units = np.cumsum([0, *sizes], dtype=np.int64)
-        return PreparedTemplates(encode.Batch(starts, ids, types), self.plain, self.paired, self.word, label, units)
+        starts, units = (np.cumsum([0, *own], dtype=np.int64) for own in (lengths, sizes))
+        return encode.TokenTable(starts, units, numbering.columns())
 
     def _flat(self, sentences: list[Sequence], known: list[str], what: str, before: int) -> tuple[list, list[str]]:
         """All tokens of all sentences and the names of their columns; known: those of earlier ones.
@@ -231,23 +245,16 @@ class TemplateExtractor:
             return {name: [] for name in wanted}
         single = isinstance(tokens[0], str)
         columns: dict[str, Sequence[str]] = {}
-        for name in wanted - self.gazetteers.keys() - self.atoms.keys():
+        for name in wanted - self.atoms.keys():
             if name not in names:
                 use = "" if name == self.label else ", which a template uses"
                 raise StructronError(f"{what}: no column {name!r}{use}; the tokens have: {', '.join(names)}")
             place = names.index(name)
             columns[name] = tokens if single else [row[place] for row in tokens]
-        ends = np.cumsum([len(sentence) for sentence in sentences]).tolist()
-        words = columns[self.word]
-        if self.gazetteers:
-            encode.check_strings(words, self.word)
-        for name, gazetteer in self.gazetteers.items():
-            spans = pairwise([0, *ends])
-            columns[name] = [tag for start, stop in spans for tag in gazetteer.match(words[start:stop])]
-        for name, function in self.atoms.items():
-            if not isinstance(function, WordAtom):
-                columns[name] = [self._computed(name, function, s, i) for s in sentences for i in range(len(s))]
-        return {name: columns[name] for name in wanted}
+        for name in wanted & self.atoms.keys():
+            function: Any = self.atoms[name]
+            columns[name] = [self._computed(name, function, s, i) for s in sentences for i in range(len(s))]
+        return columns
 
     @staticmethod
     def _computed(name: str, function: ComputedAtom, sentence: Sequence, i: int) -> str:

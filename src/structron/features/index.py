@@ -20,6 +20,8 @@ STRETCH = 500
 """Sentences whose hashes are in memory at one time."""
 TOGETHER = 64
 """Features that are looked up together."""
+LEAST = 1 << 14
+"""Features that a table has room for at least."""
 NEW_SHARE = 8
 """About one feature in eight is new: the table starts with room for that many and grows if need be."""
 
@@ -33,6 +35,14 @@ class Numbered:
     values: np.ndarray  # float32, or empty
     keys: np.ndarray  # uint64[numbers]: the hash of each feature
     tokens: np.ndarray  # int64[numbers]: a token where it fires; -1 for those known before
+
+    @classmethod
+    def none(cls, tokens: int) -> "Numbered":
+        """No features at all."""
+        nothing = np.empty(0, np.int64)
+        return cls(
+            np.zeros(tokens + 1, np.int64), nothing.astype(np.int32), NO_VALUES, nothing.astype(np.uint64), nothing
+        )
 
     def names(
         self, numbers: np.ndarray, known: Names | None, write: Callable[[np.ndarray, np.ndarray], Names]
@@ -103,7 +113,7 @@ class _Counter:
 
     def __init__(self, known: np.ndarray, expected: int):
         self.size = np.array([len(known)], np.int64)
-        self.counts = np.zeros(max(1 << 12, expected + 2 * len(known)), np.int64)
+        self.counts = np.zeros(max(LEAST, expected + 2 * len(known)), np.int64)
         self.first = np.full(len(self.counts), -1, np.int64)
         self.key = np.empty(len(self.counts), np.uint64)
         self.key[: len(known)] = known

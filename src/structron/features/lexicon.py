@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structron.features.atoms import char_class
+from structron.features.atoms import WHOLE, Atom, char_class
 from structron.io.tensors import NUMBERS, Tensor, Tensors, number_kind
 from structron.kernels.jit import entry, helper, kernel
 from structron.kernels.reference import Codes, Flags, Ints, Keys2, Numbers, by_reference
-from structron.kernels.table import MULTIPLIER, SHIFT, build_table, hash_codes, hash_list, mix, pack_strings, table_find
+from structron.kernels.table import MULTIPLIER, SHIFT, build_table, hash_codes, mix, pack_strings, table_find
 
 LONGEST = 7
 """Longest ending, in characters."""
@@ -197,7 +197,8 @@ class Lexicon:
         """uint64[tokens]: a hash of the columns that go with the word."""
         found = np.zeros(tokens.stop - tokens.start, np.uint64)
         for name in self.given:
-            found = mixed(found, hash_list(prepared.batch.types[name])[prepared.batch.ids[name][tokens]])
+            (values,) = prepared.table.values([Atom(name, WHOLE)])
+            found = mixed(found, values[prepared.table.columns[name].ids[tokens]])
         return found
 
     @classmethod
@@ -213,12 +214,13 @@ class Lexicon:
     ) -> "Lexicon":
         """From training data. rare: words seen less often may have the labels of their ending too, but those that
         belong to a word alone."""
-        columns = [prepared.word_ids, *(prepared.batch.ids[name] for name in given), gold]
+        columns = [prepared.word_ids, *(prepared.table.columns[name].ids for name in given), gold]
         rows, counts = np.unique(np.stack(columns).astype(np.int64), axis=1, return_counts=True)
         types = [normal(word) for word in prepared.word_types]
         hashes = np.zeros(rows.shape[1], np.uint64)
         for name, ids in zip(given, rows[1:-1], strict=True):
-            hashes = mixed(hashes, hash_list(prepared.batch.types[name])[ids])
+            (values,) = prepared.table.values([Atom(name, WHOLE)])
+            hashes = mixed(hashes, values[ids])
         words: dict[tuple[str, int], Counter[int]] = defaultdict(Counter)
         endings: dict[tuple[str, int], Counter[int]] = defaultdict(Counter)
         everything: Counter[int] = Counter()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from structron.features import atoms as a
-from structron.features.encode import Arrays, Batch, TemplateSet, sentence_of, which_templates
+from structron.features.encode import Arrays, TemplateSet, TokenTable, sentence_of, which_templates
 from structron.io.tensors import NUMBERS, TEXT, Tensor, Tensors, number_kind, pack, room_for, unpack
 from structron.kernels.jit import helper, kernel
 from structron.runtime.threads import for_each
@@ -179,13 +179,13 @@ def put_names(arrays, kinds, lengths, packed, base, starts, tokens, templates, o
 
 
 def template_names(
-    templates: TemplateSet, arrays: Arrays, batch: Batch, keys: np.ndarray, tokens: np.ndarray, jobs: int = 1
+    templates: TemplateSet, arrays: Arrays, table: TokenTable, keys: np.ndarray, tokens: np.ndarray, jobs: int = 1
 ) -> Names:
     """The names of features that were first seen at the given tokens."""
     heads = [f"{t}=" for t in templates.templates]
     kinds = np.array([atom.kind for atom in templates.atoms], np.int64)
     lengths = np.array([atom.length for atom in templates.atoms], np.int64)
-    types = [batch.types[c] for c in templates.columns]
+    types = [table.columns[c].types for c in templates.columns]
     base = np.cumsum([0] + [len(t) for t in types]).astype(np.int64)
     packed = a.pack_types([text for column in types for text in column])
     which, length = np.zeros(len(keys), np.int64), np.zeros(len(keys), np.uint32)
@@ -193,8 +193,8 @@ def template_names(
     def write(lo: int) -> str:
         """The texts of features lo and following."""
         part = slice(lo, lo + STEP)
-        which_templates(arrays, batch.starts, tokens[part], keys[part], which[part])
-        args = (arrays, kinds, lengths, packed, base, batch.starts, tokens[part], which[part])
+        which_templates(arrays, table.starts, tokens[part], keys[part], which[part])
+        args = (arrays, kinds, lengths, packed, base, table.starts, tokens[part], which[part])
         out = np.empty(24 * STEP, np.uint32)
         needed = put_names(*args, out, length[part])
         if needed > len(out):

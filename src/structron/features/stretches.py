@@ -215,7 +215,7 @@ def stretch_names(prepared: PreparedTemplates, shape: Shape, keys: np.ndarray, l
     edges = []
     for k in np.flatnonzero(outside).tolist():
         lo, hi = int(starts[sentence[k]]), int(starts[sentence[k] + 1])
-        described = prepared.plain.describe(prepared.batch, int(b[k]), int(first[k]), lo, hi)
+        described = prepared.plain.describe(prepared.table, int(b[k]), int(first[k]), lo, hi)
         edges.append(described.removeprefix(f"{prepared.plain.templates[b[k]]}="))
     beyond = Names(heads, head[outside], np.array(list(map(len, edges)), np.uint32), "".join(edges))
     place = np.empty(len(keys), np.int64)
@@ -231,7 +231,7 @@ def _joined(
     tokens = np.repeat(first - (ends - length), length) + np.arange(int(length.sum()))
     hashes = np.empty(len(tokens), np.uint64)
     base_hashes(prepared.plain_arrays, prepared.starts, tokens, np.repeat(b, length), hashes)
-    pieces = template_names(prepared.plain, prepared.plain_arrays, prepared.batch, hashes, tokens)
+    pieces = template_names(prepared.plain, prepared.plain_arrays, prepared.table, hashes, tokens)
     codes = np.frombuffer(pieces.text.encode("utf-32-le", "surrogatepass"), np.uint32)
     size = np.concatenate([[0], np.cumsum(pieces.length, dtype=np.int64)])
     between = np.setdiff1d(np.arange(1, len(tokens)), ends)

@@ -30,23 +30,25 @@ KINDS = ("parser-", "joint-")
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Atoms by name and offset; `pair` says that the previous label is part of the feature.
-
-    history: how far back the labels are that are part of it (1: the previous one), if not just that of `pair`.
-    """
+    """Atoms by name and offset; labels: how far back the labels before are that go with them (1: the previous one)."""
 
     parts: tuple[tuple[str, int], ...]
-    pair: bool = False
-    history: tuple[int, ...] = ()
+    labels: tuple[int, ...] = ()
 
     @property
-    def labels(self) -> tuple[int, ...]:
-        """How far back the labels are that the feature looks at."""
-        return (1,) if self.pair else self.history
+    def pair(self) -> bool:
+        """Whether atoms go with the previous label alone."""
+        return bool(self.parts) and self.labels == (1,)
 
     def __str__(self) -> str:
         atoms = [f"{name}[{offset}]" for name, offset in self.parts]
-        return "|".join([*atoms, *(f"{LABEL}[-{k}]" for k in self.history)]) + ("&y" if self.pair else "")
+        pair = self.pair
+        return "|".join([*atoms, *(f"{LABEL}[-{k}]" for k in self.labels if not pair)]) + ("&y" if pair else "")
+
+
+def template_texts(templates: Iterable[Template]) -> list[str]:
+    """Templates as they are written."""
+    return [str(template) for template in templates]
 
 
 def parse_template(text: str, where: str = "template") -> Template:
@@ -72,9 +74,7 @@ def parse_template(text: str, where: str = "template") -> Template:
             parts.append((name, offset))
     if len(parts) > MAX_ATOMS:
         raise StructronError(f"{where}: {text.strip()!r}: {len(parts)} atoms; at most {MAX_ATOMS} are possible")
-    if parts and before == {1}:
-        return Template(tuple(parts), True)
-    return Template(tuple(parts), False, tuple(sorted(before)))
+    return Template(tuple(parts), tuple(sorted(before)))
 
 
 def parse_templates(lines: Iterable[str], where: str = "templates") -> list[Template]:

@@ -138,8 +138,13 @@ class ChainLearner(Member):
         self.units = getattr(prepared, "units", sentences) if self.update.whole_documents else sentences
         known, known_pairs = (start.keys, start.block_keys) if start else (None, None)
         self.plain = number_features(prepared.hashes, prepared.starts, chain.cutoff, known, prepared.jobs)
-        self.pairs = number_features(prepared.pair_hashes, prepared.starts, chain.cutoff, known_pairs, prepared.jobs)
-        has_pairs = prepared.has_pairs or len(self.pairs.keys) > 0
+        has_pairs = prepared.has_pairs or (known_pairs is not None and len(known_pairs) > 0)
+        if has_pairs:
+            self.pairs = number_features(
+                prepared.pair_hashes, prepared.starts, chain.cutoff, known_pairs, prepared.jobs
+            )
+        else:
+            self.pairs = Numbered.none(int(prepared.starts[-1]))
         mask_of = NO_NUMBERS
         if dictionary.mask.any():
             mask_of = dictionary.masks_of(prepared, slice(0, len(prepared.word_ids))).astype(np.int32)

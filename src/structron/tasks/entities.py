@@ -7,6 +7,7 @@ The same name in two sentences of a document is mostly the same entity, which do
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from structron import schemes
 from structron.errors import StructronError
 from structron.estimator import Sentences
+from structron.features.encode import Column
 from structron.io.tensors import Tensors
 from structron.sentences import spell
 from structron.tasks.chain.labeler import ChainLabeler
@@ -59,6 +61,11 @@ class EntityRecognizer(EntityOptions, ChainLabeler):
     def _spell(self, out: np.ndarray, model: Any, prepared: Any, bounds: np.ndarray) -> list[list[str]]:
         found = super()._spell(out, model, prepared, bounds)
         return found if self.written_ in (None, self.inner) else convert_all(found, self.written_)
+
+    def _column(self, out: np.ndarray, model: Any, prepared: Any) -> Column:
+        if self.written_ in (None, self.inner):
+            return super()._column(out, model, prepared)
+        return Column.of(chain.from_iterable(self._spell(out, model, prepared, prepared.starts)))
 
     def _numbers(self, model: Any, sentences: Sequence, forced: Any) -> list[list[int]]:
         """Forced labels must be the model's own: what others stand for can depend on labels to come."""

@@ -79,8 +79,8 @@ class KnownLemmas:
         """Some of the atoms."""
         return {name: WordAtom(partial(self._atom, ATOMS.index(name))) for name in wanted}
 
-    def _atom(self, which: int, word: str) -> str:
-        return self(word)[which]
+    def _atom(self, which: int, words: list[str]) -> list[str]:
+        return [self(word)[which] for word in words]
 
     # -- files ---------------------------------------------------------------------------------------------------
 

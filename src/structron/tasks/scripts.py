@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from structron.estimator import Sentences
+from structron.features.encode import Column
 from structron.features.extract import TemplateExtractor
 from structron.features.lexicon import Demands, make_demands, normal
 from structron.features.templates import parse_templates
@@ -83,10 +84,19 @@ class ScriptLabeler(ChainLabeler):
     def _numbers(self, model: Any, sentences: Sequence, forced: Any) -> list[list[int]]:
         raise self._refusal("forced")
 
+    def _column(self, out: np.ndarray, model: Any, prepared: Any) -> Column:
+        return self._made(out, prepared.word_ids, model, prepared)
+
+    def _made(self, scripts: np.ndarray, words: np.ndarray, model: Any, prepared: Any) -> Column:
+        """What scripts make of words, each pair of both looked at once."""
+        pairs, place = np.unique(words.astype(np.int64) * len(model.labels) + scripts, return_inverse=True)
+        used = zip(*(own.tolist() for own in np.divmod(pairs, len(model.labels))), strict=True)
+        made = Column.of([self._apply(model.labels[y], prepared.word_types[w]) for w, y in used])
+        return Column(made.types, made.ids[place.reshape(-1)])
+
     def _spell(self, out: np.ndarray, model: Any, prepared: Any, bounds: np.ndarray) -> list[list[str]]:
-        forms = spell(prepared.word_ids[bounds[0] : bounds[-1]], prepared.word_types, bounds - bounds[0])
-        scripts = spell(out, model.labels, bounds - bounds[0])
-        return [list(map(self._apply, own, words)) for own, words in zip(scripts, forms, strict=True)]
+        made = self._made(out, prepared.word_ids[bounds[0] : bounds[-1]], model, prepared)
+        return spell(made.ids, made.types, bounds - bounds[0])
 
     def _demands(self, labels: Sequence[str]) -> Demands:
         wanted = [self._demand(label) for label in labels]

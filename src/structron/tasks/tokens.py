@@ -16,6 +16,7 @@ import numpy as np
 
 from structron.errors import StructronError, quoted
 from structron.estimator import Estimator, Sentences
+from structron.features.encode import Column, TokenTable
 from structron.features.extract import TemplateExtractor
 from structron.features.gazetteer import gazetteer_tensors, make_gazetteers, take_gazetteers
 from structron.features.templates import load_templates, parse_templates
@@ -131,6 +132,15 @@ class TokenLabeler(Estimator):
 
     def _decode(self, model: Any, ready: Any, jobs: int) -> Labels:
         return self._spell(self._search_tokens(model, ready, jobs, None, False)[0], model, ready, ready.starts)
+
+    def predict_column(self, table: TokenTable, jobs: int) -> Column:
+        """The labels of a table's tokens, as another column of it."""
+        model, prepared = self.model_, self.extractor_.prepared(table)
+        return self._column(self._search_tokens(model, prepared, jobs, None, False)[0], model, prepared)
+
+    def _column(self, out: np.ndarray, model: Any, prepared: Any) -> Column:
+        """Label numbers of all tokens as a column of the user's labels."""
+        return Column.of_labels(model.labels, out)
 
     def predict(self, sentences: Sentences, *, jobs: int | None = None) -> Labels:
         """The best labels of each sentence or Document."""

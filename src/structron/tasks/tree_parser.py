@@ -11,12 +11,13 @@ from structron.errors import StructronError
 from structron.estimator import Estimator, Sentences
 from structron.evaluate import AttachmentScores, attachment_scores
 from structron.features.alphabets import ParserInput, Sentence
+from structron.features.encode import TokenTable
 from structron.io.columns import EMPTY, Columns, tree_columns
 from structron.io.tensors import Tensors, texts
 from structron.runtime.threads import uncollected
 from structron.sentences import check_sentences, sharing_texts, starts_of
 from structron.tasks.treebank import Arc, Projective, make_projective, read_arcs, settle_columns
-from structron.trees import unlift
+from structron.trees import MARK, unlift
 
 Parse = Callable[[Any, np.ndarray, np.ndarray, int], list[list[Arc]]]
 """The trees that a model finds for encoded sentences: `parse(model, x, starts, jobs)`."""
@@ -104,8 +105,18 @@ class TreeParser(Estimator):
         """The length of every sentence; those that have words, encoded; and where each of these begins."""
         given = list(sentences)
         full = _full(given, what)
-        x = self.input_.encode(full) if full else np.zeros((0, len(self.input_.names)), np.int64)
+        x = self.input_.encode(self.input_.encoded(full)) if full else np.zeros((0, len(self.input_.names)), np.int64)
         return list(map(len, given)), x, starts_of(full)
+
+    def predict_arcs(self, table: TokenTable, jobs: int) -> list[Arc]:
+        """The arcs of all words of a table, sentence after sentence."""
+        return self._arcs(table, jobs, self._parse)
+
+    def _arcs(self, table: TokenTable, jobs: int, parse: Parse) -> list[Arc]:
+        if not table.starts[-1]:
+            return []
+        trees = parse(self.model_, self.input_.encode(table.columns), np.unique(table.starts), jobs)
+        return list(chain.from_iterable(trees))
 
     def predict(self, sentences: Sentences, *, jobs: int | None = None) -> list[list[Arc]]:
         """The tree of each sentence: a head and a relation for every word."""
@@ -128,17 +139,21 @@ class TreeParser(Estimator):
 
     def _tree(self, heads: list[int], relations: list[Any]) -> list[Arc]:
         """The arcs of heads and names of relations, lifted words taken back down."""
-        if not self.labelled_:
-            relations = [None] * len(heads)
-        elif self.lifted_:
-            heads, relations = unlift(heads, relations)  # type: ignore[assignment]
-        return list(zip(heads, relations, strict=True))
+        (tree,) = self._trees(np.array([0, len(heads)]), np.array(heads), np.array(relations, object))
+        return tree
 
     def _trees(self, starts: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> list[list[Arc]]:
-        """The same sentence by sentence."""
-        own, named = heads.tolist(), relations.tolist()
+        """The same of many sentences."""
+        bounds, own = starts.tolist(), heads.tolist()
+        named: list[Any] = relations.tolist() if self.labelled_ else [None] * len(heads)
+        if self.labelled_ and self.lifted_:
+            places = [k for k, relation in enumerate(named) if MARK in relation]
+            for s in np.unique(np.searchsorted(starts, places, "right") - 1).tolist():
+                lo, hi = bounds[s], bounds[s + 1]
+                own[lo:hi], named[lo:hi] = unlift(own[lo:hi], named[lo:hi])  # type: ignore[assignment]
         with uncollected():
-            return [self._tree(own[lo:hi], named[lo:hi]) for lo, hi in pairwise(starts.tolist())]
+            arcs = list(zip(own, named, strict=True))
+            return [arcs[lo:hi] for lo, hi in pairwise(bounds)]
 
     def _columns_of(self, prediction: Sequence[Arc]) -> list[list[str]]:
         heads = [str(head) for head, _ in prediction]

@@ -49,8 +49,7 @@ def legal_transitions(labels: list[str], scheme: str | None, forbid: Iterable[tu
     """bool[P, L]: whether a label may follow another (row 0: begin a sentence), by the scheme and the user."""
     allowed = np.ones((len(labels) + 1, len(labels)), bool)
     if scheme:
-        for p, before in enumerate([None, *labels]):
-            allowed[p] = [schemes.allowed(before, label, scheme) for label in labels]
+        allowed[:] = schemes.allowed_pairs(labels, scheme)
         allowed[~allowed.any(axis=1)] = True  # a label that the data never show continued, such as a lone B-X
     for pair in forbid:
         for label in pair:

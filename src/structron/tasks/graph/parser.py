@@ -54,7 +54,7 @@ class GraphParser(GraphOptions, TreeParser):
             extra = [name for name in possible if name not in useless]
             self.input_ = ParserInput(roles.names, roles.word, str(roles.pos), extra, roles.outputs)
             self.relations_ = []
-        x = self.input_.learn(data.sentences, self.cutoff)
+        x = self.input_.learn(self.input_.encoded(data.sentences), self.cutoff)
         self._settle_templates()
         flat = [arc for tree in data.trees for arc in tree]
         seen = {relation or EMPTY for _, relation in flat} if self.labelled_ else set()

@@ -137,7 +137,7 @@ class JointTemplates:
             if not before:
                 plain.append(template)
             elif parts:
-                own = Template(parts, True)
+                own = Template(parts, (1,))
                 paired += [] if own in paired else [own]
                 before.append(f"x[{paired.index(own)}]")
             if before:
@@ -208,8 +208,8 @@ class Guesser:
         """The guesses as atoms of words."""
         return {name: WordAtom(partial(self._guess, GUESSES.index(name))) for name in wanted}
 
-    def _guess(self, which: int, word: str) -> str:
-        return self(word)[which]
+    def _guess(self, which: int, words: list[str]) -> list[str]:
+        return [self(word)[which] for word in words]
 
     def tensors(self) -> Tensors:
         """For a model file."""

@@ -1,16 +1,63 @@
-"""Parts at work: sentences of tokens become sentences of words with tags, lemmas, trees and entities."""
+"""Parts at work: sentences of tokens become sentences of words with tags, lemmas, trees and entities.
 
-from collections.abc import Sequence
-from itertools import accumulate, pairwise
+words ──a column each, encoded once──▶ Words ──table of what a part reads──▶ part
+                                         └──────◀── what it writes, as columns
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from itertools import pairwise
+from operator import attrgetter
 from typing import Any
 
-from structron.analysis import Sentence, Word
+import numpy as np
+
+from structron.analysis import Sentence, Token, Word
 from structron.doc import Doc
-from structron.tasks.pipeline.parts import Part, entity_rows, rows_of, split_rows
+from structron.features.encode import Column, Numbering, TokenTable
+from structron.sentences import starts_of
+from structron.tasks.pipeline.parts import BETWEEN, Part
 from structron.tasks.scripts import BETWEEN_WORDS
 
 NARROW = 2
 """The beam of a parser that is to be fast and was not trained for it; one that was is greedy."""
+OUTSIDE = "O"
+
+
+class Words:
+    """The words (or tokens) of sentences, and the columns of them that parts read and write: each is encoded once."""
+
+    def __init__(self, sentences: Sequence[Sequence[Word] | Sequence[Token]]):
+        self.flat: list[Any] = [word for own in sentences for word in own]
+        self.starts = starts_of(sentences)
+        self.columns: dict[str, Column] = {}
+
+    def column(self, name: str) -> Column:
+        """A column, as a part has found it or as it stands in the words."""
+        if name not in self.columns:
+            numbering = Numbering([name])
+            numbering.add({name: list(map(attrgetter(name), self.flat))})
+            self.columns |= numbering.columns()
+        return self.columns[name]
+
+    def table(self, reads: Iterable[str], called: Iterable[str], units: Sequence[int] | None = None) -> TokenTable:
+        """Some columns, by the names that a part has for them. units: how many sentences each document has."""
+        bounds = np.arange(len(self.starts)) if units is None else np.cumsum([0, *units], dtype=np.int64)
+        columns = {own: self.column(name) for name, own in zip(reads, called, strict=True)}
+        return TokenTable(self.starts, bounds, columns)
+
+    def write(self, names: Sequence[str], found: Column) -> None:
+        """Put what a part has found into the words; several columns are one label, to be split."""
+        for k, name in enumerate(names):
+            own = found if len(names) == 1 else found.mapped(partial(_piece, k))
+            self.columns[name] = own
+            for word, text in zip(self.flat, own.texts(), strict=True):
+                setattr(word, name, text)
+
+
+def words_of(sentences: Iterable[Sentence]) -> Words:
+    """The words of sentences."""
+    return Words([[word for token in sentence.tokens for word in token.words] for sentence in sentences])
 
 
 class Annotator:
@@ -18,64 +65,72 @@ class Annotator:
 
     def __init__(self, parts: dict[str, Part], trained: dict[str, Any]):
         self.parts, self.trained = parts, trained
+        self.called = {name: own.roles_.inputs for name, own in trained.items() if name != "tokenizer"}
 
     def annotate(self, docs: Sequence[Doc], jobs: int, known: str = "", fast: bool = False) -> None:
         """Fill documents in place. known: what stands in them already: "tokens" (and words), or "tags" as well."""
         sentences = [sentence for doc in docs for sentence in doc.sentences]
         if known == "":
             self.split(sentences, jobs)
+        words = words_of(sentences)
         if known != "tags":
-            self.tag(sentences, jobs)
-        self.parse(sentences, jobs, fast)
-        self.name(docs, jobs)
+            self.tag(words, jobs)
+        self.parse(words, jobs, fast)
+        self.name(sentences, words, [len(doc.sentences) for doc in docs], jobs)
 
     def split(self, sentences: Sequence[Sentence], jobs: int) -> None:
         """Make words of tokens."""
         if "splitter" not in self.trained:
             return
-        found = self.trained["splitter"].predict([split_rows(sentence, False) for sentence in sentences], jobs=jobs)
-        for sentence, labels in zip(sentences, found, strict=True):
-            if any(BETWEEN_WORDS in label for label in labels):
-                _split(sentence, labels)
+        tokens = Words([sentence.tokens for sentence in sentences])
+        found = self._found("splitter", tokens, ["form"], jobs).texts()
+        for sentence, (lo, hi) in zip(sentences, pairwise(tokens.starts.tolist()), strict=True):
+            if any(BETWEEN_WORDS in label for label in found[lo:hi]):
+                _split(sentence, found[lo:hi])
 
-    def tag(self, sentences: Sequence[Sentence], jobs: int) -> None:
+    def tag(self, words: Words, jobs: int) -> None:
         """Fill tags, features and lemmas."""
-        words = [sentence.words for sentence in sentences]
-        flat = [word for own in words for word in own]
-        bounds = [0, *accumulate(map(len, words))]
         for name in ("tagger", "morphology", "lemmatizer"):
             if name in self.trained:
                 part = self.parts[name]
-                rows = rows_of(flat, part.reads)
-                found = self.trained[name].predict([rows[lo:hi] for lo, hi in pairwise(bounds)], jobs=jobs)
-                part.write(flat, [label for own in found for label in own])
+                words.write(part.writes, self._found(name, words, part.reads, jobs))
+
+    def _found(
+        self, name: str, words: Words, reads: Sequence[str], jobs: int, units: Sequence[int] | None = None
+    ) -> Column:
+        """What a part labels words with."""
+        return self.trained[name].predict_column(words.table(reads, self.called[name], units), jobs)
 
     def narrowed(self, fast: bool) -> dict[str, int]:
         """What a parser is told that is to be fast: a narrow beam, if it searches with one."""
         parser: Any = self.trained.get("parser")
         return {"beam": min(NARROW, parser.search().beam or NARROW)} if fast and hasattr(parser, "beam") else {}
 
-    def parse(self, sentences: Sequence[Sentence], jobs: int, fast: bool) -> None:
+    def parse(self, words: Words, jobs: int, fast: bool) -> None:
         """Fill heads and relations."""
         if "parser" not in self.trained:
             return
-        words: list[list[Word]] = [sentence.words for sentence in sentences]
-        reads = self.parts["parser"].reads
-        rows = [[(*row, "0", "_") for row in rows_of(own, reads)] for own in words]
-        trees = self.trained["parser"].predict(rows, jobs=jobs, **self.narrowed(fast))
-        for own, tree in zip(words, trees, strict=True):
-            for word, (head, relation) in zip(own, tree, strict=True):
-                word.head, word.deprel = head, relation or "_"
+        reads, parser = self.parts["parser"].reads, self.trained["parser"]
+        arcs = parser.predict_arcs(words.table(reads, reads), jobs, **self.narrowed(fast))
+        for word, (head, relation) in zip(words.flat, arcs, strict=True):
+            word.head, word.deprel = head, relation or "_"
 
-    def name(self, docs: Sequence[Doc], jobs: int) -> None:
+    def name(self, sentences: Sequence[Sentence], words: Words, units: Sequence[int], jobs: int) -> None:
         """Find entities."""
         if "entities" not in self.trained:
             return
-        part = self.parts["entities"]
-        found = self.trained["entities"].predict([entity_rows(part, doc, False) for doc in docs], jobs=jobs)
-        for doc, labels in zip(docs, found, strict=True):
-            for sentence, own in zip(doc.sentences, labels, strict=True):
-                sentence.set_entities(own)
+        found = self._found("entities", words, self.parts["entities"].reads, jobs, units).texts()
+        for sentence, (lo, hi) in zip(sentences, pairwise(words.starts.tolist()), strict=True):
+            labels = found[lo:hi]
+            if labels.count(OUTSIDE) < len(labels):
+                sentence.set_entities(labels)
+            else:
+                sentence.entities = []
+
+
+def _piece(k: int, labels: Iterable[str]) -> list[str]:
+    """One of the columns that labels are made of."""
+    return [label.split(BETWEEN)[k] for label in labels]
 
 
 def _split(sentence: Sentence, labels: Sequence[str]) -> None:

@@ -77,18 +77,6 @@ class Part:
         read, labels = rows_of(words, self.reads), rows_of(words, self.writes)
         return [(*row, BETWEEN.join(label)) for row, label in zip(read, labels, strict=True)]
 
-    def write(self, words: Sequence[Word], labels: Sequence[str]) -> None:
-        """Put what was found into the words."""
-        if len(self.writes) == 1:
-            name = self.writes[0]
-            for word, label in zip(words, labels, strict=True):
-                setattr(word, name, label)
-            return
-        values = {label: dict(zip(self.writes, label.split(BETWEEN), strict=True)) for label in {*labels}}
-        for name in self.writes:
-            for word, label in zip(words, labels, strict=True):
-                setattr(word, name, values[label][name])
-
 
 def rows_of(words: Iterable[Word], names: Sequence[str]) -> list[tuple[str, ...]]:
     """Some columns of words."""

@@ -21,7 +21,7 @@ from structron.features.templates import template_lines
 from structron.io.columns import EMPTY
 from structron.runtime.progress import Progress
 from structron.runtime.threads import for_each
-from structron.tasks.pipeline.annotate import Annotator
+from structron.tasks.pipeline.annotate import Annotator, words_of
 from structron.tasks.pipeline.parts import KINDS, Part, entity_rows, split_rows, tree_rows
 from structron.tasks.registry import TASKS
 
@@ -115,7 +115,7 @@ def jackknifed(
             estimator = make_estimator(name, parts[name], seed, 1, **QUICK)
             with suppress(OneLabelError):
                 trained[name] = estimator.fit(data_for(name, parts[name], rest))
-        Annotator(parts, trained).tag(pieces[held], 1)
+        Annotator(parts, trained).tag(words_of(pieces[held]), 1)
 
     progress.note(f"tagging the training data in {len(pieces)} folds, for later parts to learn from")
     for_each(annotate, range(len(pieces)), jobs)
@@ -125,5 +125,5 @@ def jackknifed(
 def predicted(annotator: Annotator, docs: Sequence[Doc], jobs: int) -> list[Doc]:
     """Copies of documents with gold words and predicted tags."""
     copies = copy.deepcopy(list(docs))
-    annotator.tag([sentence for doc in copies for sentence in doc.sentences], jobs)
+    annotator.tag(words_of(sentence for doc in copies for sentence in doc.sentences), jobs)
     return copies

@@ -18,6 +18,7 @@ import numpy as np
 from structron.errors import StructronError, unknown
 from structron.estimator import Sentences
 from structron.features.alphabets import ParserInput, Sentence
+from structron.features.encode import TokenTable
 from structron.fields import options_of
 from structron.io import modelfile
 from structron.io.tensors import Tensors, check, taken, texts
@@ -34,7 +35,8 @@ from structron.search.beam.problem import SearchProblem, Walk
 from structron.tasks.chain.encoder import columns_of
 from structron.tasks.options import ParserOptions
 from structron.tasks.shift_reduce import system
-from structron.tasks.shift_reduce.oracle import follow, moves, oracle_all, seen_relations, trees_of
+from structron.tasks.shift_reduce.building import follow, trees_of
+from structron.tasks.shift_reduce.oracle import moves, oracle_all, seen_relations
 from structron.tasks.shift_reduce.templates import ParserTemplates
 from structron.tasks.tree_parser import TreeParser
 from structron.tasks.treebank import Arc, Treebank
@@ -76,7 +78,7 @@ class Parser(ParserOptions, TreeParser):
             roles = self.roles_
             self.input_ = ParserInput(roles.names, roles.word, str(roles.pos), extra, roles.outputs)
             self.seen_: np.ndarray | None = None
-        x = self.input_.learn(data.sentences, self.cutoff)
+        x = self.input_.learn(self.input_.encoded(data.sentences), self.cutoff)
         self.seen_ = self._seen(bank, x, self.seen_) if self.limit_relations and self.labelled_ else None
         self.problem_ = self._make_problem()
         gold = oracle_all(bank.starts, bank.heads, bank.relations, len(bank.names))
@@ -131,6 +133,10 @@ class Parser(ParserOptions, TreeParser):
         """The tree of each sentence: a head and a relation for every word. beam: another width than the model's own,
         inf for no limit."""
         return self._predict(sentences, jobs, partial(self._parse, search=self._search_with(beam)))
+
+    def predict_arcs(self, table: TokenTable, jobs: int, beam: int | float | None = None) -> list[Arc]:
+        """The arcs of all words of a table, sentence after sentence. beam: see `predict`."""
+        return self._arcs(table, jobs, partial(self._parse, search=self._search_with(beam)))
 
     def _search_with(self, beam: int | float | None) -> Search:
         """The search that the options stand for, with the beam of this call."""
