@@ -86,7 +86,8 @@ def test_files_of_earlier_versions_have_more_options(lemmatizer, tmp_path):
     before = {"beam": "default", "update": "default", "margin": None, "among": "seen", "order": 1, "candidates": 20}
     modelfile.save(tmp_path / "old", header | {"options": header["options"] | before}, tensors)
     old = Lemmatizer.load(tmp_path / "old")
-    assert old.predict([["walks"]]) == lemmatizer.predict([["walks"]])
+    words = [[("walks", "VERB")]]
+    assert old.predict(words) == lemmatizer.predict(words)
     assert old.get_params().keys().isdisjoint(before)
     modelfile.save(tmp_path / "odd", header | {"options": header["options"] | {"colour": "blue"}}, tensors)
     with pytest.raises(StructronError, match="damaged model file"):
