@@ -176,46 +176,6 @@ def test_ray_wants_shards():
             structron.Chunker(ray=odd, shards=2).fit([])
 
 
-def run(code: str) -> subprocess.CompletedProcess:
-    environment = os.environ | {"PYTHONPATH": SOURCE, "RAY_ADDRESS": ""}
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
-
-
-@pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere.invalid:6379", "here"])
-def test_a_cluster_that_cannot_be_reached(address):
-    connect = f"from structron.runtime.cluster import connect; connect('{address}')"
-    found = run(connect)
-    line = found.stderr.strip().splitlines()[-1]
-    assert f"ray: {address}: the cluster cannot be reached (" in line
-    assert line.endswith("; expected auto, local, or the HOST:PORT of one")
-
-
-NOTED = """
-import ray, socket
-from ray._private import utils
-from structron.runtime.cluster import connect
-ray.init = lambda address, **how: print(address)
-with socket.create_server(("127.0.0.1", 0)) as server:
-    port = server.getsockname()[1]
-    for note in (f"127.0.0.1:{port}", "127.0.0.1:1", None):
-        utils.read_ray_address = lambda note=note: note
-        connect("auto")
-    print(port)
-"""
-
-
-def test_a_note_that_outlives_its_cluster():
-    """The file in which Ray keeps the address of this machine's cluster stays when that is killed."""
-    *found, port = run(NOTED).stdout.split()
-    assert found == [f"127.0.0.1:{port}", "local", "local"]
-
-
-def test_without_the_extra():
-    code = "import sys; sys.modules['ray'] = None\nfrom structron.runtime.cluster import connect\nconnect('auto')"
-    line = run(code).stderr.strip().splitlines()[-1]
-    assert line.endswith("ray: not installed; expected it beside structron: pip install 'structron[ray]'")
-
-
 # -- the wire --------------------------------------------------------------------------------------------------------
 
 

@@ -168,6 +168,7 @@ class Compilers:
         """Hand out work until all is done, or nobody waits for it any more."""
         while not self.over.is_set() and self.watch():
             pass
+        self.pool.close()
 
     def hurry(self, needed: Sequence[ListedKernel], show: Show | None = None) -> int:
         """Compile these first, and wait until that is done; returns how many there were."""
@@ -179,7 +180,9 @@ class Compilers:
                 *(own for own in self.waiting if own not in wanted),
             ]
         view = CompileProgress(len(first), sum(own.seconds for own in first), self.progress.workers)
-        while self.alive:
+        at_work = True
+        while at_work:
+            at_work = bool(self.alive)
             with self.order:
                 view.running = {k: found for k, found in self.progress.running.items() if found[0] in wanted}
                 left = [own for own in self.waiting if own in wanted] + [own for own, _ in view.running.values()]
@@ -197,8 +200,9 @@ class Compilers:
         progress = self.progress
         with self.order:
             own, since = progress.running.pop(k, (None, 0.0))
-        if isinstance(future.exception(), WorkerDied):  # what it was at is compiled when it is needed
-            self.alive.discard(k)
+        failure = future.exception()
+        if isinstance(failure, WorkerDied) or (own is None and failure is not None):
+            self.alive.discard(k)  # what it was at is compiled when it is needed
             return
         if own is None:
             progress.first = future.result() if progress.first is None else progress.first

@@ -80,6 +80,7 @@ class RayPool:
         self.ray, self.make, self.given, self.size = ray, make, given, len(given)
         self.members: dict[int, Any] = {}
         self._died: set[int] = set()
+        self._closed = False
         self._kind = ray.remote(num_cpus=cpus, max_restarts=0)(_Actor)
         self._threads = ThreadPool(self.size)
 
@@ -92,6 +93,7 @@ class RayPool:
         return self._threads.submit(self._ask, worker, given)
 
     def close(self) -> None:
+        self._closed = True
         self._threads.close()
         for worker in list(self.members):
             self.ray.kill(self.members.pop(worker))
@@ -110,6 +112,8 @@ class RayPool:
         if worker not in self.members:
             begin, attempts = time.monotonic(), ATTEMPTS if worker in self._died else 1
             while True:
+                if self._closed:
+                    raise WorkerDied("nobody waits for it any more")
                 attempts -= 1
                 self.members[worker] = self._kind.remote(self.make, *self.given[worker])
                 try:

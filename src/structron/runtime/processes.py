@@ -9,6 +9,7 @@ take the pool with it: what it was asked raises WorkerDied, and its next call be
 import contextlib
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -224,7 +225,7 @@ class _Copy:
     def kill(self) -> None:
         if self.returncode is None:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, 9)
+                os.kill(self.pid, signal.SIGKILL)
 
     def wait(self) -> int:
         if self.returncode is None:
