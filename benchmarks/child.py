@@ -68,7 +68,7 @@ def train_crfsuite(train: str, model: str, passes: int) -> dict[str, Any]:
 def predict_chunks(test: str, crfsuite_model: str, model: str, repeat: int, joint: bool = False) -> dict[str, Any]:
     """Both sides in turn, from rows of (word, pos) in memory to lists of labels; joint: ours gets the words alone."""
     import structron
-    from structron.evaluate import chunk_scores
+    from structron.eval.scores import chunk_scores
 
     sentences = read_columns(test)
     rows = [[row[:-1] for row in sentence] for sentence in sentences]

@@ -11,7 +11,7 @@ from benchmarks.report import ENTITIES
 from structron import Chunker, Document, EntityRecognizer
 from structron.experiments.kazama2007.corpora import EntityCorpus, templates_of
 from structron.experiments.kazama2007.models import CUTOFF, MARGIN, PROPOSED, SENTENCES_C, Crf, make_model
-from structron.sentences import sentences_of
+from structron.text.sentences import sentences_of
 
 C = 2000.0
 PRESET = "entities"

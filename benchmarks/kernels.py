@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from structron.data.toy_english import ToySentence, toy_english, write_conll, write_conllu
-from structron.doc import read_docs
 from structron.io import read
+from structron.io.doc import read_docs
 from structron.kernels import ahead, cache, listed
 from structron.serve.library import searches_with_beam, watch_beam
 from structron.tasks.capabilities import able

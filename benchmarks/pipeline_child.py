@@ -5,8 +5,8 @@ from typing import Any
 import structron
 from benchmarks.child import answer, timed
 from benchmarks.peers import Udpipe
-from structron.conll18 import ud_scores
-from structron.doc import Doc, read_docs
+from structron.eval.conll18 import ud_scores
+from structron.io.doc import Doc, read_docs
 
 
 def _documents(path: str, sentences: int | None) -> list[Doc]:

@@ -7,7 +7,7 @@ feature of single words can know; a function of a document and a labelling of it
 import random
 
 from structron import Chunker, Document
-from structron.schemes import spans
+from structron.text.schemes import spans
 
 KINDS = {"ORG": ("Traders", "Works", "Mills"), "LOC": ("Bay", "Hills", "Fields"), "PER": ("Senior", "Junior", "Smith")}
 

@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from structron.data.toy_english import toy_english
-from structron.evaluate import chunk_scores
+from structron.eval.scores import chunk_scores
 from structron.sklearn import SequenceLabeler
 
 

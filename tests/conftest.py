@@ -29,8 +29,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config = session.config
     if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
         return
-    from structron.compiling import prepare
     from structron.kernels.listed import every_kernel
+    from structron.kernels.progress import prepare
 
     with config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
         prepare(*sorted({need for own in every_kernel() for need in own.needs}))

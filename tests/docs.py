@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from structron.doc import Doc
+from structron.io.doc import Doc
 
 WORDS = re.compile("[^\\s\u200b\ufeff]+")
 NASTY = "ab.'_#|\\=-1&<> \t\r\n\u00a0\u2028\u0085\x1c\u3000\u200b\ufeff"

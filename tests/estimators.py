@@ -10,7 +10,7 @@ import structron
 import thermostat
 from structron.estimator import Estimator
 from structron.runtime.progress import Progress
-from structron.sentences import Document
+from structron.text.sentences import Document
 from toy import chunk_rows, entity_documents, toy_docs, tree_rows
 
 

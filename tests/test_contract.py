@@ -23,10 +23,10 @@ from structron.features.gazetteer import Gazetteer
 from structron.fields import DEFAULT, Option, default_of, options_of
 from structron.learn.loop import timeless
 from structron.options import Documents
-from structron.sentences import regroup, sentences_of
 from structron.tasks.capabilities import ROWS, able, reason
 from structron.tasks.options import TASKS as LIGHT
 from structron.tasks.registry import TASKS, TRAINABLE
+from structron.text.sentences import regroup, sentences_of
 from structron.update.violation import RULES, Rule
 
 OWN = ("problem", "queue problem")

@@ -27,8 +27,8 @@ from structron.features import attributes
 from structron.features.attributes import LARGEST, AttributeExtractor
 from structron.kernels.table import hash_list
 from structron.learn.chain import ChainLearner
-from structron.schemes import count_illegal
 from structron.sklearn import CRF, SequenceLabeler
+from structron.text.schemes import count_illegal
 
 
 def token_of(words, i):

@@ -10,7 +10,7 @@ import pytest
 import structron
 from helpers import run_python
 from structron.data.toy_english import NO_SPACE_BEFORE, UNIVERSAL, ToySentence, toy_english
-from structron.doc import Doc, docs_from_conllu
+from structron.io.doc import Doc, docs_from_conllu
 from structron.tasks.pipeline.pipeline import Pipeline
 from toy import chunk_rows
 

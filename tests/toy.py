@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from structron import Document
 from structron.data.toy_english import NO_SPACE_BEFORE, ToySentence, lemma_of, toy_english, universal
-from structron.doc import Doc
+from structron.io.doc import Doc
 
 Rows = list[list[tuple[str, ...]]]
 FEW = 3

@@ -19,30 +19,28 @@ from pythons import ROOT, dependencies, in_venv, install, lowest, make_venv, nam
 CORE = (
     "tests/cli",
     "tests/data",
+    "tests/eval",
     "tests/features",
     "tests/io",
     "tests/kernels",
     "tests/learn",
     "tests/model",
+    "tests/runtime",
     "tests/search",
+    "tests/show",
     "tests/tasks",
     "tests/text",
     "tests/update",
     "tests/weights",
-    "tests/test_compiling.py",
-    "tests/test_doc.py",
     "tests/test_errors.py",
-    "tests/test_evaluate.py",
     "tests/test_options.py",
     "tests/test_processes.py",
     "tests/test_smoke.py",
-    "tests/test_threads.py",
-    "tests/test_trees.py",
 )
 """Tests of the package itself: none of browsers, servers, papers, documents, or what extras bring."""
 APART = ("tests/tasks/test_parser.py", "tests/learn/test_cluster.py", "tests/learn/test_cluster_nodes.py")
 """Files in there that need scikit-learn or Ray."""
-TOOLS = ("pytest>=8", "pytest-xdist>=3.5", "hypothesis>=6.100", "conllu>=5")
+TOOLS = ("pytest>=8", "pytest-xdist>=3.7", "hypothesis>=6.100", "conllu>=5")
 """What the core suite needs beside the package."""
 
 

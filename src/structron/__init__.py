@@ -10,14 +10,13 @@ from structron._version import __version__
 from structron.errors import StructronError
 
 if TYPE_CHECKING:
-    from structron.comparison import compare as compare
-    from structron.doc import Doc as Doc
-    from structron.doc import read_docs as read_docs
+    from structron.eval.compare import compare as compare
     from structron.features.alphabets import Alphabet as Alphabet
     from structron.io import read as read
+    from structron.io.doc import Doc as Doc
+    from structron.io.doc import read_docs as read_docs
     from structron.search.beam.frontier import TAIL as TAIL
     from structron.search.beam.problem import SearchProblem as SearchProblem
-    from structron.sentences import Document as Document
     from structron.tasks.chain.labeler import Chunker as Chunker
     from structron.tasks.chain.labeler import Tagger as Tagger
     from structron.tasks.entities import EntityRecognizer as EntityRecognizer
@@ -31,12 +30,13 @@ if TYPE_CHECKING:
     from structron.tasks.segments.chunker import SegmentChunker as SegmentChunker
     from structron.tasks.shift_reduce.parser import Parser as Parser
     from structron.tasks.tokenizer import Tokenizer as Tokenizer
+    from structron.text.sentences import Document as Document
 
 _WHERE = {
     "Alphabet": "structron.features.alphabets",
     "BeamLearner": "structron.tasks.own.beam",
-    "Doc": "structron.doc",
-    "Document": "structron.sentences",
+    "Doc": "structron.io.doc",
+    "Document": "structron.text.sentences",
     "QueueLearner": "structron.tasks.own.queue",
     "SearchProblem": "structron.search.beam.problem",
     "TAIL": "structron.search.beam.frontier",
@@ -50,10 +50,10 @@ _WHERE = {
     "Pipeline": "structron.tasks.pipeline.pipeline",
     "SegmentChunker": "structron.tasks.segments.chunker",
     "Tokenizer": "structron.tasks.tokenizer",
-    "compare": "structron.comparison",
+    "compare": "structron.eval.compare",
     "load": "structron.tasks.registry",
     "read": "structron.io",
-    "read_docs": "structron.doc",
+    "read_docs": "structron.io.doc",
 }
 
 __all__ = ["StructronError", "__version__", *_WHERE]

@@ -25,14 +25,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from structron._version import __version__
-from structron.compiling import prepare, shown
-from structron.drawing import History, model_html
 from structron.errors import StructronError
 from structron.fields import documented, options_of
-from structron.foreign import as_rows
 from structron.io import modelfile
 from structron.io.columns import EMPTY, Columns
+from structron.io.foreign import as_rows
 from structron.io.tensors import Tensors
+from structron.kernels.progress import prepare, shown
 from structron.learn.bpm import bpm_start
 from structron.learn.committee import Committee
 from structron.learn.loop import Learner, Schedule, timeless, train
@@ -41,6 +40,7 @@ from structron.options import Task
 from structron.runtime.cluster import connect
 from structron.runtime.progress import Progress
 from structron.runtime.threads import TURNS, Found, for_each, parts, uncollected
+from structron.show.charts import History, model_html
 
 Sentences = Iterable[Any]
 LARGE = 300_000
@@ -96,7 +96,7 @@ class Estimator(Learned, Task, ABC):
     """Why the command line can neither apply nor score it, if it cannot."""
 
     usual_columns: ClassVar[tuple[str, ...]] = ()
-    """What it takes of the tokens of other libraries (foreign.py), the label last; (): its data are no tokens."""
+    """What it takes of the tokens of other libraries (io/foreign.py), the label last; (): its data are no tokens."""
 
     def __init_subclass__(cls, **given: Any) -> None:
         super().__init_subclass__(**given)

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structron.analysis import Word
-from structron.doc import Doc as Analysis
 from structron.errors import StructronError, unknown
+from structron.io.doc import Doc as Analysis
 from structron.runtime.threads import uncollected
 from structron.tasks.registry import bundled, load
+from structron.text.analysis import Word
 
 try:
     from spacy import util

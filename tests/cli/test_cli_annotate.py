@@ -9,7 +9,7 @@ from cli_helpers import Ran, Toy, process, write
 
 import structron
 from structron.data.toy_english import toy_english, write_conll
-from structron.doc import Doc, read_docs
+from structron.io.doc import Doc, read_docs
 from structron.tasks.pipeline import stream
 from toy import fresh_docs, toy_docs
 

@@ -11,7 +11,7 @@ import pytest
 from structron.data import corpora, lexicon
 from structron.data.toy_english import UNIVERSAL, ToySentence, toy_english, write_conll, write_conllu
 from structron.errors import StructronError
-from structron.trees import check_tree, is_projective
+from structron.text.trees import check_tree, is_projective
 
 CHUNKS = {"NP", "VP", "PP", "ADJP", "ADVP", "SBAR", "PRT"}
 SAMPLE_CHECKSUM = "85093e7d15073bb1"

@@ -12,7 +12,7 @@ from helpers import assert_same_weights, learned
 from structron import Chunker, Document
 from structron.data.toy_english import write_conll, write_conllu
 from structron.errors import StructronError
-from structron.evaluate import chunk_scores
+from structron.eval.scores import chunk_scores
 from structron.experiments.frame import SPLITS, Job, Ledger
 from structron.experiments.kazama2007 import EXPERIMENT, rerank, tables
 from structron.experiments.kazama2007.corpora import (
@@ -39,8 +39,8 @@ from structron.experiments.kazama2007.models import (
 )
 from structron.experiments.kazama2007.plan import BOUNDS, FIELD, TRAIN, Found, Scale, Wanted, plan
 from structron.experiments.kazama2007.rerank import KINDS, RERANKING_1, RERANKING_2, CandidateLists, Reranker, Shortlist
-from structron.schemes import convert, detect
-from structron.sentences import sentences_of
+from structron.text.schemes import convert, detect
+from structron.text.sentences import sentences_of
 
 DUTCH = "conll2002-dutch"
 DOCUMENTS = 15

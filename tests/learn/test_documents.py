@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 import brute
 import structron
 from helpers import PreparedExamples, learn_passes, make_learner, random_examples, weights_of
-from structron import Chunker, Document, StructronError, schemes
+from structron import Chunker, Document, StructronError
 from structron.features.documents import NonLocalFeatures, Opened
 from structron.features.phrases import CONJUNCTIONS, FAMILIES, LONGEST
 from structron.learn.bpm import bpm_start
 from structron.learn.chain import Chain
 from structron.learn.documents import DocumentLearner, NBest
 from structron.tasks.chain.constraints import make_dictionary
+from structron.text import schemes
 from structron.update.nbest import LOCAL_UPDATES, NBestStep, find_update
 
 LABELS = ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]

@@ -5,7 +5,7 @@ import pytest
 
 from structron import GraphParser
 from structron.model import graph
-from structron.sentences import starts_of
+from structron.text.sentences import starts_of
 from toy import tree_rows
 
 TOY = tree_rows(40, 0)

@@ -6,7 +6,7 @@ import email.policy
 
 import pytest
 
-from structron.doc import Doc
+from structron.io.doc import Doc
 
 TEXT = "Dr. Smith didn't sleep. He flew to Paris."
 

@@ -7,7 +7,7 @@ import pytest
 import structron
 from structron.cli import main
 from structron.data.toy_english import toy_english, write_conllu
-from structron.doc import Doc, read_docs
+from structron.io.doc import Doc, read_docs
 
 EXPECTED = {
     "words": 98.89,

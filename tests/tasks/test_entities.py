@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import structron
-from structron import Document, EntityRecognizer, StructronError, schemes
+from structron import Document, EntityRecognizer, StructronError
 from structron.features.templates import load_templates
 from structron.options import NON_LOCAL
+from structron.text import schemes
 from structron.update.nbest import LOCAL_UPDATES
 from toy import entity_documents
 

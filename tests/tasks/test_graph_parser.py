@@ -9,7 +9,7 @@ from structron.errors import StructronError
 from structron.kernels.jit import kernel
 from structron.search.graph import parse
 from structron.search.trees.search import SIGNATURE
-from structron.trees import check_tree, is_projective
+from structron.text.trees import check_tree, is_projective
 from toy import tree_rows
 
 TOY = tree_rows(160, 1)

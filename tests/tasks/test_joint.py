@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import problems
-from structron import JointTagger, StructronError, schemes
-from structron.evaluate import joint_scores
+from structron import JointTagger, StructronError
+from structron.eval.scores import joint_scores
 from structron.io.columns import pair_columns
 from structron.tasks.chain.constraints import legal_transitions
 from structron.tasks.joint.encoder import PairEncoder, Pairs
 from structron.tasks.joint.inputs import Guesser, JointTemplates
 from structron.tasks.joint.problem import make_problem
+from structron.text import schemes
 from stubs import dictionary_of, extras_of, sentences_at
 from toy import chunk_rows
 

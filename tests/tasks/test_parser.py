@@ -15,7 +15,7 @@ from structron.data.toy_english import toy_english
 from structron.errors import StructronError
 from structron.features.alphabets import ParserInput
 from structron.tasks.shift_reduce.parser import LEAST, LEVELS
-from structron.trees import MARK, check_tree
+from structron.text.trees import MARK, check_tree
 from toy import tree_rows
 
 TOY = tree_rows(160, 1)

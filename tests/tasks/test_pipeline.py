@@ -10,7 +10,7 @@ import pytest
 import structron
 from estimators import Interrupting, bytes_of, fitted
 from structron import Doc, StructronError
-from structron.conll18 import ud_scores
+from structron.eval.conll18 import ud_scores
 from structron.io import modelfile
 from structron.learn.loop import timeless
 from structron.runtime.progress import Progress

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brute_stretches import BASES, WORDS, names
-from structron import schemes
 from structron.errors import StructronError
 from structron.model.beam import BeamModel
 from structron.model.encoded import EncodedModel
 from structron.tasks.segments.chunker import SegmentChunker
 from structron.tasks.segments.problem import Segments, make_problem, segments_of
+from structron.text import schemes
 from structron.weights.sparse import Row
 from toy import chunk_rows
 

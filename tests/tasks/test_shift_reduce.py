@@ -19,7 +19,7 @@ from structron.io import read
 from structron.tasks.shift_reduce import system as sr
 from structron.tasks.shift_reduce.building import trees_of
 from structron.tasks.shift_reduce.oracle import moves, oracle_all, seen_relations
-from structron.trees import is_projective, lift
+from structron.text.trees import is_projective, lift
 from transitions import oracle, tree_of
 
 COLUMNS = ["word", "tag", "lemma", "suffix3"]

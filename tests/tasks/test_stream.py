@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import structron
 from estimators import fitted
-from structron.doc import Doc
+from structron.io.doc import Doc
 from structron.tasks import tokenizer
 from structron.tasks.pipeline import stream
 from toy import toy_docs

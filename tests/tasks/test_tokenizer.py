@@ -10,9 +10,9 @@ import structron
 from docs import TEXTS
 from structron import StructronError
 from structron.data.toy_english import NO_SPACE_BEFORE, toy_english
-from structron.doc import Doc
-from structron.evaluate import segmentation_scores
+from structron.eval.scores import segmentation_scores
 from structron.io import modelfile
+from structron.io.doc import Doc
 from structron.tasks.tokenizer import Tokenizer
 from structron.text.pieces import is_space
 

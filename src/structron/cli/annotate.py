@@ -10,13 +10,13 @@ from typing import Any, TextIO
 from structron.cli.files import the_file
 from structron.cli.places import check_output, check_places
 from structron.cli.tasks import apply
-from structron.doc import Doc, docs_from_conllu
 from structron.errors import StructronError, unknown
 from structron.io import open_output, read_lines
+from structron.io.doc import Doc, docs_from_conllu
 from structron.io.text import display_name
-from structron.render import page, to_svg
 from structron.runtime.progress import say
 from structron.runtime.threads import cores, in_order
+from structron.show.svg import page, to_svg
 from structron.tasks.pipeline.stream import blocks
 from structron.tasks.registry import bundled, load, path_of
 

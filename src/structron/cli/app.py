@@ -76,7 +76,7 @@ def _run(job: Job) -> int:
             stack.enter_context(import_module("structron.runtime.progress").quiet(silent))
             _begin_model(job)
             _load_kernels()
-            stack.enter_context(import_module("structron.compiling").Compiling(show=not silent))
+            stack.enter_context(import_module("structron.kernels.progress").Compiling(show=not silent))
             status = import_module(job.module).run(**options)
             sys.stdout.flush()
             return signals.status if status == INTERRUPTED else status or 0

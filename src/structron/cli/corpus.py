@@ -17,7 +17,7 @@ from structron.fields import options_of
 from structron.io import CONLLU_COLUMNS, Sentence
 from structron.io.columns import EMPTY, TREE_COLUMNS, WORDS, Columns, default_columns
 from structron.options import Trees
-from structron.sentences import Document
+from structron.text.sentences import Document
 
 CONLLU_LABELS = {"tagger": {"label": "upos"}, "lemmatizer": {"label": "lemma"}}
 """The CoNLL-U column that a task learns when nobody names one."""

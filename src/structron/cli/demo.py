@@ -11,7 +11,6 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from structron import schemes
 from structron.cli import train
 from structron.cli.corpus import Corpus, View
 from structron.cli.files import Source
@@ -19,11 +18,12 @@ from structron.cli.pictures import Labels, show_tree
 from structron.cli.showcase import PARAGRAPH, show_text
 from structron.cli.texts import read_treebank
 from structron.data.toy_english import ToySentence, toy_english, write_conll, write_conllu
-from structron.doc import Doc
 from structron.errors import StructronError, unknown
+from structron.io.doc import Doc
 from structron.kernels.ahead import meanwhile
-from structron.sentences import sentences_of
 from structron.tasks.registry import TASKS, TRAINABLE, load
+from structron.text import schemes
+from structron.text.sentences import sentences_of
 
 SPLITS = {"train": (0, 1500), "dev": (1500, 1800), "test": (1800, 2300)}
 LENGTHS = range(7, 15)

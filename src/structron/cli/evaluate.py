@@ -14,11 +14,11 @@ from structron.cli.show.mistakes import Placed
 from structron.cli.tasks import apply, check_able
 from structron.cli.texts import add_entities, read_treebank
 from structron.cli.views.confusion import check_plot, confusion_of, draw_confusion
-from structron.doc import Doc
 from structron.errors import StructronError, shown, unknown
-from structron.evaluate import TypeScore
-from structron.sentences import sentences_of
+from structron.eval.scores import TypeScore
+from structron.io.doc import Doc
 from structron.tasks.registry import load, path_of
+from structron.text.sentences import sentences_of
 
 
 def run(

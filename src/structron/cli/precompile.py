@@ -3,9 +3,9 @@
 import time
 from collections.abc import Sequence
 
-from structron.compiling import prepare
 from structron.errors import unknown
 from structron.kernels.listed import every_kernel
+from structron.kernels.progress import prepare
 from structron.runtime.progress import say
 from structron.runtime.threads import cores
 from structron.tasks.registry import TRAINABLE

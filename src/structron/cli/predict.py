@@ -18,8 +18,8 @@ from structron.io.columns import EMPTY
 from structron.io.conll import BOM, cut_lines, is_blank
 from structron.runtime.processes import on_copies
 from structron.runtime.threads import cores, in_order
-from structron.sentences import regroup
 from structron.tasks.registry import load
+from structron.text.sentences import regroup
 
 BATCH_TOKENS = 20_000
 """Tokens that a thread labels at a time."""

@@ -5,8 +5,8 @@ import time
 from rich.console import Console
 
 from structron.cli.pictures import show_tree
-from structron.doc import Doc
 from structron.errors import StructronError
+from structron.io.doc import Doc
 from structron.tasks.registry import bundled, load
 
 MODEL = "english"

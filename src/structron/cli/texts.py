@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from structron.cli.files import tell_new
-from structron.doc import Doc, read_docs
 from structron.errors import StructronError
 from structron.io import CONLLU_COLUMNS, read
 from structron.io.columns import EMPTY
+from structron.io.doc import Doc, read_docs
 from structron.io.text import display_name, is_standard
 from structron.runtime.progress import say
-from structron.trees import check_tree
+from structron.text.trees import check_tree
 
 CHUNK = ("B-", "I-", "S-", "E-", "L-", "U-")
 HEAD = CONLLU_COLUMNS.index("head")

@@ -15,11 +15,11 @@ from structron.cli.options import flag_of
 from structron.cli.places import check_checkpoint, check_model_place, check_output, check_places
 from structron.cli.show import curve
 from structron.cli.texts import add_entities, read_treebank, tell_new_tags
-from structron.doc import Doc
 from structron.errors import StructronError
 from structron.estimator import Estimator
 from structron.features.gazetteer import Gazetteer
 from structron.fields import options_of
+from structron.io.doc import Doc
 from structron.io.text import try_folder
 from structron.learn.checkpoint import STATE_FILE, make_folder
 from structron.learn.loop import Schedule

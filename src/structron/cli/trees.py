@@ -7,7 +7,7 @@ from structron.cli.files import Source
 from structron.errors import StructronError
 from structron.io import Sentence
 from structron.runtime.progress import say
-from structron.trees import check_tree
+from structron.text.trees import check_tree
 
 _NUMBER = re.compile("-?[0-9]{1,18}")
 

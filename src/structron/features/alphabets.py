@@ -17,7 +17,7 @@ from structron.features.atoms import WHOLE, Atom, atom_texts, parse_atom
 from structron.features.encode import Column, check_strings
 from structron.io.columns import EMPTY
 from structron.io.tensors import Tensors, pack_json, taken, texts, unpack_json
-from structron.sentences import is_row
+from structron.text.sentences import is_row
 
 UNKNOWN = 1
 FIRST = 2

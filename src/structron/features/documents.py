@@ -20,7 +20,7 @@ from structron.features.phrases import (
     make_counts,
     non_local_features,
 )
-from structron.sentences import Document
+from structron.text.sentences import Document
 
 NonLocal = str | Callable[[Document, list[list[str]]], Any]
 

@@ -19,7 +19,7 @@ from structron.features.gazetteer import Gazetteer
 from structron.features.names import Names, template_names
 from structron.features.templates import LABEL, Template, parse_template
 from structron.kernels.jit import entry
-from structron.sentences import Document, check_sentences, is_row, sentences_of
+from structron.text.sentences import Document, check_sentences, is_row, sentences_of
 
 Hashes = tuple[np.ndarray, np.ndarray, np.ndarray]
 """(ptr int64[tokens + 1], hashes uint64, values float32: empty when all are 1)"""

@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from structron import schemes
 from structron.kernels.jit import helper, ir_inline, kernel
 from structron.kernels.reference import Doubles2, Flags, Ints, Ints2, by_reference, reference
+from structron.text import schemes
 
 FAMILIES = ("phrase", "phrase-majority", "sub-phrase", "sub-phrase-majority", "conjunction")
 PHRASE, PHRASE_MAJORITY, SUB_PHRASE, SUB_PHRASE_MAJORITY, CONJUNCTION = range(5)

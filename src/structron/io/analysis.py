@@ -9,11 +9,11 @@ their words.
 import re
 from collections.abc import Iterable
 
-from structron import schemes
-from structron.analysis import Sentence, Token, Word
 from structron.errors import StructronError
 from structron.io import conll
 from structron.io.conll import BOM, is_blank
+from structron.text import schemes
+from structron.text.analysis import Sentence, Token, Word
 
 PARAGRAPH = "\n\n"
 """What stands before a paragraph or document where a file does not say it."""

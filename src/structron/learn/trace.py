@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from structron.drawing import beam_html, beam_svg, shown
 from structron.errors import StructronError
 from structron.kernels.jit import plain
 from structron.learn.beam import BeamTraining, chooser
@@ -24,6 +23,7 @@ from structron.options import Search
 from structron.search.beam.engine import Engine
 from structron.search.beam.frontier import ACTION, BACK, GOLD, PREFIX, WHOLE, Anchored, Inputs
 from structron.search.beam.search import derive
+from structron.show.charts import beam_html, beam_svg, shown
 from structron.update import fixing
 from structron.update.alma import make_alma
 from structron.update.delta import weigh

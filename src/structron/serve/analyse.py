@@ -11,16 +11,16 @@ from dataclasses import asdict
 from itertools import accumulate
 from typing import Any
 
-from structron.analysis import Sentence, Word
 from structron.cli.inspect import parse_sentence
-from structron.doc import Doc
 from structron.errors import StructronError
 from structron.io.columns import EMPTY
-from structron.schemes import spans
-from structron.sentences import Document
+from structron.io.doc import Doc
 from structron.serve.library import Library, Shelved
 from structron.tasks.capabilities import able
 from structron.tasks.pipeline.parts import rows_of
+from structron.text.analysis import Sentence, Word
+from structron.text.schemes import spans
+from structron.text.sentences import Document
 
 LONGEST = 10_000
 """Words of a sentence that a parser is given: time and memory of some grow with their square."""

@@ -5,12 +5,12 @@ from typing import Any
 
 from structron.cli.corpus import Corpus, View
 from structron.cli.files import Source
-from structron.doc import Doc
 from structron.errors import StructronError
-from structron.sentences import Document
+from structron.io.doc import Doc
 from structron.serve.analyse import analyse, check_text, columns_for
 from structron.serve.library import Library, Shelved
 from structron.tasks.pipeline.parts import Part, rows_of, tree_rows
+from structron.text.sentences import Document
 
 LONGEST = 80
 """Words of a sentence whose search is shown: a page of more would help nobody."""

@@ -4,13 +4,13 @@ import io
 import math
 from typing import Any
 
-from structron.comparison import compare as compare_models
-from structron.doc import Doc, docs_from_conllu
 from structron.errors import StructronError
+from structron.eval.compare import compare as compare_models
+from structron.io.doc import Doc, docs_from_conllu
 from structron.serve.analyse import check_text
 from structron.serve.beam import format_of, items_of
 from structron.serve.library import Annotated, Shelved
-from structron.trees import check_tree
+from structron.text.trees import check_tree
 
 MOST = 400
 """Differences that are shown."""

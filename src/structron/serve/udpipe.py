@@ -15,8 +15,8 @@ from itertools import accumulate
 from typing import Any
 
 from structron._version import __version__
-from structron.doc import Doc
 from structron.errors import StructronError
+from structron.io.doc import Doc
 from structron.serve.analyse import annotate_docs, check_text, doc_of, tokenized
 from structron.serve.library import Library, Shelved
 

@@ -22,10 +22,10 @@ from structron.features.attributes import AttributeExtractor, PreparedAttributes
 from structron.io.tensors import Tensors, texts
 from structron.learn.parts import lists_of
 from structron.model.chain import ChainModel
-from structron.sentences import spell
 from structron.tasks.chain.explain import explain
 from structron.tasks.chain.labeler import ChainLabeler
 from structron.tasks.options import AttributeOptions
+from structron.text.sentences import spell
 
 TEMPERATURES = np.geomspace(1e-3, 1e4, 141)
 """Where the search for the best temperature begins."""

@@ -12,14 +12,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from structron import schemes
 from structron.errors import StructronError
 from structron.estimator import Sentences
 from structron.features.encode import Column
 from structron.io.tensors import Tensors
-from structron.sentences import spell
 from structron.tasks.chain.labeler import ChainLabeler
 from structron.tasks.options import EntityOptions
+from structron.text import schemes
+from structron.text.sentences import spell
 
 
 class EntityRecognizer(EntityOptions, ChainLabeler):

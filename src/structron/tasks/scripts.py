@@ -15,7 +15,6 @@ from structron.features.templates import parse_templates
 from structron.fields import DEFAULT
 from structron.io.tensors import Tensors
 from structron.options import Search
-from structron.sentences import spell
 from structron.tasks.chain.labeler import ChainLabeler
 from structron.tasks.lemmas import ATOMS, KnownLemmas
 from structron.tasks.options import LemmatizerOptions, SplitterOptions
@@ -28,6 +27,7 @@ from structron.text.scripts import (
     words_demands,
     words_script,
 )
+from structron.text.sentences import spell
 
 TAGS = {"upos", "xpos", "feats"}
 """Columns that the lemmatizer's preset looks at, those that there are."""

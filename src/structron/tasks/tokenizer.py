@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from structron.doc import Doc
 from structron.errors import StructronError, quoted
 from structron.estimator import Estimator, Sentences
-from structron.evaluate import SegmentationScores, segmentation_scores
+from structron.eval.scores import SegmentationScores, segmentation_scores
 from structron.io.columns import Columns
+from structron.io.doc import Doc
 from structron.io.tensors import Tensors
 from structron.runtime.threads import uncollected
 from structron.tasks.chain.labeler import ChainLabeler

@@ -24,7 +24,7 @@ from structron.fields import DEFAULT
 from structron.io.columns import Columns, default_columns, label_columns
 from structron.io.tensors import Tensors, texts
 from structron.options import SCHEMES, Search
-from structron.sentences import Document, check_sentences, is_row, regroup, sentences_of, spell, split
+from structron.text.sentences import Document, check_sentences, is_row, regroup, sentences_of, spell, split
 
 Labels = list[list[Any]]
 

@@ -9,15 +9,15 @@ import numpy as np
 
 from structron.errors import StructronError
 from structron.estimator import Estimator, Sentences
-from structron.evaluate import AttachmentScores, attachment_scores
+from structron.eval.scores import AttachmentScores, attachment_scores
 from structron.features.alphabets import ParserInput, Sentence
 from structron.features.encode import TokenTable
 from structron.io.columns import EMPTY, Columns, tree_columns
 from structron.io.tensors import Tensors, texts
 from structron.runtime.threads import uncollected
-from structron.sentences import check_sentences, sharing_texts, starts_of
 from structron.tasks.treebank import Arc, Projective, make_projective, read_arcs, settle_columns
-from structron.trees import MARK, unlift
+from structron.text.sentences import check_sentences, sharing_texts, starts_of
+from structron.text.trees import MARK, unlift
 
 Parse = Callable[[Any, np.ndarray, np.ndarray, int], list[list[Arc]]]
 """The trees that a model finds for encoded sentences: `parse(model, x, starts, jobs)`."""

@@ -13,8 +13,8 @@ from structron.errors import StructronError, quoted
 from structron.features.alphabets import Sentence
 from structron.io import CONLLU_COLUMNS
 from structron.io.columns import EMPTY, TREE_COLUMNS, Columns, tree_columns
-from structron.sentences import starts_of
-from structron.trees import MARK, check_tree, is_projective, lift
+from structron.text.sentences import starts_of
+from structron.text.trees import MARK, check_tree, is_projective, lift
 
 RARE, FEW = 5, 16
 """Marks of lifted words seen less than RARE times are left off where there are more than FEW kinds of them."""

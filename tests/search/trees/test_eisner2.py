@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from brute_trees import Scores, arcs_of, best_projective, make_parts, search_for, some_arcs, trees
 from structron.kernels.jit import entry
 from structron.search.trees import parts as kernels
-from structron.trees import check_tree
+from structron.text.trees import check_tree
 
 SEARCHES = {"siblings": (2, False, True), "grandparents": (2, True, True)}
 climb, tree_score = entry(kernels.climb), entry(kernels.tree_score)

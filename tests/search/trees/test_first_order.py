@@ -9,7 +9,7 @@ from brute_trees import best_of, best_projective, best_tree, random_scores, scor
 from structron.kernels.jit import entry
 from structron.search.trees.arborescence import arborescence, make_contraction
 from structron.search.trees.eisner import eisner, make_chart
-from structron.trees import check_tree, is_projective
+from structron.text.trees import check_tree, is_projective
 
 SEARCHES = {"eisner": (best_projective, True), "arborescence": (best_tree, False)}
 

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from structron import schemes
 from structron.cli.corpus import Corpus
 from structron.io import Sentence
-from structron.sentences import sentences_of
+from structron.text import schemes
+from structron.text.sentences import sentences_of
 
 NBEST = 10
 """Analyses to compare where a task has no margins of its own."""

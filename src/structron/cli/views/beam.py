@@ -7,7 +7,7 @@ from structron.cli.files import Source
 from structron.cli.texts import read_treebank
 from structron.errors import StructronError
 from structron.io.columns import EMPTY
-from structron.sentences import sentences_of
+from structron.text.sentences import sentences_of
 
 
 def width_of(text: str | None) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from structron.cli.corpus import Corpus, View
 from structron.cli.files import Source
 from structron.cli.texts import read_treebank
-from structron.comparison import Comparison, check_alike, compare
+from structron.eval.compare import Comparison, check_alike, compare
 from structron.tasks.registry import load
 
 

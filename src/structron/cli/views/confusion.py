@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 from structron.cli.places import check_places
-from structron.drawing import MOST, confusion_svg
 from structron.errors import StructronError
-from structron.evaluate import Confusion
+from structron.eval.scores import Confusion
 from structron.io import check_writable, open_output
-from structron.sentences import Document
+from structron.show.charts import MOST, confusion_svg
+from structron.text.sentences import Document
 
 
 def confusion_of(estimator: Any, items: list[Any], guess: list[Any]) -> Confusion:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from structron.cli.places import check_places
-from structron.drawing import history_panels, history_svg
 from structron.errors import StructronError
 from structron.io import check_writable, open_output
+from structron.show.charts import history_panels, history_svg
 from structron.tasks.registry import path_of
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from structron.significance import count, score_of
+from structron.eval.bootstrap import count, score_of
 
 MOST_EXACT = 16
 """Differences up to which all assignments of signs are gone through: 2^16."""

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from structron.experiments.frame.tiny import labellings, longest, phi, separator
-from structron.sentences import Document
 from structron.tasks.chain.labeler import Tagger
+from structron.text.sentences import Document
 
 LABELS, WORDS = 2, 6
 

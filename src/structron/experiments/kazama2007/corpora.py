@@ -18,9 +18,9 @@ from structron.experiments.frame import SPLITS
 from structron.features.gazetteer import Gazetteer
 from structron.features.templates import load_templates
 from structron.io import read
-from structron.schemes import convert, detect
-from structron.sentences import Document, sentences_of
 from structron.tasks.chain.labeler import Tagger
+from structron.text.schemes import convert, detect
+from structron.text.sentences import Document, sentences_of
 
 CONLL2003, ENGLISH = "conll2003", "uner-english-ewt"
 CONLL2003_FILES = ("eng.train", "eng.testa", "eng.testb")

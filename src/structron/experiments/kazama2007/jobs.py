@@ -16,8 +16,8 @@ from structron.experiments.kazama2007 import bound
 from structron.experiments.kazama2007.corpora import GIVEN, EntityCorpus
 from structron.experiments.kazama2007.models import MARGIN, Crf, make_model, scored, search
 from structron.experiments.kazama2007.rerank import CandidateLists
-from structron.sentences import Document
 from structron.tasks.chain.labeler import Tagger
+from structron.text.sentences import Document
 
 LEAST_VARIANCE = 1 / 64
 WARM_UP = 3

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from structron.evaluate import chunk_scores
+from structron.eval.scores import chunk_scores
 from structron.experiments.frame import need
 from structron.experiments.frame.ledger import Figures
 from structron.experiments.frame.statistics import BLOCKS, count
@@ -24,8 +24,8 @@ from structron.features.index import look_up, number_features
 from structron.features.phrases import FAMILIES
 from structron.features.templates import load_templates
 from structron.kernels.table import build_table
-from structron.sentences import Document, sentences_of, split
 from structron.tasks.chain.labeler import Chunker
+from structron.text.sentences import Document, sentences_of, split
 
 CRF, PERCEPTRON, AVERAGED, MARGIN = "CRF", "perceptron", "averaged perceptron", "margin perceptron"
 CANDIDATE, PROPOSED = "candidate", "proposed"

@@ -34,7 +34,7 @@ from structron.features.extract import TemplateExtractor
 from structron.features.phrases import FAMILIES
 from structron.learn.chain import ChainLearner
 from structron.search.chain.scores import score_difference
-from structron.sentences import Document, sentences_of, spell, starts_of
+from structron.text.sentences import Document, sentences_of, spell, starts_of
 from structron.update.nbest import find_update
 from structron.update.perceptron import correct
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from structron import schemes
 from structron.errors import StructronError, unknown
 from structron.features.extract import Prepared
 from structron.kernels.table import hash_list
 from structron.model.dictionary import Dictionary
+from structron.text import schemes
 
 
 class Neighbours:

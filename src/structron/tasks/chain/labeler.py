@@ -13,7 +13,7 @@ import numpy as np
 
 from structron.errors import OneLabelError, StructronError, unknown
 from structron.estimator import Sentences
-from structron.evaluate import accuracy_scores, chunk_scores
+from structron.eval.scores import accuracy_scores, chunk_scores
 from structron.features.extract import PreparedTemplates
 from structron.features.templates import Template
 from structron.fields import DEFAULT
@@ -21,12 +21,12 @@ from structron.io.tensors import Tensors, check
 from structron.learn.chain import Chain, ChainLearner, Perceptron, Start
 from structron.model.chain import ChainModel
 from structron.model.heaviest import Heaviest
-from structron.sentences import spell
 from structron.tasks.chain.constraints import Neighbours, legal_transitions, make_dictionary
 from structron.tasks.chain.explain import explain, heaviest_features
 from structron.tasks.chain.templates import label_templates, looks_further
 from structron.tasks.options import ChunkerOptions, TaggerOptions
 from structron.tasks.tokens import TokenLabeler, ask_for, names_in
+from structron.text.sentences import spell
 
 FEW = 100
 """Labels that are all looked at, by default."""

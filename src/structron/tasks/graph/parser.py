@@ -21,12 +21,12 @@ from structron.model.heaviest import Heaviest
 from structron.search.graph.relations import Relations
 from structron.search.graph.room import ParseSettings
 from structron.search.graph.templates import EXTRA, FIRST_ORDER, RANKING, SECOND_ORDER, settle
-from structron.sentences import starts_of
 from structron.tasks.graph.explain import Attachment, explain
 from structron.tasks.graph.inspect import heaviest_features
 from structron.tasks.options import GraphOptions
 from structron.tasks.tree_parser import TreeParser
 from structron.tasks.treebank import Arc, empty_columns
+from structron.text.sentences import starts_of
 
 
 class GraphParser(GraphOptions, TreeParser):

@@ -19,7 +19,7 @@ from structron.features.extract import WordAtom
 from structron.features.templates import MAX_HISTORY, Template, parse_templates, template_lines
 from structron.io.columns import Columns
 from structron.io.tensors import Tensors, pack_json, taken, unpack_json
-from structron.sentences import check_sentences, is_row
+from structron.text.sentences import check_sentences, is_row
 
 KIND = "joint"
 """Of template presets."""

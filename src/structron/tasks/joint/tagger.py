@@ -10,7 +10,7 @@ import numpy as np
 
 from structron.errors import StructronError
 from structron.estimator import Sentences
-from structron.evaluate import JointScores, joint_scores
+from structron.eval.scores import JointScores, joint_scores
 from structron.features.extract import TemplateExtractor
 from structron.features.gazetteer import make_gazetteers
 from structron.io.columns import Columns, default_columns, pair_columns

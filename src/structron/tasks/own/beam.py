@@ -16,7 +16,7 @@ import numpy as np
 
 from structron.errors import StructronError, quoted
 from structron.estimator import DAMAGE, Estimator
-from structron.evaluate import Scores
+from structron.eval.scores import Scores
 from structron.io.tensors import Tensors, check, whole
 from structron.learn.beam import BeamTraining, Beginning
 from structron.model.beam import BeamModel

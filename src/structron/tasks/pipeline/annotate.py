@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from structron.analysis import Sentence, Token, Word
-from structron.doc import Doc
 from structron.features.encode import Column, Numbering, TokenTable
-from structron.sentences import starts_of
+from structron.io.doc import Doc
 from structron.tasks.pipeline.parts import BETWEEN, Part
 from structron.tasks.scripts import BETWEEN_WORDS
+from structron.text.analysis import Sentence, Token, Word
+from structron.text.sentences import starts_of
 
 NARROW = 2
 """The beam of a parser that is to be fast and was not trained for it; one that was is greedy."""

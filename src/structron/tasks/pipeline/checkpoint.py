@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from structron.doc import Doc
 from structron.io import modelfile
+from structron.io.doc import Doc
 from structron.learn.checkpoint import Checkpoint, digest, tolerated
 from structron.runtime.progress import Progress
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
-from structron.analysis import Sentence, Word
-from structron.doc import Doc
 from structron.io.columns import EMPTY
-from structron.sentences import Document
+from structron.io.doc import Doc
 from structron.tasks.scripts import BETWEEN_WORDS
+from structron.text.analysis import Sentence, Word
+from structron.text.sentences import Document
 
 PARTS = ("tokenizer", "splitter", "tagger", "morphology", "lemmatizer", "parser", "entities")
 """In the order in which they work."""

@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from structron._version import __version__
-from structron.compiling import prepare
-from structron.conll18 import UDScores, ud_scores
-from structron.doc import Doc
-from structron.drawing import History
 from structron.errors import OneLabelError, StructronError, unknown
 from structron.estimator import Estimator, Sentences
+from structron.eval.conll18 import UDScores, ud_scores
 from structron.io import modelfile
+from structron.io.doc import Doc
 from structron.io.tensors import Tensors, beginning, texts, under
+from structron.kernels.progress import prepare
 from structron.learn.loop import Learner, Schedule
 from structron.model.compact import LEVELS, compacted
 from structron.runtime.progress import Progress
 from structron.runtime.threads import cores, for_each, uncollected
+from structron.show.charts import History
 from structron.tasks.options import PipelineOptions
 from structron.tasks.pipeline.annotate import Annotator
 from structron.tasks.pipeline.checkpoint import KeptParts

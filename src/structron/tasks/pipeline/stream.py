@@ -9,7 +9,7 @@ offsets count from its beginning.
 
 from collections.abc import Callable, Iterable, Iterator
 
-from structron.doc import Doc
+from structron.io.doc import Doc
 from structron.io.limits import longest_sentence, too_long
 from structron.runtime.threads import in_order
 from structron.tasks.tokenizer import MOST_TOKENS

@@ -14,16 +14,16 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
-from structron.analysis import Sentence
-from structron.doc import Doc
 from structron.errors import OneLabelError
 from structron.features.templates import template_lines
 from structron.io.columns import EMPTY
+from structron.io.doc import Doc
 from structron.runtime.progress import Progress
 from structron.runtime.threads import for_each
 from structron.tasks.pipeline.annotate import Annotator, words_of
 from structron.tasks.pipeline.parts import KINDS, Part, entity_rows, split_rows, tree_rows
 from structron.tasks.registry import TASKS
+from structron.text.analysis import Sentence
 
 TAGGING = ("tagger", "morphology", "lemmatizer")
 """Parts whose columns others read."""

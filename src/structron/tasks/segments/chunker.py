@@ -6,21 +6,21 @@ rows ──extract──▶ base features ──stretches──▶ numbers ─�
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from structron import schemes
 from structron.errors import StructronError, unknown
 from structron.estimator import Sentences
-from structron.evaluate import ChunkScores, chunk_scores
+from structron.eval.scores import ChunkScores, chunk_scores
 from structron.features.extract import PreparedTemplates
 from structron.io.tensors import Tensors
 from structron.learn.encoded import EncodedLearner
 from structron.model.encoded import EncodedModel
 from structron.model.heaviest import Heaviest, heaviest_of
-from structron.sentences import spell
 from structron.tasks.chain.encoder import columns_of
 from structron.tasks.encoded import EncodedLabeler
 from structron.tasks.options import SegmentOptions
 from structron.tasks.segments.encoder import SegmentEncoder, encode_segments
 from structron.tasks.segments.problem import OUTSIDE, Segments, segments_of
+from structron.text import schemes
+from structron.text.sentences import spell
 
 
 class SegmentChunker(SegmentOptions, EncodedLabeler):

@@ -20,8 +20,8 @@ from functools import cached_property
 
 import numpy as np
 
-from structron import schemes
 from structron.search.beam.problem import SearchProblem
+from structron.text import schemes
 
 OUTSIDE = "O"
 POSITION, LAST, LENGTH, NODE, WIDTH = range(1, 6)

@@ -12,7 +12,7 @@ import numpy as np
 from structron.errors import StructronError
 from structron.kernels.jit import helper, kernel
 from structron.tasks.shift_reduce.system import SHIFT
-from structron.trees import check_tree
+from structron.text.trees import check_tree
 
 
 @helper(allocates=True)

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structron import schemes
 from structron.errors import StructronError
-from structron.evaluate import TypeScore, accuracy_scores, attachment_scores, chunk_scores
+from structron.eval.scores import TypeScore, accuracy_scores, attachment_scores, chunk_scores
+from structron.text import schemes
 
-ORACLES = Path(os.environ.get("STRUCTRON_ORACLES", Path(__file__).parents[2] / "shared" / "oracles"))
+ORACLES = Path(os.environ.get("STRUCTRON_ORACLES", Path(__file__).parents[3] / "shared" / "oracles"))
 
 # Gold and guess (sentences parted by /), then what conlleval says: the numbers of tokens, gold chunks, found
 # and correct ones, accuracy, precision, recall and FB1; then precision, recall, FB1 and found chunks by type.

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import brute_trees
 from structron.errors import StructronError
 from structron.io import read
-from structron.trees import MARK, check_tree, is_projective, lift, unlift
+from structron.text.trees import MARK, check_tree, is_projective, lift, unlift
 
 # Figure 1 of the paper, with the full stop below the verb so that there is one root:
 # Z nich je jen jedna na kvalitu . ("Out of them is only one to quality.")

@@ -9,7 +9,7 @@ import structron
 from structron import Chunker, EntityRecognizer, Parser, StructronError, Tagger
 from structron.data.toy_english import toy_english, write_conll, write_conllu
 from structron.estimator import Estimator
-from structron.foreign import as_rows
+from structron.io.foreign import as_rows
 
 TOY = toy_english(60, seed=2)
 ROWS = [list(zip(s.words, s.pos, s.chunks, strict=True)) for s in TOY]

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from structron.errors import StructronError
-from structron.sentences import Document, is_row
-from structron.significance import SAMPLES, count, paired_bootstrap
+from structron.eval.bootstrap import SAMPLES, count, paired_bootstrap
+from structron.text.sentences import Document, is_row
 
 SHOWN = 10
 """Sentences that a report shows."""
@@ -169,7 +169,7 @@ class _ComparedModel:
         """What was right, sentence by sentence."""
         model, metric = self.model, self.model.metric
         if model.texts:
-            from structron.conll18 import ud_scores
+            from structron.eval.conll18 import ud_scores
 
             return np.array([count(ud_scores(*pair), metric) for pair in self.pairs])
         pairs = zip(self.gold, self.guess, strict=True)

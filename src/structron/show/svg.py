@@ -13,7 +13,7 @@ from functools import lru_cache
 from html import escape
 from zlib import crc32
 
-from structron.analysis import Sentence, Word
+from structron.text.analysis import Sentence, Word
 
 WORD, SMALL = 16, 11  # sizes of fonts, as in STYLE
 MARGIN, GAP, LINE = 12, 16, 16  # around a sentence, between words, from a row of small text to the next

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from structron.render import STYLE, picture, safe
+from structron.show.svg import STYLE, picture, safe
 
 WIDTH, HEIGHT, LEFT, TOP, BELOW = 640, 180, 56, 30, 34
 """Of a panel: all of it, and the room around the curves."""

@@ -8,7 +8,7 @@ import pytest
 import structron
 from helpers import run_python
 from structron.errors import StructronError
-from structron.sentences import (
+from structron.text.sentences import (
     Document,
     check_sentences,
     is_row,
@@ -64,4 +64,4 @@ def test_flat_values_become_lists_per_sentence():
 
 
 def test_importing_is_cheap():
-    assert run_python("import sys, structron.sentences; print('numba' in sys.modules)").stdout == "False\n"
+    assert run_python("import sys, structron.text.sentences; print('numba' in sys.modules)").stdout == "False\n"

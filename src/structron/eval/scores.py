@@ -12,8 +12,8 @@ from operator import eq
 from typing import Any
 
 from structron.errors import StructronError, shown
-from structron.schemes import boundary
-from structron.trees import UNLABELLED
+from structron.text.schemes import boundary
+from structron.text.trees import UNLABELLED
 
 Labels = Sequence[Sequence[str]]
 Arcs = Sequence[Sequence[tuple[int, str | None]]]
@@ -209,7 +209,7 @@ class Confusion:
 
 
 def chunk_scores(gold_sequences: Labels, guess_sequences: Labels) -> ChunkScores:
-    """Score guessed chunk labels, in any scheme that `structron.schemes` reads, against the gold ones."""
+    """Score guessed chunk labels, in any scheme that `structron.text.schemes` reads, against the gold ones."""
     _check(gold_sequences, guess_sequences, "guessed labels")
     gold_chunks: Counter[str] = Counter()
     found: Counter[str] = Counter()

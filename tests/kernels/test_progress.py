@@ -7,10 +7,10 @@ import time
 import numba
 import pytest
 
-from structron import compiling
-from structron.compiling import Compiling, Display, prepare, shown, text_of
 from structron.kernels import ahead
+from structron.kernels import progress as compiling
 from structron.kernels.listed import ListedKernel
+from structron.kernels.progress import Compiling, Display, prepare, shown, text_of
 from structron.runtime.progress import SHOWN, Progress, quiet
 
 needs_jit = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
@@ -89,7 +89,7 @@ def test_lines_where_there_is_no_terminal():
     with Compiling(stream=stream) as found:
         assert kernel()(1) == 4
     first = stream.getvalue().splitlines()[0]
-    assert re.fullmatch(r"compiling test_compiling\.kernel\.<locals>\.outer \(first run only\), \d+ s so far", first)
+    assert re.fullmatch(r"compiling test_progress\.kernel\.<locals>\.outer \(first run only\), \d+ s so far", first)
     assert found.kernels == 2
     assert not found.stack
 

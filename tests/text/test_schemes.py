@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structron import schemes
 from structron.errors import StructronError
+from structron.text import schemes
 
 SCHEMES = ["iob1", "iob2", "iobes", "bilou"]
 

@@ -7,8 +7,8 @@ import pytest
 
 import structron
 from structron import Chunker, EntityRecognizer, GraphParser, Parser, StructronError, Tagger
-from structron.evaluate import chunk_scores
-from structron.significance import count, paired_bootstrap, score_of
+from structron.eval.bootstrap import count, paired_bootstrap, score_of
+from structron.eval.scores import chunk_scores
 from toy import chunk_rows, entity_documents, toy_docs, tree_rows
 
 

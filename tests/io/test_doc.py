@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 
 from docs import TEXTS, conllu, docs
-from structron.doc import Doc, Token, Word, docs_from_conllu, read_docs
 from structron.errors import StructronError
+from structron.io.doc import Doc, Token, Word, docs_from_conllu, read_docs
 
 TREEBANKS = ["ud-english-ewt", "ud-turkish-imst", "ud-italian-partut"]
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 
 from docs import conllu, docs
-from structron.conll18 import UDScores, ud_scores
-from structron.doc import Doc
 from structron.errors import StructronError
+from structron.eval.conll18 import UDScores, ud_scores
+from structron.io.doc import Doc
 
-ORACLE = Path(os.environ.get("STRUCTRON_ORACLES", Path(__file__).parents[2] / "shared" / "oracles")) / "ud_eval.json"
+ORACLE = Path(os.environ.get("STRUCTRON_ORACLES", Path(__file__).parents[3] / "shared" / "oracles")) / "ud_eval.json"
 METRICS = [
     "Tokens",
     "Sentences",

@@ -14,7 +14,7 @@ from itertools import chain, groupby
 from typing import Any
 
 from structron.errors import StructronError
-from structron.sentences import Document
+from structron.text.sentences import Document
 
 SENTENCE_COLUMNS = ("sentence", "sentence_id", "sent_id", "sentence #", "sentence_idx", "sent")
 WORDS = ("tokens", "words", "word", "form", "text")

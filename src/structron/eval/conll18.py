@@ -11,9 +11,9 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 
-from structron.analysis import Sentence, Word
 from structron.errors import StructronError
-from structron.evaluate import Scores, TypeScore
+from structron.eval.scores import Scores, TypeScore
+from structron.text.analysis import Sentence, Word
 
 # fmt: off
 CONTENT = frozenset({

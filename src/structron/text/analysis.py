@@ -6,7 +6,7 @@ Offsets count code points of the document's text; "_" stands for a column that s
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from structron.schemes import spans
+from structron.text.schemes import spans
 
 
 @dataclass(slots=True)

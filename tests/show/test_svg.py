@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from docs import conllu, docs
-from structron.analysis import Word
-from structron.doc import Doc
-from structron.render import _arcs, _width, page, to_html
+from structron.io.doc import Doc
+from structron.show.svg import _arcs, _width, page, to_html
+from structron.text.analysis import Word
 
 SVG = "{http://www.w3.org/2000/svg}"
 TAGS = {

@@ -1,0 +1,1 @@
+"""Scores of predictions, and whether one model is better than another."""

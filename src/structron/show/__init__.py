@@ -1,0 +1,1 @@
+"""Analyses and training drawn as HTML and SVG."""
