@@ -85,7 +85,7 @@ class _Paired(Progress):
 def passes(train: str, model: str, passes: int) -> dict[str, Any]:
     """Passes of a training from its beginning; after each, the finished model parses the same data."""
     final, rows = structron.load(model), read_rows(train)
-    _, x, starts = final._ready(rows)
+    _, x, starts = final._encode(rows)
     inputs = make_inputs(final.problem_, x, starts)
     final.predict(rows[:WARM_UP])
     works = {

@@ -100,7 +100,7 @@ def parser_problem(
     always: Sequence[str] | None = None,
 ) -> SearchProblem:
     """Arc-standard as the parser builds it; words and tags are numbers below these."""
-    lasting = shift_reduce.lasting_atoms(templates)
+    lasting = shift_reduce.keep_learner_atoms(templates)
     asked = [name for name in lasting if not name.startswith("word of ")]
     layout = shift_reduce.atom_layout([*templates, *asked], ["word", "tag"])
     sides = [f"{side}:{label}" for side in ("left", "right") for label in range(labels)]

@@ -181,7 +181,7 @@ def test_a_file_gives_the_estimator_back(case, model, tmp_path):
     again.save(tmp_path / "again")
     model.save(tmp_path / "twice")
     assert (tmp_path / "m").read_bytes() == (tmp_path / "again").read_bytes() == (tmp_path / "twice").read_bytes()
-    again.lasting_ = False
+    again.keep_learner_ = False
     assert bytes_of(again.fit(case.train), tmp_path / "r") == bytes_of(model, tmp_path / "s")
     assert not hasattr(again, "learner_")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from structron.errors import LONGEST, QUOTED, StructronError, quoted, shown, unknown
+from structron.errors import MAX_ERROR_LENGTH, QUOTED, StructronError, quoted, shown, unknown
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_an_error_is_short_whatever_it_quotes():
     said = str(StructronError(f"f.conll:3: head {'9' * 5000!r} is no number; expected a word's"))
     assert said == f"f.conll:3: head '{'9' * QUOTED}…' is no number; expected a word's"
     assert str(StructronError("the word's head isn't one of this sentence's " + "x" * 90)).endswith("x" * 90)
-    assert len(str(StructronError("y " * 100_000))) < LONGEST + 10
+    assert len(str(StructronError("y " * 100_000))) < MAX_ERROR_LENGTH + 10
 
 
 def test_a_list_of_names_is_short():

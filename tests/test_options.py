@@ -88,7 +88,7 @@ def test_texts_of_the_command_line():
 class Settled(Searching):
     """A task with usual values of its own."""
 
-    usual: ClassVar = {"alma": 0.9, "update": "laso", "beam": 10}
+    task_defaults: ClassVar = {"alma": 0.9, "update": "laso", "beam": 10}
 
 
 @pytest.mark.parametrize(

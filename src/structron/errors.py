@@ -14,7 +14,7 @@ UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\
 
 
 IN_QUOTES = re.compile(rf"(?<!\w)(['\"])([^'\"]{{{QUOTED + 1},}})\1(?!\w)")
-LONGEST = 2000
+MAX_ERROR_LENGTH = 2000
 """Characters of an error; of a longer one the middle is left out."""
 NAMED = 100
 """Names that an error lists."""
@@ -37,7 +37,11 @@ class StructronError(ValueError):
     def __str__(self) -> str:
         """In one line, and short, whatever it quotes."""
         text = IN_QUOTES.sub(lambda found: f"{found[1]}{found[2][:QUOTED]}…{found[1]}", shown(super().__str__()))
-        return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
+        return (
+            text
+            if len(text) <= MAX_ERROR_LENGTH
+            else f"{text[: MAX_ERROR_LENGTH // 2]} … {text[-MAX_ERROR_LENGTH // 2 :]}"
+        )
 
 
 class OneLabelError(StructronError):

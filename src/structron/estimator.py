@@ -61,7 +61,9 @@ class Learned:
     signature_: str
     source_: dict[str, str]  # what the command line knows of the training data: their format
     notes_: list[str]  # what a user should know of the training data
-    lasting_: bool = True  # whether the learner is kept; where only the model is of use, training takes less memory
+    keep_learner_: bool = (
+        True  # whether the learner is kept; where only the model is of use, training takes less memory
+    )
 
 
 class Estimator(Learned, Task, ABC):
@@ -118,7 +120,7 @@ class Estimator(Learned, Task, ABC):
         """
 
     @abstractmethod
-    def _ready(self, sentences: Sentences, what: str = "data") -> Any:
+    def _encode(self, sentences: Sentences, what: str = "data") -> Any:
         """Sentences as `_decode` takes them."""
 
     @abstractmethod
@@ -138,12 +140,12 @@ class Estimator(Learned, Task, ABC):
         """How it was searched and learned, and what was found: the parts of the signature that differ by task."""
 
     @abstractmethod
-    def _learned(self, model: Any) -> tuple[dict[str, Any], Tensors]:
+    def _state(self, model: Any) -> tuple[dict[str, Any], Tensors]:
         """What a model file holds of the task, beside its options: what JSON can hold, and arrays."""
 
     @abstractmethod
-    def _take(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
-        """Take up what `_learned` gave, checked; raises ValueError or the like where the parts do not fit together."""
+    def _load_state(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
+        """Take up what `_state` gave, checked; raises ValueError or the like where the parts do not fit together."""
 
     def _nbest(self, model: Any, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
         """The n best predictions of each sentence with their scores, best first."""
@@ -241,24 +243,26 @@ class Estimator(Learned, Task, ABC):
         prepare(f"train {self.kernels_of(self.get_params())}", show=progress.show)
         with shown(progress.show):
             learner = self._learner(sentences, start)
-            several = self._several(learner)
+            several = self._wrap_runs_and_shards(learner)
             judge = None if dev is None else self._judge(dev)
             for note in self.notes_:
                 progress.note(note)
             if self.bpm and start is None and not schedule.resume:
                 self._start_from_runs(several, progress)
             try:
-                result = train(several, schedule, judge, progress, self._save_model, self._load_model, self.lasting_)
+                result = train(
+                    several, schedule, judge, progress, self._save_model, self._load_model, self.keep_learner_
+                )
             finally:
                 several.close()
         self.model_, self.history_, self.best_pass_ = result.model, History(result.history), result.best_pass
         self.stopped_ = result.stopped
-        if self.lasting_:
+        if self.keep_learner_:
             self.learner_ = several
         if result.history and not any(record.get("dev", 1) for record in result.history):
             progress.note(f"warning: dev {self.metric} is 0 in every pass; expected labels as in the training data")
 
-    def _several(self, learner: Any) -> Any:
+    def _wrap_runs_and_shards(self, learner: Any) -> Any:
         """The learner, its shards, or the runs of either; where shards fill all threads, runs follow one another."""
         runs, jobs = self._members(), self.jobs
         together = 1 if self.shards >= jobs else jobs
@@ -297,7 +301,7 @@ class Estimator(Learned, Task, ABC):
     def _judge(self, dev: Sentences) -> Callable[[Any], float]:
         """The function that scores a model on dev data, which are read and encoded once."""
         sentences = dev if isinstance(dev, list) else list(dev)
-        gold, ready = self._gold(sentences, "dev data"), self._ready(sentences, "dev data")
+        gold, ready = self._gold(sentences, "dev data"), self._encode(sentences, "dev data")
         return lambda model: getattr(self._scores(gold, self._decode(model, ready, self.jobs)), self.metric)
 
     def _guarded(self, work: Callable[[], None]) -> None:
@@ -323,9 +327,9 @@ class Estimator(Learned, Task, ABC):
     def predict(self, sentences: Sentences, *, jobs: int | None = None) -> list:
         """What the model makes of each sentence."""
         model = self._check_fitted()
-        return self._decode(model, self._ready(self._rows(sentences)), self._jobs(jobs))
+        return self._decode(model, self._encode(self._rows(sentences)), self._jobs(jobs))
 
-    turns: ClassVar[int] = TURNS
+    chunks_per_thread: ClassVar[int] = TURNS
     """Parts of the sentences that each thread takes: with more of them it waits less, and more is done twice."""
 
     def _by_parts(
@@ -345,7 +349,7 @@ class Estimator(Learned, Task, ABC):
 
         try:
             with uncollected():
-                return for_each(run, parts(len(items), jobs, self.turns), jobs)
+                return for_each(run, parts(len(items), jobs, self.chunks_per_thread), jobs)
         except StructronError:
             look(items)  # the same error, with sentences counted from the first
             raise
@@ -364,7 +368,7 @@ class Estimator(Learned, Task, ABC):
         self._check_has("nbest")
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
             raise StructronError(f"n-best: {n!r}; expected a whole number of at least 1")
-        return self._nbest(model, self._ready(self._rows(sentences)), int(n), self._jobs(jobs))
+        return self._nbest(model, self._encode(self._rows(sentences)), int(n), self._jobs(jobs))
 
     def evaluate(self, sentences: Sentences, *, jobs: int | None = None, guess: list | None = None) -> Any:
         """All scores on labelled sentences, in per cent; `guess`: score these predictions instead of the model's."""
@@ -487,7 +491,7 @@ class Estimator(Learned, Task, ABC):
         return self._contents(self._check_fitted())
 
     def _contents(self, model: Any) -> tuple[dict[str, Any], Tensors]:
-        learned, tensors = self._learned(model)
+        learned, tensors = self._state(model)
         training = {name: timeless(getattr(self, f"{name}_", empty)) for name, empty in _HISTORY.items()}
         return {"task": self.task, "options": self._stored(), "training": training, "learned": learned}, tensors
 
@@ -499,9 +503,9 @@ class Estimator(Learned, Task, ABC):
     def _stored(self) -> dict[str, Any]:
         """The options as a file keeps them; a user's function goes by its name."""
         names = [name for name, option in options_of(type(self)).items() if option.stored]
-        return {name: _plain(getattr(self, name)) for name in names} | self._settled()
+        return {name: _plain(getattr(self, name)) for name in names} | self._resolved_options()
 
-    def _settled(self) -> dict[str, Any]:
+    def _resolved_options(self) -> dict[str, Any]:
         """Options that training has settled: a model that is loaded and trained again reads the same columns."""
         return {}
 
@@ -555,7 +559,7 @@ class Estimator(Learned, Task, ABC):
             if not fits or (name == "history" and not all(isinstance(record, dict) for record in value)):
                 raise ValueError(f"{name} does not fit")
             setattr(estimator, f"{name}_", History(value) if name == "history" else value)
-        estimator._take(header["learned"], tensors, **code)
+        estimator._load_state(header["learned"], tensors, **code)
         return estimator
 
     @classmethod

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 from structron.errors import StructronError, unknown
 from structron.fields import DEFAULT, Options, choice, free, options, real, switch, whole
 
-MANY, WIDEST = 10_000, 1_000
+MAX_CANDIDATES, MAX_BEAM = 10_000, 1_000
 """Candidates that a search gives, and hypotheses that it keeps: a model file that asks for more is refused."""
 LASO = ("laso", "laso-literal")
 UPDATES = ("standard", "early", "max-violation", "latest", "hybrid", *LASO)
@@ -163,7 +163,7 @@ class Margins(Options):
 
     section: ClassVar[str] = "learning"
 
-    usual: ClassVar[Mapping[str, Any]] = {}
+    task_defaults: ClassVar[Mapping[str, Any]] = {}
     """What `default` stands for, where nothing else is said."""
 
     alma: Any = real(
@@ -190,9 +190,13 @@ class Margins(Options):
         """
         alma, margin, swvp = self.alma, self.margin, self.weighted(learning)
         if alma == DEFAULT:
-            alma = self.usual.get("alma") if margin in (None, DEFAULT) and swvp is None else None
+            alma = self.task_defaults.get("alma") if margin in (None, DEFAULT) and swvp is None else None
         if margin == DEFAULT:
-            margin = self.usual.get("margin") if alma is None and swvp is None and self._as_usual() else None
+            margin = (
+                self.task_defaults.get("margin")
+                if alma is None and swvp is None and self._is_default_update()
+                else None
+            )
         if margin is not None and alma is not None:
             raise StructronError(f"margin {margin:g} and alma {alma}: expected one of the two (--alma none)")
         return Search(alma=alma, margin=margin, swvp=swvp).checked()
@@ -201,7 +205,7 @@ class Margins(Options):
         """The weighted violations asked for, or None."""
         return None
 
-    def _as_usual(self) -> bool:
+    def _is_default_update(self) -> bool:
         """Whether the update is the one that the usual margin was chosen for."""
         return True
 
@@ -228,7 +232,7 @@ class Searching(Stepping):
     section: ClassVar[str] = "search"
 
     beam: Any = whole(
-        "Hypotheses that the search keeps; inf: all of them.", default=8, most=WIDEST, metavar="N|inf", none="inf"
+        "Hypotheses that the search keeps; inf: all of them.", default=8, most=MAX_BEAM, metavar="N|inf", none="inf"
     )
     update: Any = free("Update rule for inexact search.", default="max-violation", choices=UPDATES)
     merge: bool = switch("Merge equivalent hypotheses (dynamic programming).", default=True, section="research")
@@ -252,18 +256,18 @@ class Searching(Stepping):
         if learning and isinstance(update, str) and update not in UPDATES:
             raise unknown("update", update, UPDATES)
         if isinstance(beam, str):
-            usual = self.usual.get("beam")
+            usual = self.task_defaults.get("beam")
             beam = 8 if usual is None and (update != "standard" or steps.alma is not None) else usual
         found = dataclasses.replace(steps, beam=beam, update=update, merge=self.merge, check=self.check)
         return found.checked()
 
-    def _as_usual(self) -> bool:
-        return "update" not in self.usual or self.update in (None, DEFAULT, self.usual["update"])
+    def _is_default_update(self) -> bool:
+        return "update" not in self.task_defaults or self.update in (None, DEFAULT, self.task_defaults["update"])
 
     def _usual_update(self, steps: Search) -> str:
         if steps.alma is not None:
             return "laso"
-        usual = self.usual.get("update", "standard")
+        usual = self.task_defaults.get("update", "standard")
         if usual == "laso" and steps.swvp is not None:
             return "max-violation"
         return "max-violation" if usual == "standard" and isinstance(self.beam, int) else usual
@@ -409,10 +413,10 @@ class Documents(Options):
         stored=False,
     )
     candidates: int = whole(
-        "n-best labellings to learn document features from.", default=20, most=MANY, section="search"
+        "n-best labellings to learn document features from.", default=20, most=MAX_CANDIDATES, section="search"
     )
     test_candidates: int = whole(
-        "n-best labellings to choose from when predicting.", default=100, most=MANY, section="search"
+        "n-best labellings to choose from when predicting.", default=100, most=MAX_CANDIDATES, section="search"
     )
     local_update: str = choice(
         "When to update the local model that finds the candidates.",
@@ -524,7 +528,9 @@ class Graphs(Options):
     single_root: bool = switch(
         "Let one word, or any number, have no head.", default=True, flag="--single-root/--many-roots"
     )
-    keep_heads: int = whole("Heads of each word that a fast first model keeps; 0: all.", default=8, least=0, most=MANY)
+    keep_heads: int = whole(
+        "Heads of each word that a fast first model keeps; 0: all.", default=8, least=0, most=MAX_CANDIDATES
+    )
     bits: int = whole("The model has 2^N hashed weights (graph-parser).", default=24, least=10, most=30, flag=None)
 
 
@@ -554,7 +560,7 @@ class Queues(Options):
 
     queue: str = choice("Order of the search.", QUEUES, default="best-first", flag=None)
     beam: int | None = whole(
-        "Nodes that are kept of each depth (queue beam).", default=8, most=WIDEST, none="inf", flag=None
+        "Nodes that are kept of each depth (queue beam).", default=8, most=MAX_BEAM, none="inf", flag=None
     )
     update: str = choice("Update: LaSO's, or its eq. (2) as printed.", LASO, default="laso", flag=None)
     check: Any = switch(

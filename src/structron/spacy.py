@@ -79,10 +79,10 @@ class Component(Pipe):
             if self.model not in bundled() and not Path(self.model).exists():
                 expected = ", ".join(["a model file", *bundled()])
                 raise StructronError(f"unknown model {self.model!r}; expected one of: {expected}")
-            self._take(self.model)
+            self._load_state(self.model)
         return self._pipeline
 
-    def _take(self, path: str | Path) -> None:
+    def _load_state(self, path: str | Path) -> None:
         self._pipeline = load(path, task="pipeline")
         if self.fast is not None:
             self._pipeline.set_params(fast=self.fast)
@@ -192,7 +192,7 @@ class Component(Pipe):
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "Component":
         """Take the model from a folder."""
-        readers = {SETTINGS: lambda p: self._take_settings(Path(p).read_bytes()), FILE: self._take}
+        readers = {SETTINGS: lambda p: self._take_settings(Path(p).read_bytes()), FILE: self._load_state}
         util.from_disk(path, readers, list(exclude))
         return self
 
@@ -221,7 +221,7 @@ class Component(Pipe):
         with TemporaryDirectory() as folder:
             path = Path(folder) / FILE
             path.write_bytes(data)
-            self._take(path)
+            self._load_state(path)
 
 
 # -- from spaCy's documents --------------------------------------------------------------------------------------------

@@ -279,7 +279,7 @@ def test_margins_and_radius_against_enumeration(separable):
     templates, more = ["w[0]", "w[-1]", "suffix1[0]"], [] if separable else [[("a", "Y"), ("c", "Y"), ("c", "Y")]]
     rows = [[*zip("abab", "XYYX", strict=True)], [("a", "X"), ("c", "Y"), ("c", "Y")], *more]
     learner = theorem.make_tagger(templates).fit(rows).learner_
-    model = theorem.learn_with_handicap(learner.twin(), 1000, 500)
+    model = theorem.learn_with_handicap(learner.fresh_copy(), 1000, 500)
     chains = model.chains(learner.prepared, 0, len(rows))
     margins, radii = [], []
     for s, x in enumerate(brute.make_example(templates, ["word", "label"], row) for row in rows):

@@ -68,7 +68,7 @@ def test_features_are_the_papers(setup):
     for s in range(5):
         x, y = data.train[0][s].tolist(), data.train[1][s]
         z, other = rng.integers(states, size=(2, 8))
-        learner = bench.learner.twin()
+        learner = bench.learner.fresh_copy()
         weights, start = learner.weights(), int(learner.chains.starts[s])
         where = (learner.chains, weights, 1)
         entry(add_difference)(*where, start, 8, y.astype(np.int64), z, 1.0, 1, states, learner.work)

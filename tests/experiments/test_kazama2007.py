@@ -263,7 +263,7 @@ def test_local_features_are_those_of_whole_labellings(corpus):
     """Scores, and the weights after updates, against whole feature vectors; also of documents that are looked at."""
     documents, columns, templates = corpus.train[:3], corpus.columns, ["w[0]", "pos[-1]&y"]
     chunker = Chunker(order=1, runs=1, passes=1, average="none", templates=templates, columns=columns).fit(documents)
-    learner, rng, lists, first = chunker.learner_.twin(), np.random.default_rng(5), [], 0
+    learner, rng, lists, first = chunker.learner_.fresh_copy(), np.random.default_rng(5), [], 0
     for document in documents:
         rows = rng.integers(0, len(learner.labels), (4, sum(map(len, document)))).astype(np.int16)
         places, first = (first, first + len(document)), first + len(document)

@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structron.features.encode import Column, TokenTable
-from structron.features.lexicon import LEAST, LONGEST, MOST, NO_DEMANDS, Lexicon, make_demands, normal
+from structron.features.lexicon import (
+    MAX_ENDING,
+    MAX_ENDING_LABELS,
+    MIN_ENDING_WORDS,
+    NO_DEMANDS,
+    Lexicon,
+    make_demands,
+    normal,
+)
 
 Token = tuple[str, str, int]
 """Word, tag, label."""
@@ -49,7 +57,7 @@ def choices(lexicon: Lexicon, data: list[tuple]) -> list[list[int]]:
 
 
 def commonest(labels: Counter) -> list[int]:
-    return sorted(labels, key=lambda label: (-labels[label], label))[:MOST]
+    return sorted(labels, key=lambda label: (-labels[label], label))[:MAX_ENDING_LABELS]
 
 
 def naive(data: list[Token], by_tag: bool, rare: int, common: bool, word: str, tag: str) -> list[int]:
@@ -60,10 +68,10 @@ def naive(data: list[Token], by_tag: bool, rare: int, common: bool, word: str, t
     found = commonest(own)
     if own.total() >= rare:
         return found
-    for k in range(min(LONGEST, len(word)), -1, -1):
+    for k in range(min(MAX_ENDING, len(word)), -1, -1):
         ending = word[len(word) - k :]
         labels = Counter(y for w, t, y in set(seen) if t == tag and w.endswith(ending))
-        if labels and (k == 0 or labels.total() >= LEAST):
+        if labels and (k == 0 or labels.total() >= MIN_ENDING_WORDS):
             every = Counter(y for _, t, y in set(seen) if common and t == tag)
             return list(dict.fromkeys([*found, *commonest(labels), *commonest(every)]))
     return found or commonest(Counter(y for _, _, y in set(seen)))

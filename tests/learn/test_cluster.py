@@ -19,10 +19,10 @@ from estimators import CASES, Case, bytes_of
 from helpers import SOURCE, patiently
 from runs import Killed, Killer
 from structron import StructronError
-from structron.learn.committee import Lesson
+from structron.learn.committee import ShardUpdate
 from structron.learn.wire import pack_lesson, pack_news, unpack
 from structron.runtime.cluster import RayPool
-from structron.weights.changes import Changes
+from structron.weights.mixing import Changes
 from toy import chunk_rows
 
 ray: Any = pytest.importorskip("ray")
@@ -187,7 +187,7 @@ def test_lessons_survive_the_wire(count, whole):
     order = np.argsort(row, kind="stable")
     u = rng.integers(-9, 9, count).astype(np.float64) + (0.0 if whole else 0.5)
     numbers = (np.arange(count, dtype=np.int32), *rng.normal(size=(2, count)).astype(np.float32), u)
-    lesson = Lesson(Changes(row, *numbers), 7, {"updates": 3}, {"pace": np.arange(3.0)})
+    lesson = ShardUpdate(Changes(row, *numbers), 7, {"updates": 3}, {"pace": np.arange(3.0)})
     up, down = unpack(pack_lesson(lesson)), unpack(pack_news(lesson, 2))
     for found in (up, down):
         assert found.steps == 7
@@ -211,7 +211,7 @@ def test_every_bit_of_a_number_survives(changes, sums):
     count = min(len(changes), len(sums))
     change, u = np.array(changes[:count], np.float32), np.array(sums[:count], np.float64)
     row, column = np.arange(count, dtype=np.uint64) * np.uint64(2**40), np.full(count, 2**31 - 1, np.int32)
-    found = unpack(pack_lesson(Lesson(Changes(row, column, change, change, u), 1, {}, {}))).changes
+    found = unpack(pack_lesson(ShardUpdate(Changes(row, column, change, change, u), 1, {}, {}))).changes
     assert found.change.tobytes() == change.tobytes()
     assert found.u.tobytes() == u.tobytes()
     assert (found.row == row).all()

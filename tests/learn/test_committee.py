@@ -64,7 +64,7 @@ ROWS = [
 
 def test_one_run_is_a_committee_of_one():
     one = structron.Tagger(runs=1, passes=3, order=1, cutoff=0).fit(ROWS)
-    committee = Committee(one.learner_.twin(), 1)
+    committee = Committee(one.learner_.fresh_copy(), 1)
     for k in range(3):
         learn_passes(committee, [pass_order(Schedule(), k + 1, 3).tolist()])
     assert learned(committee) == weights_of(one.model_)

@@ -13,7 +13,7 @@ import structron
 from helpers import PreparedExamples, learn_passes, make_learner, random_examples, weights_of
 from structron import Chunker, Document, StructronError
 from structron.features.documents import NonLocalFeatures, Opened
-from structron.features.phrases import CONJUNCTIONS, FAMILIES, LONGEST
+from structron.features.phrases import CONJUNCTIONS, FAMILIES, MAX_PHRASE_WORDS
 from structron.learn.bpm import bpm_start
 from structron.learn.chain import Chain
 from structron.learn.documents import DocumentLearner, NBest
@@ -135,7 +135,7 @@ def slow(document, labels, classes) -> dict[str, float]:
     out: Counter = Counter()
     occurrences: dict = {}
     for s, words in enumerate(document):
-        for n in range(1, LONGEST + 1):
+        for n in range(1, MAX_PHRASE_WORDS + 1):
             for i in range(len(words) - n + 1):
                 if is_proper(words[i]) and is_proper(words[i + n - 1]):
                     occurrences.setdefault(tuple(words[i : i + n]), []).append((s, i, i + n))

@@ -27,7 +27,7 @@ def test_a_state_is_all_there_is_to_know(step):
         learn_pass(learner)
     assert all(map(np.array_equal, arrays(one), arrays(two)))
     assert one.store.w.any()
-    assert all(map(np.array_equal, arrays(one.twin()), fresh))
+    assert all(map(np.array_equal, arrays(one.fresh_copy()), fresh))
 
 
 def test_other_steps_have_other_fingerprints():
@@ -51,7 +51,7 @@ def test_several_runs_are_their_mean(average):
     for m, member in enumerate(committee.members):
         for e in np.random.default_rng(m).permutation(member.examples):
             member.learn_from(np.arange(member.examples), e, e + 1)
-    singles = [member.twin() for member in committee.members]
+    singles = [member.fresh_copy() for member in committee.members]
     for member, single in zip(committee.members, singles, strict=True):
         single.restore(member.state())
         single.prune = 0.0

@@ -163,7 +163,7 @@ def case(request) -> Case:
 def test_one_shard_is_no_shard(case, tmp_path):
     """The plain learner to the bit, where its steps are whole numbers; LaSO's means and ALMA's steps are not."""
     plain, one = case.make(), case.make()
-    one._several = lambda learner: Shards(learner, 1)
+    one._wrap_runs_and_shards = lambda learner: Shards(learner, 1)
     for estimator in (plain, one):
         estimator.fit(case.train)
     assert [r["updates"] for r in plain.history_] == [r["updates"] for r in one.history_]
@@ -287,7 +287,7 @@ def test_alma_with_one_shard_is_close_to_none():
     case = CASES["parser"]
     how: dict[str, Any] = {"alma": 0.9, "passes": 1}
     plain, one = case.make(**how), case.make(**how)
-    one._several = lambda learner: Shards(learner, 1)
+    one._wrap_runs_and_shards = lambda learner: Shards(learner, 1)
     for estimator in (plain, one):
         estimator.fit(case.train)
     (keys, rows), (same, other) = plain.learner_.rows(), one.learner_.common.rows()

@@ -25,7 +25,7 @@ def test_a_model_at_rest_searches_again_as_before():
     problem, weights, [x] = random_case("parser", 7, longest=5, examples=1)
     model, inputs = model_of(problem, weights), inputs_of(problem, [x])
     before = model.decode(inputs, 4)
-    model.rest()
+    model.free_search_buffers()
     assert "_packed" not in vars(model)
     assert not model.engines
     after = model.decode(inputs, 4)

@@ -10,7 +10,7 @@ from structron import StructronError
 from structron.io import modelfile
 from structron.sklearn import SequenceLabeler
 from structron.tasks.chain.explain import START, contributions
-from structron.tasks.chain.labeler import FEW
+from structron.tasks.chain.labeler import MAX_LABELS_OF_ALL
 from toy import chunk_rows
 
 SEEN = CASES["tagger, seen"]
@@ -31,7 +31,7 @@ def small(**more) -> structron.Tagger:
 
 def test_many_labels_are_chosen_among_those_seen():
     model = small().fit(MANY)
-    assert len(model.model_.labels) > FEW
+    assert len(model.model_.labels) > MAX_LABELS_OF_ALL
     assert model.model_.kind == "choices"
     assert " | search choices-1 | " in model.signature_
     assert model.score(MANY) > 95
@@ -66,7 +66,7 @@ def test_chunks_stay_in_a_legal_order():
     rows = [[(word, f"{label}{k % 60}" if label != "O" else label) for word, _, label in sentence]
             for k, sentence in enumerate(chunk_rows(180, 2))]  # fmt: skip
     model = structron.Chunker(templates=["w[0]"], passes=1, runs=1).fit(rows)
-    assert len(model.model_.labels) > FEW
+    assert len(model.model_.labels) > MAX_LABELS_OF_ALL
     assert model.model_.kind == "chain"
     with pytest.raises(StructronError, match="among: seen with constrain; expected"):
         structron.Chunker(among="seen").fit(rows)

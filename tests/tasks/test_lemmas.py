@@ -78,7 +78,7 @@ def test_templates_of_ones_own_need_not_look_at_them(lemmatizer, tmp_path):
     model = Lemmatizer(columns=["form", "upos", "lemma"], templates=own).fit(sentences(BARE, ["", "ed"]))
     model.save(tmp_path / "m")
     assert not structron.load(tmp_path / "m").known_.lemmas
-    assert "known_lemmas" not in model._learned(model.model_)[1]
+    assert "known_lemmas" not in model._state(model.model_)[1]
     columns = ["form", "known1", "lemma"]
     rows = [[(form, tag, lemma) for form, tag, lemma in sentence] for sentence in sentences(BARE, ["", "ed"])]
     mine = Lemmatizer(columns=columns, templates=["w[0]", "known1[0]", "lsuffix2[0]"]).fit(rows)

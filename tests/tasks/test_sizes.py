@@ -18,8 +18,8 @@ from structron.model.dictionary import Dictionary
 from structron.search.beam.states import MOST_NAMED_ATOMS, compose
 from structron.search.chain import candidates
 from structron.tasks.tree_parser import MOST_RELATIONS
-from structron.weights.changes import AGREE, Changes, scales_by_change
 from structron.weights.dense import cell_tensors, cells_in, declared_cells
+from structron.weights.mixing import AGREE, Changes, scales_by_change
 from structron.weights.sparse import MOST_COLUMNS, Row
 from structron.weights.store import SparseStore, rows_of
 from toy import entity_documents

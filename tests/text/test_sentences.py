@@ -11,11 +11,11 @@ from structron.errors import StructronError
 from structron.text.sentences import (
     Document,
     check_sentences,
+    decode_labels,
     is_row,
     regroup,
     sentences_of,
     sharing_texts,
-    spell,
     split,
     starts_of,
 )
@@ -60,7 +60,7 @@ def test_flat_values_become_lists_per_sentence():
     assert starts.tolist() == [0, 2, 2, 3]
     assert starts_of([]).tolist() == [0]
     assert split(np.array([5, 6, 7]), starts) == [[5, 6], [], [7]]
-    assert spell(np.array([1, -1, 0]), ["X", "Y"], starts) == [["Y", None], [], ["X"]]
+    assert decode_labels(np.array([1, -1, 0]), ["X", "Y"], starts) == [["Y", None], [], ["X"]]
 
 
 def test_importing_is_cheap():

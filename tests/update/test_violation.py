@@ -344,7 +344,7 @@ def test_a_run_is_a_function_of_the_seed(rule, tmp_path):
         train(learner, Schedule(passes=4, seed=seed))
     assert same(first, again)
     assert not same(first, other)
-    twin = other.twin()
+    twin = other.fresh_copy()
     assert not len(twin.rows()[0])
     train(twin, Schedule(passes=4, seed=1))
     assert same(first, twin)

@@ -41,7 +41,7 @@ def test_adding_loading_and_states():
 @pytest.mark.parametrize(("time", "least"), [(7, 0.0), (0, 0.0), (7, 0.5)])
 def test_the_mean(time, least, monkeypatch):
     """Block by block: w·scale - u/time, or w·scale; small weights are left out."""
-    monkeypatch.setattr(hashed, "BLOCK", 100)
+    monkeypatch.setattr(hashed, "HASHED_BLOCK", 100)
     stores = [(filled(k), time, 1.0 + k) for k in range(3)]
     parts = [s.w.astype(np.float64) * scale - (s.u / time if time else 0) for s, _, scale in stores]
     mean = np.mean(parts, axis=0)
@@ -51,7 +51,7 @@ def test_the_mean(time, least, monkeypatch):
 def test_a_last_mean_is_the_same(monkeypatch):
     """Though pages of the stores go back on the way, which are as small as a page here."""
     monkeypatch.setattr(memory, "LARGE", 1)
-    monkeypatch.setattr(hashed, "BLOCK", 2 * memory.mmap.PAGESIZE)
+    monkeypatch.setattr(hashed, "HASHED_BLOCK", 2 * memory.mmap.PAGESIZE)
     rng, stores = np.random.default_rng(1), []
     for k in range(2):
         store = HashedStore(16, RELATIONS)

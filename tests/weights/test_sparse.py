@@ -257,7 +257,7 @@ def small(monkeypatch):
 @given(st.lists(st.integers(0, 9), max_size=40), st.integers(1, 7))
 def test_values_are_counted_block_by_block(values, block):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("structron.weights.sparse.BLOCK", block)
+        patch.setattr("structron.weights.sparse.COUNTED_BLOCK", block)
         plain = counts_of(np.array(values, np.uint8), 10)
         shifted = counts_of(np.array([(value << 55) + 3 for value in values], np.uint64), 12, np.uint64(55))
     assert plain.tolist() == [values.count(number) for number in range(10)]

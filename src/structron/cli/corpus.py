@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from structron.cli.files import FEW, Source, groups, header_note, say, tell_new
+from structron.cli.files import MAX_NAMED_LABELS, Source, groups, header_note, say, tell_new
 from structron.cli.options import flag_of
 from structron.cli.trees import valid_trees
 from structron.errors import StructronError
@@ -194,7 +194,7 @@ class Corpus:
         found = {row[column] for row in rows}
         if found & known or (len(found) == 1 and len(rows) > 1) or all(text == text.upper() for text in found):
             return
-        some = ", ".join(repr(text) for text in sorted(found)[:FEW])
+        some = ", ".join(repr(text) for text in sorted(found)[:MAX_NAMED_LABELS])
         expected = f"expected the columns {', '.join(self.names)} (--columns names others; annotate takes plain text)"
         raise StructronError(f"{source.place}: none of its labels is one of the model's ({some}); {expected}")
 

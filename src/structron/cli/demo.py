@@ -30,7 +30,7 @@ LENGTHS = range(7, 15)
 """Of the sentences to show: long enough to be of interest, short enough for a line."""
 SENTENCES = 4
 """Of a text to show."""
-FEW = 400
+PIPELINE_SENTENCES = 400
 """Sentences that a pipeline, which has many parts, learns from."""
 SCORES = (
     *("f1", "precision", "recall", "accuracy", "chunk_accuracy", "joint_accuracy"),
@@ -129,7 +129,7 @@ DEMOS = {
     "graph-parser": Demo("conllu", write_conllu, show_tree, {"order": 1, "passes": 3}),
     "tokenizer": Demo("conllu", write_conllu, show_cut, {"passes": 3, "runs": 1}),
     "lemmatizer": Demo("conllu", write_lemmas, show_tags, {"passes": 4}),
-    "pipeline": Demo("conllu", write_lemmas, show_analysis, {}, FEW),
+    "pipeline": Demo("conllu", write_lemmas, show_analysis, {}, PIPELINE_SENTENCES),
 }
 
 

@@ -18,7 +18,7 @@ from structron.io.conllu import read_conllu
 from structron.io.text import display_name, is_standard
 from structron.runtime.progress import say
 
-FEW = 5
+MAX_NAMED_LABELS = 5
 """Labels that a message names."""
 DOCUMENT_TOKENS = 1_000_000
 """A document that is longer is cut, so that a file without end fits in memory."""
@@ -27,7 +27,7 @@ DOCUMENT_TOKENS = 1_000_000
 def tell_new(file: str, column: str, labels: set[str]) -> None:
     """Say which labels of dev data no model can find, if there are any."""
     if new := sorted(labels - {EMPTY}):
-        some = f"{', '.join(new[:FEW])}{' …' if len(new) > FEW else ''}"
+        some = f"{', '.join(new[:MAX_NAMED_LABELS])}{' …' if len(new) > MAX_NAMED_LABELS else ''}"
         count = f"{len(new)} label{'s' * (len(new) != 1)}"
         say(f"warning: {file}: column {column!r}: {count} never seen in training ({some})")
 

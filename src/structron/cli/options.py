@@ -161,7 +161,9 @@ def _defaults(kind: type[Task]) -> dict[str, Any]:
             name: getattr(search, name) for name in ("beam", "update", "alma", "margin", "slack") if name in found
         }
         if found.get("non_local") == DEFAULT:
-            found["non_local"] = "all" if task.usual["non_local"] == NON_LOCAL else task.usual["non_local"]
+            found["non_local"] = (
+                "all" if task.task_defaults["non_local"] == NON_LOCAL else task.task_defaults["non_local"]
+            )
     if found.get("templates") == DEFAULT and getattr(kind, "default_templates", None):
         found["templates"] = " or ".join(dict.fromkeys(kind.default_templates.values()))  # type: ignore[attr-defined]
     if found.get("among") == DEFAULT:

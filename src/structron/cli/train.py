@@ -87,7 +87,7 @@ def run(
         for corpus, at_least in zip(corpora, least, strict=False)
     )
     devs = [_compared(found, corpora[1], corpora[0], quiet, warm_start is None) for found in devs]
-    estimator.source_, estimator.lasting_ = {"format": sources[0].format}, False
+    estimator.source_, estimator.keep_learner_ = {"format": sources[0].format}, False
     progress = Progress(show=not quiet, log=log, append=resume)
     fit = estimator.partial_fit if warm_start else estimator.fit
     fit(sentences, dev=devs[0] if devs else None, checkpoint=checkpoint, resume=resume, progress=progress)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 SAMPLES = 10_000
-BLOCK = 1 << 22
+DRAWS_AT_A_TIME = 1 << 22
 """Draws of sentences that are made at a time."""
 
 
@@ -42,7 +42,7 @@ def paired_bootstrap(a: np.ndarray, b: np.ndarray, seed: int = 1, samples: int =
         return 1.0
     both, far, done = np.concatenate([a, b], axis=1), 0, 0
     while done < samples:
-        some = min(samples - done, max(1, BLOCK // n))
+        some = min(samples - done, max(1, DRAWS_AT_A_TIME // n))
         drawn = random.integers(0, n, (some, n)) + np.arange(some)[:, None] * n
         times = np.bincount(drawn.reshape(-1), minlength=some * n).reshape(some, n)
         totals = times @ both

@@ -22,11 +22,11 @@ from structron.kernels.jit import entry, helper, kernel
 from structron.kernels.reference import Codes, Flags, Ints, Keys2, Numbers, by_reference
 from structron.kernels.table import MULTIPLIER, SHIFT, build_table, hash_codes, mix, pack_strings, table_find
 
-LONGEST = 7
+MAX_ENDING = 7
 """Longest ending, in characters."""
-LEAST = 5
+MIN_ENDING_WORDS = 5
 """Words that an ending must have been seen with."""
-MOST = 16
+MAX_ENDING_LABELS = 16
 """Labels that an ending keeps, the commonest."""
 ENDING = np.uint64(0x71D67FFFEDA60000)
 WORD = np.uint64(0x5851F42D4C957F2D)
@@ -124,7 +124,7 @@ def choices_of(entries, demands, common, codes, offsets, word, given, own, first
         if known >= 0:
             count = take(entries, known, demands, codes, start, stop, own, count)
         if known < 0 or not entries.sure[known]:
-            length = min(LONGEST, stop - start)
+            length = min(MAX_ENDING, stop - start)
             found = np.int64(-1)
             while length >= 0 and found < 0:
                 found = table_find(entries.table, ending_key(codes, stop, length, given[k]))
@@ -179,7 +179,7 @@ class Lexicon:
         _, place, back = np.unique(pair, return_index=True, return_inverse=True)
         used, word = np.unique(words[place], return_inverse=True)
         codes, offsets = pack_strings([normal(prepared.word_types[k]) for k in used.tolist()])
-        first, room = np.zeros(len(place) + 1, np.int64), 4 * len(place) + 2 * MOST + 64
+        first, room = np.zeros(len(place) + 1, np.int64), 4 * len(place) + 2 * MAX_ENDING_LABELS + 64
         while True:
             own, out = np.empty(room, np.int32), np.empty(room, np.int32)
             known, words = (self.entries, self.demands, self.common), (codes, offsets, word, given[place])
@@ -233,11 +233,11 @@ class Lexicon:
                 if label in alone:
                     continue
                 everything[label] += 1
-                for k in range(min(LONGEST, len(word)) + 1):
+                for k in range(min(MAX_ENDING, len(word)) + 1):
                     endings[word[len(word) - k :], own][label] += 1
         found: list[tuple[int, list[int], bool]] = [(1, _commonest(everything), False)]
         for (ending, own), labels in endings.items():
-            if ending and labels.total() < LEAST:
+            if ending and labels.total() < MIN_ENDING_WORDS:
                 continue
             best = _commonest(labels)
             if ending and best == _commonest(endings[ending[1:], own]):
@@ -283,12 +283,12 @@ class Lexicon:
 
 
 def _commonest(labels: Counter[int]) -> list[int]:
-    return [label for label, _ in sorted(labels.items(), key=lambda item: (-item[1], item[0]))[:MOST]]
+    return [label for label, _ in sorted(labels.items(), key=lambda item: (-item[1], item[0]))[:MAX_ENDING_LABELS]]
 
 
 def _longest(word: str, given: int, kept: set[int]) -> str | None:
     """The longest ending of a word that the lexicon keeps."""
-    endings = (word[len(word) - k :] for k in range(min(LONGEST, len(word)), -1, -1))
+    endings = (word[len(word) - k :] for k in range(min(MAX_ENDING, len(word)), -1, -1))
     return next((ending for ending in endings if _key(ending, given, True) in kept), None)
 
 

@@ -29,7 +29,7 @@ FAMILIES = ("phrase", "phrase-majority", "sub-phrase", "sub-phrase-majority", "c
 PHRASE, PHRASE_MAJORITY, SUB_PHRASE, SUB_PHRASE_MAJORITY, CONJUNCTION = range(5)
 CONJUNCTIONS = frozenset([",", "and", "or", "&", "/", "en", "of", "und", "oder", "y", "e", "o", "et", "ou"])
 """Commas, and the words for "and" and "or" in some languages."""
-LONGEST = 6
+MAX_PHRASE_WORDS = 6
 """Longest phrase that is compared, in words."""
 OTHER = -1
 
@@ -119,7 +119,7 @@ def find_phrases(
     opens[starts[:-1][lengths > 0]] = closes[starts[1:][lengths > 0] - 1] = True
     most, places = int(words.max(initial=0)) + 1, np.flatnonzero(proper)
     same, found, length, sizes = document[places], [], [], []
-    for n in range(1, LONGEST + 1):
+    for n in range(1, MAX_PHRASE_WORDS + 1):
         fits = places + n - 1 <= last[places]
         places, same = places[fits], same[fits]
         # the same n words in the same document; what occurs once has no longer sequences that occur twice

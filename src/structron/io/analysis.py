@@ -76,7 +76,7 @@ class TextBuilder:
         """Take one more sentence."""
         sentence = Sentence([])
         rows = self._split(sentence, block)
-        self._settle(sentence.begins)
+        self._fit_columns(sentence.begins)
         self._put_before(read_spaces_comment(block.lines[: rows[0][0]]) or "")
         count, open_words = 0, 0
         for index, columns in rows:
@@ -105,7 +105,7 @@ class TextBuilder:
 
     def finish(self) -> str:
         """The text."""
-        self._settle(False)
+        self._fit_columns(False)
         return "".join(self._pieces)
 
     def _split(self, sentence: Sentence, block: conll.Sentence) -> list[tuple[int, list[str]]]:
@@ -132,7 +132,7 @@ class TextBuilder:
         elif not beginning and not _TEXT.match(text) and not _SPACES_BEFORE.match(text):
             sentence.comments.append(text)
 
-    def _settle(self, begins: bool) -> None:
+    def _fit_columns(self, begins: bool) -> None:
         """Write the white space after the last token, now that it is known what comes next."""
         token, said = self._last, self._said
         if token is None or not self._open:
@@ -160,7 +160,7 @@ class TextBuilder:
 
     def _token(self, form: str, misc: str) -> Token:
         """The token of a line, its white space read from MISC and the rest of MISC left."""
-        self._settle(False)
+        self._fit_columns(False)
         said, glued = None, False
         if misc != "_" and "Space" in misc:
             rest = []

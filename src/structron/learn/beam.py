@@ -32,7 +32,7 @@ from structron.update import fixing
 from structron.update.alma import NORM, SCALE, TOTAL, fold, make_alma
 from structron.update.collect import COLLECT
 from structron.update.delta import APPLY, FITS, MEASURE, UPDATING, make_delta
-from structron.update.mixed import NO_WEIGHING, Weighing, ask, collect_weighted, make_weighing
+from structron.update.mixed import NO_WEIGHING, Weighing, call_family, collect_weighted, make_weighing
 from structron.update.violation import rule_of
 from structron.weights.store import SparseStore, mean_rows
 
@@ -151,7 +151,7 @@ class BeamTraining(Paced):
         if self.stats[fixing.TROUBLE] == fixing.FOLD:
             self._fold()
         elif done < hi:
-            self._settle(int(sequence[done]))
+            self._fit_columns(int(sequence[done]))
         if self.check and self.stats[fixing.NOT_VIOLATIONS]:
             raise AssertionError(
                 f"{self.search.update_name}: {int(self.stats[fixing.NOT_VIOLATIONS])} updates were no violations"
@@ -164,7 +164,7 @@ class BeamTraining(Paced):
         self.store.fold(*fold(self.pace))
         self.engine.forget()
 
-    def _settle(self, example: int) -> None:
+    def _fit_columns(self, example: int) -> None:
         trouble, step = int(self.stats[fixing.TROUBLE]), int(self.stats[fixing.STEPS])
         self.stats[fixing.TROUBLE] = self.stats[fixing.STEPS] = 0
         arrays = self.engine.room(self.inputs)
@@ -178,7 +178,7 @@ class BeamTraining(Paced):
         elif trouble == fixing.ASK_JJ and self.swvp is not None and callable(self.swvp.jj):
             fresh, lengths = self._make_weighing(), (step, int(self.stats[fixing.NEEDED]))
             given = (self.problem.actions, self.inputs, example, arrays.frontier, arrays.trace)
-            self.weighing = ask(fresh, self.swvp.jj, *given, *lengths)
+            self.weighing = call_family(fresh, self.swvp.jj, *given, *lengths)
         else:
             self.engine.settle(trouble, step, example, arrays, self.inputs)
 
@@ -227,8 +227,8 @@ class BeamTraining(Paced):
     def _length(self) -> float:
         return squared_length(self.store.present(0, 1.0)[1].weight)
 
-    def follow(self, common: Any) -> None:
-        super().follow(common)
+    def copy_weights_from(self, common: Any) -> None:
+        super().copy_weights_from(common)
         self.engine.forget()
 
     def rows(self) -> tuple[np.ndarray, Any]:
@@ -242,8 +242,8 @@ class BeamTraining(Paced):
         time = int(self.stats[fixing.TIME]) if self.average == "mean" else 0
         return time, float(self.pace[TOTAL] / time if time else self.pace[SCALE])
 
-    def rest(self, model: Any) -> None:
-        model.rest()
+    def free_search_buffers(self, model: Any) -> None:
+        model.free_search_buffers()
 
     @staticmethod
     def assemble_last(members: Sequence["BeamTraining"]) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 def bpm_start(learner: Any, runs: int, seed: int) -> None:
     """Give a learner that has seen nothing the mean of the weights after so many runs."""
     for run in range(runs):
-        member = learner.twin()
+        member = learner.fresh_copy()
         sequence = np.random.default_rng([seed, 0, run]).permutation(member.examples)
         member.begin_pass()
         place = 0

@@ -172,8 +172,8 @@ class ChainLearner(Member):
         """Room for the second best labels of a sentence."""
         return make_near(self.work, len(self.labels), self.order)
 
-    def twin(self) -> Self:
-        other = super().twin()
+    def fresh_copy(self) -> Self:
+        other = super().fresh_copy()
         other.update = replace(self.update)  # type: ignore[type-var]  # its room is for one learner
         return other
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from structron.errors import StructronError
 from structron.io.tensors import Tensors
-from structron.learn.committee import Lesson
+from structron.learn.committee import ShardUpdate
 from structron.learn.shards import ShardRunner, learn_part
 from structron.learn.wire import Parcel, moved, pack_lesson, pack_news, unpack
 from structron.runtime.cluster import RayPool, connect
@@ -38,7 +38,7 @@ class ShardLearner:
         import ray
 
         self.member = ray.cloudpickle.loads(sent)
-        self.common = self.member.twin()
+        self.common = self.member.fresh_copy()
 
     def __call__(self, sequence: np.ndarray, state: Tensors | None, news: Parcel | None) -> Parcel:
         """One pass over the shard from the common weights: all of them, or those that have changed, or as they are."""
@@ -89,7 +89,7 @@ class ClusterRunner(ShardRunner):
     def begin_pass(self) -> None:
         self.figures = dict.fromkeys(FIGURES, 0)
 
-    def learn(self, parts: Sequence[np.ndarray], lessons: list[Lesson]) -> None:
+    def learn(self, parts: Sequence[np.ndarray], lessons: list[ShardUpdate]) -> None:
         """Append the lessons of all shards."""
         pool = self.pool or self._begin()
         parcels: dict[int, Parcel] = {}
@@ -134,10 +134,10 @@ class ClusterRunner(ShardRunner):
             return pool.call(s, sequence, None, self.news)
         return pool.call(s, sequence, state, None)
 
-    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float], by_change: bool) -> None:
+    def mix(self, lessons: Sequence[ShardUpdate], shares: Sequence[float], by_change: bool) -> None:
         """Mix on the driver, and prepare the news for the next pass."""
-        before = self.common.twin()
-        before.follow(self.common)
+        before = self.common.fresh_copy()
+        before.copy_weights_from(self.common)
         self.common.mix(lessons, shares, by_change, cores())
         lesson = self.common.lesson(before)
         parcel = pack_news(lesson._replace(changes=moved(lesson.changes)), cores())

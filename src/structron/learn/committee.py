@@ -14,10 +14,10 @@ import numpy as np
 from structron.io.tensors import Tensors, beginning, under
 from structron.learn.loop import Learner
 from structron.runtime.threads import ThreadPool
-from structron.weights.changes import Changes, Share, plain_scales, scales_by_change
+from structron.weights.mixing import Changes, Share, plain_scales, scales_by_change
 
 
-class Lesson(NamedTuple):
+class ShardUpdate(NamedTuple):
     """What a learner has made of common weights in its part of a pass (learn/shards.py)."""
 
     changes: Changes
@@ -59,7 +59,7 @@ class Member(Learner):
     def _begin(self) -> None:
         """Weights before the first example: none, or those that training goes on from."""
 
-    def twin(self) -> Self:
+    def fresh_copy(self) -> Self:
         """Another learner of the same data and options, at its start."""
         other = copy.copy(self)
         other._begin()
@@ -71,17 +71,19 @@ class Member(Learner):
     def add(self, other: Any, share: float) -> None:
         """Add a share of the weights of another learner of the same data."""
 
-    def follow(self, common: Any) -> None:
+    def copy_weights_from(self, common: Any) -> None:
         """Begin a part of a pass with the weights of another learner of the same data."""
-        self.store.follow(common.store)
+        self.store.copy_weights_from(common.store)
         self.stats[0] = 0
         self.begin_pass()
 
-    def lesson(self, common: Any) -> Lesson:
+    def lesson(self, common: Any) -> ShardUpdate:
         """What has changed since `follow`."""
-        return Lesson(self.store.changes(common.store), int(self.stats[0]), self.counts(), {})
+        return ShardUpdate(self.store.changes(common.store), int(self.stats[0]), self.counts(), {})
 
-    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float], by_change: bool = False, jobs: int = 1) -> None:
+    def mix(
+        self, lessons: Sequence[ShardUpdate], shares: Sequence[float], by_change: bool = False, jobs: int = 1
+    ) -> None:
         """Take over so much of each lesson; the mean runs over the steps of all.
 
         by_change: a weight counts only those that have changed it.
@@ -93,7 +95,7 @@ class Member(Learner):
         self.store.mix([Share(*each) for each in given], time, jobs)
         self.stats[0] = time
 
-    def take(self, news: Lesson) -> None:
+    def take(self, news: ShardUpdate) -> None:
         """Have the weights of another learner of the same data, of which this one has an earlier state."""
         self.store.put(news.changes)
 
@@ -112,7 +114,7 @@ class Member(Learner):
     def last_snapshot(self) -> Any:
         return self.assemble_last([self])
 
-    def rest(self, model: Any) -> None:
+    def free_search_buffers(self, model: Any) -> None:
         return None
 
     def finish(self, model: Any) -> Any:
@@ -129,7 +131,7 @@ class Committee(Learner):
     """
 
     def __init__(self, first: Any, runs: int, jobs: int = 1):
-        self.members = [first, *(first.twin() for _ in range(runs - 1))]
+        self.members = [first, *(first.fresh_copy() for _ in range(runs - 1))]
         self.jobs = min(jobs, runs)
         self.sequence = np.empty(0, np.int64)
         self.parts: list[np.ndarray] = []
@@ -195,8 +197,8 @@ class Committee(Learner):
     def last_snapshot(self) -> Any:
         return self.members[0].assemble_last(self.members)
 
-    def rest(self, model: Any) -> None:
-        self.members[0].rest(model)
+    def free_search_buffers(self, model: Any) -> None:
+        self.members[0].free_search_buffers(model)
 
     def finish(self, model: Any) -> Any:
         return self.members[0].finish(model)

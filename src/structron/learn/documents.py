@@ -11,7 +11,7 @@ from structron.features.phrases import make_counts, non_local_features
 from structron.io.tensors import Tensors
 from structron.kernels.jit import entry
 from structron.learn.chain import CALL_TOKENS, Chain, ChainLearner, Perceptron, Start
-from structron.learn.committee import Lesson
+from structron.learn.committee import ShardUpdate
 from structron.learn.loop import stretch_end
 from structron.learn.parts import Bounds
 from structron.model.documents import DocumentModel
@@ -209,15 +209,17 @@ class DocumentLearner(ChainLearner):
             self._number(name)
             self.g[0, self.features.names.index(name)] += share * weight
 
-    def follow(self, common: Any) -> None:
-        super().follow(common)
+    def copy_weights_from(self, common: Any) -> None:
+        super().copy_weights_from(common)
         self.features.number = dict(common.features.number)
         self.g = np.stack([common.g[0], np.zeros_like(common.g[0])])
 
-    def lesson(self, common: Any) -> Lesson:
+    def lesson(self, common: Any) -> ShardUpdate:
         return super().lesson(common)._replace(more=self._document_state())
 
-    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float], by_change: bool = False, jobs: int = 1) -> None:
+    def mix(
+        self, lessons: Sequence[ShardUpdate], shares: Sequence[float], by_change: bool = False, jobs: int = 1
+    ) -> None:
         super().mix(lessons, shares, by_change, jobs)
         before, time = self.g[0].copy(), int(self.stats[TIME])
         for lesson, share in zip(lessons, shares, strict=True):
@@ -226,7 +228,7 @@ class DocumentLearner(ChainLearner):
             self.g[0, places] += share * change
             self.g[1, places] += time * share * change - lesson.steps * change + u
 
-    def take(self, news: Lesson) -> None:
+    def take(self, news: ShardUpdate) -> None:
         super().take(news)
         places = self._places(news.more)
         self.g[0, places] = news.more["g"][0]

@@ -73,8 +73,8 @@ class EncodedLearner(BeamTraining):
         known = None if self.known is None else self.known.names
         return self.data.numbered.names(np.array([feature - 1]), known, self.data.names).all()[0]
 
-    def rest(self, model: Any) -> None:
-        model.base.rest()
+    def free_search_buffers(self, model: Any) -> None:
+        model.base.free_search_buffers()
 
     def finish(self, model: Any) -> Any:
         keys = model.base.anchored_keys

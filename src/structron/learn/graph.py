@@ -118,9 +118,9 @@ class GraphLearner(Paced):
     def _learn(self, sequence: np.ndarray, lo: int, hi: int) -> tuple[int, int]:
         steps, amount = (*steps_of(self.setting), update.CORRECT), 1.0 if self.swvp is None else 0.0
         t = self.trees
-        return LEARN(*steps, self.room, self._settled(), t.x, t.starts, sequence, lo, hi, amount)
+        return LEARN(*steps, self.room, self._resolved_options(), t.x, t.starts, sequence, lo, hi, amount)
 
-    def _settled(self) -> update.Learning:
+    def _resolved_options(self) -> update.Learning:
         """What kernels read and write, with the present room for Δ."""
         if self.learning.sums.delta is not self.delta:
             self.learning = self.learning._replace(sums=update.make_sums(self.store.u, delta=self.delta))
@@ -128,7 +128,7 @@ class GraphLearner(Paced):
 
     def _correct_mixed(self, start: int, n: int, jj: Mixed, count: int) -> None:
         assert self.swvp is not None
-        correct_mixed(self.room, self._settled(), self.trees.x, start, n, jj, count, self.swvp.rule)
+        correct_mixed(self.room, self._resolved_options(), self.trees.x, start, n, jj, count, self.swvp.rule)
 
     def _substructures(self, start: int, n: int) -> tuple[Mixed, int]:
         """Those of a user's function; the kernel makes those of a family itself."""

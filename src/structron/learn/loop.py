@@ -61,7 +61,7 @@ class Learner(Protocol):
     def last_snapshot(self) -> Any:
         """The same of a learner that will learn no more: it may give up what it would need for that."""
 
-    def rest(self, model: Any) -> None:
+    def free_search_buffers(self, model: Any) -> None:
         """A snapshot is kept while learning goes on: it lets go of what only its searches need."""
 
     def finish(self, model: Any) -> Any:
@@ -155,7 +155,7 @@ def train(
                 record["dev"] = round(score(model), 4)
                 if record["dev"] > best:
                     result.model, result.best_pass = model, number
-                    learner.rest(model)
+                    learner.free_search_buffers(model)
             result.history.append(record)
             if record["updates"] == 0:
                 result.stopped = "converged"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from structron.learn.committee import Lesson, Member
+from structron.learn.committee import Member, ShardUpdate
 from structron.update.alma import ALPHA, GENERATION, LONGEST, NORM, SCALE, TOTAL
 
 
@@ -24,12 +24,12 @@ class Paced(Member):
     def _length(self) -> float:
         """‖v‖²."""
 
-    def follow(self, common: Any) -> None:
-        super().follow(common)
+    def copy_weights_from(self, common: Any) -> None:
+        super().copy_weights_from(common)
         self.pace[:] = common.pace
         self.pace[TOTAL] = 0.0
 
-    def lesson(self, common: Any) -> Lesson:
+    def lesson(self, common: Any) -> ShardUpdate:
         self._take_scale_in()
         return super().lesson(common)._replace(more={"pace": self.pace.copy()})
 
@@ -41,7 +41,9 @@ class Paced(Member):
             self.pace[NORM] *= scale * scale
             self.pace[SCALE], self.pace[TOTAL] = 1.0, time
 
-    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float], by_change: bool = False, jobs: int = 1) -> None:
+    def mix(
+        self, lessons: Sequence[ShardUpdate], shares: Sequence[float], by_change: bool = False, jobs: int = 1
+    ) -> None:
         """The generation, which the rate falls with, is mixed like the weights."""
         super().mix(lessons, shares, by_change, jobs)
         pace, paces = self.pace, np.stack([lesson.more["pace"] for lesson in lessons])
@@ -50,6 +52,6 @@ class Paced(Member):
             pace[GENERATION] = float(np.dot(shares, paces[:, GENERATION]))
             pace[LONGEST], pace[NORM] = paces[:, LONGEST].max(), self._length()
 
-    def take(self, news: Lesson) -> None:
+    def take(self, news: ShardUpdate) -> None:
         super().take(news)
         self.pace[:] = news.more["pace"]

@@ -129,7 +129,7 @@ class QueueTraining(BeamTraining):
         self._gather(sibs, wrong)
         while self.delta.used[FULL]:
             stats[fixing.TROUBLE] = fixing.MORE_DELTA
-            self._settle(self.space.e)
+            self._fit_columns(self.space.e)
             self._gather(sibs, wrong)
         needed = FITS(self.delta, self.sparse, self.anchored)
         if needed:
@@ -138,7 +138,7 @@ class QueueTraining(BeamTraining):
                 self.delta.used[0],
                 needed,
             )
-            self._settle(self.space.e)
+            self._fit_columns(self.space.e)
         size, dot = MEASURE(self.delta, self.sparse, self.anchored) if self.check or self.pace[ALPHA] else (0.0, 0.0)
         if self.check:
             self._verify(dot, sibs, wrong)

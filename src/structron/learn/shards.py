@@ -4,7 +4,7 @@
         for each shard s, side by side:     w_s ← one pass over the shard, from the common w on
         w ← Σ μ_s·w_s                       μ_s: the same for all, or by the shard's updates
 
-Our own third way, `changes`, goes by those shards that have changed a weight (weights/changes.py), and mixes more often
+Our own third way, `changes`, goes by those shards that have changed a weight (weights/mixing.py), and mixes more often
 when most is learned: 2·S times in the first pass, half as often in every further one, until it is once. The paper's
 proof covers neither, but many shards lose less (docs/scale.md): what one shard alone has met is not divided by all, and
 none goes far on its own.
@@ -26,7 +26,7 @@ import numpy as np
 
 from structron.errors import StructronError
 from structron.io.tensors import Tensors
-from structron.learn.committee import Lesson, total
+from structron.learn.committee import ShardUpdate, total
 from structron.learn.loop import Learner
 from structron.runtime.threads import ThreadPool, unbroken
 
@@ -52,7 +52,7 @@ def mixes_of(shards: int, number: int, examples: int) -> int:
     return max(1, min(4 * shards >> number, examples // (shards * TOGETHER))) if shards > 1 else 1
 
 
-def shares_of(lessons: Sequence[Lesson], mix: str) -> list[float]:
+def shares_of(lessons: Sequence[ShardUpdate], mix: str) -> list[float]:
     """μ: how much each shard counts."""
     updates = [lesson.counts["updates"] for lesson in lessons]
     if mix != ERRORS or not sum(updates):
@@ -60,9 +60,9 @@ def shares_of(lessons: Sequence[Lesson], mix: str) -> list[float]:
     return [count / sum(updates) for count in updates]
 
 
-def learn_part(member: Any, common: Any, part: np.ndarray, stopped: Event) -> Lesson:
+def learn_part(member: Any, common: Any, part: np.ndarray, stopped: Event) -> ShardUpdate:
     """One pass over a shard from the common weights on; an interruption ends it early."""
-    member.follow(common)
+    member.copy_weights_from(common)
     place = 0
     while place < len(part) and not stopped.is_set():
         place = member.learn(part, place)
@@ -79,10 +79,10 @@ class ShardRunner(Protocol):
         """A pass begins."""
         return
 
-    def learn(self, parts: Sequence[np.ndarray], lessons: list[Lesson]) -> None:
+    def learn(self, parts: Sequence[np.ndarray], lessons: list[ShardUpdate]) -> None:
         """Append the lessons of the next shards, of one at least."""
 
-    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float], by_change: bool) -> None:
+    def mix(self, lessons: Sequence[ShardUpdate], shares: Sequence[float], by_change: bool) -> None:
         """One common vector of weights."""
 
     def close(self) -> None:
@@ -96,10 +96,10 @@ class ThreadRunner(ShardRunner):
         self.common, self.jobs, self.figures = common, jobs, {}
         self.idle: list[Any] = []
 
-    def learn(self, parts: Sequence[np.ndarray], lessons: list[Lesson]) -> None:
+    def learn(self, parts: Sequence[np.ndarray], lessons: list[ShardUpdate]) -> None:
         """On one thread those of one shard, else of all. After an interruption, of what was learned until then."""
         stopped, todo = Event(), parts[: 1 if self.jobs == 1 else None]
-        running: list[Future[Lesson]] = []
+        running: list[Future[ShardUpdate]] = []
         try:
             with ThreadPool(self.jobs) as pool:
                 try:
@@ -114,17 +114,17 @@ class ThreadRunner(ShardRunner):
         finally:
             lessons += [f.result() for f in running if not f.cancelled() and f.exception() is None]
 
-    def _learn(self, part: np.ndarray, stopped: Event) -> Lesson:
+    def _learn(self, part: np.ndarray, stopped: Event) -> ShardUpdate:
         try:
             member = self.idle.pop()
         except IndexError:
-            member = self.common.twin()
+            member = self.common.fresh_copy()
         try:
             return learn_part(member, self.common, part, stopped)
         finally:
             self.idle.append(member)
 
-    def mix(self, lessons: Sequence[Lesson], shares: Sequence[float], by_change: bool) -> None:
+    def mix(self, lessons: Sequence[ShardUpdate], shares: Sequence[float], by_change: bool) -> None:
         self.common.mix(lessons, shares, by_change, self.jobs)
 
     def close(self) -> None:
@@ -143,12 +143,12 @@ class Shards(Learner):
         self.runner = make_runner(first)
         self.passes, self.begun = 0, 0  # passes so far, and where in this one the examples since the last mix begin
         self.parts: list[np.ndarray] = []
-        self.lessons: list[Lesson] = []
+        self.lessons: list[ShardUpdate] = []
         self.learned: list[dict[str, Any]] = []
 
-    def twin(self) -> Self:
+    def fresh_copy(self) -> Self:
         """The same shards of another learner at its start."""
-        return type(self)(self.common.twin(), self.shards, self.mix, self.make_runner)
+        return type(self)(self.common.fresh_copy(), self.shards, self.mix, self.make_runner)
 
     @property
     def examples(self) -> int:
@@ -223,8 +223,8 @@ class Shards(Learner):
     def last_snapshot(self) -> Any:
         return self.assemble_last([self])
 
-    def rest(self, model: Any) -> None:
-        self.common.rest(model)
+    def free_search_buffers(self, model: Any) -> None:
+        self.common.free_search_buffers(model)
 
     def finish(self, model: Any) -> Any:
         return self.common.finish(model)

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structron.io.packing import byte_planes, of_planes
-from structron.learn.committee import Lesson
+from structron.learn.committee import ShardUpdate
 from structron.runtime.threads import for_each
-from structron.weights.changes import Changes, by_row
+from structron.weights.mixing import Changes, by_row
 
 LEVEL = 1
 SAMPLE, WORTH = 1 << 14, 0.9
@@ -87,7 +87,7 @@ def _unfolded(found: Any) -> np.ndarray:
     return (found >> 1).view(f"i{size}") ^ -(found & 1).view(f"i{size}")
 
 
-def _pack_all(lesson: Lesson, jobs: int, **arrays: np.ndarray) -> Parcel:
+def _pack_all(lesson: ShardUpdate, jobs: int, **arrays: np.ndarray) -> Parcel:
     changes = lesson.changes
     order = by_row(changes.row)
     row = changes.row[order]
@@ -109,21 +109,21 @@ def moved(changes: Changes) -> Changes:
     return Changes(*(array[chosen] for array in changes))
 
 
-def pack_lesson(lesson: Lesson) -> Parcel:
+def pack_lesson(lesson: ShardUpdate) -> Parcel:
     """From a shard: by how much weights have changed, and their sums."""
     return _pack_all(lesson, 1, change=lesson.changes.change, u=lesson.changes.u)
 
 
-def pack_news(lesson: Lesson, jobs: int) -> Parcel:
+def pack_news(lesson: ShardUpdate, jobs: int) -> Parcel:
     """To all shards: weights as they are now."""
     return _pack_all(lesson, jobs, w=lesson.changes.w)
 
 
-def unpack(parcel: Parcel) -> Lesson:
+def unpack(parcel: Parcel) -> ShardUpdate:
     """The inverse, of either; what was not sent is 0."""
     found = {name: _unpack(packed) for name, packed in parcel.arrays.items()}
     row = np.repeat(np.cumsum(found["gap"], dtype=np.uint64), found["count"])
     nothing = np.zeros(len(row), np.float32)
     w, change = found.get("w", nothing), found.get("change", nothing)
     u = found.get("u", nothing).astype(np.float64, copy=False)
-    return Lesson(Changes(row, found["column"], w, change, u), *parcel.rest)
+    return ShardUpdate(Changes(row, found["column"], w, change, u), *parcel.rest)

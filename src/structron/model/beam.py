@@ -110,7 +110,7 @@ class BeamModel:
         """Pack the weights now."""
         _ = self._packed
 
-    def rest(self) -> None:
+    def free_search_buffers(self) -> None:
         """Let go of what was made for searches; the next one makes it again."""
         self.__dict__.pop("_packed", None)
         self.engines.clear()

@@ -22,7 +22,7 @@ from structron.text.analysis import Sentence, Word
 from structron.text.schemes import spans
 from structron.text.sentences import Document
 
-LONGEST = 10_000
+MAX_SENTENCE_WORDS = 10_000
 """Words of a sentence that a parser is given: time and memory of some grow with their square."""
 EXPLAINED = 120
 """Words of a sentence that is explained."""
@@ -73,8 +73,8 @@ def annotate_docs(model: Shelved, docs: Sequence[Doc], known: str = "") -> None:
     """Let the parts of a pipeline fill documents; refuses sentences that have no end."""
     for doc in docs:
         for number, sentence in enumerate(doc.sentences, 1):
-            if len(sentence.tokens) > LONGEST:
-                long = f"{len(sentence.tokens)} tokens; expected at most {LONGEST}"
+            if len(sentence.tokens) > MAX_SENTENCE_WORDS:
+                long = f"{len(sentence.tokens)} tokens; expected at most {MAX_SENTENCE_WORDS}"
                 raise StructronError(f"sentence {number}: {long}")
     model.estimator.model_.annotate(docs, 1, known, model.estimator.fast)
 
@@ -139,8 +139,8 @@ def label_rows(model: Shelved, rows: list[Rows], margins: bool) -> Analysis:
     """What a model makes of sentences in its columns."""
     estimator = model.estimator
     for number, own in enumerate(rows, 1):
-        if len(own) > LONGEST:
-            raise StructronError(f"sentence {number}: {len(own)} tokens; expected at most {LONGEST}")
+        if len(own) > MAX_SENTENCE_WORDS:
+            raise StructronError(f"sentence {number}: {len(own)} tokens; expected at most {MAX_SENTENCE_WORDS}")
     roles = estimator.roles_
     doc = doc_of([[row[roles.inputs.index(roles.word)] for row in own] for own in rows])
     found = Analysis(doc, model.name)

@@ -12,7 +12,7 @@ from structron.serve.library import Library, Shelved
 from structron.tasks.pipeline.parts import Part, rows_of, tree_rows
 from structron.text.sentences import Document
 
-LONGEST = 80
+MAX_SHOWN_WORDS = 80
 """Words of a sentence whose search is shown: a page of more would help nobody."""
 FEATURES = 200
 """Features of an update that are shown."""
@@ -26,8 +26,8 @@ def trace(library: Library, model: Shelved, part: str | None, sentence: str, bea
         rows, gold = _part_rows(library, model, str(part), sentence)
     else:
         rows, gold = _own_rows(library, model, sentence)
-    if len(rows) > LONGEST:
-        raise StructronError(f"{len(rows)} words; expected a sentence of at most {LONGEST} to watch")
+    if len(rows) > MAX_SHOWN_WORDS:
+        raise StructronError(f"{len(rows)} words; expected a sentence of at most {MAX_SHOWN_WORDS} to watch")
     found = estimator.trace(rows, True if gold else None, beam=beam).to_json()
     for rule in found["rules"].values():
         for update in (rule, *rule.get("updates", [])):

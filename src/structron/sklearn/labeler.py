@@ -33,7 +33,7 @@ except ImportError as error:
     raise ImportError("structron.sklearn needs scikit-learn: pip install structron[sklearn]") from error
 
 DEFAULT_SEED = 1
-FEW = 100_000
+SMALL_DATA = 100_000
 """Tokens up to which the order of sentences matters most: several runs are then worth their time."""
 CARRIED_OVER = ("model_", "learner_", "scheme_")
 """What a labeller that goes on learning takes over from the one before."""
@@ -131,7 +131,7 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
         self, kind: type, data: list[tuple[Sequence, Sequence]], known: Sequence = ()
     ) -> AttributeLabeler:
         """A labeller with the present parameters, which it checks."""
-        given = self._settings(few=sum(len(tokens) for tokens, _ in data) < FEW)
+        given = self._settings(few=sum(len(tokens) for tokens, _ in data) < SMALL_DATA)
         given["constrain"] = bool(given["constrain"]) and kind is str
         labeler = AttributeLabeler(**given, seed=self._seed(), jobs=self._jobs())
         labeler.extractor_ = AttributeExtractor(known)  # type: ignore[assignment]

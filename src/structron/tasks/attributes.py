@@ -25,7 +25,7 @@ from structron.model.chain import ChainModel
 from structron.tasks.chain.explain import explain
 from structron.tasks.chain.labeler import ChainLabeler
 from structron.tasks.options import AttributeOptions
-from structron.text.sentences import spell
+from structron.text.sentences import decode_labels
 
 TEMPERATURES = np.geomspace(1e-3, 1e4, 141)
 """Where the search for the best temperature begins."""
@@ -66,12 +66,12 @@ class AttributeLabeler(AttributeOptions, Measured, ChainLabeler):
         if self.prune and self.model_.votes is None:
             self.model_ = pruned(self.model_, self.prune)
 
-    def _settle(self, sentences: Any) -> Any:
+    def _fit_columns(self, sentences: Any) -> Any:
         return sentences
 
     def _judge(self, dev: Any) -> Any:
         ready = self._prepare(dev, True, "dev data")
-        gold = spell(ready.label_ids, ready.label_types, ready.starts)
+        gold = decode_labels(ready.label_ids, ready.label_types, ready.starts)
         return lambda model: self._scores(gold, self._decode(model, ready, self.jobs)).accuracy
 
     def _chunks(self) -> bool:
@@ -93,7 +93,7 @@ class AttributeLabeler(AttributeOptions, Measured, ChainLabeler):
             raise StructronError(
                 "marginals are not calibrated; call calibrate with sentences that are not learned from"
             )
-        ready = self._ready(sentences)
+        ready = self._encode(sentences)
         _, behind = model.max_marginals(ready, self._jobs(jobs))
         likely = softmax(behind, self.temperature_)
         return list(model.labels), np.split(likely, ready.starts[1:-1])
@@ -138,17 +138,17 @@ class AttributeLabeler(AttributeOptions, Measured, ChainLabeler):
 
     # -- files and pickles ---------------------------------------------------------------------------------------
 
-    def _settled(self) -> dict[str, Any]:
+    def _resolved_options(self) -> dict[str, Any]:
         return {}
 
-    def _learned(self, model: ChainModel) -> tuple[dict[str, Any], Tensors]:
+    def _state(self, model: ChainModel) -> tuple[dict[str, Any], Tensors]:
         header = model.header()
         numbers = bool(model.labels) and isinstance(model.labels[0], Integral)
         header["labels"] = [str(label) for label in model.labels]
         known = {"numbers": numbers, "scheme": self.scheme_, "temperature": self.temperature_, "dress": self.dress_}
         return known | {"model": header}, model.tensors()
 
-    def _take(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
+    def _load_state(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
         self.scheme_, dress, temperature = learned["scheme"], learned["dress"], learned["temperature"]
         if not (dress is None or isinstance(dress, dict)):
             raise ValueError("dress does not fit")

@@ -19,7 +19,7 @@ from structron.io.tensors import Tensors
 from structron.tasks.chain.labeler import ChainLabeler
 from structron.tasks.options import EntityOptions
 from structron.text import schemes
-from structron.text.sentences import spell
+from structron.text.sentences import decode_labels
 
 
 class EntityRecognizer(EntityOptions, ChainLabeler):
@@ -43,7 +43,7 @@ class EntityRecognizer(EntityOptions, ChainLabeler):
         prepared = super()._prepare(sentences, labelled, what)
         if not labelled:
             return prepared
-        written = spell(prepared.label_ids, prepared.label_types, prepared.starts)
+        written = decode_labels(prepared.label_ids, prepared.label_types, prepared.starts)
         if self.written_ is None:
             self.written_ = schemes.detect(written)
         inner = convert_all(written, self.inner, what)
@@ -54,18 +54,18 @@ class EntityRecognizer(EntityOptions, ChainLabeler):
 
     def _gold(self, sentences: Sentences, what: str = "data") -> list[list[str]]:
         prepared = super()._prepare(sentences, True, what)
-        written = spell(prepared.label_ids, prepared.label_types, prepared.starts)
+        written = decode_labels(prepared.label_ids, prepared.label_types, prepared.starts)
         convert_all(written, self.inner, what)
         return written
 
-    def _spell(self, out: np.ndarray, model: Any, prepared: Any, bounds: np.ndarray) -> list[list[str]]:
-        found = super()._spell(out, model, prepared, bounds)
+    def _decode_labels(self, out: np.ndarray, model: Any, prepared: Any, bounds: np.ndarray) -> list[list[str]]:
+        found = super()._decode_labels(out, model, prepared, bounds)
         return found if self.written_ in (None, self.inner) else convert_all(found, self.written_)
 
     def _column(self, out: np.ndarray, model: Any, prepared: Any) -> Column:
         if self.written_ in (None, self.inner):
             return super()._column(out, model, prepared)
-        return Column.of(chain.from_iterable(self._spell(out, model, prepared, prepared.starts)))
+        return Column.of(chain.from_iterable(self._decode_labels(out, model, prepared, prepared.starts)))
 
     def _numbers(self, model: Any, sentences: Sequence, forced: Any) -> list[list[int]]:
         """Forced labels must be the model's own: what others stand for can depend on labels to come."""
@@ -76,15 +76,15 @@ class EntityRecognizer(EntityOptions, ChainLabeler):
             )
         return super()._numbers(model, sentences, forced)
 
-    def _learned(self, model: Any) -> tuple[dict[str, Any], Tensors]:
-        learned, tensors = super()._learned(model)
+    def _state(self, model: Any) -> tuple[dict[str, Any], Tensors]:
+        learned, tensors = super()._state(model)
         return learned | {"written": self.written_}, tensors
 
-    def _take(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
+    def _load_state(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
         if learned["written"] not in (None, *schemes.LETTERS):
             raise ValueError("the scheme does not fit")
         self.written_ = learned["written"]
-        super()._take(learned, tensors, **code)
+        super()._load_state(learned, tensors, **code)
 
 
 def convert_all(sentences: Sequence[Sequence[str]], scheme: str, what: str = "labels") -> list[list[str]]:

@@ -111,7 +111,7 @@ class SegmentOptions(Chunks, TokenOptions):
     task: ClassVar[str] = "segments"
     about: ClassVar[str] = "Chunks as whole segments, with features of the segment."
     default_templates: ClassVar[Mapping[str, str]] = {"pos": "segments", "": "segments-words"}
-    usual: ClassVar[Mapping[str, Any]] = {"beam": 4, "update": "max-violation", "margin": 2.0}
+    task_defaults: ClassVar[Mapping[str, Any]] = {"beam": 4, "update": "max-violation", "margin": 2.0}
     lacks: ClassVar[Mapping[str, str]] = EXACT_VOTES | {
         "confidence": "chunks are labelled, not tokens",
         "forced": "chunks are labelled, not tokens",
@@ -137,7 +137,7 @@ class JointOptions(Tags, TagDictionary, TokenOptions):
 
     task: ClassVar[str] = "joint"
     about: ClassVar[str] = "Tags and chunks together, from words alone."
-    usual: ClassVar[Mapping[str, Any]] = {"beam": 2, "update": "laso", "margin": 5.0}
+    task_defaults: ClassVar[Mapping[str, Any]] = {"beam": 2, "update": "laso", "margin": 5.0}
     lacks: ClassVar[Mapping[str, str]] = EXACT_VOTES | {
         "confidence": "a word has two labels, and no single margin",
         "forced": "a word has two labels, of which a file may give one",
@@ -162,7 +162,7 @@ class EntityOptions(Entities, LabelOptions):
     task: ClassVar[str] = "entities"
     about: ClassVar[str] = "Names of people, places and so on, consistent throughout a document."
     default_templates: ClassVar[Mapping[str, str]] = {"pos": "entities", "": "entities-words"}
-    usual: ClassVar[Mapping[str, Any]] = {"margin": 50.0, "non_local": NON_LOCAL}
+    task_defaults: ClassVar[Mapping[str, Any]] = {"margin": 50.0, "non_local": NON_LOCAL}
 
 
 @options()
@@ -184,7 +184,7 @@ class ParserOptions(Templates, Transitions, Searching, Trees, Learned):
 
     task: ClassVar[str] = "parser"
     about: ClassVar[str] = "Dependency trees, by shift and reduce."
-    usual: ClassVar[Mapping[str, Any]] = {"beam": 4, "update": "laso", "margin": 5.0, "slack": 12.0}
+    task_defaults: ClassVar[Mapping[str, Any]] = {"beam": 4, "update": "laso", "margin": 5.0, "slack": 12.0}
     lacks: ClassVar[Mapping[str, str]] = EXACT_VOTES | {
         "confidence": "arcs are built by actions; compare the n best trees instead",
         **NO_TREES,
@@ -196,7 +196,7 @@ class ParserOptions(Templates, Transitions, Searching, Trees, Learned):
         beam at every step; other updates may count on later ones, and predict with all states of the beam."""
         found, slack = super().search(learning), self.slack
         if isinstance(slack, str):
-            slack = self.usual["slack"] if found.update == "laso" and found.margin else None
+            slack = self.task_defaults["slack"] if found.update == "laso" and found.margin else None
         return dataclasses.replace(found, slack=math.inf if slack is None else slack)
 
 
@@ -226,7 +226,7 @@ class TokenizerOptions(Texts, Cutoff, Templates, OwnAtoms, ChainOptions):
     about: ClassVar[str] = "Sentences and tokens from plain text."
     texts: ClassVar[bool] = True
     default_templates: ClassVar[Mapping[str, str]] = {"": "tokenizer"}
-    usual: ClassVar[Mapping[str, Any]] = {"margin": 200.0}
+    task_defaults: ClassVar[Mapping[str, Any]] = {"margin": 200.0}
     former: ClassVar[Sequence[type[Options]]] = (Tokens, Documents, TagDictionary, Lexical)
     lacks: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("nbest", "confidence", "forced", "explain", "columns", "label", "tag_dictionary", "gazetteers", "non_local"),

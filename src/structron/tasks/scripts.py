@@ -27,7 +27,7 @@ from structron.text.scripts import (
     words_demands,
     words_script,
 )
-from structron.text.sentences import spell
+from structron.text.sentences import decode_labels
 
 TAGS = {"upos", "xpos", "feats"}
 """Columns that the lemmatizer's preset looks at, those that there are."""
@@ -79,7 +79,7 @@ class ScriptLabeler(ChainLabeler):
 
     def _gold(self, sentences: Sentences, what: str = "data") -> list[list[str]]:
         prepared = super()._prepare(sentences, True, what)
-        return spell(prepared.label_ids, prepared.label_types, prepared.starts)
+        return decode_labels(prepared.label_ids, prepared.label_types, prepared.starts)
 
     def _numbers(self, model: Any, sentences: Sequence, forced: Any) -> list[list[int]]:
         raise self._refusal("forced")
@@ -94,9 +94,9 @@ class ScriptLabeler(ChainLabeler):
         made = Column.of([self._apply(model.labels[y], prepared.word_types[w]) for w, y in used])
         return Column(made.types, made.ids[place.reshape(-1)])
 
-    def _spell(self, out: np.ndarray, model: Any, prepared: Any, bounds: np.ndarray) -> list[list[str]]:
+    def _decode_labels(self, out: np.ndarray, model: Any, prepared: Any, bounds: np.ndarray) -> list[list[str]]:
         made = self._made(out, prepared.word_ids[bounds[0] : bounds[-1]], model, prepared)
-        return spell(made.ids, made.types, bounds - bounds[0])
+        return decode_labels(made.ids, made.types, bounds - bounds[0])
 
     def _demands(self, labels: Sequence[str]) -> Demands:
         wanted = [self._demand(label) for label in labels]
@@ -117,9 +117,9 @@ class Lemmatizer(LemmatizerOptions, ScriptLabeler):
     def _given(self) -> list[str]:
         return super()._given() or (["upos"] if "upos" in self.roles_.inputs else [])
 
-    def _settle(self, sentences: Sentences) -> Sentences:
+    def _fit_columns(self, sentences: Sentences) -> Sentences:
         self.known_ = KnownLemmas([], {})
-        given = list(super()._settle(sentences))
+        given = list(super()._fit_columns(sentences))
         if self._known_atoms(self.extractor_.templates):
             roles = self.roles_
             plain = TemplateExtractor(roles.names, roles.outputs[0], [], roles.word)
@@ -147,8 +147,8 @@ class Lemmatizer(LemmatizerOptions, ScriptLabeler):
     def _demand(self, script: str) -> tuple[str, str]:
         return lemma_demands(script)
 
-    def _learned(self, model: Any) -> tuple[dict[str, Any], Tensors]:
-        learned, tensors = super()._learned(model)
+    def _state(self, model: Any) -> tuple[dict[str, Any], Tensors]:
+        learned, tensors = super()._state(model)
         known = self.known_.tensors() if self._known_atoms(self.extractor_.templates) else {}
         return learned, tensors | known
 

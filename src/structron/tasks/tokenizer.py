@@ -43,7 +43,7 @@ class Tokenizer(TokenizerOptions, ChainLabeler):
     def _scene(self, sentence: Any, gold: Any) -> Any:
         return Estimator._scene(self, sentence, gold)
 
-    def _settle(self, sentences: Sentences) -> list[Doc]:
+    def _fit_columns(self, sentences: Sentences) -> list[Doc]:
         docs = documents_in(sentences, "training data", least=1)
         self.roles_ = Columns(list(COLUMNS), "piece", ["label"])
         self.extractor_ = self._make_extractor(self._templates())
@@ -73,7 +73,7 @@ class Tokenizer(TokenizerOptions, ChainLabeler):
         prepared.pieces = found
         return prepared
 
-    def _spell(self, out: np.ndarray, model: Any, prepared: Any, bounds: np.ndarray) -> list:
+    def _decode_labels(self, out: np.ndarray, model: Any, prepared: Any, bounds: np.ndarray) -> list:
         number = {label: k for k, label in enumerate(model.labels)}
         inside, ends = (out == number.get(label, -1) for label in (INSIDE, SENTENCE))
         stops = accumulate(map(len, prepared.pieces), initial=0)
@@ -116,7 +116,7 @@ class Tokenizer(TokenizerOptions, ChainLabeler):
         docs = self._gold(sentences)
         return self._scores(docs, self.predict([doc.text for doc in docs], jobs=jobs) if guess is None else guess)
 
-    def _ready(self, sentences: Sentences, what: str = "data") -> Any:
+    def _encode(self, sentences: Sentences, what: str = "data") -> Any:
         return self._prepare([doc.text for doc in documents_in(sentences, what)], False, what)
 
     def _gold(self, sentences: Sentences, what: str = "data") -> list:
@@ -125,16 +125,16 @@ class Tokenizer(TokenizerOptions, ChainLabeler):
     def _scores(self, gold: list, guess: list, sentences: Any = None) -> SegmentationScores:
         return segmentation_scores([_spans(doc) for doc in gold], [_spans(doc) for doc in guess])
 
-    def _learned(self, model: Any) -> tuple[dict[str, Any], Tensors]:
-        learned, tensors = super()._learned(model)
+    def _state(self, model: Any) -> tuple[dict[str, Any], Tensors]:
+        learned, tensors = super()._state(model)
         return learned | {"fine": self.fine_, "spaces": self.spaces_}, tensors
 
-    def _settled(self) -> dict[str, Any]:
+    def _resolved_options(self) -> dict[str, Any]:
         return {}
 
-    def _take(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
+    def _load_state(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
         self.fine_, self.spaces_ = bool(learned["fine"]), bool(learned["spaces"])
-        super()._take(learned, tensors, **code)
+        super()._load_state(learned, tensors, **code)
         known = self.roles_.names in (COLUMNS, [name for name in COLUMNS if name != OPEN])
         if not known or not {*self.model_.labels} <= {INSIDE, TOKEN, SENTENCE}:
             raise ValueError("labels of pieces do not fit")

@@ -24,7 +24,7 @@ from structron.fields import DEFAULT
 from structron.io.columns import Columns, default_columns, label_columns
 from structron.io.tensors import Tensors, texts
 from structron.options import SCHEMES, Search
-from structron.text.sentences import Document, check_sentences, is_row, regroup, sentences_of, spell, split
+from structron.text.sentences import Document, check_sentences, decode_labels, is_row, regroup, sentences_of, split
 
 Labels = list[list[Any]]
 
@@ -41,7 +41,7 @@ class TokenLabeler(Estimator):
     label: str | None = None
     gazetteers: Mapping[str, Any] | None = None
 
-    turns: ClassVar[int] = 4
+    chunks_per_thread: ClassVar[int] = 4
 
     @abstractmethod
     def search(self, learning: bool = False) -> Search:
@@ -68,14 +68,14 @@ class TokenLabeler(Estimator):
 
     def _learner(self, sentences: Sentences, start: Any) -> Any:
         if start is None:
-            sentences = self._settle(sentences)
+            sentences = self._fit_columns(sentences)
         prepared = self._prepare(sentences, True, "training data")
         if not len(prepared.label_ids):
             raise StructronError("training data: no sentences; expected at least one with words")
         prepared.jobs = self.jobs
         return self._make_learner(prepared, start)
 
-    def _settle(self, sentences: Sentences) -> Sentences:
+    def _fit_columns(self, sentences: Sentences) -> Sentences:
         """Settle columns and features on training data, of which the first token is looked at; gives them again."""
         sentences, first = first_row(iter(sentences))
         self.roles_ = self._settle_columns(list(self.columns) if self.columns else default_columns(len(first)))
@@ -115,23 +115,23 @@ class TokenLabeler(Estimator):
 
     # -- using ---------------------------------------------------------------------------------------------------
 
-    def _ready(self, sentences: Sentences, what: str = "data") -> Any:
+    def _encode(self, sentences: Sentences, what: str = "data") -> Any:
         return self._prepare(sentences, False, what)
 
     def _gold(self, sentences: Sentences, what: str = "data") -> Labels:
         """The labels that stand in sentences, as the user writes them; of documents sentence by sentence."""
         prepared = self._prepare(sentences, True, what)
-        return spell(prepared.label_ids, prepared.label_types, prepared.starts)
+        return decode_labels(prepared.label_ids, prepared.label_types, prepared.starts)
 
     def labels_known(self) -> set[str]:
         return set(self._check_fitted().labels) if self.closed else set()
 
-    def _spell(self, out: np.ndarray, model: Any, prepared: Any, bounds: np.ndarray) -> Labels:
+    def _decode_labels(self, out: np.ndarray, model: Any, prepared: Any, bounds: np.ndarray) -> Labels:
         """Label numbers as the user's labels, sentence by sentence; bounds: of the sentences among all tokens."""
-        return spell(out, model.labels, bounds - bounds[0])
+        return decode_labels(out, model.labels, bounds - bounds[0])
 
     def _decode(self, model: Any, ready: Any, jobs: int) -> Labels:
-        return self._spell(self._search_tokens(model, ready, jobs, None, False)[0], model, ready, ready.starts)
+        return self._decode_labels(self._search_tokens(model, ready, jobs, None, False)[0], model, ready, ready.starts)
 
     def predict_column(self, table: TokenTable, jobs: int) -> Column:
         """The labels of a table's tokens, as another column of it."""
@@ -170,7 +170,9 @@ class TokenLabeler(Estimator):
     def _predict_some(self, model: Any, prepared: Any, forced: Any, jobs: int, margins: bool) -> tuple[Labels, Labels]:
         fixed = None if forced is None else np.array([y for labels in forced for y in labels], np.int64)
         out, sure = self._search_tokens(model, prepared, jobs, fixed, margins)
-        return self._spell(out, model, prepared, prepared.starts), split(sure, prepared.starts) if margins else []
+        return self._decode_labels(out, model, prepared, prepared.starts), split(
+            sure, prepared.starts
+        ) if margins else []
 
     def evaluate(self, sentences: Sentences, *, jobs: int | None = None, guess: list | None = None) -> Any:
         """All scores on labelled sentences or Documents, in per cent, or those of `guess` for them."""
@@ -200,7 +202,7 @@ class TokenLabeler(Estimator):
         lists = []
         for s, (labellings, scores) in enumerate(found):
             bounds = ready.starts[s : s + 2]
-            spelled = [self._spell(row, model, ready, bounds)[0] for row in labellings] or [[]]
+            spelled = [self._decode_labels(row, model, ready, bounds)[0] for row in labellings] or [[]]
             lists.append(list(zip(spelled, scores or [0.0], strict=True)))
         return [combine(lists[lo:hi], n) for lo, hi in pairwise(ready.units.tolist())]
 
@@ -237,7 +239,7 @@ class TokenLabeler(Estimator):
 
     # -- files ---------------------------------------------------------------------------------------------------
 
-    def _learned(self, model: Any) -> tuple[dict[str, Any], Tensors]:
+    def _state(self, model: Any) -> tuple[dict[str, Any], Tensors]:
         extractor, roles = self.extractor_, self.roles_
         gazetteers = list(extractor.gazetteers.values())
         learned = {
@@ -252,13 +254,13 @@ class TokenLabeler(Estimator):
         }
         return learned, model.tensors() | gazetteer_tensors(gazetteers)
 
-    def _settled(self) -> dict[str, Any]:
+    def _resolved_options(self) -> dict[str, Any]:
         return {"columns": self.roles_.names, "label": self.roles_.outputs[-1]}
 
     def _template_texts(self) -> list[str]:
         return [str(template) for template in self.extractor_.templates]
 
-    def _take(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
+    def _load_state(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
         names, outputs = texts(learned["columns"], "columns"), texts(learned["outputs"], "outputs", 1)
         self.roles_ = Columns(names, learned["word"], outputs)
         if not {learned["word"], *outputs} <= set(names):

@@ -101,7 +101,7 @@ class TreeParser(Estimator):
         rows = [{roles.word: word, roles.pos: tag} for word, tag in sentence]
         return [[row.get(name, EMPTY) for name in roles.inputs] for row in rows]
 
-    def _ready(self, sentences: Sentences, what: str = "data") -> tuple[list[int], np.ndarray, np.ndarray]:
+    def _encode(self, sentences: Sentences, what: str = "data") -> tuple[list[int], np.ndarray, np.ndarray]:
         """The length of every sentence; those that have words, encoded; and where each of these begins."""
         given = list(sentences)
         full = _full(given, what)
@@ -125,8 +125,8 @@ class TreeParser(Estimator):
     def _predict(self, sentences: Sentences, jobs: int | None, parse: Parse) -> list[list[Arc]]:
         model, given, jobs = self._check_fitted(), list(self._rows(sentences)), self._jobs(jobs)
         if jobs == 1:
-            return _trees_by(parse, model, self._ready(given), 1)
-        found = self._by_parts(self._ready, lambda _, ready: _trees_by(parse, model, ready, 1), given, jobs)
+            return _trees_by(parse, model, self._encode(given), 1)
+        found = self._by_parts(self._encode, lambda _, ready: _trees_by(parse, model, ready, 1), given, jobs)
         return list(chain.from_iterable(found))
 
     def _decode(self, model: Any, ready: Any, jobs: int) -> list[list[Arc]]:
@@ -167,7 +167,7 @@ class TreeParser(Estimator):
 
     # -- files ---------------------------------------------------------------------------------------------------
 
-    def _learned(self, model: Any) -> tuple[dict[str, Any], Tensors]:
+    def _state(self, model: Any) -> tuple[dict[str, Any], Tensors]:
         roles = self.roles_
         learned = {
             "columns": roles.names,
@@ -180,10 +180,10 @@ class TreeParser(Estimator):
         }
         return learned, model.tensors() | self.input_.tensors()
 
-    def _settled(self) -> dict[str, Any]:
+    def _resolved_options(self) -> dict[str, Any]:
         return {"columns": self.roles_.names, "pos": self.roles_.pos}
 
-    def _take(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
+    def _load_state(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
         names, outputs = texts(learned["columns"], "columns"), texts(learned["outputs"], "outputs", 1)
         word, pos = learned["word"], learned["pos"]
         if not {word, pos, *outputs} <= set(names) or len({word, pos, *outputs}) < 2 + len(outputs) or len(outputs) > 2:

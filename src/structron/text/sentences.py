@@ -90,7 +90,7 @@ def split(flat: np.ndarray, starts: np.ndarray) -> list[list]:
     return [values[lo:hi] for lo, hi in pairwise(starts.tolist())]
 
 
-def spell(numbers: np.ndarray, labels: Sequence[Any], starts: np.ndarray) -> list[list]:
+def decode_labels(numbers: np.ndarray, labels: Sequence[Any], starts: np.ndarray) -> list[list]:
     """Label numbers, one per token, as a list of labels per sentence; -1 becomes None."""
     names = np.empty(len(labels) + 1, object)
     for k, label in enumerate(labels):

@@ -12,7 +12,7 @@ from structron.search.beam.frontier import Given
 from structron.search.beam.scores import unit_of, units_of
 from structron.search.beam.signatures import FUNCTIONS
 from structron.search.beam.states import feature_key
-from structron.search.beam.steps import look, token_of
+from structron.search.beam.steps import compute_atoms, token_of
 from structron.update.delta import Delta, put
 from structron.update.swvp import Weighing
 
@@ -49,7 +49,7 @@ def collect(atoms, inputs, e, anchored, setting, f, row, action, amount, delta):
     """Δ += amount·φ: the features of an action in a state."""
     base, end = inputs.starts[e], inputs.starts[e + 1]
     features, parts, view, spare = setting.features, setting.parts, setting.views[action], f.atoms.shape[0] - 1
-    look(atoms, inputs.x[base:end], inputs.table, f.states, row, setting.view_at, view, f.atoms, spare)
+    compute_atoms(atoms, inputs.x[base:end], inputs.table, f.states, row, setting.view_at, view, f.atoms, spare)
     for t in range(features.hashed.shape[0]):
         key = feature_key(features, t, f.atoms, spare)
         if key != 0:

@@ -108,7 +108,7 @@ def ask_for_weight(sparse, sums, head, column):
 
 
 @helper(inline=True)
-def ask_ahead(delta, sparse, anchored, sums, j):
+def prefetch_entry(delta, sparse, anchored, sums, j):
     """Ask for the place of entry j in the table, and for the weight of an earlier one that stands there: entry
     j - 2 * AHEAD then need not be waited for."""
     entries = delta.used[0]
@@ -128,7 +128,7 @@ def measure(delta, sparse, anchored):
     """‖Δ‖² and w·Δ."""
     length, dot, sums = 0.0, 0.0, sparse.u.reshape((-1, 1))
     for j in range(delta.used[0] + 2 * AHEAD):
-        ask_ahead(delta, sparse, anchored, sums, j)
+        prefetch_entry(delta, sparse, anchored, sums, j)
         if j < 2 * AHEAD:
             continue
         k = delta.place[j - 2 * AHEAD]
@@ -184,7 +184,7 @@ def apply(delta, sparse, anchored, factor, before):
     """w += factor·Δ; before: the sum of scales so far, which the sums for the mean count from (update/alma.py)."""
     table, sums, entries = sparse.table, sparse.u.reshape((-1, 1)), delta.used[0]
     for j in range(entries + 2 * AHEAD):
-        ask_ahead(delta, sparse, anchored, sums, j)
+        prefetch_entry(delta, sparse, anchored, sums, j)
         if j < 2 * AHEAD:
             continue
         k = delta.place[j - 2 * AHEAD]

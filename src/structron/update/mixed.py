@@ -73,7 +73,7 @@ NO_WEIGHING = make_weighing(Swvp("b-wm"), 1, False)
 """For rules that weigh nothing."""
 
 
-def ask(
+def call_family(
     weighing: Weighing, family: Family, names: Sequence[str], inputs: Any, e: int, f: Any, trace: Any, *lengths: int
 ) -> Weighing:
     """A user's JJ of the actions, by name, of y' and of the derivation z in f.path; lengths: of z and of y'."""

@@ -14,7 +14,7 @@ from structron.io.tensors import Tensors
 from structron.kernels.jit import helper, kernel
 from structron.kernels.reference import Doubles, Floats, Ints, Keys, Numbers, by_reference
 from structron.kernels.table import MULTIPLIER, SHIFT
-from structron.weights.changes import Changes, Share, mix_at
+from structron.weights.mixing import Changes, Share, mix_at
 
 NONE = np.uint64(0)
 FIRST = 1 << 16
@@ -139,9 +139,9 @@ class CellStore:
         """Take up the state of a store of the same data."""
         self._fill(state["key"], state["w"], state["u"], 2 * len(state["key"]))
 
-    # -- shards (changes.py) -------------------------------------------------------------------------------------------
+    # -- shards (mixing.py) --------------------------------------------------------------------------------------------
 
-    def follow(self, other: "CellStore") -> None:
+    def copy_weights_from(self, other: "CellStore") -> None:
         """The weights of another store of the same data, and no sums."""
         theirs = other.cells
         self.cells = Cells(theirs.key.copy(), theirs.w.copy(), np.zeros_like(theirs.u), theirs.used.copy())

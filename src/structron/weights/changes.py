@@ -1,186 +1,271 @@
-"""What one learner has changed, so that another can take it over: the weights of shards are mixed by it.
+"""Changes of sparse rows: found, mixed and taken over (mixing.py says what becomes of a weight).
 
-A pass of a shard begins with the common weights and no sums. What it changes is named alike in every store of the same
-data, whatever the order in which rows were made:
-
-    store       row                                           column
-    dense       the row's own, a feature's, a paired one's    label
-    sparse      a numbered feature's number + 1, or its key   action
-    cells       the cell's key                                0
-    hashed      the place in the vector                       0
-
-Let T_s be the steps of shard s, d_s and u_s the change and the sum of one weight (update/perceptron.py), μ_s its share,
-and T the steps of all shards in all passes so far. With w ← w + Σ μ_s·d_s the mean over all steps of all shards stays
-w - u / T if u ← u + T·Σ μ_s·d_s - Σ (T_s·d_s - u_s). So a weight that no shard has changed need not be looked at.
-
-A weight that one of eight shards has changed would move by an eighth of what it has learned, since seven had no reason
-to. Let c shards have changed it. With k_s = S / c and w ← w + Σ μ_s·k_s·d_s it moves by the mean of those that had, and
-the mean over all steps takes their steps for those of the others: u ← u + T·Σ μ_s·k_s·d_s - Σ k_s·(T_s·d_s - u_s).
-One learner would have learned more from c shards than from one, though not c times as much: k_s = S / c^AGREE.
+Rows stand in the table in the order of their hashes, their cells anywhere: cells are asked for some rows ahead, so that
+the trips to memory do not wait for each other. sums: a store's u as a matrix of one column, for that.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from structron.io.tensors import number_kind
-from structron.kernels.jit import helper, kernel, prefetch_at
-from structron.kernels.reference import Doubles, Floats, Keys, Numbers, by_reference
-from structron.kernels.table import ABSENT, AHEAD, ONE, SEED, SHIFT, mix
-from structron.runtime.threads import for_each
+from structron.kernels.jit import helper, kernel, prefetch
+from structron.kernels.reference import Ints, Keys, by_reference
+from structron.kernels.table import ABSENT
+from structron.weights.sparse import (
+    CELLS,
+    CLASSES,
+    COUNT,
+    COUNTS,
+    DENSE,
+    DENSE_ROWS,
+    KEYS,
+    START,
+    add,
+    cell_of,
+    claim,
+    dense_at,
+    find,
+    home,
+    most_keys,
+    weight_of,
+)
 
-FEW = 1 << 26
-"""Places that are counted without a table."""
-AGREE = 0.75
-"""1: what several shards have learned of a weight counts as its mean; 0: as its sum. Chosen on the dev data of EWT."""
-LOW = np.uint64(0xFFFFFFFF)
-MANY = 1 << 16
-"""Values that are worth a thread."""
-DIGIT = 11
-"""Bits by which rows are sorted at a time."""
-
-
-@by_reference
-class Changes(NamedTuple):
-    """The weights that differ from earlier ones; none stands twice."""
-
-    row: Keys  # uint64[changes]
-    column: Numbers  # int32[changes]
-    w: Floats  # float32[changes]: the weights now
-    change: Floats  # float32[changes]: by how much they have changed
-    u: Doubles  # float64[changes]: the sums for the mean
+AHEAD = 32
+"""Rows that are asked for before they are needed."""
 
 
 @by_reference
-class Share(NamedTuple):
-    """How the changes of a shard count."""
+class MixScratch(NamedTuple):
+    """What `compare` works with."""
 
-    changes: Changes
-    weight: float  # μ
-    steps: int  # T_s
-    scale: Doubles  # float64[changes]: k_s
-
-
-def make_changes(count: int) -> Changes:
-    """Room for so many changes."""
-    single, double = (np.empty(count, kind) for kind in (np.float32, np.float64))
-    return Changes(np.empty(count, np.uint64), np.empty(count, np.int32), single, single.copy(), double)
+    heads: Keys  # uint64[AHEAD]
+    places: Ints  # int64[AHEAD]
+    marks: Keys  # uint64: a bit for each cell
 
 
-def plain_scales(changes: Sequence[Changes]) -> list[np.ndarray]:
-    """k = 1: a shard that has not changed a weight counts like the others."""
-    return [np.ones(len(each.row)) for each in changes]
-
-
-def scales_by_change(changes: Sequence[Changes], jobs: int = 1) -> list[np.ndarray]:
-    """k for weights that some shards have changed."""
-    places = _places(changes, jobs)
-    counts = np.zeros(1 + max(int(own.max(initial=0)) for own in places), number_kind(len(changes) + 1))
-    for own in places:
-        counts[own] += 1
-    scale = len(changes) / np.arange(1, len(changes) + 1, dtype=np.float64) ** AGREE
-    return [scale[counts[own] - 1] for own in places]
-
-
-def cut(values: np.ndarray, jobs: int) -> list[tuple[int, int]]:
-    """An array in parts, (first, end), one for each thread, of at least MANY values each, or in one."""
-    parts = max(1, min(jobs, len(values) // MANY))
-    return [(len(values) * k // parts, len(values) * (k + 1) // parts) for k in range(parts)]
-
-
-def _places(changes: Sequence[Changes], jobs: int) -> list[np.ndarray]:
-    """A number for each weight, the same in all changes: where rows are few their own, else a place in a table."""
-    width = 1 + max(int(each.column.max(initial=0)) for each in changes)
-    if width * max(int(each.row.max(initial=0)) for each in changes) < FEW:
-        return [each.row.astype(np.int64) * width + each.column for each in changes]
-    most = sum(len(each.row) for each in changes)
-    keys = np.zeros(1 << int(3 * most // 2).bit_length(), np.uint64)
-    places = [np.empty(len(each.row), np.int64) for each in changes]
-
-    def place(part: tuple[int, int]) -> None:
-        for each, own in zip(changes, places, strict=True):
-            place_names(keys, each.row, each.column, own, *part)
-
-    for_each(place, cut(keys, jobs), jobs)
-    return places
+def make_room(cells: int) -> MixScratch:
+    """For so many cells."""
+    return MixScratch(np.zeros(AHEAD, np.uint64), np.zeros(AHEAD, np.int64), np.empty(-(-cells // 64), np.uint64))
 
 
 @helper(inline=True)
-def name_of(row, column, j):
-    """A hash of a weight, never 0."""
-    return mix(mix(SEED, np.uint64(column[j])), row[j]) | ONE
+def ask_for(sparse, sums, head):
+    """Have the first cells of a row loaded, without waiting for them."""
+    if head & CLASSES != DENSE:
+        prefetch(sparse.column, np.int64(head >> START), 0)
+        prefetch(sums, np.int64(head >> START), 0)
 
 
 @helper(inline=True)
-def home_of(keys, name):
-    """Where a name is looked for first."""
-    return np.int64(((name & LOW) * np.uint64(keys.shape[0])) >> SHIFT)
+def note(found, n, name, column, w, before, u):
+    """Write down a weight if it has changed; returns how many there are."""
+    if np.float64(w) == before and u == 0.0:
+        return n
+    found.row[n], found.column[n], found.w[n], found.u[n] = name, column, w, u
+    found.change[n] = np.float32(np.float64(w) - before)
+    return n + 1
+
+
+@helper
+def compare_row(now, head, before, old, name, found, n):
+    """The changes of a row: its head now, and before."""
+    start = np.int64(head >> START)
+    if head & CLASSES == DENSE:
+        for c in range(now.dense.shape[1]):
+            n = note(found, n, name, c, now.dense[start, c], weight_of(before, old, c), now.dense_u[start, c])
+    else:
+        for k in range(start, start + np.int64((head >> COUNT) & COUNTS)):
+            column = np.int64(now.column[k, 0])
+            n = note(found, n, name, column, now.w[k, 1], weight_of(before, old, column), now.u[k])
+    return n
+
+
+@helper(inline=True)
+def head_before(before, key, k):
+    """The head that a row has in another table, where its place is mostly the same."""
+    spot = np.int64(k)
+    if k >= before.table.shape[0] or before.table[k, 0] != key:
+        spot = find(before.table, key, home(before.region, key))
+    return before.table[spot, 1] if spot >= 0 else ABSENT
+
+
+@helper
+def mark_cells(now, before, marks):
+    """Mark the cells, a bit each, that do not stand as they stood in another store, or have a sum; the others are of no
+    interest, if their rows stand where they stood. One look at all cells in turn is cheaper than one at every row."""
+    cells, old = now.used[CELLS], before.used[CELLS]
+    for j in range(marks.shape[0]):
+        word = np.uint64(0)
+        for k in range(64 * j, min(64 * j + 64, cells)):
+            same = k < old and now.column[k, 0] == before.column[k, 0] and now.column[k, 1] == before.column[k, 1]
+            word |= np.uint64(not same or now.u[k] != 0.0) << np.uint64(k & 63)
+        marks[j] = word
+
+
+@helper(inline=True)
+def is_as_before(head, old, marks):
+    """Whether a row has not changed, as its head and the marks of its cells tell."""
+    same, start = head == old and head & CLASSES != DENSE, np.int64(head >> START)
+    if same:
+        for k in range(start, start + np.int64((head >> COUNT) & COUNTS)):
+            same = same and (marks[k >> 6] >> np.uint64(k & 63)) & np.uint64(1) == 0
+    return same
 
 
 @kernel
-def place_names(keys, row, column, out, first, end):
-    """Where each weight stands in a table of keys, to which it is added; at most two thirds of it are filled. Those
-    alone whose place is looked for from first … end - 1 on: several threads may fill one table."""
+def compare(now, sums, anchored, before, before_sums, known, room, found):
+    """All changes of sparse rows; anchored, known: the heads of numbered features now and before. Returns how many.
+
+    room: to work with.
+    """
+    n, heads, places, marks = np.int64(0), room.heads, room.places, room.marks
+    mark_cells(now, before, marks)
+    for j in range(anchored.shape[0]):
+        if anchored[j, 1] != ABSENT and not is_as_before(anchored[j, 1], known[j, 1], marks):
+            n = compare_row(now, anchored[j, 1], before, known[j, 1], np.uint64(j + 1), found, n)
+    for lo in range(0, now.table.shape[0], AHEAD):
+        count = 0
+        for k in range(lo, min(lo + AHEAD, now.table.shape[0])):
+            if now.table[k, 0] != ABSENT:
+                old = head_before(before, now.table[k, 0], k)
+                if not is_as_before(now.table[k, 1], old, marks):
+                    places[count], heads[count] = k, old
+                    count += 1
+                    ask_for(now, sums, now.table[k, 1])
+                    ask_for(before, before_sums, old)
+        for j in range(count):
+            k = places[j]
+            n = compare_row(now, now.table[k, 1], before, heads[j], now.table[k, 0], found, n)
+    return n
+
+
+@helper(inline=True)
+def has_room(sparse):
+    """Whether there is room for one more weight, wherever it belongs."""
+    return (
+        sparse.used[KEYS] + 1 < most_keys(sparse.table)
+        and sparse.used[DENSE_ROWS] + 1 < sparse.dense.shape[0]
+        and sparse.used[CELLS] + 4 * dense_at(sparse.dense.shape[1]) < sparse.column.shape[0]
+    )
+
+
+@kernel
+def missing(sparse, anchored, row):
+    """How many rows, those of one key together, have no place yet."""
+    count = np.int64(0)
     for j in range(row.shape[0]):
         if j + AHEAD < row.shape[0]:
-            k = home_of(keys, name_of(row, column, j + AHEAD))
-            if first <= k < end:
-                prefetch_at(keys, k)
-        name = name_of(row, column, j)
-        k = home_of(keys, name)
-        if first <= k < end:
-            while keys[k] != name and keys[k] != ABSENT:
-                k = k + 1 if k + 1 < end else first
-            keys[k] = name
-            out[j] = k
+            prefetch(sparse.table, home(sparse.region, row[j + AHEAD]), 0)
+        if row[j] > np.uint64(anchored.shape[0]) and (j == 0 or row[j] != row[j - 1]):
+            count += find(sparse.table, row[j], home(sparse.region, row[j])) < 0
+    return count
 
 
-def by_row(row: np.ndarray) -> np.ndarray:
-    """int64: the changes in the order of their rows; those of one row stay as they stand."""
-    ours, theirs = (row.copy(), np.arange(len(row))), (np.empty_like(row), np.empty(len(row), np.int64))
-    varies = int(np.bitwise_or.reduce(row ^ row[:1])) if len(row) else 0
-    count = np.empty(1 << DIGIT, np.int64)
-    for shift in range(0, varies.bit_length(), DIGIT):
-        if varies >> shift & (len(count) - 1):
-            sort_by_digit(*ours, *theirs, np.uint64(shift), count)
-            ours, theirs = theirs, ours
-    return ours[1]
+@helper(inline=True)
+def mixed(before, share, k, change, time, steps, u):
+    """`mix_at` (mixing.py), for one weight: what it becomes, and what its sum gets."""
+    d = np.float64(change)
+    new = np.float32(before + share * k * d)
+    return new, time * (np.float64(new) - before) - k * (steps * d - u)
+
+
+@helper
+def mix_row(sparse, table, spot, column, share, k, change, time, steps, u):
+    """For a weight of the row at table[spot] that may not have its place yet."""
+    new, sums = mixed(weight_of(sparse, table[spot, 1], column), share, k, change, time, steps, u)
+    add(sparse, table, spot, column, 0.0, sums)
+    put(sparse, table[spot, 1], column, new)
+
+
+@helper(inline=True)
+def mix_in_place(sparse, head, column, share, k, change, time, steps, u):
+    """For a weight of the row under this head; False if it has no place there."""
+    start = np.int64(head >> START)
+    if head & CLASSES == DENSE:
+        before = np.float64(sparse.dense[start, column])
+        sparse.dense[start, column], sums = mixed(before, share, k, change, time, steps, u)
+        sparse.dense_u[start, column] += sums
+        return True
+    cell = cell_of(sparse, head, column) if head != ABSENT else np.int64(-1)
+    if cell >= 0:
+        sparse.w[cell, 1], sums = mixed(np.float64(sparse.w[cell, 1]), share, k, change, time, steps, u)
+        sparse.u[cell] += sums
+    return cell >= 0
+
+
+@helper(inline=True)
+def put(sparse, head, column, w):
+    """Set a weight that has its place."""
+    if head & CLASSES == DENSE:
+        sparse.dense[np.int64(head >> START), column] = w
+    else:
+        sparse.w[cell_of(sparse, head, column), 1] = w
+
+
+@helper(inline=True)
+def prefetch_entry(sparse, sums, anchored, row, j):
+    """Have a row loaded that is needed soon, and the place in the table of one that is needed later."""
+    if j + 2 * AHEAD < row.shape[0] and row[j + 2 * AHEAD] > np.uint64(anchored.shape[0]):
+        prefetch(sparse.table, home(sparse.region, row[j + 2 * AHEAD]), 0)
+    if j + AHEAD < row.shape[0]:
+        name = row[j + AHEAD]
+        if name <= np.uint64(anchored.shape[0]):
+            ask_for(sparse, sums, anchored[np.int64(name) - 1, 1])
+        else:
+            spot = home(sparse.region, name)
+            if sparse.table[spot, 0] == name:
+                ask_for(sparse, sums, sparse.table[spot, 1])
 
 
 @kernel
-def sort_by_digit(key, order, sorted_key, sorted_order, shift, count):
-    """A step of a radix sort: keys with their places, by one digit, and else as they were."""
-    mask = np.uint64(count.shape[0] - 1)
-    for d in range(count.shape[0]):
-        count[d] = 0
-    for j in range(key.shape[0]):
-        count[(key[j] >> shift) & mask] += 1
-    place = 0
-    for d in range(count.shape[0]):
-        own = count[d]
-        count[d] = place
-        place += own
-    for j in range(key.shape[0]):
-        d = (key[j] >> shift) & mask
-        sorted_key[count[d]], sorted_order[count[d]] = key[j], order[j]
-        count[d] += 1
-
-
-def mix_at(w: np.ndarray, u: np.ndarray, place: np.ndarray, share: Share, time: int, jobs: int = 1) -> None:
-    """Take over what a shard has changed, in the vectors w and u at these places, all different. time: T."""
-    changes, weight, steps, scale = share
-    given = (w, u, place, changes.change, changes.u, scale, float(weight), float(steps), float(time))
-    for_each(lambda part: mix_places(*given, *part), cut(place, jobs), jobs)
-
-
-@kernel
-def mix_places(w, u, place, change, sums, scale, weight, steps, time, first, end):
-    """`mix_at` for the changes first … end - 1."""
+def mix_known(sparse, sums, anchored, changes, share, scale, time, steps, first, end, known):
+    """Mix those of the changes first … end - 1 whose weights have their places: nothing moves, so that several threads
+    may do so at once. known: which these are. Returns how many rows are missing."""
+    table, new = sparse.table, np.int64(0)
     for j in range(first, end):
-        if j + AHEAD < place.shape[0]:
-            prefetch_at(w, place[j + AHEAD])
-            prefetch_at(u, place[j + AHEAD])
-        d, k, before = np.float64(change[j]), scale[j], np.float64(w[place[j]])
-        w[place[j]] = np.float32(before + weight * k * d)
-        u[place[j]] += time * (np.float64(w[place[j]]) - before) - k * (steps * d - sums[j])
+        prefetch_entry(sparse, sums, anchored, changes.row, j)
+        row, column, change, u = changes.row[j], changes.column[j], changes.change[j], changes.u[j]
+        if row <= np.uint64(anchored.shape[0]):
+            head = anchored[np.int64(row) - 1, 1]
+        else:
+            spot = find(table, row, home(sparse.region, row))
+            head = table[spot, 1] if spot >= 0 else ABSENT
+            new += spot < 0 and (j == 0 or changes.row[j - 1] != row)
+        known[j] = mix_in_place(sparse, head, column, share, scale[j], change, time, steps, u)
+    return new
+
+
+@kernel
+def mix_rows(sparse, sums, anchored, changes, share, scale, time, steps, first):
+    """Mix the changes from `first` on; returns the number of changes, or where the room ended."""
+    for j in range(first, changes.row.shape[0]):
+        if not has_room(sparse):
+            return np.int64(j)
+        prefetch_entry(sparse, sums, anchored, changes.row, j)
+        row, column, change, u = changes.row[j], changes.column[j], changes.change[j], changes.u[j]
+        if row <= np.uint64(anchored.shape[0]):
+            mix_row(sparse, anchored, np.int64(row) - 1, column, share, scale[j], change, time, steps, u)
+        else:
+            mix_row(sparse, sparse.table, claim(sparse, row), column, share, scale[j], change, time, steps, u)
+    return np.int64(changes.row.shape[0])
+
+
+@helper
+def put_row(sparse, table, k, column, w):
+    """Set one weight of the row at table[k]."""
+    add(sparse, table, k, column, 0.0, 0.0)
+    put(sparse, table[k, 1], column, w)
+
+
+@kernel
+def put_rows(sparse, anchored, changes, first):
+    """Set the weights from `first` on; returns the number of weights, or where the room ended."""
+    for j in range(first, changes.row.shape[0]):
+        if not has_room(sparse):
+            return np.int64(j)
+        row, column, w = changes.row[j], changes.column[j], changes.w[j]
+        if row <= np.uint64(anchored.shape[0]):
+            put_row(sparse, anchored, np.int64(row) - 1, column, w)
+        else:
+            put_row(sparse, sparse.table, claim(sparse, row), column, w)
+    return np.int64(changes.row.shape[0])

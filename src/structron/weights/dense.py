@@ -15,7 +15,7 @@ from structron.errors import StructronError
 from structron.io.tensors import NUMBERS, Tensor, Tensors, number_kind
 from structron.kernels.memory import aligned_zeros, move
 from structron.runtime.threads import for_each
-from structron.weights.changes import Changes, Share, mix_at
+from structron.weights.mixing import Changes, Share, mix_at
 
 FIRST_ROWS = 4096
 FIRST_BLOCKS = 256
@@ -127,9 +127,9 @@ class DenseStore:
         rows = np.where(block_of[:, None] >= 0, self.block_rows[block_of], -1) if len(block_of) else used
         return np.concatenate([np.arange(self.fixed), self.row_of[packed.numbers], rows[used]]).astype(np.int64)
 
-    # -- shards (changes.py) -------------------------------------------------------------------------------------------
+    # -- shards (mixing.py) --------------------------------------------------------------------------------------------
 
-    def follow(self, other: "DenseStore") -> None:
+    def copy_weights_from(self, other: "DenseStore") -> None:
         """The weights of another store of the same data, and no sums."""
         used, old = int(other.size[0]), int(self.size[0])
         if len(self.w) < used:

@@ -9,11 +9,11 @@ import numpy as np
 
 from structron.io.tensors import Tensor, Tensors
 from structron.kernels.memory import aligned_zeros, forget
-from structron.weights.changes import Changes, Share, mix_at
+from structron.weights.mixing import Changes, Share, mix_at
 
 CELLS, LOG_CELLS = 16, 4
 """Weights of a row: a cache line."""
-BLOCK = 1 << 20
+HASHED_BLOCK = 1 << 20
 
 
 def room_for(bits: int, relations: int) -> int:
@@ -59,22 +59,22 @@ class HashedStore:
 
     def fold(self, scale: float, total: float) -> None:
         """v ← scale·v, u ← u - total·v: what is present stays the same, counted from a sum of 0 (update/alma.py)."""
-        for lo in range(0, len(self.w), BLOCK):
-            part = slice(lo, lo + BLOCK)
+        for lo in range(0, len(self.w), HASHED_BLOCK):
+            part = slice(lo, lo + HASHED_BLOCK)
             self.u[part] -= total * self.w[part].astype(np.float64)
         self.w *= np.float32(scale)
 
-    # -- shards (changes.py) -------------------------------------------------------------------------------------------
+    # -- shards (mixing.py) --------------------------------------------------------------------------------------------
 
-    def follow(self, other: "HashedStore") -> None:
+    def copy_weights_from(self, other: "HashedStore") -> None:
         """The weights of another store, and no sums."""
         self.w[:], self.u[:] = other.w, 0
 
     def changes(self, before: "HashedStore") -> Changes:
         """What differs from another store, and all sums."""
         found = []
-        for lo in range(0, len(self.w), BLOCK):
-            part = slice(lo, lo + BLOCK)
+        for lo in range(0, len(self.w), HASHED_BLOCK):
+            part = slice(lo, lo + HASHED_BLOCK)
             found.append(lo + np.flatnonzero((self.w[part] != before.w[part]) | (self.u[part] != 0)))
         place = np.concatenate(found)
         w, column = self.w[place], np.zeros(len(place), np.int32)
@@ -101,8 +101,8 @@ def mean_vector(stores: Sequence[tuple[HashedStore, int, float]], least: float, 
     nobody needs the stores any more."""
     first = stores[0][0]
     w = make_vector(first.bits, first.relations, np.float32)
-    for lo in range(0, len(w), BLOCK):
-        part = slice(lo, lo + BLOCK)
+    for lo in range(0, len(w), HASHED_BLOCK):
+        part = slice(lo, lo + HASHED_BLOCK)
         w[part] = sum(store.present(part, time, scale) for store, time, scale in stores) / len(stores)
         w[part][np.abs(w[part]) <= least] = 0
         for store, _, _ in stores if last else ():
@@ -124,10 +124,13 @@ def declared_vector(bits: int, relations: int) -> dict[str, Tensor]:
 
 def vector_tensors(w: np.ndarray) -> Tensors:
     """For a model file."""
-    blocks = [w[lo : lo + BLOCK] for lo in range(0, len(w), BLOCK)]
+    blocks = [w[lo : lo + HASHED_BLOCK] for lo in range(0, len(w), HASHED_BLOCK)]
     own = [np.flatnonzero(block).astype(np.uint32) for block in blocks]
     weight = np.concatenate([block[places] for block, places in zip(blocks, own, strict=True)])
-    return {"place": np.concatenate([places + np.uint32(k * BLOCK) for k, places in enumerate(own)]), "weight": weight}
+    return {
+        "place": np.concatenate([places + np.uint32(k * HASHED_BLOCK) for k, places in enumerate(own)]),
+        "weight": weight,
+    }
 
 
 def vector_of(tensors: Tensors, bits: int, relations: int) -> np.ndarray:

@@ -44,7 +44,7 @@ KEPT, PLACES, ROOMY = 2, 3, 1.75
 """While learning a table has at most so many keys for so many places; a model, ROOMY places for every key."""
 GROWTH = 1.125
 """By so much tables, cells and vectors grow. All of a table is in memory, used or not."""
-BLOCK = 1 << 18
+COUNTED_BLOCK = 1 << 18
 """Values that are counted at a time."""
 AHEAD = 16
 """Keys that are on their way from memory while a table is filled."""
@@ -81,8 +81,8 @@ def counts_of(values: np.ndarray, size: int, shift: np.uint64 | None = None) -> 
     """int64[size]: how often each number is found among values, of which only the bits from `shift` on count. In
     blocks: counting takes 8 bytes for each of them."""
     found = np.zeros(size, np.int64)
-    for lo in range(0, len(values), BLOCK):
-        own = values[lo : lo + BLOCK]
+    for lo in range(0, len(values), COUNTED_BLOCK):
+        own = values[lo : lo + COUNTED_BLOCK]
         found += np.bincount(own if shift is None else (own >> shift).astype(np.int64), minlength=size)
     return found
 

@@ -15,9 +15,9 @@ from structron.io.tensors import Tensor, Tensors
 from structron.kernels.memory import pieces
 from structron.kernels.table import ABSENT
 from structron.runtime.threads import for_each
-from structron.weights.changes import Changes, Share, cut, make_changes
+from structron.weights.changes import compare, make_room, missing, mix_known, mix_rows, put_rows
 from structron.weights.dense import cell_tensors, cells_in, declared_cells
-from structron.weights.mixing import compare, make_room, missing, mix_known, mix_rows, put_rows
+from structron.weights.mixing import Changes, Share, cut, make_changes
 from structron.weights.sparse import (
     CELLS,
     CLASSES,
@@ -41,7 +41,7 @@ FIRST_CELLS, FIRST_DENSE = 1 << 22, 1 << 14
 NO_KEYS = np.zeros(0, np.uint64)
 NO_WEIGHTS = Row(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))
 
-BLOCK = 1 << 17
+MEAN_BLOCK = 1 << 17
 """Weights or rows that are gone through at a time when means are made."""
 LOOK, RANGE, SAMPLE = 1 << 15, 16, 1 << 12
 """Rows that a model is filled with at a time, how many times as many are sorted, and keys that the bounds between these
@@ -106,7 +106,10 @@ class SparseStore:
         found = self.sparse.table[self.sparse.table[:, 0] != 0]
         both = np.concatenate([self.table, found])
         heads, found = both[:, 1].copy(), both[:0]
-        some = [(lo, cells_of(self.sparse, heads[lo : lo + BLOCK], time, scale)) for lo in range(0, len(heads), BLOCK)]
+        some = [
+            (lo, cells_of(self.sparse, heads[lo : lo + MEAN_BLOCK], time, scale))
+            for lo in range(0, len(heads), MEAN_BLOCK)
+        ]
         some = some or [(0, cells_of(self.sparse, heads, time, scale))]
         place = np.concatenate([rows.place + lo for lo, rows in some])
         column, weight = (np.concatenate([getattr(rows, name) for _, rows in some]) for name in ("column", "weight"))
@@ -118,7 +121,7 @@ class SparseStore:
         cells, dense = int(self.sparse.used[CELLS]), int(self.sparse.used[DENSE_ROWS])
         empty = {"keys": NO_KEYS} | cell_tensors(*NO_WEIGHTS, 0, self.columns)
         rows, weights = len(self.table) + int(self.sparse.used[KEYS]), cells + dense * self.columns
-        pile = Pile({name: (array.dtype, rows if name in BY_ROW else weights) for name, array in empty.items()})
+        pile = AppendBuffer({name: (array.dtype, rows if name in BY_ROW else weights) for name, array in empty.items()})
         numbered = 0
         for table in (self.table, self.sparse.table):
             numbered = pile.height("keys")
@@ -182,9 +185,9 @@ class SparseStore:
         moved = Row(rank[rows.place][sort], rows.column[sort], rows.weight[sort])
         self.load(keys[count:], moved, len(self.table))
 
-    # -- shards (changes.py) ---------------------------------------------------------------------------------------
+    # -- shards (mixing.py) ----------------------------------------------------------------------------------------
 
-    def follow(self, other: "SparseStore") -> None:
+    def copy_weights_from(self, other: "SparseStore") -> None:
         """The weights of another store of the same data, and no sums."""
         theirs, cells, dense = other.sparse, int(other.sparse.used[CELLS]), int(other.sparse.used[DENSE_ROWS])
         own = self.sparse
@@ -247,7 +250,7 @@ class SparseStore:
             self.grow(2, 4 * dense_at(self.sparse.dense.shape[1]) + 1, 2)
 
 
-class Pile:
+class AppendBuffer:
     """Arrays that are filled from the front. They have room for all that may come: what is not touched takes none."""
 
     def __init__(self, kinds: Mapping[str, tuple[np.dtype, int]]):
@@ -325,7 +328,7 @@ def mean_rows(
     offsets = np.cumsum([0, *(len(keys) for keys, _ in parts)])
     places = [inverse[rows.place + lo].astype(np.int32) for (_, rows), lo in zip(parts, offsets, strict=False)]
     width = 1 + max(int(rows.column.max(initial=0)) for _, rows in parts)
-    blocks = 1 + sum(map(len, places)) // BLOCK
+    blocks = 1 + sum(map(len, places)) // MEAN_BLOCK
     bounds = [len(keys) * k // blocks for k in range(blocks + 1)]
     found = [_means(parts, places, lo, hi, width, total or len(parts), least) for lo, hi in pairwise(bounds)]
     cells, mean = (np.concatenate(own) for own in zip(*found, strict=True))

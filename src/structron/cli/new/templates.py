@@ -21,7 +21,7 @@ from structron.features.templates import parse_template
 from structron.io import open_output, read_lines
 from structron.io.columns import default_columns
 
-WIDEST = 100
+MAX_COLUMNS = 100
 MACRO = re.compile(
     r'%(?P<kind>[xXtTmM])\[\s*(?P<offset>[+-]?\d+)\s*,\s*(?P<column>\d+)\s*(?:,\s*"(?P<regex>[^"]*)"\s*)?\]'
 )
@@ -49,7 +49,7 @@ def run(file: str, columns: str | None = None, output: Path | None = None) -> No
 
 def translate(lines: Iterable[str], columns: Sequence[str] | None = None, where: str = "templates") -> Iterator[str]:
     """Our lines for those of a file. columns: the names of its columns; by default word, pos, column3 …"""
-    names = list(columns) if columns else default_columns(WIDEST)[:-1]
+    names = list(columns) if columns else default_columns(MAX_COLUMNS)[:-1]
     found = False
     for number, line in enumerate(lines, 1):
         text = line.strip()

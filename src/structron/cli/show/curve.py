@@ -9,16 +9,16 @@ PLAIN = " ...::::#"
 ROWS = 5
 LEAST = 3
 """Passes that make a curve."""
-WIDEST = 36
+MAX_WIDTH = 36
 """Columns of a curve; longer trainings are drawn from every n-th pass."""
 
 
 def draw(values: Sequence[float], title: str, marks: str = BLOCKS) -> list[str]:
     """Columns as high as the values, between the lowest and the highest, with these at the side."""
     low, high = min(values), max(values)
-    step = max(1, -(-len(values) // WIDEST))
+    step = max(1, -(-len(values) // MAX_WIDTH))
     shown = values[step - 1 :: step]
-    wide = 2 if len(shown) <= WIDEST // 2 else 1
+    wide = 2 if len(shown) <= MAX_WIDTH // 2 else 1
     full, levels = len(marks) - 1, ROWS * (len(marks) - 1)
     heights = [1 + round((value - low) / (high - low or 1) * (levels - 1)) for value in shown]
     side = {0: f"{high:.2f}", ROWS - 1: f"{low:.2f}"}

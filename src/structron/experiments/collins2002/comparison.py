@@ -79,7 +79,7 @@ class Best:
 
 def make_learner(labeler: Any, cutoff: int, features: str) -> ChainLearner:
     """Before its first example. features: "seen", as in the paper, or "all": every context with every label."""
-    learner: ChainLearner = labeler.learner_.twin()
+    learner: ChainLearner = labeler.learner_.fresh_copy()
     if features == "seen":
         learner.update = SeenFeatures(seen=is_seen(learner, cutoff))
     return learner

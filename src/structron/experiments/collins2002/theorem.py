@@ -45,7 +45,7 @@ def theorem1(data: Path | None, *, toy: bool, sentences: int, seed: int = 2002) 
     rows = short_sentences(sentences, seed) if toy else little_language(sentences, 0, np.random.default_rng(seed))
     tagger = make_tagger("collins-pos" if toy else ["w[0]"]).set_params(passes=1000).fit(rows)
     learner = tagger.learner_
-    model = learn_with_handicap(learner.twin(), HANDICAPS[-1], 10_000)
+    model = learn_with_handicap(learner.fresh_copy(), HANDICAPS[-1], 10_000)
     radius, margin = max_difference(learner), float(margins_of(model, learner).min())
     if tagger.stopped_ != "converged" or margin <= 0:
         raise StructronError("Theorem 1: found no separator; expected data that can be separated")
@@ -89,7 +89,7 @@ def voting(data: Path, *, task: str, sentences: int, test_sentences: int) -> Fig
     labeler = TASKS[task].encode(rows, 0)
     learner: ChainLearner = labeler.learner_
     learner.chain = replace(learner.chain, average="voted")
-    learner = learner.twin()
+    learner = learner.fresh_copy()
     updates = frame.learn_once(learner)["updates"]
     found: Figures = {"updates": updates, "examples": len(rows)}
     for average in ("voted", "mean", "none"):
@@ -161,7 +161,7 @@ def sharpest_bound(learner: ChainLearner, passes: int) -> Figures:
     radius = max_difference(learner)
     found: list[tuple[float, float, float]] = []
     for handicap, average in product(HANDICAPS, ("mean", "none")):
-        margins = margins_of(learn_with_handicap(learner.twin(), handicap, passes, average), learner)
+        margins = margins_of(learn_with_handicap(learner.fresh_copy(), handicap, passes, average), learner)
         for delta in np.geomspace(1e-2, 1e2, STEPS) * float(np.abs(margins).max()):
             found.append((*bound_of(margins, radius, float(delta)), float(delta)))
     bound, distance, delta = min(found)

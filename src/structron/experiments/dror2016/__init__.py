@@ -24,7 +24,7 @@ from structron.experiments.dror2016.synthetic import ORDER
 from structron.experiments.frame import Claim, Experiment, Job, Ledger, Table, within
 
 BETAS = tuple(0.5 * k for k in range(1, 11))
-FEW = (0.5, 1.0, 2.0)
+FEW_BETAS = (0.5, 1.0, 2.0)
 SWEPT = ("ud-greek-gdt", "ud-hungarian-szeged", "ud-italian-partut")
 SEEDS = (1, 2, 3)
 BOUNDS: Mapping[str, Sequence[Job]] = {
@@ -61,7 +61,7 @@ class Scale:
     items: Mapping[str, int] | None = None
 
 
-FULL = Scale(DATASETS, BETAS, 10, 5, ParsingScale((12_000, 5_000, 10_000), 10, FEW, BETAS, SWEPT))
+FULL = Scale(DATASETS, BETAS, 10, 5, ParsingScale((12_000, 5_000, 10_000), 10, FEW_BETAS, BETAS, SWEPT))
 QUICK = Scale(
     *(2, (0.5, 2.0, 5.0), 4, 1),
     ParsingScale((3_000, 2_000, 2_000), 3, (1.0,), (1.0, 3.0), SWEPT[:1], corpora=3),

@@ -56,7 +56,7 @@ def differences(words: list[int], gold: list[int]) -> Iterable[tuple[int, np.nda
 
 def learn_first_pass(tagger: Tagger) -> dict[str, int]:
     """The first pass again, sentence by sentence: mistakes, updates that are no violations, and by the whole output."""
-    learner = tagger.learner_.twin()
+    learner = tagger.learner_.fresh_copy()
     found = {"updates": 0, "invalid": 0, "whole": 0}
     for s in range(learner.examples):
         learner.begin_pass()

@@ -59,7 +59,7 @@ class Bench:
     ) -> tuple[ChainLearner, float, float]:
         """A learner after so many passes over the training items; updates that broke condition 2 in all passes and
         items with an update in the last one, in per cent."""
-        learner, broken, updates, found = self.learner.twin(), 0, 0, {"updates": 0}
+        learner, broken, updates, found = self.learner.fresh_copy(), 0, 0, {"updates": 0}
         if swvp is not None:
             learner.update = WeightedViolations(swvp, int(learner.sizes.max()))
         for number in range(1, passes + 1):

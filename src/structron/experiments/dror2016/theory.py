@@ -22,7 +22,7 @@ def theorem1(data: Path | None, *, variant: str, enforce: bool, seed: int, sente
     drawn = bound.make_sentences(sentences, 0.0, seed)
     rows = [[[f"w{word}", f"L{label}"] for word, label in zip(*example, strict=True)] for example in drawn]
     own: dict[str, Any] = {"templates": ["w[0]"], "order": 1, "average": "none", "runs": 1, "passes": 1}
-    learner = Tagger(swvp=variant, enforce=enforce, **own).fit(rows).learner_.twin()
+    learner = Tagger(swvp=variant, enforce=enforce, **own).fit(rows).learner_.fresh_copy()
     found, passes, new = {"updates": 0, "invalid": 0, "whole": 0}, 0, True
     while new and passes < MOST:
         passes, new = passes + 1, False

@@ -34,7 +34,7 @@ from structron.features.extract import TemplateExtractor
 from structron.features.phrases import FAMILIES
 from structron.learn.chain import ChainLearner
 from structron.search.chain.scores import score_difference
-from structron.text.sentences import Document, sentences_of, spell, starts_of
+from structron.text.sentences import Document, decode_labels, sentences_of, starts_of
 from structron.update.nbest import find_update
 from structron.update.perceptron import correct
 
@@ -43,7 +43,7 @@ OURS = "{}, least wrong (ours)".format
 KINDS = tuple(name(kind) for name in (str, OURS) for kind in (RERANKING_1, RERANKING_2))
 PATIENCE = 3
 """Passes in a row with hardly a change after which learning stops."""
-FEW = 80
+SMALLER_N = 80
 """The smaller n' of re-ranking 1 in Table 6."""
 LEAST = 1 / 4
 """Of C; the first model's score is divided, so that small ones make a difference."""
@@ -226,7 +226,7 @@ class CandidateLists:
 
     def study(self, margins: Sequence[float], passes: int) -> Figures:
         """Every kind of second model: dev scores of all C (`tried`), and of the best one all figures."""
-        numbers = (FEW, N_TEST, self.n_large)
+        numbers = (SMALLER_N, N_TEST, self.n_large)
         figures: Figures = {"learning": self.seconds, "oracle": {n: self.oracle("dev", n) for n in (1, *numbers[1:])}}
         for kind in KINDS:
             c, (model, seconds, _), tried = search(margins, LEAST, partial(self.second, kind, passes))
@@ -239,7 +239,7 @@ class CandidateLists:
         if kind.startswith(RERANKING_1):
             features: dict[str, Any] = {"scale": score_scale(self.train)}
         else:
-            features = {"learner": self.local.learner_.twin()}
+            features = {"learner": self.local.learner_.fresh_copy()}
         model = Reranker(c, kind not in (RERANKING_1, RERANKING_2), seed=self.seed, **features)
         begin = time.process_time()
         model.learn(self.train, passes)
@@ -259,5 +259,5 @@ class CandidateLists:
         """F1 of one candidate of each list."""
         documents = getattr(self.corpus, split)
         rows = [one.labels[k] for one, k in zip(self.part(split), chosen, strict=True)]
-        found = iter(spell(np.concatenate(rows), self.labels, starts_of(sentences_of(documents))))
+        found = iter(decode_labels(np.concatenate(rows), self.labels, starts_of(sentences_of(documents))))
         return scored(split, documents, [[next(found) for _ in document] for document in documents])

@@ -12,7 +12,7 @@ from structron.experiments.kazama2007 import models
 from structron.experiments.kazama2007.corpora import AUTOMATIC, CONLL2003, ENGLISH
 from structron.experiments.kazama2007.models import AVERAGED, CANDIDATE, CRF, MARGIN, N_TEST, PERCEPTRON, PROPOSED, N
 from structron.experiments.kazama2007.plan import BOUNDS, TRAIN, TUNED, Found, corpora_of
-from structron.experiments.kazama2007.rerank import FEW, KINDS, OURS, RERANKING_1, RERANKING_2
+from structron.experiments.kazama2007.rerank import KINDS, OURS, RERANKING_1, RERANKING_2, SMALLER_N
 
 PAPER = paper_of("kazama2007")
 ROWS = (
@@ -134,7 +134,7 @@ def table6(found: Found) -> Table:
     add(MARGIN, None, found.chosen(MARGIN), final(found, MARGIN))
     large = max(int(n) for n in trials[0][RERANKING_1]["by_n"])
     for kind in KINDS:
-        for n in (N_TEST, FEW) if kind.startswith(RERANKING_1) else (N_TEST, large):
+        for n in (N_TEST, SMALLER_N) if kind.startswith(RERANKING_1) else (N_TEST, large):
             add(kind, n, trials[0][kind]["c"], reranked(found, kind, n))
     for n in dict.fromkeys((N_TEST, *numbers_of(found)[-1:])):
         add(PROPOSED, n, found.chosen(PROPOSED), by_n(found, n))

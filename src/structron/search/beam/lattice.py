@@ -34,7 +34,7 @@ from structron.search.beam.frontier import (
     example_of,
 )
 from structron.search.beam.signatures import SEARCH
-from structron.search.beam.steps import begin_search, gain_of, look, token_of
+from structron.search.beam.steps import begin_search, compute_atoms, gain_of, token_of
 
 FINAL = 1
 """In link[row, SIZE]: a derivation may end here."""
@@ -91,7 +91,7 @@ def search_lattice(score_view, start, legal, advance, atoms, given, e, guide):
                     return BAD_ACTION, done
                 if views[action] != view:
                     view = views[action]
-                    look(atoms, x, table, states, s, setting.view_at, view, f.atoms, spare)
+                    compute_atoms(atoms, x, table, states, s, setting.view_at, view, f.atoms, spare)
                     score_view(setting.features, given.anchored, given.sparse, f.atoms, spare, token, view, memory)
                 gain, t = gain_of(setting.spots, memory.total, action), used[ROWS]
                 if t + 1 >= rows:

@@ -209,7 +209,7 @@ def begin_batch(memory):
 
 
 @helper(inline=True)
-def want(memory, blocks, block):
+def select_blocks(memory, blocks, block):
     """The states of a batch need these blocks of columns alone, of so many each."""
     ranges, count, before = memory.ranges, np.int64(0), False
     for b in range(MOST_BLOCKS):
@@ -224,7 +224,7 @@ def want(memory, blocks, block):
 
 
 @helper(inline=True)
-def ask(features, sparse, values, row, memory, i):
+def prefetch_state(features, sparse, values, row, memory, i):
     """Find the places of the sums of state i of a batch, and note what those need that are not remembered."""
     wanted, groups = memory.clock[ASKED], features.group.shape[0] - 1
     hash_groups(features, values, row, memory.products, memory.hashes)
@@ -245,7 +245,7 @@ def ask(features, sparse, values, row, memory, i):
 
 
 @helper(inline=True)
-def settle(sparse, memory):
+def add_pending(sparse, memory):
     """Add up all sums that the states of a batch have asked for."""
     table, found, count = sparse.table, memory.heads, 0
     for j in range(memory.clock[ASKED]):
@@ -302,8 +302,8 @@ def score_state(features, anchored, sparse, values, row, token, length, memory):
     """The same for one state alone. length: that of the segment that begins at the token, 0: the token alone."""
     segment = length > 0 and anchored.kinds > 0 and token >= 0
     begin_batch(memory)
-    ask(features, sparse, values, row, memory, ZERO)
-    settle(sparse, memory)
+    prefetch_state(features, sparse, values, row, memory, ZERO)
+    add_pending(sparse, memory)
     add_up(anchored, sparse, np.int64(-1) if segment else token, memory, ZERO)
     if segment:
         far = stretch_row(anchored, sparse, token, length, memory)

@@ -52,16 +52,16 @@ from structron.search.beam.frontier import (
     example_of,
 )
 from structron.search.beam.heap import offer, sort_best_first
-from structron.search.beam.scores import add_up, ask, begin_batch, settle, want
+from structron.search.beam.scores import add_pending, add_up, begin_batch, prefetch_state, select_blocks
 from structron.search.beam.signatures import SEARCH
 from structron.search.beam.steps import (
-    arrive,
     begin_search,
+    compute_atoms,
     copy_atoms,
+    fill_successor,
     gain_of,
     inherit,
-    look,
-    sign,
+    signature,
     spot_of,
     token_of,
 )
@@ -146,11 +146,11 @@ def candidates(score_view, legal, atoms, given, example, guide, step, now, count
         if i == 0 and view_at < 0:
             begin_batch(memory)
             if setting.blocks.shape[0] > 0:
-                want(memory, blocks, setting.block)
+                select_blocks(memory, blocks, setting.block)
             for j in range(min(count - b, TOGETHER)):
                 slot = now * (wide + 1) + (b + j if b + j >= 0 else wide)
-                ask(setting.features, given.sparse, values, slot, memory, j)
-            settle(given.sparse, memory)
+                prefetch_state(setting.features, given.sparse, values, slot, memory, j)
+            add_pending(given.sparse, memory)
         s = beam[now, b] if b >= 0 else gold_row
         choices, number = f.legal[i], f.choices[i]
         if b < 0:
@@ -173,7 +173,7 @@ def candidates(score_view, legal, atoms, given, example, guide, step, now, count
             if setting.views[action] != view:
                 view = setting.views[action]
                 if view_at >= 0:
-                    look(atoms, x, table, states, s, view_at, view, values, spare)
+                    compute_atoms(atoms, x, table, states, s, view_at, view, values, spare)
                     score_view(setting.features, given.anchored, given.sparse, values, spare, token, view, memory)
                 else:
                     add_up(given.anchored, given.sparse, token, memory, i)
@@ -268,9 +268,9 @@ def keep_best(advance, atoms, given, example, guide, step, now, size, k, gold_ga
             copy_atoms(values, here + f.heap[c, BACK], slot)
         else:
             made, right = (s, action, place, gain), action == correct
-            arrive(advance, example, f, moves, made, step, right, t)
-            look(atoms, example.x, example.table, f.states, t, setting.view_at, ZERO, values, slot)
-            signatures[t] = sign(features.telling, stacked, values, slot, link, t)
+            fill_successor(advance, example, f, moves, made, step, right, t)
+            compute_atoms(atoms, example.x, example.table, f.states, t, setting.view_at, ZERO, values, slot)
+            signatures[t] = signature(features.telling, stacked, values, slot, link, t)
             if apart and link[t, GOLD] == WHOLE:
                 signatures[t] = ~signatures[t]
         if c < 0:

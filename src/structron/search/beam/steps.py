@@ -32,7 +32,7 @@ from structron.search.beam.states import hash_all
 
 
 @helper(inline=True)
-def sign(telling, stacked, values, slot, link, t):
+def signature(telling, stacked, values, slot, link, t):
     """One number for what tells states apart: the atoms that count, and where and how the top was pushed."""
     h = hash_all(values, slot, telling)
     if stacked:
@@ -50,7 +50,7 @@ def gain_of(spots, total, action):
 
 
 @helper
-def arrive(advance, example, f, moves, made, step, right, t):
+def fill_successor(advance, example, f, moves, made, step, right, t):
     """Fill row t with what an action makes of a state: made = (state, action, place of the predictor, gain).
 
     right: the action is the correct one at this step.
@@ -122,7 +122,7 @@ def spot_of(seen, signature, beam, side, t):
 
 
 @helper(inline=True)
-def look(atoms, x, table, states, s, view_at, view, values, slot):
+def compute_atoms(atoms, x, table, states, s, view_at, view, values, slot):
     """The atoms of a state as the actions of one view see it; without views (view_at < 0) as all do."""
     if view_at >= 0:
         states[s, view_at] = view
@@ -152,8 +152,8 @@ def begin_search(start, atoms, example, setting, f, trace, first):
     if trace.kept.shape[0] > 0:
         trace.kept[first, 0], trace.sizes[first] = row, 1
     f.used[NOW], f.used[COUNT] = 0, 1
-    look(atoms, x, table, f.states, row, setting.view_at, ZERO, f.atoms, ZERO)
-    f.signature[row] = sign(setting.features.telling, setting.stacked, f.atoms, ZERO, f.link, row)
+    compute_atoms(atoms, x, table, f.states, row, setting.view_at, ZERO, f.atoms, ZERO)
+    f.signature[row] = signature(setting.features.telling, setting.stacked, f.atoms, ZERO, f.link, row)
     copy_atoms(f.atoms, ZERO, wide)
 
 

@@ -74,7 +74,7 @@ class ChoiceScratch(NamedTuple):
 
 
 @helper
-def ask(lattice, labels, i, room):
+def list_pieces(lattice, labels, i, room):
     """List the pieces of all choices of token i, each once and with a score of 0; returns how many there are."""
     count = 0
     for c in range(lattice.first[i], lattice.first[i + 1]):
@@ -116,7 +116,7 @@ def score_cells(lattice, cells, labels, fixed, start, stop, room):
         if hi - lo == 1:
             room.local[lo - origin] = 0
             continue
-        count = ask(lattice, labels, i, room)
+        count = list_pieces(lattice, labels, i, room)
         for p in range(count):
             for j in range(lattice.ptr[i], lattice.ptr[i + 1]):
                 k = home(cells, fixed + lattice.numbers[j], room.asked[p], labels.width)
@@ -140,7 +140,7 @@ def score_rows(lattice, rows, labels, fixed, start, stop, room):
         if hi - lo == 1:
             room.local[lo - origin] = 0
             continue
-        count = ask(lattice, labels, i, room)
+        count = list_pieces(lattice, labels, i, room)
         for j in range(lattice.ptr[i], lattice.ptr[i + 1]):
             row = fixed + np.int64(lattice.numbers[j])
             begin, end = rows.begin[row], rows.begin[row + 1]

@@ -18,7 +18,7 @@ from structron.search.beam.engine import Engine
 from structron.search.beam.frontier import BAD_ACTION, POP, PUSH, TAIL, Anchored, Inputs, Memory
 from structron.search.beam.scores import score_state
 from structron.search.beam.signatures import POINTERS, SCORE
-from structron.search.beam.steps import gain_of, look, token_of
+from structron.search.beam.steps import compute_atoms, gain_of, token_of
 from structron.weights.sparse import Sparse
 
 FIRST_ROWS = 1 << 10
@@ -69,7 +69,7 @@ def expander(score_view, start, legal, advance, atoms, inputs, anchored, sparse,
                     break
                 if views[action] != view:
                     view = views[action]
-                    look(atoms, x, table, states, s, setting.view_at, view, ground.atoms, ZERO)
+                    compute_atoms(atoms, x, table, states, s, setting.view_at, view, ground.atoms, ZERO)
                     score_view(setting.features, anchored, sparse, ground.atoms, ZERO, token, view, memory)
                 advance(x, table, states, s, action, new)
                 states[new, TAIL] = s if moves[action] == PUSH else below

@@ -26,9 +26,9 @@ from structron.tasks.chain.explain import explain, heaviest_features
 from structron.tasks.chain.templates import label_templates, looks_further
 from structron.tasks.options import ChunkerOptions, TaggerOptions
 from structron.tasks.tokens import TokenLabeler, ask_for, names_in
-from structron.text.sentences import spell
+from structron.text.sentences import decode_labels
 
-FEW = 100
+MAX_LABELS_OF_ALL = 100
 """Labels that are all looked at, by default."""
 FURTHER = "templates look at labels as Viterbi cannot: exact search by dynamic programming; --beam N is faster"
 
@@ -41,7 +41,7 @@ class ChainLabeler(TokenLabeler):
     candidates (Kazama & Torisawa 2007); they, votes and weighted violations of documents need exact search.
     """
 
-    usual: ClassVar[Mapping[str, Any]]
+    task_defaults: ClassVar[Mapping[str, Any]]
     order: int
     constrain: bool
     forbid: Iterable[tuple[str, str]]
@@ -97,7 +97,7 @@ class ChainLabeler(TokenLabeler):
         if isinstance(self.non_local, str) and self.non_local == DEFAULT:
             search = self.search()
             able = search.exact and search.swvp is None and self.average != "voted"
-            return list(self.usual.get("non_local", ())) if able else []
+            return list(self.task_defaults.get("non_local", ())) if able else []
         if not self.non_local:
             return []
         from structron.features.documents import check_sources
@@ -164,7 +164,7 @@ class ChainLabeler(TokenLabeler):
     def _among(self, labels: Sequence[str], exact: bool) -> str:
         """What there is to choose from: by default all labels, unless they are many and nothing stands against it."""
         if self.among == DEFAULT:
-            return "seen" if len(labels) > FEW and exact and not self._against() else "all"
+            return "seen" if len(labels) > MAX_LABELS_OF_ALL and exact and not self._against() else "all"
         return self.among
 
     def _against(self) -> str:
@@ -296,7 +296,7 @@ class ChainLabeler(TokenLabeler):
         found = []
         for unit, (rows, scores) in enumerate(model.nbest(ready, n, jobs, **self._candidates(model))):
             bounds = ready.starts[ready.units[unit] : ready.units[unit + 1] + 1]
-            labels = [self._spell(row, model, ready, bounds) for row in rows]
+            labels = [self._decode_labels(row, model, ready, bounds) for row in rows]
             found.append(list(zip(labels, scores.tolist(), strict=True)))
         return found
 
@@ -309,7 +309,7 @@ class ChainLabeler(TokenLabeler):
         prepared = self._prepare(sentences)
         found = self._known().dictionary.find(prepared.word_types) >= 0
         known = dict(zip(prepared.word_types, found.tolist(), strict=True))
-        words = spell(prepared.word_ids, prepared.word_types, prepared.starts)
+        words = decode_labels(prepared.word_ids, prepared.word_types, prepared.starts)
         return accuracy_scores(words, gold, guess, known.__getitem__)
 
     def inspect(self, label: str | None = None, *, top: int = 20) -> Heaviest:

@@ -136,7 +136,7 @@ def _cell_name(cell: int) -> str:
 def explain(parser: Any, sentence: Any, top: int) -> list[Attachment]:
     """For each word its head, the next best, and the features that decided."""
     model = parser.model_
-    _, x, starts = parser._ready([sentence])
+    _, x, starts = parser._encode([sentence])
     words = parser.input_.columns_of([sentence])[parser.roles_.word]
     best = model.nbest(x, starts, parser._setting(), 2 * len(words) + RIVALS, 1)[0]
     spelled: dict[int, dict[Feature, int]] = {}

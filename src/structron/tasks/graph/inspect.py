@@ -19,7 +19,7 @@ from structron.search.graph.relations import side_code
 from structron.search.graph.templates import ARC, HEAD, RELATION, RELATION_OF, RELATION_UNDER, WORD
 from structron.weights.hashed import LOG_CELLS, shift_of
 
-FEW = 64
+MAX_PAIRED_KINDS = 64
 """Kinds of a column that is paired with another: of more pairs, most were never seen and share others' weights."""
 ARCS = (HEAD, WORD, ARC)
 SIDES = ("left", "right")
@@ -82,6 +82,6 @@ def _features(parser: Any, model: GraphModel) -> Iterator[TemplateFeatures]:
             if len(columns) < text.count("|") + 1 or not set(columns.values()) <= set(texts):
                 continue
             heads, words = (texts[columns[role]] if role in columns else [""] for role in "hm")
-            if min(len(heads), len(words)) == 1 or max(len(heads), len(words)) <= FEW:
+            if min(len(heads), len(words)) == 1 or max(len(heads), len(words)) <= MAX_PAIRED_KINDS:
                 head, word = codes[1 : 1 + len(heads), start + t], codes[1 : 1 + len(words), start + count + t]
                 yield TemplateFeatures(group, text, (head[:, None] + word).ravel(), heads, words)

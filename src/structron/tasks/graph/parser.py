@@ -125,9 +125,9 @@ class GraphParser(GraphOptions, TreeParser):
         found = {"update": rule, "search": search, "cutoff": self.cutoff, "features": self.model_.features}
         return found | {"size": f"relations {len(self.relations_)}"}
 
-    def _learned(self, model: GraphModel) -> tuple[dict[str, Any], Tensors]:
+    def _state(self, model: GraphModel) -> tuple[dict[str, Any], Tensors]:
         """Templates are code: a file says which kind of code its weights belong to."""
-        learned, tensors = super()._learned(model)
+        learned, tensors = super()._state(model)
         return learned | {"templates": self._digest()}, tensors
 
     def _digest(self) -> str:
@@ -135,8 +135,8 @@ class GraphParser(GraphOptions, TreeParser):
         texts = repr(sorted((int(group), lines) for group, lines in self.texts_.items()))
         return hashlib.sha256(texts.encode()).hexdigest()[:16]
 
-    def _take(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
-        super()._take(learned, tensors, **code)
+    def _load_state(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
+        super()._load_state(learned, tensors, **code)
         if self.labelled_ != bool(self.relations_):
             raise ValueError("relations do not fit together")
         self._settle_templates()

@@ -36,7 +36,7 @@ EVIDENCE = 3
 """So many words must share an ending for it to count."""
 REMEMBERED = 100_000
 """New words whose guesses are kept; a text without end must not fill the memory."""
-LONGEST = 4
+MAX_ENDING = 4
 """Letters of an ending."""
 SHARE = 0.1
 """A tag is one of a word's often seen ones from this share on."""
@@ -158,7 +158,7 @@ class JointTemplates:
 def _endings(word: str) -> list[str]:
     """What the spelling of a word says, the most exact first: its kind of letters with ever shorter endings."""
     kind, lower = atom_text(Atom("", CLASS), word), word.lower()
-    return [f"{kind} {lower[len(lower) - k :]}" for k in range(min(LONGEST, len(lower)), -1, -1)]
+    return [f"{kind} {lower[len(lower) - k :]}" for k in range(min(MAX_ENDING, len(lower)), -1, -1)]
 
 
 def _guess(tags: Mapping[str, int], chunks: Mapping[str, int]) -> list[str]:

@@ -44,7 +44,7 @@ class JointTagger(JointOptions, EncodedLabeler):
     def _settle_columns(self, names: list[str]) -> Columns:
         return pair_columns(names, self.pos, self.label)
 
-    def _settle(self, sentences: Sentences) -> Sentences:
+    def _fit_columns(self, sentences: Sentences) -> Sentences:
         """Beside columns and templates the guesses: tags that words mostly have in the training data."""
         given = list(sentences)
         _, first = first_row(iter(given))
@@ -122,12 +122,12 @@ class JointTagger(JointOptions, EncodedLabeler):
     def _template_texts(self) -> list[str]:
         return self.templates_.texts
 
-    def _learned(self, model: Any) -> tuple[dict[str, Any], Tensors]:
-        learned, tensors = super()._learned(model)
+    def _state(self, model: Any) -> tuple[dict[str, Any], Tensors]:
+        learned, tensors = super()._state(model)
         return learned, tensors | self.guesser_.tensors()
 
-    def _settled(self) -> dict[str, Any]:
-        return super()._settled() | {"pos": self.roles_.outputs[0]}
+    def _resolved_options(self) -> dict[str, Any]:
+        return super()._resolved_options() | {"pos": self.roles_.outputs[0]}
 
     def _take_features(self, learned: dict[str, Any], tensors: Tensors) -> None:
         if len(self.roles_.outputs) != 2:

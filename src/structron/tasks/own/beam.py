@@ -212,7 +212,7 @@ class ProblemEstimator(Estimator):
 
     # -- using ---------------------------------------------------------------------------------------------------
 
-    def _ready(self, sentences: Iterable[Input], what: str = "input") -> tuple[list[bool], Inputs]:
+    def _encode(self, sentences: Iterable[Input], what: str = "input") -> tuple[list[bool], Inputs]:
         """Which inputs are not empty, and these as arrays."""
         arrays = [as_input(x, f"input {number}") for number, x in enumerate(sentences)]
         return [len(x) > 0 for x in arrays], self._inputs([x for x in arrays if len(x)], "input")
@@ -239,7 +239,7 @@ class ProblemEstimator(Estimator):
     def predict_with_scores(self, xs: Iterable[Input], *, jobs: int | None = None) -> tuple[Names, list[float]]:
         """The best actions of every input, and what the model scores them with."""
         model = self._check_fitted()
-        full, inputs = self._ready(xs)
+        full, inputs = self._encode(xs)
         actions, scores = self._search(model, inputs, self._jobs(jobs))
         pairs = iter(zip(self._names(actions), scores, strict=True))
         found = [next(pairs) if has else ([], 0.0) for has in full]
@@ -287,7 +287,7 @@ class ProblemEstimator(Estimator):
     def explain(self, sentence: Input, *, top: int = 8, spell: Mapping[str, Sequence[str]] | None = None) -> list[Step]:
         """For each action of the best derivation the runner-up in that state, and the features that decided."""
         model = self._check_fitted()
-        full, inputs = self._ready([sentence])
+        full, inputs = self._encode([sentence])
         if not full[0]:
             return []
         (actions,), _ = self._search(model, inputs, 1)
@@ -297,7 +297,7 @@ class ProblemEstimator(Estimator):
         """One input in the beam engine; gold: its correct actions."""
         from structron.learn.trace import Scene
 
-        full, inputs = self._ready([sentence])
+        full, inputs = self._encode([sentence])
         if not full[0]:
             raise StructronError("trace: an empty input; expected at least one row")
         problem, search = self.problem, self.search()
@@ -344,11 +344,11 @@ class ProblemEstimator(Estimator):
         except TypeError as error:
             raise StructronError(f"{path}: extra: {error}; expected what JSON can hold") from None
 
-    def _learned(self, model: BeamModel) -> tuple[dict[str, Any], Tensors]:
+    def _state(self, model: BeamModel) -> tuple[dict[str, Any], Tensors]:
         known = {"problem": shape_of(self.problem), "columns": self.columns_, "extra": self.extra_}
         return known | {"module": module_of(self.problem)}, model.tensors()
 
-    def _take(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
+    def _load_state(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
         self.columns_, self.extra_ = whole(learned["columns"], "columns", 1, 1 << 20), learned["extra"]
         check(tensors, BeamModel.declared(self.problem), {"anchored": 0})
         self.model_ = BeamModel.from_tensors(self.problem, tensors)

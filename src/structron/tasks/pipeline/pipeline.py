@@ -240,7 +240,7 @@ class Pipeline(PipelineOptions, Estimator):
         """Whether the first annotation has to wait for the compiler."""
         return any(part.is_cold() for part in self._check_fitted().trained.values())
 
-    def _ready(self, sentences: Sentences, what: str = "data") -> list[str]:
+    def _encode(self, sentences: Sentences, what: str = "data") -> list[str]:
         return [doc.text for doc in sentences]
 
     def _gold(self, sentences: Sentences, what: str = "data") -> list[Doc]:
@@ -266,7 +266,7 @@ class Pipeline(PipelineOptions, Estimator):
             header["training"]["history"] = []  # a small file does without
         modelfile.save(path, header, tensors, packed=self.compact)
 
-    def _learned(self, model: Any) -> tuple[dict[str, Any], Tensors]:
+    def _state(self, model: Any) -> tuple[dict[str, Any], Tensors]:
         parts: dict[str, Any] = {}
         tensors: Tensors = {}
         for name, estimator in model.trained.items():
@@ -285,7 +285,7 @@ class Pipeline(PipelineOptions, Estimator):
         parts = [part["model"] for part in header["learned"]["parts"].values()]
         return super()._needs(header) + [need for own in parts for need in TASKS[own["task"]]._needs(own)]
 
-    def _take(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
+    def _load_state(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
         parts, kinds = {}, {}
         for name, known in learned["parts"].items():
             task = known["model"]["task"]

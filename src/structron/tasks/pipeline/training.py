@@ -34,7 +34,7 @@ QUICK = {"runs": 1}
 def make_estimator(name: str, part: Part, seed: int, jobs: int, **changed: Any) -> Any:
     """An untrained part; once trained, it has what it needs to predict and nothing else."""
     estimator = _made(name, part, {**part.settings, **changed, "seed": seed, "jobs": jobs})
-    estimator.lasting_ = False
+    estimator.keep_learner_ = False
     return estimator
 
 

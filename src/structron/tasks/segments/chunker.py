@@ -20,7 +20,7 @@ from structron.tasks.options import SegmentOptions
 from structron.tasks.segments.encoder import SegmentEncoder, encode_segments
 from structron.tasks.segments.problem import OUTSIDE, Segments, segments_of
 from structron.text import schemes
-from structron.text.sentences import spell
+from structron.text.sentences import decode_labels
 
 
 class SegmentChunker(SegmentOptions, EncodedLabeler):
@@ -39,7 +39,7 @@ class SegmentChunker(SegmentOptions, EncodedLabeler):
         for template in self.extractor_.templates:
             if template.labels:
                 raise StructronError(f"templates: {template}: labels before; expected templates over tokens alone")
-        labels = spell(prepared.label_ids, prepared.label_types, prepared.starts)
+        labels = decode_labels(prepared.label_ids, prepared.label_types, prepared.starts)
         scheme = schemes.detect(labels)
         if start is None:
             self.scheme_ = scheme

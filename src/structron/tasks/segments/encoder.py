@@ -19,7 +19,7 @@ from structron.tasks.segments.problem import OUTSIDE, Segments, make_problem
 SHAPE = Shape(positions=3, whole=6)
 """What chunks best on the last tenth of the CoNLL-2000 training data."""
 START = "<s>"
-LONGEST = 10_000
+MAX_CHUNK_LENGTH = 10_000
 """No chunk of a model file is longer."""
 
 
@@ -67,8 +67,8 @@ class SegmentEncoder(Encoder):
     @classmethod
     def from_file(cls, header: dict[str, Any], tensors: Tensors) -> "SegmentEncoder":
         labels = texts(header["labels"], "labels", 1)
-        longest = [whole(number, "longest", 1, LONGEST) for number in header["longest"]]
-        if len(labels) != len(longest) or labels[0] != OUTSIDE or sum(longest) > 10 * LONGEST:
+        longest = [whole(number, "longest", 1, MAX_CHUNK_LENGTH) for number in header["longest"]]
+        if len(labels) != len(longest) or labels[0] != OUTSIDE or sum(longest) > 10 * MAX_CHUNK_LENGTH:
             raise ValueError("labels and lengths do not fit together")
         positions, most = header["stretches"]
         return cls(Segments(labels, longest), Shape(whole(positions, "positions", 1, 16), whole(most, "whole", 0, 16)))

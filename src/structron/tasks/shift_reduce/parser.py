@@ -100,7 +100,7 @@ class Parser(ParserOptions, TreeParser):
 
     def _make_problem(self) -> SearchProblem:
         """Arc-standard with these templates, alphabets and relations."""
-        lasting = system.lasting_atoms(self.templates_)
+        lasting = system.keep_learner_atoms(self.templates_)
         asked = [name for name in lasting if not name.startswith("word of ")]
         layout = system.atom_layout([*self.templates_, *asked], self.input_.names)
         count = len(self.relations_)
@@ -198,7 +198,7 @@ class Parser(ParserOptions, TreeParser):
         model, search = self._check_fitted(), self._search_with(beam)
         if not len(sentence):
             return []
-        _, x, starts = self._ready([sentence])
+        _, x, starts = self._encode([sentence])
         inputs = make_inputs(self.problem_, x, starts)
         (actions,), _ = model.decode(inputs, search.beam, search.merge, slack=search.slack)
         words = self.input_.columns_of([sentence])[self.roles_.word]
@@ -217,7 +217,7 @@ class Parser(ParserOptions, TreeParser):
         """One sentence in the beam engine; with gold at the learner of it alone, which goes on from the model."""
         if not len(sentence):
             raise StructronError("trace: no words; expected a sentence")
-        ready = self._ready([sentence])
+        ready = self._encode([sentence])
         words = self.input_.columns_of([sentence])[self.roles_.word]
         own = (self.task, words, self.search())
         prediction = self._decode(self.model_, ready, 1)[0]
@@ -257,14 +257,14 @@ class Parser(ParserOptions, TreeParser):
         found = {"update": search.rule, "search": search, "cutoff": self.cutoff, "features": len(self.model_.keys)}
         return found | {"size": f"actions {len(self.problem_.actions)}"}
 
-    def _learned(self, model: BeamModel) -> tuple[dict[str, Any], Tensors]:
-        learned, tensors = super()._learned(model)
+    def _state(self, model: BeamModel) -> tuple[dict[str, Any], Tensors]:
+        learned, tensors = super()._state(model)
         if self.seen_ is not None:
             tensors["seen"] = np.packbits(self.seen_)
         return learned | {"root": self.root_, "templates": self.templates_}, tensors
 
-    def _take(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
-        super()._take(learned, tensors, **code)
+    def _load_state(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
+        super()._load_state(learned, tensors, **code)
         self.root_ = learned["root"]
         if not self.relations_ or self.labelled_ != isinstance(self.root_, str):
             raise ValueError("relations do not fit together")

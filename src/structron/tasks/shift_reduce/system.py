@@ -366,7 +366,7 @@ LATER = {
 """As what a part of the top tree can be seen later: the top becomes a child itself, or a nearer child the second."""
 
 
-def lasting_atoms(templates: Iterable[str]) -> list[str]:
+def keep_learner_atoms(templates: Iterable[str]) -> list[str]:
     """What of the top of the stack can matter later: states that are to be one must agree on it.
 
     What is asked of s1 is asked of s0 after a shift; what is asked of a child, of s0 when it becomes one. The tags of

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from structron.kernels.table import hash_list
 from structron.weights import store as stores
 from structron.weights.cells import CellStore
-from structron.weights.changes import AGREE, Changes, Share, by_row, plain_scales, scales_by_change
 from structron.weights.dense import DenseStore
 from structron.weights.hashed import HashedStore
+from structron.weights.mixing import AGREE, Changes, Share, by_row, plain_scales, scales_by_change
 from structron.weights.sparse import room
 from structron.weights.store import SparseStore
 
@@ -93,7 +93,7 @@ def test_mixing_is_that_of_dictionaries(kind, seed, shards, by_change):
             for name, d in zip(named(changes), changes.change.tolist(), strict=True):
                 k = shards / able[name] ** AGREE if by_change else 1.0
                 w[name] = w.get(name, 0.0) + mu * k * d
-        member.follow(common)
+        member.copy_weights_from(common)
         assert content(member, kind) == {name: (a, 0.0) for name, (a, _) in before.items() if a}
         assert not len(member.changes(common).row)
         common.mix(shares, time)
@@ -119,7 +119,7 @@ def test_threads_mix_to_the_same_bits(kind, seed, shards, jobs):
         given = (every, rng.dirichlet(np.ones(shards)), rng.integers(1, 30, shards).tolist(), scales_by_change(every))
         shares = [Share(*each) for each in zip(*given, strict=True)]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("structron.weights.changes.MANY", 1)
+            patch.setattr("structron.weights.mixing.MANY", 1)
             one.mix(shares, time)
             several.mix(shares, time, jobs)
         ours, theirs = one.state(), several.state()
@@ -151,7 +151,7 @@ def test_what_a_shard_has_learned_is_found(kind):
     common.mix([alone(random_changes(rng, kind), 1.0, 5)], 5)
     kept = content(common, kind)
     for _ in range(3):
-        member.follow(common)
+        member.copy_weights_from(common)
         given = random_changes(rng, kind)
         member.mix([alone(given, 1.0, 0)], 0)
         found = member.changes(common)
@@ -209,7 +209,7 @@ def test_tables_of_any_length_are_followed():
         new = keys[10 * round_ : 10 * round_ + 10]
         w = np.ones(len(new), np.float32)
         common.mix([alone(Changes(new, np.zeros(len(new), np.int32), w, w, np.zeros(len(new))), 1.0, 1)], 1)
-        member.follow(common)
+        member.copy_weights_from(common)
         assert not len(member.changes(common).row)
         assert content(member, "sparse") == {(key, 0): (1.0, 0.0) for key in keys[: 10 * round_ + 10].tolist()}
         common.grow(room(common.sparse)[0] + 1, 1, 1)
