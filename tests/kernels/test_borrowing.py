@@ -5,7 +5,7 @@ import pytest
 from numba.core.config import DISABLE_JIT
 
 from structron.kernels import jit
-from structron.weights import mixing, sparse
+from structron.weights import changes, sparse
 
 pytestmark = pytest.mark.skipif(bool(DISABLE_JIT), reason="nothing is compiled")
 
@@ -28,8 +28,8 @@ def test_kernels_that_only_borrow_count_nothing(monkeypatch):
 
 def test_helpers_are_no_kernels():
     """They have no wrapper for Python, and no file; called all the same, they are compiled as a kernel."""
-    assert isinstance(mixing.has_room, jit.Helper)
-    options = mixing.has_room.dispatcher.targetoptions
+    assert isinstance(changes.has_room, jit.Helper)
+    options = changes.has_room.dispatcher.targetoptions
     assert options["no_cpython_wrapper"]
     assert options["no_cfunc_wrapper"]
-    assert bool(mixing.has_room(sparse.make_sparse(4)))
+    assert bool(changes.has_room(sparse.make_sparse(4)))

@@ -20,7 +20,7 @@ from structron.learn import shards as shards_module
 from structron.learn.shards import Shards, ThreadRunner, mixes_of
 from structron.runtime import threads
 from structron.runtime.progress import Progress
-from structron.weights import changes
+from structron.weights import mixing
 
 LABELS = ["A", "B", "C"]
 ABLE = [name for name in CASES if name != "pipeline"]
@@ -37,7 +37,7 @@ def figure(examples: list, order: int, passes: list[list[int]], shards: int, mix
         shares = [count / sum(errors) if by_errors else 1 / shards for count in errors]
         keys = {key for run in runs for key in run.last}
         if mix == "changes":
-            w, vectors = by_change(w, runs, changes.AGREE)
+            w, vectors = by_change(w, runs, mixing.AGREE)
             found.vectors += vectors
         else:
             w = {key: sum(mu * run.last.get(key, 0.0) for mu, run in zip(shares, runs, strict=True)) for key in keys}
@@ -93,7 +93,7 @@ def test_the_figure_of_the_paper(seed, shards, order, pairs, average, jobs):
 @pytest.fixture
 def exact(monkeypatch):
     """Means over two shards have no rounding, which could break a tie in another way in a later pass."""
-    monkeypatch.setattr(changes, "AGREE", 1.0)
+    monkeypatch.setattr(mixing, "AGREE", 1.0)
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2]), st.booleans(), st.sampled_from(["mean", "none"]))

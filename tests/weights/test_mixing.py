@@ -119,7 +119,7 @@ def test_threads_mix_to_the_same_bits(kind, seed, shards, jobs):
         given = (every, rng.dirichlet(np.ones(shards)), rng.integers(1, 30, shards).tolist(), scales_by_change(every))
         shares = [Share(*each) for each in zip(*given, strict=True)]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("structron.weights.mixing.MANY", 1)
+            patch.setattr("structron.weights.mixing.MIN_VALUES_PER_THREAD", 1)
             one.mix(shares, time)
             several.mix(shares, time, jobs)
         ours, theirs = one.state(), several.state()
