@@ -60,7 +60,7 @@ def untouched():
 def test_parameters_are_got_and_set(case):
     estimator = case.make()
     given = estimator.get_params()
-    assert list(given) == [f.name for f in fields(case.kind)]
+    assert list(given) == [f.name for f in fields(case.kind.options_class)]
     assert given.items() >= case.options.items()
     assert estimator.set_params(shards=7, seed=5) is estimator
     assert (estimator.shards, estimator.seed) == (7, 5)
@@ -113,7 +113,7 @@ def test_everything_but_the_data_is_given_by_keyword(case):
         parameters = inspect.signature(getattr(case.kind, method)).parameters.values()
         by_place = {p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)}
         assert by_place <= data, method
-    assert all(f.kw_only or f.name == "problem" for f in fields(case.kind))
+    assert all(f.kw_only or f.name == "problem" for f in fields(case.kind.options_class))
 
 
 # -- before, and when it fails -------------------------------------------------------------------------------------

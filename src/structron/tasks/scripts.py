@@ -14,7 +14,6 @@ from structron.features.lexicon import Demands, make_demands, normal
 from structron.features.templates import parse_templates
 from structron.fields import DEFAULT
 from structron.io.tensors import Tensors
-from structron.options import Search
 from structron.tasks.chain.labeler import ChainLabeler
 from structron.tasks.lemmas import ATOMS, KnownLemmas
 from structron.tasks.options import LemmatizerOptions, SplitterOptions
@@ -38,17 +37,9 @@ BETWEEN_WORDS = "\t"
 class ScriptLabeler(ChainLabeler):
     """Learns how to make one text of another, for every token."""
 
-    order = 1
-    constrain = False
-    forbid = ()
-    among = "seen"
     label_pairs: ClassVar[bool] = False
     split_labels: ClassVar[bool] = False
     closed: ClassVar[bool] = False
-
-    def search(self, learning: bool = False) -> Search:
-        """Word by word: there is nothing to search."""
-        return Search()
 
     @abstractmethod
     def _script(self, form: str, text: str) -> str:
@@ -103,9 +94,10 @@ class ScriptLabeler(ChainLabeler):
         return make_demands([normal(front) for front, _ in wanted], [normal(back) for _, back in wanted])
 
 
-class Lemmatizer(LemmatizerOptions, ScriptLabeler):
+class Lemmatizer(ScriptLabeler):
     """Learns the lemma of every word from its form and, where the data have them, its tags."""
 
+    options_class = LemmatizerOptions
     usual_columns: ClassVar[tuple[str, ...]] = ("form", "upos", "lemma")
     common_labels: ClassVar[bool] = True
 
@@ -158,8 +150,10 @@ class Lemmatizer(LemmatizerOptions, ScriptLabeler):
         super()._take_features(learned, tensors)
 
 
-class Splitter(SplitterOptions, ScriptLabeler):
+class Splitter(ScriptLabeler):
     """Learns which tokens are several words, and which words these are; between them stands a tab."""
+
+    options_class = SplitterOptions
 
     def _script(self, form: str, text: str) -> str:
         return words_script(form, tuple(text.split(BETWEEN_WORDS)))

@@ -23,7 +23,7 @@ from structron.features.templates import load_templates, parse_templates
 from structron.fields import DEFAULT
 from structron.io.columns import Columns, default_columns, label_columns
 from structron.io.tensors import Tensors, texts
-from structron.options import SCHEMES, Search
+from structron.options import SCHEMES
 from structron.text.sentences import Document, check_sentences, decode_labels, is_row, regroup, sentences_of, split
 
 Labels = list[list[Any]]
@@ -36,16 +36,11 @@ class TokenLabeler(Estimator):
     default_templates: ClassVar[Mapping[str, str]]
     cutoff: int
     atoms: Mapping[str, Callable] | None
-    # options that not every task has, with what they are to a task without
-    columns: Sequence[str] | None = None
-    label: str | None = None
-    gazetteers: Mapping[str, Any] | None = None
+    columns: Sequence[str] | None
+    label: str | None
+    gazetteers: Mapping[str, Any] | None
 
     chunks_per_thread: ClassVar[int] = 4
-
-    @abstractmethod
-    def search(self, learning: bool = False) -> Search:
-        """How to search and learn, all defaults settled."""
 
     @abstractmethod
     def _make_learner(self, prepared: Any, start: Any) -> Any:
@@ -62,7 +57,7 @@ class TokenLabeler(Estimator):
     # -- training ------------------------------------------------------------------------------------------------
 
     def _check(self) -> None:
-        search = self.search(learning=True)
+        search = self.options.search(learning=True)
         if search.beam is None and not search.merge:
             raise StructronError("merge: off without a beam; expected a beam, or every labelling would be a state")
 
@@ -197,7 +192,7 @@ class TokenLabeler(Estimator):
 
     def _nbest(self, model: Any, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
         """What the beam holds at the end of each sentence; of a document's sentences the best combinations."""
-        search = self.search()
+        search = self.options.search()
         found = model.nbest(ready, n, search.beam, search.merge, jobs)
         lists = []
         for s, (labellings, scores) in enumerate(found):
@@ -216,7 +211,7 @@ class TokenLabeler(Estimator):
         if not len(prepared.word_ids):
             raise StructronError("trace: no words; expected a sentence")
         words = [prepared.word_types[k] for k in prepared.word_ids.tolist()]
-        own = (self.task, words, self.search())
+        own = (self.task, words, self.options.search())
         prediction = self._decode(model, prepared, 1)[0]
         if gold is None:
             shows, look = _labels_shown(model.encoder), (model.base, *model.look(prepared, 0, 1))

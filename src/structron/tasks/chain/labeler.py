@@ -45,12 +45,11 @@ class ChainLabeler(TokenLabeler):
     order: int
     constrain: bool
     forbid: Iterable[tuple[str, str]]
-    # options that not every task has, with what they are to a task without
-    tag_dictionary: int = 0
-    among: str = "all"
-    given: Sequence[str] = ()
+    tag_dictionary: int
+    among: str
+    given: Sequence[str]
     rare: int
-    non_local: Any = ()
+    non_local: Any
     candidates: int
     test_candidates: int
     local_update: str
@@ -77,7 +76,7 @@ class ChainLabeler(TokenLabeler):
 
     def _check(self) -> None:
         super()._check()
-        search, sources = self.search(), self._sources()
+        search, sources = self.options.search(), self._sources()
         if search.swvp is not None and sources:
             from structron.features.documents import name_of
 
@@ -95,7 +94,7 @@ class ChainLabeler(TokenLabeler):
     def _sources(self) -> list[Any]:
         """The features of documents asked for; by default those of the task, where the search can serve them."""
         if isinstance(self.non_local, str) and self.non_local == DEFAULT:
-            search = self.search()
+            search = self.options.search()
             able = search.exact and search.swvp is None and self.average != "voted"
             return list(self.task_defaults.get("non_local", ())) if able else []
         if not self.non_local:
@@ -150,7 +149,7 @@ class ChainLabeler(TokenLabeler):
             dictionary = self._known().dictionary.merged(dictionary, len(labels))
         learning = neighbours.seen(allowed)
         chain = Chain(labels, self.order, allowed, learning, dictionary, self.cutoff, self.average)
-        search, templates = self.search(), getattr(self.extractor_, "templates", [])
+        search, templates = self.options.search(), getattr(self.extractor_, "templates", [])
         exact = search.exact and not looks_further(templates, self.order)
         if start is not None and exact != isinstance(start, Start):
             has = "a beam" if exact else "no beam"
@@ -169,7 +168,7 @@ class ChainLabeler(TokenLabeler):
 
     def _against(self) -> str:
         """What does not go with a choice among labels seen with a word, if anything."""
-        steps, paired = self.search(), getattr(self.extractor_, "paired", None)
+        steps, paired = self.options.search(), getattr(self.extractor_, "paired", None)
         given: dict[str, Any] = {
             "beam": steps.beam,
             "update": steps.update != "standard",
@@ -211,7 +210,7 @@ class ChainLabeler(TokenLabeler):
 
     def _exact_learner(self, prepared: Any, gold: np.ndarray, chain: Chain, start: Start | None) -> ChainLearner:
         """Viterbi's learner: Collins' perceptron, with a margin or weighted violations, or with document features."""
-        search = self.search()
+        search = self.options.search()
         if self._sources():
             return self._document_learner(prepared, gold, chain, start)
         if search.swvp is None:
@@ -233,7 +232,7 @@ class ChainLabeler(TokenLabeler):
             )
         numbers = (self.candidates, self.test_candidates)
         nbest = NBest(tuple(sources), *numbers, self.local_update, self.local_margin)
-        return DocumentLearner(prepared, gold, chain, self.search().margin, nbest, start)
+        return DocumentLearner(prepared, gold, chain, self.options.search().margin, nbest, start)
 
     def _beam_learner(
         self, prepared: Any, gold: np.ndarray, chain: Chain, templates: Sequence[Template], start: Any
@@ -245,7 +244,7 @@ class ChainLabeler(TokenLabeler):
             raise StructronError("non_local: needs exact search; expected neither a beam, nor an update, nor alma")
         if self.average == "voted":
             raise StructronError("average: voted needs exact search; expected mean or none with a beam or an update")
-        search = self.search()
+        search = self.options.search()
         if search.beam is None and search.update == "standard":
             self.notes_.append(FURTHER)
         data = encode_labels(prepared, gold, chain, label_templates(templates, self.order), start)
@@ -255,7 +254,7 @@ class ChainLabeler(TokenLabeler):
     # -- using ---------------------------------------------------------------------------------------------------
 
     def _search_tokens(self, model: Any, prepared: Any, jobs: int, forced: Any, margins: bool) -> tuple[Any, Any]:
-        search = self.search()
+        search = self.options.search()
         if not model.searches_exactly:
             out, scores = model.decode(prepared, search.beam, search.merge, jobs, forced)
             given = (prepared, out, scores, search.beam, search.merge, jobs, forced)
@@ -326,7 +325,7 @@ class ChainLabeler(TokenLabeler):
         prepared = self._prepare([sentence])
         if model.searches_exactly:
             return explain(model, prepared, top, **self._candidates(model))
-        search = self.search()
+        search = self.options.search()
         return model.explain(prepared, search.beam, search.merge, top)
 
     def _scene(self, sentence: Any, gold: Any) -> Any:
@@ -339,7 +338,7 @@ class ChainLabeler(TokenLabeler):
     # -- files ---------------------------------------------------------------------------------------------------
 
     def _summary(self) -> dict[str, Any]:
-        model, search = self.model_, self.search()
+        model, search = self.model_, self.options.search()
         how = f"viterbi-{self.order}" if model.searches_exactly else str(search)
         if model.kind == "choices":
             how = f"choices-{model.order}"
@@ -405,16 +404,18 @@ class ChainLabeler(TokenLabeler):
         return super()._code() | {"non_local": [f for f in self._sources() if callable(f)]}
 
 
-class Tagger(TaggerOptions, ChainLabeler):
+class Tagger(ChainLabeler):
     """Part-of-speech (or any other) tagging: one label per word, scored by accuracy; defaults that tag best."""
 
+    options_class = TaggerOptions
     metric: ClassVar[str] = "accuracy"
     usual_columns: ClassVar[tuple[str, ...]] = ("word", "upos")
 
 
-class Chunker(ChunkerOptions, ChainLabeler):
+class Chunker(ChainLabeler):
     """Chunking: labels such as B-NP, I-NP, O, kept in a legal order and scored by conlleval's F1; defaults that chunk
     best."""
 
+    options_class = ChunkerOptions
     metric: ClassVar[str] = "f1"
     usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "chunk")
