@@ -466,6 +466,10 @@ class Estimator(ABC):
         """A sentence in the beam engine (learn/trace.py: Scene)."""
         raise StructronError(f"trace: the {self.task} does not search under a beam; expected a model that does")
 
+    def has_beam(self) -> bool:
+        """Whether its search is one that `trace` shows."""
+        return "beam" in options_of(type(self)) and "trace" not in self.lacks
+
     def show_beam(self, sentence: Any, gold: Any = None, *, beam: Any = None) -> Any:
         """`trace`, which a notebook shows: curves, the choice of every update rule, the beams step by step."""
         return self.trace(sentence, gold, beam=beam)

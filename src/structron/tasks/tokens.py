@@ -23,10 +23,12 @@ from structron.features.templates import load_templates, parse_templates
 from structron.fields import DEFAULT
 from structron.io.columns import Columns, default_columns, label_columns
 from structron.io.tensors import Tensors, texts
-from structron.options import SCHEMES
+from structron.options import SCHEMES, Search
 from structron.text.sentences import Document, check_sentences, decode_labels, is_row, regroup, sentences_of, split
 
 Labels = list[list[Any]]
+Spell = Callable[[np.ndarray, np.ndarray], Labels]
+"""Label numbers of some sentences as the user's labels: `spell(numbers, bounds)`."""
 
 
 class TokenLabeler(Estimator):
@@ -125,6 +127,10 @@ class TokenLabeler(Estimator):
         """Label numbers as the user's labels, sentence by sentence; bounds: of the sentences among all tokens."""
         return decode_labels(out, model.labels, bounds - bounds[0])
 
+    def _spell(self, model: Any, prepared: Any) -> Spell:
+        """`_decode_labels` for what is found in some sentences."""
+        return lambda out, bounds: self._decode_labels(out, model, prepared, bounds)
+
     def _decode(self, model: Any, ready: Any, jobs: int) -> Labels:
         return self._decode_labels(self._search_tokens(model, ready, jobs, None, False)[0], model, ready, ready.starts)
 
@@ -189,17 +195,6 @@ class TokenLabeler(Estimator):
         found = super().nbest(items, n, jobs=jobs)
         pairs = zip(items, found, strict=True)
         return [own if isinstance(item, Document) else [(x[0], s) for x, s in own] for item, own in pairs]
-
-    def _nbest(self, model: Any, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
-        """What the beam holds at the end of each sentence; of a document's sentences the best combinations."""
-        search = self.options.search()
-        found = model.nbest(ready, n, search.beam, search.merge, jobs)
-        lists = []
-        for s, (labellings, scores) in enumerate(found):
-            bounds = ready.starts[s : s + 2]
-            spelled = [self._decode_labels(row, model, ready, bounds)[0] for row in labellings] or [[]]
-            lists.append(list(zip(spelled, scores or [0.0], strict=True)))
-        return [combine(lists[lo:hi], n) for lo, hi in pairwise(ready.units.tolist())]
 
     # -- looking in ----------------------------------------------------------------------------------------------
 
@@ -341,6 +336,17 @@ def _as_documents(items: Sequence, found: Sequence, what: str) -> list:
     if len(found) != len(items):
         raise StructronError(f"{what}: {len(found)} for {len(items)} sentences; expected one for each")
     return [Document(x) if isinstance(item, Document) else x for item, x in zip(items, found, strict=True)]
+
+
+def nbest_under_beam(
+    model: Any, search: Search, prepared: Any, n: int, jobs: int, spell: Spell
+) -> list[list[tuple[Any, float]]]:
+    """What the beam holds at the end of each sentence; of a document's sentences the best combinations."""
+    lists = []
+    for s, (labellings, scores) in enumerate(model.nbest(prepared, n, search.beam, search.merge, jobs)):
+        spelled = [spell(row, prepared.starts[s : s + 2])[0] for row in labellings] or [[]]
+        lists.append(list(zip(spelled, scores or [0.0], strict=True)))
+    return [combine(lists[lo:hi], n) for lo, hi in pairwise(prepared.units.tolist())]
 
 
 def combine(lists: Sequence[list[tuple[Any, float]]], n: int) -> list[tuple[list[Any], float]]:

@@ -17,12 +17,11 @@ from structron.eval.scores import accuracy_scores, chunk_scores
 from structron.features.extract import PreparedTemplates
 from structron.features.templates import Template
 from structron.fields import DEFAULT
-from structron.io.tensors import Tensors, check
+from structron.io.tensors import Tensors
 from structron.learn.chain import Chain, ChainLearner, Perceptron, Start
-from structron.model.chain import ChainModel
 from structron.model.heaviest import Heaviest
 from structron.tasks.chain.constraints import Neighbours, legal_transitions, make_dictionary
-from structron.tasks.chain.explain import explain, heaviest_features
+from structron.tasks.chain.models import Settled, read_model, searching
 from structron.tasks.chain.templates import label_templates, looks_further
 from structron.tasks.options import ChunkerOptions, TaggerOptions
 from structron.tasks.tokens import TokenLabeler, ask_for, names_in
@@ -104,25 +103,15 @@ class ChainLabeler(TokenLabeler):
         return check_sources(self.non_local)
 
     def _start(self) -> Any:
-        """An exact learner's state with its sums, where it is still there; otherwise the model's weights."""
-        if self.model_.kind == "choices":
-            raise StructronError("among: seen: training cannot go on from such a model; expected one among all")
-        order = self._known().order
+        found = searching(self.model_, self.options)
+        start, order = found.start(getattr(self, "learner_", None)), found.known.order
         if self.order != order:
             raise StructronError(f"order: {self.order}; expected {order}, that of the model to go on from")
-        if not self.model_.searches_exactly:
-            return self.model_
-        if isinstance(getattr(self, "learner_", None), ChainLearner):
-            return self.learner_.as_start()
-        return Start.of_model(self.model_)
+        return start
 
     @classmethod
     def kernels_of(cls, options: Mapping[str, Any]) -> str:
         return cls.task if options.get("beam") in (None, DEFAULT, np.inf, "inf") else f"{cls.task} beam"
-
-    def _known(self) -> Any:
-        """What has order and dictionary: the model, or its encoder."""
-        return self.model_ if self.model_.searches_exactly else self.model_.encoder
 
     def _members(self) -> int:
         """Votes are the vectors of one run."""
@@ -146,7 +135,7 @@ class ChainLabeler(TokenLabeler):
             self.notes_.append(f"{illegal} forbidden transitions in the training labels, learned from as they are")
         dictionary = make_dictionary(prepared, gold, len(labels), self.tag_dictionary)
         if start is not None:
-            dictionary = self._known().dictionary.merged(dictionary, len(labels))
+            dictionary = searching(self.model_, self.options).known.dictionary.merged(dictionary, len(labels))
         learning = neighbours.seen(allowed)
         chain = Chain(labels, self.order, allowed, learning, dictionary, self.cutoff, self.average)
         search, templates = self.options.search(), getattr(self.extractor_, "templates", [])
@@ -254,19 +243,7 @@ class ChainLabeler(TokenLabeler):
     # -- using ---------------------------------------------------------------------------------------------------
 
     def _search_tokens(self, model: Any, prepared: Any, jobs: int, forced: Any, margins: bool) -> tuple[Any, Any]:
-        search = self.options.search()
-        if not model.searches_exactly:
-            out, scores = model.decode(prepared, search.beam, search.merge, jobs, forced)
-            given = (prepared, out, scores, search.beam, search.merge, jobs, forced)
-            return out, model.margins(*given) if margins else np.empty(0, np.float32)
-        if search.beam is not None:
-            raise StructronError(f"beam: {search.beam}; expected none: the model was trained with exact search")
-        out, _, sure = model.decode(prepared, jobs, forced, margins, **self._candidates(model))
-        return out, sure
-
-    def _candidates(self, model: Any) -> dict[str, int]:
-        """How many n-best labellings document features choose from, where a model has such features."""
-        return {"candidates": self.test_candidates} if model.kind == "documents" else {}
+        return searching(model, self.options).decode(prepared, jobs, forced, margins)
 
     def predict(self, sentences: Sentences, *, forced: Any = None, jobs: int | None = None) -> list[list[str]]:
         """The best labels of each sentence or Document. `forced` fixes the labels of given tokens (None = free)."""
@@ -290,14 +267,7 @@ class ChainLabeler(TokenLabeler):
             raise unknown("forced label", error.args[0], model.labels) from None
 
     def _nbest(self, model: Any, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
-        if not model.searches_exactly:
-            return super()._nbest(model, ready, n, jobs)
-        found = []
-        for unit, (rows, scores) in enumerate(model.nbest(ready, n, jobs, **self._candidates(model))):
-            bounds = ready.starts[ready.units[unit] : ready.units[unit + 1] + 1]
-            labels = [self._decode_labels(row, model, ready, bounds) for row in rows]
-            found.append(list(zip(labels, scores.tolist(), strict=True)))
-        return found
+        return searching(model, self.options).nbest(ready, n, jobs, self._spell(model, ready))
 
     def _scores(self, gold: list, guess: list, sentences: Any = None) -> Any:
         """`ChunkScores` or `AccuracyScores`; with the sentences also for words that training has shown or not."""
@@ -306,14 +276,14 @@ class ChainLabeler(TokenLabeler):
         if sentences is None:
             return accuracy_scores(gold, gold, guess, lambda word: True)
         prepared = self._prepare(sentences)
-        found = self._known().dictionary.find(prepared.word_types) >= 0
+        found = searching(self.model_, self.options).known.dictionary.find(prepared.word_types) >= 0
         known = dict(zip(prepared.word_types, found.tolist(), strict=True))
         words = decode_labels(prepared.word_ids, prepared.word_types, prepared.starts)
         return accuracy_scores(words, gold, guess, known.__getitem__)
 
     def inspect(self, label: str | None = None, *, top: int = 20) -> Heaviest:
         """The heaviest features of every label, and of label pairs and triples; only those for `label` if given."""
-        return heaviest_features(self._check_fitted(), label, top)
+        return searching(self._check_fitted(), self.options).inspect(label, top)
 
     def explain(self, sentence: Sequence, *, top: int = 8) -> Any:
         """For each token its label, the runner-up and the `top` features that decided, those that weighed most first.
@@ -322,14 +292,13 @@ class ChainLabeler(TokenLabeler):
         """
         model = self._check_fitted()
         self._check_has("explain")
-        prepared = self._prepare([sentence])
-        if model.searches_exactly:
-            return explain(model, prepared, top, **self._candidates(model))
-        search = self.options.search()
-        return model.explain(prepared, search.beam, search.merge, top)
+        return searching(model, self.options).explain(self._prepare([sentence]), top)
+
+    def has_beam(self) -> bool:
+        return super().has_beam() and searching(self._check_fitted(), self.options).has_beam
 
     def _scene(self, sentence: Any, gold: Any) -> Any:
-        if self.model_.searches_exactly:
+        if not searching(self.model_, self.options).has_beam:
             raise StructronError(
                 "trace: the model was trained with exact search, which has no beam; expected one trained with --beam N"
             )
@@ -338,45 +307,17 @@ class ChainLabeler(TokenLabeler):
     # -- files ---------------------------------------------------------------------------------------------------
 
     def _summary(self) -> dict[str, Any]:
-        model, search = self.model_, self.options.search()
-        how = f"viterbi-{self.order}" if model.searches_exactly else str(search)
-        if model.kind == "choices":
-            how = f"choices-{model.order}"
-        elif model.kind == "documents":
-            how += f"-{self.candidates}-best-{self.local_update} test {self.test_candidates}"
-        size = f"labels {len(model.labels)}"
-        return {"update": search.rule, "search": how, "cutoff": self.cutoff, "features": model.size, "size": size}
+        model, rule = self.model_, self.options.search().rule
+        how, size = str(searching(model, self.options)), f"labels {len(model.labels)}"
+        return {"update": rule, "search": how, "cutoff": self.cutoff, "features": model.size, "size": size}
 
     def _read_model(self, header: dict[str, Any], tensors: Tensors, **code: Any) -> Any:
-        if header["kind"] == "labels":
-            from structron.model.encoded import EncodedModel
-            from structron.tasks.chain.encoder import LabelEncoder
-
-            model = EncodedModel.read(LabelEncoder, header, tensors)
-            if len(model.encoder.extras.keys) != len(self.extractor_.paired.templates):
-                raise ValueError("features do not fit the templates")
-            return model
-        if header["kind"] == "documents":
-            from structron.features.documents import name_of
-            from structron.model.documents import DocumentModel
-
-            check(tensors, *DocumentModel.declared(header))
-            given = {name_of(function): function for function in code.get("non_local", ()) if callable(function)}
-            functions = [given[name] for name in header["non_local_functions"]]
-            self.non_local = [*header["non_local"], *functions]
-            return DocumentModel.from_file(header, tensors, functions)
-        if header["kind"] == "choices":
-            from structron.model.choices import ChoiceModel
-
-            check(tensors, *ChoiceModel.declared(header))
-            if header["given"] != self._given():
-                raise ValueError("columns to look up do not fit")
-            return ChoiceModel.from_file(header, tensors, self._demands(header["labels"]))
-        if header["kind"] != ChainModel.kind:
-            raise ValueError(f"a model of kind {header['kind']!r}")
-        self.non_local = []
-        check(tensors, *ChainModel.declared(header))
-        return ChainModel.from_file(header, tensors)
+        functions = [function for function in code.get("non_local", ()) if callable(function)]
+        model = read_model(header, tensors, Settled(self.extractor_, self._given(), self._demands, functions))
+        sources = searching(model, self.options).sources
+        if sources is not None:
+            self.non_local = sources
+        return model
 
     @classmethod
     def load(
