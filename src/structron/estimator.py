@@ -16,7 +16,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from inspect import signature
+from inspect import Signature, signature
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
@@ -47,6 +47,15 @@ LARGE = 300_000
 """Features of a model of which a notebook lists none."""
 DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, MemoryError, RecursionError)
 """What taking up the parts of a damaged file can raise."""
+
+
+class _OptionsSignature:
+    """The signature of a class of estimators: that of its options, unless it has a constructor of its own."""
+
+    def __get__(self, estimator: Any, kind: Any) -> Signature | None:
+        if estimator is not None:
+            raise AttributeError("__signature__")  # a pipeline can be called, which has a signature of its own
+        return signature(kind.options_class) if kind.__init__ is Estimator.__init__ else None
 
 
 class Estimator(ABC):
@@ -112,11 +121,12 @@ class Estimator(ABC):
         if "options_class" in vars(cls):
             options = cls.options_class
             cls.task, cls.lacks, cls.texts = options.task, options.lacks, options.texts
-            cls.__signature__ = signature(options)  # type: ignore[attr-defined]
         if hasattr(cls, "options_class"):
             cls.__doc__ = documented(cls)
 
     # -- options -------------------------------------------------------------------------------------------------
+
+    __signature__ = _OptionsSignature()
 
     def __init__(self, *given: Any, **options: Any) -> None:
         kind = self.options_class
