@@ -251,8 +251,6 @@ class TokenizerOptions(NoColumns, AllLabels, Texts, Cutoff, Templates, OwnAtoms,
 class ScriptOptions(LookUps, Tokens, OwnAtoms, Learned):
     """One text made of another, for every token."""
 
-    # what the options of other labellers come to: every token alone, among the labels seen with it
-    order, constrain, forbid, tag_dictionary, among, non_local = 1, False, (), 0, "seen", ()
     former: ClassVar[Sequence[type[Options]]] = (Searching, Documents, Chains, TagDictionary, Lexical)
     lacks: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("beam", "update", "merge", "alma", "margin", "swvp", "average voted", "tag_dictionary", "among"), ALONE

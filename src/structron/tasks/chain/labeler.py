@@ -11,28 +11,26 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from structron.errors import OneLabelError, StructronError, unknown
+from structron.errors import StructronError, unknown
 from structron.estimator import Sentences
-from structron.eval.scores import accuracy_scores, chunk_scores
 from structron.features.extract import PreparedTemplates
 from structron.features.templates import Template
 from structron.fields import DEFAULT
 from structron.io.tensors import Tensors
 from structron.learn.chain import Chain, ChainLearner, Perceptron, Start
-from structron.model.heaviest import Heaviest
-from structron.tasks.chain.constraints import Neighbours, legal_transitions, make_dictionary
+from structron.tasks.chain.constraints import Neighbours, legal_transitions, make_dictionary, number_labels
 from structron.tasks.chain.models import Settled, read_model, searching
+from structron.tasks.chain.predictor import LabelPredictor
 from structron.tasks.chain.templates import label_templates, looks_further
 from structron.tasks.options import ChunkerOptions, TaggerOptions
-from structron.tasks.tokens import TokenLabeler, ask_for, names_in
-from structron.text.sentences import decode_labels
+from structron.tasks.tokens import ask_for, names_in
 
 MAX_LABELS_OF_ALL = 100
 """Labels that are all looked at, by default."""
 FURTHER = "templates look at labels as Viterbi cannot: exact search by dynamic programming; --beam N is faster"
 
 
-class ChainLabeler(TokenLabeler):
+class ChainLabeler(LabelPredictor):
     """Learns one label per token with the averaged structured perceptron and exact search (Collins 2002).
 
     With a beam, or a rule other than the standard one, updates fix violations (Huang, Fayong & Guo 2012): the beam is
@@ -46,32 +44,13 @@ class ChainLabeler(TokenLabeler):
     forbid: Iterable[tuple[str, str]]
     tag_dictionary: int
     among: str
-    given: Sequence[str]
-    rare: int
     non_local: Any
     candidates: int
     test_candidates: int
     local_update: str
     local_margin: float | None
 
-    metric: ClassVar[str] = "accuracy"
-    label_pairs: ClassVar[bool] = True
-    """Whether pairs of labels have weights where labels are chosen among those seen with a word."""
-    split_labels: ClassVar[bool] = True
-    """Whether the values of labels such as Case=Nom|Number=Sing have weights of their own there."""
-    common_labels: ClassVar[bool] = False
-    """Whether the commonest labels of all words are tried there where a word is not well known."""
-
     # -- training ------------------------------------------------------------------------------------------------
-
-    def _given(self) -> list[str]:
-        """Columns that are looked up with the word."""
-        return list(self.given)
-
-    def _looked_up(self) -> set[str]:
-        if missing := set(self._given()) - set(self.roles_.inputs):
-            raise unknown("column to look up", min(missing), self.roles_.inputs)
-        return set(self._given())
 
     def _check(self) -> None:
         super()._check()
@@ -122,12 +101,7 @@ class ChainLabeler(TokenLabeler):
         return self.metric == "f1"
 
     def _make_learner(self, prepared: PreparedTemplates, start: Any) -> Any:
-        old = start.labels if start else []
-        labels = [*old, *sorted(set(prepared.label_types) - set(old))]
-        if len(labels) < 2:
-            raise OneLabelError(f"training data: one label only ({labels[0]}); expected two or more")
-        index = {label: y for y, label in enumerate(labels)}
-        gold = np.array([index[label] for label in prepared.label_types], np.int64)[prepared.label_ids]
+        labels, gold = number_labels(prepared, start.labels if start else [])
         neighbours = Neighbours(labels, gold, prepared.starts)
         self.scheme_ = neighbours.scheme(self.scheme_ if start else None) if self._chunks() else None
         allowed = legal_transitions(labels, self.scheme_ if self.constrain else None, self.forbid)
@@ -176,26 +150,14 @@ class ChainLabeler(TokenLabeler):
 
     def _choice_learner(self, prepared: PreparedTemplates, gold: np.ndarray, chain: Chain, exact: bool) -> Any:
         """Collins' perceptron over the labels that a word, or words with its ending, were seen with."""
-        from structron.features.lexicon import Lexicon
+        from structron.features.lexicon import NO_DEMANDS, Lexicon
         from structron.learn.choices import ChoiceLearner
 
         if against := self._against() or ("" if exact else "templates"):
             raise StructronError(f"among: seen with {against}; expected exact search of plain labels, or among all")
-        alone = {y for y, label in enumerate(chain.labels) if self._belongs_to_a_word(label)}
-        about = (self._given(), self.rare, self._demands(chain.labels), alone, self.common_labels)
-        lexicon = Lexicon.learn(prepared, gold, *about)
+        lexicon = Lexicon.learn(prepared, gold, self._given(), self.rare, NO_DEMANDS, set(), False)
         known = (chain.labels, lexicon, chain.dictionary)
-        return ChoiceLearner(prepared, gold, *known, self.label_pairs, self.split_labels, chain.cutoff, chain.average)
-
-    def _belongs_to_a_word(self, label: str) -> bool:
-        """Whether a label says nothing of other words with the same ending."""
-        return False
-
-    def _demands(self, labels: list[str]) -> Any:
-        """What labels ask of a word's spelling."""
-        from structron.features.lexicon import NO_DEMANDS
-
-        return NO_DEMANDS
+        return ChoiceLearner(prepared, gold, *known, True, True, chain.cutoff, chain.average)
 
     def _exact_learner(self, prepared: Any, gold: np.ndarray, chain: Chain, start: Start | None) -> ChainLearner:
         """Viterbi's learner: Collins' perceptron, with a margin or weighted violations, or with document features."""
@@ -242,9 +204,6 @@ class ChainLabeler(TokenLabeler):
 
     # -- using ---------------------------------------------------------------------------------------------------
 
-    def _search_tokens(self, model: Any, prepared: Any, jobs: int, forced: Any, margins: bool) -> tuple[Any, Any]:
-        return searching(model, self.options).decode(prepared, jobs, forced, margins)
-
     def predict(self, sentences: Sentences, *, forced: Any = None, jobs: int | None = None) -> list[list[str]]:
         """The best labels of each sentence or Document. `forced` fixes the labels of given tokens (None = free)."""
         return self._predict(sentences, forced, self._jobs(jobs), False)[0]
@@ -266,54 +225,11 @@ class ChainLabeler(TokenLabeler):
         except KeyError as error:
             raise unknown("forced label", error.args[0], model.labels) from None
 
-    def _nbest(self, model: Any, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
-        return searching(model, self.options).nbest(ready, n, jobs, self._spell(model, ready))
-
-    def _scores(self, gold: list, guess: list, sentences: Any = None) -> Any:
-        """`ChunkScores` or `AccuracyScores`; with the sentences also for words that training has shown or not."""
-        if self.metric == "f1":
-            return chunk_scores(gold, guess)
-        if sentences is None:
-            return accuracy_scores(gold, gold, guess, lambda word: True)
-        prepared = self._prepare(sentences)
-        found = searching(self.model_, self.options).known.dictionary.find(prepared.word_types) >= 0
-        known = dict(zip(prepared.word_types, found.tolist(), strict=True))
-        words = decode_labels(prepared.word_ids, prepared.word_types, prepared.starts)
-        return accuracy_scores(words, gold, guess, known.__getitem__)
-
-    def inspect(self, label: str | None = None, *, top: int = 20) -> Heaviest:
-        """The heaviest features of every label, and of label pairs and triples; only those for `label` if given."""
-        return searching(self._check_fitted(), self.options).inspect(label, top)
-
-    def explain(self, sentence: Sequence, *, top: int = 8) -> Any:
-        """For each token its label, the runner-up and the `top` features that decided, those that weighed most first.
-
-        Under a beam: for each step of the search.
-        """
-        model = self._check_fitted()
-        self._check_has("explain")
-        return searching(model, self.options).explain(self._prepare([sentence]), top)
-
-    def has_beam(self) -> bool:
-        return super().has_beam() and searching(self._check_fitted(), self.options).has_beam
-
-    def _scene(self, sentence: Any, gold: Any) -> Any:
-        if not searching(self.model_, self.options).has_beam:
-            raise StructronError(
-                "trace: the model was trained with exact search, which has no beam; expected one trained with --beam N"
-            )
-        return super()._scene(sentence, gold)
-
     # -- files ---------------------------------------------------------------------------------------------------
-
-    def _summary(self) -> dict[str, Any]:
-        model, rule = self.model_, self.options.search().rule
-        how, size = str(searching(model, self.options)), f"labels {len(model.labels)}"
-        return {"update": rule, "search": how, "cutoff": self.cutoff, "features": model.size, "size": size}
 
     def _read_model(self, header: dict[str, Any], tensors: Tensors, **code: Any) -> Any:
         functions = [function for function in code.get("non_local", ()) if callable(function)]
-        model = read_model(header, tensors, Settled(self.extractor_, self._given(), self._demands, functions))
+        model = read_model(header, tensors, Settled(self.extractor_, self._given(), functions=functions))
         sources = searching(model, self.options).sources
         if sources is not None:
             self.non_local = sources

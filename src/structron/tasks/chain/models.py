@@ -8,7 +8,7 @@ Which kind a model is of is decided here alone: `searching` for a model, `read_m
 when they are asked for.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -35,8 +35,8 @@ class Settled:
 
     extractor: Any
     given: list[str]  # columns that are looked up with the word
-    demands: Callable[[list[str]], Any]  # what labels ask of a word's spelling
-    functions: list[Callable]  # features of documents that are not in the file
+    demands: Callable[[list[str]], Any] | None = None  # what labels ask of a word's spelling
+    functions: Sequence[Callable] = ()  # features of documents that are not in the file
 
 
 @dataclass(frozen=True)
@@ -152,12 +152,14 @@ class ChoiceSearch(ExactSearch):
 
     @staticmethod
     def read(header: dict[str, Any], tensors: Tensors, settled: Settled) -> Any:
+        from structron.features.lexicon import NO_DEMANDS
         from structron.model.choices import ChoiceModel
 
         check(tensors, *ChoiceModel.declared(header))
         if header["given"] != settled.given:
             raise ValueError("columns to look up do not fit")
-        return ChoiceModel.from_file(header, tensors, settled.demands(header["labels"]))
+        demands = settled.demands(header["labels"]) if settled.demands else NO_DEMANDS
+        return ChoiceModel.from_file(header, tensors, demands)
 
 
 @dataclass(frozen=True)
