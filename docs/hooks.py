@@ -28,11 +28,12 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 def options_table(name: str) -> str:
     """The options of a class with their defaults; "": it has none."""
+    from structron.estimator import Estimator
     from structron.fields import DEFAULT, Options, default_of, options_of
 
     folder, _, name = f"structron.{name}".rpartition(".")
     kind = getattr(import_module(folder), name)
-    if not (isinstance(kind, type) and issubclass(kind, Options)):
+    if not (isinstance(kind, type) and issubclass(kind, Options | Estimator)):
         return ""
     if not options_of(kind).keys() <= signature(kind).parameters.keys():
         return ""  # it has parameters of its own

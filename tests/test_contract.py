@@ -20,7 +20,7 @@ from estimators import CASES, Case, Interrupting, bytes_of, fitted
 from structron import Document, StructronError
 from structron.cli.tasks import check_able
 from structron.features.gazetteer import Gazetteer
-from structron.fields import DEFAULT, Option, default_of, options_of
+from structron.fields import DEFAULT, Option, Options, default_of, options_of
 from structron.learn.loop import timeless
 from structron.options import Documents
 from structron.tasks.capabilities import ROWS, able, reason
@@ -60,7 +60,7 @@ def untouched():
 def test_parameters_are_got_and_set(case):
     estimator = case.make()
     given = estimator.get_params()
-    assert list(given) == [f.name for f in fields(case.kind)]
+    assert list(given) == [f.name for f in fields(case.kind.options_class)]
     assert given.items() >= case.options.items()
     assert estimator.set_params(shards=7, seed=5) is estimator
     assert (estimator.shards, estimator.seed) == (7, 5)
@@ -69,6 +69,55 @@ def test_parameters_are_got_and_set(case):
         estimator.set_params(colour="blue")
     with pytest.raises(TypeError, match="colour"):
         case.make(colour="blue")
+
+
+@pytest.mark.parametrize("task", list(TASKS))
+def test_an_estimator_has_its_options_and_inherits_little(task):
+    kind = TASKS[task]
+    ours = [base for base in kind.__mro__ if base.__module__.partition(".")[0] == "structron"]
+    assert len(ours) <= 6
+    assert not any(issubclass(base, Options) for base in ours)
+    assert inspect.signature(kind) == inspect.signature(kind.options_class)
+    assert all(f"{name}: {option.help}" in kind.__doc__ for name, option in options_of(kind).items())
+
+
+def test_options_are_attributes(case):
+    estimator = case.make(seed=3)
+    assert {name: getattr(estimator, name) for name in options_of(case.kind)}.items() <= estimator.get_params().items()
+    estimator.seed = 4
+    assert estimator.options.seed == estimator.seed == estimator.get_params()["seed"] == 4
+    assert vars(estimator).keys() == {"options"}
+    estimator.sead = 5
+    assert not hasattr(estimator.options, "sead")
+    with pytest.raises(AttributeError, match=f"^'{case.kind.__name__}' object has no attribute 'colour'$"):
+        estimator.colour  # noqa: B018
+    with pytest.raises(TypeError, match=rf"^{case.kind.__name__}\.__init__\(\) got an unexpected .* 'colour'"):
+        case.make(colour="blue")
+
+
+def test_copies_have_options_of_their_own(case):
+    estimator = case.make(seed=3)
+    for made in (copy.copy, copy.deepcopy, *([] if case.code else [lambda own: pickle.loads(pickle.dumps(own))])):
+        other = made(estimator)
+        other.seed = 8
+        assert (estimator.seed, other.seed, type(other)) == (3, 8, case.kind)
+        assert other.get_params().keys() == estimator.get_params().keys()
+    assert not hasattr(case.kind.__new__(case.kind), "seed")
+
+
+def test_a_training_that_fails_leaves_the_options(case):
+    class Failing(case.kind):
+        def _train(self, *given):
+            self.seed, self.model_ = 9, None
+            raise MemoryError
+
+    estimator = Failing(*case.code.values(), **case.options, jobs=2)
+    options, before = estimator.options, estimator.get_params()
+    with pytest.raises(MemoryError):
+        estimator.fit(untouched())
+    assert estimator.options is options
+    assert estimator.get_params() == before
+    assert not hasattr(estimator, "model_")
 
 
 def test_what_is_printed_differs_from_the_defaults(name, case):
@@ -113,7 +162,7 @@ def test_everything_but_the_data_is_given_by_keyword(case):
         parameters = inspect.signature(getattr(case.kind, method)).parameters.values()
         by_place = {p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)}
         assert by_place <= data, method
-    assert all(f.kw_only or f.name == "problem" for f in fields(case.kind))
+    assert all(f.kw_only or f.name == "problem" for f in fields(case.kind.options_class))
 
 
 # -- before, and when it fails -------------------------------------------------------------------------------------
@@ -560,7 +609,7 @@ def test_no_option_is_there_only_to_be_refused(task):
 
 @pytest.mark.parametrize("task", TRAINABLE)
 def test_the_command_line_reads_the_options_of_the_class(task):
-    assert issubclass(TASKS[task], LIGHT[task])
+    assert TASKS[task].options_class is LIGHT[task]
     assert options_of(TASKS[task]) == options_of(LIGHT[task])
     assert LIGHT[task]().get_params() == TASKS[task]().get_params()
 

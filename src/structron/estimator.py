@@ -6,17 +6,17 @@ A task says how its sentences become numbers and back; the rest stands here:
                                                       │
                               file ◀──save, load──────┘
 
-Options are dataclass fields (tasks/options.py); what was learned has a trailing underscore. A training that fails
-leaves everything as it was; files are written atomically. Everything but the data is given by keyword. Scores are per
-cent.
+An estimator has options (tasks/options.py), which are attributes of it too; what was learned has a trailing
+underscore. A training that fails leaves everything as it was; files are written atomically. Everything but the data is
+given by keyword. Scores are per cent.
 """
 
 import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import is_dataclass
 from functools import partial
+from inspect import Signature, signature
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
@@ -25,8 +25,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from structron._version import __version__
-from structron.errors import StructronError
-from structron.fields import documented, options_of
+from structron.errors import StructronError, unknown
+from structron.fields import default_of, documented, options_of, same_value
 from structron.io import modelfile
 from structron.io.columns import EMPTY, Columns
 from structron.io.foreign import as_rows
@@ -49,9 +49,31 @@ DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, M
 """What taking up the parts of a damaged file can raise."""
 
 
-class Learned:
-    """What `fit` leaves in every estimator."""
+class _OptionsSignature:
+    """The signature of a class of estimators: that of its options, unless it has a constructor of its own."""
 
+    def __get__(self, estimator: Any, kind: Any) -> Signature | None:
+        if estimator is not None:
+            raise AttributeError("__signature__")  # a pipeline can be called, which has a signature of its own
+        return signature(kind.options_class) if kind.__init__ is Estimator.__init__ else None
+
+
+class Estimator(ABC):
+    """A task that can be learned. It has the options of its task, an instance of `options_class`:
+
+    class Chunker(ChainLabeler):
+        options_class = ChunkerOptions
+
+    They are read and set as attributes of the estimator: `chunker.beam = 4` is `chunker.options.beam = 4`.
+    """
+
+    options_class: ClassVar[type[Task]]
+    options: Any  # an instance of options_class
+    task: ClassVar[str]
+    lacks: ClassVar[Mapping[str, str]]
+    texts: ClassVar[bool]
+
+    # what `fit` leaves
     model_: Any
     learner_: Any
     roles_: Columns
@@ -65,13 +87,7 @@ class Learned:
         True  # whether the learner is kept; where only the model is of use, training takes less memory
     )
 
-
-class Estimator(Learned, Task, ABC):
-    """A task that can be learned. Its options are those of its class in tasks/options.py, which stands first:
-
-    class Chunker(ChunkerOptions, ChainLabeler): …
-    """
-
+    # options of every task
     verbose: bool
     seed: int
     jobs: int
@@ -102,8 +118,55 @@ class Estimator(Learned, Task, ABC):
 
     def __init_subclass__(cls, **given: Any) -> None:
         super().__init_subclass__(**given)
-        if is_dataclass(cls):
+        if "options_class" in vars(cls):
+            options = cls.options_class
+            cls.task, cls.lacks, cls.texts = options.task, options.lacks, options.texts
+        if hasattr(cls, "options_class"):
             cls.__doc__ = documented(cls)
+
+    # -- options -------------------------------------------------------------------------------------------------
+
+    __signature__ = _OptionsSignature()
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        kind = self.options_class
+        try:
+            self.options = kind(*given, **options)
+        except TypeError as error:
+            raise TypeError(str(error).replace(kind.__name__, type(self).__name__, 1)) from None
+
+    def __getattr__(self, name: str) -> Any:
+        """What is no attribute of its own: that of its options."""
+        if not name.startswith("_") and hasattr(options := vars(self).get("options"), name):
+            return getattr(options, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        options = vars(self).get("options")
+        object.__setattr__(options if options is not None and hasattr(options, name) else self, name, value)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The present value of every parameter."""
+        return self.options.get_params()
+
+    def set_params(self, **given: Any) -> Self:
+        """Change parameters; they count from the next call of `fit`, and the beam from the next prediction."""
+        known = options_of(self.options_class)
+        for name, value in given.items():
+            if name not in known:
+                raise unknown(f"parameter of {type(self).__name__}", name, known)
+            setattr(self.options, name, value)
+        return self
+
+    def check_options(self) -> None:
+        """Refuse values that the task lacks, with the reason, and values that are out of range."""
+        self.options.check_options()
+
+    def __repr__(self) -> str:
+        """The parameters that differ from their defaults."""
+        values, kind = self.get_params(), self.options_class
+        shown = [f"{name}={value!r}" for name, value in values.items() if not same_value(value, default_of(kind, name))]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     @property
     def many_roots(self) -> bool:
@@ -151,16 +214,9 @@ class Estimator(Learned, Task, ABC):
         """The n best predictions of each sentence with their scores, best first."""
         raise self._refusal("nbest")
 
+    @abstractmethod
     def _check(self) -> None:
         """Refuse options that do not go together."""
-
-    def check_options(self) -> None:
-        """Refuse values that the task lacks, with the reason, and values that are out of range."""
-        for what, why in self.lacks.items():
-            name, _, value = what.partition(" ")
-            if value and getattr(self, name, None) == value:
-                raise StructronError(f"{name}: {value}: not available for the {self.task} ({why})")
-        super().check_options()
 
     # -- training ------------------------------------------------------------------------------------------------
 
@@ -306,12 +362,13 @@ class Estimator(Learned, Task, ABC):
 
     def _guarded(self, work: Callable[[], None]) -> None:
         """Do something; if it fails, everything is left as it was."""
-        before = dict(vars(self))
+        before = [(own, dict(own)) for own in (vars(self), vars(self.options))]
         try:
             work()
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            for own, values in before:
+                own.clear()
+                own.update(values)
             raise
 
     # -- using ---------------------------------------------------------------------------------------------------
@@ -419,6 +476,10 @@ class Estimator(Learned, Task, ABC):
         """A sentence in the beam engine (learn/trace.py: Scene)."""
         raise StructronError(f"trace: the {self.task} does not search under a beam; expected a model that does")
 
+    def has_beam(self) -> bool:
+        """Whether its search is one that `trace` shows."""
+        return "beam" in options_of(type(self)) and "trace" not in self.lacks
+
     def show_beam(self, sentence: Any, gold: Any = None, *, beam: Any = None) -> Any:
         """`trace`, which a notebook shows: curves, the choice of every update rule, the beams step by step."""
         return self.trace(sentence, gold, beam=beam)
@@ -476,8 +537,9 @@ class Estimator(Learned, Task, ABC):
     # -- files ---------------------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickles hold the model, not the training data."""
-        return {name: value for name, value in vars(self).items() if name != "learner_"}
+        """Pickles and copies hold the model, not the training data; a copy has options of its own."""
+        state = {name: value for name, value in vars(self).items() if name != "learner_"}
+        return state | {"options": copy.copy(self.options)}
 
     def save(self, path: str | Path) -> None:
         """Write the model file, atomically. Functions are code and are not in it."""
@@ -545,7 +607,7 @@ class Estimator(Learned, Task, ABC):
     ) -> Self:
         """The inverse of `contents`; raises one of DAMAGE where the parts do not fit together."""
         known = options_of(cls)
-        former = {name for group in cls.former for name in options_of(group)} - known.keys()
+        former = {name for group in cls.options_class.former for name in options_of(group)} - known.keys()
         header = header | {"options": {k: value for k, value in header["options"].items() if k not in former}}
         for name, value in header["options"].items():
             known[name].check_stored(name, value)
@@ -572,11 +634,11 @@ class Estimator(Learned, Task, ABC):
         """An estimator with the options of a file."""
         return cls(**header["options"])
 
-    @classmethod
+    @classmethod  # noqa: B027
     def _ask_for(cls, path: str | Path, header: dict[str, Any], code: dict[str, Any]) -> None:
         """Refuse to read a file without the functions that it needs."""
 
-    def warm_up(self) -> None:
+    def warm_up(self) -> None:  # noqa: B027
         """Make what the first prediction would have to make."""
 
     def _signature(self) -> str:

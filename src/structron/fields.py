@@ -5,8 +5,9 @@ A group of options is a dataclass of such fields, and inherits from other groups
     @options({"order": 2, "runs": 4})              new defaults for inherited options
     class TaggerOptions(LabelOptions): …
 
-Constructor, `get_params`, `set_params`, `repr`, docstring, model header and command line all follow from the fields.
-Every help text imports this module, so it needs neither numpy nor numba.
+An estimator has an instance of its task's class (estimator.py); its signature, `get_params`, `set_params`, `repr`,
+docstring, model header and command line all follow from the fields. Every help text imports this module, so it needs
+neither numpy nor numba.
 """
 
 import dataclasses
@@ -17,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from structron.errors import StructronError, quoted, unknown
 
@@ -147,23 +148,14 @@ def free(help: str, *, default: Any, **known: Any) -> Any:
 
 
 class Options:
-    """An object whose parameters are dataclass fields, with scikit-learn's conventions."""
+    """An object whose parameters are dataclass fields."""
 
     section: ClassVar[str] = "learning"
     """Where the help text has the options of a group: one of SECTIONS."""
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self) -> dict[str, Any]:
         """The present value of every parameter."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
-
-    def set_params(self, **given: Any) -> Self:
-        """Change parameters; they count from the next call of `fit`, and the beam from the next prediction."""
-        known = options_of(type(self))
-        for name, value in given.items():
-            if name not in known:
-                raise unknown(f"parameter of {type(self).__name__}", name, known)
-            setattr(self, name, value)
-        return self
+        return {field.name: getattr(self, field.name) for field in fields_of(type(self))}
 
     def check_options(self) -> None:
         """Refuse values that are out of range, before any data are looked at."""
@@ -172,26 +164,25 @@ class Options:
             if value != DEFAULT or not isinstance(value, str) or default_of(type(self), name) != DEFAULT:
                 option.check(name, value)
 
-    def __repr__(self) -> str:
-        """The parameters that differ from their defaults."""
-        values = self.get_params()
-        shown = [f"{k}={v!r}" for k, v in values.items() if not same_value(v, default_of(type(self), k))]
-        return f"{type(self).__name__}({', '.join(shown)})"
-
 
 def same_value(a: Any, b: Any) -> bool:
     """Whether two values of an option are one; arrays are not compared."""
     return a is b or (type(a) is type(b) and not hasattr(a, "__array__") and bool(a == b))
 
 
+def fields_of(kind: type) -> tuple[dataclasses.Field, ...]:
+    """The fields of a class of options, or of the one that a class of estimators has."""
+    return dataclasses.fields(getattr(kind, "options_class", kind))
+
+
 def options_of(kind: type) -> dict[str, Option]:
-    """The options of an estimator's class by name."""
-    return {f.name: f.metadata["option"] for f in dataclasses.fields(kind) if "option" in f.metadata}
+    """The options of such a class by name."""
+    return {f.name: f.metadata["option"] for f in fields_of(kind) if "option" in f.metadata}
 
 
 def default_of(kind: type, name: str) -> Any:
     """The default of an option."""
-    return next(f.default for f in dataclasses.fields(kind) if f.name == name)
+    return next(f.default for f in fields_of(kind) if f.name == name)
 
 
 _Kind = TypeVar("_Kind", bound=type[Any])

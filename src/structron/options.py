@@ -38,6 +38,14 @@ class Task(Options):
     former: ClassVar[Sequence[type[Options]]] = ()
     """Groups of options without effect that model files of earlier versions hold."""
 
+    def check_options(self) -> None:
+        """Refuse values that the task lacks, with the reason, and values that are out of range."""
+        for what, why in self.lacks.items():
+            name, _, value = what.partition(" ")
+            if value and getattr(self, name, None) == value:
+                raise StructronError(f"{name}: {value}: not available for the {self.task} ({why})")
+        super().check_options()
+
 
 @options()
 class Verbosity(Options):

@@ -67,13 +67,14 @@ def test_words_of_tokens(tmp_path):
 
 def test_what_cannot_be_asked(lemmatizer):
     for use, message in {
-        lambda: lemmatizer.predict([[("walks", "VERB")]], forced=[["walk"]]): "lemmatizer: no forced: a text that was",
         lambda: lemmatizer.set_params(beam=3): "unknown parameter of Lemmatizer 'beam'",
         lambda: Lemmatizer(average="voted").fit(VERBS): "average: voted: not available for the lemmatizer",
         lambda: lemmatizer.partial_fit(VERBS): "lemmatizer: no partial_fit: the lexicon is learned from all",
     }.items():
         with pytest.raises(StructronError, match=message):
             use()
+    with pytest.raises(TypeError, match="unexpected keyword argument 'forced'"):
+        lemmatizer.predict([[("walks", "VERB")]], forced=[["walk"]])
     for name in ("beam", "margin", "among", "order", "non_local"):
         with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
             Lemmatizer(**{name: None})

@@ -171,9 +171,10 @@ def _blocks(source: Source) -> Iterator[tuple[str, int]]:
 
 def _predict(estimator: Any, items: list[Item], given: list | None, confidence: bool) -> tuple[list, list]:
     """A prediction for each item, around labels that are given, and margins if they are asked for."""
+    forced = {} if given is None else {"forced": given}
     if confidence:
-        return estimator.predict_with_margins(items, forced=given, jobs=1)
-    return estimator.predict(items, jobs=1) if given is None else estimator.predict(items, forced=given, jobs=1), []
+        return estimator.predict_with_margins(items, jobs=1, **forced)
+    return estimator.predict(items, jobs=1, **forced), []
 
 
 def _columns(estimator: Estimator, corpus: Corpus, guess: Any) -> Found:

@@ -93,7 +93,7 @@ class Start:
         """Go on from a finished model: its weights are the first vector of a new mean."""
         rows = np.arange(model.fixed, model.fixed + len(model.keys), dtype=np.int32)
         blocks = (model.block_keys, model.block_rows, model.pair_names)
-        return cls(model.labels, model.w, None, 0, model.keys, rows, model.names, *blocks, model.document_weights())
+        return cls(model.labels, model.w, None, 0, model.keys, rows, model.names, *blocks)
 
 
 @dataclass(frozen=True)

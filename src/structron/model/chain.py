@@ -5,6 +5,7 @@ then                  the row of plain feature j is fixed + j
 then                  rows of paired features, found through block_rows
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -67,7 +68,6 @@ class ChainModel:
     bits: int = 64  # of the hashes that keys are
 
     kind: ClassVar[str] = "chain"
-    searches_exactly: ClassVar[bool] = True
 
     @property
     def size(self) -> int:
@@ -195,13 +195,20 @@ class ChainModel:
         """A weight."""
         return float(self.w[row, label])
 
-    def document_weights(self) -> dict[str, tuple[float, float]] | None:
-        """Weights of document features for training that goes on, with sums of 0; a chain model has none."""
-        return None
-
-    def document_scores(self, prepared: Prepared, path: list[int]) -> dict[str, float]:
-        """What each document feature adds to a labelling of the only sentence; a chain model has none."""
-        return {}
+    def runners_up(self, prepared: Prepared, chosen: np.ndarray) -> Iterator[tuple[list[int], float]]:
+        """For each token of the only sentence, the best labelling without the chosen label there, and its score."""
+        chains, weights = self.chains(prepared, 0, 1), self.weights
+        n, work = len(chosen), self.work(chains)
+        usual = chains.mask_of if len(chains.mask_of) else np.zeros(n, np.int32)
+        without = weights.masks[usual].copy()
+        without[np.arange(n), chosen] = FORCED_OUT
+        weights = weights._replace(masks=np.concatenate([weights.masks, without]))
+        out, scores = np.zeros(n, np.int64), np.zeros(1, np.float32)
+        for i in range(n):
+            mask_of = usual.copy()
+            mask_of[i] = len(weights.masks) - n + i
+            decode(chains._replace(mask_of=mask_of), weights, self.order, 0, 1, len(self.labels), work, out, scores)
+            yield out.tolist(), float(scores[0])
 
     def work(self, chains: EncodedChains, kind: type = np.float32) -> Any:
         """Scratch memory for a search."""

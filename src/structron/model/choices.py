@@ -58,7 +58,6 @@ class ChoiceModel:
     split: bool = False  # whether labels consist of several pieces
 
     kind: ClassVar[str] = "choices"
-    searches_exactly: ClassVar[bool] = True
     votes: ClassVar[None] = None
 
     @property
@@ -195,10 +194,6 @@ class ChoiceModel:
         rows, (begin, piece, _, _) = self.weights.rows, self.kinds
         columns = [label] if row < self.fixed else piece[begin[label] : begin[label + 1]].tolist()
         return sum(float(entry(weight_in)(rows, row, column)) for column in columns)
-
-    def document_scores(self, prepared: Any, path: list[int]) -> dict[str, float]:
-        """What document features add to a labelling; there are none here."""
-        return {}
 
     def tensors(self) -> Tensors:
         """The arrays of a model file."""

@@ -118,9 +118,11 @@ class DocumentModel(ChainModel):
         return found
 
     def document_weights(self) -> dict[str, tuple[float, float]]:
+        """Weights of document features for training that goes on, with sums of 0."""
         return {name: (weight, 0.0) for name, weight in zip(self.features.names, self.g.tolist(), strict=True)}
 
     def document_scores(self, prepared: Prepared, path: list[int]) -> dict[str, float]:
+        """What each document feature adds to a labelling of the only sentence."""
         values = self.features.of(Opened(prepared), 0, np.array([path], np.int16))[0] * self.g
         return {name: value for name, value in zip(self.features.names, values.tolist(), strict=True) if value}
 

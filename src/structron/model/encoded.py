@@ -78,7 +78,6 @@ class EncodedModel:
     names: Names = field(default_factory=lambda: Names.of([]))  # of base.anchored_keys
 
     votes: ClassVar[None] = None
-    searches_exactly: ClassVar[bool] = False
 
     @property
     def kind(self) -> str:

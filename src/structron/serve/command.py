@@ -10,7 +10,7 @@ from typing import Any
 
 from structron.cli.files import say
 from structron.errors import StructronError
-from structron.serve.library import Library, searches_with_beam, watch_beam
+from structron.serve.library import Library, watch_beam
 
 
 def run(
@@ -86,6 +86,6 @@ def warm_up(library: Library) -> None:
 def warm_up_beams(library: Library) -> None:
     """Load what the view Beam needs, beside the first requests: compiled for the first time, it takes a minute."""
     for model in library.models.values():
-        for part in filter(searches_with_beam, model.parts.values()):
+        for part in (part for part in model.parts.values() if part.has_beam()):
             with contextlib.suppress(Exception):
                 watch_beam(part)

@@ -63,7 +63,7 @@ class Shelved:
             {
                 "name": name,
                 "task": part.task,
-                "beam": searches_with_beam(part),
+                "beam": part.has_beam(),
                 "features": able(type(part), "inspect"),
                 "explains": able(type(part), "explain"),
             }
@@ -207,15 +207,6 @@ def age_of(path: Path) -> float | None:
         return max(0.0, time.time() - path.stat().st_mtime)
     except OSError:
         return None
-
-
-def searches_with_beam(part: Any) -> bool:
-    """Whether the search of a model can be watched step by step."""
-    return (
-        able(type(part), "beam")
-        and "trace" not in type(part).lacks
-        and not getattr(part.model_, "searches_exactly", False)
-    )
 
 
 def watch_beam(part: Any) -> None:

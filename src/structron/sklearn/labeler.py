@@ -87,8 +87,6 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
         "Calibrate marginals before the training data are let go: when saved or pickled.", default=False
     )
 
-    get_params, set_params, __repr__ = BaseEstimator.get_params, BaseEstimator.set_params, BaseEstimator.__repr__
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
@@ -290,7 +288,7 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
         """Write a model file, atomically; it holds no code, so it is safe to load, unlike a pickle."""
         labeler = self._fitted()
         self._let_go()
-        labeler.dress_ = {"class": type(self).__name__, "params": _plain(self.get_params(deep=False))}
+        labeler.dress_ = {"class": type(self).__name__, "params": _plain(self.get_params())}
         labeler.save(path)
 
     @classmethod

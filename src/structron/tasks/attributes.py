@@ -46,9 +46,10 @@ class Measured:
     """The class of structron.sklearn that it belongs to, and its parameters: kept in model files."""
 
 
-class AttributeLabeler(AttributeOptions, Measured, ChainLabeler):
+class AttributeLabeler(Measured, ChainLabeler):
     """The chain labeller on a user's attributes; labelled sentences are pairs of tokens and labels."""
 
+    options_class = AttributeOptions
     python_only: ClassVar[str] = "its tokens are attributes made in Python; expected structron.sklearn there"
 
     def _prepare(self, sentences: Any, labelled: bool = False, what: str = "data") -> PreparedAttributes:
@@ -163,7 +164,7 @@ class AttributeLabeler(AttributeOptions, Measured, ChainLabeler):
 
     def __getstate__(self) -> dict[str, Any]:
         """The model as its file would hold it; neither the training data nor what is quickly made again."""
-        state = {name: value for name, value in vars(self).items() if name not in ("learner_", "data_")}
+        state = {name: value for name, value in super().__getstate__().items() if name != "data_"}
         return state | {"model_": (self.model_.header(), self.model_.tensors())}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

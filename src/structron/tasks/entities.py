@@ -22,13 +22,14 @@ from structron.text import schemes
 from structron.text.sentences import decode_labels
 
 
-class EntityRecognizer(EntityOptions, ChainLabeler):
+class EntityRecognizer(ChainLabeler):
     """Recognises named entities; takes sentences or Documents; defaults that find most.
 
     The margin is 50 unless alma or swvp is given; document features are all built-in ones where the search can serve
     them (exact, without swvp).
     """
 
+    options_class = EntityOptions
     usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "entity")
     metric: ClassVar[str] = "f1"
     documents: ClassVar[bool] = True

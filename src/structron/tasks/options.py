@@ -1,7 +1,7 @@
 """The options of every task: which groups it takes, with which defaults, and what it lacks.
 
-An estimator inherits the class of its task (`class Tagger(TaggerOptions, ChainLabeler)`). The command line reads the
-same class without importing the estimator, so this module needs neither numpy nor numba.
+An estimator has an instance of the class of its task (`options_class`). The command line reads the same class without
+importing the estimator, so this module needs neither numpy nor numba.
 """
 
 import dataclasses
@@ -70,6 +70,19 @@ class Learned(Training, Passes, Task):
 @options()
 class TokenOptions(Tokens, OwnAtoms, Searching, Learned):
     """Something for every token."""
+
+
+class NoColumns:
+    """What the options of columns come to where tokens are no rows."""
+
+    columns = label = gazetteers = None
+
+
+class AllLabels:
+    """What the options of lexicons and documents come to where all labels are looked at, a sentence at a time."""
+
+    tag_dictionary, among = 0, "all"
+    given = non_local = ()
 
 
 @options({"beam": DEFAULT, "update": DEFAULT, "alma": None})
@@ -166,7 +179,7 @@ class EntityOptions(Entities, LabelOptions):
 
 
 @options()
-class AttributeOptions(Cutoff, ChainOptions):
+class AttributeOptions(NoColumns, AllLabels, Cutoff, ChainOptions):
     """Labels from attributes that the user has worked out; only in Python."""
 
     task: ClassVar[str] = "sequence-labeler"
@@ -219,7 +232,7 @@ class GraphOptions(Graphs, Trees, Stepping, Learned):
 
 
 @options({"order": 2, "passes": 30, "runs": 2, "cutoff": 2, "margin": DEFAULT})
-class TokenizerOptions(Texts, Cutoff, Templates, OwnAtoms, ChainOptions):
+class TokenizerOptions(NoColumns, AllLabels, Texts, Cutoff, Templates, OwnAtoms, ChainOptions):
     """Sentences and tokens."""
 
     task: ClassVar[str] = "tokenizer"
@@ -246,6 +259,10 @@ class ScriptOptions(LookUps, Tokens, OwnAtoms, Learned):
         "partial_fit": "the lexicon is learned from all data at once",
         "forced": "a text that was never seen is none of the scripts to choose from",
     }
+
+    def search(self, learning: bool = False) -> Search:
+        """Word by word: there is nothing to search."""
+        return Search()
 
 
 @options()

@@ -7,15 +7,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from structron.errors import StructronError
 from structron.estimator import Sentences
 from structron.features.encode import Column
 from structron.features.extract import TemplateExtractor
-from structron.features.lexicon import Demands, make_demands, normal
+from structron.features.lexicon import Demands, Lexicon, make_demands, normal
 from structron.features.templates import parse_templates
 from structron.fields import DEFAULT
 from structron.io.tensors import Tensors
-from structron.options import Search
-from structron.tasks.chain.labeler import ChainLabeler
+from structron.learn.choices import ChoiceLearner
+from structron.model.choices import ChoiceModel
+from structron.tasks.chain.constraints import make_dictionary, number_labels
+from structron.tasks.chain.models import Settled, read_model
+from structron.tasks.chain.predictor import LabelPredictor
+from structron.tasks.chain.templates import looks_further
 from structron.tasks.lemmas import ATOMS, KnownLemmas
 from structron.tasks.options import LemmatizerOptions, SplitterOptions
 from structron.text.scripts import (
@@ -35,20 +40,12 @@ BETWEEN_WORDS = "\t"
 """What stands between the words of a multiword token in the splitter's column."""
 
 
-class ScriptLabeler(ChainLabeler):
+class ScriptLabeler(LabelPredictor):
     """Learns how to make one text of another, for every token."""
 
-    order = 1
-    constrain = False
-    forbid = ()
-    among = "seen"
-    label_pairs: ClassVar[bool] = False
-    split_labels: ClassVar[bool] = False
     closed: ClassVar[bool] = False
-
-    def search(self, learning: bool = False) -> Search:
-        """Word by word: there is nothing to search."""
-        return Search()
+    common_labels: ClassVar[bool] = False
+    """Whether the commonest scripts of all words are tried where a word is not well known."""
 
     @abstractmethod
     def _script(self, form: str, text: str) -> str:
@@ -62,8 +59,26 @@ class ScriptLabeler(ChainLabeler):
     def _demand(self, script: str) -> tuple[str, str]:
         """How a form has to begin and end for a script."""
 
-    def _belongs_to_a_word(self, label: str) -> bool:
-        return label[:1] == WHOLE
+    def _make_learner(self, prepared: Any, start: Any) -> ChoiceLearner:
+        """Every token alone, among the scripts that it, or tokens with its ending, were seen with."""
+        labels, gold = number_labels(prepared)
+        if looks_further(self.extractor_.templates, 1) or self.extractor_.paired.templates:
+            raise StructronError("among: seen with templates; expected exact search of plain labels, or among all")
+        own = {y for y, label in enumerate(labels) if label[:1] == WHOLE}  # they say nothing of other words
+        about = (self._given(), self.rare, self._demands(labels), own, self.common_labels)
+        known = (labels, Lexicon.learn(prepared, gold, *about), make_dictionary(prepared, gold, len(labels), 0))
+        return ChoiceLearner(prepared, gold, *known, False, False, self.cutoff, self.average)
+
+    def _read_model(self, header: dict[str, Any], tensors: Tensors, **code: Any) -> Any:
+        if header["kind"] != ChoiceModel.kind:
+            raise ValueError(f"a model of kind {header['kind']!r}")
+        return read_model(header, tensors, Settled(self.extractor_, self._given(), self._demands))
+
+    def predict_with_margins(
+        self, sentences: Sentences, *, jobs: int | None = None
+    ) -> tuple[list[list[str]], list[list[float]]]:
+        """Texts, and for each token by how much its script beats the best other one."""
+        return self._predict(sentences, None, self._jobs(jobs), True)
 
     def _prepare(self, sentences: Sentences, labelled: bool = False, what: str = "data") -> Any:
         prepared = super()._prepare(sentences, labelled, what)
@@ -80,9 +95,6 @@ class ScriptLabeler(ChainLabeler):
     def _gold(self, sentences: Sentences, what: str = "data") -> list[list[str]]:
         prepared = super()._prepare(sentences, True, what)
         return decode_labels(prepared.label_ids, prepared.label_types, prepared.starts)
-
-    def _numbers(self, model: Any, sentences: Sequence, forced: Any) -> list[list[int]]:
-        raise self._refusal("forced")
 
     def _column(self, out: np.ndarray, model: Any, prepared: Any) -> Column:
         return self._made(out, prepared.word_ids, model, prepared)
@@ -103,9 +115,10 @@ class ScriptLabeler(ChainLabeler):
         return make_demands([normal(front) for front, _ in wanted], [normal(back) for _, back in wanted])
 
 
-class Lemmatizer(LemmatizerOptions, ScriptLabeler):
+class Lemmatizer(ScriptLabeler):
     """Learns the lemma of every word from its form and, where the data have them, its tags."""
 
+    options_class = LemmatizerOptions
     usual_columns: ClassVar[tuple[str, ...]] = ("form", "upos", "lemma")
     common_labels: ClassVar[bool] = True
 
@@ -158,8 +171,10 @@ class Lemmatizer(LemmatizerOptions, ScriptLabeler):
         super()._take_features(learned, tensors)
 
 
-class Splitter(SplitterOptions, ScriptLabeler):
+class Splitter(ScriptLabeler):
     """Learns which tokens are several words, and which words these are; between them stands a tab."""
+
+    options_class = SplitterOptions
 
     def _script(self, form: str, text: str) -> str:
         return words_script(form, tuple(text.split(BETWEEN_WORDS)))

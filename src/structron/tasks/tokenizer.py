@@ -32,9 +32,10 @@ MOST_TOKENS = 1000
 """After which a sentence ends in any case: tables and lists without an end would otherwise fill the memory."""
 
 
-class Tokenizer(TokenizerOptions, ChainLabeler):
+class Tokenizer(ChainLabeler):
     """Cuts text into sentences and tokens. The margin is 200 unless alma or swvp is given."""
 
+    options_class = TokenizerOptions
     metric: ClassVar[str] = "f1"
 
     def _chunks(self) -> bool:

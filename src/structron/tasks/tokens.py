@@ -27,6 +27,8 @@ from structron.options import SCHEMES, Search
 from structron.text.sentences import Document, check_sentences, decode_labels, is_row, regroup, sentences_of, split
 
 Labels = list[list[Any]]
+Spell = Callable[[np.ndarray, np.ndarray], Labels]
+"""Label numbers of some sentences as the user's labels: `spell(numbers, bounds)`."""
 
 
 class TokenLabeler(Estimator):
@@ -36,16 +38,11 @@ class TokenLabeler(Estimator):
     default_templates: ClassVar[Mapping[str, str]]
     cutoff: int
     atoms: Mapping[str, Callable] | None
-    # options that not every task has, with what they are to a task without
-    columns: Sequence[str] | None = None
-    label: str | None = None
-    gazetteers: Mapping[str, Any] | None = None
+    columns: Sequence[str] | None
+    label: str | None
+    gazetteers: Mapping[str, Any] | None
 
     chunks_per_thread: ClassVar[int] = 4
-
-    @abstractmethod
-    def search(self, learning: bool = False) -> Search:
-        """How to search and learn, all defaults settled."""
 
     @abstractmethod
     def _make_learner(self, prepared: Any, start: Any) -> Any:
@@ -62,7 +59,7 @@ class TokenLabeler(Estimator):
     # -- training ------------------------------------------------------------------------------------------------
 
     def _check(self) -> None:
-        search = self.search(learning=True)
+        search = self.options.search(learning=True)
         if search.beam is None and not search.merge:
             raise StructronError("merge: off without a beam; expected a beam, or every labelling would be a state")
 
@@ -130,6 +127,10 @@ class TokenLabeler(Estimator):
         """Label numbers as the user's labels, sentence by sentence; bounds: of the sentences among all tokens."""
         return decode_labels(out, model.labels, bounds - bounds[0])
 
+    def _spell(self, model: Any, prepared: Any) -> Spell:
+        """`_decode_labels` for what is found in some sentences."""
+        return lambda out, bounds: self._decode_labels(out, model, prepared, bounds)
+
     def _decode(self, model: Any, ready: Any, jobs: int) -> Labels:
         return self._decode_labels(self._search_tokens(model, ready, jobs, None, False)[0], model, ready, ready.starts)
 
@@ -195,17 +196,6 @@ class TokenLabeler(Estimator):
         pairs = zip(items, found, strict=True)
         return [own if isinstance(item, Document) else [(x[0], s) for x, s in own] for item, own in pairs]
 
-    def _nbest(self, model: Any, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
-        """What the beam holds at the end of each sentence; of a document's sentences the best combinations."""
-        search = self.search()
-        found = model.nbest(ready, n, search.beam, search.merge, jobs)
-        lists = []
-        for s, (labellings, scores) in enumerate(found):
-            bounds = ready.starts[s : s + 2]
-            spelled = [self._decode_labels(row, model, ready, bounds)[0] for row in labellings] or [[]]
-            lists.append(list(zip(spelled, scores or [0.0], strict=True)))
-        return [combine(lists[lo:hi], n) for lo, hi in pairwise(ready.units.tolist())]
-
     # -- looking in ----------------------------------------------------------------------------------------------
 
     def _scene(self, sentence: Any, gold: Any) -> Any:
@@ -216,7 +206,7 @@ class TokenLabeler(Estimator):
         if not len(prepared.word_ids):
             raise StructronError("trace: no words; expected a sentence")
         words = [prepared.word_types[k] for k in prepared.word_ids.tolist()]
-        own = (self.task, words, self.search())
+        own = (self.task, words, self.options.search())
         prediction = self._decode(model, prepared, 1)[0]
         if gold is None:
             shows, look = _labels_shown(model.encoder), (model.base, *model.look(prepared, 0, 1))
@@ -346,6 +336,17 @@ def _as_documents(items: Sequence, found: Sequence, what: str) -> list:
     if len(found) != len(items):
         raise StructronError(f"{what}: {len(found)} for {len(items)} sentences; expected one for each")
     return [Document(x) if isinstance(item, Document) else x for item, x in zip(items, found, strict=True)]
+
+
+def nbest_under_beam(
+    model: Any, search: Search, prepared: Any, n: int, jobs: int, spell: Spell
+) -> list[list[tuple[Any, float]]]:
+    """What the beam holds at the end of each sentence; of a document's sentences the best combinations."""
+    lists = []
+    for s, (labellings, scores) in enumerate(model.nbest(prepared, n, search.beam, search.merge, jobs)):
+        spelled = [spell(row, prepared.starts[s : s + 2])[0] for row in labellings] or [[]]
+        lists.append(list(zip(spelled, scores or [0.0], strict=True)))
+    return [combine(lists[lo:hi], n) for lo, hi in pairwise(prepared.units.tolist())]
 
 
 def combine(lists: Sequence[list[tuple[Any, float]]], n: int) -> list[tuple[list[Any], float]]:

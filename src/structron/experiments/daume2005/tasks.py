@@ -78,8 +78,8 @@ def train(
     learned, dev, test = parts(data, sentences, scored)
     if constants is not None:
         alpha, b, c = constants
-        search = replace(model.search(), alma=(alpha, b, c))
-        vars(model)["search"] = lambda learning=False: search
+        search = replace(model.options.search(), alma=(alpha, b, c))
+        vars(model.options)["search"] = lambda learning=False: search
         return learn(model, learned, dev)
     figures = learn(model, learned, dev)
     guess, seconds = timed(model.predict, test)

@@ -66,7 +66,7 @@ def make_learner(train: Rows, steps: str) -> tuple[EncodedLearner, JointTagger]:
     method, constants = STEPS[steps]
     options: dict[str, Any] = {"cutoff": 0, "passes": 1, "runs": 1, "update": METHODS[method][0]}
     tagger = JointTagger(columns=COLUMNS, beam=BEAM, margin=None, **options).fit(train)
-    return EncodedLearner(tagger.learner_.data, replace(tagger.search(), alma=constants)), tagger
+    return EncodedLearner(tagger.learner_.data, replace(tagger.options.search(), alma=constants)), tagger
 
 
 def margin_of(learner: EncodedLearner) -> float:

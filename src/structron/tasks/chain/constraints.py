@@ -4,15 +4,25 @@ While learning, all that the training labels do is allowed too: a gold labelling
 updated towards for ever.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
-from structron.errors import StructronError, unknown
+from structron.errors import OneLabelError, StructronError, unknown
 from structron.features.extract import Prepared
 from structron.kernels.table import hash_list
 from structron.model.dictionary import Dictionary
 from structron.text import schemes
+
+
+def number_labels(prepared: Any, old: Sequence[str] = ()) -> tuple[list[str], np.ndarray]:
+    """The labels, old ones first, and the number of each token's."""
+    labels = [*old, *sorted(set(prepared.label_types) - set(old))]
+    if len(labels) < 2:
+        raise OneLabelError(f"training data: one label only ({labels[0]}); expected two or more")
+    index = {label: y for y, label in enumerate(labels)}
+    return labels, np.array([index[label] for label in prepared.label_types], np.int64)[prepared.label_ids]
 
 
 class Neighbours:

@@ -5,9 +5,8 @@ before (`y[-1]`), the two before (`y[-2],y[-1]`) and their pairs with other feat
 between two labellings is explained exactly by the features whose weights differ.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -18,9 +17,9 @@ from structron.features.extract import Prepared
 from structron.kernels.table import table_find
 from structron.model.chain import ChainModel
 from structron.model.heaviest import Heaviest, Weight, heaviest, largest
-from structron.search.chain.scores import FORBIDDEN, FORCED_OUT
-from structron.search.chain.viterbi import decode
+from structron.search.chain.scores import FORBIDDEN
 
+Whole = Callable[[Prepared, list[int]], dict[str, float]]
 START = "<s>"
 """What stands before the first label of a sentence."""
 
@@ -49,15 +48,16 @@ class Decision:
     because: list[Contribution]
 
 
-def heaviest_features(model: Any, label: str | None, top: int) -> Heaviest:
-    """The heaviest features of every label, and of label pairs and triples; only those for `label` if one is given."""
+def _columns(model: Any, label: str | None) -> list[int]:
+    """The columns of all labels, or of one."""
     if label is not None and label not in model.labels:
         raise unknown("label", label, model.labels)
-    columns = [y for y, name in enumerate(model.labels) if label in (None, name)]
-    if not model.searches_exactly:
-        return _heaviest_beam(model, columns, top)
-    if model.kind == "choices":
-        return _heaviest_choices(model, columns, top)
+    return [y for y, name in enumerate(model.labels) if label in (None, name)]
+
+
+def heaviest_in_chain(model: ChainModel, label: str | None, top: int) -> Heaviest:
+    """The heaviest features of every label, and of label pairs and triples; only those for `label` if one is given."""
+    columns = _columns(model, label)
     context = [START, *model.labels]
     contexts, first = len(context), model.fixed + len(model.keys)
     plain = model.w[model.fixed : first]
@@ -71,18 +71,19 @@ def heaviest_features(model: Any, label: str | None, top: int) -> Heaviest:
     if model.order == 2:
         names = [_before(p, q) for q in context for p in context]
         trigrams = _ranked(model, columns, np.arange(contexts, model.fixed), names, top)
-    found: list[tuple[str, float]] = []
-    documents = model.document_weights()
-    if documents is not None and label is None:
-        pairs = [(text, weight) for text, (weight, _) in documents.items()]
-        best = largest(np.array([weight for _, weight in pairs]), top)
-        found = [pairs[k] for k in best.tolist()]
-    return Heaviest(labels, transitions, trigrams, _ranked_pairs(model, columns, top), found)
+    return Heaviest(labels, transitions, trigrams, _ranked_pairs(model, columns, top))
 
 
-def _heaviest_beam(model: Any, columns: list[int], top: int) -> Heaviest:
+def heaviest_of_documents(model: Any, top: int) -> list[tuple[str, float]]:
+    """The heaviest features of documents."""
+    pairs = [(text, weight) for text, (weight, _) in model.document_weights().items()]
+    return [pairs[k] for k in largest(np.array([weight for _, weight in pairs]), top).tolist()]
+
+
+def heaviest_under_beam(model: Any, label: str | None, top: int) -> Heaviest:
     """The same for a model with a beam; templates over labels that Viterbi does not have stand with the pairs."""
-    first, composition = len(model.base.anchored_keys), model.base.problem.composition
+    columns, composition = _columns(model, label), model.base.problem.composition
+    first = len(model.base.anchored_keys)
     number = model.base.template_numbers()
     groups: dict[str, list[Weight]] = {"y[-1]": [], "y[-1]|y[-2]": [], "": []}
     labels = {}
@@ -96,24 +97,25 @@ def _heaviest_beam(model: Any, columns: list[int], top: int) -> Heaviest:
     return Heaviest(labels, pairs, triples, others)
 
 
-def _heaviest_choices(model: Any, columns: list[int], top: int) -> Heaviest:
+def heaviest_of_choices(model: Any, label: str | None, top: int) -> Heaviest:
     """The same for a model whose weights are cells: what the pieces of a label have is added up."""
+    columns = _columns(model, label)
     context, labels, pairs = [START, *model.labels], {}, []
     split, (begin, piece, width, _) = int(np.searchsorted(model.row, model.fixed)), model.kinds
     before, plain = (_by_column(model, part, width) for part in (slice(0, split), slice(split, None)))
 
-    def ranked(label: str, rows: np.ndarray, weights: np.ndarray) -> list[Weight]:
-        return [Weight(name(int(rows[k])), label, float(weights[k])) for k in largest(weights, top).tolist()]
+    def ranked(name_of_label: str, rows: np.ndarray, weights: np.ndarray) -> list[Weight]:
+        return [Weight(name(int(rows[k])), name_of_label, float(weights[k])) for k in largest(weights, top).tolist()]
 
     def name(row: int) -> str:
         return _before(context[row]) if row < model.fixed else model.names.take(np.array([row - model.fixed])).all()[0]
 
     for y in columns:
-        label, own = model.labels[y], [plain[k] for k in piece[begin[y] : begin[y + 1]].tolist()]
+        known, own = model.labels[y], [plain[k] for k in piece[begin[y] : begin[y + 1]].tolist()]
         rows, place = np.unique(np.concatenate([row for row, _ in own]), return_inverse=True)
         sums = np.bincount(place, np.concatenate([weight for _, weight in own]), len(rows))
-        labels[label] = ranked(label, rows, sums)
-        pairs += ranked(label, *before[y])
+        labels[known] = ranked(known, rows, sums)
+        pairs += ranked(known, *before[y])
     return Heaviest(labels, sorted(pairs, key=lambda w: -abs(w.weight))[:top])
 
 
@@ -180,21 +182,21 @@ def contributions(model: Any, prepared: Prepared, s: int, labels: Sequence[int])
                 yield Contribution(i, _paired(name, names[before]), model.weight_at(row, y))
 
 
-def explain(model: Any, prepared: Prepared, top: int, **how: Any) -> list[Decision]:
+def explain(model: Any, prepared: Prepared, top: int, whole: Whole | None = None, **how: Any) -> list[Decision]:
     """For each token its label, the runner-up and the `top` features that decided, those that weighed most first.
 
-    prepared: one sentence; how: what `decode` of the model is told.
+    prepared: one sentence; whole: what features of the whole document add to a labelling; how: what `decode` of the
+    model is told.
     """
     if model.votes is not None:
         raise StructronError("a voted model's decisions have no single reason: many vectors vote; train with mean")
     chosen, scores, _ = model.decode(prepared, **how)
     path = chosen.tolist()
-    reasons, whole = _weigh(model, prepared, path), _weigh_whole(model, prepared, path)
+    reasons, ours = _weigh(model, prepared, path), whole(prepared, path) if whole else {}
     words = [prepared.word_types[k] for k in prepared.word_ids.tolist()]
     decisions = []
-    runners_up = model.runners_up if model.kind == "choices" else partial(_runners_up, model)
-    for i, (other, score) in enumerate(runners_up(prepared, chosen)):
-        others = _weigh_whole(model, prepared, other)
+    for i, (other, score) in enumerate(model.runners_up(prepared, chosen)):
+        others = whole(prepared, other) if whole else {}
         label, margin = model.labels[path[i]], float(scores[0]) - score - sum(others.values())
         if margin >= -FORBIDDEN / 2:
             because = {key: weight for key, weight in reasons.items() if key[0] == i}
@@ -202,7 +204,7 @@ def explain(model: Any, prepared: Prepared, top: int, **how: Any) -> list[Decisi
         else:
             against = _weigh(model, prepared, other)
             because = {key: reasons.get(key, 0.0) - against.get(key, 0.0) for key in [*reasons, *against]}
-            because |= {(i, name): whole.get(name, 0.0) - others.get(name, 0.0) for name in [*whole, *others]}
+            because |= {(i, name): ours.get(name, 0.0) - others.get(name, 0.0) for name in [*ours, *others]}
             runner_up = model.labels[other[i]]
         found = [Contribution(token, name, weight) for (token, name), weight in because.items() if weight]
         found.sort(key=lambda c: -abs(c.weight))
@@ -216,24 +218,3 @@ def _weigh(model: Any, prepared: Prepared, path: list[int]) -> dict[tuple[int, s
     for c in contributions(model, prepared, 0, path):
         sums[c.token, c.feature] = sums.get((c.token, c.feature), 0.0) + c.weight
     return sums
-
-
-def _weigh_whole(model: Any, prepared: Prepared, path: list[int]) -> dict[str, float]:
-    """What the features of whole documents contribute to a labelling of the only sentence."""
-    return model.document_scores(prepared, path)
-
-
-def _runners_up(model: ChainModel, prepared: Prepared, chosen: np.ndarray) -> Iterator[tuple[list[int], float]]:
-    """For each token of the only sentence, the best labelling without the chosen label there, and its score."""
-    chains, weights = model.chains(prepared, 0, 1), model.weights
-    n, work = len(chosen), model.work(chains)
-    usual = chains.mask_of if len(chains.mask_of) else np.zeros(n, np.int32)
-    without = weights.masks[usual].copy()
-    without[np.arange(n), chosen] = FORCED_OUT
-    weights = weights._replace(masks=np.concatenate([weights.masks, without]))
-    out, scores = np.zeros(n, np.int64), np.zeros(1, np.float32)
-    for i in range(n):
-        mask_of = usual.copy()
-        mask_of[i] = len(weights.masks) - n + i
-        decode(chains._replace(mask_of=mask_of), weights, model.order, 0, 1, len(model.labels), work, out, scores)
-        yield out.tolist(), float(scores[0])

@@ -11,29 +11,26 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from structron.errors import OneLabelError, StructronError, unknown
+from structron.errors import StructronError, unknown
 from structron.estimator import Sentences
-from structron.eval.scores import accuracy_scores, chunk_scores
 from structron.features.extract import PreparedTemplates
 from structron.features.templates import Template
 from structron.fields import DEFAULT
-from structron.io.tensors import Tensors, check
+from structron.io.tensors import Tensors
 from structron.learn.chain import Chain, ChainLearner, Perceptron, Start
-from structron.model.chain import ChainModel
-from structron.model.heaviest import Heaviest
-from structron.tasks.chain.constraints import Neighbours, legal_transitions, make_dictionary
-from structron.tasks.chain.explain import explain, heaviest_features
+from structron.tasks.chain.constraints import Neighbours, legal_transitions, make_dictionary, number_labels
+from structron.tasks.chain.models import Settled, read_model, searching
+from structron.tasks.chain.predictor import LabelPredictor
 from structron.tasks.chain.templates import label_templates, looks_further
 from structron.tasks.options import ChunkerOptions, TaggerOptions
-from structron.tasks.tokens import TokenLabeler, ask_for, names_in
-from structron.text.sentences import decode_labels
+from structron.tasks.tokens import ask_for, names_in
 
 MAX_LABELS_OF_ALL = 100
 """Labels that are all looked at, by default."""
 FURTHER = "templates look at labels as Viterbi cannot: exact search by dynamic programming; --beam N is faster"
 
 
-class ChainLabeler(TokenLabeler):
+class ChainLabeler(LabelPredictor):
     """Learns one label per token with the averaged structured perceptron and exact search (Collins 2002).
 
     With a beam, or a rule other than the standard one, updates fix violations (Huang, Fayong & Guo 2012): the beam is
@@ -45,39 +42,19 @@ class ChainLabeler(TokenLabeler):
     order: int
     constrain: bool
     forbid: Iterable[tuple[str, str]]
-    # options that not every task has, with what they are to a task without
-    tag_dictionary: int = 0
-    among: str = "all"
-    given: Sequence[str] = ()
-    rare: int
-    non_local: Any = ()
+    tag_dictionary: int
+    among: str
+    non_local: Any
     candidates: int
     test_candidates: int
     local_update: str
     local_margin: float | None
 
-    metric: ClassVar[str] = "accuracy"
-    label_pairs: ClassVar[bool] = True
-    """Whether pairs of labels have weights where labels are chosen among those seen with a word."""
-    split_labels: ClassVar[bool] = True
-    """Whether the values of labels such as Case=Nom|Number=Sing have weights of their own there."""
-    common_labels: ClassVar[bool] = False
-    """Whether the commonest labels of all words are tried there where a word is not well known."""
-
     # -- training ------------------------------------------------------------------------------------------------
-
-    def _given(self) -> list[str]:
-        """Columns that are looked up with the word."""
-        return list(self.given)
-
-    def _looked_up(self) -> set[str]:
-        if missing := set(self._given()) - set(self.roles_.inputs):
-            raise unknown("column to look up", min(missing), self.roles_.inputs)
-        return set(self._given())
 
     def _check(self) -> None:
         super()._check()
-        search, sources = self.search(), self._sources()
+        search, sources = self.options.search(), self._sources()
         if search.swvp is not None and sources:
             from structron.features.documents import name_of
 
@@ -95,7 +72,7 @@ class ChainLabeler(TokenLabeler):
     def _sources(self) -> list[Any]:
         """The features of documents asked for; by default those of the task, where the search can serve them."""
         if isinstance(self.non_local, str) and self.non_local == DEFAULT:
-            search = self.search()
+            search = self.options.search()
             able = search.exact and search.swvp is None and self.average != "voted"
             return list(self.task_defaults.get("non_local", ())) if able else []
         if not self.non_local:
@@ -105,25 +82,15 @@ class ChainLabeler(TokenLabeler):
         return check_sources(self.non_local)
 
     def _start(self) -> Any:
-        """An exact learner's state with its sums, where it is still there; otherwise the model's weights."""
-        if self.model_.kind == "choices":
-            raise StructronError("among: seen: training cannot go on from such a model; expected one among all")
-        order = self._known().order
+        found = searching(self.model_, self.options)
+        start, order = found.start(getattr(self, "learner_", None)), found.known.order
         if self.order != order:
             raise StructronError(f"order: {self.order}; expected {order}, that of the model to go on from")
-        if not self.model_.searches_exactly:
-            return self.model_
-        if isinstance(getattr(self, "learner_", None), ChainLearner):
-            return self.learner_.as_start()
-        return Start.of_model(self.model_)
+        return start
 
     @classmethod
     def kernels_of(cls, options: Mapping[str, Any]) -> str:
         return cls.task if options.get("beam") in (None, DEFAULT, np.inf, "inf") else f"{cls.task} beam"
-
-    def _known(self) -> Any:
-        """What has order and dictionary: the model, or its encoder."""
-        return self.model_ if self.model_.searches_exactly else self.model_.encoder
 
     def _members(self) -> int:
         """Votes are the vectors of one run."""
@@ -134,12 +101,7 @@ class ChainLabeler(TokenLabeler):
         return self.metric == "f1"
 
     def _make_learner(self, prepared: PreparedTemplates, start: Any) -> Any:
-        old = start.labels if start else []
-        labels = [*old, *sorted(set(prepared.label_types) - set(old))]
-        if len(labels) < 2:
-            raise OneLabelError(f"training data: one label only ({labels[0]}); expected two or more")
-        index = {label: y for y, label in enumerate(labels)}
-        gold = np.array([index[label] for label in prepared.label_types], np.int64)[prepared.label_ids]
+        labels, gold = number_labels(prepared, start.labels if start else [])
         neighbours = Neighbours(labels, gold, prepared.starts)
         self.scheme_ = neighbours.scheme(self.scheme_ if start else None) if self._chunks() else None
         allowed = legal_transitions(labels, self.scheme_ if self.constrain else None, self.forbid)
@@ -147,10 +109,10 @@ class ChainLabeler(TokenLabeler):
             self.notes_.append(f"{illegal} forbidden transitions in the training labels, learned from as they are")
         dictionary = make_dictionary(prepared, gold, len(labels), self.tag_dictionary)
         if start is not None:
-            dictionary = self._known().dictionary.merged(dictionary, len(labels))
+            dictionary = searching(self.model_, self.options).known.dictionary.merged(dictionary, len(labels))
         learning = neighbours.seen(allowed)
         chain = Chain(labels, self.order, allowed, learning, dictionary, self.cutoff, self.average)
-        search, templates = self.search(), getattr(self.extractor_, "templates", [])
+        search, templates = self.options.search(), getattr(self.extractor_, "templates", [])
         exact = search.exact and not looks_further(templates, self.order)
         if start is not None and exact != isinstance(start, Start):
             has = "a beam" if exact else "no beam"
@@ -169,7 +131,7 @@ class ChainLabeler(TokenLabeler):
 
     def _against(self) -> str:
         """What does not go with a choice among labels seen with a word, if anything."""
-        steps, paired = self.search(), getattr(self.extractor_, "paired", None)
+        steps, paired = self.options.search(), getattr(self.extractor_, "paired", None)
         given: dict[str, Any] = {
             "beam": steps.beam,
             "update": steps.update != "standard",
@@ -188,30 +150,18 @@ class ChainLabeler(TokenLabeler):
 
     def _choice_learner(self, prepared: PreparedTemplates, gold: np.ndarray, chain: Chain, exact: bool) -> Any:
         """Collins' perceptron over the labels that a word, or words with its ending, were seen with."""
-        from structron.features.lexicon import Lexicon
+        from structron.features.lexicon import NO_DEMANDS, Lexicon
         from structron.learn.choices import ChoiceLearner
 
         if against := self._against() or ("" if exact else "templates"):
             raise StructronError(f"among: seen with {against}; expected exact search of plain labels, or among all")
-        alone = {y for y, label in enumerate(chain.labels) if self._belongs_to_a_word(label)}
-        about = (self._given(), self.rare, self._demands(chain.labels), alone, self.common_labels)
-        lexicon = Lexicon.learn(prepared, gold, *about)
+        lexicon = Lexicon.learn(prepared, gold, self._given(), self.rare, NO_DEMANDS, set(), False)
         known = (chain.labels, lexicon, chain.dictionary)
-        return ChoiceLearner(prepared, gold, *known, self.label_pairs, self.split_labels, chain.cutoff, chain.average)
-
-    def _belongs_to_a_word(self, label: str) -> bool:
-        """Whether a label says nothing of other words with the same ending."""
-        return False
-
-    def _demands(self, labels: list[str]) -> Any:
-        """What labels ask of a word's spelling."""
-        from structron.features.lexicon import NO_DEMANDS
-
-        return NO_DEMANDS
+        return ChoiceLearner(prepared, gold, *known, True, True, chain.cutoff, chain.average)
 
     def _exact_learner(self, prepared: Any, gold: np.ndarray, chain: Chain, start: Start | None) -> ChainLearner:
         """Viterbi's learner: Collins' perceptron, with a margin or weighted violations, or with document features."""
-        search = self.search()
+        search = self.options.search()
         if self._sources():
             return self._document_learner(prepared, gold, chain, start)
         if search.swvp is None:
@@ -233,7 +183,7 @@ class ChainLabeler(TokenLabeler):
             )
         numbers = (self.candidates, self.test_candidates)
         nbest = NBest(tuple(sources), *numbers, self.local_update, self.local_margin)
-        return DocumentLearner(prepared, gold, chain, self.search().margin, nbest, start)
+        return DocumentLearner(prepared, gold, chain, self.options.search().margin, nbest, start)
 
     def _beam_learner(
         self, prepared: Any, gold: np.ndarray, chain: Chain, templates: Sequence[Template], start: Any
@@ -245,7 +195,7 @@ class ChainLabeler(TokenLabeler):
             raise StructronError("non_local: needs exact search; expected neither a beam, nor an update, nor alma")
         if self.average == "voted":
             raise StructronError("average: voted needs exact search; expected mean or none with a beam or an update")
-        search = self.search()
+        search = self.options.search()
         if search.beam is None and search.update == "standard":
             self.notes_.append(FURTHER)
         data = encode_labels(prepared, gold, chain, label_templates(templates, self.order), start)
@@ -253,21 +203,6 @@ class ChainLabeler(TokenLabeler):
         return EncodedLearner(data, search, self.average, start, columns)
 
     # -- using ---------------------------------------------------------------------------------------------------
-
-    def _search_tokens(self, model: Any, prepared: Any, jobs: int, forced: Any, margins: bool) -> tuple[Any, Any]:
-        search = self.search()
-        if not model.searches_exactly:
-            out, scores = model.decode(prepared, search.beam, search.merge, jobs, forced)
-            given = (prepared, out, scores, search.beam, search.merge, jobs, forced)
-            return out, model.margins(*given) if margins else np.empty(0, np.float32)
-        if search.beam is not None:
-            raise StructronError(f"beam: {search.beam}; expected none: the model was trained with exact search")
-        out, _, sure = model.decode(prepared, jobs, forced, margins, **self._candidates(model))
-        return out, sure
-
-    def _candidates(self, model: Any) -> dict[str, int]:
-        """How many n-best labellings document features choose from, where a model has such features."""
-        return {"candidates": self.test_candidates} if model.kind == "documents" else {}
 
     def predict(self, sentences: Sentences, *, forced: Any = None, jobs: int | None = None) -> list[list[str]]:
         """The best labels of each sentence or Document. `forced` fixes the labels of given tokens (None = free)."""
@@ -290,94 +225,15 @@ class ChainLabeler(TokenLabeler):
         except KeyError as error:
             raise unknown("forced label", error.args[0], model.labels) from None
 
-    def _nbest(self, model: Any, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
-        if not model.searches_exactly:
-            return super()._nbest(model, ready, n, jobs)
-        found = []
-        for unit, (rows, scores) in enumerate(model.nbest(ready, n, jobs, **self._candidates(model))):
-            bounds = ready.starts[ready.units[unit] : ready.units[unit + 1] + 1]
-            labels = [self._decode_labels(row, model, ready, bounds) for row in rows]
-            found.append(list(zip(labels, scores.tolist(), strict=True)))
-        return found
-
-    def _scores(self, gold: list, guess: list, sentences: Any = None) -> Any:
-        """`ChunkScores` or `AccuracyScores`; with the sentences also for words that training has shown or not."""
-        if self.metric == "f1":
-            return chunk_scores(gold, guess)
-        if sentences is None:
-            return accuracy_scores(gold, gold, guess, lambda word: True)
-        prepared = self._prepare(sentences)
-        found = self._known().dictionary.find(prepared.word_types) >= 0
-        known = dict(zip(prepared.word_types, found.tolist(), strict=True))
-        words = decode_labels(prepared.word_ids, prepared.word_types, prepared.starts)
-        return accuracy_scores(words, gold, guess, known.__getitem__)
-
-    def inspect(self, label: str | None = None, *, top: int = 20) -> Heaviest:
-        """The heaviest features of every label, and of label pairs and triples; only those for `label` if given."""
-        return heaviest_features(self._check_fitted(), label, top)
-
-    def explain(self, sentence: Sequence, *, top: int = 8) -> Any:
-        """For each token its label, the runner-up and the `top` features that decided, those that weighed most first.
-
-        Under a beam: for each step of the search.
-        """
-        model = self._check_fitted()
-        self._check_has("explain")
-        prepared = self._prepare([sentence])
-        if model.searches_exactly:
-            return explain(model, prepared, top, **self._candidates(model))
-        search = self.search()
-        return model.explain(prepared, search.beam, search.merge, top)
-
-    def _scene(self, sentence: Any, gold: Any) -> Any:
-        if self.model_.searches_exactly:
-            raise StructronError(
-                "trace: the model was trained with exact search, which has no beam; expected one trained with --beam N"
-            )
-        return super()._scene(sentence, gold)
-
     # -- files ---------------------------------------------------------------------------------------------------
 
-    def _summary(self) -> dict[str, Any]:
-        model, search = self.model_, self.search()
-        how = f"viterbi-{self.order}" if model.searches_exactly else str(search)
-        if model.kind == "choices":
-            how = f"choices-{model.order}"
-        elif model.kind == "documents":
-            how += f"-{self.candidates}-best-{self.local_update} test {self.test_candidates}"
-        size = f"labels {len(model.labels)}"
-        return {"update": search.rule, "search": how, "cutoff": self.cutoff, "features": model.size, "size": size}
-
     def _read_model(self, header: dict[str, Any], tensors: Tensors, **code: Any) -> Any:
-        if header["kind"] == "labels":
-            from structron.model.encoded import EncodedModel
-            from structron.tasks.chain.encoder import LabelEncoder
-
-            model = EncodedModel.read(LabelEncoder, header, tensors)
-            if len(model.encoder.extras.keys) != len(self.extractor_.paired.templates):
-                raise ValueError("features do not fit the templates")
-            return model
-        if header["kind"] == "documents":
-            from structron.features.documents import name_of
-            from structron.model.documents import DocumentModel
-
-            check(tensors, *DocumentModel.declared(header))
-            given = {name_of(function): function for function in code.get("non_local", ()) if callable(function)}
-            functions = [given[name] for name in header["non_local_functions"]]
-            self.non_local = [*header["non_local"], *functions]
-            return DocumentModel.from_file(header, tensors, functions)
-        if header["kind"] == "choices":
-            from structron.model.choices import ChoiceModel
-
-            check(tensors, *ChoiceModel.declared(header))
-            if header["given"] != self._given():
-                raise ValueError("columns to look up do not fit")
-            return ChoiceModel.from_file(header, tensors, self._demands(header["labels"]))
-        if header["kind"] != ChainModel.kind:
-            raise ValueError(f"a model of kind {header['kind']!r}")
-        self.non_local = []
-        check(tensors, *ChainModel.declared(header))
-        return ChainModel.from_file(header, tensors)
+        functions = [function for function in code.get("non_local", ()) if callable(function)]
+        model = read_model(header, tensors, Settled(self.extractor_, self._given(), functions=functions))
+        sources = searching(model, self.options).sources
+        if sources is not None:
+            self.non_local = sources
+        return model
 
     @classmethod
     def load(
@@ -405,16 +261,18 @@ class ChainLabeler(TokenLabeler):
         return super()._code() | {"non_local": [f for f in self._sources() if callable(f)]}
 
 
-class Tagger(TaggerOptions, ChainLabeler):
+class Tagger(ChainLabeler):
     """Part-of-speech (or any other) tagging: one label per word, scored by accuracy; defaults that tag best."""
 
+    options_class = TaggerOptions
     metric: ClassVar[str] = "accuracy"
     usual_columns: ClassVar[tuple[str, ...]] = ("word", "upos")
 
 
-class Chunker(ChunkerOptions, ChainLabeler):
+class Chunker(ChainLabeler):
     """Chunking: labels such as B-NP, I-NP, O, kept in a legal order and scored by conlleval's F1; defaults that chunk
     best."""
 
+    options_class = ChunkerOptions
     metric: ClassVar[str] = "f1"
     usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "chunk")

@@ -29,7 +29,7 @@ from structron.tasks.treebank import Arc, empty_columns
 from structron.text.sentences import starts_of
 
 
-class GraphParser(GraphOptions, TreeParser):
+class GraphParser(TreeParser):
     """Learns dependency trees with exact search over all trees, or nearly all, and perceptron updates.
 
     Order 1 scores arcs (McDonald, Crammer & Pereira 2005), order 2 also siblings and the head's head (Koo & Collins
@@ -37,12 +37,13 @@ class GraphParser(GraphOptions, TreeParser):
     climbing from the best projective tree. A margin C asks the correct tree to win by C for every wrong arc.
     """
 
+    options_class = GraphOptions
     usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "head", "deprel")
 
     # -- training ------------------------------------------------------------------------------------------------
 
     def _check(self) -> None:
-        self.steps()
+        self.options.steps()
 
     def _learner(self, sentences: Sentences, start: GraphModel | None) -> GraphLearner:
         """Settle columns, alphabets and relations."""
@@ -65,7 +66,7 @@ class GraphParser(GraphOptions, TreeParser):
         trees = EncodedTrees(x, starts_of(data.sentences), heads, gold)
         before = None if start is None else start.relations
         relations = possible_relations(trees, self.input_.sizes()["t"], len(self.relations_), before)
-        how = (self._setting(), self.steps(), int(self.bits), self.average, float(self.prune))
+        how = (self._setting(), self.options.steps(), int(self.bits), self.average, float(self.prune))
         return GraphLearner(self.templates_, trees, relations, *how, self.relations_, start)
 
     @property
@@ -121,7 +122,7 @@ class GraphParser(GraphOptions, TreeParser):
         kind = ("siblings", "grandparents")[bool(self.grandparents)] if self.order == 2 else "arcs"
         search = f"{kind}{'' if self.projective else '-crossing'}"
         search += f"-keep-{self.keep_heads}" if self.keep_heads else ""
-        rule = self.steps().rule.replace("standard", "perceptron")
+        rule = self.options.steps().rule.replace("standard", "perceptron")
         found = {"update": rule, "search": search, "cutoff": self.cutoff, "features": self.model_.features}
         return found | {"size": f"relations {len(self.relations_)}"}
 

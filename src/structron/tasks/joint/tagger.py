@@ -29,13 +29,14 @@ from structron.tasks.tokens import first_row
 Pair = tuple[str, str]
 
 
-class JointTagger(JointOptions, EncodedLabeler):
+class JointTagger(EncodedLabeler):
     """Learns the tag and the chunk label of every word together (Daumé & Marcu 2005, section 4.2).
 
     In templates t[-1] and c[-1] are the tag and the chunk label before. A function given as `jj` gets pairs such as
     NN/B-NP. By default the beam is 2 and updates are LaSO's, with a margin of 5.
     """
 
+    options_class = JointOptions
     usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "chunk")
     metric: ClassVar[str] = "f1"
 
@@ -92,7 +93,7 @@ class JointTagger(JointOptions, EncodedLabeler):
         encoder = PairEncoder(pairs, self.templates_.history, allowed, dictionary, Extras([], []))
         data = encode_pairs(prepared, gold, encoder, neighbours.seen(allowed), self.cutoff, start)
         columns = None if known is None else known.pairs.columns_among(pairs)
-        return EncodedLearner(data, self.search(), self.average, start, columns)
+        return EncodedLearner(data, self.options.search(), self.average, start, columns)
 
     # -- using ---------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@ file ◀──save── names of actions, atoms and templates; weights; never c
 """
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,6 @@ from structron.learn.beam import BeamTraining, Beginning
 from structron.model.beam import BeamModel
 from structron.model.explain import Explainer, Step
 from structron.model.heaviest import Heaviest, heaviest_of
-from structron.options import Search
 from structron.runtime.progress import Progress
 from structron.search.beam.engine import NO_ANCHORS, make_inputs
 from structron.search.beam.examples import Input, as_input, number_of, pairs_in
@@ -87,10 +85,6 @@ class ProblemEstimator(Estimator):
     problem: SearchProblem
     debug: bool
 
-    @abstractmethod
-    def search(self, learning: bool = False) -> Search:
-        """How to search and learn, all defaults settled."""
-
     # -- training ------------------------------------------------------------------------------------------------
 
     def fit(
@@ -128,7 +122,7 @@ class ProblemEstimator(Estimator):
     def _check(self) -> None:
         if not isinstance(self.problem, SearchProblem):
             raise StructronError(f"problem: {quoted(self.problem)}; expected a SearchProblem")
-        self.search(learning=True)
+        self.options.search(learning=True)
 
     def _learner(self, sentences: Iterable[Example], start: BeamModel | None) -> BeamTraining:
         xs, gold = self._read_examples(sentences, "training data")
@@ -168,7 +162,7 @@ class ProblemEstimator(Estimator):
             self.problem.check_walk(x, actions, number)
 
     def _make_learner(self, inputs: Inputs, gold: Sequence[list[int]], start: Beginning | None) -> BeamTraining:
-        return BeamTraining(self._watched, inputs, self.search(), self.average, start=start)
+        return BeamTraining(self._watched, inputs, self.options.search(), self.average, start=start)
 
     def _judge(self, dev: Any) -> Callable[[Any], float]:
         examples, score = dev
@@ -218,11 +212,11 @@ class ProblemEstimator(Estimator):
         return [len(x) > 0 for x in arrays], self._inputs([x for x in arrays if len(x)], "input")
 
     def _search(self, model: BeamModel, inputs: Inputs, jobs: int) -> tuple[list[list[int]], list[float]]:
-        search = self.search()
+        search = self.options.search()
         return self._under_guard(model).decode(inputs, search.beam, search.merge, jobs=jobs)
 
     def _search_nbest(self, model: BeamModel, inputs: Inputs, n: int, jobs: int) -> list[list[tuple[list[int], float]]]:
-        search = self.search()
+        search = self.options.search()
         return self._under_guard(model).candidates(inputs, n, search.beam, search.merge, jobs=jobs)
 
     def _decode(self, model: BeamModel, ready: Any, jobs: int) -> Names:
@@ -300,7 +294,7 @@ class ProblemEstimator(Estimator):
         full, inputs = self._encode([sentence])
         if not full[0]:
             raise StructronError("trace: an empty input; expected at least one row")
-        problem, search = self.problem, self.search()
+        problem, search = self.problem, self.options.search()
         names = problem.actions
         own = (self.task, [" ".join(map(str, row)) for row in inputs.x.tolist()], search)
         (prediction,) = self._names(self._search(self.model_, inputs, 1)[0])
@@ -329,7 +323,7 @@ class ProblemEstimator(Estimator):
         return " | ".join([parts[0], f"{self.task} {self.problem.name}", *parts[2:]])
 
     def _summary(self) -> dict[str, Any]:
-        search, actions = self.search(), f"actions {len(self.problem.actions)}"
+        search, actions = self.options.search(), f"actions {len(self.problem.actions)}"
         return {"update": search.rule, "search": search, "features": len(self.model_.keys), "size": actions}
 
     def save(self, path: str | Path, *, extra: Any = None) -> None:
@@ -415,12 +409,14 @@ class ProblemEstimator(Estimator):
         return cls._load(path, f"one that {cls.__name__}.save wrote", problem=problem, beam=beam, jobs=jobs)
 
 
-class BeamLearner(BeamLearnerOptions, ProblemEstimator):
+class BeamLearner(ProblemEstimator):
     """Learns a search problem with beam search and violation-fixing updates (Huang, Fayong & Guo 2012).
 
     update: the name of a rule, or a `Rule` of one's own. jj: a function gets the correct and the predicted actions, see
     `exchangeable` of the problem.
     """
+
+    options_class = BeamLearnerOptions
 
 
 def _column_name(problem: SearchProblem, column: int) -> str:

@@ -32,12 +32,14 @@ class Actions(list[int]):
         self.every = every
 
 
-class QueueLearner(QueueLearnerOptions, ProblemEstimator):
+class QueueLearner(ProblemEstimator):
     """Learns a search problem in the search that is to solve it, whatever its queue (Daumé & Marcu 2005, LaSO).
 
     Spaces may have cycles. The actions of an example may be one derivation or a list of derivations that are all
     correct. Where a beam will do, `BeamLearner` (update="laso", merge=False) learns the same about ten times as fast.
     """
+
+    options_class = QueueLearnerOptions
 
     def _scene(self, sentence: Any, gold: Any) -> Any:
         return Estimator._scene(self, sentence, gold)
@@ -93,7 +95,7 @@ class QueueLearner(QueueLearnerOptions, ProblemEstimator):
     def _make_learner(self, inputs: Inputs, gold: Sequence[list[int]], start: Beginning | None) -> QueueTraining:
         queue = (self.queue, self.beam, self.heuristic, self.limit)
         derivations = [derivations_of(own) for own in gold]
-        return QueueTraining(self._watched, inputs, derivations, queue, self.search(), self.average, start)
+        return QueueTraining(self._watched, inputs, derivations, queue, self.options.search(), self.average, start)
 
     # -- examples: several derivations may be correct --------------------------------------------------------------
 

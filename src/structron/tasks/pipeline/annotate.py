@@ -104,7 +104,7 @@ class Annotator:
     def narrowed(self, fast: bool) -> dict[str, int]:
         """What a parser is told that is to be fast: a narrow beam, if it searches with one."""
         parser: Any = self.trained.get("parser")
-        return {"beam": min(NARROW, parser.search().beam or NARROW)} if fast and hasattr(parser, "beam") else {}
+        return {"beam": min(NARROW, parser.options.search().beam or NARROW)} if fast and hasattr(parser, "beam") else {}
 
     def parse(self, words: Words, jobs: int, fast: bool) -> None:
         """Fill heads and relations."""

@@ -47,9 +47,10 @@ USE = ("compact", "lines")
 """Options that training does not depend on."""
 
 
-class Pipeline(PipelineOptions, Estimator):
+class Pipeline(Estimator):
     """Tokens, multiword tokens, tags, features, lemmas, trees and entities of plain text."""
 
+    options_class = PipelineOptions
     metric: ClassVar[str] = "las"
 
     # -- training --------------------------------------------------------------------------------------------------

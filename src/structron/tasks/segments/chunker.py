@@ -23,7 +23,7 @@ from structron.text import schemes
 from structron.text.sentences import decode_labels
 
 
-class SegmentChunker(SegmentOptions, EncodedLabeler):
+class SegmentChunker(EncodedLabeler):
     """Learns to cut sentences into labelled chunks, a whole chunk at each step of the search.
 
     Templates say what of tokens counts before, after and inside a chunk. Labels may be of any chunk scheme; those
@@ -31,6 +31,7 @@ class SegmentChunker(SegmentOptions, EncodedLabeler):
     of 2; with alma they are LaSO's.
     """
 
+    options_class = SegmentOptions
     usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "chunk")
     metric: ClassVar[str] = "f1"
 
@@ -55,7 +56,7 @@ class SegmentChunker(SegmentOptions, EncodedLabeler):
         gold = [segments.encode(sentence) for sentence in sentences]
         data = encode_segments(prepared, gold, segments, self.cutoff, start)
         columns = None if start is None else columns_of(start.encoder.segments.labels, segments.labels)
-        return EncodedLearner(data, self.search(), self.average, start, columns)
+        return EncodedLearner(data, self.options.search(), self.average, start, columns)
 
     # -- using ---------------------------------------------------------------------------------------------------
 

@@ -47,14 +47,17 @@ ORDERS = 4
 """Derivations that are looked at for each of the n best trees."""
 
 
-class Parser(ParserOptions, TreeParser):
+class Parser(TreeParser):
     """Learns dependency trees with beam search: by LaSO (Daumé & Marcu 2005) with a margin of 5, or by violation-fixing
     updates (Huang, Fayong & Guo 2012).
 
     Templates: default, huang, a file, or a list of texts. Words seen less often than the cutoff are treated as unknown.
     """
 
+    options_class = ParserOptions
     usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "head", "deprel")
+
+    templates: Any
 
     def save(self, path: str | Path) -> None:
         if not self.compact:
@@ -64,7 +67,7 @@ class Parser(ParserOptions, TreeParser):
     # -- training ------------------------------------------------------------------------------------------------
 
     def _check(self) -> None:
-        self.search(learning=True)
+        self.options.search(learning=True)
         ParserTemplates.of(self.templates)
 
     def _learner(self, sentences: Sentences, start: BeamModel | None) -> BeamTraining:
@@ -87,7 +90,9 @@ class Parser(ParserOptions, TreeParser):
         beginning = None
         if start is not None:
             beginning = Beginning(start, columns_of(start.problem.actions, self.problem_.actions, "actions"))
-        return BeamTraining(self.problem_, inputs, self.search(), self.average, prune=self.prune, start=beginning)
+        return BeamTraining(
+            self.problem_, inputs, self.options.search(), self.average, prune=self.prune, start=beginning
+        )
 
     def _seen(self, bank: Treebank, x: np.ndarray, before: np.ndarray | None) -> np.ndarray:
         """The relations seen with pairs of tags; with a pair never seen those that its word was seen with."""
@@ -141,15 +146,15 @@ class Parser(ParserOptions, TreeParser):
     def _search_with(self, beam: int | float | None) -> Search:
         """The search that the options stand for, with the beam of this call."""
         if beam is None:
-            return self.search()
+            return self.options.search()
         width: Any = None if beam == math.inf else beam
         options_of(type(self))["beam"].check("beam", width)
-        return dataclasses.replace(self.search(), beam=width)
+        return dataclasses.replace(self.options.search(), beam=width)
 
     def _parse(
         self, model: BeamModel, x: np.ndarray, starts: np.ndarray, jobs: int, search: Search | None = None
     ) -> list[list[Arc]]:
-        search, inputs = search or self.search(), make_inputs(self.problem_, x, starts)
+        search, inputs = search or self.options.search(), make_inputs(self.problem_, x, starts)
         actions = model.decode_actions(inputs, search.beam, search.merge, jobs=jobs, slack=search.slack)
         return self._built(starts, actions)
 
@@ -163,7 +168,7 @@ class Parser(ParserOptions, TreeParser):
         self, model: BeamModel, x: np.ndarray, starts: np.ndarray, n: int, jobs: int
     ) -> list[list[tuple[list[Arc], float]]]:
         """Each tree once: its arcs may be built in several orders, which score differently."""
-        search, inputs = self.search(), make_inputs(self.problem_, x, starts)
+        search, inputs = self.options.search(), make_inputs(self.problem_, x, starts)
         many = n if n == 1 else ORDERS * n
         best = model.candidates(inputs, many, search.beam, search.merge, jobs=jobs, slack=search.slack)
         found = []
@@ -219,7 +224,7 @@ class Parser(ParserOptions, TreeParser):
             raise StructronError("trace: no words; expected a sentence")
         ready = self._encode([sentence])
         words = self.input_.columns_of([sentence])[self.roles_.word]
-        own = (self.task, words, self.search())
+        own = (self.task, words, self.options.search())
         prediction = self._decode(self.model_, ready, 1)[0]
         if gold is None:
             look = (self.model_, make_inputs(self.problem_, *ready[1:]), NO_ANCHORS)
@@ -253,7 +258,7 @@ class Parser(ParserOptions, TreeParser):
     # -- files ---------------------------------------------------------------------------------------------------
 
     def _summary(self) -> dict[str, Any]:
-        search = self.search()
+        search = self.options.search()
         found = {"update": search.rule, "search": search, "cutoff": self.cutoff, "features": len(self.model_.keys)}
         return found | {"size": f"actions {len(self.problem_.actions)}"}
 

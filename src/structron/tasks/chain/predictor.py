@@ -1,0 +1,76 @@
+"""What can be asked of a model that gives every token one label, however it has learned: labels, n-best lists, scores,
+features and explanations (models.py has what differs by kind of model)."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from structron.errors import StructronError, unknown
+from structron.eval.scores import accuracy_scores, chunk_scores
+from structron.model.heaviest import Heaviest
+from structron.tasks.chain.models import searching
+from structron.tasks.tokens import TokenLabeler
+from structron.text.sentences import decode_labels
+
+
+class LabelPredictor(TokenLabeler):
+    """Gives every token one label."""
+
+    given: Sequence[str]
+    rare: int
+
+    metric: ClassVar[str] = "accuracy"
+
+    def _given(self) -> list[str]:
+        """Columns that are looked up with the word."""
+        return list(self.given)
+
+    def _looked_up(self) -> set[str]:
+        if missing := set(self._given()) - set(self.roles_.inputs):
+            raise unknown("column to look up", min(missing), self.roles_.inputs)
+        return set(self._given())
+
+    def _search_tokens(self, model: Any, prepared: Any, jobs: int, forced: Any, margins: bool) -> tuple[Any, Any]:
+        return searching(model, self.options).decode(prepared, jobs, forced, margins)
+
+    def _nbest(self, model: Any, ready: Any, n: int, jobs: int) -> list[list[tuple[Any, float]]]:
+        return searching(model, self.options).nbest(ready, n, jobs, self._spell(model, ready))
+
+    def _scores(self, gold: list, guess: list, sentences: Any = None) -> Any:
+        """`ChunkScores` or `AccuracyScores`; with the sentences also for words that training has shown or not."""
+        if self.metric == "f1":
+            return chunk_scores(gold, guess)
+        if sentences is None:
+            return accuracy_scores(gold, gold, guess, lambda word: True)
+        prepared = self._prepare(sentences)
+        found = searching(self.model_, self.options).known.dictionary.find(prepared.word_types) >= 0
+        known = dict(zip(prepared.word_types, found.tolist(), strict=True))
+        words = decode_labels(prepared.word_ids, prepared.word_types, prepared.starts)
+        return accuracy_scores(words, gold, guess, known.__getitem__)
+
+    def inspect(self, label: str | None = None, *, top: int = 20) -> Heaviest:
+        """The heaviest features of every label, and of label pairs and triples; only those for `label` if given."""
+        return searching(self._check_fitted(), self.options).inspect(label, top)
+
+    def explain(self, sentence: Sequence, *, top: int = 8) -> Any:
+        """For each token its label, the runner-up and the `top` features that decided, those that weighed most first.
+
+        Under a beam: for each step of the search.
+        """
+        model = self._check_fitted()
+        self._check_has("explain")
+        return searching(model, self.options).explain(self._prepare([sentence]), top)
+
+    def has_beam(self) -> bool:
+        return super().has_beam() and searching(self._check_fitted(), self.options).has_beam
+
+    def _scene(self, sentence: Any, gold: Any) -> Any:
+        if not searching(self.model_, self.options).has_beam:
+            raise StructronError(
+                "trace: the model was trained with exact search, which has no beam; expected one trained with --beam N"
+            )
+        return super()._scene(sentence, gold)
+
+    def _summary(self) -> dict[str, Any]:
+        model, rule = self.model_, self.options.search().rule
+        how, size = str(searching(model, self.options)), f"labels {len(model.labels)}"
+        return {"update": rule, "search": how, "cutoff": self.cutoff, "features": model.size, "size": size}
