@@ -97,7 +97,7 @@ class ThreadRunner(ShardRunner):
         self.idle: list[Any] = []
 
     def learn(self, parts: Sequence[np.ndarray], lessons: list[ShardUpdate]) -> None:
-        """On one thread those of one shard, else of all. After an interruption, of what was learned until then."""
+        """Append the updates of one shard (one thread) or of all; after an interruption, of those that finished."""
         stopped, todo = Event(), parts[: 1 if self.jobs == 1 else None]
         running: list[Future[ShardUpdate]] = []
         try:
