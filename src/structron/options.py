@@ -33,7 +33,7 @@ class Task(Options):
     """What the task cannot do, and why: methods, options, and values of options ("average voted")."""
 
     texts: ClassVar[bool] = False
-    """Whether it learns from documents of text (doc.Doc), not from rows."""
+    """Whether it learns from documents of text (io.doc.Doc), not from rows."""
 
     former: ClassVar[Sequence[type[Options]]] = ()
     """Groups of options without effect that model files of earlier versions hold."""
@@ -84,12 +84,12 @@ class Training(Verbosity):
         default=1,
         stored=False,
     )
-    shards: int = whole("Learn from N shards of the data side by side, and mix their weights.", default=1)
+    shards: int = whole("Learn N shards of the data in parallel, and mix their weights.", default=1)
     ray: str | None = free(
-        "Learn shards on a Ray cluster, a worker for each.", default=None, metavar="auto|ADDRESS", stored=False
+        "Learn the shards on a Ray cluster, one worker each.", default=None, metavar="auto|ADDRESS", stored=False
     )
     mix: str = choice(
-        "How weights of shards are mixed: each by those that have changed it, by all alike, or by their errors.",
+        "Average each weight over the shards that changed it, over all shards, or by their error counts.",
         MIXES,
         default="changes",
     )
@@ -512,7 +512,7 @@ class Transitions(Compact):
     """Shift-reduce parsing."""
 
     slack: Any = real(
-        "In predictions, drop hypotheses over N standard deviations of an action's score behind the best; inf: none.",
+        "Prune hypotheses more than N standard deviations below the best (prediction only); inf disables it.",
         default=DEFAULT,
         above=0,
         metavar="N|inf",

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from bulk_writers import Writer
 from cli_helpers import Toy, write
-from crew_writers import Writer
 
 import structron
 from helpers import SOURCE, patiently

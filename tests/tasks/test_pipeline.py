@@ -84,7 +84,7 @@ def test_what_is_given_is_kept(nlp):
     assert (tokens.words, tokens.sentences, tags.words, tags.alltags, tags.lemmas) == (100,) * 5
     assert raw.las <= tokens.las <= tags.las < 100
     assert tokens.upos < 100
-    with pytest.raises(StructronError, match="unknown what is known 'heads'; expected one of: tokens, tags"):
+    with pytest.raises(StructronError, match="known: 'heads'; expected tokens or tags"):
         nlp.evaluate(TEST, gold="heads")
 
 

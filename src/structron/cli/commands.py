@@ -69,11 +69,11 @@ app = Program(
 )
 
 VERBOSE = option("--verbose", "-v", help="Show the traceback of an error.")
-QUIET = option("--quiet", "-q", help="Print results and errors alone.")
+QUIET = option("--quiet", "-q", help="Print only results and errors.")
 JSON = option("--json", "as_json", help="Print one JSON object.")
 MODEL = Argument("model", "MODEL", "A model file.", type=PATH)
 LABELLED = Argument("file", "FILE", "Labelled sentences.", type=FILE)
-FORMAT = option("--format", metavar="conll|conllu", help="Format of the files; by default their names tell.")
+FORMAT = option("--format", metavar="conll|conllu", help="Format of the files; by default, from their names.")
 COLUMNS = option("--columns", metavar="A,B,…", help="Names of the files' columns, for instance word,pos,chunk.")
 ENCODING = option("--encoding", metavar="NAME", default="utf-8", help="Encoding of the files.")
 LABEL = option("--label", metavar="COLUMN", help="Column of the labels, if not named as in training.")
@@ -82,7 +82,7 @@ OUTPUT_DIR = option(
     "--output-dir",
     metavar="DIR",
     type=PATH,
-    help="Write a file here for each of many (names, or quoted patterns); started again, it goes on.",
+    help="Write a file here for each of many (names, or quoted patterns); if restarted, it resumes.",
 )
 RAY = option("--ray", metavar="auto|ADDRESS", help="With --output-dir: work on a Ray cluster.")
 MAX_SENTENCE = option(
@@ -149,13 +149,16 @@ COMMANDS: list[click.Command] = [
         ),
         option("--dev-entities", metavar="FILE", type=FILE, help="The same for the dev data."),
         option(
-            "--warm-start", metavar="MODEL", type=PATH, help="Go on from a model; new labels and features are welcome."
+            "--warm-start",
+            metavar="MODEL",
+            type=PATH,
+            help="Continue training from a model; new labels and features are added.",
         ),
         option("--model", metavar="OUT", type=PATH, required=True, help="The model file to write."),
         MAX_SENTENCE,
         option("--checkpoint", metavar="DIR", type=PATH, help="Write the state of training here after every pass."),
-        option("--resume", help="Go on from the checkpoint."),
-        option("--log", metavar="FILE", type=PATH, help="Write every pass as a line of JSON."),
+        option("--resume", help="Resume from the checkpoint."),
+        option("--log", metavar="FILE", type=PATH, help="Write one line of JSON for every pass."),
         QUIET,
         VERBOSE,
     ),
@@ -174,7 +177,7 @@ COMMANDS: list[click.Command] = [
         ENCODING,
         option("--nbest", metavar="N", type=POSITIVE, help="Write the N best analyses of each sentence, best first."),
         option("--confidence", help="Add each label's margin: a last column; CoNLL-U: in MISC."),
-        option("--forced", help="Keep the labels in the file; predict only where it has _."),
+        option("--forced", help="Keep the labels in the file; predict only those that are _."),
         MAX_SENTENCE,
         *common("beam", "slack", "test_candidates", "jobs"),
         QUIET,
@@ -193,8 +196,8 @@ COMMANDS: list[click.Command] = [
         SKIP_INVALID,
         option("--gold", metavar="tokens|tags", help="Give a pipeline the file's tokens, or tags as well."),
         option("--entities", metavar="FILE", type=FILE, help="Entities of the same sentences, to score a pipeline's."),
-        option("--confusion", help="Show which labels, or relations, are taken for which."),
-        option("--plot", metavar="FILE.svg", type=PATH, help="Draw that as a picture here."),
+        option("--confusion", help="Show which labels or relations are confused."),
+        option("--plot", metavar="FILE.svg", type=PATH, help="Draw the confusions as a picture here."),
         MAX_SENTENCE,
         *common("beam", "slack", "test_candidates", "jobs", "fast"),
         option("--errors", metavar="N", type=POSITIVE, help="List the N most confident mistakes, in context."),
@@ -238,14 +241,14 @@ COMMANDS: list[click.Command] = [
             help='Explain the analysis of a sentence: "The dog", or "The/DT dog/NN".',
         ),
         option("--beam", help="Show the beams of the sentence, step by step."),
-        option("--width", metavar="N|inf", help="With --beam: another width than the model's."),
+        option("--width", metavar="N|inf", help="With --beam: a beam of this width."),
         option(
             "--gold",
             metavar="FILE",
             type=FILE,
-            help="With --beam: follow gold, the file's sentence with these words, or its first.",
+            help="With --beam: follow the gold analysis of the file's sentence with these words, or of its first.",
         ),
-        option("--part", metavar="PART", help="Of a pipeline: this part, say parser."),
+        option("--part", metavar="PART", help="One part of a pipeline, for instance parser."),
         option("--plot", metavar="FILE.svg", type=PATH, help="Draw the history of training here."),
         JSON,
         QUIET,
@@ -254,7 +257,7 @@ COMMANDS: list[click.Command] = [
     Command(
         "import-templates",
         "cli.new.templates",
-        "Write the templates of CRF++ or Wapiti in our language, for --templates.",
+        "Convert templates of CRF++ or Wapiti, for --templates.",
         Argument("file", "FILE", "Templates of CRF++ or Wapiti (-: standard input).", type=FILE),
         COLUMNS,
         OUTPUT,
@@ -328,7 +331,7 @@ COMMANDS: list[click.Command] = [
     Command(
         "experiment",
         "cli.experiment",
-        "Run the experiments of a paper and compare with its figures; goes on where it was interrupted.",
+        "Run the experiments of a paper and compare with its figures; resumes where it was interrupted.",
         Argument("paper", "PAPER", "Author and year, for instance collins2002."),
         option("--data", metavar="DIR", type=PATH, help="Folder of the corpora; STRUCTRON_DATA by default."),
         option("--quick", help="Less data, fewer passes."),

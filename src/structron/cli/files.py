@@ -81,7 +81,7 @@ class Recorded:
         self.seen = None
 
     def rest(self) -> Iterator[str]:
-        """All lines once more; whoever was reading them stops."""
+        """Re-read from the first line; closes the current reader."""
         seen, self.seen = self.seen or [], None
         return chain(seen, self._lines)
 

@@ -1,8 +1,8 @@
 """Shards on a Ray cluster: a worker holds its shard, encoded, and a learner; the driver holds the common weights.
 
-    driver: common ──news: weights that the last mix has changed──▶ worker s: common' ──follow──▶ member ──learn──┐
+    driver: common ──broadcast: weights that the last mix changed──▶ worker s: common' ──copy──▶ member ──learn──┐
               ▲                                                                                                  │
-              └──mix, in the order of the shards ◀── lesson: what it has changed ◀───────────────────────────────┘
+              └──mix, in the order of the shards ◀── update: what it has changed ◀───────────────────────────────┘
 
 A worker that dies is replaced: the new one gets its shard and all common weights, and repeats the pass, so that the
 result is the same to the bit. Ray is imported when it is asked for.
@@ -90,7 +90,7 @@ class ClusterRunner(ShardRunner):
         self.figures = dict.fromkeys(FIGURES, 0)
 
     def learn(self, parts: Sequence[np.ndarray], lessons: list[ShardUpdate]) -> None:
-        """Append the lessons of all shards."""
+        """Append the updates of all shards."""
         pool = self.pool or self._begin()
         parcels: dict[int, Parcel] = {}
         lives, state = [LIVES] * self.shards, None
@@ -124,7 +124,7 @@ class ClusterRunner(ShardRunner):
         lessons += for_each(unpack, [parcels[s] for s in range(self.shards)], cores())
 
     def _submit(self, pool: RayPool, s: int, part: np.ndarray, state: Any) -> "Future[Parcel]":
-        """Send a worker what it needs for the pass: all weights, the last news, or nothing."""
+        """Send a worker what it needs for the pass: all weights, the last broadcast, or nothing."""
         known, self.known[s] = self.known[s], self.mixes
         sequence = part // self.shards
         if known == self.mixes:
@@ -135,7 +135,7 @@ class ClusterRunner(ShardRunner):
         return pool.call(s, sequence, state, None)
 
     def mix(self, lessons: Sequence[ShardUpdate], shares: Sequence[float], by_change: bool) -> None:
-        """Mix on the driver, and prepare the news for the next pass."""
+        """Mix on the driver, and prepare the broadcast for the next pass."""
         before = self.common.fresh_copy()
         before.copy_weights_from(self.common)
         self.common.mix(lessons, shares, by_change, cores())

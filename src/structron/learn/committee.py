@@ -78,13 +78,13 @@ class Member(Learner):
         self.begin_pass()
 
     def lesson(self, common: Any) -> ShardUpdate:
-        """What has changed since `follow`."""
+        """What has changed since `copy_weights_from`."""
         return ShardUpdate(self.store.changes(common.store), int(self.stats[0]), self.counts(), {})
 
     def mix(
         self, lessons: Sequence[ShardUpdate], shares: Sequence[float], by_change: bool = False, jobs: int = 1
     ) -> None:
-        """Take over so much of each lesson; the mean runs over the steps of all.
+        """Take over so much of each update; the mean runs over the steps of all.
 
         by_change: a weight counts only those that have changed it.
         """

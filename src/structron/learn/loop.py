@@ -62,7 +62,7 @@ class Learner(Protocol):
         """The same of a learner that will learn no more: it may give up what it would need for that."""
 
     def free_search_buffers(self, model: Any) -> None:
-        """A snapshot is kept while learning goes on: it lets go of what only its searches need."""
+        """Free the search buffers of the best model while training continues."""
 
     def finish(self, model: Any) -> Any:
         """A snapshot with what it left for later: names of features."""

@@ -12,7 +12,7 @@ none goes far on its own.
 The weights for prediction are the mean over all steps of all shards. A shard is every S-th example, and learns them in
 the order of the pass. So the result depends on the data, the seed and S, and not on where or when shards are learned.
 
-    common ──follow──▶ member ──learn──▶ lesson: what it has changed ──mix, in the order of the shards──▶ common
+    common ──copy_weights_from──▶ member ──learn──▶ ShardUpdate: what it has changed ──mix, in order──▶ common
 
 There are as many members as threads, not as shards: each learns one shard after the other.
 """
@@ -80,7 +80,7 @@ class ShardRunner(Protocol):
         return
 
     def learn(self, parts: Sequence[np.ndarray], lessons: list[ShardUpdate]) -> None:
-        """Append the lessons of the next shards, of one at least."""
+        """Append the updates of the next shards, of one at least."""
 
     def mix(self, lessons: Sequence[ShardUpdate], shares: Sequence[float], by_change: bool) -> None:
         """One common vector of weights."""
@@ -97,7 +97,7 @@ class ThreadRunner(ShardRunner):
         self.idle: list[Any] = []
 
     def learn(self, parts: Sequence[np.ndarray], lessons: list[ShardUpdate]) -> None:
-        """On one thread those of one shard, else of all. After an interruption, of what was learned until then."""
+        """Append the updates of one shard (one thread) or of all; after an interruption, of those that finished."""
         stopped, todo = Event(), parts[: 1 if self.jobs == 1 else None]
         running: list[Future[ShardUpdate]] = []
         try:
@@ -176,7 +176,7 @@ class Shards(Learner):
         return done
 
     def _mix(self) -> None:
-        """One common vector of weights from all lessons; a shard may have had no example since the last mix. Each is
+        """One common vector of weights from all updates; a shard may have had no example since the last mix. Each is
         mixed once and whole, whenever somebody interrupts."""
         lessons = [lesson for lesson in self.lessons if lesson.steps] or self.lessons
         self.learned += [lesson.counts for lesson in lessons]

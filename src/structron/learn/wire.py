@@ -31,7 +31,7 @@ class PackedArray(NamedTuple):
 
 
 class Parcel(NamedTuple):
-    """A lesson in few bytes; up: changes and sums of a shard, or (news for shards) the weights as they are."""
+    """A shard's update in few bytes; up: changes and sums of a shard, or (broadcast) the weights as they are."""
 
     arrays: dict[str, PackedArray]
     changed: int

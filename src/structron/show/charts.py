@@ -1,6 +1,6 @@
 """Figures drawn as SVG and HTML: curves over steps or passes, tables of confusions, a beam with its update rules.
 
-Plain text, no scripts, nothing to load; in light and in dark (render.STYLE). What is drawn comes as plain values, as
+Plain text, no scripts, nothing to load; in light and in dark (svg.STYLE). What is drawn comes as plain values, as
 JSON holds them, so that a page and a file show the same.
 """
 

@@ -139,7 +139,7 @@ class DenseStore:
         self.block_rows = other.block_rows.copy()
 
     def changes(self, before: "DenseStore") -> Changes:
-        """What differs from the store that this one has followed, and all sums."""
+        """What differs from the store whose weights this one has copied, and all sums."""
         used, known = int(self.size[0]), int(before.size[0])
         names, found = self._names(), []
         for lo in range(0, used, STEP):

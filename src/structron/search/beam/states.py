@@ -5,7 +5,7 @@ top bits and the atoms' values packed below, exactly, wherever the values are bo
 back. Where they do not fit the values are hashed. A negative value means that the atom says nothing: no feature.
 
 Templates that look at the same parts of a state (the names before a dot: "s0", "q0") form a group. All states that
-agree on the atoms of a group share its scores: they are computed once and remembered (see search/scores.py).
+agree on the atoms of a group share its scores: they are computed once and remembered (see scores.py).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from structron._version import __version__
-from structron.errors import OneLabelError, StructronError, unknown
+from structron.errors import OneLabelError, StructronError, quoted, unknown
 from structron.estimator import Estimator, Sentences
 from structron.eval.conll18 import UDScores, ud_scores
 from structron.io import modelfile
@@ -171,7 +171,7 @@ class Pipeline(Estimator):
     def annotate(self, docs: Sequence[Doc], *, known: str, jobs: int | None = None) -> None:
         """Fill documents in place whose tokens ("tokens"), or tags too ("tags"), are known."""
         if known not in GOLD[1:]:
-            raise unknown("what is known", known, GOLD[1:])
+            raise StructronError(f"known: {quoted(known)}; expected {' or '.join(GOLD[1:])}")
         self._check_fitted().annotate(docs, self._jobs(jobs), known, self.fast)
 
     def _decode(self, model: Any, ready: Any, jobs: int) -> list:
