@@ -120,11 +120,11 @@ def test_a_fast_parser_leaves_the_model_as_it_is(nlp, tmp_path):
 
 
 class Paused:
-    """A parser's `predict` that says when it is called, and goes on when it may."""
+    """A parser's `predict_arcs` that says when it is called, and goes on when it may."""
 
     def __init__(self, parser, monkeypatch):
         self.called, self.may_go_on = {}, {}
-        predict = type(parser).predict
+        predict = type(parser).predict_arcs
 
         def paused(own, *args, **how):
             if (name := threading.current_thread().name) in self.called:
@@ -132,7 +132,7 @@ class Paused:
                 assert self.may_go_on[name].wait(60)
             return predict(own, *args, **how)
 
-        monkeypatch.setattr(type(parser), "predict", paused)
+        monkeypatch.setattr(type(parser), "predict_arcs", paused)
 
     def start(self, name, work):
         self.called[name], self.may_go_on[name] = threading.Event(), threading.Event()
@@ -189,7 +189,7 @@ def test_no_sentence_is_annotated_by_a_tagger_that_saw_it(jobs, monkeypatch):
     lock = threading.Lock()
 
     def spy(kind):
-        fit, predict = kind.fit, kind.predict
+        fit, predict = kind.fit, kind.predict_column
 
         def fitting(self, sentences, **given):
             rows = list(sentences)
@@ -198,14 +198,13 @@ def test_no_sentence_is_annotated_by_a_tagger_that_saw_it(jobs, monkeypatch):
                 kept.append(self)
             return fit(self, rows, **given)
 
-        def predicting(self, sentences, **given):
-            rows = list(sentences)
+        def predicting(self, table, jobs):
             with lock:
-                met.append((id(self), {row[0] for sentence in rows for row in sentence}))
-            return predict(self, rows, **given)
+                met.append((id(self), set(table.columns["form"].texts())))
+            return predict(self, table, jobs)
 
         monkeypatch.setattr(kind, "fit", fitting)
-        monkeypatch.setattr(kind, "predict", predicting)
+        monkeypatch.setattr(kind, "predict_column", predicting)
 
     kept: list = []
     for kind in (Tagger, Lemmatizer):

@@ -56,7 +56,7 @@ class Pointer:
     def ready(self) -> Any:
         """The kernel, compiled."""
         self.dispatcher.compile(self.signature)
-        _fit_columns(self.dispatcher)
+        _cache_addresses(self.dispatcher)
         return self.dispatcher
 
     def is_cold(self) -> bool:
@@ -105,7 +105,7 @@ def entry(function: Any, allocates: bool = False) -> Any:
     return function if DISABLE_JIT else kernel(plain(function), allocates=allocates)
 
 
-def _fit_columns(kernel: Any) -> None:
+def _cache_addresses(kernel: Any) -> None:
     """A kernel has been compiled for the one signature it will ever have: its addresses are looked up once.
 
     Numba asks LLVM for them whenever the kernel is given to another as a pointer, a tenth of a millisecond each time.
@@ -123,7 +123,7 @@ def for_signature(function: Callable, signature: Any, stamp: str = "") -> Any:
     dispatcher = function if hasattr(function, "py_func") else njit(nogil=True)(function)
     kernel: Any = _cached(dispatcher, plain(function), stamp)
     kernel.compile(signature)
-    _fit_columns(kernel)
+    _cache_addresses(kernel)
     return kernel
 
 

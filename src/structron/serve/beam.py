@@ -9,6 +9,7 @@ from structron.errors import StructronError
 from structron.io.doc import Doc
 from structron.serve.analyse import analyse, check_text, columns_for
 from structron.serve.library import Library, Shelved
+from structron.tasks.pipeline.annotate import words_of
 from structron.tasks.pipeline.parts import Part, rows_of, tree_rows
 from structron.text.sentences import Document
 
@@ -81,13 +82,13 @@ def _part_rows(library: Library, model: Shelved, name: str, text: str) -> tuple[
             raise StructronError("expected a sentence in CoNLL-U (ten columns, tabs between them), or plain text")
         doc = Doc.from_conllu(text, "sentence")
         if doc.words and all(word.upos == "_" and word.xpos == "_" for word in doc.words):
-            model.estimator.model_.tag(doc.sentences, 1)
+            model.estimator.model_.tag(words_of(doc.sentences), 1)
     else:
         doc = analyse(library, model, " ".join(text.split())).doc
     (sentence,) = _one(doc.sentences)
     if name == "parser":
         gold = annotated and all(word.head is not None for word in sentence.words)
-        return (tree_rows(part, sentence) if gold else [(*row, "0", "_") for row in part.rows(sentence)]), gold
+        return (tree_rows(part, sentence) if gold else part.rows(sentence)), gold
     gold = annotated and all(any(getattr(word, own) != "_" for word in sentence.words) for own in part.writes)
     return (part.gold(sentence) if gold else rows_of(sentence.words, part.reads)), gold
 

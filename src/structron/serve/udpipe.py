@@ -19,6 +19,7 @@ from structron.errors import StructronError
 from structron.io.doc import Doc
 from structron.serve.analyse import annotate_docs, check_text, doc_of, tokenized
 from structron.serve.library import Library, Shelved
+from structron.tasks.pipeline.annotate import words_of
 
 INPUTS = ("conllu", "horizontal", "vertical", "generic_tokenizer")
 OUTPUTS = ("conllu", "horizontal", "vertical", "plaintext")
@@ -131,7 +132,7 @@ def _fill(model: Shelved, doc: Doc, tagger: bool, parser: bool) -> None:
         annotate_docs(model, [doc], "tokens")
         return
     if tagger:
-        annotator.tag(sentences, 1)
+        annotator.tag(words_of(sentences), 1)
     if parser:
         annotate_docs(model, [doc], "tags")
 
