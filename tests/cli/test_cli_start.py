@@ -61,7 +61,7 @@ def test_compilers_stay_away_where_all_is_compiled(toy):
 def test_the_command_line_is_read_without_what_takes_long_to_import(argv):
     code = (
         "import sys; from structron.cli.app import main; status = main(sys.argv[1:]); "
-        "slow = ('numpy', 'numba', 'rich', 'pydantic', 'typing_extensions', 'structron.estimator', 'structron.kernels.jit'); "
+        "slow = ('numpy', 'numba', 'rich', 'pydantic', 'typing_extensions', 'structron.estimator'); "
         "print([name for name in slow if name in sys.modules])"
     )
     assert run_python(code, *argv.split()).stdout.splitlines()[-1] == "[]"
