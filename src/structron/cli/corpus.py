@@ -218,7 +218,7 @@ class Corpus:
         return found
 
 
-def column_names(source: Source, kind: type) -> list[str]:
+def column_names(source: Source, kind: type[Estimator]) -> list[str]:
     """The names of the columns of training data."""
     if source.columns is not None:
         return source.columns
