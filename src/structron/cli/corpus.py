@@ -218,11 +218,11 @@ class Corpus:
         return found
 
 
-def column_names(source: Source, kind: type) -> list[str]:
+def column_names(source: Source, kind: type[Estimator]) -> list[str]:
     """The names of the columns of training data."""
     if source.columns is not None:
         return source.columns
-    if not issubclass(kind, Trees):
+    if not issubclass(kind.options_class, Trees):
         return default_columns(source.width)
     if not 3 <= source.width <= len(TREE_COLUMNS):
         raise StructronError(
@@ -234,7 +234,7 @@ def column_names(source: Source, kind: type) -> list[str]:
 
 def conllu_labels(source: Source, kind: type[Estimator], settings: dict[str, Any]) -> dict[str, str]:
     """The settings that name what is to be learned from CoNLL-U, which has no columns for most tasks' labels."""
-    if source.format != "conllu" or issubclass(kind, Trees):
+    if source.format != "conllu" or issubclass(kind.options_class, Trees):
         return {}
     usual = CONLLU_LABELS.get(kind.task, {})
     missing = [name for name in ("pos", "label") if name in options_of(kind) and name not in {*settings, *usual}]
