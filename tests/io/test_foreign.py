@@ -245,7 +245,7 @@ def test_wrong_data_to_predict_get_a_line(tagger, given):
 
 
 def test_no_method_that_users_call_hides_its_options():
-    """A notebook, `help` and a live editor can only show parameters that have names; those of a class are its options."""
+    """A notebook and `help` can only show parameters that have names; those of a class are its options."""
     kinds = [kind for kind in (getattr(structron, name) for name in structron.__all__) if isinstance(kind, type)]
     methods = ("fit", "partial_fit", "predict", "nbest", "evaluate", "score", "inspect", "explain")
     estimators = [kind for kind in kinds if issubclass(kind, Estimator)]
