@@ -245,12 +245,12 @@ def test_wrong_data_to_predict_get_a_line(tagger, given):
 
 
 def test_no_method_that_users_call_hides_its_options():
-    """An editor can only help with parameters that have names."""
+    """A notebook and `help` can only show parameters that have names; those of a class are its options."""
     kinds = [kind for kind in (getattr(structron, name) for name in structron.__all__) if isinstance(kind, type)]
-    methods = ("__init__", "fit", "partial_fit", "predict", "nbest", "evaluate", "score", "inspect", "explain")
+    methods = ("fit", "partial_fit", "predict", "nbest", "evaluate", "score", "inspect", "explain")
     estimators = [kind for kind in kinds if issubclass(kind, Estimator)]
     assert len(estimators) > 8
     for kind in estimators:
-        for method in methods:
-            known = inspect.signature(getattr(kind, method)).parameters.values()
-            assert not [p for p in known if p.kind is p.VAR_KEYWORD], f"{kind.__name__}.{method}"
+        for shown in (kind, *(getattr(kind, method) for method in methods)):
+            known = inspect.signature(shown).parameters.values()
+            assert not [p for p in known if p.kind is p.VAR_KEYWORD], f"{kind.__name__}: {shown.__qualname__}"
