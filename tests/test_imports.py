@@ -134,3 +134,11 @@ def test_imports_inside_functions_are_for_what_most_do_without(plain):
     assert not [arrow for arrow in own if arrow.target in plain[0]]
     libraries = {"matplotlib", "numba", "ray", "rich", "safetensors", "uvicorn"}  # numba: what only compiling needs
     assert {arrow.target.split(".")[0] for arrow in late - own} <= libraries
+
+
+def test_editors_see_every_estimator_with_its_options():
+    tree = ast.parse(MODULES["structron.tasks.typed"].read_text())
+    seen = {node.name: ast.unparse(node.bases[0]) for node in tree.body if isinstance(node, ast.ClassDef)}
+    public = {name: getattr(structron, name) for name in structron.__all__}
+    estimators = {name: kind for name, kind in public.items() if hasattr(kind, "options_class")}
+    assert seen == {name: f"options.{kind.options_class.__name__}" for name, kind in estimators.items()}

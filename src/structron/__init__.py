@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from structron.io.doc import read_docs as read_docs
     from structron.search.beam.frontier import TAIL as TAIL
     from structron.search.beam.problem import SearchProblem as SearchProblem
-    from structron.tasks.chain.labeler import Chunker as Chunker
-    from structron.tasks.chain.labeler import Tagger as Tagger
-    from structron.tasks.entities import EntityRecognizer as EntityRecognizer
-    from structron.tasks.graph.parser import GraphParser as GraphParser
-    from structron.tasks.joint.tagger import JointTagger as JointTagger
-    from structron.tasks.own.beam import BeamLearner as BeamLearner
-    from structron.tasks.own.queue import QueueLearner as QueueLearner
-    from structron.tasks.pipeline.pipeline import Pipeline as Pipeline
     from structron.tasks.registry import load as load
-    from structron.tasks.scripts import Lemmatizer as Lemmatizer
-    from structron.tasks.segments.chunker import SegmentChunker as SegmentChunker
-    from structron.tasks.shift_reduce.parser import Parser as Parser
-    from structron.tasks.tokenizer import Tokenizer as Tokenizer
+    from structron.tasks.typed import BeamLearner as BeamLearner
+    from structron.tasks.typed import Chunker as Chunker
+    from structron.tasks.typed import EntityRecognizer as EntityRecognizer
+    from structron.tasks.typed import GraphParser as GraphParser
+    from structron.tasks.typed import JointTagger as JointTagger
+    from structron.tasks.typed import Lemmatizer as Lemmatizer
+    from structron.tasks.typed import Parser as Parser
+    from structron.tasks.typed import Pipeline as Pipeline
+    from structron.tasks.typed import QueueLearner as QueueLearner
+    from structron.tasks.typed import SegmentChunker as SegmentChunker
+    from structron.tasks.typed import Tagger as Tagger
+    from structron.tasks.typed import Tokenizer as Tokenizer
     from structron.text.sentences import Document as Document
 
 _WHERE = {
