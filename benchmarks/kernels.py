@@ -18,7 +18,7 @@ from structron.data.toy_english import ToySentence, toy_english, write_conll, wr
 from structron.io import read
 from structron.io.doc import read_docs
 from structron.kernels import ahead, cache, listed
-from structron.serve.library import searches_with_beam, watch_beam
+from structron.serve.library import watch_beam
 from structron.tasks.capabilities import able
 from structron.tasks.registry import TASKS, TRAINABLE, load
 
@@ -142,7 +142,7 @@ def use_more(part: str, folder: Path) -> None:
 
 def _watch(estimator: Any) -> None:
     """Watch a search under a beam, if there is one."""
-    if searches_with_beam(estimator):
+    if estimator.has_beam():
         watch_beam(estimator)
 
 

@@ -60,7 +60,7 @@ class Scripted:
     def snapshot(self):
         return self.number
 
-    def rest(self, model):
+    def free_search_buffers(self, model):
         self.kept.append(model)
 
     def finish(self, model):
