@@ -2,7 +2,6 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
-PROCESSES ?= 3
 
 .PHONY: demo test test-oldest test-newest bench english mutations smoke torture load lint docs build wheels clean
 
@@ -19,9 +18,8 @@ $(VENV)/.dev: pyproject.toml
 demo: $(VENV)/.core
 	$(BIN)/structron demo
 
-# One process more than the two cores of the smallest machine: tests wait for programs that they start.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # The core suite with the oldest and the newest versions that pyproject.toml allows; TESTS="tests/io -x" for a part of it.
 test-oldest test-newest:
