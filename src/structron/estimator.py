@@ -83,25 +83,7 @@ class Estimator(ABC):
     signature_: str
     source_: dict[str, str]  # what the command line knows of the training data: their format
     notes_: list[str]  # what a user should know of the training data
-    keep_learner_: bool = (
-        True  # whether the learner is kept; where only the model is of use, training takes less memory
-    )
-
-    # options of every task
-    verbose: bool
-    seed: int
-    jobs: int
-    shards: int
-    ray: str | None
-    mix: str
-    # options of a task that is learned in passes
-    passes: int
-    runs: int
-    average: str
-    bpm: int
-    shuffle: bool
-    patience: int
-    stop_change: float | None
+    keep_learner_: bool = True  # whether to keep the learner after training; without it less memory is taken
 
     metric: ClassVar[str]
     documents: ClassVar[bool] = False
@@ -289,12 +271,13 @@ class Estimator(ABC):
         sentences, dev = self._learned_from(sentences, dev)
         schedule = Schedule(checkpoint=Path(checkpoint) if checkpoint else None, resume=resume)
         self.notes_ = []
-        self._learn(sentences, dev, schedule, progress or Progress(show=self.verbose), start)
+        self._learn(sentences, dev, schedule, progress or Progress(show=self.options.verbose), start)
         self.signature_ = self._signature()
 
     def _learn(self, sentences: Any, dev: Any, schedule: Schedule, progress: Progress, start: Any) -> None:
-        """Learn once options are checked. schedule: whether there is a checkpoint, and it is gone on from."""
-        passes = (self.passes, self.seed, self.shuffle, self.patience, self.stop_change)
+        """Learn, with options that are checked. schedule: the checkpoint, if any, and whether to resume it."""
+        options = self.options
+        passes = (options.passes, options.seed, options.shuffle, options.patience, options.stop_change)
         schedule = Schedule(*passes, checkpoint=schedule.checkpoint, resume=schedule.resume)
         prepare(f"train {self.kernels_of(self.get_params())}", show=progress.show)
         with shown(progress.show):
@@ -303,7 +286,7 @@ class Estimator(ABC):
             judge = None if dev is None else self._judge(dev)
             for note in self.notes_:
                 progress.note(note)
-            if self.bpm and start is None and not schedule.resume:
+            if options.bpm and start is None and not schedule.resume:
                 self._start_from_runs(several, progress)
             try:
                 result = train(
@@ -320,45 +303,47 @@ class Estimator(ABC):
 
     def _wrap_runs_and_shards(self, learner: Any) -> Any:
         """The learner, its shards, or the runs of either; where shards fill all threads, runs follow one another."""
-        runs, jobs = self._members(), self.jobs
-        together = 1 if self.shards >= jobs else jobs
-        if self.shards > 1:
-            learner = Shards(learner, self.shards, self.mix, self._make_runner(jobs // min(jobs, runs, together)))
+        options = self.options
+        runs, jobs = self._members(), options.jobs
+        together = 1 if options.shards >= jobs else jobs
+        if options.shards > 1:
+            learner = Shards(learner, options.shards, options.mix, self._make_runner(jobs // min(jobs, runs, together)))
         return learner if runs == 1 else Committee(learner, runs, together)
 
     def _make_runner(self, jobs: int) -> Callable[[Any], ShardRunner]:
         """Who learns the shards: threads of this process, or workers of a cluster."""
-        if self.ray is None:
-            return partial(ThreadRunner, jobs=min(jobs, self.shards))
+        if self.options.ray is None:
+            return partial(ThreadRunner, jobs=min(jobs, self.options.shards))
         from structron.learn.cluster import ClusterRunner
 
-        return partial(ClusterRunner, shards=self.shards, address=self.ray, cpus=1 / self._members())
+        return partial(ClusterRunner, shards=self.options.shards, address=self.options.ray, cpus=1 / self._members())
 
     def _check_shards(self) -> None:
         """Refuse what does not go with shards, before any data are looked at."""
-        if self.ray is None:
+        options = self.options
+        if options.ray is None:
             return
-        if not isinstance(self.ray, str) or not self.ray:
-            raise StructronError(f"ray: {self.ray!r}; expected auto, or the host:port of a running cluster")
-        if self.shards == 1:
-            raise StructronError(f"ray: {self.ray} with shards 1; expected shards, one for each worker (--shards N)")
-        connect(self.ray)
+        if not isinstance(options.ray, str) or not options.ray:
+            raise StructronError(f"ray: {options.ray!r}; expected auto, or the host:port of a running cluster")
+        if options.shards == 1:
+            raise StructronError(f"ray: {options.ray} with shards 1; expected shards, one for each worker (--shards N)")
+        connect(options.ray)
 
     def _members(self) -> int:
         """How many runs the model is the mean of."""
-        return self.runs
+        return self.options.runs
 
     def _start_from_runs(self, learner: Any, progress: Progress) -> None:
         """BPM initialisation of a learner, or of each in a committee."""
-        progress.note(f"starting from the mean of {self.bpm} one-pass runs")
+        progress.note(f"starting from the mean of {self.options.bpm} one-pass runs")
         for number, member in enumerate(getattr(learner, "members", [learner])):
-            bpm_start(member, self.bpm, self.seed + number)
+            bpm_start(member, self.options.bpm, self.options.seed + number)
 
     def _judge(self, dev: Sentences) -> Callable[[Any], float]:
         """The function that scores a model on dev data, which are read and encoded once."""
         sentences = dev if isinstance(dev, list) else list(dev)
         gold, ready = self._gold(sentences, "dev data"), self._encode(sentences, "dev data")
-        return lambda model: getattr(self._scores(gold, self._decode(model, ready, self.jobs)), self.metric)
+        return lambda model: getattr(self._scores(gold, self._decode(model, ready, self.options.jobs)), self.metric)
 
     def _guarded(self, work: Callable[[], None]) -> None:
         """Do something; if it fails, everything is left as it was."""
@@ -467,10 +452,10 @@ class Estimator(ABC):
         """Settle the beam of a trace, in a copy that nobody else sees; no state is given up before it is shown."""
         known = options_of(type(self))
         if "slack" in known:
-            self.slack = None
+            self.options.slack = None
         if beam is not None and "beam" in known:
-            self.beam = None if beam in ("inf", math.inf) else beam
-            known["beam"].check("beam", self.beam)
+            self.options.beam = None if beam in ("inf", math.inf) else beam
+            known["beam"].check("beam", self.options.beam)
 
     def _scene(self, sentence: Any, gold: Any) -> Any:
         """A sentence in the beam engine (learn/trace.py: Scene)."""
@@ -517,7 +502,7 @@ class Estimator(ABC):
 
     def _jobs(self, jobs: int | None) -> int:
         """The threads asked for, here or when the estimator was made."""
-        wanted = self.jobs if jobs is None else jobs
+        wanted = self.options.jobs if jobs is None else jobs
         options_of(type(self))["jobs"].check("jobs", wanted)
         return wanted
 
@@ -643,12 +628,17 @@ class Estimator(ABC):
 
     def _signature(self) -> str:
         """What a score needs to be reproduced, in a line."""
+        options = self.options
         found = self._summary()
         parts = [f"structron {__version__}", self.task, f"update {found['update']}", f"search {found['search']}"]
-        parts += [f"average {self.average}", f"passes {self.best_pass_}/{self.passes}", f"runs {self._members()}"]
-        parts += [f"shards {self.shards} {self.mix}"] if self.shards > 1 else []
+        parts += [
+            f"average {options.average}",
+            f"passes {self.best_pass_}/{options.passes}",
+            f"runs {self._members()}",
+        ]
+        parts += [f"shards {options.shards} {options.mix}"] if options.shards > 1 else []
         parts += [f"cutoff {found['cutoff']}"] if "cutoff" in found else []
-        return " | ".join([*parts, f"seed {self.seed}", f"features {found['features']}", found["size"]])
+        return " | ".join([*parts, f"seed {options.seed}", f"features {found['features']}", found["size"]])
 
 
 _HISTORY: dict[str, Any] = {"history": [], "best_pass": 0, "stopped": "", "signature": "", "source": {}}

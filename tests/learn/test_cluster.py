@@ -20,7 +20,7 @@ from helpers import SOURCE, patiently
 from runs import Killed, Killer
 from structron import StructronError
 from structron.learn.committee import ShardUpdate
-from structron.learn.wire import pack_lesson, pack_news, unpack
+from structron.learn.wire import pack_broadcast, pack_update, unpack
 from structron.runtime.cluster import RayPool
 from structron.weights.mixing import Changes
 from toy import chunk_rows
@@ -188,7 +188,7 @@ def test_lessons_survive_the_wire(count, whole):
     u = rng.integers(-9, 9, count).astype(np.float64) + (0.0 if whole else 0.5)
     numbers = (np.arange(count, dtype=np.int32), *rng.normal(size=(2, count)).astype(np.float32), u)
     lesson = ShardUpdate(Changes(row, *numbers), 7, {"updates": 3}, {"pace": np.arange(3.0)})
-    up, down = unpack(pack_lesson(lesson)), unpack(pack_news(lesson, 2))
+    up, down = unpack(pack_update(lesson)), unpack(pack_broadcast(lesson, 2))
     for found in (up, down):
         assert found.steps == 7
         assert found.counts == {"updates": 3}
@@ -200,7 +200,7 @@ def test_lessons_survive_the_wire(count, whole):
     assert (up.changes.u == u[order]).all()
     assert (down.changes.w == lesson.changes.w[order]).all()
     if count == 1000:
-        assert pack_lesson(lesson).size < (20 if whole else 25) * count
+        assert pack_update(lesson).size < (20 if whole else 25) * count
 
 
 ANY = st.floats(width=32, allow_nan=True, allow_infinity=True) | st.sampled_from([0.0, -0.0, 127.0, -128.0, 32768.0])
@@ -211,7 +211,7 @@ def test_every_bit_of_a_number_survives(changes, sums):
     count = min(len(changes), len(sums))
     change, u = np.array(changes[:count], np.float32), np.array(sums[:count], np.float64)
     row, column = np.arange(count, dtype=np.uint64) * np.uint64(2**40), np.full(count, 2**31 - 1, np.int32)
-    found = unpack(pack_lesson(ShardUpdate(Changes(row, column, change, change, u), 1, {}, {}))).changes
+    found = unpack(pack_update(ShardUpdate(Changes(row, column, change, change, u), 1, {}, {}))).changes
     assert found.change.tobytes() == change.tobytes()
     assert found.u.tobytes() == u.tobytes()
     assert (found.row == row).all()

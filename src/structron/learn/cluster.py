@@ -19,7 +19,7 @@ from structron.errors import StructronError
 from structron.io.tensors import Tensors
 from structron.learn.committee import ShardUpdate
 from structron.learn.shards import ShardRunner, learn_part
-from structron.learn.wire import Parcel, moved, pack_lesson, pack_news, unpack
+from structron.learn.wire import Parcel, moved, pack_broadcast, pack_update, unpack
 from structron.runtime.cluster import RayPool, connect
 from structron.runtime.processes import WorkerDied
 from structron.runtime.threads import cores, for_each
@@ -40,13 +40,13 @@ class ShardLearner:
         self.member = ray.cloudpickle.loads(sent)
         self.common = self.member.fresh_copy()
 
-    def __call__(self, sequence: np.ndarray, state: Tensors | None, news: Parcel | None) -> Parcel:
+    def __call__(self, sequence: np.ndarray, state: Tensors | None, broadcast: Parcel | None) -> Parcel:
         """One pass over the shard from the common weights: all of them, or those that have changed, or as they are."""
         if state is not None:
             self.common.restore({name: array.copy() for name, array in state.items()})
-        if news is not None:
-            self.common.take(unpack(news))
-        return pack_lesson(learn_part(self.member, self.common, sequence.copy(), Event()))
+        if broadcast is not None:
+            self.common.take(unpack(broadcast))
+        return pack_update(learn_part(self.member, self.common, sequence.copy(), Event()))
 
 
 class ClusterRunner(ShardRunner):
@@ -65,8 +65,8 @@ class ClusterRunner(ShardRunner):
         self.pool: RayPool | None = None
         self.mixes = 0
         self.known: list[int | None] = [None] * shards  # the mixes that each worker's common weights have seen
-        self.news: Any = None
-        self.news_size = 0
+        self.broadcast: Any = None
+        self.broadcast_size = 0
         self.figures = dict.fromkeys(FIGURES, 0)
 
     def _begin(self) -> RayPool:
@@ -89,7 +89,7 @@ class ClusterRunner(ShardRunner):
     def begin_pass(self) -> None:
         self.figures = dict.fromkeys(FIGURES, 0)
 
-    def learn(self, parts: Sequence[np.ndarray], lessons: list[ShardUpdate]) -> None:
+    def learn(self, parts: Sequence[np.ndarray], shard_updates: list[ShardUpdate]) -> None:
         """Append the updates of all shards."""
         pool = self.pool or self._begin()
         parcels: dict[int, Parcel] = {}
@@ -121,7 +121,7 @@ class ClusterRunner(ShardRunner):
                     raise StructronError(f"ray: shard {s + 1} of {self.shards}: {error}") from None
         self.figures["bytes_from_workers"] += sum(parcel.size for parcel in parcels.values())
         self.figures["changed"] += sum(parcel.changed for parcel in parcels.values())
-        lessons += for_each(unpack, [parcels[s] for s in range(self.shards)], cores())
+        shard_updates += for_each(unpack, [parcels[s] for s in range(self.shards)], cores())
 
     def _submit(self, pool: RayPool, s: int, part: np.ndarray, state: Any) -> "Future[Parcel]":
         """Send a worker what it needs for the pass: all weights, the last broadcast, or nothing."""
@@ -130,17 +130,17 @@ class ClusterRunner(ShardRunner):
         if known == self.mixes:
             return pool.call(s, sequence, None, None)
         if known == self.mixes - 1:
-            self.figures["bytes_to_workers"] += self.news_size
-            return pool.call(s, sequence, None, self.news)
+            self.figures["bytes_to_workers"] += self.broadcast_size
+            return pool.call(s, sequence, None, self.broadcast)
         return pool.call(s, sequence, state, None)
 
-    def mix(self, lessons: Sequence[ShardUpdate], shares: Sequence[float], by_change: bool) -> None:
+    def mix(self, shard_updates: Sequence[ShardUpdate], shares: Sequence[float], by_change: bool) -> None:
         """Mix on the driver, and prepare the broadcast for the next pass."""
         before = self.common.fresh_copy()
         before.copy_weights_from(self.common)
-        self.common.mix(lessons, shares, by_change, cores())
-        lesson = self.common.lesson(before)
-        parcel = pack_news(lesson._replace(changes=moved(lesson.changes)), cores())
-        self.news_size, self.news = parcel.size, self.ray.put(parcel)
+        self.common.mix(shard_updates, shares, by_change, cores())
+        update = self.common.shard_update(before)
+        parcel = pack_broadcast(update._replace(changes=moved(update.changes)), cores())
+        self.broadcast_size, self.broadcast = parcel.size, self.ray.put(parcel)
         self.mixes += 1
         self.figures["changed_in_all"] += parcel.changed

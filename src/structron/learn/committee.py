@@ -77,27 +77,27 @@ class Member(Learner):
         self.stats[0] = 0
         self.begin_pass()
 
-    def lesson(self, common: Any) -> ShardUpdate:
+    def shard_update(self, common: Any) -> ShardUpdate:
         """What has changed since `copy_weights_from`."""
         return ShardUpdate(self.store.changes(common.store), int(self.stats[0]), self.counts(), {})
 
     def mix(
-        self, lessons: Sequence[ShardUpdate], shares: Sequence[float], by_change: bool = False, jobs: int = 1
+        self, shard_updates: Sequence[ShardUpdate], shares: Sequence[float], by_change: bool = False, jobs: int = 1
     ) -> None:
         """Take over so much of each update; the mean runs over the steps of all.
 
         by_change: a weight counts only those that have changed it.
         """
-        time = int(self.stats[0]) + sum(lesson.steps for lesson in lessons)
-        changes = [lesson.changes for lesson in lessons]
+        time = int(self.stats[0]) + sum(update.steps for update in shard_updates)
+        changes = [update.changes for update in shard_updates]
         scales = scales_by_change(changes, jobs) if by_change else plain_scales(changes)
-        given = zip(changes, shares, [lesson.steps for lesson in lessons], scales, strict=True)
+        given = zip(changes, shares, [update.steps for update in shard_updates], scales, strict=True)
         self.store.mix([Share(*each) for each in given], time, jobs)
         self.stats[0] = time
 
-    def take(self, news: ShardUpdate) -> None:
+    def take(self, broadcast: ShardUpdate) -> None:
         """Have the weights of another learner of the same data, of which this one has an earlier state."""
-        self.store.put(news.changes)
+        self.store.put(broadcast.changes)
 
     @staticmethod
     def assemble(members: Sequence[Any]) -> Any:

@@ -214,24 +214,24 @@ class DocumentLearner(ChainLearner):
         self.features.number = dict(common.features.number)
         self.g = np.stack([common.g[0], np.zeros_like(common.g[0])])
 
-    def lesson(self, common: Any) -> ShardUpdate:
-        return super().lesson(common)._replace(more=self._document_state())
+    def shard_update(self, common: Any) -> ShardUpdate:
+        return super().shard_update(common)._replace(more=self._document_state())
 
     def mix(
-        self, lessons: Sequence[ShardUpdate], shares: Sequence[float], by_change: bool = False, jobs: int = 1
+        self, shard_updates: Sequence[ShardUpdate], shares: Sequence[float], by_change: bool = False, jobs: int = 1
     ) -> None:
-        super().mix(lessons, shares, by_change, jobs)
+        super().mix(shard_updates, shares, by_change, jobs)
         before, time = self.g[0].copy(), int(self.stats[TIME])
-        for lesson, share in zip(lessons, shares, strict=True):
-            (w, u), places = lesson.more["g"], self._places(lesson.more)
+        for update, share in zip(shard_updates, shares, strict=True):
+            (w, u), places = update.more["g"], self._places(update.more)
             change = w - np.pad(before, (0, len(self.features) - len(before)))[places]
             self.g[0, places] += share * change
-            self.g[1, places] += time * share * change - lesson.steps * change + u
+            self.g[1, places] += time * share * change - update.steps * change + u
 
-    def take(self, news: ShardUpdate) -> None:
-        super().take(news)
-        places = self._places(news.more)
-        self.g[0, places] = news.more["g"][0]
+    def take(self, broadcast: ShardUpdate) -> None:
+        super().take(broadcast)
+        places = self._places(broadcast.more)
+        self.g[0, places] = broadcast.more["g"][0]
 
     def _places(self, state: Tensors) -> np.ndarray:
         """Where the weights of another learner's features stand here; those that are new get numbers."""

@@ -29,9 +29,9 @@ class Paced(Member):
         self.pace[:] = common.pace
         self.pace[TOTAL] = 0.0
 
-    def lesson(self, common: Any) -> ShardUpdate:
+    def shard_update(self, common: Any) -> ShardUpdate:
         self._take_scale_in()
-        return super().lesson(common)._replace(more={"pace": self.pace.copy()})
+        return super().shard_update(common)._replace(more={"pace": self.pace.copy()})
 
     def _take_scale_in(self) -> None:
         """Weights and sums as a perceptron has them: scale 1, and as many scales as steps; their mean is the same."""
@@ -42,16 +42,16 @@ class Paced(Member):
             self.pace[SCALE], self.pace[TOTAL] = 1.0, time
 
     def mix(
-        self, lessons: Sequence[ShardUpdate], shares: Sequence[float], by_change: bool = False, jobs: int = 1
+        self, shard_updates: Sequence[ShardUpdate], shares: Sequence[float], by_change: bool = False, jobs: int = 1
     ) -> None:
         """The generation, which the rate falls with, is mixed like the weights."""
-        super().mix(lessons, shares, by_change, jobs)
-        pace, paces = self.pace, np.stack([lesson.more["pace"] for lesson in lessons])
+        super().mix(shard_updates, shares, by_change, jobs)
+        pace, paces = self.pace, np.stack([update.more["pace"] for update in shard_updates])
         pace[TOTAL] = self.stats[0]
         if pace[ALPHA]:
             pace[GENERATION] = float(np.dot(shares, paces[:, GENERATION]))
             pace[LONGEST], pace[NORM] = paces[:, LONGEST].max(), self._length()
 
-    def take(self, news: ShardUpdate) -> None:
-        super().take(news)
-        self.pace[:] = news.more["pace"]
+    def take(self, broadcast: ShardUpdate) -> None:
+        super().take(broadcast)
+        self.pace[:] = broadcast.more["pace"]

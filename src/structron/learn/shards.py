@@ -52,11 +52,11 @@ def mixes_of(shards: int, number: int, examples: int) -> int:
     return max(1, min(4 * shards >> number, examples // (shards * TOGETHER))) if shards > 1 else 1
 
 
-def shares_of(lessons: Sequence[ShardUpdate], mix: str) -> list[float]:
+def shares_of(shard_updates: Sequence[ShardUpdate], mix: str) -> list[float]:
     """μ: how much each shard counts."""
-    updates = [lesson.counts["updates"] for lesson in lessons]
+    updates = [update.counts["updates"] for update in shard_updates]
     if mix != ERRORS or not sum(updates):
-        return [1 / len(lessons)] * len(lessons)
+        return [1 / len(shard_updates)] * len(shard_updates)
     return [count / sum(updates) for count in updates]
 
 
@@ -66,7 +66,7 @@ def learn_part(member: Any, common: Any, part: np.ndarray, stopped: Event) -> Sh
     place = 0
     while place < len(part) and not stopped.is_set():
         place = member.learn(part, place)
-    return member.lesson(common)
+    return member.shard_update(common)
 
 
 class ShardRunner(Protocol):
@@ -79,10 +79,10 @@ class ShardRunner(Protocol):
         """A pass begins."""
         return
 
-    def learn(self, parts: Sequence[np.ndarray], lessons: list[ShardUpdate]) -> None:
+    def learn(self, parts: Sequence[np.ndarray], shard_updates: list[ShardUpdate]) -> None:
         """Append the updates of the next shards, of one at least."""
 
-    def mix(self, lessons: Sequence[ShardUpdate], shares: Sequence[float], by_change: bool) -> None:
+    def mix(self, shard_updates: Sequence[ShardUpdate], shares: Sequence[float], by_change: bool) -> None:
         """One common vector of weights."""
 
     def close(self) -> None:
@@ -96,7 +96,7 @@ class ThreadRunner(ShardRunner):
         self.common, self.jobs, self.figures = common, jobs, {}
         self.idle: list[Any] = []
 
-    def learn(self, parts: Sequence[np.ndarray], lessons: list[ShardUpdate]) -> None:
+    def learn(self, parts: Sequence[np.ndarray], shard_updates: list[ShardUpdate]) -> None:
         """Append the updates of one shard (one thread) or of all; after an interruption, of those that finished."""
         stopped, todo = Event(), parts[: 1 if self.jobs == 1 else None]
         running: list[Future[ShardUpdate]] = []
@@ -112,7 +112,7 @@ class ThreadRunner(ShardRunner):
                         future.cancel()
                     raise
         finally:
-            lessons += [f.result() for f in running if not f.cancelled() and f.exception() is None]
+            shard_updates += [f.result() for f in running if not f.cancelled() and f.exception() is None]
 
     def _learn(self, part: np.ndarray, stopped: Event) -> ShardUpdate:
         try:
@@ -124,8 +124,8 @@ class ThreadRunner(ShardRunner):
         finally:
             self.idle.append(member)
 
-    def mix(self, lessons: Sequence[ShardUpdate], shares: Sequence[float], by_change: bool) -> None:
-        self.common.mix(lessons, shares, by_change, self.jobs)
+    def mix(self, shard_updates: Sequence[ShardUpdate], shares: Sequence[float], by_change: bool) -> None:
+        self.common.mix(shard_updates, shares, by_change, self.jobs)
 
     def close(self) -> None:
         self.idle = []
@@ -143,7 +143,7 @@ class Shards(Learner):
         self.runner = make_runner(first)
         self.passes, self.begun = 0, 0  # passes so far, and where in this one the examples since the last mix begin
         self.parts: list[np.ndarray] = []
-        self.lessons: list[ShardUpdate] = []
+        self.shard_updates: list[ShardUpdate] = []
         self.learned: list[dict[str, Any]] = []
 
     def fresh_copy(self) -> Self:
@@ -159,29 +159,31 @@ class Shards(Learner):
 
     def begin_pass(self) -> None:
         self.passes += 1
-        self.lessons, self.learned = [], []
+        self.shard_updates, self.learned = [], []
         self.runner.begin_pass()
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
-        if not self.lessons:
+        if not self.shard_updates:
             mixes = mixes_of(self.shards, self.passes, len(sequence)) if self.mix == CHANGES else 1
             ends = [len(sequence) * k // mixes for k in range(1, mixes + 1)]
             self.begun, self.parts = lo, deal(sequence[lo : next(end for end in ends if end > lo)], self.shards)
-        self.runner.learn(self.parts[len(self.lessons) :], self.lessons)
-        while len(self.lessons) < self.shards and not any(map(len, self.parts[len(self.lessons) :])):
-            self.runner.learn(self.parts[len(self.lessons) :], self.lessons)  # of no example: no reason to wait
-        done = self.begun + sum(map(len, self.parts[: len(self.lessons)]))
-        if len(self.lessons) == self.shards:
+        self.runner.learn(self.parts[len(self.shard_updates) :], self.shard_updates)
+        while len(self.shard_updates) < self.shards and not any(map(len, self.parts[len(self.shard_updates) :])):
+            self.runner.learn(
+                self.parts[len(self.shard_updates) :], self.shard_updates
+            )  # of no example: no reason to wait
+        done = self.begun + sum(map(len, self.parts[: len(self.shard_updates)]))
+        if len(self.shard_updates) == self.shards:
             self._mix()
         return done
 
     def _mix(self) -> None:
         """One common vector of weights from all updates; a shard may have had no example since the last mix. Each is
         mixed once and whole, whenever somebody interrupts."""
-        lessons = [lesson for lesson in self.lessons if lesson.steps] or self.lessons
-        self.learned += [lesson.counts for lesson in lessons]
-        self.lessons = []
-        unbroken(lambda: self.runner.mix(lessons, shares_of(lessons, self.mix), self.mix == CHANGES))
+        shard_updates = [update for update in self.shard_updates if update.steps] or self.shard_updates
+        self.learned += [update.counts for update in shard_updates]
+        self.shard_updates = []
+        unbroken(lambda: self.runner.mix(shard_updates, shares_of(shard_updates, self.mix), self.mix == CHANGES))
 
     def counts(self) -> dict[str, Any]:
         return total(self.learned) | self.runner.figures
@@ -201,7 +203,7 @@ class Shards(Learner):
 
     def settled(self) -> Any:
         """The common learner; what shards have learned of a pass that was interrupted is mixed first."""
-        if self.lessons:
+        if self.shard_updates:
             self._mix()
         return self.common
 

@@ -87,8 +87,8 @@ def _unfolded(found: Any) -> np.ndarray:
     return (found >> 1).view(f"i{size}") ^ -(found & 1).view(f"i{size}")
 
 
-def _pack_all(lesson: ShardUpdate, jobs: int, **arrays: np.ndarray) -> Parcel:
-    changes = lesson.changes
+def _pack_all(update: ShardUpdate, jobs: int, **arrays: np.ndarray) -> Parcel:
+    changes = update.changes
     order = by_row(changes.row)
     row = changes.row[order]
     first = np.flatnonzero(np.concatenate([row[:1] == row[:1], row[1:] != row[:-1]]))
@@ -100,7 +100,7 @@ def _pack_all(lesson: ShardUpdate, jobs: int, **arrays: np.ndarray) -> Parcel:
         **{name: array[order] for name, array in arrays.items()},
     }
     packed = for_each(_pack, list(found.values()), jobs)
-    return Parcel(dict(zip(found, packed, strict=True)), len(row), lesson[1:])
+    return Parcel(dict(zip(found, packed, strict=True)), len(row), update[1:])
 
 
 def moved(changes: Changes) -> Changes:
@@ -109,14 +109,14 @@ def moved(changes: Changes) -> Changes:
     return Changes(*(array[chosen] for array in changes))
 
 
-def pack_lesson(lesson: ShardUpdate) -> Parcel:
+def pack_update(update: ShardUpdate) -> Parcel:
     """From a shard: by how much weights have changed, and their sums."""
-    return _pack_all(lesson, 1, change=lesson.changes.change, u=lesson.changes.u)
+    return _pack_all(update, 1, change=update.changes.change, u=update.changes.u)
 
 
-def pack_news(lesson: ShardUpdate, jobs: int) -> Parcel:
+def pack_broadcast(update: ShardUpdate, jobs: int) -> Parcel:
     """To all shards: weights as they are now."""
-    return _pack_all(lesson, jobs, w=lesson.changes.w)
+    return _pack_all(update, jobs, w=update.changes.w)
 
 
 def unpack(parcel: Parcel) -> ShardUpdate:

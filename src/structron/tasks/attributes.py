@@ -64,8 +64,8 @@ class AttributeLabeler(Measured, ChainLabeler):
 
     def _learn(self, *given: Any) -> None:
         super()._learn(*given)
-        if self.prune and self.model_.votes is None:
-            self.model_ = pruned(self.model_, self.prune)
+        if self.options.prune and self.model_.votes is None:
+            self.model_ = pruned(self.model_, self.options.prune)
 
     def _fit_columns(self, sentences: Any) -> Any:
         return sentences
@@ -73,10 +73,10 @@ class AttributeLabeler(Measured, ChainLabeler):
     def _judge(self, dev: Any) -> Any:
         ready = self._prepare(dev, True, "dev data")
         gold = decode_labels(ready.label_ids, ready.label_types, ready.starts)
-        return lambda model: self._scores(gold, self._decode(model, ready, self.jobs)).accuracy
+        return lambda model: self._scores(gold, self._decode(model, ready, self.options.jobs)).accuracy
 
     def _chunks(self) -> bool:
-        return self.constrain
+        return self.options.constrain
 
     # -- using ---------------------------------------------------------------------------------------------------
 

@@ -34,5 +34,5 @@ class EncodedLabeler(TokenLabeler):
 
     def _summary(self) -> dict[str, Any]:
         model, search = self.model_, self.options.search()
-        found = {"update": search.rule, "search": search, "cutoff": self.cutoff, "features": model.size}
+        found = {"update": search.rule, "search": search, "cutoff": self.options.cutoff, "features": model.size}
         return found | {"size": self._size(model)}

@@ -47,7 +47,7 @@ class EntityRecognizer(ChainLabeler):
         written = decode_labels(prepared.label_ids, prepared.label_types, prepared.starts)
         if self.written_ is None:
             self.written_ = schemes.detect(written)
-        inner = convert_all(written, self.inner, what)
+        inner = convert_all(written, self.options.inner, what)
         prepared.label_types = sorted({label for labels in inner for label in labels})
         number = {label: k for k, label in enumerate(prepared.label_types)}
         prepared.label_ids = np.array([number[label] for labels in inner for label in labels], np.int32)
@@ -56,23 +56,23 @@ class EntityRecognizer(ChainLabeler):
     def _gold(self, sentences: Sentences, what: str = "data") -> list[list[str]]:
         prepared = super()._prepare(sentences, True, what)
         written = decode_labels(prepared.label_ids, prepared.label_types, prepared.starts)
-        convert_all(written, self.inner, what)
+        convert_all(written, self.options.inner, what)
         return written
 
     def _decode_labels(self, out: np.ndarray, model: Any, prepared: Any, bounds: np.ndarray) -> list[list[str]]:
         found = super()._decode_labels(out, model, prepared, bounds)
-        return found if self.written_ in (None, self.inner) else convert_all(found, self.written_)
+        return found if self.written_ in (None, self.options.inner) else convert_all(found, self.written_)
 
     def _column(self, out: np.ndarray, model: Any, prepared: Any) -> Column:
-        if self.written_ in (None, self.inner):
+        if self.written_ in (None, self.options.inner):
             return super()._column(out, model, prepared)
         return Column.of(chain.from_iterable(self._decode_labels(out, model, prepared, prepared.starts)))
 
     def _numbers(self, model: Any, sentences: Sequence, forced: Any) -> list[list[int]]:
         """Forced labels must be the model's own: what others stand for can depend on labels to come."""
-        if self.written_ not in (None, self.inner):
+        if self.written_ not in (None, self.options.inner):
             raise StructronError(
-                f"forced labels: the model's own are {self.inner}, those of its training data {self.written_}; "
+                f"forced labels: the model's own are {self.options.inner}, those of its training data {self.written_}; "
                 f"expected a model that was trained with inner scheme {self.written_}"
             )
         return super()._numbers(model, sentences, forced)

@@ -65,9 +65,9 @@ class ScriptLabeler(LabelPredictor):
         if looks_further(self.extractor_.templates, 1) or self.extractor_.paired.templates:
             raise StructronError("among: seen with templates; expected exact search of plain labels, or among all")
         own = {y for y, label in enumerate(labels) if label[:1] == WHOLE}  # they say nothing of other words
-        about = (self._given(), self.rare, self._demands(labels), own, self.common_labels)
+        about = (self._given(), self.options.rare, self._demands(labels), own, self.common_labels)
         known = (labels, Lexicon.learn(prepared, gold, *about), make_dictionary(prepared, gold, len(labels), 0))
-        return ChoiceLearner(prepared, gold, *known, False, False, self.cutoff, self.average)
+        return ChoiceLearner(prepared, gold, *known, False, False, self.options.cutoff, self.options.average)
 
     def _read_model(self, header: dict[str, Any], tensors: Tensors, **code: Any) -> Any:
         if header["kind"] != ChoiceModel.kind:
@@ -124,7 +124,7 @@ class Lemmatizer(ScriptLabeler):
 
     def _templates(self) -> list[Any]:
         found, missing = super()._templates(), TAGS - set(self.roles_.names)
-        preset = isinstance(self.templates, str) and self.templates == DEFAULT
+        preset = isinstance(self.options.templates, str) and self.options.templates == DEFAULT
         return [t for t in found if not missing & {name for name, _ in t.parts}] if preset else found
 
     def _given(self) -> list[str]:
@@ -145,7 +145,7 @@ class Lemmatizer(ScriptLabeler):
     def _known_atoms(self, templates: Sequence[Any]) -> list[str]:
         """Those that templates look at, where neither a column nor an atom of the user's has the name."""
         asked = {name for template in templates for name, _ in template.parts}
-        return [name for name in ATOMS if name in asked - {*self.roles_.names, *(self.atoms or {})}]
+        return [name for name in ATOMS if name in asked - {*self.roles_.names, *(self.options.atoms or {})}]
 
     def _learned_atoms(self, templates: list[Any]) -> dict[str, Any]:
         return self.known_.atoms(self._known_atoms(templates))
@@ -166,7 +166,7 @@ class Lemmatizer(ScriptLabeler):
         return learned, tensors | known
 
     def _take_features(self, learned: dict[str, Any], tensors: Tensors) -> None:
-        asked = self._known_atoms(parse_templates(self.templates))
+        asked = self._known_atoms(parse_templates(self.options.templates))
         self.known_ = KnownLemmas.take(tensors) if asked else KnownLemmas([], {})
         super()._take_features(learned, tensors)
 

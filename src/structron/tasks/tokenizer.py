@@ -67,7 +67,7 @@ class Tokenizer(ChainLabeler):
             text = item.text if isinstance(item, Doc) else item
             if not isinstance(text, str):
                 raise StructronError(f"{what}: text {number} is {quoted(item)}; expected a string or a Doc")
-            pieces = pieces_of(text, self.fine_, self.lines if lines is None else lines)
+            pieces = pieces_of(text, self.fine_, self.options.lines if lines is None else lines)
             found.append(pieces)
             rows += _labelled(pieces, item) if labelled else rows_of(pieces, self.roles_.names)
         prepared = super()._prepare(rows, labelled, what)

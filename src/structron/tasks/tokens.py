@@ -34,13 +34,7 @@ Spell = Callable[[np.ndarray, np.ndarray], Labels]
 class TokenLabeler(Estimator):
     """Learns something for every token from templates over its columns."""
 
-    templates: Any
     default_templates: ClassVar[Mapping[str, str]]
-    cutoff: int
-    atoms: Mapping[str, Callable] | None
-    columns: Sequence[str] | None
-    label: str | None
-    gazetteers: Mapping[str, Any] | None
 
     chunks_per_thread: ClassVar[int] = 4
 
@@ -69,31 +63,33 @@ class TokenLabeler(Estimator):
         prepared = self._prepare(sentences, True, "training data")
         if not len(prepared.label_ids):
             raise StructronError("training data: no sentences; expected at least one with words")
-        prepared.jobs = self.jobs
+        prepared.jobs = self.options.jobs
         return self._make_learner(prepared, start)
 
     def _fit_columns(self, sentences: Sentences) -> Sentences:
         """Settle columns and features on training data, of which the first token is looked at; gives them again."""
         sentences, first = first_row(iter(sentences))
-        self.roles_ = self._settle_columns(list(self.columns) if self.columns else default_columns(len(first)))
+        self.roles_ = self._settle_columns(
+            list(self.options.columns) if self.options.columns else default_columns(len(first))
+        )
         self.extractor_ = self._make_extractor(self._templates())
         self.scheme_: str | None = None
         return sentences
 
     def _settle_columns(self, names: list[str]) -> Columns:
-        return label_columns(names, self.label)
+        return label_columns(names, self.options.label)
 
     def _templates(self) -> list[Any]:
         """The templates asked for; by default the preset for these columns: richer where the file has more."""
-        source = self.templates
+        source = self.options.templates
         if isinstance(source, str) and source == DEFAULT:
             presets = self.default_templates.items()
             source = next(preset for column, preset in presets if column in (*self.roles_.names, ""))
         return load_templates(source)
 
     def _make_extractor(self, templates: list[Any]) -> TemplateExtractor:
-        roles, gazetteers = self.roles_, make_gazetteers(self.gazetteers)
-        atoms = {**(self.atoms or {}), **self._learned_atoms(templates)}
+        roles, gazetteers = self.roles_, make_gazetteers(self.options.gazetteers)
+        atoms = {**(self.options.atoms or {}), **self._learned_atoms(templates)}
         extractor = TemplateExtractor(roles.names, roles.outputs[0], templates, roles.word, gazetteers, atoms)
         extractor.needed |= self._looked_up()
         return extractor
@@ -238,7 +234,7 @@ class TokenLabeler(Estimator):
             "outputs": roles.outputs,
             "templates": self._template_texts(),
             "gazetteers": [[gazetteer.name, gazetteer.lowercase] for gazetteer in gazetteers],
-            "atoms": sorted(self.atoms or {}),
+            "atoms": sorted(self.options.atoms or {}),
             "scheme": self.scheme_,
             "model": model.header(),
         }
@@ -258,15 +254,15 @@ class TokenLabeler(Estimator):
         if learned["scheme"] not in (None, *SCHEMES):
             raise ValueError("the scheme does not fit")
         self.scheme_ = learned["scheme"]
-        self.atoms = code.get("atoms")
+        self.options.atoms = code.get("atoms")
         gazetteers = take_gazetteers(learned["gazetteers"], tensors)
-        self.gazetteers = {gazetteer.name: gazetteer for gazetteer in gazetteers} or None
-        self.templates = texts(learned["templates"], "templates")
+        self.options.gazetteers = {gazetteer.name: gazetteer for gazetteer in gazetteers} or None
+        self.options.templates = texts(learned["templates"], "templates")
         self._take_features(learned, tensors)
         self.model_ = self._read_model(learned["model"], tensors, **code)
 
     def _take_features(self, learned: dict[str, Any], tensors: Tensors) -> None:
-        self.extractor_ = self._make_extractor(parse_templates(self.templates))
+        self.extractor_ = self._make_extractor(parse_templates(self.options.templates))
 
     @classmethod
     def load(cls, path: str | Path, *, atoms: Mapping[str, Callable] | None = None) -> Self:
@@ -278,7 +274,7 @@ class TokenLabeler(Estimator):
         ask_for(path, code, "atoms", names_in(header, "atoms"), "atoms={{{}: …}}")
 
     def _code(self) -> dict[str, Any]:
-        return {"atoms": self.atoms}
+        return {"atoms": self.options.atoms}
 
     # -- columns, as the command line asks for them --------------------------------------------------------------
 

@@ -28,13 +28,6 @@ MOST_RELATIONS = 10_000
 class TreeParser(Estimator):
     """An estimator whose sentences are rows with a head and, unless it is unlabelled, a relation for every word."""
 
-    columns: Sequence[str] | None
-    pos: str | None
-    labelled: bool
-    nonprojective: str
-    cutoff: int
-    prune: float
-
     @abstractmethod
     def _parse(self, model: Any, x: np.ndarray, starts: np.ndarray, jobs: int) -> list[list[Arc]]:
         """The trees that a model finds for encoded sentences."""
@@ -53,13 +46,13 @@ class TreeParser(Estimator):
         if not given:
             raise StructronError("training data: no sentences; expected at least one with words")
         if start is None:
-            self.roles_ = settle_columns(given, self.columns, self.pos, self.labelled)
+            self.roles_ = settle_columns(given, self.options.columns, self.options.pos, self.options.labelled)
             self.lifted_ = False
         arcs = self.arcs(given, "training data")
         if crossing:
             found = Projective(given, arcs, 0, "")
         else:
-            found = make_projective(given, arcs, self.nonprojective == "skip", self.labelled_)
+            found = make_projective(given, arcs, self.options.nonprojective == "skip", self.labelled_)
         self.lifted_ = self.lifted_ or (found.lifted > 0 and self.labelled_)
         if found.note:
             self.notes_.append(found.note)
@@ -72,7 +65,7 @@ class TreeParser(Estimator):
         self.relations_ = names
 
     def _settle_columns(self, names: list[str]) -> Columns:
-        return tree_columns(names, self.pos, self.labelled)
+        return tree_columns(names, self.options.pos, self.options.labelled)
 
     def arcs(self, sentences: Sequence[Sentence], what: str = "data") -> list[list[Arc]]:
         """The trees that rows hold, checked."""
@@ -207,7 +200,7 @@ class TreeParser(Estimator):
     @property
     def metric(self) -> str:  # type: ignore[override]
         """LAS, or UAS of an unlabelled parser."""
-        labelled = self.labelled_ if "roles_" in vars(self) else self.labelled
+        labelled = self.labelled_ if "roles_" in vars(self) else self.options.labelled
         return "las" if labelled else "uas"
 
     @property

@@ -170,10 +170,10 @@ class CellStore:
             mix_at(w, u, np.searchsorted(key, share.changes.row), share, time, jobs)
         self._fill(key, w, u, 2 * len(key))
 
-    def put(self, news: Changes) -> None:
+    def put(self, broadcast: Changes) -> None:
         """Set weights to what they are in another store."""
-        key, w, u = self._with(news.row)
-        w[np.searchsorted(key, news.row)] = news.w
+        key, w, u = self._with(broadcast.row)
+        w[np.searchsorted(key, broadcast.row)] = broadcast.w
         self._fill(key, w, u, 2 * len(key))
 
     def _with(self, more: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -186,9 +186,9 @@ class DenseStore:
             place = self._named(share.changes.row) * self.w.shape[1] + share.changes.column
             mix_at(self.w.reshape(-1), self.u.reshape(-1), place, share, time, jobs)
 
-    def put(self, news: Changes) -> None:
+    def put(self, broadcast: Changes) -> None:
         """Set weights to what they are in another store."""
-        self.w[self._named(news.row), news.column] = news.w
+        self.w[self._named(broadcast.row), broadcast.column] = broadcast.w
 
 
 def _grown(old: np.ndarray, capacity: int, used: int) -> np.ndarray:

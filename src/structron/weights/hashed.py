@@ -85,9 +85,9 @@ class HashedStore:
         for share in shares:
             mix_at(self.w, self.u, share.changes.row.astype(np.int64), share, time, jobs)
 
-    def put(self, news: Changes) -> None:
+    def put(self, broadcast: Changes) -> None:
         """Set weights to what they are in another store."""
-        self.w[news.row.astype(np.int64)] = news.w
+        self.w[broadcast.row.astype(np.int64)] = broadcast.w
 
     def present(self, part: slice, time: int, scale: float) -> np.ndarray:
         """Some of the weights, times the scale: means over `time` examples, 0: as they are."""

@@ -231,13 +231,13 @@ class SparseStore:
         self._expect(sum(for_each(mix, cut(known, jobs), jobs)))
         return np.flatnonzero(~known)
 
-    def put(self, news: Changes) -> None:
+    def put(self, broadcast: Changes) -> None:
         """Set weights to what they are in another store."""
-        self._expect(int(missing(self.sparse, self.table, news.row)))
+        self._expect(int(missing(self.sparse, self.table, broadcast.row)))
         done = 0
-        while done < len(news.row):
-            done = put_rows(self.sparse, self.table, news, done)
-            self._make_room(len(news.row) - done)
+        while done < len(broadcast.row):
+            done = put_rows(self.sparse, self.table, broadcast, done)
+            self._make_room(len(broadcast.row) - done)
 
     def _expect(self, new: int) -> None:
         """Room for all rows that are new: they come in the order of their hashes, so that those of a smaller table

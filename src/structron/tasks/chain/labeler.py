@@ -39,16 +39,6 @@ class ChainLabeler(LabelPredictor):
     """
 
     task_defaults: ClassVar[Mapping[str, Any]]
-    order: int
-    constrain: bool
-    forbid: Iterable[tuple[str, str]]
-    tag_dictionary: int
-    among: str
-    non_local: Any
-    candidates: int
-    test_candidates: int
-    local_update: str
-    local_margin: float | None
 
     # -- training ------------------------------------------------------------------------------------------------
 
@@ -60,7 +50,7 @@ class ChainLabeler(LabelPredictor):
 
             names = " ".join(map(name_of, sources))
             raise StructronError(f"swvp: {search.swvp.variant} with non_local {names}; expected non_local none")
-        if self.average == "voted" and self.shards > 1:
+        if self.options.average == "voted" and self.options.shards > 1:
             raise StructronError("average: voted with shards: votes are the vectors of one run; expected shards 1")
 
     def check_options(self) -> None:
@@ -71,21 +61,21 @@ class ChainLabeler(LabelPredictor):
 
     def _sources(self) -> list[Any]:
         """The features of documents asked for; by default those of the task, where the search can serve them."""
-        if isinstance(self.non_local, str) and self.non_local == DEFAULT:
+        if isinstance(self.options.non_local, str) and self.options.non_local == DEFAULT:
             search = self.options.search()
-            able = search.exact and search.swvp is None and self.average != "voted"
+            able = search.exact and search.swvp is None and self.options.average != "voted"
             return list(self.task_defaults.get("non_local", ())) if able else []
-        if not self.non_local:
+        if not self.options.non_local:
             return []
         from structron.features.documents import check_sources
 
-        return check_sources(self.non_local)
+        return check_sources(self.options.non_local)
 
     def _start(self) -> Any:
         found = searching(self.model_, self.options)
         start, order = found.start(getattr(self, "learner_", None)), found.known.order
-        if self.order != order:
-            raise StructronError(f"order: {self.order}; expected {order}, that of the model to go on from")
+        if self.options.order != order:
+            raise StructronError(f"order: {self.options.order}; expected {order}, that of the model to go on from")
         return start
 
     @classmethod
@@ -94,7 +84,7 @@ class ChainLabeler(LabelPredictor):
 
     def _members(self) -> int:
         """Votes are the vectors of one run."""
-        return 1 if self.average == "voted" else self.runs
+        return 1 if self.options.average == "voted" else self.options.runs
 
     def _chunks(self) -> bool:
         """Whether the labels are chunk labels, to be kept in a legal order."""
@@ -104,16 +94,18 @@ class ChainLabeler(LabelPredictor):
         labels, gold = number_labels(prepared, start.labels if start else [])
         neighbours = Neighbours(labels, gold, prepared.starts)
         self.scheme_ = neighbours.scheme(self.scheme_ if start else None) if self._chunks() else None
-        allowed = legal_transitions(labels, self.scheme_ if self.constrain else None, self.forbid)
+        allowed = legal_transitions(labels, self.scheme_ if self.options.constrain else None, self.options.forbid)
         if illegal := neighbours.illegal(allowed):
             self.notes_.append(f"{illegal} forbidden transitions in the training labels, learned from as they are")
-        dictionary = make_dictionary(prepared, gold, len(labels), self.tag_dictionary)
+        dictionary = make_dictionary(prepared, gold, len(labels), self.options.tag_dictionary)
         if start is not None:
             dictionary = searching(self.model_, self.options).known.dictionary.merged(dictionary, len(labels))
         learning = neighbours.seen(allowed)
-        chain = Chain(labels, self.order, allowed, learning, dictionary, self.cutoff, self.average)
+        chain = Chain(
+            labels, self.options.order, allowed, learning, dictionary, self.options.cutoff, self.options.average
+        )
         search, templates = self.options.search(), getattr(self.extractor_, "templates", [])
-        exact = search.exact and not looks_further(templates, self.order)
+        exact = search.exact and not looks_further(templates, self.options.order)
         if start is not None and exact != isinstance(start, Start):
             has = "a beam" if exact else "no beam"
             raise StructronError(f"the model to go on from was trained with {has}; expected the same beam and update")
@@ -125,9 +117,9 @@ class ChainLabeler(LabelPredictor):
 
     def _among(self, labels: Sequence[str], exact: bool) -> str:
         """What there is to choose from: by default all labels, unless they are many and nothing stands against it."""
-        if self.among == DEFAULT:
+        if self.options.among == DEFAULT:
             return "seen" if len(labels) > MAX_LABELS_OF_ALL and exact and not self._against() else "all"
-        return self.among
+        return self.options.among
 
     def _against(self) -> str:
         """What does not go with a choice among labels seen with a word, if anything."""
@@ -138,11 +130,11 @@ class ChainLabeler(LabelPredictor):
             "alma": steps.alma,
             "margin": steps.margin,
             "swvp": steps.swvp,
-            "average": self.average == "voted",
+            "average": self.options.average == "voted",
             "non_local": self._sources(),
-            "tag_dictionary": self.tag_dictionary,
-            "forbid": list(self.forbid),
-            "constrain": self.constrain and self.scheme_ is not None,
+            "tag_dictionary": self.options.tag_dictionary,
+            "forbid": list(self.options.forbid),
+            "constrain": self.options.constrain and self.scheme_ is not None,
             "attributes": paired is None,
             "templates": paired is not None and paired.templates,
         }
@@ -155,7 +147,7 @@ class ChainLabeler(LabelPredictor):
 
         if against := self._against() or ("" if exact else "templates"):
             raise StructronError(f"among: seen with {against}; expected exact search of plain labels, or among all")
-        lexicon = Lexicon.learn(prepared, gold, self._given(), self.rare, NO_DEMANDS, set(), False)
+        lexicon = Lexicon.learn(prepared, gold, self._given(), self.options.rare, NO_DEMANDS, set(), False)
         known = (chain.labels, lexicon, chain.dictionary)
         return ChoiceLearner(prepared, gold, *known, True, True, chain.cutoff, chain.average)
 
@@ -175,14 +167,14 @@ class ChainLabeler(LabelPredictor):
         from structron.learn.documents import DocumentLearner, NBest
 
         sources = self._sources()
-        if self.average == "voted":
+        if self.options.average == "voted":
             raise StructronError("average: voted: not with non-local features; expected mean or none")
         if self.scheme_ is None and any(isinstance(source, str) for source in sources):
             raise StructronError(
                 "non_local: the built-in features are of entities; expected chunk labels such as B-PER, O"
             )
-        numbers = (self.candidates, self.test_candidates)
-        nbest = NBest(tuple(sources), *numbers, self.local_update, self.local_margin)
+        numbers = (self.options.candidates, self.options.test_candidates)
+        nbest = NBest(tuple(sources), *numbers, self.options.local_update, self.options.local_margin)
         return DocumentLearner(prepared, gold, chain, self.options.search().margin, nbest, start)
 
     def _beam_learner(
@@ -193,14 +185,14 @@ class ChainLabeler(LabelPredictor):
 
         if self._sources():
             raise StructronError("non_local: needs exact search; expected neither a beam, nor an update, nor alma")
-        if self.average == "voted":
+        if self.options.average == "voted":
             raise StructronError("average: voted needs exact search; expected mean or none with a beam or an update")
         search = self.options.search()
         if search.beam is None and search.update == "standard":
             self.notes_.append(FURTHER)
-        data = encode_labels(prepared, gold, chain, label_templates(templates, self.order), start)
+        data = encode_labels(prepared, gold, chain, label_templates(templates, self.options.order), start)
         columns = None if start is None else columns_of(start.labels, chain.labels)
-        return EncodedLearner(data, search, self.average, start, columns)
+        return EncodedLearner(data, search, self.options.average, start, columns)
 
     # -- using ---------------------------------------------------------------------------------------------------
 
@@ -232,7 +224,7 @@ class ChainLabeler(LabelPredictor):
         model = read_model(header, tensors, Settled(self.extractor_, self._given(), functions=functions))
         sources = searching(model, self.options).sources
         if sources is not None:
-            self.non_local = sources
+            self.options.non_local = sources
         return model
 
     @classmethod

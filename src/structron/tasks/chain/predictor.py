@@ -15,14 +15,11 @@ from structron.text.sentences import decode_labels
 class LabelPredictor(TokenLabeler):
     """Gives every token one label."""
 
-    given: Sequence[str]
-    rare: int
-
     metric: ClassVar[str] = "accuracy"
 
     def _given(self) -> list[str]:
         """Columns that are looked up with the word."""
-        return list(self.given)
+        return list(self.options.given)
 
     def _looked_up(self) -> set[str]:
         if missing := set(self._given()) - set(self.roles_.inputs):
@@ -73,4 +70,4 @@ class LabelPredictor(TokenLabeler):
     def _summary(self) -> dict[str, Any]:
         model, rule = self.model_, self.options.search().rule
         how, size = str(searching(model, self.options)), f"labels {len(model.labels)}"
-        return {"update": rule, "search": how, "cutoff": self.cutoff, "features": model.size, "size": size}
+        return {"update": rule, "search": how, "cutoff": self.options.cutoff, "features": model.size, "size": size}

@@ -47,7 +47,7 @@ class GraphParser(TreeParser):
 
     def _learner(self, sentences: Sentences, start: GraphModel | None) -> GraphLearner:
         """Settle columns, alphabets and relations."""
-        data = self._treebank(sentences, start, crossing=not self.projective)
+        data = self._treebank(sentences, start, crossing=not self.options.projective)
         if start is None:
             roles = self.roles_
             useless = {roles.pos, roles.word, *empty_columns(roles.names, data.sentences)}
@@ -55,7 +55,7 @@ class GraphParser(TreeParser):
             extra = [name for name in possible if name not in useless]
             self.input_ = ParserInput(roles.names, roles.word, str(roles.pos), extra, roles.outputs)
             self.relations_ = []
-        x = self.input_.learn(self.input_.encoded(data.sentences), self.cutoff)
+        x = self.input_.learn(self.input_.encoded(data.sentences), self.options.cutoff)
         self._settle_templates()
         flat = [arc for tree in data.trees for arc in tree]
         seen = {relation or EMPTY for _, relation in flat} if self.labelled_ else set()
@@ -66,17 +66,23 @@ class GraphParser(TreeParser):
         trees = EncodedTrees(x, starts_of(data.sentences), heads, gold)
         before = None if start is None else start.relations
         relations = possible_relations(trees, self.input_.sizes()["t"], len(self.relations_), before)
-        how = (self._setting(), self.options.steps(), int(self.bits), self.average, float(self.prune))
+        how = (
+            self._setting(),
+            self.options.steps(),
+            int(self.options.bits),
+            self.options.average,
+            float(self.options.prune),
+        )
         return GraphLearner(self.templates_, trees, relations, *how, self.relations_, start)
 
     @property
     def many_roots(self) -> bool:
-        return not self.single_root
+        return not self.options.single_root
 
     def _settle_templates(self) -> None:
         groups = [*FIRST_ORDER]
-        groups += SECOND_ORDER if self.order == 2 else []
-        groups += RANKING if self.keep_heads else []
+        groups += SECOND_ORDER if self.options.order == 2 else []
+        groups += RANKING if self.options.keep_heads else []
         self.texts_, self.templates_ = settle(self.input_.names, groups)
 
     @classmethod
@@ -84,8 +90,8 @@ class GraphParser(TreeParser):
         return f"{cls.task} first-order" if options.get("order") == 1 else cls.task
 
     def _setting(self) -> ParseSettings:
-        flags = (bool(self.grandparents), bool(self.projective), bool(self.single_root))
-        return ParseSettings(int(self.order), *flags, int(self.keep_heads))
+        flags = (bool(self.options.grandparents), bool(self.options.projective), bool(self.options.single_root))
+        return ParseSettings(int(self.options.order), *flags, int(self.options.keep_heads))
 
     # -- using ---------------------------------------------------------------------------------------------------
 
@@ -119,11 +125,11 @@ class GraphParser(TreeParser):
     # -- files ---------------------------------------------------------------------------------------------------
 
     def _summary(self) -> dict[str, Any]:
-        kind = ("siblings", "grandparents")[bool(self.grandparents)] if self.order == 2 else "arcs"
-        search = f"{kind}{'' if self.projective else '-crossing'}"
-        search += f"-keep-{self.keep_heads}" if self.keep_heads else ""
+        kind = ("siblings", "grandparents")[bool(self.options.grandparents)] if self.options.order == 2 else "arcs"
+        search = f"{kind}{'' if self.options.projective else '-crossing'}"
+        search += f"-keep-{self.options.keep_heads}" if self.options.keep_heads else ""
         rule = self.options.steps().rule.replace("standard", "perceptron")
-        found = {"update": rule, "search": search, "cutoff": self.cutoff, "features": self.model_.features}
+        found = {"update": rule, "search": search, "cutoff": self.options.cutoff, "features": self.model_.features}
         return found | {"size": f"relations {len(self.relations_)}"}
 
     def _state(self, model: GraphModel) -> tuple[dict[str, Any], Tensors]:
@@ -143,7 +149,7 @@ class GraphParser(TreeParser):
         self._settle_templates()
         if learned["templates"] != self._digest():
             raise ValueError("features of another version")
-        given = (self.input_.sizes()["t"], len(self.relations_), int(self.bits))
+        given = (self.input_.sizes()["t"], len(self.relations_), int(self.options.bits))
         check(tensors, *GraphModel.declared(*given))
         self.model_ = GraphModel.from_tensors(self.templates_, *given, tensors)
 

@@ -43,14 +43,16 @@ class JointTagger(EncodedLabeler):
     # -- training ------------------------------------------------------------------------------------------------
 
     def _settle_columns(self, names: list[str]) -> Columns:
-        return pair_columns(names, self.pos, self.label)
+        return pair_columns(names, self.options.pos, self.options.label)
 
     def _fit_columns(self, sentences: Sentences) -> Sentences:
         """Beside columns and templates the guesses: tags that words mostly have in the training data."""
         given = list(sentences)
         _, first = first_row(iter(given))
-        self.roles_ = self._settle_columns(list(self.columns) if self.columns else default_columns(len(first)))
-        self.templates_ = JointTemplates.of(self.templates, self.roles_)
+        self.roles_ = self._settle_columns(
+            list(self.options.columns) if self.options.columns else default_columns(len(first))
+        )
+        self.templates_ = JointTemplates.of(self.options.templates, self.roles_)
         flat = [row for sentence in JointRows(self.roles_).of(given, True, "training data") for row in sentence]
         word = self.roles_.inputs.index(self.roles_.word)
         tags, chunks = zip(*(row[-1].split(SEPARATOR, 1) for row in flat), strict=True)
@@ -62,8 +64,8 @@ class JointTagger(EncodedLabeler):
         """Features of the input columns; the outputs are one column, which is none of them."""
         roles, rows = self.roles_, JointRows(self.roles_)
         guesses = self.guesser_.atoms(self.templates_.guesses)
-        gazetteers = make_gazetteers(self.gazetteers)
-        atoms: dict[str, Any] = {**(self.atoms or {}), **guesses}
+        gazetteers = make_gazetteers(self.options.gazetteers)
+        atoms: dict[str, Any] = {**(self.options.atoms or {}), **guesses}
         return TemplateExtractor([*roles.inputs, rows.pair], rows.pair, templates, roles.word, gazetteers, atoms)
 
     def _prepare(self, sentences: Sentences, labelled: bool = False, what: str = "data") -> Any:
@@ -87,13 +89,13 @@ class JointTagger(EncodedLabeler):
         allowed = legal_transitions(pairs.chunks, self.scheme_, ())
         if illegal := neighbours.illegal(allowed):
             self.notes_.append(f"{illegal} forbidden transitions in the training labels, learned from as they are")
-        dictionary = make_dictionary(prepared, tag_of, len(pairs.tags), self.tag_dictionary)
+        dictionary = make_dictionary(prepared, tag_of, len(pairs.tags), self.options.tag_dictionary)
         if known is not None:
             dictionary = known.dictionary.merged(dictionary, len(pairs.tags))
         encoder = PairEncoder(pairs, self.templates_.history, allowed, dictionary, Extras([], []))
-        data = encode_pairs(prepared, gold, encoder, neighbours.seen(allowed), self.cutoff, start)
+        data = encode_pairs(prepared, gold, encoder, neighbours.seen(allowed), self.options.cutoff, start)
         columns = None if known is None else known.pairs.columns_among(pairs)
-        return EncodedLearner(data, self.options.search(), self.average, start, columns)
+        return EncodedLearner(data, self.options.search(), self.options.average, start, columns)
 
     # -- using ---------------------------------------------------------------------------------------------------
 
@@ -133,7 +135,7 @@ class JointTagger(EncodedLabeler):
     def _take_features(self, learned: dict[str, Any], tensors: Tensors) -> None:
         if len(self.roles_.outputs) != 2:
             raise ValueError("columns do not fit together")
-        self.templates_ = JointTemplates.of(self.templates, self.roles_)
+        self.templates_ = JointTemplates.of(self.options.templates, self.roles_)
         self.guesser_ = Guesser.take(tensors)
         self.extractor_ = self._make_extractor(self.templates_.tokens)
 

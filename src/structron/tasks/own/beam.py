@@ -80,10 +80,8 @@ class ProblemEstimator(Estimator):
     """
 
     metric: ClassVar[str] = "accuracy"
-    check: Any
 
     problem: SearchProblem
-    debug: bool
 
     # -- training ------------------------------------------------------------------------------------------------
 
@@ -138,7 +136,7 @@ class ProblemEstimator(Estimator):
     @property
     def _watched(self) -> SearchProblem:
         """The problem as it is searched: with `debug` under guard."""
-        if not self.debug:
+        if not self.options.debug:
             return self.problem
         found: Any = vars(self).get("guarded_")
         if found is None or found.guard is None or found.guard.problem is not self.problem:
@@ -147,14 +145,14 @@ class ProblemEstimator(Estimator):
 
     def _under_guard(self, model: BeamModel) -> BeamModel:
         """A model whose problem is searched as `debug` has it."""
-        if (model.problem.guard is not None) == bool(self.debug):
+        if (model.problem.guard is not None) == bool(self.options.debug):
             return model
         return BeamModel(self._watched, model.keys, model.rows, model.anchored_keys)
 
     @property
     def _walked(self) -> int | None:
         """How many examples are walked through before training; None: all."""
-        return None if self.check == ALL else WALKED
+        return None if self.options.check == ALL else WALKED
 
     def _walk(self, xs: Sequence[np.ndarray], gold: Sequence[list[int]]) -> None:
         """Look at a few examples uncompiled, or at all."""
@@ -162,7 +160,7 @@ class ProblemEstimator(Estimator):
             self.problem.check_walk(x, actions, number)
 
     def _make_learner(self, inputs: Inputs, gold: Sequence[list[int]], start: Beginning | None) -> BeamTraining:
-        return BeamTraining(self._watched, inputs, self.options.search(), self.average, start=start)
+        return BeamTraining(self._watched, inputs, self.options.search(), self.options.average, start=start)
 
     def _judge(self, dev: Any) -> Callable[[Any], float]:
         examples, score = dev
@@ -170,7 +168,7 @@ class ProblemEstimator(Estimator):
         inputs = self._inputs(xs, "dev data")
 
         def judge(model: BeamModel) -> float:
-            guess = self._names(self._search(model, inputs, self.jobs)[0])
+            guess = self._names(self._search(model, inputs, self.options.jobs)[0])
             return rated(score, self._correct(gold, guess), guess)
 
         return judge

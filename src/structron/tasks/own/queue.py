@@ -45,13 +45,16 @@ class QueueLearner(ProblemEstimator):
         return Estimator._scene(self, sentence, gold)
 
     def _check(self) -> None:
+        options = self.options
         super()._check()
-        if self.queue == "a-star" and self.heuristic is None:
+        if options.queue == "a-star" and options.heuristic is None:
             raise StructronError(NO_HEURISTIC)
-        if self.heuristic is not None and self.queue not in ("a-star", "best-first"):
-            raise StructronError(f"heuristic: given for queue {self.queue}; expected queue a-star or best-first")
-        if self.heuristic is not None and not callable(self.heuristic):
-            raise StructronError(f"heuristic: {self.heuristic!r}; expected a function (x, table, states, s) -> float")
+        if options.heuristic is not None and options.queue not in ("a-star", "best-first"):
+            raise StructronError(f"heuristic: given for queue {options.queue}; expected queue a-star or best-first")
+        if options.heuristic is not None and not callable(options.heuristic):
+            raise StructronError(
+                f"heuristic: {options.heuristic!r}; expected a function (x, table, states, s) -> float"
+            )
 
     @classmethod
     def _ask_for(cls, path: Any, header: dict[str, Any], code: dict[str, Any]) -> None:
@@ -93,9 +96,11 @@ class QueueLearner(ProblemEstimator):
                 walk.look(row)
 
     def _make_learner(self, inputs: Inputs, gold: Sequence[list[int]], start: Beginning | None) -> QueueTraining:
-        queue = (self.queue, self.beam, self.heuristic, self.limit)
+        queue = (self.options.queue, self.options.beam, self.options.heuristic, self.options.limit)
         derivations = [derivations_of(own) for own in gold]
-        return QueueTraining(self._watched, inputs, derivations, queue, self.options.search(), self.average, start)
+        return QueueTraining(
+            self._watched, inputs, derivations, queue, self.options.search(), self.options.average, start
+        )
 
     # -- examples: several derivations may be correct --------------------------------------------------------------
 
@@ -127,8 +132,8 @@ class QueueLearner(ProblemEstimator):
         """Figure 1 for every example, on one thread; `expanded_` says how many nodes were expanded."""
         self._check()
         model = self._under_guard(model)
-        space, found = Space(model.engine(1, False), inputs, NO_ANCHORS, self.limit, self.heuristic), []
-        self.expanded_, make_queue = 0, queue_maker(self.queue, self.beam)
+        space, found = Space(model.engine(1, False), inputs, NO_ANCHORS, self.options.limit, self.options.heuristic), []
+        self.expanded_, make_queue = 0, queue_maker(self.options.queue, self.options.beam)
         for e in range(len(inputs.starts) - 1):
             space.begin(e, model.sparse)
             found.append(search(space, make_queue))
@@ -139,16 +144,16 @@ class QueueLearner(ProblemEstimator):
         """The first n goals that the search comes to, in this order."""
         self._check()
         model = self._under_guard(model)
-        space, found = Space(model.engine(1, False), inputs, NO_ANCHORS, self.limit, self.heuristic), []
+        space, found = Space(model.engine(1, False), inputs, NO_ANCHORS, self.options.limit, self.options.heuristic), []
         for e in range(len(inputs.starts) - 1):
             space.begin(e, model.sparse)
-            nodes = search_n(space, queue_maker(self.queue, self.beam, n=n), n)
+            nodes = search_n(space, queue_maker(self.options.queue, self.options.beam, n=n), n)
             found.append([(node.actions(), node.g) for node in nodes])
         return found
 
     def _summary(self) -> dict[str, Any]:
-        width = "" if self.queue != "beam" else "-inf" if self.beam is None else f"-{self.beam}"
-        return super()._summary() | {"search": f"{self.queue}{width}"}
+        width = "" if self.options.queue != "beam" else "-inf" if self.options.beam is None else f"-{self.options.beam}"
+        return super()._summary() | {"search": f"{self.options.queue}{width}"}
 
 
 def derivations_of(own: list[int]) -> Derivations:

@@ -56,9 +56,9 @@ class Pipeline(Estimator):
     # -- training --------------------------------------------------------------------------------------------------
 
     def _check(self) -> None:
-        if isinstance(self.without, str):
-            raise StructronError(f"without: {self.without!r}; expected a list of parts: {', '.join(PARTS)}")
-        for name in self.without:
+        if isinstance(self.options.without, str):
+            raise StructronError(f"without: {self.options.without!r}; expected a list of parts: {', '.join(PARTS)}")
+        for name in self.options.without:
             if name not in PARTS:
                 raise unknown("part", name, PARTS)
 
@@ -66,9 +66,11 @@ class Pipeline(Estimator):
         docs = documents_in(sentences, "training data", least=1)
         devs = None if dev is None else documents_in(dev, "dev data", least=1)
         contents = Contents.of(docs)
-        if not make_parts(contents, self.without):
-            raise StructronError(f"without: {', '.join(self.without)}; expected a part that is left to be learned")
-        self.notes_ = contents.missing(self.without)
+        if not make_parts(contents, self.options.without):
+            raise StructronError(
+                f"without: {', '.join(self.options.without)}; expected a part that is left to be learned"
+            )
+        self.notes_ = contents.missing(self.options.without)
         how = {name: value for name, value in self._stored().items() if name not in USE}
         kept = KeptParts(schedule.checkpoint, schedule.resume, how, [docs, devs or []], progress)
         self.history_, self.stopped_, self.best_pass_ = History(), "passes", 1
@@ -102,17 +104,17 @@ class Pipeline(Estimator):
         seen = dev_seen = None
         skipped: list[str] = []
         for name in PARTS:
-            planned = make_parts(contents, [*self.without, *skipped])
+            planned = make_parts(contents, [*self.options.without, *skipped])
             part = planned.get(name)
             if part is None:
                 continue
-            estimator = make_estimator(name, part, self.seed, self.jobs, **self._changed(name))
+            estimator = make_estimator(name, part, self.options.seed, self.options.jobs, **self._changed(name))
             done = kept.done(name, type(estimator))
             if done is None:
                 if name in (*READERS, *LATER) and seen is None:
-                    seen = jackknifed(planned, docs, self.folds, self.seed, self.jobs, progress)
+                    seen = jackknifed(planned, docs, self.options.folds, self.options.seed, self.options.jobs, progress)
                 if name in LATER and dev_seen is None:
-                    dev_seen = devs and predicted(Annotator(self.parts_, trained), devs, self.jobs)
+                    dev_seen = devs and predicted(Annotator(self.parts_, trained), devs, self.options.jobs)
                 data, judges = (seen or docs, dev_seen) if name in LATER else (docs, devs)
                 progress.part = name
                 if judges is not None and dev_contents is not None and not dev_contents.has(name, part):
@@ -150,8 +152,8 @@ class Pipeline(Estimator):
 
     def _changed(self, name: str) -> dict[str, Any]:
         """What a part is told beside its own settings."""
-        narrow = {"beam": 1, "templates": "fast"} if name == "parser" and self.fast else {}
-        return narrow | {"shards": self.shards, "mix": self.mix, "ray": self.ray}
+        narrow = {"beam": 1, "templates": "fast"} if name == "parser" and self.options.fast else {}
+        return narrow | {"shards": self.options.shards, "mix": self.options.mix, "ray": self.options.ray}
 
     # -- using -----------------------------------------------------------------------------------------------------
 
@@ -172,14 +174,14 @@ class Pipeline(Estimator):
         """Fill documents in place whose tokens ("tokens"), or tags too ("tags"), are known."""
         if known not in GOLD[1:]:
             raise StructronError(f"known: {quoted(known)}; expected {' or '.join(GOLD[1:])}")
-        self._check_fitted().annotate(docs, self._jobs(jobs), known, self.fast)
+        self._check_fitted().annotate(docs, self._jobs(jobs), known, self.options.fast)
 
     def _decode(self, model: Any, ready: Any, jobs: int) -> list:
         if "tokenizer" not in model.trained:
             raise StructronError("this pipeline has no tokenizer; give it documents with tokens (annotate)")
         with uncollected():
-            docs = model.trained["tokenizer"].predict(ready, jobs=jobs, lines=self.lines)
-            model.annotate(docs, jobs, fast=self.fast)
+            docs = model.trained["tokenizer"].predict(ready, jobs=jobs, lines=self.options.lines)
+            model.annotate(docs, jobs, fast=self.options.fast)
         return docs
 
     @staticmethod
@@ -259,20 +261,22 @@ class Pipeline(Estimator):
         return {"parts": self.names_}
 
     def _signature(self) -> str:
-        return " | ".join([f"structron {__version__}", self.task, *self._summary()["parts"], f"seed {self.seed}"])
+        return " | ".join(
+            [f"structron {__version__}", self.task, *self._summary()["parts"], f"seed {self.options.seed}"]
+        )
 
     def _save_model(self, model: Any, path: Path) -> None:
         header, tensors = self._contents(model)
-        if self.compact:
+        if self.options.compact:
             header["training"]["history"] = []  # a small file does without
-        modelfile.save(path, header, tensors, packed=self.compact)
+        modelfile.save(path, header, tensors, packed=self.options.compact)
 
     def _state(self, model: Any) -> tuple[dict[str, Any], Tensors]:
         parts: dict[str, Any] = {}
         tensors: Tensors = {}
         for name, estimator in model.trained.items():
             header, arrays = estimator.contents()
-            if self.compact:
+            if self.options.compact:
                 header, arrays = compacted(header, arrays, LEAST.get(name, 0.0), SIZES.get(name, LEVELS))
                 header["training"] = header["training"] | {"history": []}
             part = model.parts[name]

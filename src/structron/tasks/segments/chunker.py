@@ -49,14 +49,14 @@ class SegmentChunker(EncodedLabeler):
         sentences = [segments_of(sentence) for sentence in labels]
         if any(kind == OUTSIDE for sentence in labels for kind, _, _ in schemes.spans(sentence)):
             raise StructronError(f"training data: chunks of type {OUTSIDE}; expected another name: that is no chunk's")
-        segments = Segments.of(sentences, self.longest, start.encoder.segments if start else None)
+        segments = Segments.of(sentences, self.options.longest, start.encoder.segments if start else None)
         most = dict(zip(segments.labels, segments.longest, strict=True))
         if cut := sum(length > most[label] for sentence in sentences for label, length in sentence):
-            self.notes_.append(f"{cut} chunks of more than {self.longest} words, learned from in pieces")
+            self.notes_.append(f"{cut} chunks of more than {self.options.longest} words, learned from in pieces")
         gold = [segments.encode(sentence) for sentence in sentences]
-        data = encode_segments(prepared, gold, segments, self.cutoff, start)
+        data = encode_segments(prepared, gold, segments, self.options.cutoff, start)
         columns = None if start is None else columns_of(start.encoder.segments.labels, segments.labels)
-        return EncodedLearner(data, self.options.search(), self.average, start, columns)
+        return EncodedLearner(data, self.options.search(), self.options.average, start, columns)
 
     # -- using ---------------------------------------------------------------------------------------------------
 

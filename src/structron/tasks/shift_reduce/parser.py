@@ -57,10 +57,8 @@ class Parser(TreeParser):
     options_class = ParserOptions
     usual_columns: ClassVar[tuple[str, ...]] = ("word", "pos", "head", "deprel")
 
-    templates: Any
-
     def save(self, path: str | Path) -> None:
-        if not self.compact:
+        if not self.options.compact:
             return super().save(path)
         return modelfile.save(path, *compacted(*self.contents(), LEAST, LEVELS), packed=True)
 
@@ -68,7 +66,7 @@ class Parser(TreeParser):
 
     def _check(self) -> None:
         self.options.search(learning=True)
-        ParserTemplates.of(self.templates)
+        ParserTemplates.of(self.options.templates)
 
     def _learner(self, sentences: Sentences, start: BeamModel | None) -> BeamTraining:
         """Settle relations, alphabets and the problem, and turn trees into the actions that build them."""
@@ -77,12 +75,12 @@ class Parser(TreeParser):
         self._settle_relations(bank.names)
         if start is None:
             self.root_ = bank.root
-            self.templates_, extra = ParserTemplates.of(self.templates).settle(self.roles_, data.sentences)
+            self.templates_, extra = ParserTemplates.of(self.options.templates).settle(self.roles_, data.sentences)
             roles = self.roles_
             self.input_ = ParserInput(roles.names, roles.word, str(roles.pos), extra, roles.outputs)
             self.seen_: np.ndarray | None = None
-        x = self.input_.learn(self.input_.encoded(data.sentences), self.cutoff)
-        self.seen_ = self._seen(bank, x, self.seen_) if self.limit_relations and self.labelled_ else None
+        x = self.input_.learn(self.input_.encoded(data.sentences), self.options.cutoff)
+        self.seen_ = self._seen(bank, x, self.seen_) if self.options.limit_relations and self.labelled_ else None
         self.problem_ = self._make_problem()
         gold = oracle_all(bank.starts, bank.heads, bank.relations, len(bank.names))
         ptr = 2 * bank.starts - np.arange(len(bank.starts))
@@ -91,7 +89,12 @@ class Parser(TreeParser):
         if start is not None:
             beginning = Beginning(start, columns_of(start.problem.actions, self.problem_.actions, "actions"))
         return BeamTraining(
-            self.problem_, inputs, self.options.search(), self.average, prune=self.prune, start=beginning
+            self.problem_,
+            inputs,
+            self.options.search(),
+            self.options.average,
+            prune=self.options.prune,
+            start=beginning,
         )
 
     def _seen(self, bank: Treebank, x: np.ndarray, before: np.ndarray | None) -> np.ndarray:
@@ -259,7 +262,12 @@ class Parser(TreeParser):
 
     def _summary(self) -> dict[str, Any]:
         search = self.options.search()
-        found = {"update": search.rule, "search": search, "cutoff": self.cutoff, "features": len(self.model_.keys)}
+        found = {
+            "update": search.rule,
+            "search": search,
+            "cutoff": self.options.cutoff,
+            "features": len(self.model_.keys),
+        }
         return found | {"size": f"actions {len(self.problem_.actions)}"}
 
     def _state(self, model: BeamModel) -> tuple[dict[str, Any], Tensors]:
@@ -273,7 +281,7 @@ class Parser(TreeParser):
         self.root_ = learned["root"]
         if not self.relations_ or self.labelled_ != isinstance(self.root_, str):
             raise ValueError("relations do not fit together")
-        self.templates = self.templates_ = texts(learned["templates"], "templates", 1)
+        self.options.templates = self.templates_ = texts(learned["templates"], "templates", 1)
         self.seen_ = self._unpack_seen(tensors) if "seen" in tensors else None
         self.problem_ = self._make_problem()
         check(tensors, BeamModel.declared(self.problem_), {"anchored": 0})
