@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structron.runtime import threads
 from structron.runtime.threads import (
     BATCH_TOKENS,
     LEAST_TOKENS,
@@ -20,7 +19,6 @@ from structron.runtime.threads import (
     in_order,
     parts,
     stretches,
-    unbroken,
 )
 
 
@@ -105,45 +103,6 @@ def test_who_stops_listening_stops_the_work():
     next(found)
     found.close()
     assert len(seen) < 10
-
-
-def interrupting(times: int):
-    """Waiting that is interrupted so many times."""
-    left = [KeyboardInterrupt] * times
-
-    def wait(futures):
-        if left:
-            raise left.pop()
-        return concurrent.futures.wait(futures)
-
-    return wait
-
-
-@pytest.mark.parametrize("times", [1, 3])
-def test_an_interruption_is_heard_when_all_is_done(times, monkeypatch):
-    done = threading.Event()
-
-    def run():
-        time.sleep(0.1)
-        done.set()
-        return 5
-
-    assert unbroken(run) == 5
-    done.clear()
-    monkeypatch.setattr(threads, "wait", interrupting(times))
-    with pytest.raises(KeyboardInterrupt):
-        unbroken(run)
-    assert done.is_set()
-
-
-def test_an_error_is_told_first(monkeypatch):
-    def run():
-        time.sleep(0.05)
-        raise ValueError("no")
-
-    monkeypatch.setattr(threads, "wait", interrupting(1))
-    with pytest.raises(ValueError, match="no"):
-        unbroken(run)
 
 
 # -- the pool ----------------------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from structron.errors import StructronError
 from structron.io import atomic_write_bytes
 from structron.io.text import is_standard, sweep
 from structron.runtime.cluster import RayPool, connect
+from structron.runtime.interrupts import outcome
 from structron.runtime.processes import ProcessPool, WorkerDied, WorkerPool, as_done
 from structron.runtime.progress import is_quiet, say
 from structron.tasks.registry import path_of
@@ -220,7 +221,7 @@ def _watched(pool: WorkerPool, tasks: Sequence[FileTask], folder: Path) -> list[
     with contextlib.closing(meter):
         for task, future in as_done(pool, deque(tasks), TRIES):
             try:
-                error = future.result()
+                error = outcome(future)
             except WorkerDied as death:
                 error = f"{task.file}: {death} ({TRIES} times)"
             failures += [error] if error is not None else []

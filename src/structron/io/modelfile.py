@@ -20,6 +20,7 @@ from structron.io import atomic_write_bytes
 from structron.io.packing import bytes_of, pack_all, unpack_all
 from structron.io.tensors import EXPANSION, LEAST_ROOM, Tensors, nested, size_of
 from structron.io.text import sweep
+from structron.runtime.interrupts import outcome
 from structron.runtime.threads import ThreadPool
 
 FORMAT = 2
@@ -84,7 +85,7 @@ def begin(path: str | Path) -> None:
 def load(path: str | Path) -> tuple[dict[str, Any], Tensors]:
     """Read a model file and check it; every defect is a StructronError that names the file."""
     begun = _begun.pop(str(path), None)
-    return _read(path) if begun is None else begun.result()
+    return _read(path) if begun is None else outcome(begun)
 
 
 def _read(path: str | Path) -> tuple[dict[str, Any], Tensors]:

@@ -9,7 +9,7 @@ result is the same to the bit. Ray is imported when it is asked for.
 """
 
 from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
 from threading import Event
 from typing import Any
 
@@ -21,6 +21,7 @@ from structron.learn.committee import ShardUpdate
 from structron.learn.shards import ShardRunner, learn_part
 from structron.learn.wire import Parcel, moved, pack_broadcast, pack_update, unpack
 from structron.runtime.cluster import RayPool, connect
+from structron.runtime.interrupts import first_done, outcome
 from structron.runtime.processes import WorkerDied
 from structron.runtime.threads import cores, for_each
 
@@ -102,10 +103,10 @@ class ClusterRunner(ShardRunner):
                     state = self.ray.put(self.common.state())
                 running[self._submit(pool, s, parts[s], state)] = s
             waiting = []
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
+            for future in first_done(running):
                 s = running.pop(future)
                 try:
-                    parcels[s] = future.result()
+                    parcels[s] = outcome(future)
                 except WorkerDied as death:
                     lives[s] -= 1
                     if not lives[s]:

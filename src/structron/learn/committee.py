@@ -13,6 +13,7 @@ import numpy as np
 
 from structron.io.tensors import Tensors, beginning, under
 from structron.learn.loop import Learner
+from structron.runtime.interrupts import outcome
 from structron.runtime.threads import ThreadPool
 from structron.weights.mixing import Changes, Share, plain_scales, scales_by_change
 
@@ -169,10 +170,9 @@ class Committee(Learner):
                 place = self.members[m].learn(part, place)
 
         with ThreadPool(self.jobs) as pool:
-            running = [pool.submit(learn, m) for m in range(len(self.members))]
             try:
-                for future in running:
-                    future.result()
+                for future in [pool.submit(learn, m) for m in range(len(self.members))]:
+                    outcome(future)
             except BaseException:
                 stopped.set()
                 raise

@@ -28,7 +28,8 @@ from structron.errors import StructronError
 from structron.io.tensors import Tensors
 from structron.learn.committee import ShardUpdate, total
 from structron.learn.loop import Learner
-from structron.runtime.threads import ThreadPool, unbroken
+from structron.runtime.interrupts import Held, outcome
+from structron.runtime.threads import ThreadPool
 
 UNIFORM, ERRORS, CHANGES = "uniform", "errors", "changes"
 TOGETHER = 8
@@ -105,14 +106,15 @@ class ThreadRunner(ShardRunner):
                 try:
                     running += [pool.submit(self._learn, part, stopped) for part in todo]
                     for future in running:
-                        future.result()
+                        outcome(future)
                 except BaseException:
-                    stopped.set()
-                    for future in running:
-                        future.cancel()
+                    with Held():
+                        stopped.set()
+                        for future in running:
+                            future.cancel()
                     raise
         finally:
-            shard_updates += [f.result() for f in running if not f.cancelled() and f.exception() is None]
+            shard_updates += [outcome(f) for f in running if not f.cancelled() and f.exception() is None]
 
     def _learn(self, part: np.ndarray, stopped: Event) -> ShardUpdate:
         try:
@@ -183,7 +185,8 @@ class Shards(Learner):
         shard_updates = [update for update in self.shard_updates if update.steps] or self.shard_updates
         self.learned += [update.counts for update in shard_updates]
         self.shard_updates = []
-        unbroken(lambda: self.runner.mix(shard_updates, shares_of(shard_updates, self.mix), self.mix == CHANGES))
+        with Held():
+            self.runner.mix(shard_updates, shares_of(shard_updates, self.mix), self.mix == CHANGES)
 
     def counts(self) -> dict[str, Any]:
         return total(self.learned) | self.runner.figures

@@ -10,6 +10,7 @@ from typing import Any
 
 from structron._version import __version__
 from structron.errors import StructronError
+from structron.runtime.interrupts import outcome
 from structron.runtime.processes import WorkerDied
 from structron.runtime.threads import ThreadPool
 
@@ -87,7 +88,7 @@ class RayPool:
     def start(self, workers: Iterable[int]) -> None:
         """Wait until these workers are there; StructronError: one cannot be."""
         for begun in [self._threads.submit(self._member, worker) for worker in workers]:
-            begun.result()
+            outcome(begun)
 
     def call(self, worker: int, *given: Any) -> "Future[Any]":
         return self._threads.submit(self._ask, worker, given)

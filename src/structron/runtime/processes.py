@@ -16,11 +16,12 @@ import threading
 import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import IO, Any, NoReturn, Protocol, TypeVar
 
 from structron.errors import StructronError
+from structron.runtime.interrupts import Held, first_done
 from structron.runtime.streams import leave_signals
 from structron.runtime.threads import in_order
 
@@ -56,7 +57,7 @@ def as_done(pool: WorkerPool, waiting: deque[Task], tries: int = 1) -> Iterator[
             worker, task = idle.pop(), waiting.popleft()
             begun[id(task)] += 1
             running[pool.call(worker, task)] = worker, task
-        for future in wait(running, return_when=FIRST_COMPLETED).done:
+        for future in first_done(running):
             worker, task = running.pop(future)
             idle.append(worker)
             if isinstance(future.exception(), WorkerDied) and begun[id(task)] < tries:
@@ -111,27 +112,30 @@ class ProcessPool:
         self.members: dict[int, _Member] = {}
         self._change = threading.Lock()
         if fork:
-            processes: list[_Copy] = []
-            for _ in range(size):
-                processes.append(_Copy(make, processes))
-            self.members = {worker: _Member(process) for worker, process in enumerate(processes)}
+            with Held():
+                processes: list[_Copy] = []
+                for _ in range(size):
+                    processes.append(_Copy(make, processes))
+                self.members = {worker: _Member(process) for worker, process in enumerate(processes)}
 
     def call(self, worker: int, *given: Any) -> "Future[Any]":
         data = pickle.dumps(given, pickle.HIGHEST_PROTOCOL)
-        with self._change:
-            member = self.members.get(worker)
-            if member is None or (member.dead and not self.fork):
-                member = self.members[worker] = _Member(self._start())
-                member.send(pickle.dumps(self.make, pickle.HIGHEST_PROTOCOL))
-        return member.ask(data)
+        with Held():
+            with self._change:
+                member = self.members.get(worker)
+                if member is None or (member.dead and not self.fork):
+                    member = self.members[worker] = _Member(self._start())
+                    member.send(pickle.dumps(self.make, pickle.HIGHEST_PROTOCOL))
+            return member.ask(data)
 
     def close(self) -> None:
-        with self._change:
-            members, self.members = list(self.members.values()), {}
-        for member in members:
-            member.process.kill()
-        for member in members:
-            member.close()
+        with Held():
+            with self._change:
+                members, self.members = list(self.members.values()), {}
+            for member in members:
+                member.process.kill()
+            for member in members:
+                member.close()
 
     def _start(self) -> "subprocess.Popen[bytes]":
         paths = [path for path in sys.path if isinstance(path, str)]

@@ -87,6 +87,12 @@ def secured() -> Iterator[None]:
         sys.stdout = before
 
 
+def _unless_ignored(number: int, frame: FrameType | None) -> None:
+    """Where Ctrl-C is ignored, as in the background of a script: only other signals interrupt."""
+    if number != signal.SIGINT:
+        raise KeyboardInterrupt
+
+
 class Signals:
     """SIGTERM, and SIGHUP of a terminal that closes, as Ctrl-C: a model that was begun is saved, nothing is left over.
 
@@ -102,8 +108,12 @@ class Signals:
         return 128 + self.received
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        """Do what Ctrl-C would do now (`runtime/interrupts.py`)."""
         self.received = number
-        raise KeyboardInterrupt
+        handler = signal.getsignal(signal.SIGINT)
+        if not callable(handler):
+            raise KeyboardInterrupt
+        handler(number, frame)
 
     @contextlib.contextmanager
     def handled(self) -> Iterator[None]:
@@ -112,6 +122,8 @@ class Signals:
             for found in (getattr(signal, name, None) for name in SIGNALS):
                 if found is not None and signal.getsignal(found) == signal.SIG_DFL:
                     before[found] = signal.signal(found, self._interrupt)
+            if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+                before[signal.SIGINT] = signal.signal(signal.SIGINT, _unless_ignored)
         try:
             yield
         finally:

@@ -10,13 +10,14 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from functools import cache
 from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from structron.errors import StructronError
+from structron.runtime.interrupts import Held, first_done, outcome
 
 BATCH_TOKENS = 20_000
 LEAST_TOKENS = 500
@@ -91,7 +92,7 @@ class ThreadPool:
     def submit(self, run: Callable[..., Found], *given: Any) -> "Future[Found]":
         """Have a thread call `run`; raises Busy at once when too much waits already."""
         future: Future[Found] = Future()
-        with self._change:
+        with Held(), self._change:
             free = max(self.size - self.busy + self.abandoned, 0)
             if self._closed or len(self._queue) >= free + self.waiting:
                 raise Busy
@@ -104,14 +105,15 @@ class ThreadPool:
         """What `run` makes of every piece of work, in order; after an error nothing more is begun."""
         futures = [self.submit(run, piece) for piece in work]
         try:
-            return [future.result() for future in futures]
+            return [outcome(future) for future in futures]
         finally:
-            for future in futures:
-                future.cancel()
+            with Held():
+                for future in futures:
+                    future.cancel()
 
     def abandon(self, future: "Future[Any]") -> None:
         """Nobody waits for this any more: what has not begun is not done."""
-        with self._change:
+        with Held(), self._change:
             if future in self._running:
                 self._abandoned.add(future)
                 self._grow()
@@ -121,7 +123,7 @@ class ThreadPool:
 
     def close(self) -> None:
         """Let the threads end when they have done what they were given."""
-        with self._change:
+        with Held(), self._change:
             self._closed = True
             self._change.notify_all()
 
@@ -129,14 +131,16 @@ class ThreadPool:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *more: object) -> None:
-        if kind is KeyboardInterrupt:
-            self.interrupted.set()
-        try:
+        with Held():
+            if kind is KeyboardInterrupt:
+                self.interrupted.set()
             self.close()
+        try:
             for thread in list(self._threads):
                 thread.join()
         finally:
-            self.interrupted.clear()
+            with Held():
+                self.interrupted.clear()
 
     def _grow(self) -> None:
         """Have a thread for what waits, unless there are as many as there may be."""
@@ -191,22 +195,6 @@ def for_each(run: Callable[[Work], Found], work: Sequence[Work], jobs: int) -> l
         return pool.map(run, work)
 
 
-def unbroken(run: Callable[[], Found]) -> Found:
-    """Do something to its end, on another thread: an interruption of this one is heard afterwards."""
-    heard: KeyboardInterrupt | None = None
-    with ThreadPool(1) as pool:
-        future = pool.submit(run)
-        while not future.done():
-            try:
-                wait([future])
-            except KeyboardInterrupt as interruption:
-                heard = interruption
-    found = future.result()
-    if heard is not None:
-        raise heard
-    return found
-
-
 def in_order(run: Callable[[Work], Found], work: Iterable[Work], jobs: int) -> Generator[Found, None, None]:
     """What `run` makes of each piece of endless work, in the order of the pieces, on one thread or several.
 
@@ -230,15 +218,16 @@ def in_order(run: Callable[[Work], Found], work: Iterable[Work], jobs: int) -> G
                     failure = error
                     break
                 waiting.append(pool.submit(run, piece))
-                while waiting and (waiting[0].done() or len(waiting) > jobs):
-                    yield waiting.popleft().result()
+                while waiting and (len(waiting) > jobs or first_done([waiting[0]], 0)):
+                    yield outcome(waiting.popleft())
             while waiting:
-                yield waiting.popleft().result()
+                yield outcome(waiting.popleft())
             if failure is not None:
                 raise failure
         finally:
-            for future in waiting:
-                future.cancel()
+            with Held():
+                for future in waiting:
+                    future.cancel()
 
 
 @contextlib.contextmanager

@@ -22,6 +22,7 @@ from numba.core.errors import NumbaError
 
 from structron.errors import QUOTED, StructronError, quoted
 from structron.kernels.jit import for_signature
+from structron.runtime.interrupts import first_done, outcome
 from structron.runtime.threads import ThreadPool
 
 OWN = "structron."
@@ -270,7 +271,7 @@ def interruptible(call: Callable[[], Any], name: str) -> Any:
     if place not in _pools:
         _pools.clear()  # that of the process that this one was forked from
         _pools[place] = ThreadPool(1, spare=math.inf)
-    return _called(_pools[place], call, name, Future.exception)
+    return _called(_pools[place], call, name, lambda future: first_done([future]))
 
 
 def _called(pool: ThreadPool, call: Callable[[], Any], name: str, listen: Callable[["Future[Any]"], Any]) -> Any:
@@ -278,7 +279,7 @@ def _called(pool: ThreadPool, call: Callable[[], Any], name: str, listen: Callab
     try:
         listen(future)
     except KeyboardInterrupt:
-        if wait([future], GRACE).done:
+        if first_done([future], GRACE):
             raise
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(call))  # its code stays in memory for as long as it runs
         pool.abandon(future)
@@ -286,7 +287,7 @@ def _called(pool: ThreadPool, call: Callable[[], Any], name: str, listen: Callab
             f"{name}: interrupted in a call that does not end; expected functions without endless loops "
             "(debug=True names the one)"
         ) from None
-    return future.result()
+    return outcome(future)
 
 
 def _until_interrupted(future: "Future[Any]") -> None:
