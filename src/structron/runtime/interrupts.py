@@ -16,30 +16,67 @@ from typing import Any, Self, TypeVar
 Found = TypeVar("Found")
 
 
-class Held:
-    """Steps of the main thread that are done to their end before Ctrl-C is heard; on other threads, and where Ctrl-C
-    is ignored, nothing."""
+class _State:
+    """What the main thread holds back; no other thread touches it."""
 
-    def __init__(self) -> None:
-        self._before: Callable[[int, FrameType | None], Any] | None = None
-        self._heard: int | None = None
+    depth = 0
+    """Blocks that it is in."""
+    hearing = False
+    """Whether it waits just now."""
+    heard: int | None = None
+    before: Callable[[int, FrameType | None], Any] | None = None
+    """Who is to hear it."""
+
+
+def _note(number: int, frame: FrameType | None) -> None:
+    _State.heard = number
+    if _State.hearing:
+        _tell()
+
+
+def _tell() -> None:
+    """Pass on what has been heard."""
+    number, _State.heard = _State.heard, None
+    if number is not None and _State.before is not None:
+        _State.before(number, None)
+
+
+def _is_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+class Held:
+    """Steps of the main thread that are done to their end, or to where it waits, before Ctrl-C is heard; on other
+    threads, and where Ctrl-C is ignored, nothing. Blocks within a block cost nothing."""
 
     def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():
-            before = signal.getsignal(signal.SIGINT)
-            if callable(before):
-                self._before = before
-                signal.signal(signal.SIGINT, self._note)
+        if _is_main():
+            if not _State.depth:
+                before = signal.getsignal(signal.SIGINT)
+                _State.hearing, _State.before = False, before if callable(before) else None
+                if callable(before):
+                    signal.signal(signal.SIGINT, _note)
+            _State.depth += 1
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-            if self._heard is not None:
-                self._before(self._heard, None)
+        if _is_main():
+            _State.depth -= 1
+            if not _State.depth and _State.before is not None:
+                signal.signal(signal.SIGINT, _State.before)
+                _tell()
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        self._heard = number
+
+def _waited(wait: Callable[[], Found]) -> Found:
+    if not _is_main():
+        return wait()
+    _State.hearing = True
+    try:
+        if _State.depth:
+            _tell()
+        return wait()
+    finally:
+        _State.hearing = False
 
 
 def first_done(futures: Collection["Future[Any]"], timeout: float | None = None) -> set["Future[Any]"]:
@@ -49,7 +86,7 @@ def first_done(futures: Collection["Future[Any]"], timeout: float | None = None)
         for future in futures:
             future.add_done_callback(done.put)
     try:
-        first = done.get(timeout=timeout)
+        first = _waited(lambda: done.get(timeout=timeout))
     except Empty:
         return set()
     with Held():

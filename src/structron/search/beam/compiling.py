@@ -22,7 +22,7 @@ from numba.core.errors import NumbaError
 
 from structron.errors import QUOTED, StructronError, quoted
 from structron.kernels.jit import for_signature
-from structron.runtime.interrupts import first_done, outcome
+from structron.runtime.interrupts import Held, first_done, outcome
 from structron.runtime.threads import ThreadPool
 
 OWN = "structron."
@@ -271,7 +271,8 @@ def interruptible(call: Callable[[], Any], name: str) -> Any:
     if place not in _pools:
         _pools.clear()  # that of the process that this one was forked from
         _pools[place] = ThreadPool(1, spare=math.inf)
-    return _called(_pools[place], call, name, lambda future: first_done([future]))
+    with Held():
+        return _called(_pools[place], call, name, lambda future: first_done([future]))
 
 
 def _called(pool: ThreadPool, call: Callable[[], Any], name: str, listen: Callable[["Future[Any]"], Any]) -> Any:
