@@ -3,6 +3,7 @@ check that every update of a valid rule is a violation."""
 
 import os
 import signal
+import sys
 import threading
 from pathlib import Path
 
@@ -15,6 +16,10 @@ EXPERIMENTS = "tests/experiments"
 LONGEST = {name: place for place, name in enumerate((EXPERIMENTS, "tests/test_benchmarks.py", "tests/test_docs.py"))}
 """Groups of tests that take longest, the longest first."""
 os.environ["STRUCTRON_CHECK"] = "1"
+os.environ.pop(
+    "PYTHONDONTWRITEBYTECODE", None
+)  # tests start hundreds of programs: each would compile the package's files
+sys.dont_write_bytecode = False
 if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs, and what they start, are deaf
 
