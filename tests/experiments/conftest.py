@@ -13,6 +13,7 @@ import pytest
 
 from structron.cli.experiment import experiment_of
 from structron.data.toy_english import ToySentence, toy_english, write_conll, write_conllu
+from structron.experiments.dror2016 import parsing
 from structron.experiments.frame import SPLITS, Experiment, Ledger
 from structron.experiments.frame import report as frame_report
 
@@ -77,7 +78,12 @@ def run(toy_data, tmp_path_factory) -> Callable[[str], Run]:
         for module in experiment.needs:
             pytest.importorskip(module)
         folder = tmp_path_factory.mktemp(paper) / "new"
-        with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            redirect_stdout(io.StringIO()) as out,
+            redirect_stderr(io.StringIO()) as err,
+        ):
+            patch.setattr(parsing, "BITS", 16)
             ledger = frame_report.run(experiment, toy_data, True, folder, jobs=1)
         return Run(experiment, ledger, out.getvalue(), err.getvalue(), folder)
 

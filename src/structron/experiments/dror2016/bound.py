@@ -12,12 +12,13 @@ With all z for m^J it is the bound of Collins (2002, Theorem 2). The proof is fo
 m^J is a violation they take the whole output (section 4.2, property 3): if there was one, [L] is in JJ.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from structron.experiments.frame.tiny import labellings, longest, phi, separator
+from structron.experiments.frame.tiny import Labelling, labellings, longest, phi, separator
 from structron.tasks.chain.labeler import Tagger
 
 LABELS, WORDS = 3, 6
@@ -34,24 +35,35 @@ def least_bound(radius: float, margins: np.ndarray, mixed: np.ndarray, tried: Se
     return min((bound(radius, margins, mixed, delta), delta) for delta in tried)
 
 
-def make_sentences(count: int, noise: float, seed: int) -> list[tuple[list[int], list[int]]]:
+@cache
+def make_sentences(count: int, noise: float, seed: int) -> list[tuple[Labelling, Labelling]]:
     """Words and labels. Without noise what the label of a word is depends on the word."""
     rng, found = np.random.default_rng(seed), []
     for _ in range(count):
         words = rng.integers(WORDS, size=int(rng.integers(2, 5)))
         odd = rng.random(len(words)) < noise
         labels = np.where(odd, rng.integers(LABELS, size=len(words)), words % LABELS)
-        found.append((words.tolist(), labels.tolist()))
+        found.append((tuple(words.tolist()), tuple(labels.tolist())))
     return found
 
 
-def differences(words: list[int], gold: list[int]) -> Iterable[tuple[int, np.ndarray]]:
+@cache
+def differences(words: Labelling, gold: Labelling) -> list[tuple[int, np.ndarray]]:
     """For every wrong z: at how many positions it is wrong, and ΔΦ(x, y, z)."""
-    right = phi(words, gold, WORDS, LABELS)
+    right, found = phi(words, gold, WORDS, LABELS), []
     for z in labellings(len(words), LABELS):
         wrong = sum(a != b for a, b in zip(gold, z, strict=True))
         if wrong:
-            yield wrong, right - phi(words, z, WORDS, LABELS)
+            found.append((wrong, right - phi(words, z, WORDS, LABELS)))
+    return found
+
+
+@cache
+def separator_of(count: int, noise: float, seed: int) -> np.ndarray:
+    """A separator of the rule behind generated sentences, which is theirs where there is no noise."""
+    data = make_sentences(count, noise, seed)
+    ideal = [d for words, _ in data for _, d in differences(words, tuple(word % LABELS for word in words))]
+    return separator(np.unique(np.stack(ideal), axis=0), 2000)
 
 
 def learn_first_pass(tagger: Tagger) -> dict[str, int]:
@@ -80,9 +92,7 @@ def check(
     rows = [[[f"w{word}", f"L{label}"] for word, label in zip(*example, strict=True)] for example in data]
     own: dict[str, Any] = {"templates": ["w[0]"], "order": 1, "average": "none", "runs": 1, "shuffle": False}
     learned = learn_first_pass(Tagger(passes=1, swvp=variant, beta=beta, **own).fit(rows))
-    every = [list(differences(words, gold)) for words, gold in data]
-    ideal = [d for words, _ in data for _, d in differences(words, [word % LABELS for word in words])]
-    u = separator(np.unique(np.stack(ideal), axis=0), 2000)
+    every, u = [differences(*example) for example in data], separator_of(sentences, noise, seed)
     all_z = [np.stack([d for _, d in own]) for own in every]
     mixed = all_z if learned["whole"] else [np.stack([d for wrong, d in own if wrong == 1]) for own in every]
     margins, mixed_margins = (np.array([float((rows @ u).min()) for rows in each]) for each in (all_z, mixed))

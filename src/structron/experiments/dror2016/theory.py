@@ -11,7 +11,7 @@ import numpy as np
 
 from structron.experiments.dror2016 import bound
 from structron.experiments.frame import learn_once
-from structron.experiments.frame.tiny import longest, separator
+from structron.experiments.frame.tiny import longest
 from structron.tasks.chain.labeler import Tagger
 
 MOST = 1000
@@ -33,7 +33,7 @@ def theorem1(data: Path | None, *, variant: str, enforce: bool, seed: int, sente
             found["invalid"] += counts["invalid"]
             found["whole"] += int(counts["updates"] and learner.update.mixed.gamma[counts["wrong_tokens"]] > 0)
     every = [pair for example in drawn for pair in bound.differences(*example)]
-    u = separator(np.unique(np.stack([d for _, d in every]), axis=0), 2000)
+    u = bound.separator_of(sentences, 0.0, seed)
     mixed = np.stack([d for wrong, d in every if found["whole"] or wrong == 1])
     radius, delta = longest(mixed), float((mixed @ u).min())
     return {**found, "passes": passes, "done": not new, "R": radius, "delta": delta, "bound": (radius / delta) ** 2}
