@@ -4,7 +4,7 @@ A name is a template and the texts of its atoms where the feature was first seen
 are stored, compressed in the model file; they are unpacked when somebody asks.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -27,13 +27,21 @@ class Names:
     head: np.ndarray  # uint16[features], or uint32 where heads are more
     length: np.ndarray  # uint32[features]: of each text, in characters
     text: str  # all texts, one after the other
+    _ends: np.ndarray | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def ends(self) -> np.ndarray:
+        """int64[features]: where each text ends."""
+        if self._ends is None:
+            self._ends = np.cumsum(self.length, dtype=np.int64)
+        return self._ends
 
     def __len__(self) -> int:
         return len(self.head)
 
     def all(self) -> list[str]:
         """Every name, spelled out."""
-        ends = np.cumsum(self.length, dtype=np.int64)
+        ends = self.ends
         starts = ends - self.length
         heads, text = self.heads, self.text
         pieces = zip(self.head.tolist(), starts.tolist(), ends.tolist(), strict=True)
@@ -54,11 +62,10 @@ class Names:
 
     def take(self, wanted: np.ndarray) -> "Names":
         """The names of some of the features, in the given order."""
-        ends = np.cumsum(self.length, dtype=np.int64)
-        starts = ends - self.length
-        pieces = zip(starts[wanted].tolist(), ends[wanted].tolist(), strict=True)
+        ends, length = self.ends[wanted], self.length[wanted]
+        pieces = zip((ends - length).tolist(), ends.tolist(), strict=True)
         text = "".join([self.text[start:end] for start, end in pieces])
-        return Names(self.heads, self.head[wanted], self.length[wanted], text)
+        return Names(self.heads, self.head[wanted], length, text)
 
     def tensors(self) -> Tensors:
         """For a model file, beside `heads` in its header."""

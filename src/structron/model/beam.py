@@ -280,8 +280,24 @@ class BeamModel:
 
     def weights_of(self, columns: Sequence[int]) -> np.ndarray:
         """float64[features]: what each feature, numbered ones first, gives to the sum of some columns."""
-        wanted = np.zeros(self.problem.columns, bool)
-        wanted[[column for column in columns if column >= 0]] = True
-        own = wanted[self.rows.column]
-        count = len(self.anchored_keys) + len(self.keys)
-        return np.bincount(self.rows.place[own], self.rows.weight[own], count)
+        found = np.zeros(len(self.anchored_keys) + len(self.keys))
+        places, sums = self.entries_of(columns)
+        found[places] = sums
+        return found
+
+    def entries_of(self, columns: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """The features that have weights in some columns, in order, and the sums of these weights (float64)."""
+        place, weight, ends = self._by_column
+        parts = [slice(ends[column], ends[column + 1]) for column in sorted(set(columns)) if column >= 0]
+        if not parts:
+            return place[:0], np.zeros(0)
+        places, which = np.unique(np.concatenate([place[part] for part in parts]), return_inverse=True)
+        return places, np.bincount(which, np.concatenate([weight[part] for part in parts]), len(places))
+
+    @cached_property
+    def _by_column(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The features and weights column by column, and where each column begins."""
+        rows = self.rows
+        order = np.argsort(rows.column, kind="stable")
+        ends = np.searchsorted(rows.column[order], np.arange(self.problem.columns + 1))
+        return rows.place[order], rows.weight[order], ends

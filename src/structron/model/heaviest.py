@@ -46,7 +46,11 @@ def largest(weights: np.ndarray, top: int) -> np.ndarray:
 
 def heaviest_of(model: Any, columns: Mapping[str, Sequence[int]], top: int, name: Callable[[int], str]) -> Heaviest:
     """The heaviest features of a model's columns of weights, those behind each label or action added up."""
-    return Heaviest({own: heaviest(model.weights_of(given), own, top, name) for own, given in columns.items()})
+    labels = {}
+    for own, given in columns.items():
+        places, weights = model.entries_of(given)
+        labels[own] = [Weight(name(int(places[k])), own, float(weights[k])) for k in largest(weights, top).tolist()]
+    return Heaviest(labels)
 
 
 def heaviest(
