@@ -73,7 +73,7 @@ class Explainer:
         row, found = self.walk.begin(), []
         for action in actions:
             legal = self.walk.legal(row) or []
-            gains = {other: self._contributions(row, other) for other in legal}
+            gains = self._contributions(row, legal)
             scores = {other: sum(parts.values()) for other, parts in gains.items()}
             second = max((other for other in legal if other != action), key=lambda other: scores[other], default=None)
             runner_up, margin, because = None, None, []
@@ -91,16 +91,29 @@ class Explainer:
         best = sorted((place for place in gains if gains[place]), key=lambda place: -abs(gains[place]))
         return [Reason(self.name(place), gains[place]) for place in best[:top]]
 
-    def _contributions(self, row: int, action: int) -> Contributions:
-        """What the features of a state give to an action."""
-        columns = [column for column in self.problem.parts[action].tolist() if column >= 0]
-        rows, found = self.model.rows, Contributions()
-        for place in self._places(row, int(self.problem.views[action])):
-            lo, hi = np.searchsorted(rows.place, [place, place + 1])
-            weight = float(rows.weight[lo:hi][np.isin(rows.column[lo:hi], columns)].sum())
-            if weight:
-                found[place] = found.get(place, 0.0) + weight
+    def _contributions(self, row: int, actions: Sequence[int]) -> dict[int, Contributions]:
+        """What the features of a state give to actions."""
+        problem, found = self.problem, dict[int, Contributions]()
+        view_of = {action: int(problem.views[action]) for action in actions}
+        for view in dict.fromkeys(view_of.values()):
+            places, table = self._weights(row, view)
+            for action in (own for own in actions if view_of[own] == view):
+                columns = [column for column in problem.parts[action].tolist() if column >= 0]
+                weights = table[:, columns].sum(axis=1).tolist()
+                found[action] = own = Contributions()
+                for place, weight in zip(places, weights, strict=True):
+                    if weight:
+                        own[place] = own.get(place, 0.0) + weight
         return found
+
+    def _weights(self, row: int, view: int) -> tuple[list[int], np.ndarray]:
+        """The features of a state, and their weights in every column."""
+        rows, places = self.model.rows, list(self._places(row, view))
+        table = np.zeros((len(places), self.problem.columns), rows.weight.dtype)
+        begin, end = np.searchsorted(rows.place, places), np.searchsorted(rows.place, places, "right")
+        for k, (lo, hi) in enumerate(zip(begin.tolist(), end.tolist(), strict=True)):
+            table[k, rows.column[lo:hi]] = rows.weight[lo:hi]
+        return places, table
 
     def _places(self, row: int, view: int) -> Iterator[int]:
         """The features of a state, as actions of one view see it, that the model knows."""
