@@ -17,7 +17,7 @@ from structron.weights.hashed import make_vector, shift_of
 NAMES = ["w", "t", "lemma"]
 
 
-BITS = 22
+BITS = 16
 
 
 def make_tree(heads: Any, relations: Any) -> Tree:
