@@ -87,9 +87,9 @@ def candidates() -> str:
 
 def learning() -> str:
     """From words to a model: extraction, numbering, passes, the mean, names, decoding."""
-    rows, found = chunk_rows(12, 1), []
+    rows, found = chunk_rows(6, 1), []
     for options in ({}, {"order": 2, "average": "none"}, {"templates": ["w[0]", "shape[0]|pos[1]", "pos[0]&y"]}):
-        labeler = structron.Chunker(passes=2, **options).fit(rows)
+        labeler = structron.Chunker(passes=2, runs=2, **options).fit(rows)
         model = labeler.model_
         predicted = [label for labels in labeler.predict(rows) for label in labels]
         found += [model.w, model.keys, model.block_keys, model.block_rows]
@@ -100,10 +100,10 @@ def learning() -> str:
 def choices() -> str:
     """Labels chosen among those seen with a word, with its tag and without, whole and in pieces: weights, lists,
     margins."""
-    rows, found = chunk_rows(12, 1), []
+    rows, found = chunk_rows(6, 1), []
     pieces = [[(word, tag, label.replace("-", "|")) for word, tag, label in sentence] for sentence in rows]
     for data, options in ((rows, {}), (rows, {"given": ["pos"], "rare": 2}), (pieces, {})):
-        labeler = structron.Tagger(among="seen", passes=2, columns=["w", "pos", "chunk"], **options).fit(data)
+        labeler = structron.Tagger(among="seen", passes=2, runs=1, columns=["w", "pos", "chunk"], **options).fit(data)
         model, (labels, margins) = labeler.model_, labeler.predict_with_margins(chunk_rows(6, 4))
         found += [model.row, model.column, model.weight, model.lexicon.keys, model.lexicon.label]
         found.append(np.round(np.minimum([x for own in margins for x in own], 1e6), 3))
@@ -114,7 +114,7 @@ def choices() -> str:
 
 def documents() -> str:
     """The margin perceptron and non-local features on documents: weights and what is predicted."""
-    found, rows = [], entity_documents(20, 1)
+    found, rows = [], entity_documents(8, 1)
     for options in ({}, {"local_update": "aggressive"}, {"non_local": []}, {"bpm": 2, "order": 2}):
         labeler = structron.EntityRecognizer(passes=2, margin=5.0, **options).fit(rows)
         model = labeler.model_
@@ -129,14 +129,14 @@ def weighted() -> str:
     for k, (variant, jj) in enumerate(WEIGHTED):
         how = {"swvp": variant, "beta": 0.5 + k, "jj": jj, "enforce": k % 2 == 0}
         templates = ["w[0]", "pos[0]|pos[1]", *(["pos[0]&y"] if k % 2 else [])]
-        labeler = structron.Chunker(passes=2, order=1 + k % 2, templates=templates, **how).fit(chunk_rows(12, 2))
+        labeler = structron.Chunker(passes=2, runs=1, order=1 + k % 2, templates=templates, **how).fit(chunk_rows(8, 2))
         found.append(np.round(labeler.model_.w, 3))
     return digest(*found)
 
 
 def graphs() -> str:
     """Trees by every search, with and without relations, margins and weighted violations."""
-    rows, found = tree_rows(5, 3), []
+    rows, found = tree_rows(3, 3), []
     for options in (
         {},
         {"order": 1, "keep_heads": 0, "margin": 1.0},
