@@ -3,15 +3,15 @@
 from structron.experiments.daume2005 import Scale
 
 TINY = Scale(
-    sentences=50,
-    scored=30,
+    sentences=25,
+    scored=15,
     segment_beams=(1, 5, None),
     joint_beams=(1, 5, 10),
     own_beams=(1, 5),
     passes=2,
     patience=1,
     seeds=1,
-    sweep_sentences=30,
+    sweep_sentences=15,
     sweep_seeds=1,
     alphas=(0.5, 0.9),
     factors=(2,),

@@ -4,9 +4,9 @@ from structron.experiments.huang2012.methods import EWT, HYBRID, THREE, WSJ, Sca
 
 TINY = Scale(
     seeds=(1, 2),
-    tagging_sentences=60,
-    sentences=40,
-    dev_sentences=20,
+    tagging_sentences=30,
+    sentences=20,
+    dev_sentences=10,
     tagging_beams=dict.fromkeys(THREE, (1, 2)) | {HYBRID: (2,)},
     tagging_once=(4,),
     tagging=(3, 2),

@@ -3,7 +3,7 @@
 from structron.experiments.kazama2007.plan import Scale
 
 TINY = Scale(
-    documents=15,
+    documents=8,
     passes=3,
     bpm=2,
     seeds=(1, 2),
@@ -14,6 +14,6 @@ TINY = Scale(
     test_candidates=(20, 100),
     second_margins=(1, 100),
     second_passes=5,
-    n_large=120,
+    n_large=60,
     walk=False,
 )
