@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def corpora() -> Path:
     """The folder of the real corpora; for tests marked `corpora`."""
     return CORPORA
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """What is expected to fail is reported without its source, which pytest would parse each time: that of
+    scikit-learn's checks has thousands of lines."""
+    style = item.config.option.tbstyle
+    if item.get_closest_marker("xfail"):
+        item.config.option.tbstyle = "native"
+    try:
+        return (yield)
+    finally:
+        item.config.option.tbstyle = style

@@ -21,6 +21,8 @@ def machines(monkeypatch):
 
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([SOURCE, os.path.dirname(os.path.dirname(__file__))]))
     monkeypatch.setenv("RAY_worker_niceness", "0")
+    for what, value in {"initial_delay_ms": 500, "period_ms": 500, "timeout_ms": 2000, "failure_threshold": 2}.items():
+        monkeypatch.setenv(f"RAY_health_check_{what}", str(value))  # a loss is noticed after 1 s, not after 15
     head = {"num_cpus": 0, "include_dashboard": False}
     found = patiently(lambda: Cluster(initialize_head=True, head_node_args=head), ray.shutdown)
     try:
