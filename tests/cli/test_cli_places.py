@@ -126,6 +126,32 @@ def test_a_model_replaces_models_only(run, refuses, files, tmp_path):
         assert structron.load(place).task == "chunker"
 
 
+def test_a_model_of_another_task_is_replaced_by_force_alone(run, refuses, files):
+    model, train = files["model.structron"], ["--train", files["train.conll"], "--passes", "1"]
+    before = model.read_bytes()
+    refuses("train", "tagger", *train, "--columns", "word,pos,chunk", "--label", "pos", "--model", model, says="--force")
+    assert model.read_bytes() == before
+    again = ["train", "chunker", *train, "--model", model]
+    assert run(*again).status == 0
+    assert run("train", "segments", *train, "--model", model, "--force").status == 0
+    assert structron.load(model).task == "segments"
+
+
+def test_other_outputs_replace_their_own_kind_only(run, refuses, files, tmp_path):
+    """A log, a picture and labelled text: none of them takes the place of a model, nor the first two that of a text."""
+    model, train, log = files["model.structron"], files["train.conll"], tmp_path / "log"
+    given = ["train", "chunker", "--train", train, "--passes", "1", "--model", tmp_path / "m"]
+    for kept in (model, files["templates.txt"]):
+        refuses(*given, "--log", kept, says=f"--log {kept}: is there, and is no log; expected another name")
+    assert [run(*given, "--log", log).status for _ in range(2)] == [0, 0]
+    assert log.read_text().count("\n") == 1
+    refuses("predict", model, train, "--output", tmp_path / "m", says="is there, and is a model; expected another name")
+    picture = write(tmp_path / "h.svg", "notes")
+    refuses("inspect", tmp_path / "m", "--plot", picture, says="is there, and is no picture")
+    picture.unlink()
+    assert [run("inspect", tmp_path / "m", "--plot", picture).status for _ in range(2)] == [0, 0]
+
+
 def test_checkpoints_leave_the_files_of_others_alone(run, refuses, files, tmp_path):
     command = commands(files)[0][0]
     folder = tmp_path / "c"

@@ -170,6 +170,8 @@ BAD_CONLLU = {
     f"{WORD}\n{NOUN}": ":3: word id 2 where 1 was expected",
     f"{WORD}{NOUN.replace('2', '2-1', 1)}": ":2: malformed id '2-1'; expected a word id",
     **{WORD.replace("1", id, 1): f":1: malformed id '{id}'; expected a word id" for id in ("x", "\u0661", "1.0", "")},
+    f"{WORD}{NOUN.replace('dog', '', 1)}": ":2: FORM is empty; expected a value, or _ where there is none",
+    "1\tthe\t\tDET\tDT\t_\t2\tdet\t_\t_\n": ":1: LEMMA is empty; expected a value, or _ where there is none",
     "# x\n\n": ": no sentences",
 }
 

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import struct
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -119,6 +120,33 @@ def test_files_that_are_no_models(tmp_path):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(StructronError, match=f"{name}: not a structron model, or cut off"):
             modelfile.load(tmp_path / name)
+
+
+def test_a_file_is_read_only_if_it_is_as_long_as_its_head_says(path, tmp_path):
+    """Also one without end, or of 30 GB on a disk that is smaller."""
+    with pytest.raises(StructronError, match="not a structron model"):
+        modelfile.load("/dev/zero")
+    large, odd = tmp_path / "large", tmp_path / "odd"
+    data = path.read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    for size in (len(data) + 1, 1 << 35):
+        large.write_bytes(data)
+        os.truncate(large, size)
+        with pytest.raises(StructronError, match=r"large: damaged model file \(not the size that it says\)"):
+            modelfile.load(large)
+    for end in (-5, 1 << 62, 1 << 80, "x", None):
+        head = json.loads(data[8 : 8 + length]) | {"more": {"dtype": "I8", "shape": [1], "data_offsets": [0, end]}}
+        text = json.dumps(head).encode()
+        odd.write_bytes(struct.pack("<Q", len(text)) + text + data[8 + length :])
+        with pytest.raises(StructronError, match="odd: (damaged|not a structron) model"):
+            modelfile.load(odd)
+
+
+def test_a_model_may_come_through_a_pipe(path, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    threading.Thread(target=lambda: pipe.write_bytes(path.read_bytes()), daemon=True).start()
+    assert_same(modelfile.load(pipe)[1], TENSORS)
 
 
 def test_flipped_bits_are_noticed(path):

@@ -54,9 +54,17 @@ def test_a_sentence(nlp):
 ADDRESSES, HAN, SPACES = "http://x.org/?a=b me@x.org 😀👍🏽", "一二三。四五", "A\r\nB\tC\u00a0D"
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n\n", "a", "…", "\u200b", "é" * 300, ADDRESSES, HAN, SPACES, "\0"])
+LEFT = ["I ate n orange", "he en it", "it en"]
+"""Words that an edit script could take away altogether."""
+ODD = ["", " ", "\n\n", "a", "…", "\u200b", "é" * 300, ADDRESSES, HAN, SPACES, "\0"]
+
+
+@pytest.mark.parametrize("text", [*ODD, *LEFT])
 def test_any_text_comes_back(nlp, text):
-    assert Doc.from_conllu(nlp(text).to_conllu()).text == text
+    written = nlp(text).to_conllu()
+    assert Doc.from_conllu(written).text == text
+    lines = [line for line in written.splitlines() if line and not line.startswith("#")]
+    assert all("" not in line.split("\t") for line in lines), "no field is empty"
 
 
 def test_it_is_the_default_on_the_command_line(capsys):

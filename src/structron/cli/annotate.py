@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from structron.cli.files import the_file
-from structron.cli.places import check_output, check_places
+from structron.cli.places import check_output, check_places, check_text_place
 from structron.cli.tasks import apply
 from structron.errors import StructronError, unknown
 from structron.io import open_output, read_lines
@@ -58,6 +58,7 @@ def run(
         return bulk.run(order, files, output_dir, lambda name: output_name(name, ending), ray)
     file = the_file(files, ray)
     check_places({"--model": path_of(model), "FILE": file if text is None else None}, {"--output": output or "-"})
+    check_text_place("--output", output)
     check_output(output)
     annotation = Annotation(model, **how)
     annotation.write(file, output, annotation.jobs, text)

@@ -159,6 +159,7 @@ COMMANDS: list[click.Command] = [
         option("--checkpoint", metavar="DIR", type=PATH, help="Write the state of training here after every pass."),
         option("--resume", help="Resume from the checkpoint."),
         option("--log", metavar="FILE", type=PATH, help="Write one line of JSON for every pass."),
+        option("--force", help="Replace a model of another task."),
         QUIET,
         VERBOSE,
     ),

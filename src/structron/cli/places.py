@@ -4,21 +4,24 @@ Names are compared by what they lead to: links of both kinds, other spellings, n
 system does not tell them apart, and files behind standard input and output.
 """
 
+import json
 import os
 import stat
 import sys
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, combinations
 from pathlib import Path
 
 from structron.errors import StructronError
-from structron.io.modelfile import is_model
+from structron.io.modelfile import is_model, task_of
 from structron.io.text import check_writable, display_name, is_standard, sweep
 
 Place = str | Path
 Places = Mapping[str, Place | Iterable[Place] | None]
 """Paths by the option that names them."""
+MOST_LINE = 1 << 20
+"""Bytes of a file that are looked at to see what it is."""
 
 
 def check_places(inputs: Places, outputs: Places) -> None:
@@ -40,10 +43,50 @@ def check_output(path: Place | None, room: int = 0) -> None:
         check_writable(path, room)
 
 
-def check_model_place(flag: str, path: Place) -> None:
-    """Refuse to replace a file that is no model of ours; one without content may go."""
-    if os.path.isfile(path) and os.path.getsize(path) and not is_model(path):
-        raise StructronError(f"{flag} {path}: is there, and is no model; expected another name, or remove it")
+def check_model_place(flag: str, path: Place, task: str, force: bool = False) -> None:
+    """Refuse to replace a file that is no model of ours, or one of another task unless it is forced; one without
+    content may go."""
+    _check_kind(flag, path, is_model, "model")
+    there = task_of(path)
+    if there not in (None, task) and not force:
+        raise StructronError(f"{flag} {path}: is there, and is a model of task {there}; expected another name, or --force")
+
+
+def check_log_place(flag: str, path: Place | None) -> None:
+    """Refuse to replace a file that is no log of a training."""
+    _check_kind(flag, path, is_log, "log")
+
+
+def check_picture_place(flag: str, path: Place) -> None:
+    """Refuse to replace a file that is no picture as we draw them."""
+    _check_kind(flag, path, lambda file: _first_line(file).lstrip().startswith((b"<svg", b"<?xml")), "picture")
+
+
+def check_text_place(flag: str, path: Place | None) -> None:
+    """Refuse to replace a model by text."""
+    if path is not None and not is_standard(path) and is_model(path):
+        raise StructronError(f"{flag} {path}: is there, and is a model; expected another name, or remove it")
+
+
+def is_log(path: Place) -> bool:
+    """Whether a file begins as a log of a training does: with an object in JSON."""
+    try:
+        return isinstance(json.loads(_first_line(path)), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _check_kind(flag: str, path: Place | None, is_own: Callable[[Place], bool], kind: str) -> None:
+    if path is not None and os.path.isfile(path) and os.path.getsize(path) and not is_own(path):
+        raise StructronError(f"{flag} {path}: is there, and is no {kind}; expected another name, or remove it")
+
+
+def _first_line(path: Place) -> bytes:
+    try:
+        with open(path, "rb") as stream:
+            return stream.readline(MOST_LINE)
+    except OSError:
+        return b""
 
 
 def check_checkpoint(

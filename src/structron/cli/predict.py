@@ -9,7 +9,7 @@ from typing import Any
 
 from structron.cli.corpus import Corpus, Item, View
 from structron.cli.files import Source, batches, groups, the_file
-from structron.cli.places import check_output, check_places
+from structron.cli.places import check_output, check_places, check_text_place
 from structron.cli.tasks import apply, check_able
 from structron.errors import NoSentencesError, StructronError
 from structron.estimator import Estimator
@@ -53,6 +53,7 @@ def run(
     file = the_file(files, ray)
     check_places({"MODEL": model, "FILE": file}, {"--output": output or "-"})
     predictor = Predictor(model, **how)
+    check_text_place("--output", output)
     check_output(output)
     predictor.write(file, output, predictor.jobs)
     return 0

@@ -12,7 +12,7 @@ from typing import Any
 from structron.cli.corpus import Corpus, Item, View, column_names, conllu_labels
 from structron.cli.files import Source
 from structron.cli.options import flag_of
-from structron.cli.places import check_checkpoint, check_model_place, check_output, check_places
+from structron.cli.places import check_checkpoint, check_log_place, check_model_place, check_output, check_places
 from structron.cli.show import curve
 from structron.cli.texts import add_entities, read_treebank, tell_new_tags
 from structron.errors import StructronError
@@ -45,6 +45,7 @@ def run(
     checkpoint: Path | None = None,
     resume: bool = False,
     log: Path | None = None,
+    force: bool = False,
     quiet: bool = False,
     entities: str | None = None,
     dev_entities: str | None = None,
@@ -55,7 +56,7 @@ def run(
     inputs: dict[str, Any] = {"--train": train, "--dev": dev, "--entities": entities, "--dev-entities": dev_entities}
     inputs |= {"--warm-start": warm_start, "--templates": template_file(given.get("templates"))}
     inputs["--gazetteer"] = list(chain.from_iterable((given.get("gazetteers") or {}).values()))
-    _check_places(task, inputs, Path(model), log, checkpoint, resume)
+    _check_places(task, inputs, Path(model), log, checkpoint, resume, force)
     _check_outputs(Path(model), log, checkpoint, resume)
     if "beta" in given and given.get("swvp") is None and warm_start is None:
         raise StructronError(f"--beta {given['beta']:g}: expected --swvp a-wm, b-wm, a-wmr or b-wmr beside it")
@@ -111,9 +112,12 @@ def _saved(estimator: Estimator, model: Path, begin: float, quiet: bool) -> int:
         raise StructronError(f"{error}{_rescued(estimator)}") from None
     interrupted = estimator.stopped_ == "interrupted"
     if interrupted:
-        kept = f"the best model so far (pass {estimator.best_pass_}) is saved"
         if estimator.task == "pipeline":
             kept = f"what is trained so far ({', '.join(estimator.model_.trained)}) is saved"
+        elif estimator.best_pass_ <= len(estimator.history_):
+            kept = f"the best model so far (pass {estimator.best_pass_}) is saved"
+        else:
+            kept = f"the model as it was in pass {estimator.best_pass_} is saved"
         say(f"interrupted: {kept}")
     if not quiet:
         curve.show(getattr(estimator, "history_", []), estimator.metric)
@@ -175,15 +179,22 @@ def template_file(source: Any) -> str | None:
 
 
 def _check_places(
-    task: str, inputs: dict[str, Any], model: Path, log: Path | None, checkpoint: Path | None, resume: bool
+    task: str,
+    inputs: dict[str, Any],
+    model: Path,
+    log: Path | None,
+    checkpoint: Path | None,
+    resume: bool,
+    force: bool,
 ) -> None:
-    """Refuse to write what is read, or one file twice, or over a file that is no model."""
+    """Refuse to write what is read, or one file twice, or over a file of another kind."""
     parts: tuple[str, ...] = ()
     if task == "pipeline":
         from structron.tasks.pipeline.parts import PARTS as parts
     files = {"--model": model, "--log": log}
     check_places(inputs, files | {"--checkpoint": checkpoint})
-    check_model_place("--model", model)
+    check_model_place("--model", model, task, force)
+    check_log_place("--log", log)
     check_checkpoint(checkpoint, inputs | files, STATE_FILE, parts, resume)
 
 
@@ -204,7 +215,9 @@ def _summary(estimator: Estimator, model: Path, seconds: float) -> str:
     parts = [f"{size(model.stat().st_size)}"]
     if estimator.task == "pipeline":
         return f"{model}: {parts[0]}, {seconds:.1f} s | {estimator.signature_}"
-    parts.append(f"best pass {estimator.best_pass_} of {len(estimator.history_)}")
+    passes = len(estimator.history_)
+    best = f"best pass {estimator.best_pass_} of {passes}"
+    parts.append(best if estimator.best_pass_ <= passes else f"stopped in pass {estimator.best_pass_}")
     done = {record["pass"]: record for record in estimator.history_}
     if "dev" in done.get(estimator.best_pass_, {}):
         parts.append(f"dev {estimator.metric} {done[estimator.best_pass_]['dev']:.2f}")

@@ -29,6 +29,9 @@ def _line_parser() -> Callable[[str], list[str] | Line]:
         nonlocal expected
         fields = text.rstrip("\r\n").split("\t")
         if len(fields) == width and fields[0] == str(expected):
+            if "" in fields:
+                empty = CONLLU_COLUMNS[fields.index("")].upper()
+                raise BadLine(f"{empty} is empty; expected a value, or _ where there is none")
             expected += 1
             return fields
         if text[0] == "#":

@@ -7,10 +7,11 @@ truncated, damaged or foreign file gives one clear line and an interrupted save 
 import hashlib
 import json
 import os
+import stat
 import struct
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -60,12 +61,36 @@ def save(path: str | Path, header: dict[str, Any], tensors: Tensors, packed: boo
 
 def is_model(path: str | Path) -> bool:
     """Whether a file begins as our models do, damaged or not."""
+    return _told(path) is not None
+
+
+def task_of(path: str | Path) -> str | None:
+    """The task of a model file, None where it does not say."""
+    try:
+        return str(json.loads(_told(path) or "")["task"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _told(path: str | Path) -> Any:
+    """What a model file says of itself, as it stands in its head; None: it is no model of ours."""
     try:
         with open(path, "rb") as stream:
-            (length,) = struct.unpack("<Q", stream.read(8))
-            return length <= MOST_HEADER and KEY in json.loads(stream.read(length))["__metadata__"]
+            return _head(stream)[0]["__metadata__"][KEY]
     except (OSError, struct.error, ValueError, KeyError, TypeError, RecursionError):
-        return False
+        return None
+
+
+def _head(stream: BinaryIO) -> tuple[Any, bytes]:
+    """The head of a file in the format of safetensors, and its bytes: no more of it is read."""
+    begin = stream.read(8)
+    (length,) = struct.unpack("<Q", begin)
+    if length > MOST_HEADER:
+        raise ValueError("no head")
+    text = stream.read(length)
+    if len(text) < length:
+        raise ValueError("cut off")
+    return json.loads(text), begin + text
 
 
 def check_room(size: int, room: int) -> None:
@@ -88,6 +113,22 @@ def load(path: str | Path) -> tuple[dict[str, Any], Tensors]:
     return _read(path) if begun is None else outcome(begun)
 
 
+def _whole(stream: BinaryIO, begin: bytes, wanted: int) -> bytes | None:
+    """A whole file, if so much follows its beginning as its head says; another one is not read."""
+    size, found = len(begin) + wanted, os.fstat(stream.fileno())
+    if wanted < 0 or (stat.S_ISREG(found.st_mode) and found.st_size != size):
+        return None
+    try:
+        if stream.seekable():
+            stream.seek(0)
+            data = stream.read(size)
+        else:
+            data = begin + stream.read(wanted)
+    except (MemoryError, OverflowError):
+        return None
+    return data if len(data) == size else None
+
+
 def _read(path: str | Path) -> tuple[dict[str, Any], Tensors]:
     """Arrays are copied out of the file's bytes: read-only ones would be another type to the kernels, compiled anew."""
     import safetensors.numpy
@@ -95,18 +136,18 @@ def _read(path: str | Path) -> tuple[dict[str, Any], Tensors]:
     if os.path.isdir(path):
         raise StructronError(f"{path}: is a folder; expected a model file")
     try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise StructronError(f"{path}: cannot read the model: {error.strerror}") from None
-    try:
-        (length,) = struct.unpack("<Q", data[:8])
-        metadata: Any = json.loads(data[8 : 8 + length])["__metadata__"] if 8 + length <= len(data) else None
-        header = json.loads(metadata[KEY])
+        with open(path, "rb") as stream:
+            head, begin = _head(stream)
+            header = json.loads(head["__metadata__"][KEY])
+            wanted = max((own["data_offsets"][1] for name, own in head.items() if name != "__metadata__"), default=0)
+            data = _whole(stream, begin, wanted)
         checksum = header.pop("checksum", None)
         if nested(header):
             raise ValueError("nested too deep")
         known = int(header["format"])
-    except (struct.error, ValueError, KeyError, TypeError, ArithmeticError, AttributeError, RecursionError):
+    except OSError as error:
+        raise StructronError(f"{path}: cannot read the model: {error.strerror}") from None
+    except (struct.error, ValueError, KeyError, IndexError, TypeError, ArithmeticError, AttributeError, RecursionError):
         raise StructronError(
             f"{path}: not a structron model, or cut off; expected a file made by 'structron train'"
         ) from None
@@ -115,6 +156,8 @@ def _read(path: str | Path) -> tuple[dict[str, Any], Tensors]:
         raise StructronError(
             f"{path}: made by structron {made} (format {known}); this version reads format {FORMAT}: {remedy}"
         )
+    if data is None:
+        raise StructronError(f"{path}: damaged model file (not the size that it says); train it again or restore a copy")
     try:
         tensors = safetensors.numpy.load(data)
     except Exception as error:

@@ -154,8 +154,7 @@ class Lemmatizer(ScriptLabeler):
         return lemma_script(form, text)
 
     def _apply(self, script: str, form: str) -> str:
-        lemma = apply_lemma(script, form)
-        return form if lemma is None else lemma
+        return apply_lemma(script, form) or form  # a script that does not fit, or would leave nothing
 
     def _demand(self, script: str) -> tuple[str, str]:
         return lemma_demands(script)

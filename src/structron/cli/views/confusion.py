@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from structron.cli.places import check_places
+from structron.cli.places import check_picture_place, check_places
 from structron.errors import StructronError
 from structron.eval.scores import Confusion
 from structron.io import check_writable, open_output
@@ -36,6 +36,7 @@ def check_plot(plot: Path, asked: bool, inputs: dict[str, Any]) -> None:
     check_places(inputs, {"--plot": plot})
     if plot.suffix.lower() != ".svg":
         raise StructronError(f"--plot: {plot}; expected a file that ends in .svg")
+    check_picture_place("--plot", plot)
     check_writable(plot)
 
 

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from structron.cli.places import check_places
+from structron.cli.places import check_picture_place, check_places
 from structron.errors import StructronError
 from structron.io import check_writable, open_output
 from structron.show.charts import history_panels, history_svg
@@ -40,6 +40,7 @@ def draw_history(estimator: Any, model: Path, plot: Path) -> None:
         raise StructronError(f"--plot: {plot}; expected a file that ends in .svg")
     if not history_panels(estimator.history_):
         raise StructronError(f"{model}: it holds no history of its training (compact models leave it out)")
+    check_picture_place("--plot", plot)
     check_writable(plot)
     with open_output(plot) as out:
         out.write(history_svg(estimator.history_))
