@@ -126,7 +126,7 @@ def _beam_search(tagger: Tagger, prepared: Any) -> Callable[[], np.ndarray]:
 
     def run() -> np.ndarray:
         for lo, hi, inputs, anchored in parts:
-            engine.room(inputs).memory.clock[CLOCK] += 1  # its tokens are not those of the stretch before
+            engine.scratch(inputs).memory.clock[CLOCK] += 1  # its tokens are not those of the stretch before
             found, ptr, _, _ = engine.decode(inputs, base.sparse, anchored)
             own = np.arange(int(inputs.starts[-1])) + np.repeat(ptr[:-1] - inputs.starts[:-1], inputs.limit)
             out[starts[lo] : starts[hi]] = found[own]

@@ -10,7 +10,7 @@ from helpers import random_chain
 from structron.features.atoms import parse_atoms, values_of
 from structron.kernels.table import hash_list
 from structron.learn.beam import BeamTraining
-from structron.search.chain.kbest import Rooms, make_trellis, n_best_of
+from structron.search.chain.kbest import GrowingScratch, make_trellis, n_best_of
 from structron.search.chain.margins import decode_with_margins
 from structron.search.chain.scores import make_work
 from structron.update.swvp import FAMILIES, VARIANTS, Swvp
@@ -80,7 +80,7 @@ def candidates() -> str:
     for order, chains, weights in chain_problems(8):
         stride = weights.w.shape[1]
         work, trellis = make_work(5, 3, stride, order), make_trellis(11, 3, stride, order)
-        ((rows, losses, _),) = n_best_of(chains, weights, np.array([0, 5]), 10, Rooms(trellis, work, 3, order))
+        ((rows, losses, _),) = n_best_of(chains, weights, np.array([0, 5]), 10, GrowingScratch(trellis, work, 3, order))
         found += [rows, np.round(losses, 3)]
     return digest(*found)
 

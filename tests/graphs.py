@@ -8,7 +8,7 @@ from structron.kernels.jit import entry
 from structron.learn.graph import EncodedTrees
 from structron.search.graph.features import look_at
 from structron.search.graph.parse import WEIGH, steps_of
-from structron.search.graph.room import ParseSettings, Tree, make_room
+from structron.search.graph.scratch import ParseSettings, Tree, make_scratch
 from structron.search.graph.templates import TEMPLATES, settle
 from structron.tasks.graph.parser import possible_relations
 from structron.update.trees import make_sums, settle_siblings, touch_word
@@ -64,12 +64,12 @@ class Model:
         return float(self.w.astype(np.float64) @ counts)
 
     def parse(self):
-        room = make_room(self.templates, self.relations, self.setting, self.w, shift_of(BITS), self.n)
+        scratch = make_scratch(self.templates, self.relations, self.setting, self.w, shift_of(BITS), self.n)
         prepare, score, search, choose = steps_of(self.setting)
-        assert WEIGH(prepare, score, search, room, self.x, 0, self.n)
-        heads, found = room.found.heads, room.found.relation
-        best = search(room.arcs, room.parts, room.charts, self.n, self.setting.single_root, heads)
-        choose(room, self.n, 0, 0.0, heads, found)
+        assert WEIGH(prepare, score, search, scratch, self.x, 0, self.n)
+        heads, found = scratch.found.heads, scratch.found.relation
+        best = search(scratch.arcs, scratch.parts, scratch.charts, self.n, self.setting.single_root, heads)
+        choose(scratch, self.n, 0, 0.0, heads, found)
         return heads[1:].tolist(), found[1:].tolist(), float(best)
 
 

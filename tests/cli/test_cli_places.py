@@ -129,7 +129,18 @@ def test_a_model_replaces_models_only(run, refuses, files, tmp_path):
 def test_a_model_of_another_task_is_replaced_by_force_alone(run, refuses, files):
     model, train = files["model.structron"], ["--train", files["train.conll"], "--passes", "1"]
     before = model.read_bytes()
-    refuses("train", "tagger", *train, "--columns", "word,pos,chunk", "--label", "pos", "--model", model, says="--force")
+    refuses(
+        "train",
+        "tagger",
+        *train,
+        "--columns",
+        "word,pos,chunk",
+        "--label",
+        "pos",
+        "--model",
+        model,
+        says="is a model of task chunker; expected another name, or --force",
+    )
     assert model.read_bytes() == before
     again = ["train", "chunker", *train, "--model", model]
     assert run(*again).status == 0

@@ -9,7 +9,7 @@ import pytest
 from mutations import craft, raw
 from structron.errors import StructronError
 from structron.io import modelfile
-from structron.io.tensors import LEAST_ROOM, MARK, Tensor, check, crowded, nested, pack, size_of, unpack, unpack_json
+from structron.io.tensors import LEAST_SIZE, MARK, Tensor, check, crowded, nested, pack, size_of, unpack, unpack_json
 from structron.kernels.table import build_table
 from structron.tasks.registry import TASKS, load
 from toy import chunk_rows, tree_rows
@@ -56,7 +56,7 @@ def test_packed_arrays_say_their_size_first(models, tmp_path):
     header, tensors = raw(models["chunker"])
     tensors["weight"] = np.frombuffer(BOMB, np.uint8)
     header["packed"] = {"weight": ["plain", "float32", [75_000_000]]}
-    assert f"at most {LEAST_ROOM} fit such a file" in refused(tmp_path / "m", header, tensors)
+    assert f"at most {LEAST_SIZE} fit such a file" in refused(tmp_path / "m", header, tensors)
 
 
 def test_a_text_keeps_its_size_and_older_ones_are_read():

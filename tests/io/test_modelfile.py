@@ -138,7 +138,7 @@ def test_a_file_is_read_only_if_it_is_as_long_as_its_head_says(path, tmp_path):
         head = json.loads(data[8 : 8 + length]) | {"more": {"dtype": "I8", "shape": [1], "data_offsets": [0, end]}}
         text = json.dumps(head).encode()
         odd.write_bytes(struct.pack("<Q", len(text)) + text + data[8 + length :])
-        with pytest.raises(StructronError, match="odd: (damaged|not a structron) model"):
+        with pytest.raises(StructronError, match=r"odd: (damaged|not a structron) model"):
             modelfile.load(odd)
 
 

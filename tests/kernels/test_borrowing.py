@@ -28,8 +28,8 @@ def test_kernels_that_only_borrow_count_nothing(monkeypatch):
 
 def test_helpers_are_no_kernels():
     """They have no wrapper for Python, and no file; called all the same, they are compiled as a kernel."""
-    assert isinstance(changes.has_room, jit.Helper)
-    options = changes.has_room.dispatcher.targetoptions
+    assert isinstance(changes.has_capacity, jit.Helper)
+    options = changes.has_capacity.dispatcher.targetoptions
     assert options["no_cpython_wrapper"]
     assert options["no_cfunc_wrapper"]
-    assert bool(changes.has_room(sparse.make_sparse(4)))
+    assert bool(changes.has_capacity(sparse.make_sparse(4)))

@@ -94,9 +94,9 @@ def test_a_table_is_at_most_half_full():
 def test_numbering_counts_and_remembers_first_places(hashes, known):
     """`table_number` with room for four numbers, grown by its caller whenever it stops."""
     counter = _Counter(np.array(known, np.uint64), 0)
-    room = max(4, 2 * len(known))
-    counter.counts, counter.first = counter.counts[:room].copy(), counter.first[:room].copy()
-    counter.table = empty_table(room)
+    scratch = max(4, 2 * len(known))
+    counter.counts, counter.first = counter.counts[:scratch].copy(), counter.first[:scratch].copy()
+    counter.table = empty_table(scratch)
     table_insert(counter.table, np.array(known, np.uint64), 0)
     out = np.full(len(hashes), -1, np.int32)
     half = len(hashes) // 2

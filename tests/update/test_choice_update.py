@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lattices import Problem, problems
 from structron.kernels.jit import entry
-from structron.search.chain.choices import Lattice, make_labels, make_room
+from structron.search.chain.choices import Lattice, make_labels, make_scratch
 from structron.update.choices import correct, learn
 from structron.update.perceptron import STATS, TIME, TOKENS, UPDATES, WRONG_TOKENS
 from structron.weights.cells import CellStore, mean_cells, weight_of
@@ -100,8 +100,8 @@ def test_a_run_is_that_of_the_naive_perceptron(problem, data):
     gold = np.array([data.draw(st.sampled_from(own)) for s in range(sentences) for own in problem.choices(s)], np.int64)
     sequence = data.draw(st.lists(st.integers(0, sentences - 1), min_size=1, max_size=12))
     kinds = problem.kinds
-    store, stats, room = CellStore(kinds.width), np.zeros(STATS, np.int64), make_room(lattice, kinds)
-    done = learn(lattice, gold, store.cells, *problem.how, np.array(sequence), 0, len(sequence), room, stats)
+    store, stats, scratch = CellStore(kinds.width), np.zeros(STATS, np.int64), make_scratch(lattice, kinds)
+    done = learn(lattice, gold, store.cells, *problem.how, np.array(sequence), 0, len(sequence), scratch, stats)
     vectors, updates = naive(problem, gold, sequence)
     assert done == stats[TIME] == len(sequence)
     assert stats[UPDATES] == updates <= stats[WRONG_TOKENS] <= stats[TOKENS]

@@ -12,7 +12,7 @@ from graphs import SETTINGS, Model, make_tree
 from structron import GraphParser
 from structron.kernels.jit import entry
 from structron.learn.graph import GraphLearner
-from structron.search.graph import room as rooms
+from structron.search.graph import scratch as scratches
 from structron.search.graph.features import look_at
 from structron.update.swvp import FAMILIES, VARIANTS, Swvp, define_jj, make_mixed
 from structron.update.swvp_trees import OWN, decisions, mix_trees
@@ -50,20 +50,20 @@ def test_differences_are_those_of_full_scores(seed, name, n):
     rng = np.random.default_rng(seed)
     model = Model(seed, n, SETTINGS[name], labels=3)
     y, z = random_tree(rng, n, 3), random_tree(rng, n, 3)
-    jj, own, other, room = make_mixed(n), *(np.zeros(n + 1, np.int64) for _ in range(3))
+    jj, own, other, scratch = make_mixed(n), *(np.zeros(n + 1, np.int64) for _ in range(3))
     entry(decisions)(y, n, 3, own)
     entry(decisions)(z, n, 3, other)
     count = entry(define_jj)(int(rng.integers(len(FAMILIES))), own, other, n, jj)
-    u, m = np.zeros(len(model.w)), rooms.make_tree(n)
+    u, m = np.zeros(len(model.w)), scratches.make_tree(n)
     for k in range(count):
-        entry(mix_trees)(y, z, n, jj, k, m, room)
+        entry(mix_trees)(y, z, n, jj, k, m, scratch)
         chosen = {p + 1 for p in jj.places[jj.first[k] : jj.last[k]].tolist()}
         for i in range(1, n + 1):
             source = z if i in chosen else y
             assert (m.heads[i], m.relation[i]) == (source.heads[i], source.relation[i])
         before = model.w.copy()
         sums = make_sums(u, 0.0, 5.0)
-        found = entry(difference)(model.look(model.w), sums, n, model.setting, model.relations, y, m, room)
+        found = entry(difference)(model.look(model.w), sums, n, model.setting, model.relations, y, m, scratch)
         assert same([model.w, u], [before, np.zeros_like(u)]), "an amount of 0 changes nothing"
         full = [model.score(t.heads[1:], t.relation[1:]) for t in (y, m)]
         assert found == pytest.approx(full[0] - full[1], abs=1e-3)

@@ -244,9 +244,9 @@ def test_room_that_runs_out_changes_nothing(name, jj):
         for e in [*range(len(xs))] * 2:
             if tight:
                 learner.delta = make_delta(4)
-                room = learner.engine.room(learner.inputs)
-                room.rows = int(room.frontier.used[ROWS]) + 1 if room.frontier.used[ROWS] else room.rows
-                room._make()
+                scratch = learner.engine.scratch(learner.inputs)
+                scratch.rows = int(scratch.frontier.used[ROWS]) + 1 if scratch.frontier.used[ROWS] else scratch.rows
+                scratch._make()
             learn_pass(learner, [e])
         found.append(weights_in(learner.problem, *learner.rows()))
     assert found[0] == found[1]

@@ -77,7 +77,7 @@ def trace_of(problem, x, gold, weights, beam: int) -> SlowTrace:
     learner = training(problem, inputs_of(problem, [x], [gold]), beam, Rule(never))
     learner.store.sparse = model_of(problem, weights).sparse
     assert learn_pass(learner, [0])["updates"] == 0
-    trace, n = learner.engine.room(learner.inputs).trace, len(gold)
+    trace, n = learner.engine.scratch(learner.inputs).trace, len(gold)
     columns = (trace.best, trace.gold, trace.alive.astype(bool), trace.right.astype(bool))
     return SlowTrace(*(column[: n + 1].tolist() for column in columns))
 
@@ -390,9 +390,9 @@ def test_tables_that_are_too_small_grow(name, rule, monkeypatch):
 def test_searches_that_need_room_are_repeated_without_a_trace(rule):
     for name in USUAL:
         usual, tight = learner_of(name, 2, rule), learner_of(name, 2, rule)
-        room = tight.engine.room(tight.inputs)
-        room.rows, room.candidates = 6, 2
-        room._make()
+        scratch = tight.engine.scratch(tight.inputs)
+        scratch.rows, scratch.candidates = 6, 2
+        scratch._make()
         for _ in range(3):
             assert learn_pass(usual, range(5)) == learn_pass(tight, range(5))
         assert same(usual, tight)
@@ -404,7 +404,7 @@ def test_an_infinite_beam_learns_with_arrays_that_grow():
     merged, plain = (training(problem, inputs_of(problem, xs, golds), None, "early", m) for m in (True, False))
     for learner in (merged, plain):
         learn_pass(learner, range(3))
-    assert plain.engine.room(plain.inputs).wide > 256
+    assert plain.engine.scratch(plain.inputs).wide > 256
     assert learn_pass(plain, range(3))["fell_off"] == 0
 
 

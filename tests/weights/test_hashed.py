@@ -6,7 +6,7 @@ import pytest
 from structron.io.tensors import check
 from structron.kernels import memory
 from structron.weights import hashed
-from structron.weights.hashed import HashedStore, declared_vector, mean_vector, room_for, vector_of, vector_tensors
+from structron.weights.hashed import HashedStore, declared_vector, mean_vector, vector_of, vector_size, vector_tensors
 
 BITS, RELATIONS = 10, 20
 
@@ -19,8 +19,8 @@ def filled(seed: int) -> HashedStore:
 
 
 def test_rows_may_reach_beyond_the_last_place():
-    assert len(HashedStore(BITS, RELATIONS).w) == room_for(BITS, RELATIONS) == 1024 + 20
-    assert room_for(BITS, 0) == 1024 + 16
+    assert len(HashedStore(BITS, RELATIONS).w) == vector_size(BITS, RELATIONS) == 1024 + 20
+    assert vector_size(BITS, 0) == 1024 + 16
 
 
 def test_adding_loading_and_states():
@@ -68,7 +68,7 @@ def test_a_vector_survives_its_form_in_a_file():
     tensors = vector_tensors(w)
     check(tensors, declared_vector(BITS, RELATIONS), {})
     assert np.array_equal(vector_of(tensors, BITS, RELATIONS), w)
-    for place in ([5, 5], [9, 4], [0, room_for(BITS, RELATIONS)]):
+    for place in ([5, 5], [9, 4], [0, vector_size(BITS, RELATIONS)]):
         odd = {"place": np.array(place, np.uint32), "weight": np.ones(2, np.float32)}
         with pytest.raises(ValueError, match="place"):
             check(odd, declared_vector(BITS, RELATIONS), {})

@@ -36,11 +36,11 @@ def check_places(inputs: Places, outputs: Places) -> None:
             raise _refusal(flag, path, f"the output {_name(other, target)}")
 
 
-def check_output(path: Place | None, room: int = 0) -> None:
+def check_output(path: Place | None, disk_space: int = 0) -> None:
     """Refuse an output that cannot be written, and remove what a run that was killed left beside it."""
     if path is not None and not is_standard(path):
         sweep(os.path.dirname(os.path.realpath(path)))
-        check_writable(path, room)
+        check_writable(path, disk_space)
 
 
 def check_model_place(flag: str, path: Place, task: str, force: bool = False) -> None:
@@ -49,7 +49,7 @@ def check_model_place(flag: str, path: Place, task: str, force: bool = False) ->
     _check_kind(flag, path, is_model, "model")
     there = task_of(path)
     if there not in (None, task) and not force:
-        raise StructronError(f"{flag} {path}: is there, and is a model of task {there}; expected another name, or --force")
+        raise StructronError(f"{flag} {path}: is a model of task {there}; expected another name, or --force")
 
 
 def check_log_place(flag: str, path: Place | None) -> None:

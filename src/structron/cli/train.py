@@ -28,7 +28,7 @@ from structron.runtime.threads import cores
 from structron.tasks.registry import TASKS, load
 
 INTERRUPTED = 130
-ROOM = 1 << 16
+DISK_SPACE = 1 << 16
 """Bytes that a disk should have room for before a model is trained for it."""
 
 
@@ -200,7 +200,7 @@ def _check_places(
 
 def _check_outputs(model: Path, log: Path | None, checkpoint: Path | None, resume: bool) -> None:
     """Refuse what training would stumble over at its end, or after hours of reading."""
-    check_output(model, ROOM)
+    check_output(model, DISK_SPACE)
     check_output(log)
     Schedule(checkpoint=checkpoint, resume=resume)
     if checkpoint is None:

@@ -179,14 +179,14 @@ class Lexicon:
         _, place, back = np.unique(pair, return_index=True, return_inverse=True)
         used, word = np.unique(words[place], return_inverse=True)
         codes, offsets = pack_strings([normal(prepared.word_types[k]) for k in used.tolist()])
-        first, room = np.zeros(len(place) + 1, np.int64), 4 * len(place) + 2 * MAX_ENDING_LABELS + 64
+        first, capacity = np.zeros(len(place) + 1, np.int64), 4 * len(place) + 2 * MAX_ENDING_LABELS + 64
         while True:
-            own, out = np.empty(room, np.int32), np.empty(room, np.int32)
+            own, out = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
             known, words = (self.entries, self.demands, self.common), (codes, offsets, word, given[place])
             found = choices_of(*known, *words, own, first, out)
             if found >= 0:
                 break
-            room *= 4
+            capacity *= 4
         count = np.diff(first)[back]
         ends = np.zeros(len(back) + 1, np.int64)
         np.cumsum(count, out=ends[1:])

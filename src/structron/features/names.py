@@ -10,7 +10,7 @@ import numpy as np
 
 from structron.features import atoms as a
 from structron.features.encode import Arrays, TemplateSet, TokenTable, sentence_of, which_templates
-from structron.io.tensors import NUMBERS, TEXT, Tensor, Tensors, number_kind, pack, room_for, unpack
+from structron.io.tensors import NUMBERS, TEXT, Tensor, Tensors, check_expansion, number_kind, pack, unpack
 from structron.kernels.jit import helper, kernel
 from structron.runtime.threads import for_each
 
@@ -89,7 +89,7 @@ class Names:
         if total != len(unpacked):
             raise ValueError("names do not fit together")
         written = np.array([len(own) for own in heads] or [0], np.int64)[head].sum()
-        room_for(int(written), sum(array.nbytes for array in tensors.values()), "names")
+        check_expansion(int(written), sum(array.nbytes for array in tensors.values()), "names")
         return cls(heads, head, length, unpacked)
 
 

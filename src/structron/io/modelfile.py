@@ -19,7 +19,7 @@ from structron._version import __version__
 from structron.errors import StructronError
 from structron.io import atomic_write_bytes
 from structron.io.packing import bytes_of, pack_all, unpack_all
-from structron.io.tensors import EXPANSION, LEAST_ROOM, Tensors, nested, size_of
+from structron.io.tensors import EXPANSION, LEAST_SIZE, Tensors, nested, size_of
 from structron.io.text import sweep
 from structron.runtime.interrupts import outcome
 from structron.runtime.threads import ThreadPool
@@ -93,10 +93,10 @@ def _head(stream: BinaryIO) -> tuple[Any, bytes]:
     return json.loads(text), begin + text
 
 
-def check_room(size: int, room: int) -> None:
+def check_unpacked(size: int, most: int) -> None:
     """ValueError: compressed parts say that they are larger than a file of this size may become."""
-    if size > room:
-        raise ValueError(f"its compressed parts say they have {size} bytes; at most {room} fit such a file")
+    if size > most:
+        raise ValueError(f"its compressed parts say they have {size} bytes; at most {most} fit such a file")
 
 
 def begin(path: str | Path) -> None:
@@ -157,7 +157,9 @@ def _read(path: str | Path) -> tuple[dict[str, Any], Tensors]:
             f"{path}: made by structron {made} (format {known}); this version reads format {FORMAT}: {remedy}"
         )
     if data is None:
-        raise StructronError(f"{path}: damaged model file (not the size that it says); train it again or restore a copy")
+        raise StructronError(
+            f"{path}: damaged model file (not the size that it says); train it again or restore a copy"
+        )
     try:
         tensors = safetensors.numpy.load(data)
     except Exception as error:
@@ -165,12 +167,12 @@ def _read(path: str | Path) -> tuple[dict[str, Any], Tensors]:
     if _digest(header, tensors) != checksum:
         raise StructronError(f"{path}: damaged model file (checksum differs); train it again or restore a copy")
     try:
-        room = max(LEAST_ROOM, EXPANSION * len(data))
+        most = max(LEAST_SIZE, EXPANSION * len(data))
         if "packed" in header:
             packed = header.pop("packed")
-            check_room(bytes_of(packed), room)
+            check_unpacked(bytes_of(packed), most)
             tensors = unpack_all(tensors, packed)
-        check_room(sum(map(size_of, tensors.values())), room)
+        check_unpacked(sum(map(size_of, tensors.values())), most)
     except (ArithmeticError, LookupError, TypeError, ValueError, MemoryError) as error:
         raise StructronError(f"{path}: damaged model file ({error})") from None
     return header, {name: np.array(array) for name, array in tensors.items()}

@@ -21,7 +21,7 @@ Tensors = dict[str, np.ndarray]
 Sizes = dict[str, int]
 LARGEST_WEIGHT = 1e20
 """Sums of weights this large are still finite numbers in single precision."""
-EXPANSION, LEAST_ROOM = 64, 1 << 26
+EXPANSION, LEAST_SIZE = 64, 1 << 26
 """What a file unpacks to may be so many times its size, and so many bytes in any case: ours stay far below, and a file
 that was made to fill the memory has to be large itself."""
 LONGEST_TEXT = 1 << 20
@@ -130,9 +130,9 @@ def crowded(keys: np.ndarray) -> bool:
     return int(np.bincount(blocks.astype(np.int64)).max(initial=0)) > FULL
 
 
-def room_for(cells: int, given: int, what: str) -> None:
+def check_expansion(cells: int, given: int, what: str) -> None:
     """ValueError: so many bytes are beyond what arrays of so many bytes may become."""
-    if cells > max(8 * LEAST_ROOM, EXPANSION * given):
+    if cells > max(8 * LEAST_SIZE, EXPANSION * given):
         raise ValueError(f"{what} would take {cells} bytes, far more than the file")
 
 
@@ -194,7 +194,7 @@ def size_of(array: np.ndarray) -> int:
 
 def unpack(array: np.ndarray, most: int | None = None) -> str:
     """The text of an array that `pack` made, of at most so many bytes; ValueError: it is longer, or damaged."""
-    data, limit = array.tobytes(), EXPANSION * array.size + LEAST_ROOM // 64
+    data, limit = array.tobytes(), EXPANSION * array.size + LEAST_SIZE // 64
     if data.startswith(MARK):
         data, limit = data[len(MARK) + 8 :], size_of(array)
     limit = limit if most is None else min(limit, most)

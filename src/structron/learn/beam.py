@@ -167,7 +167,7 @@ class BeamTraining(Paced):
     def _fit_columns(self, example: int) -> None:
         trouble, step = int(self.stats[fixing.TROUBLE]), int(self.stats[fixing.STEPS])
         self.stats[fixing.TROUBLE] = self.stats[fixing.STEPS] = 0
-        arrays = self.engine.room(self.inputs)
+        arrays = self.engine.scratch(self.inputs)
         if trouble == fixing.MORE_DELTA:
             self.delta = make_delta(4 * len(self.delta.feature))
         elif trouble == fixing.MORE_WEIGHTS:

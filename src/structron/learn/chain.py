@@ -66,10 +66,10 @@ class Perceptron:
         load_all(weights, order, labels, learner.work)
         search = search_for(chains, order, learner.work)
         data = (chains, learner.units, learner.gold, weights, order, sequence, lo, hi)
-        room = (labels, learner.work, learner.found, learner.stats)
+        scratch = (labels, learner.work, learner.found, learner.stats)
         if self.margin is None:
-            return LEARN(search, correct, *data, *room)
-        return LEARN_WITH_MARGIN(search, second_best, correct, *data, *room, learner.near, float(self.margin))
+            return LEARN(search, correct, *data, *scratch)
+        return LEARN_WITH_MARGIN(search, second_best, correct, *data, *scratch, learner.near, float(self.margin))
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from structron.learn.loop import stretch_end
 from structron.learn.parts import Bounds, lists_of, without_tokens
 from structron.model.choices import ChoiceModel, with_gold
 from structron.model.dictionary import Dictionary
-from structron.search.chain.choices import Lattice, make_labels, make_room
+from structron.search.chain.choices import Lattice, make_labels, make_scratch
 from structron.update.choices import learn
 from structron.update.perceptron import STATS, TIME, TOKENS, UPDATES, WRONG_TOKENS
 from structron.weights.cells import CellStore, mean_cells
@@ -27,7 +27,7 @@ from structron.weights.cells import CellStore, mean_cells
 class ChoiceLearner(Member):
     """The learner that `learn.loop` drives."""
 
-    working = ("room", "store", "stats")
+    working = ("scratch", "store", "stats")
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class ChoiceLearner(Member):
         self._begin()
 
     def _begin(self) -> None:
-        self.room = make_room(self.lattice, self.kinds)
+        self.scratch = make_scratch(self.lattice, self.kinds)
         self.store, self.stats = CellStore(self.kinds.width), np.zeros(STATS, np.int64)
 
     def part(self, examples: np.ndarray) -> Self:
@@ -72,7 +72,7 @@ class ChoiceLearner(Member):
 
     def _learn(self, sequence: np.ndarray, lo: int, hi: int) -> int:
         how = (self.kinds, self.fixed, self.paired)
-        return learn(self.lattice, self.gold, self.store.cells, *how, sequence, lo, hi, self.room, self.stats)
+        return learn(self.lattice, self.gold, self.store.cells, *how, sequence, lo, hi, self.scratch, self.stats)
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
         starts = self.prepared.starts

@@ -27,7 +27,7 @@ from structron.update.nbest import (
     DocumentExamples,
     find_update,
 )
-from structron.update.perceptron import NEAR, TIME, TOKENS, UPDATES, WRONG_TOKENS, correct, has_room
+from structron.update.perceptron import NEAR, TIME, TOKENS, UPDATES, WRONG_TOKENS, correct, has_capacity
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class DocumentLearner(ChainLearner):
             lo = LEARN_DOCUMENTS(*pointers, score_difference, second_best, correct, *where)
             if not given.full[0]:
                 return lo
-            self.search.rooms.grow()
+            self.search.growing.grow()
 
     def _given(self) -> DocumentExamples:
         """What kernels need."""
@@ -134,7 +134,7 @@ class DocumentLearner(ChainLearner):
             self.order,
             len(self.labels),
             self.work,
-            self.search.rooms.trellis,
+            self.search.growing.trellis,
             self.found,
             self.stats,
             scheme,
@@ -151,7 +151,7 @@ class DocumentLearner(ChainLearner):
             np.empty((most + 1, len(features))),
             np.empty(most + 1),
             np.zeros_like(self.stats),
-            self.search.rooms.of(most),
+            self.search.growing.of(most),
             self.near,
             np.zeros(1, np.int64),
         )
@@ -161,7 +161,7 @@ class DocumentLearner(ChainLearner):
         example = int(sequence[lo])
         first, last = int(self.units[example]), int(self.units[example + 1])
         start, stop = int(self.chains.starts[first]), int(self.chains.starts[last])
-        if not entry(has_room)(self.chains, self.weights(), start, stop):
+        if not entry(has_capacity)(self.chains, self.weights(), start, stop):
             self._grow(example)
             return lo
         self._learn_document(example, self.gold[start:stop].astype(np.int16))

@@ -15,12 +15,12 @@ from structron.model.graph import GraphModel
 from structron.options import Search
 from structron.search.graph.parse import steps_of
 from structron.search.graph.relations import Relations
-from structron.search.graph.room import ParseSettings, larger, make_room
+from structron.search.graph.scratch import ParseSettings, larger, make_scratch
 from structron.search.graph.templates import Codes
 from structron.update import trees as update
 from structron.update.alma import NORM, SCALE, TOTAL, make_alma
 from structron.update.delta import make_delta
-from structron.update.parses import LEARN, NO_ROOM_TO_PARSE
+from structron.update.parses import LEARN, NO_CAPACITY_TO_PARSE
 from structron.update.swvp import Mixed, make_mixed, pack_substructures, substructures
 from structron.update.swvp_trees import OWN, correct_mixed
 from structron.weights.hashed import HashedStore, mean_vector, shift_of
@@ -42,7 +42,7 @@ class EncodedTrees:
 class GraphLearner(Paced):
     """Weights and their sums, and one pass after the other."""
 
-    working = ("store", "stats", "pace", "delta", "found", "named", "ranked", "mixed", "room", "learning")
+    working = ("store", "stats", "pace", "delta", "found", "named", "ranked", "mixed", "scratch", "learning")
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class GraphLearner(Paced):
         longest = int(np.diff(trees.starts).max(initial=0))
         self.mixed = make_mixed(longest)
         model = (self.templates, self.relations, self.setting, self.store.w, shift_of(self.bits))
-        self.room = make_room(*model, longest)
+        self.scratch = make_scratch(*model, longest)
         given = (trees.heads, trees.relations, self.found, self.named, self.ranked)
         self.learning = update.Learning(*given, update.make_sums(self.store.u, delta=self.delta), self.pace, self.stats)
 
@@ -107,9 +107,9 @@ class GraphLearner(Paced):
         """Learn from the examples sequence[lo:hi]."""
         while lo < hi:
             lo, wrong = self._learn(sequence, lo, hi)
-            if wrong == NO_ROOM_TO_PARSE:
-                self.room = larger(self.room)
-            elif wrong == update.NO_ROOM:
+            if wrong == NO_CAPACITY_TO_PARSE:
+                self.scratch = larger(self.scratch)
+            elif wrong == update.NO_CAPACITY:
                 self.delta = make_delta(4 * len(self.delta.feature))
             elif wrong and self.swvp is not None:
                 start, stop = self.trees.starts[sequence[lo - 1] :][:2]
@@ -118,7 +118,7 @@ class GraphLearner(Paced):
     def _learn(self, sequence: np.ndarray, lo: int, hi: int) -> tuple[int, int]:
         steps, amount = (*steps_of(self.setting), update.CORRECT), 1.0 if self.swvp is None else 0.0
         t = self.trees
-        return LEARN(*steps, self.room, self._resolved_options(), t.x, t.starts, sequence, lo, hi, amount)
+        return LEARN(*steps, self.scratch, self._resolved_options(), t.x, t.starts, sequence, lo, hi, amount)
 
     def _resolved_options(self) -> update.Learning:
         """What kernels read and write, with the present room for Δ."""
@@ -128,7 +128,7 @@ class GraphLearner(Paced):
 
     def _correct_mixed(self, start: int, n: int, jj: Mixed, count: int) -> None:
         assert self.swvp is not None
-        correct_mixed(self.room, self._resolved_options(), self.trees.x, start, n, jj, count, self.swvp.rule)
+        correct_mixed(self.scratch, self._resolved_options(), self.trees.x, start, n, jj, count, self.swvp.rule)
 
     def _substructures(self, start: int, n: int) -> tuple[Mixed, int]:
         """Those of a user's function; the kernel makes those of a family itself."""
@@ -192,7 +192,7 @@ class GraphLearner(Paced):
         """The weights of the model come where those of the members have been."""
         model = _model(members, last=True)
         for member in members:
-            del member.store, member.room, member.learning
+            del member.store, member.scratch, member.learning
         return model
 
 

@@ -145,7 +145,7 @@ class QueueTraining(BeamTraining):
         lowered = self.space.low * sum(node.good > 0 for node in wrong) / len(wrong)
         margin = mean_of("rank", sibs) - mean_of("rank", wrong) - lowered
         APPLY(self.delta, self.sparse, self.anchored, step(self.pace, size, dot), self.pace[TOTAL])
-        self.engine.room(self.inputs).memory.clock[CLOCK] += 1
+        self.engine.scratch(self.inputs).memory.clock[CLOCK] += 1
         self._take_pace()
         stats[fixing.UPDATES] += 1
         stats[fixing.INVALID] += margin > 0

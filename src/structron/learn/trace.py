@@ -229,11 +229,11 @@ def _search(scene: Scene) -> list[BeamStep]:
     assert scene.look is not None
     model, inputs, anchored = scene.look
     engine = _engine(model.problem, scene.search, model.reach(scene.search.slack))
-    engine.room(inputs).trace.sizes[:] = 0
+    engine.scratch(inputs).trace.sizes[:] = 0
     engine.decode(inputs, model.sparse, anchored)
-    room = engine.room(inputs)
-    last = int(np.flatnonzero(room.trace.sizes)[-1])
-    return _Beams(scene, model.problem, engine, room.frontier, room.trace, last).steps(None)
+    scratch = engine.scratch(inputs)
+    last = int(np.flatnonzero(scratch.trace.sizes)[-1])
+    return _Beams(scene, model.problem, engine, scratch.frontier, scratch.trace, last).steps(None)
 
 
 def _engine(problem: Any, search: Search, slack: float = np.inf) -> Engine:
@@ -262,7 +262,7 @@ class _Watched:
         while True:
             trace, last, updates = self._learn(first, dry=True)
             if not self.steps and not rule.stop_at_fall:
-                frontier = learner.engine.room(learner.inputs).frontier
+                frontier = learner.engine.scratch(learner.inputs).frontier
                 beams = _Beams(self.scene, learner.problem, learner.engine, frontier, trace, last)
                 self.steps = beams.steps(learner.inputs.gold)
             if not updates:
@@ -280,11 +280,11 @@ class _Watched:
         learner = self.learner
         learner.begin_pass()
         learner.dry = dry
-        learner.engine.room(learner.inputs).trace.sizes[first + 1 :] = 0
+        learner.engine.scratch(learner.inputs).trace.sizes[first + 1 :] = 0
         learner.stats[fixing.FIRST] = first
         while not learner.learn(np.zeros(1, np.int64), 0):
             pass
-        trace, last = learner.engine.room(learner.inputs).trace, first
+        trace, last = learner.engine.scratch(learner.inputs).trace, first
         while last + 1 < len(trace.sizes) and trace.sizes[last + 1]:
             last += 1
         return trace, last, learner.counts()["updates"]

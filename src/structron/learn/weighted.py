@@ -32,9 +32,9 @@ class WeightedViolations:
     def learn(self, learner: Any, sequence: np.ndarray, lo: int, hi: int) -> int:
         """Learn from the examples sequence[lo:hi]; returns the place where it had to stop for want of rows."""
         data = (learner.chains, learner.gold, learner.weights(), learner.order, sequence, lo, hi)
-        room = (learner.work, learner.stats, self.swvp.rule, self.mixed)
+        scratch = (learner.work, learner.stats, self.swvp.rule, self.mixed)
         if callable(self.swvp.jj):
-            return learn_with_function(*data, learner.labels, *room, self.swvp.jj)
+            return learn_with_function(*data, learner.labels, *scratch, self.swvp.jj)
         labels = len(learner.labels)
         load_all(data[2], learner.order, labels, learner.work)
-        return LEARN(search_for(learner.chains, learner.order, learner.work), *data, labels, *room)
+        return LEARN(search_for(learner.chains, learner.order, learner.work), *data, labels, *scratch)

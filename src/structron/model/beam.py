@@ -239,7 +239,7 @@ class BeamModel:
         def run(stretch: tuple[int, int]) -> None:
             lo, hi = stretch
             inputs, anchored = look(lo, hi)
-            engine.room(inputs).memory.clock[CLOCK] += 1  # its tokens are not those of the stretch before
+            engine.scratch(inputs).memory.clock[CLOCK] += 1  # its tokens are not those of the stretch before
             found, ptr, lengths, sums = engine.decode(inputs, sparse, anchored)
             out[starts[lo] : starts[hi]] = spell(joined(found, ptr[:-1], lengths))
             scores[lo:hi] = sums

@@ -16,7 +16,7 @@ from structron.errors import StructronError
 from structron.features.extract import Prepared
 from structron.features.index import look_up
 from structron.features.names import Names
-from structron.io.tensors import Sizes, Tensor, Tensors, room_for, texts, under, whole
+from structron.io.tensors import Sizes, Tensor, Tensors, check_expansion, texts, under, whole
 from structron.kernels.table import build_table
 from structron.model.dictionary import Dictionary, allowed_of
 from structron.model.votes import Votes
@@ -257,7 +257,7 @@ class ChainModel:
         """Rebuild a model from arrays that were checked; ValueError: the parts do not fit together."""
         labels, order, block_rows = header["labels"], whole(header["order"], "order", 1, 2), tensors["block_rows"]
         features, rows = len(tensors["keys"]), header["rows"]
-        room_for(4 * rows * (len(labels) + 8), sum(array.nbytes for array in tensors.values()), "weights")
+        check_expansion(4 * rows * (len(labels) + 8), sum(array.nbytes for array in tensors.values()), "weights")
         if rows != fixed_rows(len(labels), order) + features + np.count_nonzero(block_rows >= 0):
             raise ValueError("rows do not fit the features")
         return cls(

@@ -28,7 +28,7 @@ from structron.search.chain.choices import (
     decode,
     decode_with_margins,
     make_labels,
-    make_room,
+    make_scratch,
     through,
 )
 from structron.weights.cells import cells_from, rows_from, weight_in, weight_of
@@ -116,8 +116,8 @@ class ChoiceModel:
         def run(stretch: tuple[int, int]) -> None:
             lo, hi = stretch
             lattice, tokens = self.lattice(prepared, lo, hi, forced), slice(int(starts[lo]), int(starts[hi]))
-            room = make_room(lattice, self.kinds)
-            given = (lattice, self.weights, self.kinds, self.fixed, self.paired, room)
+            scratch = make_scratch(lattice, self.kinds)
+            given = (lattice, self.weights, self.kinds, self.fixed, self.paired, scratch)
             if margins:
                 every = np.zeros(len(lattice.choice), np.float32)
                 decode_with_margins(*given, out[tokens], scores[lo:hi], every, sure[tokens])
@@ -141,11 +141,11 @@ class ChoiceModel:
         the best one there. Among equals the first is the one that the search takes."""
         lattice, labels, weight = self.lattice(prepared, lo, hi), self.kinds, entry(weight_of)
         first, choice, tokens = lattice.first.tolist(), lattice.choice.tolist(), int(lattice.starts[-1])
-        room, reached, total = make_room(lattice, labels), np.zeros(len(choice), np.float32), 0.0
+        scratch, reached, total = make_scratch(lattice, labels), np.zeros(len(choice), np.float32), 0.0
         for s in range(hi - lo):
-            total += float(entry(best)(lattice, self.weights, labels, self.fixed, self.paired, s, room))
+            total += float(entry(best)(lattice, self.weights, labels, self.fixed, self.paired, s, scratch))
             own = slice(first[lattice.starts[s]], first[lattice.starts[s + 1]])
-            reached[own] = room.best[: own.stop - own.start]
+            reached[own] = scratch.best[: own.stop - own.start]
         ends = {int(stop) - 1 for stop in lattice.starts[1:]}
 
         def losses(i: int, path: tuple[int, ...]) -> list[float]:
@@ -177,16 +177,16 @@ class ChoiceModel:
         Where there is nothing else to choose, the score is -inf.
         """
         lattice, labels = self.lattice(prepared, 0, 1), self.kinds
-        given, room = (self.weights, labels, self.fixed, self.paired), make_room(lattice, labels)
+        given, scratch = (self.weights, labels, self.fixed, self.paired), make_scratch(lattice, labels)
         every, z, score = np.zeros(len(lattice.choice), np.float32), chosen.copy(), np.zeros(1, np.float32)
         if len(chosen):
-            entry(through)(lattice, *given, 0, room, every)
+            entry(through)(lattice, *given, 0, scratch, every)
         for i, (lo, hi) in enumerate(pairwise(lattice.first.tolist())):
             others = np.where(lattice.choice[lo:hi] == chosen[i], np.float32(-np.inf), every[lo:hi])
             forced = np.full(len(chosen), -1)
             forced[i] = lattice.choice[lo + int(others.argmax())]
             first, choice = only(lattice.first, lattice.choice, forced)
-            decode(lattice._replace(first=first, choice=choice), *given, room, z, score)
+            decode(lattice._replace(first=first, choice=choice), *given, scratch, z, score)
             yield z.tolist(), float(others.max())
 
     def weight_at(self, row: int, label: int) -> float:

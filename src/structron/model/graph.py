@@ -10,7 +10,7 @@ from structron.kernels.jit import is_cold
 from structron.runtime.threads import for_each, stretches
 from structron.search.graph.parse import PARSE, WEIGH, steps_of
 from structron.search.graph.relations import Relations
-from structron.search.graph.room import ParseScratch, ParseSettings, larger, make_room
+from structron.search.graph.scratch import ParseScratch, ParseSettings, larger, make_scratch
 from structron.search.graph.templates import Codes
 from structron.search.trees.kbest import k_best
 from structron.weights.hashed import declared_vector, shift_of, vector_of, vector_tensors
@@ -26,7 +26,7 @@ class GraphModel:
 
     def __init__(self, templates: Codes, relations: Relations, bits: int, w: np.ndarray):
         self.templates, self.relations, self.bits, self.w = templates, relations, bits, w
-        self.rooms: list[ParseScratch] = []  # that nobody parses in now
+        self.idle: list[ParseScratch] = []  # that nobody parses in now
 
     @staticmethod
     def is_cold(setting: ParseSettings | None = None) -> bool:
@@ -37,16 +37,16 @@ class GraphModel:
     def _enter(self, setting: ParseSettings, words: int) -> ParseScratch:
         """Room to parse sentences of up to so many words: to make it takes longer than to parse a short one."""
         with contextlib.suppress(IndexError):
-            room = self.rooms.pop()
-            if room.setting == setting and room.look.w is self.w and len(room.order) > words:
-                return room
+            scratch = self.idle.pop()
+            if scratch.setting == setting and scratch.look.w is self.w and len(scratch.order) > words:
+                return scratch
         model = (self.templates, self.relations, setting, self.w, shift_of(self.bits))
-        return make_room(*model, max(words, LEAST_WORDS))
+        return make_scratch(*model, max(words, LEAST_WORDS))
 
-    def _leave(self, room: ParseScratch) -> None:
+    def _leave(self, scratch: ParseScratch) -> None:
         """Keep the room for other sentences, unless it is very large."""
-        if len(room.order) <= MOST_WORDS:
-            self.rooms.append(room)
+        if len(scratch.order) <= MOST_WORDS:
+            self.idle.append(scratch)
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"rooms": []}
@@ -60,10 +60,10 @@ class GraphModel:
 
         def parse(stretch: tuple[int, int]) -> None:
             lo, hi = stretch
-            room = self._enter(setting, int(lengths[lo:hi].max(initial=0)))
-            while (lo := PARSE(*steps, room, x, starts, lo, hi, heads, found)) < hi:
-                room = larger(room)
-            self._leave(room)
+            scratch = self._enter(setting, int(lengths[lo:hi].max(initial=0)))
+            while (lo := PARSE(*steps, scratch, x, starts, lo, hi, heads, found)) < hi:
+                scratch = larger(scratch)
+            self._leave(scratch)
 
         for_each(parse, stretches(starts, jobs), jobs)
         return heads, found
@@ -78,15 +78,22 @@ class GraphModel:
 
         def parse(one: tuple[int, int]) -> list[Tree]:
             start, words = int(starts[one[0]]), int(starts[one[1]] - starts[one[0]])
-            room = self._enter(setting, words)
-            while not WEIGH(prepare, score, search, room, x, start, words):
-                room = larger(room)
-            trees = (room.arcs, room.parts, room.charts, words, bool(setting.projective), bool(setting.single_root))
+            scratch = self._enter(setting, words)
+            while not WEIGH(prepare, score, search, scratch, x, start, words):
+                scratch = larger(scratch)
+            trees = (
+                scratch.arcs,
+                scratch.parts,
+                scratch.charts,
+                words,
+                bool(setting.projective),
+                bool(setting.single_root),
+            )
             heads, scores = k_best(search, *trees, n)
             relations = np.zeros_like(heads)
             for own, found in zip(heads, relations, strict=True):
-                choose(room, words, 0, 0.0, own, found)
-            self._leave(room)
+                choose(scratch, words, 0, 0.0, own, found)
+            self._leave(scratch)
             return list(zip(heads[:, 1:], relations[:, 1:], scores.tolist(), strict=True))
 
         return for_each(parse, [(s, s + 1) for s in range(len(starts) - 1)], jobs)

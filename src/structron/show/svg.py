@@ -160,14 +160,14 @@ def _layout(sentence: Sentence, words: list[Word], arcs: list[_Arc]) -> _Layout:
         step = min(SPREAD, widths[head] / 2 / len(those))
         for rank, arc in enumerate(those, 1):
             arc.offset = rank * step * (1 if rightwards else -1)
-    rooms: dict[int, list[tuple[int, float]]] = {}
+    spans: dict[int, list[tuple[int, float]]] = {}
     for arc in arcs:
         left, right = sorted((arc.head, arc.dependent))
-        rooms.setdefault(right, []).append((left, _width(arc.relation, SMALL) + abs(arc.offset) + 2 * CORNER))
+        spans.setdefault(right, []).append((left, _width(arc.relation, SMALL) + abs(arc.offset) + 2 * CORNER))
     x: list[float] = []
     for k, width in enumerate(widths):
         nearest = x[-1] + widths[k - 1] / 2 + GAP + width / 2 if x else MARGIN + width / 2
-        x.append(max([nearest, *(x[left] + room for left, room in rooms.get(k, ()) if left < k)]))
+        x.append(max([nearest, *(x[left] + span for left, span in spans.get(k, ()) if left < k)]))
     total = x[-1] + widths[-1] / 2 + MARGIN
     if _runs_left(sentence.text):
         x = [total - place for place in x]

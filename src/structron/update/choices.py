@@ -56,7 +56,7 @@ def correct(lattice, cells, labels, fixed, paired, start, stop, gold, z, time):
 
 
 @kernel
-def learn(lattice, gold, cells, labels, fixed, paired, sequence, lo, hi, room, stats):
+def learn(lattice, gold, cells, labels, fixed, paired, sequence, lo, hi, scratch, stats):
     """One stretch of a pass: sentences sequence[lo:hi]. Returns hi, or where it stopped because cells may run out."""
     for k in range(lo, hi):
         s = sequence[k]
@@ -65,11 +65,11 @@ def learn(lattice, gold, cells, labels, fixed, paired, sequence, lo, hi, room, s
         if 2 * (cells.used[0] + most) > cells.key.shape[0]:
             return k
         if start < stop:
-            score_cells(lattice, cells, labels, fixed, start, stop, room)
-        search(lattice, cells, labels, paired, s, room)
+            score_cells(lattice, cells, labels, fixed, start, stop, scratch)
+        search(lattice, cells, labels, paired, s, scratch)
         stats[TIME] += 1
         stats[TOKENS] += stop - start
-        wrong = correct(lattice, cells, labels, fixed, paired, start, stop, gold, room.z, stats[TIME])
+        wrong = correct(lattice, cells, labels, fixed, paired, start, stop, gold, scratch.z, stats[TIME])
         if wrong > 0:
             stats[UPDATES] += 1
             stats[WRONG_TOKENS] += wrong

@@ -219,7 +219,7 @@ def learn(
             else:
                 stats[STEPS] = n
             if end == DONE:
-                end = room_for(fits, delta, given, how, stats)
+                end = ensure_capacity(fits, delta, given, how, stats)
             if end != DONE:
                 stats[TROUBLE], stats[FIRST] = end, first
                 return place
@@ -246,7 +246,7 @@ def learn(
 
 
 @ir_inline
-def room_for(fits, delta, given, how, stats):
+def ensure_capacity(fits, delta, given, how, stats):
     """Whether Δ had room, and has room in the weights."""
     if delta.used[FULL]:
         return MORE_DELTA

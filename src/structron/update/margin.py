@@ -25,7 +25,7 @@ from structron.update.perceptron import (
     UPDATES,
     WRONG_TOKENS,
     count_wrong,
-    has_room,
+    has_capacity,
 )
 
 
@@ -68,7 +68,7 @@ def learn_with_margin(
     """One stretch of a pass, as `perceptron.learn`; near: room for the second best; margin: C."""
     for k in range(lo, hi):
         first, last = units[sequence[k]], units[sequence[k] + 1]
-        if not has_room(chains, weights, chains.starts[first], chains.starts[last]):
+        if not has_capacity(chains, weights, chains.starts[first], chains.starts[last]):
             return k
         learn_example(
             search, second, correct, chains, gold, weights, order, first, last, labels, work, near, z, stats, margin

@@ -23,11 +23,11 @@ import numpy as np
 from structron.features.phrases import FEATURES, Counts, Phrases, Scheme, is_silent
 from structron.kernels.jit import WithFunctionPointers, entry, helper, plain
 from structron.kernels.reference import Doubles, Doubles2, Flags, Ints, by_reference
-from structron.search.chain.kbest import N_BEST, NO_ROOM, SECOND, NBestScratch, Near, Trellis, change, fill_trellis
+from structron.search.chain.kbest import N_BEST, NO_CAPACITY, SECOND, NBestScratch, Near, Trellis, change, fill_trellis
 from structron.search.chain.scores import DIFFERENCE, EncodedChains, Weights, Work
 from structron.search.chain.viterbi import SEARCH
 from structron.update.margin import learn_example
-from structron.update.perceptron import CORRECT, NEAR, TIME, TOKENS, UPDATES, WRONG_TOKENS, has_room
+from structron.update.perceptron import CORRECT, NEAR, TIME, TOKENS, UPDATES, WRONG_TOKENS, has_capacity
 
 SENTENCES = "sentences"
 LOCAL_UPDATES = ("aggressive", "conservative", "none", SENTENCES)
@@ -70,7 +70,7 @@ class DocumentExamples(NamedTuple):
     values: Doubles2  # float64[candidates + 1, features]: of each candidate, then of the correct labelling
     total: Doubles  # float64[candidates + 1]: their scores
     own: Ints  # int64[STATS]: room for the counts of sentences
-    room: NBestScratch
+    scratch: NBestScratch
     near: Near
     full: Ints  # int64[1]: whether the room for candidates has run out
 
@@ -147,7 +147,7 @@ def note_gold(differences, count, y, best, tokens):
     """Enter the correct labels y as one more labelling; returns how many differences it has, or NO_ROOM."""
     used = first = differences.ptr[count]
     if used + tokens > differences.at.shape[0]:
-        return np.int64(NO_ROOM)
+        return np.int64(NO_CAPACITY)
     for i in range(tokens - 1, -1, -1):
         if y[i] != best[i]:
             differences.at[used], differences.label[used] = i, y[i]
@@ -170,7 +170,7 @@ def score_candidates(features, given, e, best, count, right, silent):
     """given.total: the scores of the candidates of document e under all features, then that of the correct labelling;
     given.room.losses: under the local ones alone. right: that of the correct labelling."""
     g, values, total = given.g, given.values, given.total
-    losses, differences = given.room.losses, given.room.differences
+    losses, differences = given.scratch.losses, given.scratch.differences
     if silent:
         for k in range(count + 1):
             for f in range(g.shape[1]):
@@ -196,15 +196,15 @@ def learn_document(search, n_best, features, difference, correct, first, last, e
     """
     chains, gold, weights, order, labels = given.chains, given.gold, given.weights, given.order, given.labels
     work, trellis, z, stats, g, total = given.work, given.trellis, given.z, given.stats, given.g, given.total
-    differences, losses, best = given.room.differences, given.room.losses, given.trellis.z
+    differences, losses, best = given.scratch.differences, given.scratch.losses, given.trellis.z
     origin, tokens = chains.starts[first], chains.starts[last] - chains.starts[first]
     y, by_sentences = gold[origin : origin + tokens], given.local_update == BY_SENTENCES
     silent = is_silent(given.phrases, e) or given.asked == 0
     n = min(given.candidates, 2) if silent and by_sentences else given.candidates
     score = fill_trellis(search, chains, weights, order, first, last, labels, work, trellis)
-    count = n_best(chains, weights, first, last, n, score, trellis, given.room)
-    wrong = note_gold(differences, count, y, best, tokens) if count != NO_ROOM else np.int64(NO_ROOM)
-    if wrong == NO_ROOM:
+    count = n_best(chains, weights, first, last, n, score, trellis, given.scratch)
+    wrong = note_gold(differences, count, y, best, tokens) if count != NO_CAPACITY else np.int64(NO_CAPACITY)
+    if wrong == NO_CAPACITY:
         return False
     place = place_of(differences, count)
     right = -losses[place] if place >= 0 else 0.0
@@ -260,7 +260,7 @@ def learn_documents(search, n_best, features, difference, second, correct, units
     for k in range(lo, hi):
         e = sequence[k]
         begin, end = units[e], units[e + 1]
-        if not has_room(chains, weights, chains.starts[begin], chains.starts[end]):
+        if not has_capacity(chains, weights, chains.starts[begin], chains.starts[end]):
             return k
         if not learn_document(search, n_best, features, difference, correct, begin, end, e, given):
             given.full[0] = 1

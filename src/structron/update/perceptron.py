@@ -103,7 +103,7 @@ def load_changed(weights, order, labels, work):
 
 
 @helper
-def has_room(chains, weights, start, stop):
+def has_capacity(chains, weights, start, stop):
     """Whether all rows exist that an update of the tokens start … stop-1 may need."""
     rows = chains.ptr[stop] - chains.ptr[start]
     if chains.pair_ptr.shape[0] > 0:
@@ -158,7 +158,7 @@ def learn(search, correct, chains, units, gold, weights, order, sequence, lo, hi
     for k in range(lo, hi):
         first, last = units[sequence[k]], units[sequence[k] + 1]
         origin, end = chains.starts[first], chains.starts[last]
-        if not has_room(chains, weights, origin, end):
+        if not has_capacity(chains, weights, origin, end):
             return k
         wrong = 0
         for s in range(first, last):

@@ -200,8 +200,8 @@ def pack_substructures(lists: Sequence[tuple[int, ...]], size: int, wrong: Itera
     every = [*lists, tuple(sorted(wrong))]
     sizes = np.array([len(positions) for positions in every], np.int64)
     places, last = np.array([j for positions in every for j in positions], np.int64), np.cumsum(sizes)
-    room = np.zeros(len(every)), np.zeros(len(every))
-    own = {"places": places, "first": last - sizes, "last": last, "delta": room[0], "gamma": room[1]}
+    scratch = np.zeros(len(every)), np.zeros(len(every))
+    own = {"places": places, "first": last - sizes, "last": last, "delta": scratch[0], "gamma": scratch[1]}
     return jj._replace(**own, size=np.array([size], np.int64))
 
 

@@ -25,7 +25,7 @@ from structron.update.perceptron import (
     WRONG_TOKENS,
     add_factor,
     count_wrong,
-    has_room,
+    has_capacity,
     load_changed,
 )
 from structron.update.swvp import (
@@ -39,7 +39,7 @@ from structron.update.swvp import (
     weigh,
 )
 
-NO_ROOM = -1
+NO_CAPACITY = -1
 
 
 @helper
@@ -89,8 +89,8 @@ def add_mixed(chains, weights, order, start, n, y, z, jj, k, time, labels, work)
 def predict_example(search, chains, gold, weights, s, labels, work, stats):
     """Line 4 for sentence s: z in work.z; returns how many of its labels are wrong, or that rows may run out."""
     start, stop = chains.starts[s], chains.starts[s + 1]
-    if not has_room(chains, weights, start, stop):
-        return NO_ROOM
+    if not has_capacity(chains, weights, start, stop):
+        return NO_CAPACITY
     search(chains, weights, s, labels, work, 0.0)
     wrong = count_wrong(gold, start, stop - start, work.z)
     stats[TIME] += 1
@@ -122,7 +122,7 @@ def learn_swvp(search, chains, gold, weights, order, sequence, lo, hi, labels, w
     for k in range(lo, hi):
         s = sequence[k]
         wrong = predict_example(search, chains, gold, weights, s, labels, work, stats)
-        if wrong == NO_ROOM:
+        if wrong == NO_CAPACITY:
             return k
         if wrong > 0:
             start, stop = chains.starts[s], chains.starts[s + 1]
@@ -157,7 +157,7 @@ def learn_with_function(
     for k in range(lo, hi):
         s = int(sequence[k])
         wrong = PREDICT(search, chains, gold, weights, s, len(labels), work, stats)
-        if wrong == NO_ROOM:
+        if wrong == NO_CAPACITY:
             return k
         if wrong > 0:
             start, stop = int(chains.starts[s]), int(chains.starts[s + 1])

@@ -31,33 +31,33 @@ def mix_trees(y, z, n, jj, k, mixed, last):
 
 
 @ir_inline
-def change_for(room, sums, n, jj, k, amount):
+def change_for(scratch, sums, n, jj, k, amount):
     """What sub-structure k is worth, w·(Φ(x, y) - Φ(x, m^J)), and the update by so much."""
     sums.by[AMOUNT] = amount
-    mix_trees(room.gold, room.found, n, jj, k, room.mixed, room.order)
-    setting, relations, changed = room.setting, room.relations, room.changed
-    return difference(room.look, sums, n, setting, relations, room.gold, room.mixed, changed)
+    mix_trees(scratch.gold, scratch.found, n, jj, k, scratch.mixed, scratch.order)
+    setting, relations, changed = scratch.setting, scratch.relations, scratch.changed
+    return difference(scratch.look, sums, n, setting, relations, scratch.gold, scratch.mixed, changed)
 
 
 @kernel
-def correct_mixed(room, learning, x, start, n, jj, count, rule):
+def correct_mixed(scratch, learning, x, start, n, jj, count, rule):
     """The update where `correct` has found a mistake, with an amount of 0.
 
     learning.sums.delta: IN_PLACE. count: sub-structures in jj, or OWN: those of the rule's family.
     """
-    y, z, size, sums, stats = room.gold, room.found, room.relations.size, learning.sums, learning.stats
-    encode(room.look, x, start, n)
+    y, z, size, sums, stats = scratch.gold, scratch.found, scratch.relations.size, learning.sums, learning.stats
+    encode(scratch.look, x, start, n)
     take_tree(learning.heads, learning.relation, start, n, y)
     take_tree(learning.found, learning.named, start, n, z)
-    settle_siblings(y, n, room.order)
+    settle_siblings(y, n, scratch.order)
     sums.by[WHEN] = stats[TIME]
     if count == OWN:
         decisions(y, n, size, jj.m)
         decisions(z, n, size, jj.around)
         count = define_jj(rule.family, jj.m, jj.around, n, jj)
     for k in range(count + 1):
-        jj.delta[k] = change_for(room, sums, n, jj, k, 0.0)
+        jj.delta[k] = change_for(scratch, sums, n, jj, k, 0.0)
     stats[INVALID] += is_invalid(jj, count, weigh(jj, count, rule))
     for k in range(count + 1):
         if jj.gamma[k] > 0:
-            change_for(room, sums, n, jj, k, jj.gamma[k])
+            change_for(scratch, sums, n, jj, k, jj.gamma[k])

@@ -34,8 +34,8 @@ from structron.search.graph.features import (
     side_of,
 )
 from structron.search.graph.relations import rows_of_relation
-from structron.search.graph.room import ParseScratch
 from structron.search.graph.scores import NOTHING, gather_tags, new_stamp, row_between, sibling_cells
+from structron.search.graph.scratch import ParseScratch
 from structron.search.graph.templates import ARC, GRAND, HEAD, RANK, RANK_HEAD, RANK_WORD, SIBLING, TRIPLE, WORD
 from structron.search.trees.parts import siblings_of
 from structron.update.alma import ALPHA, TOTAL, end_example, step
@@ -43,7 +43,7 @@ from structron.update.delta import FULL, Delta, clear, make_delta, put
 
 TIME, UPDATES, WRONG_TOKENS, TOKENS, LOST, INVALID, STATS = range(7)
 """Places in `stats`: examples so far, and this pass's counts. LOST: gold heads that are not the fast model's own."""
-NO_ROOM = -1
+NO_CAPACITY = -1
 IN_PLACE = make_delta(0)
 """No room to gather Δ: it is added to the weights part by part."""
 
@@ -234,27 +234,27 @@ def take_step(delta, w, u, alma):
         u[cell] += change * before
 
 
-def correct(room, learning, n, amount):
+def correct(scratch, learning, n, amount):
     """Learn from a sentence of n words: the gold tree, and the one that was found, by so much.
 
     With an amount of 0 the fast model alone learns. learning.sums.delta: IN_PLACE, or room for ALMA. Returns how many
     words are wrong; NO_ROOM: Δ needs more, and nothing was changed.
     """
-    look, y, z, sums, setting = room.look, room.gold, room.found, learning.sums, room.setting
+    look, y, z, sums, setting = scratch.look, scratch.gold, scratch.found, learning.sums, scratch.setting
     delta, alma, stats = sums.delta, learning.alma, learning.stats
-    settle_siblings(y, n, room.order)
-    settle_siblings(z, n, room.order)
+    settle_siblings(y, n, scratch.order)
+    settle_siblings(z, n, scratch.order)
     time, lost = stats[TIME] + 1, 0
     clear(delta)
     sums.by[AMOUNT], sums.by[WHEN] = 1.0, time
     if setting.keep > 0:
-        lost = correct_ranking(look, sums, n, y, room.ranked)
+        lost = correct_ranking(look, sums, n, y, scratch.ranked)
     wrong = count_wrong(y, z, n)
     if wrong > 0 and amount != 0:
         sums.by[AMOUNT] = amount
-        difference(look, sums, n, setting, room.relations, y, z, room.changed)
+        difference(look, sums, n, setting, scratch.relations, y, z, scratch.changed)
     if delta.used[FULL]:
-        return NO_ROOM
+        return NO_CAPACITY
     if alma[ALPHA] > 0 and wrong + lost > 0:
         take_step(delta, look.w, sums.u, alma)
     end_example(alma)

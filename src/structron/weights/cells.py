@@ -111,8 +111,8 @@ class CellStore:
         used = np.flatnonzero(self.cells.key)
         return self.cells.key[used], self.cells.w[used], self.cells.u[used]
 
-    def _fill(self, key: np.ndarray, w: np.ndarray, u: np.ndarray, room: int) -> None:
-        self.cells = make_cells(max(room, FIRST), learning=True)
+    def _fill(self, key: np.ndarray, w: np.ndarray, u: np.ndarray, capacity: int) -> None:
+        self.cells = make_cells(max(capacity, FIRST), learning=True)
         row, label = np.divmod(key.astype(np.int64) - 1, self.labels)
         insert(self.cells, row, label, w.astype(np.float32), self.labels)
         places, order = np.flatnonzero(self.cells.key), np.argsort(key)

@@ -43,7 +43,7 @@ class MixScratch(NamedTuple):
     marks: Keys  # uint64: a bit for each cell
 
 
-def make_room(cells: int) -> MixScratch:
+def make_scratch(cells: int) -> MixScratch:
     """For so many cells."""
     return MixScratch(np.zeros(AHEAD, np.uint64), np.zeros(AHEAD, np.int64), np.empty(-(-cells // 64), np.uint64))
 
@@ -113,12 +113,12 @@ def is_as_before(head, old, marks):
 
 
 @kernel
-def compare(now, sums, anchored, before, before_sums, known, room, found):
+def compare(now, sums, anchored, before, before_sums, known, scratch, found):
     """All changes of sparse rows; anchored, known: the heads of numbered features now and before. Returns how many.
 
     room: to work with.
     """
-    n, heads, places, marks = np.int64(0), room.heads, room.places, room.marks
+    n, heads, places, marks = np.int64(0), scratch.heads, scratch.places, scratch.marks
     mark_cells(now, before, marks)
     for j in range(anchored.shape[0]):
         if anchored[j, 1] != ABSENT and not is_as_before(anchored[j, 1], known[j, 1], marks):
@@ -140,7 +140,7 @@ def compare(now, sums, anchored, before, before_sums, known, room, found):
 
 
 @helper(inline=True)
-def has_room(sparse):
+def has_capacity(sparse):
     """Whether there is room for one more weight, wherever it belongs."""
     return (
         sparse.used[KEYS] + 1 < most_keys(sparse.table)
@@ -239,7 +239,7 @@ def mix_known(sparse, sums, anchored, changes, share, scale, time, steps, first,
 def mix_rows(sparse, sums, anchored, changes, share, scale, time, steps, first):
     """Mix the changes from `first` on; returns the number of changes, or where the room ended."""
     for j in range(first, changes.row.shape[0]):
-        if not has_room(sparse):
+        if not has_capacity(sparse):
             return np.int64(j)
         prefetch_entry(sparse, sums, anchored, changes.row, j)
         row, column, change, u = changes.row[j], changes.column[j], changes.change[j], changes.u[j]
@@ -261,7 +261,7 @@ def put_row(sparse, table, k, column, w):
 def put_rows(sparse, anchored, changes, first):
     """Set the weights from `first` on; returns the number of weights, or where the room ended."""
     for j in range(first, changes.row.shape[0]):
-        if not has_room(sparse):
+        if not has_capacity(sparse):
             return np.int64(j)
         row, column, w = changes.row[j], changes.column[j], changes.w[j]
         if row <= np.uint64(anchored.shape[0]):

@@ -117,8 +117,8 @@ class DenseStore:
         self.w[:used], self.u[:used], self.size[:] = state["w"], state["u"], state["size"]
         self.row_of[:], self.block_of[:] = state["row_of"], state["block_of"]
         spare = max(FIRST_BLOCKS, blocks) if blocks else len(self.block_rows)
-        room = np.full((spare, self.labels + 1), -1, np.int32)
-        self.block_rows = np.concatenate([state["block_rows"], room])
+        spare_rows = np.full((spare, self.labels + 1), -1, np.int32)
+        self.block_rows = np.concatenate([state["block_rows"], spare_rows])
 
     def rows_of(self, packed: MeanRows) -> np.ndarray:
         """For each row of a packed store this one's, -1 where it has none."""

@@ -16,7 +16,7 @@ CELLS, LOG_CELLS = 16, 4
 HASHED_BLOCK = 1 << 20
 
 
-def room_for(bits: int, relations: int) -> int:
+def vector_size(bits: int, relations: int) -> int:
     """Weights of a vector of 2^bits places: the rows of relations may reach beyond the last one."""
     return (1 << bits) + max(1 << LOG_CELLS, relations)
 
@@ -28,7 +28,7 @@ def shift_of(bits: int) -> np.uint64:
 
 def make_vector(bits: int, relations: int, kind: type) -> np.ndarray:
     """A vector of zeros."""
-    return aligned_zeros((room_for(bits, relations),), kind)
+    return aligned_zeros((vector_size(bits, relations),), kind)
 
 
 class HashedStore:
@@ -117,7 +117,7 @@ def mean_vector(stores: Sequence[tuple[HashedStore, int, float]], least: float, 
 def declared_vector(bits: int, relations: int) -> dict[str, Tensor]:
     """A vector as its non-zero weights in a model file."""
     return {
-        "place": Tensor("uint32", "cells", below=room_for(bits, relations), ascending=True),
+        "place": Tensor("uint32", "cells", below=vector_size(bits, relations), ascending=True),
         "weight": Tensor("float32", "cells"),
     }
 

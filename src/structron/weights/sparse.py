@@ -40,7 +40,7 @@ REGIONS = 512
 KEYS, CELLS, DENSE_ROWS, FREE = 0, 1, 2, 3
 """Places in `used`: keys in the table, cells and dense rows given out; the free rows of class c start at FREE + c."""
 LARGEST = 17
-KEPT, PLACES, ROOMY = 2, 3, 1.75
+KEPT, PLACES, SPARE_CAPACITY = 2, 3, 1.75
 """While learning a table has at most so many keys for so many places; a model, ROOMY places for every key."""
 GROWTH = 1.125
 """By so much tables, cells and vectors grow. All of a table is in memory, used or not."""
@@ -89,7 +89,7 @@ def counts_of(values: np.ndarray, size: int, shift: np.uint64 | None = None) -> 
 
 def regions_of(keys: np.ndarray) -> np.ndarray:
     """A stretch for the keys of each template."""
-    size = (counts_of(keys, REGIONS, REGION) * ROOMY).astype(np.int64) + 1
+    size = (counts_of(keys, REGIONS, REGION) * SPARE_CAPACITY).astype(np.int64) + 1
     return np.stack([np.cumsum(size) - size, size], axis=1)
 
 
@@ -317,7 +317,7 @@ def make_sparse(columns: int, keys: int = 1 << 12, cells: int = 1 << 14, dense: 
     )
 
 
-def room(sparse: Sparse) -> tuple[int, int, int]:
+def capacities(sparse: Sparse) -> tuple[int, int, int]:
     """How many keys, cells and dense rows can be added."""
     have = (most_keys(sparse.table), len(sparse.column), len(sparse.dense))
     keys, cells, dense = (total - int(sparse.used[k]) for k, total in enumerate(have))
@@ -326,7 +326,7 @@ def room(sparse: Sparse) -> tuple[int, int, int]:
 
 def more_keys(sparse: Sparse, keys: int, cells: int, dense: int) -> Sparse:
     """The same rows with room for at least so many more keys."""
-    if room(sparse)[KEYS] >= keys:
+    if capacities(sparse)[KEYS] >= keys:
         return sparse
     capacity = max(int(GROWTH * len(sparse.table)), capacity_for(int(sparse.used[KEYS]) + keys))
     table, region = aligned_zeros((capacity, 2), np.uint64), one_region(capacity)
@@ -338,7 +338,7 @@ def more_keys(sparse: Sparse, keys: int, cells: int, dense: int) -> Sparse:
 
 def more_cells(sparse: Sparse, keys: int, cells: int, dense: int) -> Sparse:
     """The same rows with room for at least so many more cells, whose sums come next."""
-    if room(sparse)[CELLS] >= cells:
+    if capacities(sparse)[CELLS] >= cells:
         return sparse
     used = int(sparse.used[CELLS])
     column, w = _cells(max(int(GROWTH * len(sparse.column)), used + cells))
@@ -356,7 +356,7 @@ def more_sums(sparse: Sparse, keys: int, cells: int, dense: int) -> Sparse:
 
 def more_dense(sparse: Sparse, keys: int, cells: int, dense: int) -> Sparse:
     """The same rows with room for at least so many more dense ones."""
-    if room(sparse)[DENSE_ROWS] >= dense:
+    if capacities(sparse)[DENSE_ROWS] >= dense:
         return sparse
     used = int(sparse.used[DENSE_ROWS])
     shape = (max(int(GROWTH * len(sparse.dense)), used + dense), sparse.dense.shape[1])

@@ -15,7 +15,7 @@ from structron.io.tensors import Tensor, Tensors
 from structron.kernels.memory import pieces
 from structron.kernels.table import ABSENT
 from structron.runtime.threads import for_each
-from structron.weights.changes import compare, make_room, missing, mix_known, mix_rows, put_rows
+from structron.weights.changes import compare, make_scratch, missing, mix_known, mix_rows, put_rows
 from structron.weights.dense import cell_tensors, cells_in, declared_cells
 from structron.weights.mixing import Changes, Share, cut, make_changes
 from structron.weights.sparse import (
@@ -157,9 +157,9 @@ class SparseStore:
         count = np.bincount(rows.place, minlength=first + len(keys))
         dense = count >= dense_at(self.columns)
         size = np.ceil(np.log2(np.maximum(count, 1))).astype(np.int64)
-        room = np.where(dense | (count == 0), 0, 1 << size)
-        begin, number = np.cumsum(room) - room, np.cumsum(dense) - dense
-        used = (len(keys), int(room.sum()), int(dense.sum()))
+        capacity = np.where(dense | (count == 0), 0, 1 << size)
+        begin, number = np.cumsum(capacity) - capacity, np.cumsum(dense) - dense
+        used = (len(keys), int(capacity.sum()), int(dense.sum()))
         sparse = self._make(*used)
         inner = np.arange(len(rows.place)) - np.repeat(np.cumsum(count) - count, count)
         whole = dense[rows.place]
@@ -203,10 +203,10 @@ class SparseStore:
     def changes(self, before: "SparseStore") -> Changes:
         """What differs from another store of the same data, and all sums."""
         sparse, old = self.sparse, before.sparse
-        room = make_changes(int(sparse.used[CELLS]) + int(sparse.used[DENSE_ROWS]) * sparse.dense.shape[1])
+        found = make_changes(int(sparse.used[CELLS]) + int(sparse.used[DENSE_ROWS]) * sparse.dense.shape[1])
         given = (sparse, sparse.u[:, None], self.table, old, old.u[:, None], before.table)
-        count = compare(*given, make_room(int(sparse.used[CELLS])), room)
-        return Changes(*(array[:count].copy() for array in room))
+        count = compare(*given, make_scratch(int(sparse.used[CELLS])), found)
+        return Changes(*(array[:count].copy() for array in found))
 
     def mix(self, shares: Sequence[Share], time: int, jobs: int = 1) -> None:
         """Take over what shards have changed; time: the steps of all of them so far."""
@@ -216,7 +216,7 @@ class SparseStore:
             while done < len(left):
                 given = (self.sparse, self.sparse.u[:, None], self.table, changes)
                 done = mix_rows(*given, share.weight, scale, float(time), float(share.steps), done)
-                self._make_room(len(left) - done)
+                self._reserve(len(left) - done)
 
     def _mix_known(self, share: Share, time: int, jobs: int) -> np.ndarray:
         """Mix what has its place, on several threads, and make room for the other rows. Returns the changes left: their
@@ -237,14 +237,14 @@ class SparseStore:
         done = 0
         while done < len(broadcast.row):
             done = put_rows(self.sparse, self.table, broadcast, done)
-            self._make_room(len(broadcast.row) - done)
+            self._reserve(len(broadcast.row) - done)
 
     def _expect(self, new: int) -> None:
         """Room for all rows that are new: they come in the order of their hashes, so that those of a smaller table
         would all begin at its front, one behind the other."""
         self.grow(new + 2, 0, 0)
 
-    def _make_room(self, left: int) -> None:
+    def _reserve(self, left: int) -> None:
         """Twice the room, if weights are left that have none."""
         if left:
             self.grow(2, 4 * dense_at(self.sparse.dense.shape[1]) + 1, 2)

@@ -81,9 +81,9 @@ def test_an_infinite_beam_grows_its_arrays():
     weights, x = random_weights(problem, rng, 20), rng.integers(1, 4, (8, 1))
     engine, model = Engine(problem, None, False), model_of(problem, weights)
     inputs = inputs_of(problem, [x])
-    before = engine.room(inputs).wide
+    before = engine.scratch(inputs).wide
     *_, scores = engine.decode(inputs, model.sparse)
-    assert engine.room(inputs).wide > before
+    assert engine.scratch(inputs).wide > before
     assert scores[0] == model.decode(inputs, None, True)[1][0]
     assert model.decode(inputs, 3**8, False)[1] == scores.tolist()
 
@@ -96,13 +96,13 @@ def beams_of(engine: Engine, inputs, sparse, steps: int) -> list[list[tuple[floa
     found = []
     for i in range(1, steps + 1):
         stopped = inputs._replace(limit=np.array([i - 1], np.int64))
-        room = engine.room(inputs)
+        scratch = engine.scratch(inputs)
         while True:
-            f = room.frontier
+            f = scratch.frontier
             f.beam[:] = -1
             with suppress(StructronError):
                 engine.decode(stopped, sparse)
-            if room.frontier is f:
+            if scratch.frontier is f:
                 break
         beam = []
         for row in (row for row in f.beam[i % 2].tolist() if row >= 0):
@@ -219,12 +219,12 @@ def test_room_and_memory_do_not_matter(name):
     problem, weights, xs = random_case(name, 5, longest=6, examples=6)
     sparse, inputs = model_of(problem, weights).sparse, inputs_of(problem, xs)
     plain, tight = Engine(problem, 4), Engine(problem, 4, memory_slots=1)
-    room = tight.room(inputs)
-    room.rows, room.candidates = 8, 4
-    room._make()
+    scratch = tight.scratch(inputs)
+    scratch.rows, scratch.candidates = 8, 4
+    scratch._make()
     for left, right in zip(plain.decode(inputs, sparse), tight.decode(inputs, sparse), strict=True):
         assert left.tolist() == right.tolist()
-    assert tight.room(inputs).rows > 8
+    assert tight.scratch(inputs).rows > 8
 
 
 def test_a_beam_needs_a_state_and_a_thread():

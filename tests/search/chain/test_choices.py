@@ -15,7 +15,7 @@ from structron.search.chain.choices import (
     decode,
     decode_with_margins,
     make_labels,
-    make_room,
+    make_scratch,
     score_cells,
     score_rows,
     through,
@@ -28,10 +28,10 @@ ROUNDING = 1e-4
 @given(problems())
 def test_the_best_labelling_and_its_score(problem):
     """Among equals the label that stands first, from the last token backwards."""
-    lattice, weights, room = problem.lattice, problem.weights, make_room(problem.lattice, problem.kinds)
+    lattice, weights, scratch = problem.lattice, problem.weights, make_scratch(problem.lattice, problem.kinds)
     for s in range(len(lattice.starts) - 1):
-        score = entry(best)(lattice, weights, *problem.how, s, room)
-        found = tuple(room.z[: lattice.starts[s + 1] - lattice.starts[s]].tolist())
+        score = entry(best)(lattice, weights, *problem.how, s, scratch)
+        found = tuple(scratch.z[: lattice.starts[s + 1] - lattice.starts[s]].tolist())
         every = problem.scores(s)
         assert score == pytest.approx(max(every.values()), abs=ROUNDING)
         assert every[found] == pytest.approx(score, abs=ROUNDING)
@@ -41,12 +41,12 @@ def test_the_best_labelling_and_its_score(problem):
 
 @given(problems())
 def test_the_best_labelling_through_every_choice(problem):
-    lattice, weights, room = problem.lattice, problem.weights, make_room(problem.lattice, problem.kinds)
+    lattice, weights, scratch = problem.lattice, problem.weights, make_scratch(problem.lattice, problem.kinds)
     out = np.zeros(len(lattice.choice), np.float32)
     for s in range(len(lattice.starts) - 1):
         if lattice.starts[s] == lattice.starts[s + 1]:
             continue
-        entry(through)(lattice, weights, *problem.how, s, room, out)
+        entry(through)(lattice, weights, *problem.how, s, scratch, out)
         every, place = problem.scores(s), int(lattice.first[lattice.starts[s]])
         for i, own in enumerate(problem.choices(s)):
             for label in own:
@@ -57,12 +57,12 @@ def test_the_best_labelling_through_every_choice(problem):
 
 @given(problems())
 def test_margins(problem):
-    lattice, room = problem.lattice, make_room(problem.lattice, problem.kinds)
+    lattice, scratch = problem.lattice, make_scratch(problem.lattice, problem.kinds)
     tokens, sentences = int(lattice.starts[-1]), len(lattice.starts) - 1
     plain, out, sure = np.zeros(tokens, np.int64), np.zeros(tokens, np.int64), np.zeros(tokens, np.float32)
     scores, every = np.zeros(sentences, np.float32), np.zeros(len(lattice.choice), np.float32)
-    decode(lattice, problem.weights, *problem.how, room, plain, scores)
-    decode_with_margins(lattice, problem.weights, *problem.how, room, out, scores, every, sure)
+    decode(lattice, problem.weights, *problem.how, scratch, plain, scores)
+    decode_with_margins(lattice, problem.weights, *problem.how, scratch, out, scores, every, sure)
     assert (plain == out).all()
     for s in range(sentences):
         start, found = int(lattice.starts[s]), problem.scores(s)
@@ -76,9 +76,9 @@ def test_weights_beyond_reason_lead_nowhere_else():
     """A file may hold any finite weight: there is always a choice before."""
     problem = random_problem(3, 3, [4, 4], True)
     problem.w = dict.fromkeys(problem.w, -3e38)
-    lattice, room = problem.lattice, make_room(problem.lattice, problem.kinds)
+    lattice, scratch = problem.lattice, make_scratch(problem.lattice, problem.kinds)
     out, scores = np.full(8, -1), np.zeros(2, np.float32)
-    decode(lattice, problem.weights, *problem.how, room, out, scores)
+    decode(lattice, problem.weights, *problem.how, scratch, out, scores)
     choices = [own for s in range(2) for own in problem.choices(s)]
     assert all(label in own for label, own in zip(out.tolist(), choices, strict=True))
 
@@ -86,7 +86,7 @@ def test_weights_beyond_reason_lead_nowhere_else():
 def test_no_sentences():
     problem = random_problem(0, 3, [], True)
     out, scores = np.zeros(0, np.int64), np.zeros(0, np.float32)
-    decode(problem.lattice, problem.weights, *problem.how, make_room(problem.lattice, problem.kinds), out, scores)
+    decode(problem.lattice, problem.weights, *problem.how, make_scratch(problem.lattice, problem.kinds), out, scores)
 
 
 @given(
@@ -99,14 +99,14 @@ def test_rows_and_cells_give_the_same_scores(seed, labels, lengths, split):
     """To the bit, where a row is gone through and where pieces of labels are looked for in it."""
     problem = random_problem(seed, labels, lengths, False, whole=False, split=split)
     lattice, weights, kinds = problem.lattice, problem.weights, problem.kinds
-    rooms = [make_room(lattice, kinds) for _ in range(2)]
+    scratches = [make_scratch(lattice, kinds) for _ in range(2)]
     for start, stop in pairwise(lattice.starts.tolist()):
-        entry(score_cells)(lattice, weights.pairs, kinds, problem.fixed, start, stop, rooms[0])
-        entry(score_rows)(lattice, weights.rows, kinds, problem.fixed, start, stop, rooms[1])
+        entry(score_cells)(lattice, weights.pairs, kinds, problem.fixed, start, stop, scratches[0])
+        entry(score_rows)(lattice, weights.rows, kinds, problem.fixed, start, stop, scratches[1])
         count = lattice.first[stop] - lattice.first[start]
-        assert rooms[0].local[:count].tobytes() == rooms[1].local[:count].tobytes()
-        assert not rooms[0].place.any()
-        assert not rooms[1].place.any()
+        assert scratches[0].local[:count].tobytes() == scratches[1].local[:count].tobytes()
+        assert not scratches[0].place.any()
+        assert not scratches[1].place.any()
 
 
 def test_labels_consist_of_the_values_of_their_columns():

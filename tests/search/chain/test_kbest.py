@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import brute
 from helpers import build_chain, chain_problems, loaded_work, random_chain
-from structron.search.chain.kbest import Rooms, make_near, make_trellis, n_best_of, second_best
+from structron.search.chain.kbest import GrowingScratch, make_near, make_trellis, n_best_of, second_best
 from structron.search.chain.scores import make_work
 from structron.search.chain.viterbi import search_for
 
@@ -21,7 +21,7 @@ def run(chains, weights, order: int, labels: int, n: int, lo: int = 0, hi: int |
     longest, tokens = int(np.diff(chains.starts).max(initial=1)), int(chains.starts[hi] - chains.starts[lo])
     work = make_work(longest, labels, weights.w.shape[1], order)
     trellis = make_trellis(tokens, labels, weights.w.shape[1], order)
-    found = n_best_of(chains, weights, np.array([lo, hi]), n, Rooms(trellis, work, labels, order))
+    found = n_best_of(chains, weights, np.array([lo, hi]), n, GrowingScratch(trellis, work, labels, order))
     ((rows, losses, total),) = found
     return [tuple(row) for row in rows.tolist()], (total - losses).tolist()
 

@@ -88,14 +88,14 @@ def test_updates_by_hand():
     """w += Φ(y) - Φ(z): w · Δ grows by |Δ|², and what both trees share is not touched."""
     for name, setting in SETTINGS.items():
         model = Model(3, 4, setting, labels=2)
-        w, u, room = np.zeros_like(model.w), np.zeros(len(model.w)), np.zeros(5, np.int64)
+        w, u, scratch = np.zeros_like(model.w), np.zeros(len(model.w)), np.zeros(5, np.int64)
         y, z = (make_tree(t, [0] * 4) for t in ([2, 0, 2, 3], [2, 0, 2, 2]))
-        entry(difference)(model.look(w), make_sums(u, 1.0, 3.0), 4, setting, model.relations, y, z, room)
+        entry(difference)(model.look(w), make_sums(u, 1.0, 3.0), 4, setting, model.relations, y, z, scratch)
         assert np.array_equal(2 * w, u), name
         ahead = model.score([2, 0, 2, 3], [0] * 4) - model.score([2, 0, 2, 2], [0] * 4)
         assert float(model.w.astype(np.float64) @ w) == pytest.approx(ahead, abs=1e-3)
         same = np.zeros_like(w)
-        entry(difference)(model.look(same), make_sums(u, 1.0, 3.0), 4, setting, model.relations, y, y, room)
+        entry(difference)(model.look(same), make_sums(u, 1.0, 3.0), 4, setting, model.relations, y, y, scratch)
         assert not same.any()
 
 

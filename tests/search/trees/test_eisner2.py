@@ -37,8 +37,8 @@ def test_climbing(seed, n, single_root, grand, triple):
     candidates = candidates[allowed[candidates, np.arange(1, n + 1)].all(axis=1)]
     start = candidates[seed % len(candidates)].tolist()
     heads = np.array([-1, *start])
-    room = np.zeros((2, n + 1), np.int64)
-    assert tree_score(arcs, parts, heads, n, *room) == pytest.approx(scores.of(start), abs=1e-4)
+    scratch = np.zeros((2, n + 1), np.int64)
+    assert tree_score(arcs, parts, heads, n, *scratch) == pytest.approx(scores.of(start), abs=1e-4)
     found = climb(arcs, parts, n, int(single_root), heads, kernels.make_family(n))
     end = heads[1:].tolist()
     assert end in candidates.tolist()

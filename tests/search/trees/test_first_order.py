@@ -76,11 +76,11 @@ def test_nothing_to_parse():
 
 
 def test_room_is_used_again():
-    chart, room, heads = make_chart(40), make_contraction(40), np.zeros(41, np.int64)
+    chart, scratch, heads = make_chart(40), make_contraction(40), np.zeros(41, np.int64)
     for n in (40, 3, 17, 1, 0):
         scores = random_scores(n, n, False)
         scores[0] -= 3
-        entry(arborescence)(scores, n, 1, room, heads)
+        entry(arborescence)(scores, n, 1, scratch, heads)
         assert heads[1 : n + 1].tolist() == best_tree(scores, True)[0].tolist()
         if n:
             assert check_tree(heads[1 : n + 1].tolist()) is None

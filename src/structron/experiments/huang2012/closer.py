@@ -63,10 +63,10 @@ def one_by_one(learner: BeamTraining, count: int = LOOKED_AT) -> tuple[np.ndarra
 
 def errs_first(learner: BeamTraining, example: int) -> bool:
     """Of the last search: whether its result left the correct derivation by an action that scored no less there."""
-    room, inputs = learner.engine.room(learner.inputs), learner.inputs
+    scratch, inputs = learner.engine.scratch(learner.inputs), learner.inputs
     gold = inputs.gold[inputs.gold_ptr[example] : inputs.gold_ptr[example + 1]]
-    rows, actions = room.frontier.path
+    rows, actions = scratch.frontier.path
     step = int(np.argmax(actions[: len(gold)] != gold))
-    after = rows[step + 1] if step + 1 < len(gold) else room.trace.top[len(gold)]
-    prefix = room.frontier.score[:, 0]
-    return bool(prefix[after] - prefix[rows[step]] >= room.trace.gold[step + 1] - room.trace.gold[step])
+    after = rows[step + 1] if step + 1 < len(gold) else scratch.trace.top[len(gold)]
+    prefix = scratch.frontier.score[:, 0]
+    return bool(prefix[after] - prefix[rows[step]] >= scratch.trace.gold[step + 1] - scratch.trace.gold[step])

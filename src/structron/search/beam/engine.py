@@ -153,7 +153,7 @@ class Engine:
         while self.memory_slots > 1 and self.memory_slots * groups * problem.columns > MOST_REMEMBERED:
             self.memory_slots //= 2
         self.beam = INFINITE if beam is None else beam
-        self._rooms = threading.local()
+        self._own = threading.local()
 
     def __getstate__(self) -> dict[str, Any]:
         """Arrays of threads are not copied or pickled."""
@@ -161,7 +161,7 @@ class Engine:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._rooms = threading.local()
+        self._own = threading.local()
 
     @property
     def is_lattice(self) -> bool:
@@ -189,26 +189,28 @@ class Engine:
             self.slack if self.beam < INFINITE else np.inf,
         )
 
-    def room(self, inputs: Inputs) -> BeamScratch:
-        room = getattr(self._rooms, "room", None)
-        if room is None or room.engine is not self:
-            room = self._rooms.room = BeamScratch(self)
-        room.fit(int(inputs.limit.max(initial=1)) + 2)
-        return room
+    def scratch(self, inputs: Inputs) -> BeamScratch:
+        scratch = getattr(self._own, "scratch", None)
+        if scratch is None or scratch.engine is not self:
+            scratch = self._own.scratch = BeamScratch(self)
+        scratch.fit(int(inputs.limit.max(initial=1)) + 2)
+        return scratch
 
     def forget(self) -> None:
         """Weights have changed: remembered sums no longer count."""
-        self._rooms = threading.local()
+        self._own = threading.local()
 
     def given(self, inputs: Inputs, sparse: Sparse, anchored: Anchored) -> Given:
         """What the kernels take, with this thread's arrays as they are now."""
-        room = self.room(inputs)
-        return Given(inputs, anchored, sparse, self.setting(sparse.order), room.memory, room.frontier, room.trace)
+        scratch = self.scratch(inputs)
+        return Given(
+            inputs, anchored, sparse, self.setting(sparse.order), scratch.memory, scratch.frontier, scratch.trace
+        )
 
     def _new_batch(self, inputs: Inputs, anchored: Anchored) -> Anchored:
         """Features of the tokens, which are remembered by number: that of another batch now."""
         if len(anchored.numbers):
-            self.room(inputs).memory.clock[CLOCK] += 1
+            self.scratch(inputs).memory.clock[CLOCK] += 1
         return self.anchored(inputs, anchored)
 
     def decode(
@@ -226,7 +228,7 @@ class Engine:
             given = self.given(inputs, sparse, anchored)
             place = self.call(DECODE, given, place, hi, out, out_ptr, lengths, scores, trouble)
             if place < hi:
-                self.settle(int(trouble[0]), int(trouble[1]), place, self.room(inputs))
+                self.settle(int(trouble[0]), int(trouble[1]), place, self.scratch(inputs))
         return out, out_ptr, lengths, scores
 
     def nbest(
@@ -251,7 +253,7 @@ class Engine:
             if place < hi and trouble[0] == MORE_OUT:
                 lists = lists.grown()
             elif place < hi:
-                self.settle(int(trouble[0]), int(trouble[1]), place, self.room(inputs))
+                self.settle(int(trouble[0]), int(trouble[1]), place, self.scratch(inputs))
         return lists.of(lo, hi)
 
     def anchored(self, inputs: Inputs, anchored: Anchored) -> Anchored:
@@ -297,10 +299,10 @@ class Engine:
                 "not raise (debug=True shows where)"
             ) from error
 
-    def settle(self, trouble: int, step: int, example: int, room: BeamScratch, inputs: Inputs | None = None) -> None:
+    def settle(self, trouble: int, step: int, example: int, scratch: BeamScratch, inputs: Inputs | None = None) -> None:
         """Make room, or raise the error that a search ended with. inputs: those that it learned from."""
         if trouble in (MORE_ROWS, MORE_LISTS, MORE_BEAM):
-            room.grow(trouble)
+            scratch.grow(trouble)
             return
         if trouble == BAD_GOLD and inputs is not None:
             own = slice(inputs.gold_ptr[example], inputs.gold_ptr[example + 1])

@@ -45,10 +45,10 @@ def _sink(f, i, size):
 
 
 @helper
-def offer(f, size, room, score, gain, back, action, place, order):
+def offer(f, size, scratch, score, gain, back, action, place, order):
     """Enter a candidate, in place of the worst if there is no room; returns how many there are now."""
     rank, heap = f.rank, f.heap
-    if size == room:
+    if size == scratch:
         if score <= rank[0, SCORE]:
             return size
         k = ZERO

@@ -53,7 +53,7 @@ def search_lattice(score_view, start, legal, advance, atoms, given, e, guide):
     states, link, seen, choices, used, edge = f.states, f.link, f.seen, f.legal[0], f.used, f.heap
     example, node_at, views = example_of(given.inputs, e, learning), setting.lattice, setting.views
     x, table, gold_steps, actions = example.x, example.table, example.gold.shape[0], setting.parts.shape[0]
-    nodes, rows, room, spare = seen.shape[0], states.shape[0], edge.shape[0], f.atoms.shape[0] - 1
+    nodes, rows, scratch, spare = seen.shape[0], states.shape[0], edge.shape[0], f.atoms.shape[0] - 1
     begin_search(start, atoms, example, setting, f, trace, ZERO)
     edges, done, top, best, gold = 0, 0, np.int64(-1), 0.0, np.int64(0) if learning else np.int64(-1)
     first = states[0, node_at]
@@ -96,7 +96,7 @@ def search_lattice(score_view, start, legal, advance, atoms, given, e, guide):
                 gain, t = gain_of(setting.spots, memory.total, action), used[ROWS]
                 if t + 1 >= rows:
                     return MORE_ROWS, done
-                if edges >= room:
+                if edges >= scratch:
                     return MORE_BEAM, done
                 advance(x, table, states, s, action, t)
                 states[t, TAIL] = states[s, TAIL]

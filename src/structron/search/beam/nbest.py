@@ -87,11 +87,11 @@ def fits(lists, derivations, actions):
 @ir_inline
 def final_nodes(f, n):
     """Put the n best final nodes of a lattice into the heap, used[FINISHED] of them."""
-    size, made, room = ZERO, ZERO, min(n, f.rank.shape[0])
+    size, made, scratch = ZERO, ZERO, min(n, f.rank.shape[0])
     for node in range(f.seen.shape[0]):
         row = f.seen[node] - 1
         if row >= 0 and f.link[row, SIZE] == FINAL:
-            size = offer(f, size, room, f.score[row, PREFIX], 0.0, row, ZERO, ZERO, made)
+            size = offer(f, size, scratch, f.score[row, PREFIX], 0.0, row, ZERO, ZERO, made)
             made += 1
     f.used[FINISHED] = size
-    return MORE_BEAM if room < min(n, made) else DONE, size
+    return MORE_BEAM if scratch < min(n, made) else DONE, size

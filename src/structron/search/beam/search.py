@@ -86,11 +86,11 @@ def search(score_view, start, legal, advance, atoms, given, e, guide):
         gold_row = trace.gold_row[step - 1]
         if guide.learning and step == gold_steps + 1 and legal(x, table, f.states, gold_row, f.legal[0]) != 0:
             return BAD_GOLD, step
-        room = min(k if k == 1 or not merge else 2 * k + 2, capacity)
+        scratch = min(k if k == 1 or not merge else 2 * k + 2, capacity)
         rows, places = f.used[ROWS], f.used[PLACES]
         while True:
             end, size, made, active, gold_gain = candidates(
-                score_view, legal, atoms, given, example, guide, step, now, count, room
+                score_view, legal, atoms, given, example, guide, step, now, count, scratch
             )
             if end != DONE:
                 return end, step
@@ -107,9 +107,9 @@ def search(score_view, start, legal, advance, atoms, given, e, guide):
                 return end, step
             if found == k or made == size or f.rank[size - 1, SCORE] < f.rank[0, SCORE] - given.setting.slack:
                 break
-            if room == capacity:
+            if scratch == capacity:
                 return MORE_BEAM, step
-            room = min(4 * room, capacity)  # too many were equivalent: look at more of them
+            scratch = min(4 * scratch, capacity)  # too many were equivalent: look at more of them
             f.used[ROWS], f.used[PLACES] = rows, places
         if found == wide and wide < given.setting.beam:
             return MORE_BEAM, step
@@ -124,7 +124,7 @@ def search(score_view, start, legal, advance, atoms, given, e, guide):
 
 
 @helper
-def candidates(score_view, legal, atoms, given, example, guide, step, now, count, room):
+def candidates(score_view, legal, atoms, given, example, guide, step, now, count, scratch):
     """{ s ∘ a | s in B_{i-1}, a in legal(s) }: the best `room` of them are in the heap.
 
     Returns how it ended, how many are in the heap, how many were made, how many states are not final, and what the
@@ -159,7 +159,7 @@ def candidates(score_view, legal, atoms, given, example, guide, step, now, count
             choices[0], number = correct, 1
         elif number == 0:
             score = score_of[s, PREFIX] - penalty if guide.learning and link[s, GOLD] == WHOLE else score_of[s, PREFIX]
-            size = offer(f, size, room, score, 0.0, b, WAIT, ZERO, made)
+            size = offer(f, size, scratch, score, 0.0, b, WAIT, ZERO, made)
             worst = rank[0, SCORE]
             made += 1
         if number < 1:
@@ -184,8 +184,8 @@ def candidates(score_view, legal, atoms, given, example, guide, step, now, count
                 score = own + gain
                 if action == correct and is_gold == WHOLE:
                     score -= penalty
-                if size < room or score > worst:
-                    size = offer(f, size, room, score, gain, b, action, ZERO, made)
+                if size < scratch or score > worst:
+                    size = offer(f, size, scratch, score, gain, b, action, ZERO, made)
                     worst = rank[0, SCORE]
                 made += 1
             elif first == last:
@@ -196,11 +196,11 @@ def candidates(score_view, legal, atoms, given, example, guide, step, now, count
                     score = score_of[p, PREFIX] + (f.list_score[place] + inside + gain)
                     if action == correct and (is_gold & PART) != 0 and link[p, GOLD] == WHOLE:
                         score -= penalty
-                    if size < room or score > worst:
+                    if size < scratch or score > worst:
                         top = max(top, score)
                         if score < top - setting.slack:
                             continue
-                        size = offer(f, size, room, score, gain, b, action, place, made)
+                        size = offer(f, size, scratch, score, gain, b, action, place, made)
                         worst = rank[0, SCORE]
                     made += 1
     return DONE, size, made, active, gold_gain

@@ -12,8 +12,8 @@ from structron.kernels.reference import Doubles, Doubles2, by_reference
 from structron.runtime.threads import for_each, stretches
 from structron.search.chain.kbest import (
     N_BEST,
-    NO_ROOM,
-    Rooms,
+    NO_CAPACITY,
+    GrowingScratch,
     change,
     fill_trellis,
     make_trellis,
@@ -67,50 +67,50 @@ class Candidates:
         self.chains, self.units, self.labels, self.order = chains, units, labels, order
         longest, tokens = (int(np.diff(ends).max(initial=1)) for ends in (chains.starts, chains.starts[units]))
         self.work = make_work(longest, labels, stride, order) if work is None else work
-        self.rooms = Rooms(make_trellis(tokens, labels, stride, order), self.work, labels, order)
+        self.growing = GrowingScratch(make_trellis(tokens, labels, stride, order), self.work, labels, order)
 
     def find(self, weights: Weights, lo: int, hi: int, n: int) -> Iterator[Labellings]:
         """The n best labellings of documents lo … hi-1, or all that one has if there are fewer."""
         cells = n * (self.chains.starts[self.units] - self.chains.starts[self.units[lo]])
         while lo < hi:
             stop = min(hi, max(lo + 1, int(np.searchsorted(cells, cells[lo] + TOGETHER, "right")) - 1))
-            for found in n_best_of(self.chains, weights, self.units[lo : stop + 1], n, self.rooms):
+            for found in n_best_of(self.chains, weights, self.units[lo : stop + 1], n, self.growing):
                 yield Labellings(*found)
             lo = stop
 
     def choose(self, weights: Weights, n: int, features: tuple[Any, ...], out: np.ndarray, scores: np.ndarray) -> None:
         """out, scores: of each document the labelling that is best under all features, of the n best under the local
         ones. features: scheme, phrases, first, g and kinds of `Reranking`."""
-        chains, order, labels, work, rooms = self.chains, self.order, self.labels, self.work, self.rooms
+        chains, order, labels, work, growing = self.chains, self.order, self.labels, self.work, self.growing
         load_all(weights, order, labels, work)
         pointers = (search_for(chains, order, work), n_best, non_local_features)
         scheme, phrases, first, g, kinds = features
-        room = make_counts(phrases, kinds), np.empty((n, len(g)))
-        reranking = Reranking(scheme, phrases, first, g, kinds, *room)
-        given, done = (chains, weights, order, self.units, labels, n, work, rooms.trellis), 0
+        scratch = make_counts(phrases, kinds), np.empty((n, len(g)))
+        reranking = Reranking(scheme, phrases, first, g, kinds, *scratch)
+        given, done = (chains, weights, order, self.units, labels, n, work, growing.trellis), 0
         while True:
-            done = CHOOSE(*pointers, *given, rooms.of(n), reranking, done, out, scores)
+            done = CHOOSE(*pointers, *given, growing.of(n), reranking, done, out, scores)
             if done == len(self.units) - 1:
                 return
-            rooms.grow()
+            growing.grow()
 
 
 def choose_labels(
-    search, n_best, features, chains, weights, order, units, labels, n, work, trellis, room, given, done, out, scores
+    search, n_best, features, chains, weights, order, units, labels, n, work, trellis, scratch, given, done, out, scores
 ):
     """`Candidates.choose` from document `done` on; returns the document at which room ran out, or how many there are.
 
     Where no labelling has document features, the best is best.
     """
-    differences, z, g, values = room.differences, trellis.z, given.g, given.values
+    differences, z, g, values = scratch.differences, trellis.z, given.g, given.values
     for unit in range(done, units.shape[0] - 1):
         lo, hi = units[unit], units[unit + 1]
         origin, tokens = chains.starts[lo], chains.starts[hi] - chains.starts[lo]
         d = given.first + unit
         wanted = np.int64(1) if is_silent(given.phrases, d) else n
         score = fill_trellis(search, chains, weights, order, lo, hi, labels, work, trellis)
-        count = n_best(chains, weights, lo, hi, wanted, score, trellis, room)
-        if count == NO_ROOM:
+        count = n_best(chains, weights, lo, hi, wanted, score, trellis, scratch)
+        if count == NO_CAPACITY:
             return unit
         best, top = 0, score
         if wanted > 1:
@@ -120,7 +120,7 @@ def choose_labels(
                 added = 0.0
                 for f in range(g.shape[0]):
                     added += values[k, f] * g[f]
-                total = score - room.losses[k] + added
+                total = score - scratch.losses[k] + added
                 if k == 0 or total > top:
                     best, top = k, total
         change(z, differences, np.int64(best))

@@ -74,36 +74,36 @@ class ChoiceScratch(NamedTuple):
 
 
 @helper
-def list_pieces(lattice, labels, i, room):
+def list_pieces(lattice, labels, i, scratch):
     """List the pieces of all choices of token i, each once and with a score of 0; returns how many there are."""
     count = 0
     for c in range(lattice.first[i], lattice.first[i + 1]):
         y = lattice.choice[c]
         for p in range(labels.begin[y], labels.begin[y + 1]):
             piece = labels.piece[p]
-            if room.place[piece] == 0:
-                room.asked[count] = piece
-                room.given[count] = 0
+            if scratch.place[piece] == 0:
+                scratch.asked[count] = piece
+                scratch.given[count] = 0
                 count += 1
-                room.place[piece] = count
+                scratch.place[piece] = count
     return count
 
 
 @helper
-def answer(lattice, labels, i, origin, count, room):
+def answer(lattice, labels, i, origin, count, scratch):
     """Each choice gets the sum of its pieces' scores; the list is cleared."""
     for c in range(lattice.first[i], lattice.first[i + 1]):
         y = lattice.choice[c]
         total = np.float32(0)
         for p in range(labels.begin[y], labels.begin[y + 1]):
-            total += room.given[room.place[labels.piece[p]] - 1]
-        room.local[c - origin] = total
+            total += scratch.given[scratch.place[labels.piece[p]] - 1]
+        scratch.local[c - origin] = total
     for k in range(count):
-        room.place[room.asked[k]] = 0
+        scratch.place[scratch.asked[k]] = 0
 
 
 @helper
-def score_cells(lattice, cells, labels, fixed, start, stop, room):
+def score_cells(lattice, cells, labels, fixed, start, stop, scratch):
     """What the features of tokens start … stop-1 give to their choices, where there are several.
 
     A cell is far away in memory, and whether it is there cannot be guessed: all cells of a token are asked for before
@@ -114,33 +114,33 @@ def score_cells(lattice, cells, labels, fixed, start, stop, room):
     for i in range(start, stop):
         lo, hi = lattice.first[i], lattice.first[i + 1]
         if hi - lo == 1:
-            room.local[lo - origin] = 0
+            scratch.local[lo - origin] = 0
             continue
-        count = list_pieces(lattice, labels, i, room)
+        count = list_pieces(lattice, labels, i, scratch)
         for p in range(count):
             for j in range(lattice.ptr[i], lattice.ptr[i + 1]):
-                k = home(cells, fixed + lattice.numbers[j], room.asked[p], labels.width)
+                k = home(cells, fixed + lattice.numbers[j], scratch.asked[p], labels.width)
                 prefetch(keys, k, 0)
                 prefetch(weights, k, 0)
         for p in range(count):
             total = np.float32(0)
             for j in range(lattice.ptr[i], lattice.ptr[i + 1]):
-                total += weight_of(cells, fixed + lattice.numbers[j], room.asked[p], labels.width)
-            room.given[p] = total
-        answer(lattice, labels, i, origin, count, room)
+                total += weight_of(cells, fixed + lattice.numbers[j], scratch.asked[p], labels.width)
+            scratch.given[p] = total
+        answer(lattice, labels, i, origin, count, scratch)
 
 
 @helper
-def score_rows(lattice, rows, labels, fixed, start, stop, room):
+def score_rows(lattice, rows, labels, fixed, start, stop, scratch):
     """The same with finished weights. A feature's row has weights of one or two of the pieces, mostly: what it has is
     given to those that are there, and nothing is looked for that is not."""
-    origin, given, place = lattice.first[start], room.given, room.place
+    origin, given, place = lattice.first[start], scratch.given, scratch.place
     for i in range(start, stop):
         lo, hi = lattice.first[i], lattice.first[i + 1]
         if hi - lo == 1:
-            room.local[lo - origin] = 0
+            scratch.local[lo - origin] = 0
             continue
-        count = list_pieces(lattice, labels, i, room)
+        count = list_pieces(lattice, labels, i, scratch)
         for j in range(lattice.ptr[i], lattice.ptr[i + 1]):
             row = fixed + np.int64(lattice.numbers[j])
             begin, end = rows.begin[row], rows.begin[row + 1]
@@ -151,12 +151,12 @@ def score_rows(lattice, rows, labels, fixed, start, stop, room):
                         given[at - 1] += rows.w[k]
             else:
                 for p in range(count):
-                    given[p] += weight_in(rows, row, room.asked[p])
-        answer(lattice, labels, i, origin, count, room)
+                    given[p] += weight_in(rows, row, scratch.asked[p])
+        answer(lattice, labels, i, origin, count, scratch)
 
 
 @helper
-def search(lattice, pairs, labels, paired, s, room):
+def search(lattice, pairs, labels, paired, s, scratch):
     """The best labelling of sentence s in room.z, and its score, where room.local is filled. pairs: a table with the
     weights of label pairs.   paired: whether they have any."""
     start, stop = lattice.starts[s], lattice.starts[s + 1]
@@ -172,45 +172,45 @@ def search(lattice, pairs, labels, paired, s, room):
                     best = weight_of(pairs, FIRST, label, labels.width)
             else:
                 for p in range(lattice.first[i - 1], lo):
-                    score = room.best[p - origin]
+                    score = scratch.best[p - origin]
                     if paired:
                         score += weight_of(pairs, np.int64(lattice.choice[p]) + 1, label, labels.width)
                     if back < 0 or score > best:
                         best, back = score, p
-            room.best[c - origin] = best + room.local[c - origin]
-            room.back[c - origin] = back
+            scratch.best[c - origin] = best + scratch.local[c - origin]
+            scratch.back[c - origin] = back
     last = lattice.first[stop - 1]
     for c in range(last, lattice.first[stop]):
-        if room.best[c - origin] > room.best[last - origin]:
+        if scratch.best[c - origin] > scratch.best[last - origin]:
             last = c
-    found = room.best[last - origin]
+    found = scratch.best[last - origin]
     for i in range(stop - 1, start - 1, -1):
-        room.z[i - start] = lattice.choice[last]
-        last = room.back[last - origin]
+        scratch.z[i - start] = lattice.choice[last]
+        last = scratch.back[last - origin]
     return found
 
 
 @ir_inline
-def best(lattice, weights, labels, fixed, paired, s, room):
+def best(lattice, weights, labels, fixed, paired, s, scratch):
     """`search` with finished weights."""
     if lattice.starts[s] < lattice.starts[s + 1]:
-        score_rows(lattice, weights.rows, labels, fixed, lattice.starts[s], lattice.starts[s + 1], room)
-    return search(lattice, weights.pairs, labels, paired, s, room)
+        score_rows(lattice, weights.rows, labels, fixed, lattice.starts[s], lattice.starts[s + 1], scratch)
+    return search(lattice, weights.pairs, labels, paired, s, scratch)
 
 
 @kernel
-def decode(lattice, weights, labels, fixed, paired, room, out, scores):
+def decode(lattice, weights, labels, fixed, paired, scratch, out, scores):
     """The best labels of every sentence, and their scores."""
     for s in range(lattice.starts.shape[0] - 1):
-        scores[s] = best(lattice, weights, labels, fixed, paired, s, room)
+        scores[s] = best(lattice, weights, labels, fixed, paired, s, scratch)
         for i in range(lattice.starts[s], lattice.starts[s + 1]):
-            out[i] = room.z[i - lattice.starts[s]]
+            out[i] = scratch.z[i - lattice.starts[s]]
 
 
 @ir_inline
-def through(lattice, weights, labels, fixed, paired, s, room, out):
+def through(lattice, weights, labels, fixed, paired, s, scratch, out):
     """out[c]: the score of the best labelling of sentence s with choice c, for all choices of its tokens."""
-    best(lattice, weights, labels, fixed, paired, s, room)
+    best(lattice, weights, labels, fixed, paired, s, scratch)
     start, stop = lattice.starts[s], lattice.starts[s + 1]
     origin = lattice.first[start]
     for i in range(stop - 1, start - 1, -1):
@@ -220,20 +220,20 @@ def through(lattice, weights, labels, fixed, paired, s, room, out):
             if i < stop - 1:
                 after = np.float32(-np.inf)
                 for q in range(hi, lattice.first[i + 2]):
-                    score = room.after[q - origin] + room.local[q - origin]
+                    score = scratch.after[q - origin] + scratch.local[q - origin]
                     if paired:
                         row, label = np.int64(lattice.choice[c]) + 1, np.int64(lattice.choice[q])
                         score += weight_of(weights.pairs, row, label, labels.width)
                     after = max(after, score)
-            room.after[c - origin] = after
-            out[c] = room.best[c - origin] + after
+            scratch.after[c - origin] = after
+            out[c] = scratch.best[c - origin] + after
 
 
 @kernel
-def put_margins(lattice, weights, labels, fixed, paired, room, out, scores, through_all, sure):
+def put_margins(lattice, weights, labels, fixed, paired, scratch, out, scores, through_all, sure):
     """sure: the margin of each token, where `decode` has found labels and scores."""
     for s in range(lattice.starts.shape[0] - 1):
-        through(lattice, weights, labels, fixed, paired, s, room, through_all)
+        through(lattice, weights, labels, fixed, paired, s, scratch, through_all)
         for i in range(lattice.starts[s], lattice.starts[s + 1]):
             second = np.float32(-np.inf)
             for c in range(lattice.first[i], lattice.first[i + 1]):
@@ -248,18 +248,18 @@ def decode_with_margins(
     labels: Labels,
     fixed: int,
     paired: bool,
-    room: ChoiceScratch,
+    scratch: ChoiceScratch,
     out: np.ndarray,
     scores: np.ndarray,
     through_all: np.ndarray,
     sure: np.ndarray,
 ) -> None:
     """`decode` with each token's margin: by how much the best labelling beats the best with another label there."""
-    decode(lattice, weights, labels, fixed, paired, room, out, scores)
-    put_margins(lattice, weights, labels, fixed, paired, room, out, scores, through_all, sure)
+    decode(lattice, weights, labels, fixed, paired, scratch, out, scores)
+    put_margins(lattice, weights, labels, fixed, paired, scratch, out, scores, through_all, sure)
 
 
-def make_room(lattice: Lattice, labels: Labels) -> ChoiceScratch:
+def make_scratch(lattice: Lattice, labels: Labels) -> ChoiceScratch:
     """Room for the longest sentence."""
     choices = int(np.diff(lattice.first[lattice.starts]).max(initial=1))
     tokens = int(np.diff(lattice.starts).max(initial=1))

@@ -30,13 +30,13 @@ from structron.search.chain.viterbi import LOWEST, SEARCH, alpha_row, keep_all, 
 
 TOO_MUCH = -np.float64(FORBIDDEN) / 2
 """A loss that only a forbidden label or transition can have."""
-FIRST_ROOM = 256
+FIRST_CAPACITY = 256
 """Choices and waiting labellings that there is room for at first."""
 EACH = 8
 """And as many times the labels for each of the n best."""
 MOST_AT_FIRST = 1 << 20
 """Choices of the best labelling that there is room for at first, or less: so many as the document can have."""
-NO_ROOM = -1
+NO_CAPACITY = -1
 """What a search returns that has run out of memory."""
 NOTHING, FIRST = np.int64(-1), np.int64(0)
 ENTERED, WAITING = 0, 1
@@ -73,20 +73,20 @@ class CostContext(NamedTuple):
 class Choices(NamedTuple):
     """Choices that lead away from a labelling."""
 
-    loss: Doubles  # float64[room]
-    place: Ints  # int64[room]: the row whose label is chosen
-    label: Ints  # int64[room]
-    second: Ints  # int64[room]: order 2 at the end of a sentence, the label before it, chosen too; else -1
+    loss: Doubles  # float64[capacity]
+    place: Ints  # int64[capacity]: the row whose label is chosen
+    label: Ints  # int64[capacity]
+    second: Ints  # int64[capacity]: order 2 at the end of a sentence, the label before it, chosen too; else -1
 
 
 @by_reference
 class ChoiceQueue(NamedTuple):
     """Labellings that wait to be written out, each a parent with one more choice."""
 
-    loss: Doubles  # float64[room]
-    parent: Ints  # int64[room]: the number of a labelling that is written
-    choice: Ints  # int64[room]: m, one of the best labelling's choices; or -1 - k, one of the parent's own
-    heap: Ints  # int64[room]: the numbers of those that wait, the one of least loss on top
+    loss: Doubles  # float64[capacity]
+    parent: Ints  # int64[capacity]: the number of a labelling that is written
+    choice: Ints  # int64[capacity]: m, one of the best labelling's choices; or -1 - k, one of the parent's own
+    heap: Ints  # int64[capacity]: the numbers of those that wait, the one of least loss on top
     size: Ints  # int64[2]: how many have been entered, how many wait
 
 
@@ -95,8 +95,8 @@ class Differences(NamedTuple):
     """Labellings by where they differ from the best one: rows and labels, from the last row to the first."""
 
     ptr: Ints  # int64[n + 2]: those of labelling k are at[ptr[k]:ptr[k+1]]
-    at: Ints  # int64[room]
-    label: Ints  # int64[room]
+    at: Ints  # int64[capacity]
+    label: Ints  # int64[capacity]
 
 
 @by_reference
@@ -140,13 +140,13 @@ def make_trellis(rows: int, labels: int, stride: int, order: int) -> Trellis:
 
 def make_scene(searched: Trellis | Work, work: Work, labels: int, order: int) -> CostContext:
     """What a search has left, with transitions as `work` has them."""
-    room = np.empty(labels + 1, np.float32), np.empty(labels)
-    return CostContext(order, searched.alpha, searched.keep, searched.kept, work.t1, *room)
+    scratch = np.empty(labels + 1, np.float32), np.empty(labels)
+    return CostContext(order, searched.alpha, searched.keep, searched.kept, work.t1, *scratch)
 
 
-def make_choices(room: int) -> Choices:
+def make_choices(scratch: int) -> Choices:
     """Room for choices."""
-    return Choices(np.empty(room), *(np.empty(room, np.int64) for _ in range(3)))
+    return Choices(np.empty(scratch), *(np.empty(scratch, np.int64) for _ in range(3)))
 
 
 def make_near(work: Work, labels: int, order: int) -> Near:
@@ -154,18 +154,18 @@ def make_near(work: Work, labels: int, order: int) -> Near:
     return Near(make_scene(work, work, labels, order), make_choices(1 + labels * labels), np.empty_like(work.z))
 
 
-def make_room(n: int, trellis: Trellis, work: Work, labels: int, order: int, times: int = 1) -> NBestScratch:
+def make_scratch(n: int, trellis: Trellis, work: Work, labels: int, order: int, times: int = 1) -> NBestScratch:
     """Room for the n best labellings of documents that fit the trellis; times: how much more than at first."""
-    rows, room = len(trellis.z), times * (FIRST_ROOM + (2 * len(work.z) + EACH * n) * labels)
+    rows, scratch = len(trellis.z), times * (FIRST_CAPACITY + (2 * len(work.z) + EACH * n) * labels)
     every = times * min(2 * rows * labels, MOST_AT_FIRST)
-    parent, choice, heap = (np.empty(room, np.int64) for _ in range(3))
-    queue = ChoiceQueue(np.empty(room), parent, choice, heap, np.zeros(2, np.int64))
-    differences = Differences(np.zeros(n + 2, np.int64), *(np.empty(room, np.int64) for _ in range(2)))
+    parent, choice, heap = (np.empty(scratch, np.int64) for _ in range(3))
+    queue = ChoiceQueue(np.empty(scratch), parent, choice, heap, np.zeros(2, np.int64))
+    differences = Differences(np.zeros(n + 2, np.int64), *(np.empty(scratch, np.int64) for _ in range(2)))
     return NBestScratch(
         make_scene(trellis, work, labels, order),
         make_choices(every),
         make_choices(n),
-        make_choices(room),
+        make_choices(scratch),
         queue,
         differences,
         np.empty(rows),
@@ -442,10 +442,10 @@ def select_least(loss, count, heap, most):
 
 
 @ir_inline
-def main_choices(chains, weights, lo, hi, most, z, room):
+def main_choices(chains, weights, lo, hi, most, z, scratch):
     """room.main: the `most` choices of least loss that lead away from the best labelling z, in the order of their
     loss. Returns how many there are, or NO_ROOM."""
-    scene, least, heap, every, main = room.scene, room.least, room.heap, room.every, room.main
+    scene, least, heap, every, main = scratch.scene, scratch.least, scratch.heap, scratch.every, scratch.main
     tokens, labels = chains.starts[hi] - chains.starts[lo], scene.ways.shape[0]
     bound, rows = np.inf, tokens
     least_losses(chains, weights, scene, lo, hi, z, least)
@@ -455,7 +455,7 @@ def main_choices(chains, weights, lo, hi, most, z, room):
         for i in range(tokens):
             rows += least[i] <= bound
     if rows * labels + (hi - lo) * (labels if scene.order == 1 else labels * labels) > every.loss.shape[0]:
-        return NO_ROOM
+        return NO_CAPACITY
     count = put_choices(chains, weights, scene, lo, hi, z, least, bound, every)
     select_least(every.loss, count, heap, most)
     for k in range(min(most, count)):
@@ -497,30 +497,37 @@ def note_changes(differences, parent, count, place, reach, z, best):
 
 
 @ir_inline
-def has_room(longest, parent, count, room):
+def has_capacity(longest, parent, count, scratch):
     """Whether there is room for one more labelling; longest: the length of a sentence at most."""
-    queue, differences, more = room.queue, room.differences, longest * room.scene.ways.shape[0]
+    queue, differences, more = scratch.queue, scratch.differences, longest * scratch.scene.ways.shape[0]
     inherited = differences.ptr[parent + 1] - differences.ptr[parent]
     return (
-        room.state[OWN] + more <= room.own.loss.shape[0]
+        scratch.state[OWN] + more <= scratch.own.loss.shape[0]
         and queue.size[ENTERED] + more + 2 <= queue.loss.shape[0]
         and differences.ptr[count] + inherited + longest <= differences.at.shape[0]
     )
 
 
 @ir_inline
-def expand(chains, weights, origin, n, longest, bound, trellis, room):
+def expand(chains, weights, origin, n, longest, bound, trellis, scratch):
     """Take labellings from the queue until there are n; False: there may not be room for the next one.
 
     A labelling has the choices of its parent, up to where it meets the best labelling again own ones, and from there on
     those of the best. longest: the length of a sentence at most.
     """
-    scene, main, own, queue, differences = room.scene, room.main, room.own, room.queue, room.differences
-    best, order, z, losses, reach, state = trellis.z, scene.order, room.z, room.losses, room.reach, room.state
+    scene, main, own, queue, differences = scratch.scene, scratch.main, scratch.own, scratch.queue, scratch.differences
+    best, order, z, losses, reach, state = (
+        trellis.z,
+        scene.order,
+        scratch.z,
+        scratch.losses,
+        scratch.reach,
+        scratch.state,
+    )
     while state[FOUND] < n and queue.size[WAITING] > 0:
         count, used, e = state[FOUND], state[OWN], queue.heap[0]
         loss, parent, m = queue.loss[e], queue.parent[e], queue.choice[e]
-        if not has_room(longest, parent, count, room):
+        if not has_capacity(longest, parent, count, scratch):
             return False
         pop(queue.heap, queue.size[WAITING], queue.loss)
         queue.size[WAITING] -= 1
@@ -559,34 +566,34 @@ N_BEST = types.int64(
 
 
 @kernel(signature=N_BEST)
-def n_best(chains, weights, lo, hi, n, total, trellis, room):
+def n_best(chains, weights, lo, hi, n, total, trellis, scratch):
     """The n best labellings of the document of sentences lo … hi-1, which the caller has searched (`fill_trellis`).
 
     The best is trellis.z and scores `total`; the others differ from it as room.differences say, room.losses[k]: by how
     much they score less. Returns how many there are, or NO_ROOM.
     """
-    room.losses[0] = 0.0
-    room.differences.ptr[0] = room.differences.ptr[1] = 0
+    scratch.losses[0] = 0.0
+    scratch.differences.ptr[0] = scratch.differences.ptr[1] = 0
     if n == 1 or total <= -TOO_MUCH:
         return np.int64(1)
-    main = main_choices(chains, weights, lo, hi, n - 1, trellis.z, room)
-    if main == NO_ROOM:
-        return np.int64(NO_ROOM)
+    main = main_choices(chains, weights, lo, hi, n - 1, trellis.z, scratch)
+    if main == NO_CAPACITY:
+        return np.int64(NO_CAPACITY)
     origin, longest = chains.starts[lo], FIRST
     for s in range(lo, hi):
         longest = max(longest, chains.starts[s + 1] - chains.starts[s])
-    bound = room.main.loss[n - 2] if main == n - 1 else np.inf
+    bound = scratch.main.loss[n - 2] if main == n - 1 else np.inf
     tokens = chains.starts[hi] - origin
     for i in range(tokens):
-        room.z[i] = trellis.z[i]
-    room.reach[0] = tokens
-    room.state[FOUND], room.state[OWN], room.state[MAIN] = 1, 0, main
-    room.queue.size[ENTERED] = room.queue.size[WAITING] = 0
+        scratch.z[i] = trellis.z[i]
+    scratch.reach[0] = tokens
+    scratch.state[FOUND], scratch.state[OWN], scratch.state[MAIN] = 1, 0, main
+    scratch.queue.size[ENTERED] = scratch.queue.size[WAITING] = 0
     if main > 0:
-        enter(room.queue, room.main.loss[0], FIRST, FIRST)
-    if not expand(chains, weights, origin, n, longest, bound, trellis, room):
-        return np.int64(NO_ROOM)
-    return room.state[FOUND]
+        enter(scratch.queue, scratch.main.loss[0], FIRST, FIRST)
+    if not expand(chains, weights, origin, n, longest, bound, trellis, scratch):
+        return np.int64(NO_CAPACITY)
+    return scratch.state[FOUND]
 
 
 def write_n_best(
@@ -602,7 +609,7 @@ def write_n_best(
     n,
     work,
     trellis,
-    room,
+    scratch,
     rows,
     counts,
     losses,
@@ -614,16 +621,16 @@ def write_n_best(
     counts[u], scores[u]: how many document u has, and the score of its best. losses[u, k]: by how much labelling k is
     worse. rows: those of one document after the other, room for n of each.
     """
-    differences, begin = room.differences, chains.starts[units[0]]
+    differences, begin = scratch.differences, chains.starts[units[0]]
     for u in range(done, last):
         lo, hi = units[u], units[u + 1]
         first, tokens = n * (chains.starts[lo] - begin), chains.starts[hi] - chains.starts[lo]
         scores[u] = fill_trellis(search, chains, weights, order, lo, hi, labels, work, trellis)
-        counts[u] = n_best(chains, weights, lo, hi, n, scores[u], trellis, room)
-        if counts[u] == NO_ROOM:
+        counts[u] = n_best(chains, weights, lo, hi, n, scores[u], trellis, scratch)
+        if counts[u] == NO_CAPACITY:
             return u
         for k in range(counts[u]):
-            losses[u, k] = room.losses[k]
+            losses[u, k] = scratch.losses[k]
             for i in range(tokens):
                 rows[first + k * tokens + i] = trellis.z[i]
             for d in range(differences.ptr[k], differences.ptr[k + 1]):
@@ -634,20 +641,20 @@ def write_n_best(
 WRITE_N_BEST = WithFunctionPointers(write_n_best, SEARCH, N_BEST)
 
 
-class Rooms:
+class GrowingScratch:
     """Room for the n best labellings of documents, which grows; transitions are those in `work`."""
 
     def __init__(self, trellis: Trellis, work: Work, labels: int, order: int):
         self.trellis, self.work, self.labels, self.order = trellis, work, labels, order
         self.n = self.times = 0
-        self.room: Any = None
+        self.scratch: Any = None
 
     def of(self, n: int) -> NBestScratch:
         """Room for n labellings."""
         if n > self.n:
             self.n, self.times = n, max(self.times, 1)
             self._make()
-        return self.room
+        return self.scratch
 
     def grow(self) -> None:
         """Twice the room."""
@@ -655,28 +662,28 @@ class Rooms:
         self._make()
 
     def _make(self) -> None:
-        self.room = make_room(self.n, self.trellis, self.work, self.labels, self.order, self.times)
+        self.scratch = make_scratch(self.n, self.trellis, self.work, self.labels, self.order, self.times)
 
 
 def n_best_of(
-    chains: EncodedChains, weights: Weights, units: np.ndarray, n: int, rooms: Rooms
+    chains: EncodedChains, weights: Weights, units: np.ndarray, n: int, growing: GrowingScratch
 ) -> list[tuple[np.ndarray, np.ndarray, float]]:
     """Of each document, sentences units[u] … units[u + 1] - 1: its n best labellings, int16[found, tokens], their
     losses against the best, float64[found], and the score of the best.
 
     There are fewer than n if there are no more legal ones, 1 if none is.
     """
-    order, labels, work, count = rooms.order, rooms.labels, rooms.work, len(units) - 1
+    order, labels, work, count = growing.order, growing.labels, growing.work, len(units) - 1
     load_all(weights, order, labels, work)
     ends = (chains.starts[units] - chains.starts[units[0]]).tolist()
     counts, losses, scores = np.zeros(count, np.int64), np.empty((count, n)), np.empty(count)
     rows, done = np.empty(n * ends[-1], np.int16), 0
     pointers = (search_for(chains, order, work), n_best)
     while done < count:
-        room, given = rooms.of(n), (chains, weights, order, units, done, count, labels, n, work, rooms.trellis)
-        done = WRITE_N_BEST(*pointers, *given, room, rows, counts, losses, scores)
+        scratch, given = growing.of(n), (chains, weights, order, units, done, count, labels, n, work, growing.trellis)
+        done = WRITE_N_BEST(*pointers, *given, scratch, rows, counts, losses, scores)
         if done < count:
-            rooms.grow()
+            growing.grow()
     found = []
     for u, (many, score) in enumerate(zip(counts.tolist(), scores.tolist(), strict=True)):
         own = rows[n * ends[u] : n * ends[u + 1]].reshape(n, ends[u + 1] - ends[u])

@@ -94,5 +94,5 @@ def decode_local(
     """The most probable labels of all sentences, into out[token], and their log probability, into scores[sentence]."""
     load_all(weights, 2, labels, work)
     histories = (labels + 1) * (labels + 1)
-    room: Any = (np.empty((labels, histories)), np.empty(histories), np.empty(histories))
-    decode_sentences(chains, weights, labels, work, *room, out, scores)
+    scratch: Any = (np.empty((labels, histories)), np.empty(histories), np.empty(histories))
+    decode_sentences(chains, weights, labels, work, *scratch, out, scores)

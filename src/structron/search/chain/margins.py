@@ -101,7 +101,7 @@ def decode_with_margins(
     """Like `viterbi.decode`, and margins[token] for every token; table: of `put_margins`, or without rows."""
     load_all(weights, order, labels, work)
     kind = work.alpha.dtype
-    room = np.zeros((2, labels if order == 2 else 1, labels), kind), np.empty(labels, kind)
+    scratch = np.zeros((2, labels if order == 2 else 1, labels), kind), np.empty(labels, kind)
     search = search_for(chains, order, work, np.inf)
     kernel = DECODE_IN_DOUBLE if isinstance(work, DoubleWork) else DECODE
-    kernel(search, chains, weights, order, lo, hi, labels, work, out, scores, margins, table, *room)
+    kernel(search, chains, weights, order, lo, hi, labels, work, out, scores, margins, table, *scratch)

@@ -308,7 +308,7 @@ def score_nodes(chains, weights, start, n, work):
     """
     w, row_of, ptr, numbers, values = weights.w, weights.row_of, chains.ptr, chains.numbers, chains.values
     node, rows = work.node, work.rows
-    stride, room = w.shape[1], rows.shape[0] // 2
+    stride, scratch = w.shape[1], rows.shape[0] // 2
     weighted = values.shape[0] > 0
     masked = chains.mask_of.shape[0] > 0
     ahead, next_k = 0, ptr[start]
@@ -326,12 +326,12 @@ def score_nodes(chains, weights, start, n, work):
         else:
             count, k = ahead, next_k
             if i + 1 < n:
-                first = (i + 1) % 2 * room
+                first = (i + 1) % 2 * scratch
                 ahead, next_k = ask_for_rows(chains, weights, start + i + 1, ptr[start + i + 1], rows, first)
-            add_rows(w, rows, i % 2 * room, count, node, i)
+            add_rows(w, rows, i % 2 * scratch, count, node, i)
             while k < ptr[start + i + 1]:
-                count, k = ask_for_rows(chains, weights, start + i, k, rows, i % 2 * room)
-                add_rows(w, rows, i % 2 * room, count, node, i)
+                count, k = ask_for_rows(chains, weights, start + i, k, rows, i % 2 * scratch)
+                add_rows(w, rows, i % 2 * scratch, count, node, i)
         if masked and chains.mask_of[start + i] > 0:
             mask = chains.mask_of[start + i]
             for y in range(stride):

@@ -15,17 +15,17 @@ from structron.kernels.jit import WithFunctionPointers, helper, ir_inline, kerne
 from structron.kernels.reference import reference
 from structron.search.graph.features import encode
 from structron.search.graph.relations import choose_relations, score_relations
-from structron.search.graph.room import ParseScratch, ParseSettings
 from structron.search.graph.scores import rank_arcs, score_arcs, score_grand, score_siblings, score_triples
+from structron.search.graph.scratch import ParseScratch, ParseSettings
 from structron.search.trees.eisner import LONG, eisner, eisner_among
-from structron.search.trees.parts import has_room, index_arcs
+from structron.search.trees.parts import has_capacity, index_arcs
 from structron.search.trees.search import SIGNATURE, compiled_search
 
-_ROOM, _LIST = reference(ParseScratch), types.int64[::1]
+_SCRATCH, _LIST = reference(ParseScratch), types.int64[::1]
 _COUNT, _FLAG, _COST = types.int64, types.int64, types.float64
-PREPARE = types.int64(types.FunctionType(SIGNATURE), _ROOM, types.int64[:, ::1], _COUNT, _COUNT, _FLAG, _COST)
-SCORE = types.void(_ROOM, _COUNT, _FLAG, _COST)
-CHOOSE = types.void(_ROOM, _COUNT, _FLAG, _COST, _LIST, _LIST)
+PREPARE = types.int64(types.FunctionType(SIGNATURE), _SCRATCH, types.int64[:, ::1], _COUNT, _COUNT, _FLAG, _COST)
+SCORE = types.void(_SCRATCH, _COUNT, _FLAG, _COST)
+CHOOSE = types.void(_SCRATCH, _COUNT, _FLAG, _COST, _LIST, _LIST)
 STEPS = (PREPARE, SCORE, SIGNATURE, CHOOSE)
 """The signatures of what `steps_of` gives."""
 
@@ -72,19 +72,19 @@ def allow_gold(gold, n, cost, allowed, scores):
 
 
 @ir_inline
-def rank_heads(room, x, start, n, learning, cost):
+def rank_heads(scratch, x, start, n, learning, cost):
     """Read the n words from `start` on, and allow the heads that the fast model, or while learning the gold tree, finds
     worth a look; False: there is no room for the arcs.
 
     In long sentences arcs are numbered, and the word before each is allowed too: a chain of words is always a tree.
     """
-    allowed, scores, arcs = room.allowed, room.charts.scores, room.arcs
-    encode(room.look, x, start, n)
+    allowed, scores, arcs = scratch.allowed, scratch.charts.scores, scratch.arcs
+    encode(scratch.look, x, start, n)
     allow(allowed, n, False)
-    rank_arcs(room.look, n, room.words, scores)
+    rank_arcs(scratch.look, n, scratch.words, scores)
     if learning:
-        allow_gold(room.gold, n, cost, allowed, scores)
-    keep_best(scores, n, room.setting.keep, allowed, room.order)
+        allow_gold(scratch.gold, n, cost, allowed, scores)
+    keep_best(scores, n, scratch.setting.keep, allowed, scratch.order)
     if n > LONG:
         for m in range(1, n + 1):
             allowed[m - 1, m] = True
@@ -98,77 +98,79 @@ def rank_heads(room, x, start, n, learning, cost):
 
 
 @ir_inline
-def number_arcs(room, n):
+def number_arcs(scratch, n):
     """Allow the heads of the fast model's best tree too, and number all arcs; 0: there is no room for their parts."""
     for m in range(1, n + 1):
-        room.allowed[room.ranked[m], m] = True
-    return 1 if index_arcs(room.allowed, n, room.arcs) and has_room(room.parts, room.arcs.need) else 0
+        scratch.allowed[scratch.ranked[m], m] = True
+    return 1 if index_arcs(scratch.allowed, n, scratch.arcs) and has_capacity(scratch.parts, scratch.arcs.need) else 0
 
 
-def prepare_pruned(search, room, x, start, n, learning, cost):
+def prepare_pruned(search, scratch, x, start, n, learning, cost):
     """Read the n words from `start` on, and number the arcs worth a look; 0: there is no room for them.
 
     room.ranked: the best tree of the fast model, which is always among them.
     """
-    if not rank_heads(room, x, start, n, learning, cost):
+    if not rank_heads(scratch, x, start, n, learning, cost):
         return 0
-    charts, single_root = room.charts, room.setting.single_root
+    charts, single_root = scratch.charts, scratch.setting.single_root
     if n > LONG:
-        eisner_among(room.arcs, charts.scores, n, single_root, charts.chart, room.ranked)
+        eisner_among(scratch.arcs, charts.scores, n, single_root, charts.chart, scratch.ranked)
     else:
-        eisner(charts.scores, n, single_root, charts.chart, room.ranked)
-    return number_arcs(room, n)
+        eisner(charts.scores, n, single_root, charts.chart, scratch.ranked)
+    return number_arcs(scratch, n)
 
 
-def prepare_by_search(search, room, x, start, n, learning, cost):
+def prepare_by_search(search, scratch, x, start, n, learning, cost):
     """The same where trees are searched by Eisner's algorithm anyway: search is `find_arcs`."""
-    if not rank_heads(room, x, start, n, learning, cost):
+    if not rank_heads(scratch, x, start, n, learning, cost):
         return 0
-    search(room.arcs, room.nothing, room.charts, n, room.setting.single_root, room.ranked)
-    return number_arcs(room, n)
+    search(scratch.arcs, scratch.nothing, scratch.charts, n, scratch.setting.single_root, scratch.ranked)
+    return number_arcs(scratch, n)
 
 
-def prepare_all(search, room, x, start, n, learning, cost):
+def prepare_all(search, scratch, x, start, n, learning, cost):
     """The same where all arcs are worth a look."""
-    encode(room.look, x, start, n)
-    allow(room.allowed, n, True)
-    return 1 if index_arcs(room.allowed, n, room.arcs) and has_room(room.parts, room.arcs.need) else 0
+    encode(scratch.look, x, start, n)
+    allow(scratch.allowed, n, True)
+    return 1 if index_arcs(scratch.allowed, n, scratch.arcs) and has_capacity(scratch.parts, scratch.arcs.need) else 0
 
 
 # -- scores --------------------------------------------------------------------------------------------------------
 
 
 @ir_inline
-def score_labelled(room, n, learning, cost):
+def score_labelled(scratch, n, learning, cost):
     """The scores of arcs, each with its best relation. While learning the rivals of the gold tree get a cost."""
-    scores = room.parts.arc
-    score_arcs(room.look, room.arcs, n, room.words, scores)
-    score_relations(room.look, room.arcs, n, room.relations, room.gold, learning, cost, room.related, scores)
+    scores = scratch.parts.arc
+    score_arcs(scratch.look, scratch.arcs, n, scratch.words, scores)
+    score_relations(
+        scratch.look, scratch.arcs, n, scratch.relations, scratch.gold, learning, cost, scratch.related, scores
+    )
 
 
-def score_first_order(room, n, learning, cost):
+def score_first_order(scratch, n, learning, cost):
     """The scores of arcs."""
-    score_labelled(room, n, learning, cost)
+    score_labelled(scratch, n, learning, cost)
 
 
-def score_with_siblings(room, n, learning, cost):
+def score_with_siblings(scratch, n, learning, cost):
     """The scores of arcs and sibling parts."""
-    score_labelled(room, n, learning, cost)
-    score_siblings(room.look, room.arcs, n, room.parts.sibling)
+    score_labelled(scratch, n, learning, cost)
+    score_siblings(scratch.look, scratch.arcs, n, scratch.parts.sibling)
 
 
-def score_with_grandparents(room, n, learning, cost):
+def score_with_grandparents(scratch, n, learning, cost):
     """The scores of all parts."""
-    score_labelled(room, n, learning, cost)
-    score_siblings(room.look, room.arcs, n, room.parts.sibling)
-    score_grand(room.look, room.arcs, n, room.parts.grand)
-    if room.parts.triple.shape[0] > 0:
-        score_triples(room.look, room.arcs, n, room.parts.triple)
+    score_labelled(scratch, n, learning, cost)
+    score_siblings(scratch.look, scratch.arcs, n, scratch.parts.sibling)
+    score_grand(scratch.look, scratch.arcs, n, scratch.parts.grand)
+    if scratch.parts.triple.shape[0] > 0:
+        score_triples(scratch.look, scratch.arcs, n, scratch.parts.triple)
 
 
-def choose_all(room, n, learning, cost, heads, found):
+def choose_all(scratch, n, learning, cost, heads, found):
     """Write the relations of a tree. learning, cost: see `score_labelled`."""
-    choose_relations(room.look, n, room.relations, room.gold, learning, cost, heads, found)
+    choose_relations(scratch.look, n, scratch.relations, scratch.gold, learning, cost, heads, found)
 
 
 PREPARE_PRUNED, PREPARE_BY_SEARCH, PREPARE_ALL = (
@@ -193,42 +195,42 @@ def steps_of(setting: ParseSettings) -> tuple[Any, ...]:
 
 
 @ir_inline
-def weigh(prepare, score, search, room, x, start, n, learning, cost):
+def weigh(prepare, score, search, scratch, x, start, n, learning, cost):
     """The scores of all parts of the n words from `start` on; False: there is no room for them.
 
     learning: room.gold has the gold tree; each wrong word then adds a cost to the score of a tree.
     """
-    if prepare(search, room, x, start, n, learning, cost) == 0:
+    if prepare(search, scratch, x, start, n, learning, cost) == 0:
         return False
-    score(room, n, learning, cost)
+    score(scratch, n, learning, cost)
     return True
 
 
 @ir_inline
-def parse(prepare, score, search, choose, room, x, start, n, learning, cost):
+def parse(prepare, score, search, choose, scratch, x, start, n, learning, cost):
     """Write the heads and relations of the n words from `start` on into room.found; False: there is no room for it."""
-    if not weigh(prepare, score, search, room, x, start, n, learning, cost):
+    if not weigh(prepare, score, search, scratch, x, start, n, learning, cost):
         return False
-    search(room.arcs, room.parts, room.charts, n, room.setting.single_root, room.found.heads)
-    choose(room, n, learning, cost, room.found.heads, room.found.relation)
+    search(scratch.arcs, scratch.parts, scratch.charts, n, scratch.setting.single_root, scratch.found.heads)
+    choose(scratch, n, learning, cost, scratch.found.heads, scratch.found.relation)
     return True
 
 
-def parse_some(prepare, score, search, choose, room, x, starts, lo, hi, heads, relations):
+def parse_some(prepare, score, search, choose, scratch, x, starts, lo, hi, heads, relations):
     """Write the heads and relations of the sentences lo … hi - 1, of all words; returns where it stopped: before a
     sentence for which there is no room."""
     for k in range(lo, hi):
         start, n = starts[k], starts[k + 1] - starts[k]
-        if not parse(prepare, score, search, choose, room, x, start, n, 0, 0.0):
+        if not parse(prepare, score, search, choose, scratch, x, start, n, 0, 0.0):
             return k
         for i in range(n):
-            heads[start + i], relations[start + i] = room.found.heads[i + 1], room.found.relation[i + 1]
+            heads[start + i], relations[start + i] = scratch.found.heads[i + 1], scratch.found.relation[i + 1]
     return hi
 
 
-def weigh_one(prepare, score, search, room, x, start, n):
+def weigh_one(prepare, score, search, scratch, x, start, n):
     """`weigh`, for `k_best`."""
-    return weigh(prepare, score, search, room, x, start, n, 0, 0.0)
+    return weigh(prepare, score, search, scratch, x, start, n, 0, 0.0)
 
 
 PARSE = WithFunctionPointers(parse_some, *STEPS)

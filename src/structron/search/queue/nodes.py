@@ -133,8 +133,8 @@ class Space:
         old, kept = getattr(self, "ground", None), self.rows
         problem, actions = self.problem, len(self.problem.actions)
         states, back, action = (np.zeros(shape, np.int64) for shape in ((rows, problem.width), rows, rows))
-        room = (np.zeros((1, len(problem.composition.atoms) + 1), np.int64), *(np.zeros((2, actions), np.int64)))
-        self.ground = Ground(states, back, action, np.zeros(rows), np.zeros(rows, np.int64), *room)
+        scratch = (np.zeros((1, len(problem.composition.atoms) + 1), np.int64), *(np.zeros((2, actions), np.int64)))
+        self.ground = Ground(states, back, action, np.zeros(rows), np.zeros(rows, np.int64), *scratch)
         self._expander: Any = None
         for array, before in zip(self.ground[:5], old[:5] if old else (), strict=False):
             array[:kept] = before[:kept]
@@ -148,7 +148,7 @@ class Space:
 
     def use(self, sparse: Sparse) -> None:
         """Score with these weights."""
-        memory = self.engine.room(self.inputs).memory
+        memory = self.engine.scratch(self.inputs).memory
         if sparse is not self.sparse or memory is not self.memory:
             self.sparse, self.memory, self._expander = sparse, memory, None
             self.setting = self.engine.setting(sparse.order)
@@ -170,7 +170,7 @@ class Space:
         self.asked[:] = self.e, row, first
         number = self.engine.watched(self._next)
         if number > actions:
-            self.engine.settle(BAD_ACTION, depth + 1, self.e, self.engine.room(self.inputs))
+            self.engine.settle(BAD_ACTION, depth + 1, self.e, self.engine.scratch(self.inputs))
         self.rows += number
         return range(first, first + number)
 

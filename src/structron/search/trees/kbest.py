@@ -27,11 +27,11 @@ class Pool(NamedTuple):
     """The best trees found so far, each the best of its own set: words before `fork` keep their heads, and the word
     there has none that is barred."""
 
-    heads: Ints2  # int64[room, n + 1]
-    barred: Flags2  # bool[room, n + 1]
-    fork: Ints  # int64[room]      n + 1: the set has been split
-    score: Doubles  # float64[room]
-    order: Ints  # int64[room]     trees from the first to the last
+    heads: Ints2  # int64[capacity, n + 1]
+    barred: Flags2  # bool[capacity, n + 1]
+    fork: Ints  # int64[capacity]      n + 1: the set has been split
+    score: Doubles  # float64[capacity]
+    order: Ints  # int64[capacity]     trees from the first to the last
 
 
 @by_reference
@@ -60,10 +60,10 @@ def most_trees(arcs: Arcs, n: int, k: int) -> int:
     return ways
 
 
-def make_pool(room: int, n: int) -> Pool:
+def make_pool(scratch: int, n: int) -> Pool:
     """Room for so many trees of n words."""
-    heads, barred = np.zeros((room, n + 1), np.int64), np.zeros((room, n + 1), np.bool_)
-    return Pool(heads, barred, np.zeros(room, np.int64), np.zeros(room, np.float64), np.zeros(room, np.int64))
+    heads, barred = np.zeros((scratch, n + 1), np.int64), np.zeros((scratch, n + 1), np.bool_)
+    return Pool(heads, barred, np.zeros(scratch, np.int64), np.zeros(scratch, np.float64), np.zeros(scratch, np.int64))
 
 
 @ir_inline
@@ -139,22 +139,22 @@ def find(search, arcs, parts, charts, n, single_root, heads):
 @ir_inline
 def put(pool, size, heads, score, fork, barred):
     """Enter a tree behind the first one, by its score; the last one gives way where there is no room."""
-    room = pool.order.shape[0]
-    t = pool.order[size - 1] if size == room else size
-    k = min(size, room - 1)
+    scratch = pool.order.shape[0]
+    t = pool.order[size - 1] if size == scratch else size
+    k = min(size, scratch - 1)
     while k > 1 and pool.score[pool.order[k - 1]] < score:
         pool.order[k] = pool.order[k - 1]
         k -= 1
     pool.order[k], pool.score[t], pool.fork[t] = t, score, fork
     for m in range(heads.shape[0]):
         pool.heads[t, m], pool.barred[t, m] = heads[m], barred[m]
-    return min(size + 1, room)
+    return min(size + 1, scratch)
 
 
 @ir_inline
-def split(search, arcs, parts, charts, limits, n, projective, single_root, pool, size, t, room):
+def split(search, arcs, parts, charts, limits, n, projective, single_root, pool, size, t, scratch):
     """Enter the best tree of each set that the set of tree t falls into without t; how many trees there are then."""
-    heads, barred, found, left, fork = room.heads, room.barred, room.found, room.left, pool.fork[t]
+    heads, barred, found, left, fork = scratch.heads, scratch.barred, scratch.found, scratch.left, pool.fork[t]
     for m in range(n + 1):
         heads[m], barred[m] = pool.heads[t, m], pool.barred[t, m]
     for b in range(arcs.need[0]):
@@ -187,7 +187,7 @@ def next_to_split(pool, size):
     return -1
 
 
-def fill_pool(search, arcs, parts, charts, n, projective, single_root, pool, limits, room):
+def fill_pool(search, arcs, parts, charts, n, projective, single_root, pool, limits, scratch):
     """`k_best`, given room: how many trees were found. They stand in the pool, by its order."""
     pool.score[0] = find(search, arcs, parts, charts, n, single_root, pool.heads[0])
     if pool.score[0] == -np.inf:
@@ -201,7 +201,7 @@ def fill_pool(search, arcs, parts, charts, n, projective, single_root, pool, lim
             if place < 0:
                 break
             t = pool.order[place]
-            size = split(search, arcs, parts, charts, limits, n, projective, single_root, pool, size, t, room)
+            size = split(search, arcs, parts, charts, limits, n, projective, single_root, pool, size, t, scratch)
     return size
 
 
@@ -220,8 +220,8 @@ def k_best(
     if len(pool.order) == 0:
         return pool.heads, pool.score
     heads, found = (np.zeros(n + 1, np.int64) for _ in range(2))
-    room = Splitting(parts._replace(arc=np.zeros_like(parts.arc)), heads, found, np.zeros(n + 1, np.bool_))
+    scratch = Splitting(parts._replace(arc=np.zeros_like(parts.arc)), heads, found, np.zeros(n + 1, np.bool_))
     limits = ScoreBounds(np.zeros(len(parts.arc)), np.zeros(n + 2))
-    size = FILL_POOL(search, arcs, parts, charts, n, int(projective), int(single_root), pool, limits, room)
+    size = FILL_POOL(search, arcs, parts, charts, n, int(projective), int(single_root), pool, limits, scratch)
     chosen = pool.order[:size]
     return pool.heads[chosen], pool.score[chosen]

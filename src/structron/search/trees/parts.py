@@ -132,7 +132,7 @@ def index_arcs(allowed, n, arcs):
 
 
 @ir_inline
-def has_room(parts, need):
+def has_capacity(parts, need):
     """Whether there is room for the scores of so many parts."""
     siblings, grands, triples = parts.sibling.shape[0], parts.grand.shape[0], parts.triple.shape[0]
     enough = parts.arc.shape[0] >= need[0] and (siblings == 0 or siblings >= need[1])

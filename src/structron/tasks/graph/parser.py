@@ -19,7 +19,7 @@ from structron.learn.graph import EncodedTrees, GraphLearner
 from structron.model.graph import GraphModel
 from structron.model.heaviest import Heaviest
 from structron.search.graph.relations import Relations
-from structron.search.graph.room import ParseSettings
+from structron.search.graph.scratch import ParseSettings
 from structron.search.graph.templates import EXTRA, FIRST_ORDER, RANKING, SECOND_ORDER, settle
 from structron.tasks.graph.explain import Attachment, explain
 from structron.tasks.graph.inspect import heaviest_features

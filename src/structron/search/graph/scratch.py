@@ -71,7 +71,7 @@ def first_need(words: int, keep: int) -> np.ndarray:
     return np.clip([arcs, siblings, arcs * heads + words, siblings * heads + words], 1, MOST).astype(np.int64)
 
 
-def make_room(
+def make_scratch(
     templates: Codes,
     relations: Relations,
     setting: ParseSettings,
@@ -106,10 +106,10 @@ def make_room(
     )
 
 
-def larger(room: ParseScratch) -> ParseScratch:
+def larger(scratch: ParseScratch) -> ParseScratch:
     """More room, for the sentence that needed it, and a little more."""
-    have = [len(room.parts.arc), len(room.parts.sibling), len(room.parts.grand), len(room.parts.triple)]
-    need = np.maximum(np.array(have, np.int64), room.arcs.need + room.arcs.need // 8)
-    look, words = room.look, len(room.order) - 1
-    given = (look.templates, room.relations, room.setting, look.w, look.shift)
-    return make_room(*given, words, need)
+    have = [len(scratch.parts.arc), len(scratch.parts.sibling), len(scratch.parts.grand), len(scratch.parts.triple)]
+    need = np.maximum(np.array(have, np.int64), scratch.arcs.need + scratch.arcs.need // 8)
+    look, words = scratch.look, len(scratch.order) - 1
+    given = (look.templates, scratch.relations, scratch.setting, look.w, look.shift)
+    return make_scratch(*given, words, need)
