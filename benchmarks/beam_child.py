@@ -12,7 +12,7 @@ from benchmarks.peers import Udpipe, read_tags
 from structron import Parser, Tagger
 from structron.io import read
 from structron.runtime.progress import Progress
-from structron.runtime.threads import stretches
+from structron.runtime.threads import batches
 from structron.search.beam.engine import make_inputs
 from structron.search.beam.scores import CLOCK
 
@@ -103,7 +103,7 @@ def passes(train: str, model: str, passes: int) -> dict[str, Any]:
 def _exact_search(tagger: Tagger, prepared: Any) -> Callable[[], np.ndarray]:
     """Viterbi alone: the features of every token are numbers already."""
     model, starts = tagger.model_, prepared.starts
-    parts = [(lo, hi, model.chains(prepared, lo, hi)) for lo, hi in stretches(starts)]
+    parts = [(lo, hi, model.chains(prepared, lo, hi)) for lo, hi in batches(starts)]
     out, scores = np.zeros(int(starts[-1]), np.int64), np.zeros(len(starts) - 1, np.float32)
     no_margins = np.zeros(0, np.float32)
 
@@ -121,12 +121,12 @@ def _beam_search(tagger: Tagger, prepared: Any) -> Callable[[], np.ndarray]:
     model, starts = tagger.model_, prepared.starts
     base, search = model.base, tagger.search()
     engine = base.engine(search.beam, search.merge)
-    parts = [(lo, hi, *model.look(prepared, lo, hi)) for lo, hi in stretches(starts)]
+    parts = [(lo, hi, *model.look(prepared, lo, hi)) for lo, hi in batches(starts)]
     out = np.zeros(int(starts[-1]), np.int64)
 
     def run() -> np.ndarray:
         for lo, hi, inputs, anchored in parts:
-            engine.scratch(inputs).memory.clock[CLOCK] += 1  # its tokens are not those of the stretch before
+            engine.scratch(inputs).memory.clock[CLOCK] += 1  # its tokens are not those of the batch before
             found, ptr, _, _ = engine.decode(inputs, base.sparse, anchored)
             own = np.arange(int(inputs.starts[-1])) + np.repeat(ptr[:-1] - inputs.starts[:-1], inputs.limit)
             out[starts[lo] : starts[hi]] = found[own]

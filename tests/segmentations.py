@@ -1,4 +1,4 @@
-"""A search problem whose actions are stretches of tokens, over a lattice of nodes; and every segmentation there is.
+"""A search problem whose actions are segments of tokens, over a lattice of nodes; and every segmentation there is.
 
 weight keys:   (name, column); a name is ("n", number), ("len", length), ("y", label before) or ("y|len", both)
 """
@@ -67,7 +67,7 @@ def make_problem(**more) -> SearchProblem:
         "where": POSITION,
         "views": [action // 2 + 1 for action in range(6)],
         "view": VIEW,
-        "stretches": (POSITIONS, WHOLE),
+        "segment_features": (POSITIONS, WHOLE),
         "lattice": NODE,
     }
     return SearchProblem(**given | more)
@@ -125,7 +125,7 @@ class Corpus:
         return max(candidates, key=lambda actions: self.score(weights, e, actions))
 
     def phi(self, e, actions):
-        """Features (name, column) of a segmentation of sentence e, straight from the description of a stretch."""
+        """Features (name, column) of a segmentation of sentence e, straight from the description of a segment."""
         found, base = Counter(), int(self.starts[e])
         for first, length, label, before in segments(actions):
             s, last = base + first, base + first + length - 1

@@ -14,7 +14,7 @@ from cli_helpers import SMALL, process
 
 import structron
 from structron.cli.show import curve
-from structron.cli.show.mistakes import _by_comparison, stretches
+from structron.cli.show.mistakes import _by_comparison, passages
 from structron.data.toy_english import toy_english, write_conllu
 
 
@@ -100,8 +100,8 @@ def test_margin_by_comparison():
         ("B-NP O B-NP", "B-VP O B-VP", True, [(0, 1), (2, 3)]),
     ],
 )
-def test_stretches_of_mistakes(gold, guess, chunks, expected):
-    assert list(stretches(gold.split(), guess.split(), chunks)) == expected
+def test_passages_of_mistakes(gold, guess, chunks, expected):
+    assert list(passages(gold.split(), guess.split(), chunks)) == expected
 
 
 # -- how learning went -------------------------------------------------------------------------------------------------

@@ -77,13 +77,13 @@ def assert_features(sentences, templates: list[str], **more) -> None:
 @settings(max_examples=200)
 def test_features_are_those_of_the_definition(sentences, together):
     """However many sentences, and names, are looked at together."""
-    with mock.patch.object(extract, "STRETCH", together), mock.patch.object(names, "STEP", together):
+    with mock.patch.object(extract, "BATCH", together), mock.patch.object(names, "STEP", together):
         assert_features(sentences, TEMPLATES + PAIRED)
 
 
 @given(corpora, st.data())
 @settings(max_examples=50)
-def test_a_stretch_has_the_hashes_it_has_in_the_whole(sentences, data):
+def test_a_batch_has_the_hashes_it_has_in_the_whole(sentences, data):
     prepared = extractor(TEMPLATES).prepare(sentences)
     lo = data.draw(st.integers(0, len(sentences)))
     hi = data.draw(st.integers(lo, len(sentences)))
@@ -138,14 +138,14 @@ known_lists = st.lists(st.sampled_from("abcxyz"), unique=True)
 
 @given(feature_lists, st.integers(0, 4), known_lists, st.booleans(), st.integers(1, 3), st.integers(1, 3))
 @settings(max_examples=200)
-def test_numbers_count_cut_off_and_rank(tokens, cutoff, known, values, jobs, stretch):
+def test_numbers_count_cut_off_and_rank(tokens, cutoff, known, values, jobs, batch):
     """Features seen `cutoff` times or more keep a number, frequent ones a low one; known ones always keep theirs.
 
     Equally frequent ones are numbered as they are first seen, on any number of threads.
     """
     examples = examples_of(tokens)
     prepared = PreparedExamples(examples, values)
-    with mock.patch.object(index, "STRETCH", stretch):
+    with mock.patch.object(index, "BATCH", batch):
         numbered = number_features(prepared.hashes, prepared.starts, cutoff, hash_list(known) if known else None, jobs)
     flat = [[name for name, _ in token] for x in examples for token in x.plain]
     counts = Counter(name for token in flat for name in token)
@@ -177,10 +177,10 @@ def test_counts_beyond_16_bits_are_sorted_too(counts):
     assert found == sorted(range(len(counts)), key=lambda k: -counts[k])
 
 
-@pytest.mark.parametrize("stretch", [1, 3, 10_000])
-def test_more_features_than_the_first_table_has_room_for(stretch, monkeypatch):
+@pytest.mark.parametrize("batch", [1, 3, 10_000])
+def test_more_features_than_the_first_table_has_room_for(batch, monkeypatch):
     """A corpus whose end has far more features than its start promised."""
-    monkeypatch.setattr(index, "STRETCH", stretch)
+    monkeypatch.setattr(index, "BATCH", batch)
     tokens = [[[f"s{s}"]] for s in range(20)]
     tokens += [[[f"f{s}.{k}" for k in range(50)] * 2] for s in range(400)]
     prepared = PreparedExamples(examples_of(tokens))
@@ -190,8 +190,8 @@ def test_more_features_than_the_first_table_has_room_for(stretch, monkeypatch):
     assert numbered.keys[numbered.numbers].tolist() == prepared.hashes(0, 420)[1].tolist()
 
 
-def test_the_cut_off_counts_over_all_stretches(monkeypatch):
-    monkeypatch.setattr(index, "STRETCH", 2)
+def test_the_cut_off_counts_over_all_batches(monkeypatch):
+    monkeypatch.setattr(index, "BATCH", 2)
     prepared = PreparedExamples(examples_of([[["a"]], [["b"]], [["c"]], [["a"]], [["b", "b"]]]))
     numbered = number_features(prepared.hashes, prepared.starts, 2)
     assert numbered.keys.tolist() == hash_list(["b", "a"]).tolist()
@@ -280,8 +280,8 @@ def test_tokens_are_rows_with_or_without_label_or_words():
 
 
 def test_sentences_may_come_one_by_one(monkeypatch):
-    """A file is read a stretch at a time; words keep their numbers from one stretch to the next."""
-    monkeypatch.setattr("structron.features.extract.STRETCH", 2)
+    """A file is read a batch at a time; words keep their numbers from one batch to the next."""
+    monkeypatch.setattr("structron.features.extract.BATCH", 2)
     sentences = [[("a", "N", "X")], [], [], [], [("b", "V", "Y"), ("a", "N", "Y")], [("a", "V", "X")]]
     whole = extractor(TEMPLATES + PAIRED).prepare(sentences, labelled=True)
     parts = extractor(TEMPLATES + PAIRED).prepare(iter(sentences), labelled=True)
@@ -329,12 +329,12 @@ def test_bad_tokens_are_told_by_their_place(sentences, message):
         extractor(["w[0]|pos[0]"]).prepare(sentences)
 
 
-@pytest.mark.parametrize("stretch", [1, 100])
+@pytest.mark.parametrize("batch", [1, 100])
 @pytest.mark.parametrize("one", [("a", "N", "X"), ("a", "N"), "a"])
 @pytest.mark.parametrize("two", [("a", "N", "X"), ("a", "N"), "a"])
-def test_all_tokens_are_alike(one, two, stretch, monkeypatch):
+def test_all_tokens_are_alike(one, two, batch, monkeypatch):
     """Sentences that are looked at apart must have the same columns, as those that are looked at together."""
-    monkeypatch.setattr(extract, "STRETCH", stretch)
+    monkeypatch.setattr(extract, "BATCH", batch)
     reader = extractor(["w[0]"])
     if len(one) == len(two):
         assert len(reader.prepare([[one], [], [two]]).starts) == 4

@@ -1,4 +1,4 @@
-"""Column files cut into stretches: the sentences are the same."""
+"""Column files cut into batches: the sentences are the same."""
 
 from dataclasses import replace
 

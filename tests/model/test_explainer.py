@@ -5,8 +5,8 @@ import pytest
 
 from problems import Space, inputs_of, key_of, model_of, named, random_corpus, random_weights, uneven_weights
 from segmentations import Corpus, everything
-from segmentations import model_of as stretch_model
-from segmentations import random_weights as stretch_weights
+from segmentations import model_of as segment_model
+from segmentations import random_weights as segment_weights
 from structron.model.explain import Explainer, Reason, Step
 
 EVERY = 10**6
@@ -55,9 +55,9 @@ def test_steps_against_enumeration(name):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_stretches_have_features_of_their_tokens(seed):
-    corpus, weights = Corpus(seed, [5]), stretch_weights(seed)
-    model = stretch_model(weights, corpus.features)
+def test_segments_have_features_of_their_tokens(seed):
+    corpus, weights = Corpus(seed, [5]), segment_weights(seed)
+    model = segment_model(weights, corpus.features)
     anchored = corpus.anchored(model.anchored_table)
     (actions,), (score,) = model.decode(corpus.inputs(), None, True, anchored)
     steps = Explainer(model, corpus.inputs(), str, lambda walk, row: "", anchored).steps(actions, EVERY)

@@ -15,10 +15,10 @@ from structron.runtime.threads import (
     MOST_SENTENCES,
     Busy,
     ThreadPool,
+    batches,
     cores,
     in_order,
     parts,
-    stretches,
 )
 
 
@@ -27,9 +27,9 @@ def test_cores():
 
 
 @given(st.lists(st.integers(0, 30_000), max_size=12), st.integers(1, 4))
-def test_stretches_cover_all_examples_in_order(lengths, jobs):
+def test_batches_cover_all_examples_in_order(lengths, jobs):
     """None is longer than it need be; with several threads there is one for each where there are words enough."""
-    found = stretches(np.cumsum([0, *lengths]), jobs)
+    found = batches(np.cumsum([0, *lengths]), jobs)
     assert [e for lo, hi in found for e in range(lo, hi)] == list(range(len(lengths)))
     assert all(hi - lo == 1 or sum(lengths[lo:hi]) <= BATCH_TOKENS for lo, hi in found)
     if jobs > 1:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brute_stretches import BASES, WORDS, names
+from brute_segments import BASES, WORDS, names
 from structron.errors import StructronError
 from structron.model.beam import BeamModel
 from structron.model.encoded import EncodedModel

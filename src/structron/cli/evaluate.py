@@ -130,7 +130,7 @@ def _evaluate_texts(
 
 
 def entity_scores(gold: Sequence[Doc], guess: Sequence[Doc]) -> TypeScore:
-    """F1 of entities: label and stretch of the text have to agree."""
+    """F1 of entities: label and span of the text have to agree."""
     every = [[{(e.label, e.start, e.end) for e in doc.entities} for doc in docs] for docs in (gold, guess)]
     pairs = list(zip(*every, strict=True))
     right = sum(len(a & b) for a, b in pairs)

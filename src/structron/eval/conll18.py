@@ -110,7 +110,7 @@ class _Word:
 
 
 class _Side:
-    """All sentences of a side in one: its characters without white space, and stretches of them."""
+    """All sentences of a side in one: its characters without white space, and spans of them."""
 
     def __init__(self, sentences: Iterable[Sentence], headless: int):
         self.tokens: list[tuple[int, int]] = []
@@ -197,7 +197,7 @@ def _align(gold: Sequence[_Word], guess: Sequence[_Word]) -> list[tuple[int, int
 
 
 def _region(gold: Sequence[_Word], guess: Sequence[_Word], g: int, s: int, end: int) -> tuple[int, int]:
-    """Where the stretch ends, on both sides, that multiword tokens of either side reach into, one after the other."""
+    """Where the span ends, on both sides, that multiword tokens of either side reach into, one after the other."""
 
     def beyond(words: Sequence[_Word], k: int) -> bool:
         if k >= len(words):
@@ -215,7 +215,7 @@ def _region(gold: Sequence[_Word], guess: Sequence[_Word], g: int, s: int, end: 
 
 
 def _common_subsequence(gold: Sequence[_Word], guess: Sequence[_Word], a: range, b: range) -> list[tuple[int, int]]:
-    """The longest common subsequence of two stretches by form, the leftmost pairs first."""
+    """The longest common subsequence of two spans by form, the leftmost pairs first."""
     longest = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
     for i in reversed(range(len(a))):
         for j in reversed(range(len(b))):

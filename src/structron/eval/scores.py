@@ -394,7 +394,7 @@ Spans = tuple[Sequence[tuple[int, int]], Sequence[tuple[int, int]]]
 
 
 def segmentation_scores(gold: Sequence[Spans], guess: Sequence[Spans]) -> SegmentationScores:
-    """Scores of (tokens, sentences), stretches of the same texts."""
+    """Scores of (tokens, sentences), spans of the same texts."""
     found = {}
     for k, name in enumerate(("tokens", "sentences")):
         pairs = [(set(right[k]), set(own[k])) for right, own in zip(gold, guess, strict=True)]

@@ -1,6 +1,6 @@
 """Extractors turn a user's sentences into hashed features. This one: templates over the columns of tokens.
 
-`prepare` looks at the strings once; the prepared sentences then give the hashes of any stretch of them, so that a
+`prepare` looks at the strings once; the prepared sentences then give the hashes of any batch of them, so that a
 large corpus never has all its hashes in memory at the same time.
 """
 
@@ -38,7 +38,7 @@ NO_VALUES = np.empty(0, np.float32)
 NO_IDS = np.empty(0, np.int32)
 NOTHING = "none"
 """What an atom without a text counts as."""
-STRETCH = 100
+BATCH = 100
 """Sentences whose strings are looked at together: so few that they stay in the cache."""
 
 
@@ -189,12 +189,12 @@ class TemplateExtractor:
         sizes: list[int] = []  # of the units, in sentences
         names: list[str] = []  # of the columns
         source = iter(sentences)
-        while items := list(islice(source, STRETCH)):
+        while items := list(islice(source, BATCH)):
             sizes.extend(len(item) if isinstance(item, Document) else 1 for item in items)
-            stretch = sentences_of(items)
-            tokens, names = self._flat(stretch, names, what, len(lengths))
-            numbering.add(self._texts(stretch, tokens, names, wanted, what))
-            lengths.extend(map(len, stretch))
+            batch = sentences_of(items)
+            tokens, names = self._flat(batch, names, what, len(lengths))
+            numbering.add(self._texts(batch, tokens, names, wanted, what))
+            lengths.extend(map(len, batch))
         starts, units = (np.cumsum([0, *own], dtype=np.int64) for own in (lengths, sizes))
         return encode.TokenTable(starts, units, numbering.columns())
 

@@ -16,7 +16,7 @@ from structron.kernels.jit import kernel
 from structron.kernels.table import ABSENT, empty_table, table_find, table_insert, table_number
 from structron.runtime.threads import for_each
 
-STRETCH = 500
+BATCH = 500
 """Sentences whose hashes are in memory at one time."""
 TOGETHER = 64
 """Features that are looked up together."""
@@ -181,8 +181,8 @@ class _Part:
         counter, origin, tokens = None, int(starts[begin]), int(starts[end] - starts[begin])
         ptr = np.zeros(tokens + 1, np.int64)
         numbers, values, total = np.empty(0, np.int32), NO_VALUES, 0
-        for lo in range(begin, end, STRETCH):
-            hi = min(lo + STRETCH, end)
+        for lo in range(begin, end, BATCH):
+            hi = min(lo + BATCH, end)
             part_ptr, part, part_values = hashes(lo, hi)
             ptr[starts[lo] - origin + 1 : starts[hi] - origin + 1] = part_ptr[1:] + total
             expected = int((total + len(part)) * tokens / max(1, int(starts[hi]) - origin))
@@ -215,7 +215,7 @@ def number_features(
     On several threads if wanted, each with a part of the sentences; their numbers are those of one thread.
     """
     known = np.empty(0, np.uint64) if known is None else known
-    cuts = np.linspace(0, int(starts[-1]), jobs + 1)[1:-1] if len(starts) > STRETCH else np.empty(0)
+    cuts = np.linspace(0, int(starts[-1]), jobs + 1)[1:-1] if len(starts) > BATCH else np.empty(0)
     places = list(pairwise([0, *np.searchsorted(starts, cuts).tolist(), len(starts) - 1]))
 
     def find(k: int) -> _Part:

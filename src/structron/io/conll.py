@@ -150,12 +150,12 @@ def shows_columns(text: str) -> bool:
 
 
 def cut_lines(lines: Iterator[str], most: int) -> Iterator[list[str]]:
-    """The lines of a column file in stretches of a little more than `most`, cut where a sentence certainly ends.
+    """The lines of a column file in batches of a little more than `most`, cut where a sentence certainly ends.
 
     That is between blank lines after a token and what follows; what comes after the last token stays with it.
     """
     held: list[str] = []
-    for block in _stretches(lines, most):
+    for block in _blocks(lines, most):
         if held and any(line[0] not in _NEEDS_A_LOOK for line in block):
             yield held
             held = []
@@ -164,8 +164,8 @@ def cut_lines(lines: Iterator[str], most: int) -> Iterator[list[str]]:
         yield held
 
 
-def _stretches(lines: Iterator[str], most: int) -> Iterator[list[str]]:
-    """Stretches that end with a token and blank lines, but for the last."""
+def _blocks(lines: Iterator[str], most: int) -> Iterator[list[str]]:
+    """Batches that end with a token and blank lines, but for the last."""
     rest: list[str] = []
     while block := rest + list(islice(lines, most)):
         rest = []

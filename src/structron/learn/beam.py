@@ -17,7 +17,7 @@ from structron.errors import StructronError
 from structron.io.tensors import Tensors
 from structron.kernels.jit import WithFunctionPointers
 from structron.learn.checkpoint import digest
-from structron.learn.loop import stretch_end
+from structron.learn.loop import batch_end
 from structron.learn.paced import Paced, squared_length
 from structron.learn.parts import lists_of
 from structron.model.beam import BeamModel
@@ -136,8 +136,8 @@ class BeamTraining(Paced):
         check = (1 + (rule.valid and (self.swvp is None or self.swvp.valid))) * self.check
         mean = rule.mean * (1 + rule.literal)
         how = fixing.How(int(rule.stop_at_fall), int(rule.go_on), mean, int(check), int(self.dry))
-        stretch = (self.delta, self.pace, sequence, lo, hi, how, self.stats, self.weighing or NO_WEIGHING)
-        return self.engine.call(LEARN, self.choose, self._collect(), MEASURE, FITS, APPLY, given, *stretch)
+        batch = (self.delta, self.pace, sequence, lo, hi, how, self.stats, self.weighing or NO_WEIGHING)
+        return self.engine.call(LEARN, self.choose, self._collect(), MEASURE, FITS, APPLY, given, *batch)
 
     def _collect(self) -> Any:
         """How Δ is made of what the search found."""
@@ -146,7 +146,7 @@ class BeamTraining(Paced):
         return fixing.collect_best if self.weighing is None else collect_weighted
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
-        hi = stretch_end(self.inputs.starts, sequence, lo, CALL_TOKENS)
+        hi = batch_end(self.inputs.starts, sequence, lo, CALL_TOKENS)
         done = self._call(sequence, lo, hi)
         if self.stats[fixing.TROUBLE] == fixing.FOLD:
             self._fold()

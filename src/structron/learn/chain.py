@@ -2,7 +2,7 @@
 
     sentences ──features/index──▶ numbers ──search/chain──▶ z ──update──▶ rows of weights ──mean──▶ ChainModel
 
-How a stretch of a pass is learned from is the affair of an update: `Perceptron` here, `WeightedViolations` in
+How a batch of a pass is learned from is the affair of an update: `Perceptron` here, `WeightedViolations` in
 learn/weighted.py.
 """
 
@@ -18,7 +18,7 @@ from structron.features.names import Names
 from structron.io.tensors import Tensors
 from structron.learn.checkpoint import digest
 from structron.learn.committee import Member
-from structron.learn.loop import stretch_end
+from structron.learn.loop import batch_end
 from structron.learn.parts import Bounds, lists_of, without_tokens
 from structron.learn.votes import Ballots
 from structron.model.chain import ChainModel, Dictionary, fixed_rows, penalties
@@ -35,7 +35,7 @@ CALL_TOKENS = 50_000
 
 
 class Update(Protocol):
-    """How to learn from a stretch of a pass."""
+    """How to learn from a batch of a pass."""
 
     @property
     def figures(self) -> dict[str, int]:
@@ -247,7 +247,7 @@ class ChainLearner(Member):
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
         starts = self.prepared.starts[self.units]
-        hi = lo + 1 if self.ballots else stretch_end(starts, sequence, lo, CALL_TOKENS)
+        hi = lo + 1 if self.ballots else batch_end(starts, sequence, lo, CALL_TOKENS)
         done = self.update.learn(self, sequence, lo, hi)
         if done == lo:
             self._grow(int(sequence[lo]))

@@ -14,7 +14,7 @@ from structron.io.tensors import Tensors
 from structron.learn.chain import CALL_TOKENS, LazyNames
 from structron.learn.checkpoint import digest
 from structron.learn.committee import Member
-from structron.learn.loop import stretch_end
+from structron.learn.loop import batch_end
 from structron.learn.parts import Bounds, lists_of, without_tokens
 from structron.model.choices import ChoiceModel, with_gold
 from structron.model.dictionary import Dictionary
@@ -76,7 +76,7 @@ class ChoiceLearner(Member):
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
         starts = self.prepared.starts
-        done = self._learn(sequence, lo, stretch_end(starts, sequence, lo, CALL_TOKENS))
+        done = self._learn(sequence, lo, batch_end(starts, sequence, lo, CALL_TOKENS))
         if done == lo:
             start, stop = starts[sequence[lo]], starts[sequence[lo] + 1]
             features = int(self.lattice.ptr[stop] - self.lattice.ptr[start])

@@ -12,7 +12,7 @@ from structron.io.tensors import Tensors
 from structron.kernels.jit import entry
 from structron.learn.chain import CALL_TOKENS, Chain, ChainLearner, Perceptron, Start
 from structron.learn.committee import ShardUpdate
-from structron.learn.loop import stretch_end
+from structron.learn.loop import batch_end
 from structron.learn.parts import Bounds
 from structron.model.documents import DocumentModel
 from structron.search.chain.candidates import Candidates, check_labels
@@ -106,13 +106,13 @@ class DocumentLearner(ChainLearner):
         if self.features.functions:
             return self._learn_with_functions(sequence, lo)
         starts = self.prepared.starts[self.units]
-        done = self._learn_documents(sequence, lo, stretch_end(starts, sequence, lo, CALL_TOKENS))
+        done = self._learn_documents(sequence, lo, batch_end(starts, sequence, lo, CALL_TOKENS))
         if done == lo:
             self._grow(int(sequence[lo]))
         return done
 
     def _learn_documents(self, sequence: np.ndarray, lo: int, hi: int) -> int:
-        """A stretch of a pass where all features are built-in ones."""
+        """A batch of a pass where all features are built-in ones."""
         load_all(self.weights(), self.order, len(self.labels), self.work)
         pointers = (search_for(self.chains, self.order, self.work), n_best, non_local_features)
         while True:

@@ -8,7 +8,7 @@ import numpy as np
 
 from structron.io.tensors import Tensors
 from structron.learn.checkpoint import digest
-from structron.learn.loop import stretch_end
+from structron.learn.loop import batch_end
 from structron.learn.paced import Paced, squared_length
 from structron.learn.parts import lists_of
 from structron.model.graph import GraphModel
@@ -99,7 +99,7 @@ class GraphLearner(Paced):
         self.stats[:], self.pace[:] = before
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
-        hi = stretch_end(self.trees.starts, sequence, lo, CALL_TOKENS)
+        hi = batch_end(self.trees.starts, sequence, lo, CALL_TOKENS)
         self.learn_from(sequence, lo, hi)
         return hi
 

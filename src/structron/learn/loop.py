@@ -1,7 +1,7 @@
 """The training loop, once for every task: passes, shuffling, dev scores, stopping, checkpoints, Ctrl-C.
 
     for each pass:
-        for each example in seeded order:        learner.learn(…), compiled, a stretch at a time
+        for each example in seeded order:        learner.learn(…), compiled, a batch at a time
             find violations, update
         score on dev, keep the best, write a checkpoint, stop when nothing is left to gain
 
@@ -108,8 +108,8 @@ def timeless(found: Any) -> Any:
     return [timeless(value) for value in found] if isinstance(found, list) else found
 
 
-def stretch_end(starts: np.ndarray, sequence: np.ndarray, lo: int, tokens: int) -> int:
-    """Where a stretch of about so many tokens ends that begins at place lo of a sequence of examples."""
+def batch_end(starts: np.ndarray, sequence: np.ndarray, lo: int, tokens: int) -> int:
+    """Where a batch of about so many tokens ends that begins at place lo of a sequence of examples."""
     counts = np.cumsum(np.diff(starts)[sequence[lo : lo + tokens]])
     return lo + max(1, int(np.searchsorted(counts, tokens, "right")))
 

@@ -9,7 +9,7 @@ from structron.features.index import Numbered
 
 
 def offsets(lengths: np.ndarray) -> np.ndarray:
-    """int64[lengths + 1]: where each stretch begins, and the last one ends."""
+    """int64[lengths + 1]: where each slice begins, and the last one ends."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from structron.features.index import look_up
 from structron.io.tensors import Tensor, Tensors, crowded
 from structron.kernels.table import build_table
-from structron.runtime.threads import for_each, give_back, stretches
+from structron.runtime.threads import batches, for_each, give_back
 from structron.search.beam.engine import NO_ANCHORS, Engine, actions_of, is_cold
 from structron.search.beam.frontier import Anchored, Inputs
 from structron.search.beam.nbest import Derivation
@@ -156,11 +156,11 @@ class BeamModel:
         """The best actions of every example and their scores. slack: see `reach`."""
         engine, sparse = self.engine(beam, merge, slack), self.sparse
 
-        def run(stretch: tuple[int, int]) -> tuple[list[list[int]], list[float]]:
-            found = engine.decode(inputs, sparse, anchored, *stretch)
-            return actions_of(found, *stretch), found[3][stretch[0] : stretch[1]].tolist()
+        def run(batch: tuple[int, int]) -> tuple[list[list[int]], list[float]]:
+            found = engine.decode(inputs, sparse, anchored, *batch)
+            return actions_of(found, *batch), found[3][batch[0] : batch[1]].tolist()
 
-        done = for_each(run, stretches(inputs.starts, jobs), jobs)
+        done = for_each(run, batches(inputs.starts, jobs), jobs)
         return [a for actions, _ in done for a in actions], [s for _, scores in done for s in scores]
 
     def decode_actions(
@@ -175,11 +175,11 @@ class BeamModel:
         """int64: the best actions of all examples, one after the other."""
         engine, sparse = self.engine(beam, merge, slack), self.sparse
 
-        def run(stretch: tuple[int, int]) -> np.ndarray:
-            found, ptr, lengths, _ = engine.decode(inputs, sparse, anchored, *stretch)
-            return joined(found, ptr[slice(*stretch)], lengths[slice(*stretch)])
+        def run(batch: tuple[int, int]) -> np.ndarray:
+            found, ptr, lengths, _ = engine.decode(inputs, sparse, anchored, *batch)
+            return joined(found, ptr[slice(*batch)], lengths[slice(*batch)])
 
-        done = for_each(run, stretches(inputs.starts, jobs), jobs)
+        done = for_each(run, batches(inputs.starts, jobs), jobs)
         return np.concatenate(done) if done else np.zeros(0, np.int64)
 
     def nbest(
@@ -197,10 +197,10 @@ class BeamModel:
         """
         engine, sparse = self.engine(None if beam is None else max(beam, n), merge), self.sparse
 
-        def run(stretch: tuple[int, int]) -> list[list[Derivation]]:
-            return engine.nbest(inputs, sparse, anchored, n, *stretch)
+        def run(batch: tuple[int, int]) -> list[list[Derivation]]:
+            return engine.nbest(inputs, sparse, anchored, n, *batch)
 
-        return [own for part in for_each(run, stretches(inputs.starts, jobs), jobs) for own in part]
+        return [own for part in for_each(run, batches(inputs.starts, jobs), jobs) for own in part]
 
     def candidates(
         self,
@@ -236,15 +236,15 @@ class BeamModel:
         out, scores = np.zeros(int(starts[-1]), np.int64), np.zeros(len(starts) - 1, np.float32)
         engine, sparse = self.engine(beam, merge), self.sparse
 
-        def run(stretch: tuple[int, int]) -> None:
-            lo, hi = stretch
+        def run(batch: tuple[int, int]) -> None:
+            lo, hi = batch
             inputs, anchored = look(lo, hi)
-            engine.scratch(inputs).memory.clock[CLOCK] += 1  # its tokens are not those of the stretch before
+            engine.scratch(inputs).memory.clock[CLOCK] += 1  # its tokens are not those of the batch before
             found, ptr, lengths, sums = engine.decode(inputs, sparse, anchored)
             out[starts[lo] : starts[hi]] = spell(joined(found, ptr[:-1], lengths))
             scores[lo:hi] = sums
 
-        for_each(run, stretches(starts, jobs), jobs)
+        for_each(run, batches(starts, jobs), jobs)
         return out, scores
 
     # -- files ---------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from structron.io.tensors import Sizes, Tensor, Tensors, check_expansion, texts,
 from structron.kernels.table import build_table
 from structron.model.dictionary import Dictionary, allowed_of
 from structron.model.votes import Votes
-from structron.runtime.threads import for_each, stretches
+from structron.runtime.threads import batches, for_each
 from structron.search.chain.margins import decode_with_margins
 from structron.search.chain.scores import (
     FORBIDDEN,
@@ -143,8 +143,8 @@ class ChainModel:
         scores = np.zeros(len(starts) - 1, np.float32)
         sure = np.zeros(len(out) if margins else 0, np.float32)
 
-        def run(stretch: tuple[int, int]) -> None:
-            lo, hi = stretch
+        def run(batch: tuple[int, int]) -> None:
+            lo, hi = batch
             chains = self.chains(prepared, lo, hi, forced)
             tokens = slice(int(starts[lo]), int(starts[hi]))
             results = (out[tokens], scores[lo:hi], sure[tokens], behind[tokens] if len(behind) else behind)
@@ -152,7 +152,7 @@ class ChainModel:
             for s in np.flatnonzero(scores[lo:hi] < FORBIDDEN / 2).tolist():
                 self._search(chains, s, s + 1, np.float64, *results)
 
-        for_each(run, stretches(starts, jobs), jobs)
+        for_each(run, batches(starts, jobs), jobs)
         sure[sure > -FORBIDDEN / 2] = np.inf
         return out, scores, sure
 

@@ -19,7 +19,7 @@ from structron.io.tensors import Sizes, Tensor, Tensors, texts, whole
 from structron.kernels.jit import entry, is_cold
 from structron.kernels.table import build_table
 from structron.model.dictionary import Dictionary
-from structron.runtime.threads import for_each, stretches
+from structron.runtime.threads import batches, for_each
 from structron.search.chain.choices import (
     ChoiceWeights,
     Labels,
@@ -113,8 +113,8 @@ class ChoiceModel:
         out, scores = np.zeros(int(starts[-1]), np.int64), np.zeros(len(starts) - 1, np.float32)
         sure = np.zeros(len(out) if margins else 0, np.float32)
 
-        def run(stretch: tuple[int, int]) -> None:
-            lo, hi = stretch
+        def run(batch: tuple[int, int]) -> None:
+            lo, hi = batch
             lattice, tokens = self.lattice(prepared, lo, hi, forced), slice(int(starts[lo]), int(starts[hi]))
             scratch = make_scratch(lattice, self.kinds)
             given = (lattice, self.weights, self.kinds, self.fixed, self.paired, scratch)
@@ -124,17 +124,17 @@ class ChoiceModel:
             else:
                 decode(*given, out[tokens], scores[lo:hi])
 
-        for_each(run, stretches(starts, jobs), jobs)
+        for_each(run, batches(starts, jobs), jobs)
         return out, scores, sure
 
     def nbest(self, prepared: Any, n: int, jobs: int = 1) -> list[tuple[np.ndarray, np.ndarray]]:
         """(labellings int32[found, tokens], scores) of each document or sentence, best first."""
         units, starts = prepared.units, prepared.starts
 
-        def run(stretch: tuple[int, int]) -> list[tuple[np.ndarray, np.ndarray]]:
-            return [self._nbest(prepared, int(units[u]), int(units[u + 1]), n) for u in range(*stretch)]
+        def run(batch: tuple[int, int]) -> list[tuple[np.ndarray, np.ndarray]]:
+            return [self._nbest(prepared, int(units[u]), int(units[u + 1]), n) for u in range(*batch)]
 
-        return [found for part in for_each(run, stretches(starts[units], jobs), jobs) for found in part]
+        return [found for part in for_each(run, batches(starts[units], jobs), jobs) for found in part]
 
     def _nbest(self, prepared: Any, lo: int, hi: int, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Best first from the right: the search has found the best prefixes, so a choice loses what it falls short of

@@ -10,7 +10,7 @@ from structron.features.documents import NonLocal, NonLocalFeatures, Opened
 from structron.features.extract import Prepared
 from structron.io.tensors import Sizes, Tensor, Tensors, texts, whole
 from structron.model.chain import ChainModel
-from structron.runtime.threads import for_each, stretches
+from structron.runtime.threads import batches, for_each
 from structron.search.chain.candidates import CHOOSE, Candidates, for_each_document
 
 MOST_CANDIDATES = 10_000
@@ -92,15 +92,15 @@ class DocumentModel(ChainModel):
         g = np.where(self.features.wanted, self.g, 0.0)
         how: Any = (self.features.inventory.scheme, opened.phrases)
 
-        def run(stretch: tuple[int, int]) -> None:
-            lo, hi = stretch
+        def run(batch: tuple[int, int]) -> None:
+            lo, hi = batch
             chains = self.chains(prepared, int(units[lo]), int(units[hi]), forced)
             own, tokens = units[lo : hi + 1] - units[lo], slice(*prepared.starts[units[[lo, hi]]].tolist())
             search = Candidates(chains, own, len(self.labels), self.w.shape[1], self.order)
             features = (*how, lo, g, self.features.kinds)
             search.choose(self.weights, candidates, features, out[tokens], scores[lo:hi])
 
-        for_each(run, stretches(prepared.starts[units], jobs), jobs)
+        for_each(run, batches(prepared.starts[units], jobs), jobs)
 
     def nbest(
         self, prepared: Any, n: int, jobs: int = 1, candidates: int | None = None

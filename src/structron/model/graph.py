@@ -7,7 +7,7 @@ import numpy as np
 
 from structron.io.tensors import Sizes, Tensor, Tensors
 from structron.kernels.jit import is_cold
-from structron.runtime.threads import for_each, stretches
+from structron.runtime.threads import batches, for_each
 from structron.search.graph.parse import PARSE, WEIGH, steps_of
 from structron.search.graph.relations import Relations
 from structron.search.graph.scratch import ParseScratch, ParseSettings, larger, make_scratch
@@ -58,14 +58,14 @@ class GraphModel:
         heads, found = (np.zeros(len(x), np.int64) for _ in range(2))
         steps, lengths = steps_of(setting), np.diff(starts)
 
-        def parse(stretch: tuple[int, int]) -> None:
-            lo, hi = stretch
+        def parse(batch: tuple[int, int]) -> None:
+            lo, hi = batch
             scratch = self._enter(setting, int(lengths[lo:hi].max(initial=0)))
             while (lo := PARSE(*steps, scratch, x, starts, lo, hi, heads, found)) < hi:
                 scratch = larger(scratch)
             self._leave(scratch)
 
-        for_each(parse, stretches(starts, jobs), jobs)
+        for_each(parse, batches(starts, jobs), jobs)
         return heads, found
 
     def nbest(self, x: np.ndarray, starts: np.ndarray, setting: ParseSettings, n: int, jobs: int) -> list[list[Tree]]:

@@ -1,4 +1,4 @@
-"""Work in stretches, on one thread or several, without the garbage collector where it would find nothing; memory given
+"""Work in batches, on one thread or several, without the garbage collector where it would find nothing; memory given
 back to the system."""
 
 import contextlib
@@ -23,7 +23,7 @@ BATCH_TOKENS = 20_000
 LEAST_TOKENS = 500
 LEAST_SENTENCES, MOST_SENTENCES = 50, 4000
 TURNS = 16
-"""Stretches for each thread, so that none waits long for the last."""
+"""Batches for each thread, so that none waits long for the last."""
 Work = TypeVar("Work")
 Found = TypeVar("Found")
 
@@ -34,8 +34,8 @@ def cores() -> int:
     return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
-def stretches(starts: np.ndarray, jobs: int = 1) -> list[tuple[int, int]]:
-    """Cut sentences into stretches (lo, hi) of about BATCH_TOKENS tokens, or less to keep all threads busy."""
+def batches(starts: np.ndarray, jobs: int = 1) -> list[tuple[int, int]]:
+    """Cut sentences into batches (lo, hi) of about BATCH_TOKENS tokens, or less to keep all threads busy."""
     size = BATCH_TOKENS
     if jobs > 1:
         size = min(size, max(LEAST_TOKENS, int(starts[-1]) // (jobs * TURNS)))

@@ -176,5 +176,5 @@ def _labelled(pieces: Pieces, doc: Doc) -> Iterator[list[tuple[str, ...]]]:
 
 
 def _spans(doc: Doc) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """The stretches of a document's tokens and sentences."""
+    """The spans of a document's tokens and sentences."""
     return [(token.start, token.end) for token in doc.tokens], [(s.start, s.end) for s in doc.sentences]

@@ -13,7 +13,7 @@ from structron.text.schemes import spans
 class Word:
     """A syntactic word with its columns of CoNLL-U, and where it stands.
 
-    Inside a multiword token a word has its own stretch where the words' forms spell the token, else the whole token's.
+    Inside a multiword token a word has its own span where the words' forms spell the token, else the whole token's.
     """
 
     id: int  # from 1 in each sentence
@@ -32,7 +32,7 @@ class Word:
 
 @dataclass(slots=True)
 class Token:
-    """A stretch of the text: one word, or several (a multiword token), and the exact white space after it."""
+    """A span of the text: one word, or several (a multiword token), and the exact white space after it."""
 
     form: str
     start: int
@@ -54,7 +54,7 @@ class Token:
         return f"{first}-{last}" if self.is_multiword else str(first)
 
     def place_words(self) -> None:
-        """Give the words their stretches of the text."""
+        """Give the words their spans of the text."""
         spelled = "".join([word.form for word in self.words]) == self.form
         place = self.start
         for word in self.words:
@@ -64,7 +64,7 @@ class Token:
 
 @dataclass(slots=True)
 class Entity:
-    """A name: the words first … last - 1 of a sentence (counted from 0), and their stretch of the text."""
+    """A name: the words first … last - 1 of a sentence (counted from 0), and their span of the text."""
 
     label: str
     first: int
@@ -106,7 +106,7 @@ class Sentence:
 
     @property
     def text(self) -> str:
-        """The stretch of the document's text from the first token to the last."""
+        """The span of the document's text from the first token to the last."""
         pieces = [piece for token in self.tokens for piece in (token.form, token.spaces_after)]
         return "".join(pieces[:-1])
 
@@ -129,7 +129,7 @@ class Sentence:
 def make_sentence(
     text: str, tokens: Sequence[tuple[int, int]], end: int, words: Sequence[Sequence[str]] | None = None
 ) -> Sentence:
-    """A sentence of these stretches of a text, up to `end`, where the next one begins.
+    """A sentence of these spans of a text, up to `end`, where the next one begins.
 
     words: the forms of each token's words; None: each is one word.
     """

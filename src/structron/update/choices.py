@@ -57,7 +57,7 @@ def correct(lattice, cells, labels, fixed, paired, start, stop, gold, z, time):
 
 @kernel
 def learn(lattice, gold, cells, labels, fixed, paired, sequence, lo, hi, scratch, stats):
-    """One stretch of a pass: sentences sequence[lo:hi]. Returns hi, or where it stopped because cells may run out."""
+    """One batch of a pass: sentences sequence[lo:hi]. Returns hi, or where it stopped because cells may run out."""
     for k in range(lo, hi):
         s = sequence[k]
         start, stop = lattice.starts[s], lattice.starts[s + 1]

@@ -191,7 +191,7 @@ def learn(
     stats,
     weighing,
 ):
-    """One stretch of a pass: examples sequence[lo:hi]. Stops early, and says where, when Python has to act.
+    """One batch of a pass: examples sequence[lo:hi]. Stops early, and says where, when Python has to act.
 
     collect: how Δ is made, one of the functions above, or that of weighted violations (mixed.py).
     """

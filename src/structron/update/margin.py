@@ -65,7 +65,7 @@ def learn_example(
 def learn_with_margin(
     search, second, correct, chains, units, gold, weights, order, sequence, lo, hi, labels, work, z, stats, near, margin
 ):
-    """One stretch of a pass, as `perceptron.learn`; near: room for the second best; margin: C."""
+    """One batch of a pass, as `perceptron.learn`; near: room for the second best; margin: C."""
     for k in range(lo, hi):
         first, last = units[sequence[k]], units[sequence[k] + 1]
         if not has_capacity(chains, weights, chains.starts[first], chains.starts[last]):

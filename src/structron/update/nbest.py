@@ -252,7 +252,7 @@ def learn_sentences(
 
 
 def learn_documents(search, n_best, features, difference, second, correct, units, sequence, lo, hi, given):
-    """One stretch of a pass over documents, as `perceptron.learn`. given.full: whether it stopped for want of room for
+    """One batch of a pass over documents, as `perceptron.learn`. given.full: whether it stopped for want of room for
     candidates."""
     chains, gold, weights, order, labels = given.chains, given.gold, given.weights, given.order, given.labels
     work, near, z, stats, own, margin = given.work, given.near, given.z, given.stats, given.own, given.local_margin

@@ -118,7 +118,7 @@ def correct_mixed(chains, gold, weights, order, s, jj, count, rule, labels, work
 
 
 def learn_swvp(search, chains, gold, weights, order, sequence, lo, hi, labels, work, stats, rule, jj):
-    """One stretch of a pass over sentences, as `perceptron.learn`: a document is one sentence after the other."""
+    """One batch of a pass over sentences, as `perceptron.learn`: a document is one sentence after the other."""
     for k in range(lo, hi):
         s = sequence[k]
         wrong = predict_example(search, chains, gold, weights, s, labels, work, stats)

@@ -2,7 +2,7 @@
 
     table  uint64[capacity, 2]   open addressing: key (0 = free), head; a `fixed` table is the same without probing
     region int64[512, 2]         where in the table the keys of a template begin to be looked for: first place, places.
-                                 A model has its own stretch for each, so that what is asked for often stands together
+                                 A model has its own region for each, so that what is asked for often stands together
     head   start << 24 | count << 8 | class      the row is cells start … start + count - 1 of 2^class that are its own;
                                                  class DENSE: it is dense[start], and 0 from column `count` on
            weight << 32 | column << 8 | SINGLE   in a model: the row is this one weight
@@ -88,7 +88,7 @@ def counts_of(values: np.ndarray, size: int, shift: np.uint64 | None = None) -> 
 
 
 def regions_of(keys: np.ndarray) -> np.ndarray:
-    """A stretch for the keys of each template."""
+    """A region for the keys of each template."""
     size = (counts_of(keys, REGIONS, REGION) * SPARE_CAPACITY).astype(np.int64) + 1
     return np.stack([np.cumsum(size) - size, size], axis=1)
 

@@ -1,4 +1,4 @@
-"""Exact search over a lattice, and stretches of tokens as actions, against enumeration."""
+"""Exact search over a lattice, and segments of tokens as actions, against enumeration."""
 
 import math
 from itertools import product

@@ -75,7 +75,7 @@ def test_long_lists_need_room():
         assert [score for _, score in found] == sorted(every, reverse=True)[:5000]
 
 
-def test_threads_and_stretches_do_not_matter(monkeypatch):
+def test_threads_and_batches_do_not_matter(monkeypatch):
     problem, weights, xs = random_case("parser", 6, longest=6, examples=30)
     xs.insert(3, np.zeros((0, 2), np.int64))
     model, inputs = model_of(problem, weights), inputs_of(problem, xs)

@@ -144,7 +144,7 @@ def test_nothing_to_tell_labels_by(order):
 
 
 @pytest.mark.parametrize("order", [1, 2])
-def test_a_stretch_of_sentences_is_decoded_alone(order):
+def test_a_batch_of_sentences_is_decoded_alone(order):
     chains, weights = random_chain(np.random.default_rng(3), 3, order, [4, 2, 5, 3])
     whole, scores = run(chains, weights, order, 3)
     work = make_work(5, 3, weights.w.shape[1], order)

@@ -38,7 +38,7 @@ class Placed(Corpus):
 
 @dataclass(frozen=True)
 class Mistake:
-    """A stretch of words with a wrong analysis, and the words around it."""
+    """A passage of words with a wrong analysis, and the words around it."""
 
     where: str
     margin: float
@@ -70,7 +70,7 @@ def find(estimator: Any, items: list[Any], guess: list[Any], corpus: Placed, mos
     mistakes = [
         (max(margins[k][i] for i in range(lo, hi) if gold[k][i] != found[k][i]), k, lo, hi)
         for k in wrong
-        for lo, hi in stretches(gold[k], found[k], estimator.metric == "f1")
+        for lo, hi in passages(gold[k], found[k], estimator.metric == "f1")
     ]
     mistakes.sort(key=lambda mistake: (-mistake[0][0], *mistake[1:]))
     return [
@@ -103,7 +103,7 @@ def _by_comparison(chosen: Sequence[Any], best: list[tuple[Any, float]]) -> list
     return found
 
 
-def stretches(gold: Sequence[Any], guess: Sequence[Any], chunks: bool) -> Iterator[tuple[int, int]]:
+def passages(gold: Sequence[Any], guess: Sequence[Any], chunks: bool) -> Iterator[tuple[int, int]]:
     """Where they differ: single words or, of chunks, all words of those that overlap."""
     different = [i for i, (right, own) in enumerate(zip(gold, guess, strict=True)) if right != own]
     if not chunks:
@@ -134,13 +134,13 @@ def _mistake(
     estimator: Any,
     corpus: Placed,
     k: int,
-    stretch: tuple[int, int],
+    passage: tuple[int, int],
     margin: tuple[float, bool],
     words: list[str],
     gold: Sequence[Any],
     guess: Sequence[Any],
 ) -> Mistake:
-    lo, hi = stretch
+    lo, hi = passage
     spell = _spelled_heads(words) if corpus.view.roles.pos is not None and estimator.task != "joint" else _spelled
     return Mistake(
         where=corpus.source.line(corpus.sentences[k], lo),

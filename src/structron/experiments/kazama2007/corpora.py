@@ -150,7 +150,7 @@ def load_gazetteers(data: Path) -> dict[str, Gazetteer]:
 
 
 def folds(documents: Sequence[Document], number: int = FOLDS) -> list[tuple[list[Document], list[Document]]]:
-    """(all but a stretch, the stretch) for each of so many stretches."""
+    """(all but a fold, the fold) for each of so many folds."""
     cuts = [round(len(documents) * k / number) for k in range(number + 1)]
     return [([*documents[:lo], *documents[hi:]], list(documents[lo:hi])) for lo, hi in pairwise(cuts)]
 

@@ -138,7 +138,7 @@ class Engine:
         keep: bool = False,
         slack: float = np.inf,
     ):
-        """memory_slots: sums that are remembered of each group; problems with stretches have more of them.
+        """memory_slots: sums that are remembered of each group; problems with segments have more of them.
         keep: the trace of a search has all its beams. slack: a state that is further behind the best leaves
         the beam, in `decode` alone."""
         if beam is not None and beam < 1:

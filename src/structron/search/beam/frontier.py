@@ -50,9 +50,9 @@ apart."""
 HEADS = 1 << 9
 """Rows of a token's features that are asked for together, or more."""
 NEAR = 1 << 8
-"""Tokens around a stretch of which sums are remembered, a power of two."""
+"""Tokens around a segment of which sums are remembered, a power of two."""
 FAR = 1 << 18
-"""Sums of whole stretches that are remembered, as numbers."""
+"""Sums of whole segments that are remembered, as numbers."""
 BACK, ACTION, PRED, BEGIN, ORIGIN, GOLD, FIRST, SIZE = range(8)
 PREFIX, INSIDE = range(2)
 """Columns of `link` and of `score`; see the module."""
@@ -83,8 +83,8 @@ class Anchored(NamedTuple):
     """Features that were numbered per token before the search; empty for problems that have none.
 
     Chains have one list of features per token (kinds = 0). Where actions have views, these are lengths, and what counts
-    are the features of a stretch: of the tokens s … e that an action takes. Then every token t has several lists,
-    t * kinds + q for the kinds q of what it can be: just at whose left edge a stretch begins (BEFORE: features of the
+    are the features of a segment: of the tokens s … e that an action takes. Then every token t has several lists,
+    t * kinds + q for the kinds q of what it can be: just at whose left edge a segment begins (BEFORE: features of the
     token before), or ends (AFTER, LAST), the later of two or three neighbours inside (PAIR, TRIPLE), the k-th token
     (AT + k, the last k for all further ones), and the first of `length` tokens that are all of it.
     """
@@ -141,7 +141,7 @@ class Memory(NamedTuple):
     # columns, 1: those that are wanted. Unsigned, since a column that might be negative keeps loops from being vectors
     near: Keys  # uint64[NEAR]: the token, and the clock, whose lists of features are summed
     near_sums: Floats2  # float32[NEAR * kinds, columns]
-    far: Keys2  # uint64[tokens, 2]: the same for stretches that begin at a token, and the longest that is summed
+    far: Keys2  # uint64[tokens, 2]: the same for segments that begin at a token, and the longest that is summed
     far_sums: Floats2  # float32[tokens * (1 + longest), columns]
 
 
@@ -231,7 +231,7 @@ PER_ROW = ("states", "link", "score", "signature", "list_row", "list_score")
 def make_memory(
     columns: int, templates: int, groups: int, atoms: int, slots: int = 1 << 8, kinds: int = 0, longest: int = 1
 ) -> Memory:
-    """Memory for so many groups and that of tokens; kinds: of features around stretches; longest: of the stretches."""
+    """Memory for so many groups and that of tokens; kinds: of features around segments; longest: of the segments."""
     stride = stride_of(columns)
     places, far = (groups + 1) * (slots + TOGETHER), 1
     while kinds and far < NEAR and 2 * far * longest * stride <= FAR:

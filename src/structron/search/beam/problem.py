@@ -89,7 +89,7 @@ class SearchProblem:
     remembered scores (see search/beam/states.py), so few parts are fast.
     views: for every action a number from 0 on, if atoms say different things to different actions (a segment's length);
     view: the column of a state in which `atoms` finds the number of the actions to be scored, 0 at other times (fast if
-    `legal` gives actions of one view one after the other).   stretches: (positions, whole) where actions take stretches
+    `legal` gives actions of one view one after the other).   segment_features: (positions, whole) where actions take segments
     of tokens that begin at `where`, as many as their view says (frontier.py: Anchored).
     lattice: column of a state with a number that grows with every action and that states share if and only if nothing
     but their past differs: then search without a beam is fast, and learning sees the whole lattice (lattice.py).
@@ -121,7 +121,7 @@ class SearchProblem:
         looks_at: Callable[[str], Iterable[str]] = part_of,
         views: Sequence[int] | np.ndarray | None = None,
         view: int = -1,
-        stretches: tuple[int, int] = (0, 0),
+        segment_features: tuple[int, int] = (0, 0),
         lattice: int = -1,
         exchangeable: bool = False,
         slack: float = np.inf,
@@ -158,7 +158,12 @@ class SearchProblem:
                 f"{name}: parts have shape {self.parts.shape}; expected a row of columns for each action"
             )
         self.columns = int(self.parts.max()) + 1
-        self.view, self.stretches, self.lattice, self.exchangeable = view, stretches, lattice, exchangeable
+        self.view, self.segment_features, self.lattice, self.exchangeable = (
+            view,
+            segment_features,
+            lattice,
+            exchangeable,
+        )
         self.views = np.zeros(len(self.actions), np.int64) if views is None else np.ascontiguousarray(views, np.int64)
         self._check_columns()
         self._pointers: list[Any] | None = None
@@ -222,7 +227,7 @@ class SearchProblem:
     @property
     def kinds(self) -> tuple[int, int, int]:
         """How many lists of features a token has (0: one), for how many positions, for how many lengths: Anchored."""
-        positions, whole = self.stretches
+        positions, whole = self.segment_features
         return (AT + positions + whole if positions else 0, positions, whole)
 
     def __getstate__(self) -> dict[str, Any]:

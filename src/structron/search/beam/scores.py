@@ -78,13 +78,13 @@ def ranges_of(memory, place):
 
 @helper(inline=True)
 def units_of(anchored, length):
-    """How many lists of features a stretch of so many tokens has."""
+    """How many lists of features a segment of so many tokens has."""
     return 3 + length + max(0, length - 1) + max(0, length - 2) + (1 if length <= anchored.whole else 0)
 
 
 @helper(inline=True)
 def place_of(anchored, token, length, j):
-    """Token and kind of the j-th list of features of a stretch that begins at a token; see `Anchored`."""
+    """Token and kind of the j-th list of features of a segment that begins at a token; see `Anchored`."""
     last = token + length - 1
     if j < 3:
         at, kind = (token, BEFORE) if j == 0 else (last, AFTER if j == 1 else LAST)
@@ -160,8 +160,8 @@ def lists_near(anchored, sparse, token, memory):
 
 
 @helper(inline=True)
-def sum_stretch(anchored, sparse, token, length, memory, row, inside):
-    """The sum of a stretch in row `row`. inside: the row that grows with the length, what the token before and those
+def sum_segment(anchored, sparse, token, length, memory, row, inside):
+    """The sum of a segment in row `row`. inside: the row that grows with the length, what the token before and those
     inside give; what the last one and the one after it give is added for each length."""
     near, sums = memory.near_sums, memory.far_sums
     last = lists_near(anchored, sparse, token + length - 1, memory)
@@ -184,8 +184,8 @@ def sum_stretch(anchored, sparse, token, length, memory, row, inside):
 
 
 @helper(inline=True)
-def stretch_row(anchored, sparse, token, length, memory):
-    """The row of the sum of a stretch. Lengths are asked for in turn, and each is made when it is, from the one before:
+def segment_row(anchored, sparse, token, length, memory):
+    """The row of the sum of a segment. Lengths are asked for in turn, and each is made when it is, from the one before:
     a token has a row for what grows, and one for each length."""
     slot = token & (memory.far.shape[0] - 1)
     inside = slot * (memory.far_sums.shape[0] // memory.far.shape[0])
@@ -195,7 +195,7 @@ def stretch_row(anchored, sparse, token, length, memory):
     done = np.int64(memory.far[slot, 1])
     while done < length:
         done += 1
-        sum_stretch(anchored, sparse, token, done, memory, inside + done, inside)
+        sum_segment(anchored, sparse, token, done, memory, inside + done, inside)
         memory.far[slot, 1] = np.uint64(done)
     return inside + length
 
@@ -306,7 +306,7 @@ def score_state(features, anchored, sparse, values, row, token, length, memory):
     add_pending(sparse, memory)
     add_up(anchored, sparse, np.int64(-1) if segment else token, memory, ZERO)
     if segment:
-        far = stretch_row(anchored, sparse, token, length, memory)
+        far = segment_row(anchored, sparse, token, length, memory)
         for c in range(memory.far_sums.shape[1]):
             memory.total[c] += memory.far_sums[far, c]
 

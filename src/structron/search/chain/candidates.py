@@ -9,7 +9,7 @@ from structron.errors import StructronError
 from structron.features.phrases import FEATURES, Counts, Phrases, Scheme, is_silent, make_counts, non_local_features
 from structron.kernels.jit import WithFunctionPointers
 from structron.kernels.reference import Doubles, Doubles2, by_reference
-from structron.runtime.threads import for_each, stretches
+from structron.runtime.threads import batches, for_each
 from structron.search.chain.kbest import (
     N_BEST,
     NO_CAPACITY,
@@ -144,11 +144,11 @@ def for_each_document(
     """Call take(document, labellings, scores) with the n best of each document under the weights of a chain model."""
     units = prepared.units
 
-    def run(stretch: tuple[int, int]) -> None:
-        lo, hi = stretch
+    def run(batch: tuple[int, int]) -> None:
+        lo, hi = batch
         chains = model.chains(prepared, int(units[lo]), int(units[hi]), forced)
         search = Candidates(chains, units[lo : hi + 1] - units[lo], len(model.labels), model.w.shape[1], model.order)
         for unit, found in enumerate(search.find(model.weights, 0, hi - lo, n), lo):
             take(unit, found.rows, found.score - found.losses)
 
-    for_each(run, stretches(prepared.starts[units], jobs), jobs)
+    for_each(run, batches(prepared.starts[units], jobs), jobs)

@@ -88,7 +88,7 @@ def as_read(part: Part, seen: Sequence[Doc], gold: Sequence[Doc]) -> list[Any]:
 
 
 def folds_of(docs: Sequence[Doc], folds: int) -> list[list[Sentence]]:
-    """The sentences in so many parts, each of whole stretches: neighbours are mostly in the same part."""
+    """The sentences in so many parts, each of whole batches: neighbours are mostly in the same part."""
     sentences = [sentence for doc in docs for sentence in doc.sentences]
     bounds = [len(sentences) * k // folds for k in range(folds + 1)]
     return [sentences[lo:hi] for lo, hi in pairwise(bounds)]

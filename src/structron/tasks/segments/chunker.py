@@ -1,6 +1,6 @@
 """Chunking by whole chunks: search adds a labelled chunk at a time, features see all of it (Daumé & Marcu 2005).
 
-rows ──extract──▶ base features ──stretches──▶ numbers ──problem──▶ beam engine ──▶ chunks ──▶ BIO labels
+rows ──extract──▶ base features ──segments──▶ numbers ──problem──▶ beam engine ──▶ chunks ──▶ BIO labels
 """
 
 from collections.abc import Iterable

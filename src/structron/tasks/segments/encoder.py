@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from structron.features.extract import Hashes, PreparedTemplates
-from structron.features.stretches import Shape, number_stretches, stretch_hashes, stretch_names
+from structron.features.segments import Shape, number_segments, segment_hashes, segment_names
 from structron.io.tensors import Tensors, texts, whole
 from structron.learn.encoded import Encoded
 from structron.model.encoded import EncodedModel, Encoder
@@ -47,7 +47,7 @@ class SegmentEncoder(Encoder):
 
     def hashes(self, prepared: PreparedTemplates, lo: int, hi: int) -> Hashes:
         """What tokens say of the chunks that they are part of, or next to."""
-        return stretch_hashes(prepared, self.shape, lo, hi)
+        return segment_hashes(prepared, self.shape, lo, hi)
 
     def labels_of(self, actions: np.ndarray) -> np.ndarray:
         """The labels of the tokens of chunks that follow each other."""
@@ -85,5 +85,5 @@ def encode_segments(
     lengths = np.zeros(int(starts[-1]), np.int64)
     lengths[np.cumsum(taken) - taken] = taken
     known = None if start is None else start.base.anchored_keys
-    numbered = number_stretches(prepared, shape, lengths, cutoff, known)
-    return Encoded(encoder, problem, inputs, numbered, lambda keys, lists: stretch_names(prepared, shape, keys, lists))
+    numbered = number_segments(prepared, shape, lengths, cutoff, known)
+    return Encoded(encoder, problem, inputs, numbered, lambda keys, lists: segment_names(prepared, shape, keys, lists))

@@ -1,6 +1,6 @@
 """Chunking by whole chunks as a search problem: a state is a labelled segmentation of a prefix (Daumé & Marcu 2005).
 
-    x       int64[tokens, 1]    nothing: what the tokens say is numbered beforehand (features/stretches.py)
+    x       int64[tokens, 1]    nothing: what the tokens say is numbered beforehand (features/segments.py)
     table   int64[:]            LABELS, LONGEST, NAMES, LENGTHS; then how many actions take at most 0, 1, … tokens; at
                                 NAMES the label of each action; at LENGTHS how many tokens it takes
     states  int64[rows, WIDTH]  TAIL; POSITION: tokens done; LAST: the label before, from 1, 0: none; LENGTH: that of
@@ -139,8 +139,8 @@ def looks_at(atom: str) -> tuple[str, ...]:
     return ("segment",)
 
 
-def make_problem(segments: Segments, stretches: tuple[int, int], name: str = "segments") -> SearchProblem:
-    """The problem of segmenting. stretches: places and lengths that features tell apart (features/stretches.py)."""
+def make_problem(segments: Segments, segment_features: tuple[int, int], name: str = "segments") -> SearchProblem:
+    """The problem of segmenting. segment_features: places and lengths that features tell apart (features/segments.py)."""
     labels, longest, actions = len(segments.labels), max(segments.longest), segments.actions
     counts = [sum(length <= most for _, length in actions) for most in range(longest + 1)]
     names = COUNTS + len(counts)
@@ -163,6 +163,6 @@ def make_problem(segments: Segments, stretches: tuple[int, int], name: str = "se
         views=[length for _, length in actions],
         view=LENGTH,
         lattice=NODE,
-        stretches=stretches,
+        segment_features=segment_features,
         name=name,
     )

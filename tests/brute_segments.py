@@ -1,4 +1,4 @@
-"""The features of a stretch of tokens as strings, from their definition."""
+"""The features of a segment of tokens as strings, from their definition."""
 
 from collections.abc import Callable
 

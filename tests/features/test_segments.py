@@ -1,4 +1,4 @@
-"""Features of stretches of tokens: numbers and names against a slow enumeration of the strings they stand for."""
+"""Features of segments of tokens: numbers and names against a slow enumeration of the strings they stand for."""
 
 from collections import Counter
 
@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brute_stretches import BASES, WORDS, Rows, names
+from brute_segments import BASES, WORDS, Rows, names
 from structron.features.extract import PreparedTemplates, TemplateExtractor
 from structron.features.places import AT
-from structron.features.stretches import Shape, number_stretches, seen_chunks, stretch_hashes, stretch_names
+from structron.features.segments import Shape, number_segments, seen_chunks, segment_hashes, segment_names
 from structron.features.templates import parse_template
 
 SENTENCES = [
@@ -45,8 +45,8 @@ def prepare(sentences: list[Rows]) -> PreparedTemplates:
 def numbered_names(sentences: list[Rows], shape: Shape, lengths: np.ndarray, cutoff: int) -> list[list[str]]:
     """The names of the features of every list, as numbered."""
     prepared = prepare(sentences)
-    found = number_stretches(prepared, shape, lengths, cutoff)
-    texts = stretch_names(prepared, shape, found.keys, found.tokens).all()
+    found = number_segments(prepared, shape, lengths, cutoff)
+    texts = segment_names(prepared, shape, found.keys, found.tokens).all()
     assert len(set(texts)) == len(texts)
     return [[texts[k] for k in found.numbers[lo:hi]] for lo, hi in zip(found.ptr, found.ptr[1:], strict=False)]
 
@@ -99,11 +99,11 @@ def test_any_sentences(sentences, positions, whole):
 
 def test_hashes_do_not_depend_on_what_else_is_there():
     shape, prepared = Shape(2, 2), prepare(SENTENCES)
-    alone = stretch_hashes(prepare(SENTENCES[3:]), shape, 0, 1)
-    among = stretch_hashes(prepared, shape, 3, 4)
+    alone = segment_hashes(prepare(SENTENCES[3:]), shape, 0, 1)
+    among = segment_hashes(prepared, shape, 3, 4)
     for a, b in zip(alone, among, strict=True):
         np.testing.assert_array_equal(a, b)
-    ptr, hashes, _ = stretch_hashes(prepared, shape, 0, 4)
+    ptr, hashes, _ = segment_hashes(prepared, shape, 0, 4)
     np.testing.assert_array_equal(hashes[len(hashes) - len(among[1]) :], among[1])
     assert len(ptr) == int(prepared.starts[-1]) * shape.kinds + 1
 
@@ -111,8 +111,8 @@ def test_hashes_do_not_depend_on_what_else_is_there():
 def test_only_sequences_that_are_chunks_count():
     shape, prepared = Shape(1, 2), prepare([[["a", "D"], ["b", "N"], ["a", "D"]]])
     chunks = seen_chunks(prepared, shape, np.array([2, 0, 1]))
-    every, _, _ = stretch_hashes(prepared, shape, 0, 1)
-    some, _, _ = stretch_hashes(prepared, shape, 0, 1, chunks)
+    every, _, _ = segment_hashes(prepared, shape, 0, 1)
+    some, _, _ = segment_hashes(prepared, shape, 0, 1, chunks)
     sizes = np.diff(some).reshape(3, shape.kinds)
     assert sizes[:, AT + 1].tolist() == [2, 0, 3]  # b is no chunk; the first a has other neighbours than the chunk a
     assert sizes[:, AT + 2].tolist() == [3, 0, 0]
@@ -122,4 +122,4 @@ def test_only_sequences_that_are_chunks_count():
 def test_names_of_kinds():
     assert Shape(2, 1).names() == ["before", "after", "last", "pair", "triple", "at1", "at2", "whole1"]
     assert Shape(2, 1).kinds == 8
-    assert len(stretch_names(prepare(SENTENCES), Shape(2, 1), np.empty(0, np.uint64), np.empty(0, np.int64))) == 0
+    assert len(segment_names(prepare(SENTENCES), Shape(2, 1), np.empty(0, np.uint64), np.empty(0, np.int64))) == 0

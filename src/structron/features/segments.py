@@ -1,15 +1,15 @@
-"""Features of stretches of tokens: what a whole chunk is made of (Daumé & Marcu 2005, section 4.1).
+"""Features of segments of tokens: what a whole chunk is made of (Daumé & Marcu 2005, section 4.1).
 
-Base features b are templates over tokens. A stretch from token s to token e has, for every b, the meta features
+Base features b are templates over tokens. A segment from token s to token e has, for every b, the meta features
 
     before, after     b of the token before s, of the token after e; outside the sentence b has a value by distance
     last              b of e
     pair, triple      b of any two or three neighbours inside
     at1, at2, …       b of the first token, the second …; the last of them stands for all further ones
-    whole1, whole2 …  b of all tokens of a stretch of so many
+    whole1, whole2 …  b of all tokens of a segment of so many
 
 Each looks at one place of the sentence, so all are hashed and numbered once, per token and kind, before any search:
-list t * kinds + q has the features of kind q at token t, and a stretch is the sum of its lists (search/beam/scores.py).
+list t * kinds + q has the features of kind q at token t, and a segment is the sum of its lists (search/beam/scores.py).
 Sequences are many and mostly no chunk, so of the whole ones only those are learned that are a chunk somewhere.
 """
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from structron.features.encode import sentence_of, template_hash
 from structron.features.extract import NO_VALUES, Hashes, PreparedTemplates
-from structron.features.index import STRETCH, Numbered, number_features
+from structron.features.index import BATCH, Numbered, number_features
 from structron.features.names import BAR, Names, template_names
 from structron.features.places import AFTER, AT, BEFORE, LAST, PAIR, TRIPLE
 from structron.io.tensors import number_kind
@@ -32,7 +32,7 @@ NAMES = {BEFORE: "before", AFTER: "after", LAST: "last", PAIR: "pair", TRIPLE: "
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How many places of a stretch are told apart, and up to which length a whole stretch is a feature."""
+    """How many places of a segment are told apart, and up to which length a whole segment is a feature."""
 
     positions: int
     whole: int
@@ -72,7 +72,7 @@ def kind_seed(q):
 
 
 @helper
-def stretch_key(arrays, q, b, first, length, lo, hi):
+def segment_key(arrays, q, b, first, length, lo, hi):
     """The hash of base feature b of some tokens of the sentence lo … hi-1 as kind q; 0 when it does not fire."""
     h = kind_seed(q)
     for j in range(first, first + length):
@@ -87,7 +87,7 @@ def stretch_key(arrays, q, b, first, length, lo, hi):
 def hash_lists(arrays, starts, s_lo, s_hi, positions, whole, chunks, ptr, out):
     """The features of every token and kind of sentences s_lo … s_hi-1; returns how many.
 
-    The same as `stretch_key` everywhere; here a base feature is computed once per token. chunks: a table of the whole
+    The same as `segment_key` everywhere; here a base feature is computed once per token. chunks: a table of the whole
     sequences that count; without rows all do.
     """
     bases, kinds, longest = arrays.seeds.shape[0], AT + positions + whole, 0
@@ -129,14 +129,14 @@ def chunk_keys(arrays, starts, lengths, s_lo, s_hi, positions, whole, out):
             if 0 < lengths[t] <= whole:
                 for b in range(arrays.seeds.shape[0]):
                     q = AT + positions + lengths[t] - 1
-                    h = stretch_key(arrays, q, b, t, lengths[t], starts[s], starts[s + 1])
+                    h = segment_key(arrays, q, b, t, lengths[t], starts[s], starts[s + 1])
                     if h != np.uint64(0):
                         out[k] = h
                         k += 1
     return k
 
 
-def stretch_hashes(
+def segment_hashes(
     prepared: PreparedTemplates, shape: Shape, lo: int, hi: int, chunks: np.ndarray = NO_TABLE
 ) -> Hashes:
     """The features of sentences lo … hi-1, per token and kind; `chunks`: see `hash_lists`."""
@@ -151,15 +151,15 @@ def seen_chunks(prepared: PreparedTemplates, shape: Shape, lengths: np.ndarray) 
     """The table of all sequences that are a chunk somewhere; lengths[t]: of the chunk that begins at t, 0: none."""
     arrays, starts = prepared.plain_arrays, prepared.starts
     found = [np.empty(0, np.uint64)]
-    for lo in range(0, len(starts) - 1, STRETCH):
-        hi = min(lo + STRETCH, len(starts) - 1)
+    for lo in range(0, len(starts) - 1, BATCH):
+        hi = min(lo + BATCH, len(starts) - 1)
         out = np.empty(int(starts[hi] - starts[lo]) * len(arrays.seeds), np.uint64)
         count = chunk_keys(arrays, starts, lengths, lo, hi, shape.positions, shape.whole, out)
         found.append(np.unique(out[:count]))
     return build_table(np.unique(np.concatenate(found)))
 
 
-def number_stretches(
+def number_segments(
     prepared: PreparedTemplates, shape: Shape, lengths: np.ndarray, cutoff: int, known: np.ndarray | None = None
 ) -> Numbered:
     """Number the features of training data whose chunks have these lengths; `tokens` are numbers of lists here.
@@ -169,7 +169,7 @@ def number_stretches(
     chunks = seen_chunks(prepared, shape, lengths)
 
     def hashes(lo: int, hi: int) -> Hashes:
-        return stretch_hashes(prepared, shape, lo, hi, chunks)
+        return segment_hashes(prepared, shape, lo, hi, chunks)
 
     return number_features(hashes, prepared.starts * shape.kinds, cutoff, known, prepared.jobs)
 
@@ -187,7 +187,7 @@ def trace_keys(arrays, starts, positions, whole, lists, keys, out):
         lo, hi = starts[s], starts[s + 1]
         first, length = span_of(q, t - lo, hi - lo, positions)
         for b in range(arrays.seeds.shape[0]):
-            if stretch_key(arrays, q, b, lo + first, length, lo, hi) == keys[k]:
+            if segment_key(arrays, q, b, lo + first, length, lo, hi) == keys[k]:
                 out[k, 0], out[k, 1], out[k, 2], out[k, 3], out[k, 4] = s, q, b, lo + first, length
                 break
 
@@ -200,7 +200,7 @@ def base_hashes(arrays, starts, tokens, bases, out):
         out[k] = template_hash(arrays, bases[k], tokens[k], starts[s], starts[s + 1])
 
 
-def stretch_names(prepared: PreparedTemplates, shape: Shape, keys: np.ndarray, lists: np.ndarray) -> Names:
+def segment_names(prepared: PreparedTemplates, shape: Shape, keys: np.ndarray, lists: np.ndarray) -> Names:
     """Readable names of features, each given with a list that has it: `pair w[0]=of|the`, `last pos[0]=NN`."""
     arrays, starts, bases = prepared.plain_arrays, prepared.starts, len(prepared.plain.templates)
     heads = [f"{kind} {template}=" for kind in shape.names() for template in prepared.plain.templates]
@@ -226,7 +226,7 @@ def stretch_names(prepared: PreparedTemplates, shape: Shape, keys: np.ndarray, l
 def _joined(
     prepared: PreparedTemplates, b: np.ndarray, first: np.ndarray, length: np.ndarray
 ) -> tuple[np.ndarray, str]:
-    """The texts of base features over stretches inside a sentence, joined by `|`: their lengths, and all in one."""
+    """The texts of base features over segments inside a sentence, joined by `|`: their lengths, and all in one."""
     ends = np.cumsum(length)
     tokens = np.repeat(first - (ends - length), length) + np.arange(int(length.sum()))
     hashes = np.empty(len(tokens), np.uint64)
