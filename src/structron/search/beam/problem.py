@@ -89,8 +89,8 @@ class SearchProblem:
     remembered scores (see search/beam/states.py), so few parts are fast.
     views: for every action a number from 0 on, if atoms say different things to different actions (a segment's length);
     view: the column of a state in which `atoms` finds the number of the actions to be scored, 0 at other times (fast if
-    `legal` gives actions of one view one after the other).   segment_features: (positions, whole) where actions take segments
-    of tokens that begin at `where`, as many as their view says (frontier.py: Anchored).
+    `legal` gives actions of one view one after the other).   segment_features: (positions, whole) where actions
+    take segments of tokens that begin at `where`, as many as their view says (frontier.py: Anchored).
     lattice: column of a state with a number that grows with every action and that states share if and only if nothing
     but their past differs: then search without a beam is fast, and learning sees the whole lattice (lattice.py).
     exchangeable: `advance` and `atoms` can do with any action in any state that is not final, legal or not, and all

@@ -140,7 +140,7 @@ def looks_at(atom: str) -> tuple[str, ...]:
 
 
 def make_problem(segments: Segments, segment_features: tuple[int, int], name: str = "segments") -> SearchProblem:
-    """The problem of segmenting. segment_features: places and lengths that features tell apart (features/segments.py)."""
+    """The problem of segmenting. segment_features: places and lengths that are told apart (features/segments.py)."""
     labels, longest, actions = len(segments.labels), max(segments.longest), segments.actions
     counts = [sum(length <= most for _, length in actions) for most in range(longest + 1)]
     names = COUNTS + len(counts)
