@@ -15,7 +15,7 @@ from structron.weights.cells import CellStore
 from structron.weights.dense import DenseStore
 from structron.weights.hashed import HashedStore
 from structron.weights.mixing import AGREE, Changes, Share, by_row, plain_scales, scales_by_change
-from structron.weights.sparse import scratch
+from structron.weights.sparse import capacities
 from structron.weights.store import SparseStore
 
 KEYS = hash_list([f"k{k}" for k in range(40)])
@@ -187,7 +187,7 @@ def test_all_new_rows_have_room_before_the_first(kernel, monkeypatch):
     store, calls, inner = SparseStore(40, ANCHORED.copy()), [], getattr(stores, kernel)
 
     def watched(sparse, *given):
-        calls.append(scratch(sparse)[0])
+        calls.append(capacities(sparse)[0])
         return inner(sparse, *given)
 
     monkeypatch.setattr(stores, kernel, watched)
@@ -212,7 +212,7 @@ def test_tables_of_any_length_are_followed():
         member.copy_weights_from(common)
         assert not len(member.changes(common).row)
         assert content(member, "sparse") == {(key, 0): (1.0, 0.0) for key in keys[: 10 * round_ + 10].tolist()}
-        common.grow(scratch(common.sparse)[0] + 1, 1, 1)
+        common.grow(capacities(common.sparse)[0] + 1, 1, 1)
 
 
 @given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 5) | st.integers(2**63, 2**63 + 3)))

@@ -27,6 +27,7 @@ from structron.weights.sparse import (
     Sparse,
     add,
     add_row,
+    capacities,
     cells_of,
     claim,
     counts_of,
@@ -34,7 +35,6 @@ from structron.weights.sparse import (
     find,
     home,
     make_sparse,
-    scratch,
     stride_of,
     weight_of,
 )
@@ -78,7 +78,7 @@ def fill(sequence, sparse: Sparse) -> tuple[Sparse, dict, dict]:
     """Add amounts one after the other, as updates do; makes room where it must. Also gives the dictionaries."""
     weights, sums = defaultdict(dict), defaultdict(dict)
     for time, (key, column, amount) in enumerate(sequence):
-        have = scratch(sparse)
+        have = capacities(sparse)
         if have[0] < 2 or have[1] < 4 * COLUMNS or have[2] < 2:
             sparse = grown(sparse, 2, 4 * COLUMNS, 2)
         add(sparse, sparse.table, claim(sparse, np.uint64(key)), column, float(amount), float(amount * time))
@@ -131,7 +131,7 @@ def test_rows_hold_what_was_added(sequence):
         mean = {c: w - sums[key][c] / time for c, w in row.items()}
         assert {c: found[key].get(c, 0.0) for c in mean} == pytest.approx(mean, abs=1e-5)
     assert sparse.used[KEYS] == len(weights)
-    assert min(scratch(sparse)) >= 0
+    assert min(capacities(sparse)) >= 0
 
 
 @given(steps)
@@ -174,7 +174,7 @@ def test_growing_keeps_keys_cells_and_free_rows():
     sparse, weights, _ = fill(sequence, make_sparse(COLUMNS, 8, 400))
     free = free_rows(sparse)
     more = grown(sparse, 1000, 5000, 300)
-    assert all(have >= wanted for have, wanted in zip(scratch(more), (1000, 5000, 300), strict=True))
+    assert all(have >= wanted for have, wanted in zip(capacities(more), (1000, 5000, 300), strict=True))
     assert read(more) == weights
     assert free_rows(more) == free
     assert all(old is new for old, new in zip(more, grown(more, 1, 1, 1), strict=True))
