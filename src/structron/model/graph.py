@@ -49,7 +49,7 @@ class GraphModel:
             self.idle.append(scratch)
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"rooms": []}
+        return vars(self) | {"idle": []}
 
     def decode(
         self, x: np.ndarray, starts: np.ndarray, setting: ParseSettings, jobs: int

@@ -157,7 +157,7 @@ class Engine:
 
     def __getstate__(self) -> dict[str, Any]:
         """Arrays of threads are not copied or pickled."""
-        return {name: value for name, value in vars(self).items() if name != "_rooms"}
+        return {name: value for name, value in vars(self).items() if name != "_own"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
