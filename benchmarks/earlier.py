@@ -114,7 +114,7 @@ class Beside:
         say(f"{self.work.corpus}: {self.work.title} beside an earlier release: {text}")
 
     def _model(self, side: str) -> Path:
-        return self.folder / f"beside-{'now' if side == OURS else 'then'}.structron"
+        return self.folder / f"{self.work.task}-{'now' if side == OURS else 'then'}.structron"
 
     def _source(self, side: str) -> Path | None:
         return None if side == OURS else self.settings.earlier

@@ -117,7 +117,7 @@ def test_label_of_conllu(run, refuses, toy, tmp_path):
     refuses(*args, "--label", "feats", says=["train.conllu", "column 'feats' is empty"])
     refuses(*args, "--label", "form", says="the label cannot be the word")
     args[1] = "chunker"
-    refuses(*args, says=["train.conllu", "--label"])
+    refuses(*args, "--force", says=["train.conllu", "--label"])
 
 
 def test_latin1(run, refuses, tmp_path):
