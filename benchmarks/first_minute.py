@@ -114,10 +114,11 @@ def newcomer(clone: Clone, folder: Path) -> list[Taken]:
     structron = [clone.python, "-m", "structron"]
     found.append(clone.run("annotate", *structron, "annotate", "--text", SENTENCE))
     found.append(clone.run("annotate again", *structron, "annotate", "--text", SENTENCE, cache="annotate"))
-    columns, trees, model = (folder / name for name in ("toy.conll", "toy.conllu", "toy.structron"))
+    columns, trees = (folder / name for name in ("toy.conll", "toy.conllu"))
     subprocess.run([clone.python, "-c", TOY, columns, trees], check=True)
     for task, data in (("chunker", columns), ("parser", trees)):
-        command = [*structron, "train", task, "--train", data, "--dev", data, "--model", model, "--passes", "2"]
+        given = ["--train", data, "--dev", data, "--model", folder / f"{task}.structron", "--passes", "2"]
+        command = [*structron, "train", task, *given]
         found.append(clone.run(f"train {task}", *command))
         found.append(clone.run(f"train {task} again", *command, cache=f"train-{task}"))
     return found
