@@ -4,6 +4,7 @@ import io
 import os
 import shutil
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -114,7 +115,7 @@ def test_no_output_is_another_output(refuses, files, tmp_path, monkeypatch, how)
 def test_a_model_replaces_models_only(run, refuses, files, tmp_path):
     command = commands(files)[0][0]
     notes = write(tmp_path / "notes.txt", "all my work")
-    says = f"--model {notes}: is there, and is no model; expected another name"
+    says = f"--model {notes}: already exists and is not a model; expected another name"
     for text in (b"all my work", b"\x05" + bytes(7) + b"[[[[[", b"\x02" + bytes(7) + b"{}"):
         write(notes, text)
         refuses(*command, "--model", notes, says=says)
@@ -153,14 +154,29 @@ def test_other_outputs_replace_their_own_kind_only(run, refuses, files, tmp_path
     model, train, log = files["model.structron"], files["train.conll"], tmp_path / "log"
     given = ["train", "chunker", "--train", train, "--passes", "1", "--model", tmp_path / "m"]
     for kept in (model, files["templates.txt"]):
-        refuses(*given, "--log", kept, says=f"--log {kept}: is there, and is no log; expected another name")
+        refuses(*given, "--log", kept, says=f"--log {kept}: already exists and is not a log; expected another name")
     assert [run(*given, "--log", log).status for _ in range(2)] == [0, 0]
     assert log.read_text().count("\n") == 1
-    refuses("predict", model, train, "--output", tmp_path / "m", says="is there, and is a model; expected another name")
+    log.write_text('{"pass": 1, "up')  # killed in the middle of its first line
+    assert run(*given, "--log", log).status == 0
+    refuses(
+        "predict", model, train, "--output", tmp_path / "m", says="already exists and is a model; expected another name"
+    )
     picture = write(tmp_path / "h.svg", "notes")
-    refuses("inspect", tmp_path / "m", "--plot", picture, says="is there, and is no picture")
+    refuses("inspect", tmp_path / "m", "--plot", picture, says="already exists and is not a picture")
     picture.unlink()
     assert [run("inspect", tmp_path / "m", "--plot", picture).status for _ in range(2)] == [0, 0]
+
+
+def test_an_output_may_be_a_pipe(run, files, tmp_path):
+    """To see what it is would take what is written to it, or wait for ever."""
+    pipe, read = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    assert run("predict", files["model.structron"], files["dev.conll"], "--output", pipe).status == 0
+    reader.join(100)
+    assert read[0].count(b"\n") == files["dev.conll"].read_bytes().count(b"\n")
 
 
 def test_checkpoints_leave_the_files_of_others_alone(run, refuses, files, tmp_path):

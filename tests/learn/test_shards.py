@@ -18,6 +18,7 @@ from structron import StructronError
 from structron.learn import shards as shards_module
 from structron.learn.shards import Shards, ThreadRunner, mixes_of
 from structron.runtime.progress import Progress
+from structron.runtime.threads import for_each
 from structron.weights import mixing
 
 LABELS = ["A", "B", "C"]
@@ -226,7 +227,7 @@ def test_half_a_pass_is_better_than_none():
 
 
 def test_ctrl_c_while_updates_are_mixed(monkeypatch):
-    """All of them are mixed then, and once: what was learned of the pass is kept as it is."""
+    """All of them are mixed then, and once, even where threads are waited for: what was learned is kept."""
     examples = random_examples(np.random.default_rng(3), LABELS) * 9
     whole, stopped = (Shards(make_learner(examples, LABELS, 1), 2, "changes") for _ in range(2))
     sequence = np.arange(len(examples))
@@ -236,7 +237,9 @@ def test_ctrl_c_while_updates_are_mixed(monkeypatch):
     assert len(stopped.shard_updates) == 1
     whole.learn(sequence, 0)
     mix = stopped.runner.mix
-    monkeypatch.setattr(stopped.runner, "mix", lambda *given: (signal.raise_signal(signal.SIGINT), mix(*given)))
+    monkeypatch.setattr(
+        stopped.runner, "mix", lambda *given: (signal.raise_signal(signal.SIGINT), for_each(str, "ab", 2), mix(*given))
+    )
     with pytest.raises(KeyboardInterrupt):
         stopped.learn(sequence, 0)
     assert whole.counts() == stopped.counts()

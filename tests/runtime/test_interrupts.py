@@ -11,6 +11,7 @@ from concurrent.futures import Future
 import pytest
 
 from structron.runtime.interrupts import Held, first_done, outcome
+from structron.runtime.threads import for_each
 
 PROGRAM = """
 import os, random, signal, sys, threading, time
@@ -82,6 +83,29 @@ def test_held_steps_are_done_to_their_end():
         work()
     assert steps == ["inner", "outer"]
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_whole_blocks_are_done_to_their_end_even_where_they_wait():
+    found = []
+
+    def work():
+        with Held(whole=True):
+            signal.raise_signal(signal.SIGINT)
+            found.extend(for_each(abs, [-1, -2, -3], 2))
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert found == [1, 2, 3]
+
+    def interrupted():
+        with Held():
+            signal.raise_signal(signal.SIGINT)
+            for_each(abs, [-1, -2, -3], 2)
+            found.append("never")
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert found == [1, 2, 3]
 
 
 def test_a_handler_of_the_program_is_called_when_the_steps_are_done():

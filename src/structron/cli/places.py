@@ -44,41 +44,44 @@ def check_output(path: Place | None, disk_space: int = 0) -> None:
 
 
 def check_model_place(flag: str, path: Place, task: str, force: bool = False) -> None:
-    """Refuse to replace a file that is no model of ours, or one of another task unless it is forced; one without
-    content may go."""
-    _check_kind(flag, path, is_model, "model")
+    """Refuse to replace a file that is not a model of ours, or is one of another task unless forced; an empty file may
+    be replaced."""
+    _check_kind(flag, path, is_model, "a model")
     there = task_of(path)
     if there not in (None, task) and not force:
         raise StructronError(f"{flag} {path}: is a model of task {there}; expected another name, or --force")
 
 
 def check_log_place(flag: str, path: Place | None) -> None:
-    """Refuse to replace a file that is no log of a training."""
-    _check_kind(flag, path, is_log, "log")
+    """Refuse to replace a file that is not a log of training."""
+    _check_kind(flag, path, is_log, "a log")
 
 
 def check_picture_place(flag: str, path: Place) -> None:
-    """Refuse to replace a file that is no picture as we draw them."""
-    _check_kind(flag, path, lambda file: _first_line(file).lstrip().startswith((b"<svg", b"<?xml")), "picture")
+    """Refuse to replace a file that is not an SVG picture."""
+    _check_kind(flag, path, lambda file: _first_line(file).lstrip().startswith((b"<svg", b"<?xml")), "a picture")
 
 
 def check_text_place(flag: str, path: Place | None) -> None:
-    """Refuse to replace a model by text."""
+    """Refuse to replace a model with text."""
     if path is not None and not is_standard(path) and is_model(path):
-        raise StructronError(f"{flag} {path}: is there, and is a model; expected another name, or remove it")
+        raise StructronError(f"{flag} {path}: already exists and is a model; expected another name, or remove it")
 
 
 def is_log(path: Place) -> bool:
-    """Whether a file begins as a log of a training does: with an object in JSON."""
+    """Whether a file begins as a log of training does: with a JSON object, or one that a killed run left unfinished."""
+    line = _first_line(path)
+    if line.startswith(b"{") and len(line) < MOST_LINE and not line.endswith(b"\n"):
+        return True
     try:
-        return isinstance(json.loads(_first_line(path)), dict)
+        return isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):
         return False
 
 
 def _check_kind(flag: str, path: Place | None, is_own: Callable[[Place], bool], kind: str) -> None:
     if path is not None and os.path.isfile(path) and os.path.getsize(path) and not is_own(path):
-        raise StructronError(f"{flag} {path}: is there, and is no {kind}; expected another name, or remove it")
+        raise StructronError(f"{flag} {path}: already exists and is not {kind}; expected another name, or remove it")
 
 
 def _first_line(path: Place) -> bytes:

@@ -73,7 +73,9 @@ def task_of(path: str | Path) -> str | None:
 
 
 def _told(path: str | Path) -> Any:
-    """What a model file says of itself, as it stands in its head; None: it is no model of ours."""
+    """What a model file says of itself in its header; None: it is not one of ours. A pipe is not touched."""
+    if not os.path.isfile(path):
+        return None
     try:
         with open(path, "rb") as stream:
             return _head(stream)[0]["__metadata__"][KEY]
@@ -158,7 +160,7 @@ def _read(path: str | Path) -> tuple[dict[str, Any], Tensors]:
         )
     if data is None:
         raise StructronError(
-            f"{path}: damaged model file (not the size that it says); train it again or restore a copy"
+            f"{path}: damaged model file (its size differs from what its header says); train it again or restore a copy"
         )
     try:
         tensors = safetensors.numpy.load(data)

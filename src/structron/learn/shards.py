@@ -185,7 +185,7 @@ class Shards(Learner):
         shard_updates = [update for update in self.shard_updates if update.steps] or self.shard_updates
         self.learned += [update.counts for update in shard_updates]
         self.shard_updates = []
-        with Held():
+        with Held(whole=True):
             self.runner.mix(shard_updates, shares_of(shard_updates, self.mix), self.mix == CHANGES)
 
     def counts(self) -> dict[str, Any]:

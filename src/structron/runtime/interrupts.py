@@ -1,8 +1,8 @@
-"""Ctrl-C, heard where nothing is cut in two.
+"""Ctrl-C, held back while the main thread does what must not be cut in two.
 
-Python raises KeyboardInterrupt in the main thread between any two steps: also when a lock has just been taken and its
-block not been entered yet. The lock then stays taken, and a thread that needs it waits for ever. Where the main thread
-shares locks with others it therefore holds Ctrl-C back, and hears it where it waits.
+Python raises KeyboardInterrupt in the main thread between any two steps, even when a lock has been acquired and its
+block not yet entered. The lock is then never released, and a thread that needs it waits for ever. So where the main
+thread shares locks with others it holds Ctrl-C back, and lets it through where it waits.
 """
 
 import signal
@@ -22,23 +22,25 @@ class _State:
     depth = 0
     """Blocks that it is in."""
     hearing = False
-    """Whether it waits just now."""
-    heard: int | None = None
+    """Whether it is waiting now."""
+    whole = 0
+    """Blocks that let nothing through, even while it waits."""
+    heard: tuple[int, FrameType | None] | None = None
     before: Callable[[int, FrameType | None], Any] | None = None
     """Who is to hear it."""
 
 
 def _note(number: int, frame: FrameType | None) -> None:
-    _State.heard = number
+    _State.heard = number, frame
     if _State.hearing:
         _tell()
 
 
 def _tell() -> None:
     """Pass on what has been heard."""
-    number, _State.heard = _State.heard, None
-    if number is not None and _State.before is not None:
-        _State.before(number, None)
+    heard, _State.heard = _State.heard, None
+    if heard is not None and _State.before is not None:
+        _State.before(*heard)
 
 
 def _is_main() -> bool:
@@ -46,8 +48,11 @@ def _is_main() -> bool:
 
 
 class Held:
-    """Steps of the main thread that are done to their end, or to where it waits, before Ctrl-C is heard; on other
-    threads, and where Ctrl-C is ignored, nothing. Blocks within a block cost nothing."""
+    """A block of the main thread that Ctrl-C interrupts only where it waits (`first_done`, `outcome`); with `whole`, not
+    even there. Other threads never hear Ctrl-C, so for them it does nothing. Nested blocks cost nothing."""
+
+    def __init__(self, whole: bool = False):
+        self.whole = whole
 
     def __enter__(self) -> Self:
         if _is_main():
@@ -57,18 +62,20 @@ class Held:
                 if callable(before):
                     signal.signal(signal.SIGINT, _note)
             _State.depth += 1
+            _State.whole += self.whole
         return self
 
     def __exit__(self, *error: object) -> None:
         if _is_main():
             _State.depth -= 1
+            _State.whole -= self.whole
             if not _State.depth and _State.before is not None:
                 signal.signal(signal.SIGINT, _State.before)
                 _tell()
 
 
 def _waited(wait: Callable[[], Found]) -> Found:
-    if not _is_main():
+    if not _is_main() or _State.whole:
         return wait()
     _State.hearing = True
     try:
@@ -80,7 +87,7 @@ def _waited(wait: Callable[[], Found]) -> Found:
 
 
 def first_done(futures: Collection["Future[Any]"], timeout: float | None = None) -> set["Future[Any]"]:
-    """Wait until one of these is done, or so many seconds; which are. Here Ctrl-C is heard."""
+    """Wait until one of these is done, or so many seconds; returns those that are. Ctrl-C is heard here."""
     done: SimpleQueue[Future[Any]] = SimpleQueue()
     with Held():
         for future in futures:
@@ -94,7 +101,7 @@ def first_done(futures: Collection["Future[Any]"], timeout: float | None = None)
 
 
 def outcome(future: "Future[Found]") -> Found:
-    """What a future gives, or its error. Here Ctrl-C is heard."""
+    """What a future gives, or its error. Ctrl-C is heard here."""
     first_done([future])
     with Held():
         return future.result()
