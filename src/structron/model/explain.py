@@ -97,7 +97,9 @@ class Explainer:
         view_of = {action: int(problem.views[action]) for action in actions}
         for view in dict.fromkeys(view_of.values()):
             places, table = self._weights(row, view)
-            for action in (own for own in actions if view_of[own] == view):
+            for action in actions:
+                if view_of[action] != view:
+                    continue
                 columns = [column for column in problem.parts[action].tolist() if column >= 0]
                 weights = table[:, columns].sum(axis=1).tolist()
                 found[action] = own = Contributions()

@@ -48,8 +48,10 @@ def _is_main() -> bool:
 
 
 class Held:
-    """A block of the main thread that Ctrl-C interrupts only where it waits (`first_done`, `outcome`); with `whole`, not
-    even there. Other threads never hear Ctrl-C, so for them it does nothing. Nested blocks cost nothing."""
+    """A block of the main thread that Ctrl-C interrupts only where it waits (`first_done`, `outcome`).
+
+    whole: not even there. Other threads never hear Ctrl-C, so for them it does nothing. Nested blocks cost nothing.
+    """
 
     def __init__(self, whole: bool = False):
         self.whole = whole
