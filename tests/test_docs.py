@@ -85,7 +85,7 @@ def test_a_page_that_is_wrong_fails(tmp_path, monkeypatch, reader):
     with pytest.raises(AssertionError, match=r"a\.md:1 prints\n1"):
         reader.run(page)
     page.write_text("```sh\nstructron evaluate nowhere.structron test.conll\n```\n")
-    with pytest.raises(AssertionError, match="cannot read the model"):
+    with pytest.raises(AssertionError, match="no such file or bundled model"):
         reader.run(page)
 
 

@@ -4,6 +4,7 @@ The command line turns it into one line on standard error and exit status 2; in 
 `ValueError`. The message says where, what is wrong, and what was expected.
 """
 
+import difflib
 import re
 from collections.abc import Iterable
 
@@ -18,6 +19,8 @@ MAX_ERROR_LENGTH = 2000
 """Characters of an error; of a longer one the middle is left out."""
 NAMED = 100
 """Names that an error lists."""
+ALIKE = 0.75
+"""How alike two names are, from 0 to 1, of which one may be meant for the other."""
 
 
 def shown(text: str) -> str:
@@ -60,4 +63,10 @@ def unknown(kind: str, got: object, known: Iterable[object]) -> StructronError:
     """An error for an unknown name that lists the known ones."""
     names = [str(name) for name in known]
     some = [*names[:NAMED], f"… ({len(names)} in all)"] if len(names) > NAMED else names
-    return StructronError(f"unknown {kind} {quoted(got)}; expected one of: {', '.join(some)}")
+    return StructronError(f"unknown {kind} {quoted(got)}; expected one of: {', '.join(some)}{meant(got, names)}")
+
+
+def meant(got: object, known: Iterable[str]) -> str:
+    """The end of a message on a name that is not known: the known one that it looks like, if there is one."""
+    like = difflib.get_close_matches(str(got)[:QUOTED], list(known), 1, ALIKE)
+    return f"; did you mean {like[0]}?" if like else ""

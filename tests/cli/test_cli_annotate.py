@@ -102,6 +102,19 @@ def test_tokens_and_tags_are_kept(run, refuses, texts):
     refuses(*args, "--keep", "tags", "--text", "x", says="--text: expected no file beside it")
 
 
+def test_what_was_written_is_told(run, texts, tmp_path, monkeypatch):
+    args = ["annotate", texts / "test.txt", "-m", texts / "pipeline"]
+    out = tmp_path / "out"
+    whole = Doc.from_conllu(run(*args).out)
+    counts = f"{out}: {len(whole.sentences)} sentences, {len(whole.words)} words written, "
+    assert run(*args, "-o", out).err.startswith(counts)
+    assert run(*args, "-o", out, "-q").err == ""
+    assert run(*args, args[1], "-o", out).err.startswith(f"{args[1]}: named more than once; it is read once\n{counts}")
+    monkeypatch.setattr("structron.runtime.progress.EVERY", 0.0)
+    first = run(*args, "-o", out).err.splitlines()[0]
+    assert first.startswith(f"{len(whole.sentences)} sentences, {len(whole.words)} words, ")
+
+
 def test_a_tokenizer_annotates_too(run, texts):
     found = run("annotate", "-m", texts / "tokenizer", "-f", "tokens", "--text", "It was late. It rained.")
     assert found.out == "It was late .\nIt rained .\n"

@@ -10,6 +10,7 @@ import pytest
 from cli_helpers import process
 
 from structron.cli.command import RESTS_ON
+from structron.cli.commands import app
 from structron.cli.completion import VARIABLE
 from structron.cli.options import OPTIONS, flag_of
 from structron.fields import SECTIONS, options_of
@@ -54,6 +55,26 @@ def test_help_of_a_task_has_its_options_in_sections_with_defaults(run, task):
     for name in ("passes", "runs", "seed", "cutoff", "order", "tag_dictionary"):
         if flag_of(name) in shown:
             assert f"{options_of(KINDS[task])[name].help} [default: {getattr(made, name)}]" in joined
+
+
+@pytest.mark.parametrize("width", [50, 150])
+def test_help_uses_the_width_there_is_and_cuts_nothing(run, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    found = run("--help").out
+    assert min(width, 115) - 15 < max(map(len, found.splitlines())) <= width
+    assert "..." not in found.partition("\n")[2]
+    joined = " ".join(found.split())
+    assert all((command.short_help or command.help) in joined for command in app.commands.values())
+
+
+def test_names_that_are_nearly_right(refuses, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.txt").write_text("It rained.\n")
+    refuses("train", "chunkr", says="did you mean chunker?")
+    refuses("trian", says="Did you mean 'train'?")
+    refuses("annotate", "t.txt", "--format", "htlm", says="did you mean html?")
+    refuses("annotate", "t.txt", "--model", "englsh", says="no such file or bundled model; did you mean english?")
+    refuses("annotate", "Is it late?", says="Is it late?: no such file; expected a file, or --text before a text")
 
 
 def test_defaults_that_depend_on_others_are_settled(run):

@@ -162,6 +162,28 @@ def test_every_cell_of_the_table_is_yes_or_has_its_reason(task):
     assert {what.partition(" ")[0] for what in kind.lacks} <= known
 
 
+def printed(capsys, monkeypatch, width: int) -> dict[str, str]:
+    """The rows of the table on a terminal, by their titles; what goes on in the next line belongs to them."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    capsys.readouterr()
+    capabilities.print_for_people()
+    found: dict[str, str] = {}
+    for line in capsys.readouterr().out.splitlines()[1:]:
+        title, cells = line[:22].strip(), line[22:].strip()
+        title = title or list(found)[-1] if cells else title
+        found[title] = f"{found.get(title, '')} {cells}".strip()
+    return found
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_table_of_capabilities_on_a_terminal(capsys, monkeypatch, width):
+    cells = printed(capsys, monkeypatch, width)["--beam"]
+    if width < 100:
+        assert cells == ", ".join(able_tasks("beam"))
+    else:
+        assert cells.count("yes") == len(able_tasks("beam"))
+
+
 def test_table_of_capabilities(run, refuses, tmp_path):
     lines = table().splitlines()
     assert lines[0] == f"| | {' | '.join(TRAINABLE)} |"

@@ -116,7 +116,7 @@ def test_bad_models(toy, tmp_path, refuses):
     header, arrays = modelfile.load(toy.chunker)
     modelfile.save(tmp_path / "other", {**header, "task": "poet"}, arrays)
     write(tmp_path / "text", b"hello, I am no model")
-    says = {"missing": "cannot read the model", "text": "not a structron model", "other": "unknown task 'poet'"}
+    says = {"missing": "no such file or bundled model", "text": "not a structron model", "other": "unknown task 'poet'"}
     for name, piece in says.items():
         for command, *file in (["predict", toy / "test.conll"], ["evaluate", toy / "test.conll"], ["inspect"]):
             refuses(command, tmp_path / name, *file, says=[tmp_path / name, piece])

@@ -176,7 +176,7 @@ def test_bad_dev_data(refuses, toy, tmp_path, text, says):
         (["--gazetteer", "LOC=nowhere"], "nowhere: cannot be read (no such file"),
         (["--forbid", "A B"], ["'A'", "B-NP"]),
         (["--log", "nowhere/log"], ["nowhere/log", "no folder"]),
-        (["--warm-start", "nowhere"], "nowhere: cannot read the model"),
+        (["--warm-start", "nowhere"], "nowhere: no such file or bundled model"),
         (["--dev", "nowhere"], "nowhere: cannot be read"),
     ],
 )

@@ -130,6 +130,13 @@ def test_heaviest_of_one_label(labeler):
         labeler.inspect("X")
 
 
+def test_heaviest_of_a_word_in_labels():
+    labeler = structron.Tagger(order=1, passes=2).fit([[["a", "X P"], ["b", "X Q"], ["c", "Y P"]]])
+    found, everything = labeler.inspect("X"), labeler.inspect()
+    assert found.labels == {label: everything.labels[label] for label in ("X P", "X Q")}
+    assert {w.label for w in found.transitions} <= {"X P", "X Q"}
+
+
 def test_models_without_pairs():
     labeler = structron.Tagger(order=1, passes=2).fit([[["a", "A"], ["b", "B"]]])
     found = labeler.inspect()

@@ -1,5 +1,6 @@
 """`structron annotate`: plain text in; sentences, words, tags, lemmas, trees and entities out, block by block."""
 
+import glob
 import json
 import os
 from collections.abc import Iterator
@@ -7,18 +8,18 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, TextIO
 
-from structron.cli.files import the_file
+from structron.cli.files import tallied, the_file
 from structron.cli.places import check_output, check_places, check_text_place
 from structron.cli.tasks import apply
 from structron.errors import StructronError, unknown
 from structron.io import open_output, read_lines
 from structron.io.doc import Doc, docs_from_conllu
 from structron.io.text import display_name
-from structron.runtime.progress import say
+from structron.runtime.progress import Tally, say
 from structron.runtime.threads import cores, in_order
 from structron.show.svg import page, to_svg
 from structron.tasks.pipeline.stream import blocks
-from structron.tasks.registry import bundled, load, path_of
+from structron.tasks.registry import load, path_of
 
 FORMATS = ("conllu", "json", "sentences", "tokens", "html", "svg")
 ENDINGS = {
@@ -56,6 +57,8 @@ def run(
         ending = ENDINGS[how.get("format", FORMATS[0])] if how.get("format", FORMATS[0]) in FORMATS else ""
         order = bulk.Order(Annotation, {"model": model, **how})
         return bulk.run(order, files, output_dir, lambda name: output_name(name, ending), ray)
+    if files and len(files) == 1 and " " in files[0] and not os.path.exists(files[0]) and not glob.glob(files[0]):
+        raise StructronError(f"{files[0]}: no such file; expected a file, or --text before a text")
     file = the_file(files, ray)
     check_places({"--model": path_of(model), "FILE": file if text is None else None}, {"--output": output or "-"})
     check_text_place("--output", output)
@@ -90,9 +93,6 @@ class Annotation:
         settings, self.quiet = settings or {}, quiet
         if format not in FORMATS:
             raise unknown("format", format, FORMATS)
-        if not Path(model).exists() and model not in bundled():
-            expected = "expected one made by 'structron train pipeline'"
-            raise StructronError(f"{model}: no such file or bundled model; {expected}")
         self.estimator = estimator = load(model)
         if not estimator.texts:
             raise StructronError(f"{model}: a {estimator.task} model; expected a pipeline or a tokenizer")
@@ -106,8 +106,8 @@ class Annotation:
         """Write the analysis of a file, or of `text`; but for JSON, HTML and SVG memory does not depend on its size."""
         lines = read_lines(file, self.encoding, plain=self.keep is None) if text is None else iter([text])
         name = display_name(file) if text is None else "structron"
-        with open_output(output, self.encoding) as out:
-            WRITERS[self.format](self._docs(lines, name, jobs), out, name)
+        with tallied(output, self.quiet) as counts, open_output(output, self.encoding) as out:
+            WRITERS[self.format](_counted(self._docs(lines, name, jobs), counts), out, name)
 
     def _docs(self, lines: Iterator[str], name: str, jobs: int) -> Iterator[Doc]:
         if self.keep is not None:
@@ -124,6 +124,12 @@ class Annotation:
     def _kept(self, doc: Doc) -> Doc:
         self.estimator.annotate([doc], known=self.keep, jobs=1)
         return doc
+
+
+def _counted(docs: Iterator[Doc], counts: Tally) -> Iterator[Doc]:
+    for doc in docs:
+        counts.add(sentence=len(doc.sentences), word=len(doc.words))
+        yield doc
 
 
 def _write_conllu(docs: Iterator[Doc], out: TextIO, name: str) -> None:

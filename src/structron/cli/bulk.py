@@ -9,7 +9,6 @@ import contextlib
 import hashlib
 import json
 import os
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,7 +27,7 @@ from structron.io.text import is_standard, sweep
 from structron.runtime.cluster import RayPool, connect
 from structron.runtime.interrupts import outcome
 from structron.runtime.processes import ProcessPool, WorkerDied, WorkerPool, as_done
-from structron.runtime.progress import is_quiet, say
+from structron.runtime.progress import EVERY, on_terminal, say
 from structron.tasks.registry import path_of
 
 fcntl = import_module("fcntl") if os.name == "posix" else None
@@ -38,8 +37,6 @@ TRIES = 3
 """How often a file is begun whose worker dies."""
 FAILED = 1
 """The exit status when some files failed."""
-EVERY = 10.0
-"""Seconds between two lines of progress where there is no terminal."""
 
 
 def run(
@@ -238,7 +235,7 @@ class Meter:
         self.sizes, self.count, self.bytes, self.total = sizes, 0, 0, max(sum(sizes), 1)
         self.begin = self.said = time.monotonic()
         self.bar: Any = None
-        if sys.stderr is not None and sys.stderr.isatty() and not is_quiet():
+        if on_terminal():
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -19,8 +19,10 @@ from structron.options import Task
 from structron.tasks.capabilities import able, able_tasks, reason
 from structron.tasks.options import TASKS
 
-CONTEXT = {"help_option_names": ["-h", "--help"]}
-HELP = set(CONTEXT["help_option_names"])
+HELP = ("-h", "--help")
+WIDEST = 1000
+"""Columns of a terminal that help uses: all."""
+CONTEXT: dict[str, Any] = {"help_option_names": [*HELP], "max_content_width": WIDEST}
 TITLES = ("Arguments", "Options", *(section.capitalize() for section in SECTIONS))
 """Of the sections of a help text, in this order."""
 RESTS_ON = {
@@ -74,6 +76,10 @@ class Command(click.Command):
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             raise
+
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """All of it, whatever the width: it goes on in the next line."""
+        return self.short_help or self.help or ""
 
     def section_of(self, param: click.Parameter) -> str:
         """Where the help text has a parameter."""
@@ -132,6 +138,7 @@ class Train(click.Group):
         super().__init__(
             "train",
             help="Learn a model from labelled sentences.",
+            short_help="Learn a model from labelled sentences.",
             epilog="structron train TASK --help shows the options of a task. --train and --model are all that a task "
             "needs: its defaults are those that work best all round.",
             context_settings=dict(CONTEXT),
@@ -151,7 +158,7 @@ class Train(click.Group):
         task = next((k for k, argument in enumerate(args) if argument in TASKS), None)
         if task is not None:
             args = [args[task], *args[:task], *args[task + 1 :]]
-        elif not ctx.resilient_parsing and not HELP & {*args} and (not args or args[0].startswith("-")):
+        elif not ctx.resilient_parsing and not {*HELP} & {*args} and (not args or args[0].startswith("-")):
             raise click.UsageError("Missing argument 'TASK'.", ctx)
         return super().parse_args(ctx, args)
 

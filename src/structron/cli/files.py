@@ -16,7 +16,7 @@ from structron.io.columns import EMPTY
 from structron.io.conll import BOM, read_conll, shows_columns
 from structron.io.conllu import read_conllu
 from structron.io.text import display_name, is_standard
-from structron.runtime.progress import say
+from structron.runtime.progress import Tally, say, tally
 
 MAX_NAMED_LABELS = 5
 """Labels that a message names."""
@@ -53,7 +53,14 @@ def the_file(patterns: Sequence[str] | None, ray: str | None) -> str:
     files = expand(patterns or ["-"])
     if len(files) > 1:
         raise StructronError(f"{len(files)} files ({files[0]}, {files[1]} …); expected one, or --output-dir for many")
+    if patterns and len(patterns) > 1:
+        say(f"{files[0]}: named more than once; it is read once")
     return files[0]
+
+
+def tallied(output: Path | None, quiet: bool) -> contextlib.AbstractContextManager[Tally]:
+    """Counts what a command writes to a file, and shows it."""
+    return tally(None if quiet or output is None or is_standard(output) else output)
 
 
 def without_bom(line: str) -> str:

@@ -15,7 +15,10 @@ def run(results: Path | None = None, write: Path | None = None) -> None:
     """Print the verdicts, or bring the pages in a folder up to date."""
     folder = results or RESULTS
     if not folder.is_dir():
-        raise StructronError(f"{folder}: no folder of results; expected the files that structron experiment writes")
+        raise StructronError(
+            f"{folder}: no such folder; expected one with what 'structron experiment' has written, such as "
+            "results in structron's repository"
+        )
     found = [(experiment, experiment.ledger(folder)) for experiment in map(experiment_of, papers())]
     page = papers_page(found)
     if write is None:

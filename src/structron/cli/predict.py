@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from structron.cli.corpus import Corpus, Item, View
-from structron.cli.files import Source, batches, groups, the_file
+from structron.cli.files import Source, batches, groups, tallied, the_file
 from structron.cli.places import check_output, check_places, check_text_place
 from structron.cli.tasks import apply, check_able
 from structron.errors import NoSentencesError, StructronError
@@ -112,7 +112,7 @@ class Predictor:
             corpus.check_labels(items, self.estimator.labels_known())
         corpus.tell_empty(items, self.estimator.source_, self.quiet)
         copied = sys.platform == "linux" and not (self.quiet or corpus.view.documents or source.like == "")
-        with open_output(output, self.encoding) as out:
+        with tallied(output, self.quiet) as counts, open_output(output, self.encoding) as out:
             if copied and jobs > 1 and len(head) == SEVERAL:
                 self._texts(corpus, head[0])  # loads kernels and tables once, for all copies
                 texts = on_copies(lambda block: self._block(corpus, *block), _blocks(source), jobs)
@@ -122,6 +122,7 @@ class Predictor:
             with contextlib.closing(texts):
                 for text in texts:
                     out.write(text)
+                    counts.add(line=text.count("\n"))
 
     def _block(self, corpus: Corpus, text: str, start: int) -> str:
         """What is written of some lines."""

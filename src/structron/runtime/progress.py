@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -56,6 +57,68 @@ def say(text: str) -> None:
     """A line for the user, out of the way of results."""
     if not _quiet:
         tell(text)
+
+
+EVERY = 10.0
+"""Seconds between two lines of progress where there is no terminal."""
+
+
+def on_terminal() -> bool:
+    """Whether the user watches, and wants to see how far work is."""
+    return not _quiet and sys.stderr is not None and sys.stderr.isatty()
+
+
+class Tally:
+    """What has been written to one file so far: shown while it grows, and once it is there."""
+
+    def __init__(self, output: object):
+        """output: the name of the file; None: nothing is shown."""
+        self.output = output
+        self.counts: dict[str, int] = {}
+        self.begin = self.said = time.monotonic()
+        self.bar: Any = None
+        if output is not None and on_terminal():
+            from rich.console import Console
+            from rich.progress import Progress as Bar
+            from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+            columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+            self.bar = Bar(*columns, console=Console(stderr=True), transient=True)
+            self.bar.start()
+            self.bar.add_task("")
+
+    def __str__(self) -> str:
+        counts = ((n, kind if n == 1 else f"{kind}s") for kind, n in self.counts.items())
+        return ", ".join(f"{n:,} {kind}" for n, kind in counts)
+
+    def add(self, **counts: int) -> None:
+        """So many more of each kind; a kind is named in the singular."""
+        for kind, n in counts.items():
+            self.counts[kind] = self.counts.get(kind, 0) + n
+        if self.bar is not None:
+            self.bar.update(self.bar.task_ids[0], description=str(self))
+        elif self.output is not None and time.monotonic() - self.said >= EVERY:
+            self.said = time.monotonic()
+            say(f"{self}, {self.said - self.begin:.0f} s")
+
+    def close(self, done: bool = True) -> None:
+        """Remove the live line; done: say what the file has now."""
+        if self.bar is not None:
+            self.bar.stop()
+        if done and self.output is not None:
+            say(f"{self.output}: {str(self) or 'nothing'} written, {time.monotonic() - self.begin:.1f} s")
+
+
+@contextlib.contextmanager
+def tally(output: object) -> Iterator[Tally]:
+    """A `Tally` of a file that is written meanwhile."""
+    counts = Tally(output)
+    done = False
+    try:
+        yield counts
+        done = True
+    finally:
+        counts.close(done)
 
 
 SHOWN: list["Progress"] = []

@@ -57,14 +57,19 @@ def able_tasks(what: str) -> list[str]:
     return [task for task in TASKS if able(TASKS[task], what)]
 
 
-def table() -> str:
-    """The table in Markdown: `yes`, or the number of the note that says why not."""
+def rows() -> tuple[list[list[str]], list[str]]:
+    """For each row of the table its title and a cell for every task, `yes` or `no (2)`; and the notes that say why."""
     notes: list[str] = []
+    found = [[title, *(_cell(TASKS[task], what, notes) for task in TASKS)] for title, what in ROWS.items()]
+    return found, [f"{number}. {note}" for number, note in enumerate(notes, 1)]
+
+
+def table() -> str:
+    """The table in Markdown."""
+    found, notes = rows()
     lines = [f"| | {' | '.join(TASKS)} |", "| --- |" + " --- |" * len(TASKS)]
-    for title, what in ROWS.items():
-        cells = [_cell(TASKS[task], what, notes) for task in TASKS]
-        lines.append(f"| `{title}` | {' | '.join(cells)} |")
-    return "\n".join([*lines, "", *(f"{number}. {note}" for number, note in enumerate(notes, 1))]).rstrip("\n")
+    lines += [f"| `{title}` | {' | '.join(cells)} |" for title, *cells in found]
+    return "\n".join([*lines, "", *notes]).rstrip("\n")
 
 
 def _cell(kind: Any, what: str, notes: list[str]) -> str:

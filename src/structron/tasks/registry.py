@@ -1,12 +1,13 @@
 """The estimator of every task by name, and the way from a model file back to it."""
 
+import os
 from collections import UserDict
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from structron.errors import StructronError, unknown
+from structron.errors import StructronError, meant, unknown
 from structron.io import modelfile
 from structron.tasks import options
 
@@ -72,7 +73,11 @@ def load(
         heuristic: That of a `QueueLearner` with A*.
     """
     code = {"atoms": atoms, "non_local": non_local, "problem": problem, "heuristic": heuristic}
-    header, tensors = modelfile.load(path_of(path))
+    place = path_of(path)
+    if not os.path.lexists(place):
+        expected = f"; expected a file that structron has written, or {' or '.join(bundled()) or 'a bundled model'}"
+        raise StructronError(f"{path}: no such file or bundled model{meant(path, bundled()) or expected}")
+    header, tensors = modelfile.load(place)
     found = header.get("task")
     if task is not None and found != task:
         raise StructronError(f"{path}: a {found} model; expected a {task} model")

@@ -49,10 +49,12 @@ class Decision:
 
 
 def _columns(model: Any, label: str | None) -> list[int]:
-    """The columns of all labels, or of one."""
-    if label is not None and label not in model.labels:
-        raise unknown("label", label, model.labels)
-    return [y for y, name in enumerate(model.labels) if label in (None, name)]
+    """The columns of all labels, or of one, which may be a word of labels such as `NOUN NNS`."""
+    if label is None or label in model.labels:
+        return [y for y, name in enumerate(model.labels) if label in (None, name)]
+    if found := [y for y, name in enumerate(model.labels) if label in name.split(" ")]:
+        return found
+    raise unknown("label", label, model.labels)
 
 
 def heaviest_in_chain(model: ChainModel, label: str | None, top: int) -> Heaviest:
