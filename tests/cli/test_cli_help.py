@@ -9,6 +9,7 @@ import sys
 import pytest
 from cli_helpers import process
 
+from helpers import ROOT
 from structron.cli.command import RESTS_ON
 from structron.cli.commands import app
 from structron.cli.completion import VARIABLE
@@ -105,6 +106,12 @@ def test_short_flag_of_help(run, command):
     assert "-h, --help" in run(command, "-h").out
 
 
+def test_the_mistake_in_the_documentation(toy, refuses):
+    page = (ROOT / "docs" / "howto" / "command-line.md").read_text(encoding="utf-8")
+    line = re.search(r"^structron: error: (tset\.conll: .*)$", page, re.MULTILINE)
+    refuses("evaluate", toy.chunker, "tset.conll", says=line[1])
+
+
 def test_mistakes_name_the_help_of_the_task(refuses):
     refuses("train", "parser", "--train", "x", says="see structron train parser --help")
     refuses("train", "tagger", "--beam", "x", "--train", "t", "--model", "m", says="see structron train tagger --help")
@@ -121,6 +128,8 @@ def test_mistakes_name_the_help_of_the_task(refuses):
         ("train parser --update la", ["latest", "laso", "laso-literal"]),
         ("precompile tok", ["tokenizer"]),
         ("eval", ["evaluate"]),
+        ("annotate --format s", ["sentences", "svg"]),
+        ("evaluate --gold t", ["tokens", "tags"]),
         ("evaluate --er", ["--errors"]),
     ],
 )

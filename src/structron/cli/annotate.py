@@ -128,7 +128,7 @@ class Annotation:
 
 def _counted(docs: Iterator[Doc], counts: Tally) -> Iterator[Doc]:
     for doc in docs:
-        counts.add(sentence=len(doc.sentences), word=len(doc.words))
+        counts.add(sentence=len(doc.sentences), word=sum(len(token.words) for token in doc.tokens))
         yield doc
 
 

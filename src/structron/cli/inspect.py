@@ -10,7 +10,6 @@ from structron.cli.tasks import check_able
 from structron.cli.views.beam import parse_sentence, trace_of, width_of
 from structron.cli.views.parts import draw_history, print_parts
 from structron.errors import StructronError, shown
-from structron.model.heaviest import Heaviest, Weight
 from structron.tasks.chain.explain import Decision
 from structron.tasks.registry import load
 
@@ -53,7 +52,7 @@ def run(
         check_able(type(estimator), "inspect", "inspect")
         found = estimator.inspect(label, top=top or 10)
         result |= asdict(found)
-        text = f"{shown(estimator.signature_)}\n{_listing(found)}"
+        text = f"{shown(estimator.signature_)}\n\n{found}"
     elif label is not None:
         raise StructronError("--label and --sentence do not go together: a sentence has the labels it has")
     else:
@@ -63,24 +62,6 @@ def run(
         result["tokens" if by_token else "actions"] = [_finite(asdict(step)) for step in steps]
         text = "\n".join(_decision(i, steps) if by_token else str(step) for i, step in enumerate(steps))
     print(json.dumps(result, ensure_ascii=False) if as_json else text)
-
-
-def _listing(found: Heaviest) -> str:
-    lines = []
-    for label, weights in found.labels.items():
-        lines += ["", shown(label), *(f"{w.weight:12.4f}  {shown(w.feature)}" for w in weights)]
-    groups: dict[str, list[Weight]] = {
-        "label pairs": found.transitions,
-        "label triples": found.trigrams,
-        "features paired with the label before": found.pairs,
-    }
-    for title, weights in groups.items():
-        if weights:
-            lines += ["", title, *(f"{w.weight:12.4f}  {shown(str(w))}" for w in weights)]
-    if found.non_local:
-        lines += ["", "features of whole documents"]
-        lines += [f"{weight:12.4f}  {shown(name)}" for name, weight in found.non_local]
-    return "\n".join(lines)
 
 
 def _decision(i: int, decisions: list[Decision]) -> str:

@@ -8,13 +8,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from structron.errors import StructronError
+from structron.errors import StructronError, quoted
 from structron.io.analysis import TextBuilder, read_spaces_comment, spaces_comment, write_sentence
 from structron.io.conll import BOM, is_blank
 from structron.io.conllu import CONLLU_COLUMNS, read_conllu
 from structron.io.text import display_name, read_lines
 from structron.show.svg import to_html, to_svg
-from structron.text.analysis import Entity, Sentence, Token, Word, make_sentence
+from structron.text.analysis import Entity, Sentence, Token, Word, counted, make_sentence
 
 __all__ = ["Doc", "Entity", "Sentence", "Token", "Word", "docs_from_conllu", "read_docs"]
 
@@ -23,7 +23,7 @@ _ENTITY = ("label", "first", "last", "start", "end", "text")
 _TOKEN = ("form", "start", "end", "spaces_after", "misc", "feats")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Doc:
     """A text and what was found in it; iterating goes through its sentences."""
 
@@ -67,6 +67,10 @@ class Doc:
         except (KeyError, TypeError) as error:
             raise StructronError(f"not a document ({error!r}); expected what Doc.to_json gives") from None
 
+    def __repr__(self) -> str:
+        words = sum(len(token.words) for token in self.tokens)
+        return f"Doc({quoted(self.text)}, {counted(len(self), 'sentence')}, {counted(words, 'word')})"
+
     def __iter__(self) -> Iterator[Sentence]:
         return iter(self.sentences)
 
@@ -81,7 +85,7 @@ class Doc:
     @property
     def words(self) -> list[Word]:
         """The words of all sentences."""
-        return [word for sentence in self.sentences for token in sentence.tokens for word in token.words]
+        return [word for sentence in self.sentences for word in sentence.words]
 
     @property
     def entities(self) -> list[Entity]:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from structron.errors import shown
+
 
 @dataclass(frozen=True, slots=True)
 class Weight:
@@ -32,6 +34,22 @@ class Heaviest:
     trigrams: list[Weight] = field(default_factory=list)
     pairs: list[Weight] = field(default_factory=list)
     non_local: list[tuple[str, float]] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """A table: a line for each feature, those of a label below its name."""
+        groups = {label: [(w.weight, w.feature) for w in weights] for label, weights in self.labels.items()}
+        groups |= {
+            "label pairs": [(w.weight, str(w)) for w in self.transitions],
+            "label triples": [(w.weight, str(w)) for w in self.trigrams],
+            "features paired with the label before": [(w.weight, str(w)) for w in self.pairs],
+            "features of whole documents": [(weight, name) for name, weight in self.non_local],
+        }
+        tables = (
+            "\n".join([shown(title), *(f"{weight:12.4f}  {shown(name)}" for weight, name in rows)])
+            for title, rows in groups.items()
+            if rows or title in self.labels
+        )
+        return "\n\n".join(tables)
 
 
 def largest(weights: np.ndarray, top: int) -> np.ndarray:

@@ -3,14 +3,44 @@
 Offsets count code points of the document's text; "_" stands for a column that says nothing, as in CoNLL-U.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
+from weakref import ref
 
+from structron.errors import StructronError, quoted
 from structron.text.schemes import spans
 
 
+class InSentence:
+    """The sentence that a word is in, once the word is taken from `Sentence.words`.
+
+    No reference that counts: documents are freed at once where Python does not look for circles, as in streams.
+    """
+
+    __slots__ = ("_sentence",)
+    _sentence: "Callable[[], Sentence | None]"
+
+    def place_in(self, sentence: "Callable[[], Sentence | None]") -> None:
+        """Remember the sentence, as a weak reference."""
+        self._sentence = sentence
+
+    def __getstate__(self) -> Any:
+        """A copy does not know its sentence yet."""
+        return None, {name: getattr(self, name) for name in type(self).__slots__}
+
+    def _neighbours(self) -> "list[Word]":
+        place = getattr(self, "_sentence", None)
+        sentence = place and place()
+        if sentence is None:
+            what = "its sentence is not known" if place is None else "its sentence is gone"
+            expected = "sentence.words or doc.words" if place is None else "a document that is kept"
+            raise StructronError(f"{self!r}: {what}; expected a word of {expected}")
+        return sentence.words
+
+
 @dataclass(slots=True)
-class Word:
+class Word(InSentence):
     """A syntactic word with its columns of CoNLL-U, and where it stands.
 
     Inside a multiword token a word has its own span where the words' forms spell the token, else the whole token's.
@@ -28,6 +58,35 @@ class Word:
     misc: str = "_"  # without white space (Token.spaces_after) and entities (Sentence.entities)
     start: int = 0
     end: int = 0
+
+    @property
+    def head_word(self) -> "Word | None":
+        """The word that it depends on; None for a root, or if its head is not known."""
+        return self._neighbours()[self.head - 1] if self.head else None
+
+    @property
+    def children(self) -> "list[Word]":
+        """The words that depend on it, in their order."""
+        return [word for word in self._neighbours() if word.head == self.id]
+
+
+@dataclass(slots=True, repr=False)
+class Node:
+    """A word of a tree with what depends on it; printed, it is a drawing with a line for each word."""
+
+    word: Word
+    children: "list[Node]"
+
+    def __str__(self) -> str:
+        lines: list[str] = []
+        waiting = [(self, "", "")]
+        while waiting:
+            node, before, below = waiting.pop()
+            lines.append(f"{before}{node.word.form} {node.word.upos} {node.word.deprel}")
+            for k, child in enumerate(reversed(node.children)):
+                arm, stem = ("├── ", "│   ") if k else ("└── ", "    ")
+                waiting.append((child, f"{below}{arm}", f"{below}{stem}"))
+        return "\n".join(lines)
 
 
 @dataclass(slots=True)
@@ -74,7 +133,7 @@ class Entity:
     text: str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False, weakref_slot=True)
 class Sentence:
     """A sentence; `comments` are the raw lines of CoNLL-U that nothing else here holds.
 
@@ -89,10 +148,36 @@ class Sentence:
     entities: list[Entity] = field(default_factory=list)
     empty_nodes: list[tuple[int, str]] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        return f"Sentence({quoted(self.text)}, {counted(len(self.words), 'word')})"
+
     @property
     def words(self) -> list[Word]:
-        """The words of all tokens."""
-        return [word for token in self.tokens for word in token.words]
+        """The words of all tokens; each knows its sentence from now on."""
+        found = [word for token in self.tokens for word in token.words]
+        place = ref(self)
+        for word in found:
+            word.place_in(place)
+        return found
+
+    @property
+    def root(self) -> Word | None:
+        """The first word that depends on none; None where no tree is known."""
+        return next((word for word in self.words if word.head == 0), None)
+
+    def to_tree(self) -> Node:
+        """The tree below the root, to go through or to print."""
+        words = self.words
+        nodes = {word.id: Node(word, []) for word in words}
+        root = None
+        for word in words:
+            if word.head:
+                nodes[word.head].children.append(nodes[word.id])
+            elif word.head == 0:
+                root = root or nodes[word.id]
+        if root is None:
+            raise StructronError(f"{self!r}: no tree; expected one that a parser has found")
+        return root
 
     @property
     def start(self) -> int:
@@ -124,6 +209,11 @@ class Sentence:
         for label, first, last in found:
             lo, hi = words[first].start, words[last - 1].end
             self.entities.append(Entity(label, first, last, lo, hi, text[lo - start : hi - start]))
+
+
+def counted(number: int, kind: str) -> str:
+    """A number of things, in words."""
+    return f"{number:,} {kind}{'s' * (number != 1)}"
 
 
 def make_sentence(
