@@ -1,5 +1,6 @@
 """`structron.spacy`: what a pipeline finds, on spaCy's tokens, in a real spaCy."""
 
+import pickle
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -429,3 +430,51 @@ def test_toy_documents_have_their_text(docs):
     for doc in docs:
         assert all(doc.text[token.start : token.end] == token.form for token in doc.tokens)
         assert all(a.end <= b.start for a, b in pairwise(doc.tokens))
+
+
+SPOKEN = """\
+The DET det 2
+president NOUN nsubj 9
+of ADP case 6
+the DET det 6
+United PROPN compound 6
+States PROPN nmod 2
+, PUNCT punct 2
+often ADV advmod 9
+met VERB ROOT 9
+his PRON nmod:poss 11
+wife NOUN nmod:poss 14
+'s PART case 11
+very ADV amod 14
+dogs NOUN obj 9
+and CCONJ cc 16
+Barack PROPN conj 14
+Obama PROPN flat 16
+"""
+CHUNKS = ["The president", "the United States", "his wife 's very dogs", "Barack Obama"]
+
+
+def test_noun_chunks_of_universal_trees():
+    """spaCy's own function knows none of `obj`, `nmod` and `obl`."""
+    rows = [line.split() for line in SPOKEN.splitlines()]
+    nlp = make("english")
+    made = SpacyDoc(
+        nlp.vocab,
+        words=[row[0] for row in rows],
+        pos=[row[1] for row in rows],
+        deps=[row[2] for row in rows],
+        heads=[int(row[3]) - 1 for row in rows],
+    )
+    assert [chunk.text for chunk in made.noun_chunks] == CHUNKS
+    assert [chunk.text for chunk in made[:6].noun_chunks] == CHUNKS[:2]
+    spans = pickle.loads(pickle.dumps(nlp.vocab.get_noun_chunks))(made)
+    assert [made[begin:end].text for begin, end, _ in spans] == CHUNKS
+    other = SpacyDoc(nlp.vocab, words=["Dogs", "bark"], pos=["NOUN", "VERB"], deps=["nsubj", "ROOT"], heads=[1, 1])
+    assert [chunk.text for chunk in other.noun_chunks] == ["Dogs"]
+    with pytest.raises(ValueError, match="dependency parse"):
+        list(SpacyDoc(nlp.vocab, words=["Dogs"]).noun_chunks)
+
+
+def test_a_model_of_another_language_is_told():
+    with pytest.warns(UserWarning, match="model 'english' is of English, and the pipeline's language 'de'"):
+        spacy.blank("de").add_pipe("structron")

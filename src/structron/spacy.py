@@ -8,6 +8,7 @@ word before. Columns of CoNLL-U become spaCy's attributes as `spacy convert` mak
 """
 
 import json
+import warnings
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -37,6 +38,15 @@ COLUMNS = {"TAG": ("upos", "xpos"), "POS": ("upos",), "MORPH": ("feats",), "LEMM
 """spaCy's attributes, and the columns of CoNLL-U that they are made of."""
 ROOT, LOOSE, SPACE_TAG = "ROOT", "dep", "_SP"
 NOTHING = "_"
+ENGLISH = "english"
+"""The bundled model of English."""
+UNIVERSAL = frozenset({"obj", "obl", "nmod", "case", "iobj", "cop", "flat", "nsubj:pass"})
+"""Relations by which trees of Universal Dependencies can be told from those of spaCy's own parsers."""
+BEFORE_NOUN = frozenset({"det", "amod", "nummod", "compound", "nmod:poss", "flat", "goeswith"})
+AFTER_NOUN = frozenset({"flat", "compound", "fixed", "goeswith"})
+"""Relations of what stands directly before and after a noun and belongs to its chunk."""
+INSIDE_NAME = frozenset({"flat", "compound", "fixed", "goeswith", "det", "amod", "nmod:poss", "case", "mark", "cc"})
+"""Relations of words that are part of another chunk, or of none."""
 FILE, SETTINGS = "model.structron", "cfg"
 
 
@@ -318,6 +328,49 @@ def _tree(doc: Doc, own: Analysis, cut: Cut) -> tuple[np.ndarray, np.ndarray]:
 # -- the name that spaCy knows -----------------------------------------------------------------------------------------
 
 
+class NounChunks:
+    """What `doc.noun_chunks` calls: reads trees of Universal Dependencies; others are left to spaCy's own function."""
+
+    def __init__(self, own: Any):
+        self.own: Any = own.own if isinstance(own, NounChunks) else own
+
+    def __call__(self, doclike: Doc | Span) -> Any:
+        if self.own is None or any(token.dep_ in UNIVERSAL for token in doclike.doc):
+            return universal_noun_chunks(doclike)
+        return self.own(doclike)
+
+
+def universal_noun_chunks(doclike: Doc | Span) -> Iterator[tuple[int, int, int]]:
+    """The base noun phrases of a tree of Universal Dependencies: first token, the one after the last, and the label.
+
+    A noun with determiners, adjectives, numbers, possessors and other nouns directly before it, and the rest of a name.
+    """
+    doc, last = doclike.doc, -1
+    if not doc.has_annotation("DEP"):
+        raise ValueError("noun chunks need a tree; expected a pipeline with a parser")
+    label = doc.vocab.strings.add("NP")
+    for word in doclike:
+        if word.pos_ not in ("NOUN", "PROPN", "PRON") or _relation(word) in INSIDE_NAME or word.i <= last:
+            continue
+        begin, end = word.i, word.i + 1
+        for child in reversed(list(word.lefts)):
+            if _relation(child) not in BEFORE_NOUN or child.right_edge.i + 1 != begin:
+                break
+            begin = child.left_edge.i
+        for child in word.rights:
+            if _relation(child) not in AFTER_NOUN or child.left_edge.i != end:
+                break
+            end = child.right_edge.i + 1
+        if begin > last:
+            last = end - 1
+            yield begin, end, label
+
+
+def _relation(token: Any) -> str:
+    """Without a subtype, but for possessors."""
+    return token.dep_ if token.dep_ == "nmod:poss" else token.dep_.partition(":")[0]
+
+
 def make_component(
     nlp: Language,
     name: str,
@@ -328,6 +381,12 @@ def make_component(
     jobs: int | None,
 ) -> Component:
     """What `nlp.add_pipe("structron", config=…)` calls."""
+    if model == ENGLISH and nlp.lang not in ("en", "xx"):
+        expected = "expected a model of this language (structron train pipeline)"
+        warnings.warn(
+            f"model {model!r} is of English, and the pipeline's language {nlp.lang!r}; {expected}", stacklevel=2
+        )
+    nlp.vocab.get_noun_chunks = NounChunks(nlp.vocab.get_noun_chunks)
     return Component(name, model, overwrite=overwrite, sentences=sentences, fast=fast, jobs=jobs)
 
 

@@ -46,6 +46,8 @@ def test_all_ways_to_ask_give_the_analysis(client, library):
     for answer in answers:
         assert without_comments(result(answer)) == expected
     assert "# generator = structron" in result(answers[0])
+    again = client.post("/process", data={"data": result(answers[0]), "input": "conllu", "parser": ""})
+    assert result(again).count("# generator =") == result(again).count("# udpipe_model =") == 1
     assert Doc.from_conllu(result(answers[0])).text == TEXT
 
 

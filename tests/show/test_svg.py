@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from docs import conllu, docs
 from structron.io.doc import Doc
 from structron.show.svg import _arcs, _width, page, to_html
-from structron.text.analysis import Word
+from structron.text.analysis import Entity, Word
 
 SVG = "{http://www.w3.org/2000/svg}"
 TAGS = {
@@ -72,6 +72,17 @@ class Tags(HTMLParser):
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
+
+
+def test_an_entity_is_labelled_below_its_words_where_no_multiword_token_is():
+    doc = Doc.from_conllu(TREE)
+    heights = []
+    for first, last in ((4, 5), (2, 5)):
+        doc.sentences[0].entities = [Entity("PER", first, last, 0, 0, "")]
+        (svg,) = drawings(to_html(doc))
+        places = {element.get("class"): float(element.get("y", 0)) for element in svg.iter(f"{SVG}text")}
+        heights.append(places["label"] - places["token"])
+    assert heights[0] <= 0 < heights[1]
 
 
 def test_a_tree():

@@ -20,7 +20,7 @@ POSITIVE = click.IntRange(min=1)
 
 def option(*names: str, metavar: str = "", **known: Any) -> click.Option:
     """An option of commands; without a metavar a switch."""
-    how = {"metavar": metavar, "show_default": "default" in known} if metavar else {"is_flag": True}
+    how: dict[str, Any] = {"metavar": metavar, "show_default": "default" in known} if metavar else {"is_flag": True}
     if values := [value for value in metavar.split("|") if value.islower()]:
         how["shell_complete"] = lambda ctx, param, begun: [value for value in values if value.startswith(begun)]
     return click.Option(names, **how, **known)

@@ -4,6 +4,7 @@ The chunk scores agree with conlleval, the scorer of the CoNLL shared tasks, to 
 so that results can be set beside published ones. All scores are percentages.
 """
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -39,12 +40,19 @@ class TypeScore:
         return cls(precision, recall, f1, gold, found, correct)
 
 
-class Scores:
+class Scores(ABC):
     """What all scores can do; they are dataclasses."""
 
     def as_dict(self) -> dict[str, Any]:
         """The scores as plain values that JSON can hold."""
         return asdict(self)  # type: ignore[call-overload]
+
+    @abstractmethod
+    def report(self) -> str:
+        """The scores as a table."""
+
+    def __str__(self) -> str:
+        return self.report()
 
 
 @dataclass(frozen=True)

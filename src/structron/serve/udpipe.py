@@ -137,9 +137,14 @@ def _fill(model: Shelved, doc: Doc, tagger: bool, parser: bool) -> None:
         annotate_docs(model, [doc], "tags")
 
 
+MADE_BY = ("# generator =", "# udpipe_model =", "# udpipe_model_licence =")
+"""Comments that say what has made a file; those of a file that is read are no longer true."""
+
+
 def _written(doc: Doc, output: str, model: str) -> str:
     if output == "conllu":
         for number, sentence in enumerate(doc.sentences, 1):
+            sentence.comments = [comment for comment in sentence.comments if not comment.startswith(MADE_BY)]
             if not any(comment.startswith("# sent_id") for comment in sentence.comments):
                 sentence.comments.append(f"# sent_id = {number}")
         return f"# generator = structron {__version__}\n# udpipe_model = {model}\n{doc.to_conllu()}"

@@ -230,7 +230,8 @@ def _svg(sentence: Sentence) -> str:
     parts = []
     bottom = below + (LINE + 6) * bool(multiwords)
     for first, last, label in entities:
-        parts.append(_entity(label, *layout.span(first, last), top, bottom + LINE))
+        low = bottom if any(lo < last and first < hi for lo, hi, _ in multiwords) else below
+        parts.append(_entity(label, *layout.span(first, last), top, low + LINE))
     for arc in arcs:
         parts.append(_arc(arc, layout.x, top))
     for word, x in zip(words, layout.x, strict=True):
