@@ -100,6 +100,20 @@ def test_tokens_and_tags_are_kept(run, refuses, texts):
     refuses(*args, "--keep", "heads", says="unknown --keep 'heads'; expected one of: tokens, tags")
     refuses("annotate", texts / "test.conllu", "-m", texts / "tokenizer", "--keep", "tags", says="expected a pipeline")
     refuses(*args, "--keep", "tags", "--text", "x", says="--text: expected no file beside it")
+    refuses(*args, "--keep", "tags", "--input", "tokens", says="--keep: expected a file of CoNLL-U")
+    refuses(*args, "--input", "pdf", says="unknown --input 'pdf'; expected one of: text, ")
+
+
+@pytest.mark.parametrize("name", ["vertical", "conll"])
+def test_known_tokens_in_other_formats(run, texts, tmp_path, name):
+    """What one format wrote, another call reads: the same words get the same tags."""
+    args = ["annotate", "-m", texts / "pipeline"]
+    whole = Doc.from_conllu(run(*args, "--keep", "tokens", texts / "test.conllu").out)
+    file = tmp_path / "given"
+    run(*args, "--keep", "tokens", texts / "test.conllu", "--format", name, "-o", file)
+    found = Doc.from_conllu(run(*args, "--input", name, file).out)
+    for column in ("form", "upos", "lemma", "head"):
+        assert [getattr(word, column) for word in found.words] == [getattr(word, column) for word in whole.words]
 
 
 def test_what_was_written_is_told(run, texts, tmp_path, monkeypatch):

@@ -1,10 +1,14 @@
+import bz2
 import errno
 import gzip
 import io
+import lzma
 import os
+import re
 import subprocess
 import sys
 import tempfile
+from importlib import import_module
 from pathlib import Path
 
 import conllu
@@ -239,6 +243,19 @@ def test_damaged_gzip(write):
     whole = gzip.compress(os.urandom(1000).hex().encode())
     for damaged in (whole[:-4], whole[:2], whole[:30] + b"\0\0\0\0" + whole[34:], whole + b"garbage"):
         assert problem(write(damaged, "f.gz")).startswith("f.gz: damaged gzip file")
+
+
+zstd = import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+
+
+@pytest.mark.parametrize("pack", [bz2.compress, lzma.compress, zstd.compress], ids=["bzip2", "xz", "zstd"])
+def test_other_packed_files_are_known_by_their_content(write, pack):
+    assert words(read(write(pack(b"a X\n\nb") + pack(b" X\n"), "plain"))) == [["a"], ["b"]]
+    text = "".join(f"w{k} X\n\n" for k in range(20_000))
+    assert len(list(read(write(pack(text.encode()), "long")))) == 20_000
+    whole = pack(os.urandom(1000).hex().encode())
+    for damaged in (whole[:-9], whole[:20], whole + b"garbage"):
+        assert re.search(r"f: damaged (bzip2|xz|zstd) file", problem(write(damaged, "f")))
 
 
 def test_reading_streams(monkeypatch):

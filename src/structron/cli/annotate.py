@@ -1,40 +1,29 @@
 """`structron annotate`: plain text in; sentences, words, tags, lemmas, trees and entities out, block by block."""
 
 import glob
-import json
 import os
 from collections.abc import Iterator
-from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from structron.cli.files import tallied, the_file
 from structron.cli.places import check_output, check_places, check_text_place
 from structron.cli.tasks import apply
 from structron.errors import StructronError, unknown
 from structron.io import open_output, read_lines
-from structron.io.doc import Doc, docs_from_conllu
-from structron.io.text import display_name
-from structron.runtime.progress import Tally, say
+from structron.io.doc import Doc
+from structron.io.exports import FORMATS
+from structron.io.text import display_name, unpacked_name
+from structron.io.tokenized import READERS
+from structron.runtime.progress import Tally
 from structron.runtime.threads import cores, in_order
-from structron.show.svg import page, to_svg
 from structron.tasks.pipeline.stream import blocks
 from structron.tasks.registry import load, path_of
 
-FORMATS = ("conllu", "json", "sentences", "tokens", "html", "svg")
-ENDINGS = {
-    "conllu": ".conllu",
-    "json": ".json",
-    "sentences": ".sentences.txt",
-    "tokens": ".tokens.txt",
-    "html": ".html",
-    "svg": ".svg",
-}
-INPUTS = (".txt", ".text", ".md", ".conll", ".conllu")
+INPUTS = (".txt", ".text", ".md", ".conll", ".conllu", ".vert")
 """Endings that the output's takes the place of; others stay."""
 KEEP = ("tokens", "tags")
-MANY_SENTENCES = 2000
-"""Sentences that a page of HTML may have before a browser is slow."""
+PLAIN = "text"
 
 
 def run(
@@ -47,14 +36,15 @@ def run(
     **how: Any,
 ) -> int:
     """Write the analysis of a text, or of each of many."""
-    if text is not None and (files or how.get("keep") is not None):
-        raise StructronError("--text: expected no file beside it, and no --keep")
+    if text is not None and (files or how.get("keep") is not None or how.get("input") is not None):
+        raise StructronError("--text: expected no file beside it, no --keep and no --input")
     if output_dir is not None:
         from structron.cli import bulk
 
         if output is not None or text is not None:
             raise StructronError(f"{'--text' if text else '--output'}: expected --output-dir alone, for many files")
-        ending = ENDINGS[how.get("format", FORMATS[0])] if how.get("format", FORMATS[0]) in FORMATS else ""
+        wanted = how.get("format", "conllu")
+        ending = FORMATS[wanted].ending if wanted in FORMATS else ""
         order = bulk.Order(Annotation, {"model": model, **how})
         return bulk.run(order, files, output_dir, lambda name: output_name(name, ending), ray)
     if files and len(files) == 1 and " " in files[0] and not os.path.exists(files[0]) and not glob.glob(files[0]):
@@ -70,7 +60,7 @@ def run(
 
 def output_name(name: str, ending: str) -> str:
     """What the output of a file is called in another folder: a.txt.gz becomes a.conllu, b.7 becomes b.7.conllu."""
-    name = name[: -len(".gz")] if name.lower().endswith(".gz") else name
+    name = unpacked_name(name)
     stem, dot = os.path.splitext(name)
     return (stem if dot.lower() in INPUTS else name) + ending
 
@@ -78,7 +68,8 @@ def output_name(name: str, ending: str) -> str:
 class Annotation:
     """A pipeline or tokenizer and what it is asked for; `write` applies it to a text.
 
-    `keep`: files are CoNLL-U, whose tokens, or tags too, stay as they are.
+    input: the format of files, whose tokens stay as they are unless it is text; keep: they are CoNLL-U, and tags stay
+    too, or only the tokens.
     """
 
     def __init__(
@@ -86,6 +77,7 @@ class Annotation:
         model: str = "english",
         format: str = "conllu",
         keep: str | None = None,
+        input: str | None = None,
         encoding: str = "utf-8",
         settings: dict[str, Any] | None = None,
         quiet: bool = False,
@@ -99,19 +91,26 @@ class Annotation:
         apply(estimator, settings)
         if keep is not None and (keep not in KEEP or estimator.task != "pipeline"):
             raise unknown("--keep", keep, KEEP) if keep not in KEEP else StructronError("--keep: expected a pipeline")
-        self.format, self.keep, self.encoding = format, keep, encoding
+        if input is not None and input not in (PLAIN, *READERS):
+            raise unknown("--input", input, (PLAIN, *READERS))
+        if input not in (None, "conllu") and keep is not None:
+            raise StructronError(f"--keep: expected a file of CoNLL-U, not --input {input}")
+        if input not in (None, PLAIN) and estimator.task != "pipeline":
+            raise StructronError("--input: expected a pipeline for tokens that are known")
+        self.input = input or (PLAIN if keep is None else "conllu")
+        self.format, self.keep, self.encoding = format, keep or KEEP[0], encoding
         self.jobs = settings.get("jobs") or cores()
 
     def write(self, file: str, output: Path | None, jobs: int, text: str | None = None) -> None:
         """Write the analysis of a file, or of `text`; but for JSON, HTML and SVG memory does not depend on its size."""
-        lines = read_lines(file, self.encoding, plain=self.keep is None) if text is None else iter([text])
+        lines = read_lines(file, self.encoding, plain=self.input == PLAIN) if text is None else iter([text])
         name = display_name(file) if text is None else "structron"
         with tallied(output, self.quiet) as counts, open_output(output, self.encoding) as out:
-            WRITERS[self.format](_counted(self._docs(lines, name, jobs), counts), out, name)
+            FORMATS[self.format].write(_counted(self._docs(lines, name, jobs), counts), out, name)
 
     def _docs(self, lines: Iterator[str], name: str, jobs: int) -> Iterator[Doc]:
-        if self.keep is not None:
-            return in_order(self._kept, docs_from_conllu(lines, name), jobs)
+        if self.input != PLAIN:
+            return in_order(self._kept, READERS[self.input](lines, name), jobs)
         return blocks(lines, self._analysed, self._sentences, self.estimator.lines, jobs)
 
     def _sentences(self, text: str) -> Doc:
@@ -130,61 +129,3 @@ def _counted(docs: Iterator[Doc], counts: Tally) -> Iterator[Doc]:
     for doc in docs:
         counts.add(sentence=len(doc.sentences), word=sum(len(token.words) for token in doc.tokens))
         yield doc
-
-
-def _write_conllu(docs: Iterator[Doc], out: TextIO, name: str) -> None:
-    number = 0
-    for doc, following in pairwise(chain(docs, [None])):
-        assert doc is not None
-        for sentence in doc.sentences:
-            number += 1
-            if not any(comment.startswith("# sent_id") for comment in sentence.comments):
-                sentence.comments.append(f"# sent_id = {number}")
-        out.write(doc.to_conllu(goes_on=following is not None and any(s.begins for s in following.sentences[:1])))
-
-
-def _write_json(docs: Iterator[Doc], out: TextIO, name: str) -> None:
-    """One object: sentences as they come, the text last."""
-    texts, before, first = [], "", True
-    out.write('{"sentences": [')
-    for number, doc in enumerate(docs):
-        before = doc.spaces_before if number == 0 else before
-        texts.append(doc.text)
-        for sentence in doc.to_json()["sentences"]:
-            out.write(("\n" if first else ",\n") + json.dumps(sentence, ensure_ascii=False))
-            first = False
-    rest = {"text": "".join(texts), "spaces_before": before}
-    out.write("\n], " + json.dumps(rest, ensure_ascii=False)[1:] + "\n")
-
-
-def _write_sentences(docs: Iterator[Doc], out: TextIO, name: str) -> None:
-    for doc in docs:
-        for sentence in doc.sentences:
-            out.write(" ".join(sentence.text.split()) + "\n")
-
-
-def _write_tokens(docs: Iterator[Doc], out: TextIO, name: str) -> None:
-    for doc in docs:
-        for sentence in doc.sentences:
-            out.write(" ".join(token.form for token in sentence.tokens) + "\n")
-
-
-def _write_html(docs: Iterator[Doc], out: TextIO, name: str) -> None:
-    sentences = [sentence for doc in docs for sentence in doc.sentences]
-    if len(sentences) > MANY_SENTENCES:
-        say(f"{len(sentences)} sentences on one page: a browser may be slow with it")
-    out.write(page(sentences, name))
-
-
-def _write_svg(docs: Iterator[Doc], out: TextIO, name: str) -> None:
-    out.write(to_svg([sentence for doc in docs for sentence in doc.sentences]))
-
-
-WRITERS = {
-    "conllu": _write_conllu,
-    "json": _write_json,
-    "sentences": _write_sentences,
-    "tokens": _write_tokens,
-    "html": _write_html,
-    "svg": _write_svg,
-}

@@ -15,7 +15,7 @@ from structron.io import CONLLU_COLUMNS, FORMATS, Sentence, detect_format, read_
 from structron.io.columns import EMPTY
 from structron.io.conll import BOM, read_conll, shows_columns
 from structron.io.conllu import read_conllu
-from structron.io.text import display_name, is_standard
+from structron.io.text import display_name, is_standard, unpacked_name
 from structron.runtime.progress import Tally, say, tally
 
 MAX_NAMED_LABELS = 5
@@ -183,7 +183,7 @@ def _again(head: list[str], lines: Generator[str, None, None]) -> Generator[str,
 
 def told(path: str | Path, head: list[str], model: Any) -> str | None:
     """The format that the first token tells, where the name does not: the same bytes are the same from a pipe."""
-    if str(path).lower().removesuffix(".gz").endswith(tuple(f".{name}" for name in FORMATS)) or not head:
+    if unpacked_name(path).lower().endswith(tuple(f".{name}" for name in FORMATS)) or not head:
         return None
     fields = without_bom(head[-1]).rstrip("\r\n").split("\t")
     if len(fields) != len(CONLLU_COLUMNS) or not CONLLU_ID.fullmatch(fields[0]):

@@ -16,6 +16,7 @@ from structron.estimator import Estimator
 from structron.io import Sentence, open_output, replace_fields
 from structron.io.columns import EMPTY
 from structron.io.conll import BOM, cut_lines, is_blank
+from structron.io.text import unpacked_name
 from structron.runtime.processes import on_copies
 from structron.runtime.threads import cores, in_order
 from structron.tasks.registry import load
@@ -61,7 +62,7 @@ def run(
 
 def output_name(name: str) -> str:
     """What the output of a file is called in another folder: as the file, but it is not packed."""
-    return name[: -len(".gz")] if name.lower().endswith(".gz") else name
+    return unpacked_name(name)
 
 
 class Predictor:

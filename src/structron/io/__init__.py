@@ -11,7 +11,7 @@ from pathlib import Path
 from structron.errors import unknown
 from structron.io.conll import Sentence, read_conll, replace_fields
 from structron.io.conllu import CONLLU_COLUMNS, read_conllu
-from structron.io.text import atomic_write_bytes, check_writable, display_name, open_output, read_lines
+from structron.io.text import atomic_write_bytes, check_writable, display_name, open_output, read_lines, unpacked_name
 
 __all__ = [
     "CONLLU_COLUMNS",
@@ -33,7 +33,7 @@ FORMATS = ("conll", "conllu")
 def detect_format(path: str | Path, format: str | None = None) -> str:
     """The format asked for, or the one the file's name tells."""
     if format is None:
-        return "conllu" if str(path).lower().endswith((".conllu", ".conllu.gz")) else "conll"
+        return "conllu" if unpacked_name(path).lower().endswith(".conllu") else "conll"
     if format not in FORMATS:
         raise unknown("format", format, FORMATS)
     return format

@@ -1,16 +1,18 @@
 """Bytes in, bytes out: opening, decoding and atomic writing of files.
 
-Nothing here knows about columns or sentences. Reading streams (also gzip, recognised by its magic bytes
-because names lie) and splits lines on ``\\n`` alone, so that joining the lines gives the decoded file back.
+Nothing here knows about columns or sentences. Reading streams (also gzip, bzip2, xz and zstd, recognised by their
+magic bytes because names lie) and splits lines on ``\\n`` alone, so that joining the lines gives the decoded file back.
 Writing goes to a temporary file in the target's folder that replaces the target only when it is whole: an
 interrupted run or a full disk never costs the user the file that was there before.
 """
 
+import bz2
 import codecs
 import contextlib
 import errno
 import gzip
 import io
+import lzma
 import os
 import re
 import secrets
@@ -18,11 +20,11 @@ import shutil
 import stat
 import sys
 import zlib
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, TextIO, cast
+from typing import Any, BinaryIO, TextIO, cast
 
 from structron.errors import StructronError
 from structron.io.limits import Measure, longest_sentence, too_long
@@ -32,7 +34,9 @@ fcntl = import_module("fcntl") if os.name == "posix" else None
 _CHUNK = 1 << 16
 _INFLATED = 1 << 20
 """Bytes that are unpacked at a time."""
-_GZIP_MAGIC = b"\x1f\x8b"
+_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+"""How packed files begin."""
+_ENDINGS = (".gz", ".bz2", ".xz", ".zst")
 _TEMPORARY = re.compile(r"\.structron-[0-9a-f]{16}\.tmp")
 
 
@@ -54,6 +58,12 @@ def is_standard(path: str | Path) -> bool:
 def display_name(path: str | Path) -> str:
     """What error messages call an input."""
     return "<stdin>" if is_standard(path) else str(path)
+
+
+def unpacked_name(path: str | Path) -> str:
+    """The name of a file without the ending that says how it is packed."""
+    name = str(path)
+    return next((name[: -len(ending)] for ending in _ENDINGS if name.lower().endswith(ending)), name)
 
 
 def read_lines(path: str | Path, encoding: str = "utf-8", plain: bool = False) -> Generator[str, None, None]:
@@ -125,33 +135,89 @@ def _undecodable(error: UnicodeError, encoding: str) -> str:
 
 
 def _chunks(stream: io.BufferedReader, name: str) -> Iterator[bytes]:
-    """The content in pieces, as soon as a pipe delivers them, unpacked when it is gzip."""
+    """The content in pieces, as soon as a pipe delivers them, unpacked where it is packed."""
+    kind = ""
     try:
-        start = stream.read(len(_GZIP_MAGIC))
+        start = _beginning(stream)
         pieces = chain([start], iter(lambda: stream.read1(_CHUNK), b""))
-        yield from _unpacked(pieces) if start == _GZIP_MAGIC else pieces
-    except (zlib.error, EOFError) as error:
-        raise StructronError(f"{name}: damaged gzip file ({error}); expected a whole one") from None
+        kind = _PACKED.get(start, "")
+        yield from _unpacked(pieces, *_unpacker(kind, name)) if kind else pieces
+    except DamagedError as error:
+        raise StructronError(f"{name}: damaged {kind} file ({error}); expected a whole one") from None
     except OSError as error:
         raise _unreadable(name, error) from None
 
 
-def _unpacked(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Gzip members one after the other; zero bytes between or after them are padding, as `gzip` has it."""
-    member = zlib.decompressobj(wbits=31)
+class DamagedError(Exception):
+    """A packed file is not whole."""
+
+
+def _beginning(stream: io.BufferedReader) -> bytes:
+    """As few bytes as tell whether a file is packed: a pipe may deliver no more of them for long."""
+    start = b""
+    while any(magic.startswith(start) and magic != start for magic in _PACKED):
+        following = stream.read(1)
+        if not following:
+            break
+        start += following
+    return start
+
+
+class _Inflater:
+    """zlib's way to unpack, as that of the other libraries."""
+
+    def __init__(self) -> None:
+        self._member = zlib.decompressobj(wbits=31)
+
+    def decompress(self, piece: bytes, most: int) -> bytes:
+        return self._member.decompress(self._member.unconsumed_tail + piece, most)
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._member.unconsumed_tail
+
+    @property
+    def eof(self) -> bool:
+        return self._member.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._member.unused_data
+
+
+def _unpacker(kind: str, name: str) -> tuple[Callable[[], Any], bytes]:
+    """What makes an unpacker of one member, and the padding that may stand between two."""
+    if kind != "zstd":
+        return {"gzip": _Inflater, "bzip2": bz2.BZ2Decompressor, "xz": lzma.LZMADecompressor}[kind], b"\0"
+    for library in ("compression.zstd", "backports.zstd"):
+        with contextlib.suppress(ImportError):
+            return import_module(library).ZstdDecompressor, b""
+    raise StructronError(f"{name}: packed with zstd; expected Python 3.14, or: pip install 'structron[zstd]'")
+
+
+def _unpacked(pieces: Iterable[bytes], make: Callable[[], Any], padding: bytes) -> Iterator[bytes]:
+    """Members one after the other; zero bytes between or after them are padding, as `gzip` has it."""
+    member = make()
     for piece in pieces:
         while piece:
             if member.eof:
-                piece = piece.lstrip(b"\0")
+                piece = piece.lstrip(padding) if padding else piece
                 if not piece:
                     break
-                member = zlib.decompressobj(wbits=31)
-            yield member.decompress(piece, _INFLATED)
-            while not member.eof and (tail := member.unconsumed_tail):
-                yield member.decompress(tail, _INFLATED)
-            piece = member.unused_data
+                member = make()
+            yield _decompressed(member, piece)
+            while not (member.eof or member.needs_input):
+                yield _decompressed(member, b"")
+            piece = member.unused_data if member.eof else b""
     if not member.eof:
-        raise EOFError("it ends too early")
+        raise DamagedError("it ends too early")
+
+
+def _decompressed(member: Any, piece: bytes) -> bytes:
+    try:
+        return member.decompress(piece, _INFLATED)
+    except Exception as error:  # each library has its own
+        raise DamagedError(str(error)) from None
 
 
 def _unreadable(name: str, error: OSError) -> StructronError:

@@ -8,13 +8,13 @@ import contextlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from itertools import accumulate
 from typing import Any
 
 from structron.cli.inspect import parse_sentence
 from structron.errors import StructronError
 from structron.io.columns import EMPTY
 from structron.io.doc import Doc
+from structron.io.tokenized import Given, doc_of
 from structron.serve.library import Library, Shelved
 from structron.tasks.capabilities import able
 from structron.tasks.pipeline.parts import rows_of
@@ -142,7 +142,7 @@ def label_rows(model: Shelved, rows: list[Rows], margins: bool) -> Analysis:
         if len(own) > MAX_SENTENCE_WORDS:
             raise StructronError(f"sentence {number}: {len(own)} tokens; expected at most {MAX_SENTENCE_WORDS}")
     roles = estimator.roles_
-    doc = doc_of([[row[roles.inputs.index(roles.word)] for row in own] for own in rows])
+    doc = doc_of(Given([row[roles.inputs.index(roles.word)] for row in own]) for own in rows)
     found = Analysis(doc, model.name)
     for sentence, own in zip(doc.sentences, rows, strict=True):
         for word, row in zip(sentence.words, own, strict=True):
@@ -162,16 +162,6 @@ def label_rows(model: Shelved, rows: list[Rows], margins: bool) -> Analysis:
 def _by_sentence(estimator: Any, found: list) -> Iterator[list]:
     for columns in found:
         yield from (zip(*columns, strict=True) if estimator.documents else [columns])
-
-
-def doc_of(sentences: list[list[str]]) -> Doc:
-    """A document of sentences whose tokens are known, one a line."""
-    cuts, place = [], 0
-    for words in sentences:
-        starts = list(accumulate((len(word) + 1 for word in words), initial=place))
-        cuts.append([(start, start + len(word)) for start, word in zip(starts, words, strict=False)])
-        place = starts[-1]
-    return Doc.from_spans("".join(" ".join(words) + "\n" for words in sentences), cuts)
 
 
 def _write(estimator: Any, sentence: Sentence, columns: Sequence) -> Iterator[tuple[str, int, int]]:
