@@ -14,7 +14,7 @@ import structron
 from structron.cli import main
 from structron.data.toy_english import toy_english
 from structron.errors import StructronError
-from structron.sklearn import CRF, ParameterWarning, SequenceLabeler, metrics, scorers
+from structron.sklearn import CRF, ParameterWarning, SequenceLabeler, metrics, scorers, show_weights
 from structron.sklearn.crf import INSTEAD
 from structron.tasks.attributes import best_temperature, softmax
 
@@ -66,6 +66,26 @@ def test_weights_add_up_to_the_score_of_a_labelling(crf):
         total += sum(crf.transition_features_[pair] for pair in pairwise(labels))
         assert total == pytest.approx(score, abs=1e-3)
     assert crf.nbest([x], 3)[0][0][0] == crf.predict_single(x)
+
+
+def test_weights_are_shown_as_eli5_does(crf):
+    found = show_weights(crf, top=5, targets=["B-NP", "I-NP"])
+    assert list(found.labels) == ["B-NP", "I-NP"]
+    states = crf.state_features_
+    best = sorted((abs(w) for (_, label), w in states.items() if label == "B-NP"), reverse=True)[:5]
+    assert [abs(weight.weight) for weight in found.labels["B-NP"]] == pytest.approx(best)
+    assert all(states[weight.feature, "B-NP"] == pytest.approx(weight.weight) for weight in found.labels["B-NP"])
+    moves = {abs(w) for (_, label), w in crf.transition_features_.items() if label in found.labels}
+    assert abs(found.transitions[0].weight) == pytest.approx(max(moves))
+    ending = show_weights(crf, top=3, feature_re="^end:")
+    assert {weight.feature[:4] for weights in ending.labels.values() for weight in weights} == {"end:"}
+    assert ending.transitions == []
+    html = found._repr_html_()
+    assert html.count("<table") == 3
+    assert html.count("<tr style") == 15
+    assert str(found).startswith("B-NP\n")
+    with pytest.raises(StructronError, match="unknown label 'X'"):
+        show_weights(crf, targets=["X"])
 
 
 def test_the_training_log_has_a_line_for_each_pass(crf):

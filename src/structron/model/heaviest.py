@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from structron.errors import shown
+from structron.show.weights import weights_to_html
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,8 @@ class Heaviest:
     pairs: list[Weight] = field(default_factory=list)
     non_local: list[tuple[str, float]] = field(default_factory=list)
 
-    def __str__(self) -> str:
-        """A table: a line for each feature, those of a label below its name."""
+    def groups(self) -> dict[str, list[tuple[float, str]]]:
+        """The weights and names of each label's features, and of the other kinds that there are."""
         groups = {label: [(w.weight, w.feature) for w in weights] for label, weights in self.labels.items()}
         groups |= {
             "label pairs": [(w.weight, str(w)) for w in self.transitions],
@@ -44,12 +45,17 @@ class Heaviest:
             "features paired with the label before": [(w.weight, str(w)) for w in self.pairs],
             "features of whole documents": [(weight, name) for name, weight in self.non_local],
         }
-        tables = (
+        return {title: rows for title, rows in groups.items() if rows or title in self.labels}
+
+    def __str__(self) -> str:
+        """A table: a line for each feature, those of a label below its name."""
+        return "\n\n".join(
             "\n".join([shown(title), *(f"{weight:12.4f}  {shown(name)}" for weight, name in rows)])
-            for title, rows in groups.items()
-            if rows or title in self.labels
+            for title, rows in self.groups().items()
         )
-        return "\n\n".join(tables)
+
+    def _repr_html_(self) -> str:
+        return weights_to_html(self.groups())
 
 
 def largest(weights: np.ndarray, top: int) -> np.ndarray:
