@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+import structron
 from helpers import ROOT
 from pages import KINDS, PAGES, Reader, blocks, fits, kind_of
 
@@ -117,7 +118,10 @@ def test_the_site_builds_without_a_warning(tmp_path):
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "WARNING" not in done.stderr
-    page = (tmp_path / "site" / "reference" / "estimators.html").read_text(encoding="utf-8")
-    assert "structron.Tagger" in page
-    tagger = page.partition("Options of <code>Tagger</code>")[2].partition("Options of <code>")[0]
+    folder = tmp_path / "site" / "reference"
+    pages = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.html")}
+    every = "".join(pages.values())
+    assert [name for name in structron.__all__ if f'id="structron.{name}"' not in every] == ["__version__"]
+    assert not re.findall(r'id="structron\.\w+\.(closed|needed_|python_only|is_cold|usual_columns)"', every)
+    tagger = pages["tagger"].partition("Options of <code>Tagger</code>")[2]
     assert re.search(r"<code>runs</code></td>\s*<td><code>4</code></td>\s*<td>Mean of N runs", tagger)
