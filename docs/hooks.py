@@ -3,7 +3,7 @@ in the reference get a table of their options, as their classes have them."""
 
 import re
 from importlib import import_module
-from inspect import signature
+from inspect import getdoc, signature
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,18 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
             raise FileNotFoundError(f"{page.file.src_path}: {link[2]} is not there")
         return f"{link[1]} (`{target.relative_to(root)}`)"
 
-    return ESTIMATOR.sub(lambda match: f"{match[0]}\n\n{options_table(match[1])}", LINK.sub(name, markdown))
+    return ESTIMATOR.sub(lambda match: f"{described(match[1])}\n\n{match[0]}", LINK.sub(name, markdown))
+
+
+def described(name: str) -> str:
+    """What a class says of itself before its parameters, if it is an estimator, and its options."""
+    from structron.estimator import Estimator
+
+    folder, _, own = f"structron.{name}".rpartition(".")
+    kind = getattr(import_module(folder), own)
+    estimator = isinstance(kind, type) and issubclass(kind, Estimator)
+    about = (getdoc(kind) or "").partition("\n\nParameters")[0] if estimator else ""
+    return f"{about}\n\n{options_table(name)}"
 
 
 def options_table(name: str) -> str:
