@@ -118,6 +118,7 @@ def test_the_site_builds_without_a_warning(tmp_path):
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "WARNING" not in done.stderr
+    assert (ROOT / "docs/assets/icon.svg").read_bytes() == (ROOT / "src/structron/serve/static/icon.svg").read_bytes()
     folder = tmp_path / "site" / "reference"
     pages = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.html")}
     every = "".join(pages.values())
