@@ -70,3 +70,8 @@ def meant(got: object, known: Iterable[str]) -> str:
     """The end of a message on a name that is not known: the known one that it looks like, if there is one."""
     like = difflib.get_close_matches(str(got)[:QUOTED], list(known), 1, ALIKE)
     return f"; did you mean {like[0]}?" if like else ""
+
+
+def counted(number: int, kind: str) -> str:
+    """A number of things, as a message names them: 1 word, 2,000 words."""
+    return f"{number:,} {kind}{'s' * (number != 1)}"

@@ -224,7 +224,7 @@ def test_the_check_refutes_a_rule_that_only_claims_to_be_valid():
     learner = training(problem, inputs, 1, Rule(standard, valid=True), check=True)
     learn_pass(learner, [0])
     learn_pass(learner, [0])
-    with pytest.raises(AssertionError, match="1 updates were no violations"):
+    with pytest.raises(StructronError, match="1 update without a violation; expected a step at which"):
         learn_pass(learner, [0])
 
 

@@ -8,13 +8,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from structron.errors import StructronError, quoted
+from structron.errors import StructronError, counted, quoted
 from structron.io.analysis import TextBuilder, read_spaces_comment, spaces_comment, write_sentence
 from structron.io.conll import BOM, is_blank
 from structron.io.conllu import CONLLU_COLUMNS, read_conllu
 from structron.io.text import display_name, read_lines
 from structron.show.svg import to_html, to_svg
-from structron.text.analysis import Entity, Sentence, Token, Word, counted, make_sentence
+from structron.text.analysis import Entity, Sentence, Token, Word, make_sentence
 
 __all__ = ["Doc", "Entity", "Sentence", "Token", "Word", "docs_from_conllu", "read_docs"]
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from numba import types
 
-from structron.errors import StructronError
+from structron.errors import StructronError, counted
 from structron.io.tensors import Tensors
 from structron.kernels.jit import WithFunctionPointers
 from structron.learn.checkpoint import digest
@@ -153,8 +153,10 @@ class BeamTraining(Paced):
         elif done < hi:
             self._fit_columns(int(sequence[done]))
         if self.check and self.stats[fixing.NOT_VIOLATIONS]:
-            raise AssertionError(
-                f"{self.search.update_name}: {int(self.stats[fixing.NOT_VIOLATIONS])} updates were no violations"
+            count = counted(int(self.stats[fixing.NOT_VIOLATIONS]), "update")
+            raise StructronError(
+                f"update rule {self.search.update_name}: {count} without a violation; expected a step at which "
+                "best[i] is at least gold[i] and right[i] is False, or Rule(…, valid=False)"
             )
         return done
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import ref
 
-from structron.errors import StructronError, quoted
+from structron.errors import StructronError, counted, quoted
 from structron.text.schemes import spans
 
 
@@ -209,11 +209,6 @@ class Sentence:
         for label, first, last in found:
             lo, hi = words[first].start, words[last - 1].end
             self.entities.append(Entity(label, first, last, lo, hi, text[lo - start : hi - start]))
-
-
-def counted(number: int, kind: str) -> str:
-    """A number of things, in words."""
-    return f"{number:,} {kind}{'s' * (number != 1)}"
 
 
 def make_sentence(
