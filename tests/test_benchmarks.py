@@ -18,7 +18,7 @@ pytest.importorskip("nltk")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import __main__ as driver
-from benchmarks import beam, earlier, entities, readme, scaling
+from benchmarks import beam, earlier, entities, scaling, speeds
 from benchmarks import measure as process
 from benchmarks.measure import BEYOND, LESS, MORE, SHARE, Failed, Row, run, table
 from benchmarks.peers import features, first_sentences, read_columns, read_tags
@@ -303,24 +303,24 @@ def test_readers_agree_with_ours(data):
     assert read_tags(tags) == [[(row[1], row[4]) for row in sentence.rows] for sentence in read(tags)]
 
 
-def test_the_readme_shows_the_figures_that_are_kept(tmp_path, monkeypatch):
+def test_the_page_of_speeds_shows_the_figures_that_are_kept(tmp_path, monkeypatch):
     """Its table is what the file of results makes; another run's rows take their place, a quick one's do not."""
-    text, kept = readme.README.read_text("utf-8"), json.loads(readme.KEPT.read_text("utf-8"))
-    assert readme.written(text, kept) == text
-    assert len(kept.keys() & readme.TITLES.keys()) > 5
-    monkeypatch.setattr(readme, "README", tmp_path / "README.md")
-    monkeypatch.setattr(readme, "KEPT", tmp_path / "speed.json")
-    readme.README.write_text(f"before\n{readme.BEGIN}old\n{readme.END}after\n", "utf-8")
+    text, kept = speeds.PAGE.read_text("utf-8"), json.loads(speeds.KEPT.read_text("utf-8"))
+    assert speeds.written(text, kept) == text
+    assert len(kept.keys() & speeds.TITLES.keys()) > 5
+    monkeypatch.setattr(speeds, "PAGE", tmp_path / "speed.md")
+    monkeypatch.setattr(speeds, "KEPT", tmp_path / "speed.json")
+    speeds.PAGE.write_text(f"before\n{speeds.BEGIN}old\n{speeds.END}after\n", "utf-8")
     row = {"key": "pass", "unit": "s", "peer": "Peer", "theirs": 0.51234, "ours": 0.1, "ratio": 5.1234}
     machine = {"versions": {"structron": "1"}, "load": [0, 0, 0]}
     run = {"quick": False, "repeat": 3, "environment": machine, "rows": [row]}
     (tmp_path / "run.json").write_text(json.dumps(run))
-    assert readme.main([str(tmp_path / "run.json")]) == 0
-    found = readme.README.read_text("utf-8")
+    assert speeds.main([str(tmp_path / "run.json")]) == 0
+    found = speeds.PAGE.read_text("utf-8")
     assert "| a pass over CoNLL-2000 | Peer 0.512 s | 0.1 s | 5.12 |\n" in found
     assert found.startswith("before\n")
     assert found.endswith("after\n")
     assert "old" not in found
     (tmp_path / "run.json").write_text(json.dumps(run | {"quick": True}))
-    assert readme.main([str(tmp_path / "run.json")]) == 2
-    assert readme.README.read_text("utf-8") == found
+    assert speeds.main([str(tmp_path / "run.json")]) == 2
+    assert speeds.PAGE.read_text("utf-8") == found

@@ -1,9 +1,9 @@
-"""The README's table of speeds, from what runs of the benchmark found.
+"""The table of speeds in the documentation, from what runs of the benchmark found.
 
-    python -m benchmarks.readme [results/bench.json …]      takes over the rows of these runs, then writes the table
+    python -m benchmarks.speeds [results/bench.json …]      takes over the rows of these runs, then writes the table
 
 results/speed.json keeps the last figures of every row, with version, processor and load of the run that they are from,
-so that parts can be measured one at a time. A test compares the README with it.
+so that parts can be measured one at a time. A test compares the page with it.
 """
 
 import argparse
@@ -16,8 +16,8 @@ from typing import Any
 from benchmarks.measure import number
 
 ROOT = Path(__file__).resolve().parent.parent
-KEPT, README = ROOT / "results" / "speed.json", ROOT / "README.md"
-BEGIN, END = "<!-- speeds: python -m benchmarks.readme -->\n", "<!-- end of speeds -->\n"
+KEPT, PAGE = ROOT / "results" / "speed.json", ROOT / "docs" / "speed.md"
+BEGIN, END = "<!-- speeds: python -m benchmarks.speeds -->\n", "<!-- end of speeds -->\n"
 TITLES = {
     "pass": "a pass over CoNLL-2000",
     "file_to_model": "CoNLL-2000, from file to saved model, 10 passes, `--runs 1`",
@@ -41,7 +41,7 @@ TITLES = {
     "tutorial": "sklearn-crfsuite's tutorial on Dutch, dicts to model",
     "predict_one": "start: `predict` of one sentence beside `import numba`",
 }
-"""Rows that the README shows, in its order, if they were ever measured."""
+"""Rows that the page shows, in its order, if they were ever measured."""
 
 
 def rows_of(run: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -75,19 +75,19 @@ def written(text: str, rows: dict[str, dict[str, Any]]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.readme", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.speeds", description=__doc__.splitlines()[0])
     parser.add_argument("runs", nargs="*", type=Path, metavar="FILE", help="what runs of the benchmark wrote")
     given = parser.parse_args(argv)
     rows = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
     try:
         for path in given.runs:
             rows |= rows_of(json.loads(path.read_text(encoding="utf-8")))
-        text = written(README.read_text(encoding="utf-8"), rows)
+        text = written(PAGE.read_text(encoding="utf-8"), rows)
     except (OSError, ValueError, KeyError) as problem:
-        print(f"benchmarks.readme: {problem}", file=sys.stderr)
+        print(f"benchmarks.speeds: {problem}", file=sys.stderr)
         return 2
     KEPT.write_text(json.dumps(rows, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
-    README.write_text(text, encoding="utf-8")
+    PAGE.write_text(text, encoding="utf-8")
     return 0
 
 
