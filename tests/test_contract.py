@@ -537,6 +537,7 @@ def runs_with(kind: Any, what: str) -> dict[str, Any] | None:
         "bpm": {"bpm": 2},
         "templates": {"templates": case.templates or ["w[0]"]},
         "gazetteers": {"gazetteers": {"THE": Gazetteer.from_phrases("THE", ["the"])}},
+        "clusters": {"clusters": {"the": "01", "a": "00"}},
         "tag_dictionary": {"tag_dictionary": 1},
         "non_local": {"non_local": ["phrase"]},
         "jobs": {"jobs": 2},
@@ -595,6 +596,8 @@ def test_every_cell_of_the_capability_table(task, what, tmp_path):
     assert len(model.predict(case.inputs)) == len(case.inputs)
     if what == "gazetteers":
         assert "gaz_THE[0]" in map(str, model.extractor_.templates)
+    if what == "clusters":
+        assert f"clusters {model.clusters_.label}" in model.signature_
     model.save(tmp_path / "m")
     assert structron.load(tmp_path / "m").predict(case.inputs) == model.predict(case.inputs)
 

@@ -20,7 +20,7 @@ from inspect import Signature, signature
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -41,6 +41,9 @@ from structron.runtime.cluster import connect
 from structron.runtime.progress import Progress
 from structron.runtime.threads import TURNS, Found, for_each, parts, uncollected
 from structron.show.charts import History, model_html
+
+if TYPE_CHECKING:
+    from structron.features.clusters import Clusters
 
 Sentences = Iterable[Any]
 LARGE = 300_000
@@ -83,6 +86,7 @@ class Estimator(ABC):
     signature_: str
     source_: dict[str, str]  # what the command line knows of the training data: their format
     notes_: list[str]  # what a user should know of the training data
+    clusters_: "Clusters | None" = None  # word clusters, if it was trained with any
     keep_learner_: bool = True  # whether to keep the learner after training; without it less memory is taken
 
     metric: ClassVar[str]
@@ -638,6 +642,7 @@ class Estimator(ABC):
         ]
         parts += [f"shards {options.shards} {options.mix}"] if options.shards > 1 else []
         parts += [f"cutoff {found['cutoff']}"] if "cutoff" in found else []
+        parts += [f"clusters {self.clusters_.label}"] if self.clusters_ is not None else []
         return " | ".join([*parts, f"seed {options.seed}", f"features {found['features']}", found["size"]])
 
 

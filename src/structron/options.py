@@ -309,7 +309,22 @@ class Cutoff(Options):
 
 
 @options()
-class Tokens(Cutoff, Templates):
+class WordClusters(Options):
+    """Classes of words from raw text."""
+
+    section: ClassVar[str] = "features"
+
+    clusters: Any = free(
+        "Word clusters: lines of a word, a tab and its bits (structron cluster); Brown's paths; or numbers.",
+        default=None,
+        metavar="FILE",
+        stored=False,
+        fixed=True,
+    )
+
+
+@options()
+class Tokens(WordClusters, Cutoff, Templates):
     """Features of tokens in columns."""
 
     columns: Sequence[str] | None = free("Names of a token's columns.", default=None, flag=None, holds="texts")
@@ -477,7 +492,7 @@ class Tags(Options):
 
 
 @options()
-class Trees(Tags):
+class Trees(WordClusters, Tags):
     """Dependency trees."""
 
     section: ClassVar[str] = "learning"
@@ -543,7 +558,7 @@ class Graphs(Options):
 
 
 @options()
-class Pipelines(Texts, Compact):
+class Pipelines(WordClusters, Texts, Compact):
     """From text to trees."""
 
     without: Sequence[str] = free(

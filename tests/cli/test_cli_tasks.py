@@ -29,6 +29,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Toy:
     write(Path(found / "a.txt"), "Ann ran. It rained.\n")
     write(Path(found / "names"), "Ann\n")
     write(Path(found / "templates"), "w[0]\n")
+    write(Path(found / "clusters"), "Ann\t01\nran\t11\n")
     for task in TRAINABLE:
         quick = QUICK if able(TASKS[task], "passes") else ["--quiet"]
         assert main(["train", task, "--train", data(found, task), "--model", found / task, *quick]) == 0
@@ -51,7 +52,11 @@ def test_training(run, models, tmp_path, number, title):
         "--non-local": "phrase",
         "--templates": models / "templates",
     }
-    values |= {"--warm-start": models / task, "--gazetteer": f"PER={models / 'names'}"}
+    values |= {
+        "--warm-start": models / task,
+        "--gazetteer": f"PER={models / 'names'}",
+        "--clusters": models / "clusters",
+    }
     given = [*title.split(), *([values[title]] if title in values else [])]
     found = run("train", task, "--train", data(models, task), "--model", tmp_path / "m", *QUICK, *given)
     assert found.status == 0, found.err

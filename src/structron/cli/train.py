@@ -17,6 +17,7 @@ from structron.cli.show import curve
 from structron.cli.texts import add_entities, read_treebank, tell_new_tags
 from structron.errors import StructronError
 from structron.estimator import Estimator
+from structron.features.clusters import Clusters
 from structron.features.gazetteer import Gazetteer
 from structron.fields import options_of
 from structron.io.doc import Doc
@@ -55,11 +56,16 @@ def run(
     begin, kind, given = time.perf_counter(), TASKS[task], {"jobs": cores(), **(settings or {})}
     inputs: dict[str, Any] = {"--train": train, "--dev": dev, "--entities": entities, "--dev-entities": dev_entities}
     inputs |= {"--warm-start": warm_start, "--templates": template_file(given.get("templates"))}
+    inputs["--clusters"] = given.get("clusters")
     inputs["--gazetteer"] = list(chain.from_iterable((given.get("gazetteers") or {}).values()))
     _check_places(task, inputs, Path(model), log, checkpoint, resume, force)
     _check_outputs(Path(model), log, checkpoint, resume)
     if "beta" in given and given.get("swvp") is None and warm_start is None:
         raise StructronError(f"--beta {given['beta']:g}: expected --swvp a-wm, b-wm, a-wmr or b-wmr beside it")
+    if given.get("clusters") is not None and warm_start is None:
+        given["clusters"] = Clusters.from_file(given["clusters"], encoding)
+        if not quiet:
+            say(f"word clusters {given['clusters'].summary}")
     if kind.texts:
         estimator = kind(**given)
         estimator.check_options()

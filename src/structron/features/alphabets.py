@@ -14,6 +14,7 @@ import numpy as np
 
 from structron.errors import StructronError, quoted
 from structron.features.atoms import WHOLE, Atom, atom_texts, parse_atom
+from structron.features.clusters import Clusters, prefix_length
 from structron.features.encode import Column, check_strings
 from structron.io.columns import EMPTY
 from structron.io.tensors import Tensors, pack_json, taken, texts, unpack_json
@@ -21,6 +22,8 @@ from structron.text.sentences import is_row
 
 UNKNOWN = 1
 FIRST = 2
+CLUSTER = -1
+"""Kind of atoms that are looked up in word clusters."""
 
 Sentence = Sequence[Sequence[str]]
 
@@ -59,17 +62,33 @@ class Alphabet:
         return ["<none>", "<unknown>", *self.texts]
 
 
+def parse_input(name: str, columns: Sequence[str], word: str, clusters: bool) -> Atom:
+    """The atom that has a name; with clusters classes of words have some."""
+    length = prefix_length(name) if clusters else None
+    return parse_atom(name, columns, word) if length is None else Atom(word, CLUSTER, length)
+
+
 class ParserInput:
     """The columns of x: word, tag, and others by the names that templates use.
 
     `columns` are those of a row; those that are predicted, `outputs`, may be missing in it.
     """
 
-    def __init__(self, columns: Sequence[str], word: str, tag: str, extra: Sequence[str], outputs: Sequence[str] = ()):
+    def __init__(
+        self,
+        columns: Sequence[str],
+        word: str,
+        tag: str,
+        extra: Sequence[str],
+        outputs: Sequence[str] = (),
+        clusters: Clusters | None = None,
+    ):
         self.columns, self.word, self.tag = list(columns), word, tag
         self.extra = list(extra)
         self.names = ["w", "t", *extra]
-        self.atoms = [parse_atom(name, self.columns, word) for name in (word, tag, *extra)]
+        self.clusters = clusters
+        self.atoms = [parse_atom(name, self.columns, word) for name in (word, tag)]
+        self.atoms += [parse_input(name, self.columns, word, clusters is not None) for name in extra]
         self.outputs = list(outputs)
         self.alphabets: list[Alphabet] = []
 
@@ -79,12 +98,12 @@ class ParserInput:
         return [name for name in self.columns if name in {atom.column for atom in self.atoms}]
 
     @staticmethod
-    def possible(columns: Sequence[str], word: str, names: Iterable[str]) -> list[str]:
-        """The names that are one of the columns or a function of one."""
+    def possible(columns: Sequence[str], word: str, names: Iterable[str], clusters: bool = False) -> list[str]:
+        """The names that are one of the columns or a function of one; clusters: or a class of the word."""
         found = []
         for name in names:
             try:
-                atom = parse_atom(name, columns, word)
+                atom = parse_input(name, columns, word, clusters)
             except StructronError:
                 continue
             if atom.column in columns:
@@ -154,9 +173,10 @@ class ParserInput:
             x[:, k] = alphabet.encode(self._said(atom, column))[column.ids]
         return x
 
-    @staticmethod
-    def _said(atom: Atom, column: Column) -> list[str]:
+    def _said(self, atom: Atom, column: Column) -> list[str]:
         """What an atom says of each text of its column."""
+        if atom.kind == CLUSTER and self.clusters is not None:
+            return [text or EMPTY for text in self.clusters.texts(column.types, atom.length)]
         return column.types if atom.kind == WHOLE else atom_texts(atom, column.types, EMPTY)
 
     def tensors(self) -> Tensors:

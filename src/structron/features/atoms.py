@@ -81,7 +81,8 @@ def parse_atom(name: str, columns: Sequence[str], word: str) -> Atom:
     if column in columns and function in KINDS:
         return Atom(column, KINDS[function])
     built_in = ["w", *KINDS, *(f"{affix}1…9" for affix in AFFIXES)]
-    raise StructronError(f"unknown atom {name!r}; columns: {', '.join(columns)}; built in: {', '.join(built_in)}")
+    known = f"columns: {', '.join(columns)}; built in: {', '.join(built_in)}; with clusters: c, c1 … c64"
+    raise StructronError(f"unknown atom {name!r}; {known}")
 
 
 def char_class(char: str) -> str:

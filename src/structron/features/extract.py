@@ -14,6 +14,7 @@ import numpy as np
 
 from structron.errors import StructronError, quoted
 from structron.features import encode
+from structron.features.clusters import USUAL, Clusters, prefix_length
 from structron.features.encode import Column
 from structron.features.gazetteer import Gazetteer
 from structron.features.names import Names, template_names
@@ -121,7 +122,7 @@ class PreparedTemplates:
 
 
 class TemplateExtractor:
-    """Templates over named columns, gazetteers and a user's own atoms."""
+    """Templates over named columns, gazetteers, word clusters and a user's own atoms."""
 
     def __init__(
         self,
@@ -131,16 +132,19 @@ class TemplateExtractor:
         word: str | None = None,
         gazetteers: Sequence[Gazetteer] = (),
         atoms: Mapping[str, ComputedAtom | WordAtom] | None = None,
+        clusters: Clusters | None = None,
     ):
         self.columns, self.label = list(columns), label
         self.word = word or self.columns[0]
         self.inputs = [c for c in self.columns if c != label]
         self.gazetteers = {f"gaz_{g.name}": g for g in gazetteers}
         self.atoms = dict(atoms or {})
+        self.clusters = clusters
+        self.classes = self._classes(templates)
         self.templates = [*templates, *self._default_templates(templates)]
         if any(name == label for t in self.templates for name, _ in t.parts):
             raise StructronError(f"templates: {label!r} is the label column and cannot be an input")
-        known = [*self.inputs, *self.gazetteers, *self.atoms]
+        known = [*self.inputs, *self.gazetteers, *self.atoms, *self.classes]
         if LABEL in known and any(t.labels for t in self.templates):
             raise StructronError(f"column {LABEL!r}: templates call the labels before so; expected another name")
         self.plain = encode.TemplateSet([t for t in self.templates if not t.labels], known, self.word)
@@ -151,8 +155,18 @@ class TemplateExtractor:
         """A gazetteer or an atom that no template mentions gets templates of its own: it was given to be used."""
         mentioned = {name for t in templates for name, _ in t.parts}
         texts = [f"{g}[{k}]" for g in self.gazetteers if g not in mentioned for k in (-1, 0, 1)]
-        texts += [f"{name}[0]" for name in self.atoms if name not in mentioned]
+        texts += [f"{name}[0]" for name in (*self.atoms, *self.classes) if name not in mentioned]
         return [parse_template(text) for text in texts]
+
+    def _classes(self, templates: Sequence[Template]) -> list[str]:
+        """The atoms of word clusters that templates ask for; where they ask for none, the usual ones."""
+        if self.clusters is None:
+            return []
+        taken = [name for name in (*self.columns, *self.atoms) if prefix_length(name) is not None]
+        if taken:
+            raise StructronError(f"column {taken[0]!r}: with clusters templates call classes of words so; rename it")
+        names = dict.fromkeys(name.partition(".")[0] for t in templates for name, _ in t.parts)
+        return [name for name in names if prefix_length(name) is not None] or list(USUAL)
 
     def prepare(self, sentences: Iterable[Sequence], labelled: bool = False, what: str = "data") -> PreparedTemplates:
         """Look at the strings of sentences, with `labelled` at those of the label column too.
@@ -166,12 +180,18 @@ class TemplateExtractor:
         """Sentences whose columns are encoded already."""
         if wanted := self.needed & self._derived():
             words = table.columns[self.word]
-            table |= {name: self._of_words(name, words, table.starts) for name in wanted}
+            table |= {name: self._of_words(name, words, table.starts) for name in wanted - {*self.classes}}
+            if self.clusters is not None:
+                table |= self.clusters.columns(words, wanted & {*self.classes})
         return PreparedTemplates(table, self.plain, self.paired, self.word, label)
 
     def _derived(self) -> set[str]:
-        """Columns that follow from the words: gazetteers, and atoms of a word alone."""
-        return {*self.gazetteers, *(name for name, atom in self.atoms.items() if isinstance(atom, WordAtom))}
+        """Columns that follow from the words: gazetteers, clusters, and atoms of a word alone."""
+        return {
+            *self.gazetteers,
+            *self.classes,
+            *(name for name, atom in self.atoms.items() if isinstance(atom, WordAtom)),
+        }
 
     def _of_words(self, name: str, words: Column, starts: np.ndarray) -> Column:
         """One of the columns that follow from the words."""

@@ -26,6 +26,7 @@ ROWS = {
     "--warm-start": "partial_fit",
     "--templates": "templates",
     "--gazetteer": "gazetteers",
+    "--clusters": "clusters",
     "--tag-dictionary": "tag_dictionary",
     "--non-local": "non_local",
     "predict --nbest": "nbest",

@@ -75,7 +75,7 @@ class TokenOptions(Tokens, OwnAtoms, Searching, Learned):
 class NoColumns:
     """What the options of columns come to where tokens are no rows."""
 
-    columns = label = gazetteers = None
+    columns = label = gazetteers = clusters = None
 
 
 class AllLabels:
@@ -242,7 +242,18 @@ class TokenizerOptions(NoColumns, AllLabels, Texts, Cutoff, Templates, OwnAtoms,
     task_defaults: ClassVar[Mapping[str, Any]] = {"margin": 200.0}
     former: ClassVar[Sequence[type[Options]]] = (Tokens, Documents, TagDictionary, Lexical)
     lacks: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("nbest", "confidence", "forced", "explain", "columns", "label", "tag_dictionary", "gazetteers", "non_local"),
+        (
+            "nbest",
+            "confidence",
+            "forced",
+            "explain",
+            "columns",
+            "label",
+            "tag_dictionary",
+            "gazetteers",
+            "clusters",
+            "non_local",
+        ),
         PIECES,
     ) | {"among": PIECES, "partial_fit": "what a piece is depends on all of the training data"}
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from structron.errors import StructronError, quoted
 from structron.estimator import Estimator, Sentences
+from structron.features.clusters import make_clusters, take_clusters
 from structron.features.encode import Column, TokenTable
 from structron.features.extract import TemplateExtractor
 from structron.features.gazetteer import gazetteer_tensors, make_gazetteers, take_gazetteers
@@ -59,6 +60,7 @@ class TokenLabeler(Estimator):
 
     def _learner(self, sentences: Sentences, start: Any) -> Any:
         if start is None:
+            self.clusters_ = make_clusters(self.options.clusters)
             sentences = self._fit_columns(sentences)
         prepared = self._prepare(sentences, True, "training data")
         if not len(prepared.label_ids):
@@ -85,12 +87,14 @@ class TokenLabeler(Estimator):
         if isinstance(source, str) and source == DEFAULT:
             presets = self.default_templates.items()
             source = next(preset for column, preset in presets if column in (*self.roles_.names, ""))
-        return load_templates(source)
+        return load_templates(source, self.clusters_ is not None)
 
     def _make_extractor(self, templates: list[Any]) -> TemplateExtractor:
         roles, gazetteers = self.roles_, make_gazetteers(self.options.gazetteers)
         atoms = {**(self.options.atoms or {}), **self._learned_atoms(templates)}
-        extractor = TemplateExtractor(roles.names, roles.outputs[0], templates, roles.word, gazetteers, atoms)
+        extractor = TemplateExtractor(
+            roles.names, roles.outputs[0], templates, roles.word, gazetteers, atoms, self.clusters_
+        )
         extractor.needed |= self._looked_up()
         return extractor
 
@@ -238,7 +242,10 @@ class TokenLabeler(Estimator):
             "scheme": self.scheme_,
             "model": model.header(),
         }
-        return learned, model.tensors() | gazetteer_tensors(gazetteers)
+        found = model.tensors() | gazetteer_tensors(gazetteers)
+        if self.clusters_ is None:
+            return learned, found
+        return learned | {"clusters": self.clusters_.about}, found | self.clusters_.tensors
 
     def _resolved_options(self) -> dict[str, Any]:
         return {"columns": self.roles_.names, "label": self.roles_.outputs[-1]}
@@ -257,6 +264,7 @@ class TokenLabeler(Estimator):
         self.options.atoms = code.get("atoms")
         gazetteers = take_gazetteers(learned["gazetteers"], tensors)
         self.options.gazetteers = {gazetteer.name: gazetteer for gazetteer in gazetteers} or None
+        self.clusters_ = self.options.clusters = take_clusters(learned, tensors, code.get("clusters"))
         self.options.templates = texts(learned["templates"], "templates")
         self._take_features(learned, tensors)
         self.model_ = self._read_model(learned["model"], tensors, **code)
@@ -285,7 +293,7 @@ class TokenLabeler(Estimator):
     def needed_(self) -> set[str]:
         """Columns that it cannot do without."""
         extractor = self.extractor_
-        return extractor.needed - extractor.gazetteers.keys() - extractor.atoms.keys()
+        return extractor.needed - extractor.gazetteers.keys() - extractor.atoms.keys() - {*extractor.classes}
 
 
 def _labels_shown(encoder: Any) -> Any:

@@ -11,6 +11,7 @@ from structron.errors import StructronError
 from structron.estimator import Estimator, Sentences
 from structron.eval.scores import AttachmentScores, attachment_scores
 from structron.features.alphabets import ParserInput, Sentence
+from structron.features.clusters import make_clusters, prefix_length, take_clusters
 from structron.features.encode import TokenTable
 from structron.io.columns import EMPTY, Columns, tree_columns
 from structron.io.tensors import Tensors, texts
@@ -48,6 +49,10 @@ class TreeParser(Estimator):
         if start is None:
             self.roles_ = settle_columns(given, self.options.columns, self.options.pos, self.options.labelled)
             self.lifted_ = False
+            self.clusters_ = make_clusters(self.options.clusters)
+            odd = next((name for name in self.roles_.names if self.clusters_ and prefix_length(name) is not None), None)
+            if odd is not None:
+                raise StructronError(f"column {odd!r}: with clusters templates call classes of words so; rename it")
         arcs = self.arcs(given, "training data")
         if crossing:
             found = Projective(given, arcs, 0, "")
@@ -171,7 +176,10 @@ class TreeParser(Estimator):
             "lifted": self.lifted_,
             "inputs": self.input_.extra,
         }
-        return learned, model.tensors() | self.input_.tensors()
+        found = model.tensors() | self.input_.tensors()
+        if self.clusters_ is None:
+            return learned, found
+        return learned | {"clusters": self.clusters_.about}, found | self.clusters_.tensors
 
     def _resolved_options(self) -> dict[str, Any]:
         return {"columns": self.roles_.names, "pos": self.roles_.pos}
@@ -185,7 +193,8 @@ class TreeParser(Estimator):
         self.relations_, self.lifted_ = texts(learned["relations"], "relations"), bool(learned["lifted"])
         if len(self.relations_) > MOST_RELATIONS:
             raise ValueError(f"{len(self.relations_)} relations; at most {MOST_RELATIONS} are possible")
-        self.input_ = ParserInput(names, word, pos, texts(learned["inputs"], "inputs"), outputs)
+        self.clusters_ = self.options.clusters = take_clusters(learned, tensors, code.get("clusters"))
+        self.input_ = ParserInput(names, word, pos, texts(learned["inputs"], "inputs"), outputs, self.clusters_)
         if set(self.input_.read) & set(outputs):
             raise ValueError("inputs do not fit")
         self.input_.take(tensors)

@@ -31,8 +31,23 @@ child of its head, the head's head, once the tree is there. RANK…: the fast mo
 
 EXTRA = ("lemma", "feats", "upos", "prefix5", "suffix3")
 """Columns of words besides word and tag, where the data have them; functions of the word as in templates elsewhere."""
+CLASSES = ("c4", "c6", "c10", "c")
+"""The same of word clusters, where there are some."""
 
-_ONE = ["w", "t", "w|t", "t|t+1", "t-1|t", "t-1|t|t+1", "lemma", "feats", "t|feats", "prefix5", "suffix3"]
+_ONE = [
+    "w",
+    "t",
+    "w|t",
+    "t|t+1",
+    "t-1|t",
+    "t-1|t|t+1",
+    "lemma",
+    "feats",
+    "t|feats",
+    "prefix5",
+    "suffix3",
+    *("c6|t", "c10", "c"),
+]
 _PAIR = [
     *("h.w|h.t|m.w|m.t", "h.t|m.w|m.t", "h.w|m.w|m.t", "h.w|h.t|m.t", "h.w|h.t|m.w", "h.w|m.w", "h.t|m.t"),
     *("h.t|h.t+1|m.t-1|m.t", "h.t-1|h.t|m.t-1|m.t", "h.t|h.t+1|m.t|m.t+1", "h.t-1|h.t|m.t|m.t+1"),
@@ -40,11 +55,14 @@ _PAIR = [
     *("h.prefix5|m.prefix5", "h.prefix5|m.t", "h.t|m.prefix5", "h.suffix3|m.t", "h.t|m.suffix3"),
     *("h.lemma|m.lemma", "h.lemma|m.t", "h.t|m.lemma", "h.feats|m.feats", "h.feats|m.t", "h.t|m.feats"),
     *("h.t|h.feats|m.t|m.feats", "h.upos|m.upos", "h.upos|h.upos+1|m.upos-1|m.upos"),
+    *("h.c4|m.c4", "h.c6|m.c6", "h.c|m.c", "h.c6|m.t", "h.t|m.c6", "h.c10|m.t", "h.t|m.c10", "h.c6|h.t|m.c6|m.t"),
+    *("h.w|m.c6", "h.c6|m.w", "h.c4|h.c4+1|m.c4-1|m.c4"),
 ]
 _RELATION = [
     *("h.t|m.t", "h.w|m.t", "h.t|m.w", "h.w|m.w", "h.t|m.t|m.t+1", "h.t|m.t-1|m.t", "h.t|h.t+1|m.t", "h.t-1|h.t|m.t"),
     *("h.lemma|m.t", "h.t|m.lemma", "h.lemma|m.lemma", "h.feats|m.feats", "h.t|m.feats", "h.feats|m.t"),
     *("h.t|m.suffix3", "h.suffix3|m.suffix3"),
+    *("h.c6|m.c6", "h.c10|m.t", "h.t|m.c10", "h.c10|m.c10"),
 ]
 TEMPLATES = {
     HEAD: [f"h.{text}".replace("|", "|h.") for text in _ONE],
@@ -64,10 +82,12 @@ TEMPLATES = {
     SIBLING: [
         *("h.t|s.t|m.t", "s.t|m.t", "s.w|m.w", "s.w|m.t", "s.t|m.w", "h.w|s.t|m.t", "h.t|s.w|m.t", "h.t|s.t|m.w"),
         *("h.w|s.w|m.t", "h.w|s.t|m.w", "h.lemma|s.lemma|m.t", "h.upos|s.upos|m.upos", "h.feats|s.feats|m.feats"),
+        *("h.c4|s.c4|m.c4", "h.t|s.t|m.c6", "s.c6|m.c6"),
     ],
     GRAND: [
         *("g.t|h.t|m.t", "g.t|m.t", "g.w|m.w", "g.w|m.t", "g.t|m.w", "g.w|h.t|m.t", "g.t|h.w|m.t", "g.t|h.t|m.w"),
         *("g.w|h.t|m.w", "g.lemma|h.t|m.w", "g.upos|h.upos|m.upos"),
+        *("g.c4|h.c4|m.c4", "g.t|h.t|m.c6", "g.c6|m.c6"),
     ],
     TRIPLE: ["g.t|h.t|s.t|m.t"],
     RANK_HEAD: ["h.t", "h.w", "h.t|h.t+1", "h.t-1|h.t"],

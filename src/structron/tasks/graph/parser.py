@@ -20,7 +20,7 @@ from structron.model.graph import GraphModel
 from structron.model.heaviest import Heaviest
 from structron.search.graph.relations import Relations
 from structron.search.graph.scratch import ParseSettings
-from structron.search.graph.templates import EXTRA, FIRST_ORDER, RANKING, SECOND_ORDER, settle
+from structron.search.graph.templates import CLASSES, EXTRA, FIRST_ORDER, RANKING, SECOND_ORDER, settle
 from structron.tasks.graph.explain import Attachment, explain
 from structron.tasks.graph.inspect import heaviest_features
 from structron.tasks.options import GraphOptions
@@ -51,9 +51,10 @@ class GraphParser(TreeParser):
         if start is None:
             roles = self.roles_
             useless = {roles.pos, roles.word, *empty_columns(roles.names, data.sentences)}
-            possible = ParserInput.possible(roles.inputs, roles.word, EXTRA)
+            names, clusters = (EXTRA, False) if self.clusters_ is None else (EXTRA + CLASSES, True)
+            possible = ParserInput.possible(roles.inputs, roles.word, names, clusters)
             extra = [name for name in possible if name not in useless]
-            self.input_ = ParserInput(roles.names, roles.word, str(roles.pos), extra, roles.outputs)
+            self.input_ = ParserInput(roles.names, roles.word, str(roles.pos), extra, roles.outputs, self.clusters_)
             self.relations_ = []
         x = self.input_.learn(self.input_.encoded(data.sentences), self.options.cutoff)
         self._settle_templates()

@@ -52,7 +52,7 @@ class JointTagger(EncodedLabeler):
         self.roles_ = self._settle_columns(
             list(self.options.columns) if self.options.columns else default_columns(len(first))
         )
-        self.templates_ = JointTemplates.of(self.options.templates, self.roles_)
+        self.templates_ = JointTemplates.of(self.options.templates, self.roles_, self.clusters_ is not None)
         flat = [row for sentence in JointRows(self.roles_).of(given, True, "training data") for row in sentence]
         word = self.roles_.inputs.index(self.roles_.word)
         tags, chunks = zip(*(row[-1].split(SEPARATOR, 1) for row in flat), strict=True)
@@ -66,7 +66,8 @@ class JointTagger(EncodedLabeler):
         guesses = self.guesser_.atoms(self.templates_.guesses)
         gazetteers = make_gazetteers(self.options.gazetteers)
         atoms: dict[str, Any] = {**(self.options.atoms or {}), **guesses}
-        return TemplateExtractor([*roles.inputs, rows.pair], rows.pair, templates, roles.word, gazetteers, atoms)
+        columns = [*roles.inputs, rows.pair]
+        return TemplateExtractor(columns, rows.pair, templates, roles.word, gazetteers, atoms, self.clusters_)
 
     def _prepare(self, sentences: Sentences, labelled: bool = False, what: str = "data") -> Any:
         return self.extractor_.prepare(

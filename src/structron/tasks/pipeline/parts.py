@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
+from structron.features.clusters import Clusters
 from structron.io.columns import EMPTY
 from structron.io.doc import Doc
 from structron.tasks.scripts import BETWEEN_WORDS
@@ -31,6 +32,8 @@ KINDS = {
 }
 """The tasks that a part can be, the usual one first; their classes are imported when they are needed."""
 TAGS = ("upos", "xpos")
+CLUSTERED = ("tagger", "morphology", "parser", "entities")
+"""Parts that look at word clusters."""
 COLUMNS_OF = {"tagger": TAGS, "morphology": ("feats",), "lemmatizer": ("lemma",)}
 """What nobody writes where a part is left out."""
 WRITES = {
@@ -182,8 +185,8 @@ def check_part(name: str, part: Part, estimator: Any) -> None:
         raise ValueError(f"columns of the {name} do not fit")
 
 
-def make_parts(contents: Contents, without: Iterable[str]) -> dict[str, Part]:
-    """The parts that can be learned, but for some; settings are those of estimators.
+def make_parts(contents: Contents, without: Iterable[str], clusters: Clusters | None = None) -> dict[str, Part]:
+    """The parts that can be learned, but for some; settings are those of estimators. clusters: of words.
 
     A part reads what parts before it write: nothing else is there when text is analysed.
     """
@@ -211,4 +214,7 @@ def make_parts(contents: Contents, without: Iterable[str]) -> dict[str, Part]:
         found["parser"] = Part(reads, ("head", "deprel"), {"pos": tags[-1], "prune": prune, **learning})
     if contents.entities:
         found["entities"] = Part(("form", *tags[-1:]), ("entity",), {"passes": 6, "test_candidates": 40})
+    for name in CLUSTERED if clusters is not None else ():
+        if name in found:
+            found[name].settings["clusters"] = clusters
     return {name: part for name, part in found.items() if name not in without}

@@ -15,6 +15,7 @@ from structron._version import __version__
 from structron.errors import OneLabelError, StructronError, quoted, unknown
 from structron.estimator import Estimator, Sentences
 from structron.eval.conll18 import UDScores, ud_scores
+from structron.features.clusters import make_clusters, take_clusters
 from structron.io import modelfile
 from structron.io.doc import Doc
 from structron.io.tensors import Tensors, beginning, texts, under
@@ -65,13 +66,14 @@ class Pipeline(Estimator):
     def _learn(self, sentences: Any, dev: Any, schedule: Schedule, progress: Progress, start: Any) -> None:
         docs = documents_in(sentences, "training data", least=1)
         devs = None if dev is None else documents_in(dev, "dev data", least=1)
-        contents = Contents.of(docs)
+        contents, self.clusters_ = Contents.of(docs), make_clusters(self.options.clusters)
         if not make_parts(contents, self.options.without):
             raise StructronError(
                 f"without: {', '.join(self.options.without)}; expected a part that is left to be learned"
             )
         self.notes_ = contents.missing(self.options.without)
         how = {name: value for name, value in self._stored().items() if name not in USE}
+        how |= {"clusters": self.clusters_.about} if self.clusters_ is not None else {}
         kept = KeptParts(schedule.checkpoint, schedule.resume, how, [docs, devs or []], progress)
         self.history_, self.stopped_, self.best_pass_ = History(), "passes", 1
         prepare("train pipeline", show=progress.show)
@@ -104,7 +106,7 @@ class Pipeline(Estimator):
         seen = dev_seen = None
         skipped: list[str] = []
         for name in PARTS:
-            planned = make_parts(contents, [*self.options.without, *skipped])
+            planned = make_parts(contents, [*self.options.without, *skipped], self.clusters_)
             part = planned.get(name)
             if part is None:
                 continue
@@ -261,9 +263,9 @@ class Pipeline(Estimator):
         return {"parts": self.names_}
 
     def _signature(self) -> str:
-        return " | ".join(
-            [f"structron {__version__}", self.task, *self._summary()["parts"], f"seed {self.options.seed}"]
-        )
+        parts = [f"structron {__version__}", self.task, *self._summary()["parts"], f"seed {self.options.seed}"]
+        parts += [f"clusters {self.clusters_.label}"] if self.clusters_ is not None else []
+        return " | ".join(parts)
 
     def _save_model(self, model: Any, path: Path) -> None:
         header, tensors = self._contents(model)
@@ -276,13 +278,17 @@ class Pipeline(Estimator):
         tensors: Tensors = {}
         for name, estimator in model.trained.items():
             header, arrays = estimator.contents()
+            if estimator.clusters_ is not None:  # one table for all parts
+                arrays = {key: array for key, array in arrays.items() if key not in estimator.clusters_.tensors}
             if self.options.compact:
                 header, arrays = compacted(header, arrays, LEAST.get(name, 0.0), SIZES.get(name, LEVELS))
                 header["training"] = header["training"] | {"history": []}
             part = model.parts[name]
             parts[name] = {"reads": list(part.reads), "writes": list(part.writes), "model": header}
             tensors |= under(f"{name}.", arrays)
-        return {"parts": parts}, tensors
+        if self.clusters_ is None:
+            return {"parts": parts}, tensors
+        return {"parts": parts, "clusters": self.clusters_.about}, tensors | self.clusters_.tensors
 
     @classmethod
     def _needs(cls, header: dict[str, Any]) -> list[str]:
@@ -292,6 +298,8 @@ class Pipeline(Estimator):
 
     def _load_state(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
         parts, kinds = {}, {}
+        self.clusters_ = self.options.clusters = take_clusters(learned, tensors)
+        shared = {} if self.clusters_ is None else {"clusters": self.clusters_}
         for name, known in learned["parts"].items():
             task = known["model"]["task"]
             if task not in KINDS[name]:
@@ -300,7 +308,8 @@ class Pipeline(Estimator):
             kinds[name] = TASKS[task]
 
         def read(name: str) -> Any:
-            estimator = kinds[name].from_contents(learned["parts"][name]["model"], beginning(f"{name}.", tensors))
+            own = beginning(f"{name}.", tensors)
+            estimator = kinds[name].from_contents(learned["parts"][name]["model"], own, shared)
             estimator.warm_up()
             return estimator
 

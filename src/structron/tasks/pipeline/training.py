@@ -46,7 +46,8 @@ def _made(name: str, part: Part, settings: dict[str, Any]) -> Any:
     if name == "parser":
         return kind(columns=[*part.reads, *part.writes], **settings)
     if name == "morphology":
-        settings["templates"] = readable(template_lines("morphology"), part.reads)
+        lines = template_lines("morphology", clusters="clusters" in settings)
+        settings["templates"] = readable(lines, part.reads)
     if name == "lemmatizer":
         settings["templates"] = readable(template_lines("lemmatizer"), part.reads)
     if name == "entities" and len(part.reads) == 1:

@@ -75,9 +75,10 @@ class Parser(TreeParser):
         self._settle_relations(bank.names)
         if start is None:
             self.root_ = bank.root
-            self.templates_, extra = ParserTemplates.of(self.options.templates).settle(self.roles_, data.sentences)
+            templates = ParserTemplates.of(self.options.templates, self.clusters_ is not None)
+            self.templates_, extra = templates.settle(self.roles_, data.sentences)
             roles = self.roles_
-            self.input_ = ParserInput(roles.names, roles.word, str(roles.pos), extra, roles.outputs)
+            self.input_ = ParserInput(roles.names, roles.word, str(roles.pos), extra, roles.outputs, self.clusters_)
             self.seen_: np.ndarray | None = None
         x = self.input_.learn(self.input_.encoded(data.sentences), self.options.cutoff)
         self.seen_ = self._seen(bank, x, self.seen_) if self.options.limit_relations and self.labelled_ else None
