@@ -51,6 +51,7 @@ torture: $(VENV)/.dev
 
 load: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.load
+	$(BIN)/python -m benchmarks.load --requests 1000000
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -1,21 +1,32 @@
-"""The server under load, beside direct calls: `python -m benchmarks.load [--seconds 60] [--clients 100]`.
+"""The server under load: `python -m benchmarks.load [--seconds 60] [--clients 100]`, or with faults `--requests N`.
 
-A server is started on this machine with the English model. One client, then eight, then many ask it to analyse a
-paragraph, each again as soon as it has an answer; who is told that the server is busy waits as long as it is told to.
+Without `--requests`: a server is started on this machine with the English model. One client, then eight, then many ask
+it to analyse a paragraph, each again as soon as it has an answer; who is told that the server is busy waits.
 Direct calls are made by threads of a process of their own, with nothing else in it.
+
+With `--requests N`: so many requests of all kinds (benchmarks/faults.py), broken, huge and slow ones among them; the
+report goes to `--out`, and the status is 1 if an answer was lost or memory has grown.
 """
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
+import platform
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
+from typing import TextIO
+
+from benchmarks.faults import Storm, memory
+from structron import __version__
 
 TEXT = (
     "Dr. Smith didn't sleep. He flew to Paris with the old man who had sold him the house by the river. "
@@ -82,14 +93,6 @@ async def clients(port: int, count: int, seconds: float) -> Tally:
     return tally
 
 
-def memory(process: int) -> float:
-    """Megabytes that a process has in memory."""
-    for line in Path(f"/proc/{process}/status").read_text().splitlines():
-        if line.startswith("VmRSS"):
-            return int(line.split()[1]) / 1000
-    return 0.0
-
-
 def direct(threads: int, seconds: float) -> float:
     """Direct calls a second, from so many threads."""
     found = subprocess.run(
@@ -98,12 +101,9 @@ def direct(threads: int, seconds: float) -> float:
     return float(found.stdout)
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--clients", type=int, default=100)
-    given = parser.parse_args()
+@contextlib.contextmanager
+def served() -> Iterator[tuple[int, int]]:
+    """A server with the English model: its port and its process."""
     server = subprocess.Popen(
         [sys.executable, "-m", "structron", "serve", "--port", "0"], stderr=subprocess.PIPE, text=True, env=os.environ
     )
@@ -111,35 +111,78 @@ def main() -> None:
         assert server.stderr is not None
         line = server.stderr.readline()
         while "http://" not in line:
+            if not line:
+                raise SystemExit("the server did not start")
             line = server.stderr.readline()
-        port = int(line.split("http://")[1].split()[0].rsplit(":", 1)[1])
-        asyncio.run(clients(port, 1, 3))
-        alone = asyncio.run(clients(port, 1, given.seconds / 6))
-        print(f"1 client: median {1000 * median(alone.seconds):.1f} ms, p99 {1000 * alone.percentile(99):.1f} ms")
-        eight = asyncio.run(clients(port, 8, given.seconds / 3))
-        through = eight.statuses[200] / (given.seconds / 3)
-        called = direct(8, given.seconds / 3)
-        print(
-            f"8 clients: {through:.1f} answers/s; direct calls from 8 threads: {called:.1f}/s; {through / called:.2f} ×"
-        )
-        before = memory(server.pid)
-        half = asyncio.run(clients(port, given.clients, given.seconds / 2))
-        middle = memory(server.pid)
-        rest = asyncio.run(clients(port, given.clients, given.seconds / 2))
-        after = memory(server.pid)
-        rest.seconds += half.seconds
-        rest.statuses += half.statuses
-        p50, p99 = rest.percentile(50), rest.percentile(99)
-        print(
-            f"{given.clients} clients for {given.seconds:.0f} s: {dict(rest.statuses)}; median {1000 * p50:.0f} ms, "
-            f"p99 {1000 * p99:.0f} ms, {p99 / median(alone.seconds):.1f} × the median of one client"
-        )
-        print(f"memory: {before:.0f} MB before, {middle:.0f} MB in the middle, {after:.0f} MB at the end")
+        threading.Thread(target=_show, args=[server.stderr], daemon=True).start()
+        yield int(line.split("http://")[1].split()[0].rsplit(":", 1)[1]), server.pid
     finally:
         server.send_signal(signal.SIGINT)
         server.wait(60)
     print(f"exit status {server.returncode}")
 
 
+def _show(errors: TextIO) -> None:
+    """Show what the server says."""
+    for line in errors:
+        print(f"server: {line}", end="", flush=True)
+
+
+def with_faults(count: int, how_many: int, out: Path) -> int:
+    """Send so many requests, write the report; returns the exit status."""
+    with served() as (port, process):
+        storm = Storm(port, count)
+        asyncio.run(storm.run(how_many, lambda: memory(process)))
+    report = {"structron": __version__, "python": platform.python_version(), "cores": os.cpu_count()}
+    report |= {"clients": how_many, **storm.to_json()}
+    out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    print(f"{storm.sent:,} requests in {storm.seconds:.0f} s; answers: {dict(sorted(storm.statuses.items()))}")
+    print(f"{len(storm.lost)} lost; memory grew by {storm.growth():.1f} %")
+    for mistake in storm.mistakes():
+        print(mistake)
+    return 1 if storm.mistakes() else 0
+
+
+def measure(seconds: float, count: int) -> None:
+    """Measure one client, eight and many, and print."""
+    with served() as (port, process):
+        asyncio.run(clients(port, 1, 3))
+        alone = asyncio.run(clients(port, 1, seconds / 6))
+        print(f"1 client: median {1000 * median(alone.seconds):.1f} ms, p99 {1000 * alone.percentile(99):.1f} ms")
+        eight = asyncio.run(clients(port, 8, seconds / 3))
+        through = eight.statuses[200] / (seconds / 3)
+        called = direct(8, seconds / 3)
+        print(
+            f"8 clients: {through:.1f} answers/s; direct calls from 8 threads: {called:.1f}/s; {through / called:.2f} ×"
+        )
+        before = memory(process)
+        half = asyncio.run(clients(port, count, seconds / 2))
+        middle = memory(process)
+        rest = asyncio.run(clients(port, count, seconds / 2))
+        after = memory(process)
+        rest.seconds += half.seconds
+        rest.statuses += half.statuses
+        p50, p99 = rest.percentile(50), rest.percentile(99)
+        print(
+            f"{count} clients for {seconds:.0f} s: {dict(rest.statuses)}; median {1000 * p50:.0f} ms, "
+            f"p99 {1000 * p99:.0f} ms, {p99 / median(alone.seconds):.1f} × the median of one client"
+        )
+        print(f"memory: {before:.0f} MB before, {middle:.0f} MB in the middle, {after:.0f} MB at the end")
+
+
+def main() -> int:
+    """Read the arguments and run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--clients", type=int, help="100; with --requests 24")
+    parser.add_argument("--requests", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=Path("results/load.json"))
+    given = parser.parse_args()
+    if given.requests:
+        return with_faults(given.requests, given.clients or 24, given.out)
+    measure(given.seconds, given.clients or 100)
+    return 0
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

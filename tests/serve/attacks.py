@@ -48,6 +48,60 @@ SEEDS: tuple[tuple[str, str, Any], ...] = (
     ("GET", "/api/data/test?first=0&count=2", None),
     ("GET", "/api/training/train?after=1", None),
 )
+FORM = "application/x-www-form-urlencoded"
+OVERSIZED: dict[str, tuple[str, str, bytes, int, str]] = {
+    "a list of 300,000 numbers": (
+        "/api/explain",
+        "application/json",
+        json.dumps({"words": [1] * 300_000}).encode(),
+        422,
+        "body: 900,004 bytes outside strings; expected at most 100,000",
+    ),
+    "a list of 30,000 numbers": (
+        "/api/explain",
+        "application/json",
+        json.dumps({"words": [1] * 30_000}).encode(),
+        422,
+        "body: 30,000 values in a list; expected at most 1,000",
+    ),
+    "a form of ampersands": ("/process", FORM, b"&" * 999_000, 400, "form: 999,001 fields; expected at most 32\n"),
+    "70,000 fields": (
+        "/api/annotate",
+        "application/json",
+        json.dumps({"text": "a", **{f"f{k}": 1 for k in range(70_000)}}).encode(),
+        422,
+        "body: 70,002 strings; expected at most 20,000",
+    ),
+    "9,000 fields": (
+        "/api/annotate",
+        "application/json",
+        json.dumps({"text": "a", **{f"f{k}": 1 for k in range(9_000)}}).encode(),
+        422,
+        "body: 9,001 fields; expected at most 32",
+    ),
+    "a tower of lists": (
+        "/api/annotate",
+        "application/json",
+        b'{"a":' + b"[" * 90_000,
+        422,
+        "body: nested too deep; expected at most 3 levels",
+    ),
+    "a low tower of lists": (
+        "/api/annotate",
+        "application/json",
+        b'{"a":[[[1]]]}',
+        422,
+        "body: nested too deep; expected at most 3 levels",
+    ),
+    "15,000 parts": (
+        "/process",
+        "multipart/form-data; boundary=x",
+        b"--x\r\nContent-Disposition: form-data; name=a\r\n\r\nb\r\n" * 15_000 + b"--x--\r\n",
+        400,
+        "form: too many fields; expected at most 32\n",
+    ),
+}
+"""Bodies that are small enough in bytes: address, content type, body, and the answer."""
 METHODS = ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE", "CONNECT", "get", "FOO", "")
 KINDS = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "")
 
@@ -148,6 +202,7 @@ def main() -> None:
 
     from structron.serve.app import make_app
     from structron.serve.library import Library
+    from structron.serve.slow import config
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--requests", type=int, default=10_000)
@@ -157,7 +212,7 @@ def main() -> None:
         folder = make_folder(Path(name))
         models = [str(folder / f"{model}.structron") for model in ("chunker", "beam", "one", "two", HOSTILE)]
         library = Library.open(["english", *models], [str(folder / "test.conll")], [str(folder / "train.log")])
-        server = uvicorn.Server(uvicorn.Config(make_app(library), port=0, http="h11", ws="none", log_level="critical"))
+        server = uvicorn.Server(config(make_app(library), port=0, log_level="critical"))
         threading.Thread(target=server.run, daemon=True).start()
         while not server.started:
             time.sleep(0.02)

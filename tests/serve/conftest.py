@@ -15,6 +15,7 @@ from serving import HOSTILE, Asked, chromium, make_folder
 
 from structron.serve.app import make_app
 from structron.serve.library import Library
+from structron.serve.slow import config
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +41,7 @@ def client(library: Library) -> Asked:
 @pytest.fixture(scope="session")
 def address(library: Library) -> Iterator[str]:
     """A server that listens on a free port of this machine."""
-    server = uvicorn.Server(uvicorn.Config(make_app(library), port=0, http="h11", ws="none", log_level="error"))
+    server = uvicorn.Server(config(make_app(library), port=0, log_level="error"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:

@@ -1,6 +1,7 @@
 """What the server does not do: take what is too long, wait for what is too slow, work on too much, tell what broke."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
@@ -11,15 +12,17 @@ import time
 
 import pytest
 import uvicorn
+from attacks import OVERSIZED, send
 from httpx import Client
 from serving import Asked
 
 from helpers import SOURCE
 from structron.runtime.threads import Busy
 from structron.serve.app import make_app
+from structron.serve.library import Library
 from structron.serve.limits import Limits, RequestGuard
 from structron.serve.requests import SPARE, Late, RequestThreads
-from structron.serve.slow import Impatient
+from structron.serve.slow import Impatient, config
 
 # -- threads ------------------------------------------------------------------------------------------------------
 
@@ -180,7 +183,8 @@ def test_no_other_origin_and_no_other_host(library, client):
     assert client.get("/health", headers={"origin": "http://127.0.0.1:8000"}).status_code == 200
     assert client.get("/health", headers={"host": "other.example"}).status_code == 400
     assert client.get("/health", headers={"host": "localhost:99"}).status_code == 200
-    allowed = Asked(make_app(library, Limits(origins=("http://other.example",), hosts=None)), "named.example")
+    limits = Limits(origins=("http://other.example",), hosts=("named.example",))
+    allowed = Asked(make_app(library, limits), "named.example")
     answer = allowed.get("/health", headers=other)
     assert answer.headers["access-control-allow-origin"] == "http://other.example"
     asks = {**other, "access-control-request-method": "POST", "access-control-request-headers": "content-type"}
@@ -190,28 +194,158 @@ def test_no_other_origin_and_no_other_host(library, client):
     assert allowed.get("/health", headers={"origin": "http://third.example"}).status_code == 403
 
 
-def test_headers_that_do_not_end_are_not_waited_for(library):
-    class Quick(Impatient):
-        seconds = 2
+@pytest.mark.parametrize(
+    ("host", "known"),
+    [
+        ("127.0.0.1:8000", True),
+        ("127.9.8.7", True),
+        ("[::1]:80", True),
+        ("[::ffff:127.0.0.1]", True),
+        ("LOCALHOST.:1", True),
+        ("named.example:8000", True),
+        ("0.0.0.0:8000", False),
+        ("10.0.0.1", False),
+        ("localhost.example", False),
+        ("127.0.0.1.example", False),
+        ("[", False),
+        ("", False),
+    ],
+)
+def test_requests_are_addressed_to_this_machine_or_to_an_allowed_name(client, library, host, known):
+    client = Asked(make_app(Library(), Limits(hosts=("named.example",))))
+    answer = client.get("/health", headers={"host": host})
+    assert answer.status_code == (200 if known else 400)
+    assert known or "--allow-host" in answer.json()["detail"]
 
-    server = uvicorn.Server(uvicorn.Config(make_app(library), port=0, http=Quick, ws="none", log_level="error"))
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_other_sites_may_link_to_the_pages_and_use_nothing(client, site):
+    visit = {"sec-fetch-site": site, "sec-fetch-mode": "navigate"}
+    assert client.get("/", headers=visit).status_code == client.get("/docs", headers=visit).status_code == 200
+    for path in ("/process?data=a&tokenizer=", "/api/models", "/health", "/static/main.js"):
+        answer = client.get(path, headers=visit)
+        assert answer.status_code == 403
+        assert "--origin" in answer.json()["detail"]
+    assert client.get("/", headers={"sec-fetch-site": site, "sec-fetch-mode": "no-cors"}).status_code == 403
+    for own in ("same-origin", "none"):
+        assert client.get("/api/models", headers={"sec-fetch-site": own}).status_code == 200
+    assert client.get("/health", headers={"origin": "http://["}).status_code == 403
+
+
+def test_an_allowed_site_may_use_everything(library):
+    client = Asked(make_app(library, Limits(origins=("http://other.example",))))
+    headers = {"origin": "http://other.example", "sec-fetch-site": "cross-site", "sec-fetch-mode": "cors"}
+    assert client.get("/api/models", headers=headers).status_code == 200
+
+
+def test_bodies_are_read_by_the_threads_that_work(library):
+    threads, gate = RequestThreads(workers=1), threading.Event()
+    client = Asked(make_app(library, threads=threads))
+    held = threads.pool.submit(gate.wait, 300)
+    answers: list = []
+    asked = [
+        threading.Thread(target=lambda own=own: answers.append((own, send_attack(client, own)))) for own in OVERSIZED
+    ]
+    for thread in asked:
+        thread.start()
+    while len(threads.pool._queue) < len(asked):
+        assert client.get("/health").json()["status"] == "ok"
+    assert answers == []
+    gate.set()
+    for thread in asked:
+        thread.join(300)
+    assert held.result(300)
+    assert {own: (answer.status_code, answer.text) for own, answer in answers} == {
+        own: (status, said(says)) for own, (_, _, _, status, says) in OVERSIZED.items()
+    }
+
+
+def send_attack(client, name):
+    path, kind, body, *_ = OVERSIZED[name]
+    return client.post(path, content=body, headers={"content-type": kind})
+
+
+def said(text: str) -> str:
+    return text if text.endswith("\n") else f'{{"detail":"{text}"}}'
+
+
+@contextlib.contextmanager
+def listening(app, http=Impatient):
+    """A server; gives its port and the server."""
+    server = uvicorn.Server(config(app, http, port=0, log_level="critical"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
         time.sleep(0.02)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    whole = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
-    for begun in (b"", whole[:20], whole + whole[:30]):
+    try:
+        yield server.servers[0].sockets[0].getsockname()[1], server
+    finally:
+        server.should_exit = True
+        thread.join(300)
+
+
+CHUNKED = (
+    b"POST /api/annotate HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+)
+HEALTH = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+
+
+def test_a_body_of_many_chunks_lets_others_pass_and_has_a_limit():
+    class Patient(Impatient):
+        def __init__(self, *given, **more):
+            super().__init__(*given, **more)
+            self.conn.most = 20_000
+
+    app, answers = make_app(Library()), []
+    for http, says in ((Patient, b"422"), (Impatient, b"400")):
+        with listening(app, http) as (port, _):
+            send(port, HEALTH)
+            raw = CHUNKED + b"1\r\nx\r\n" * 12_000 + b"0\r\n\r\n"
+            attack = threading.Thread(target=lambda port=port, raw=raw: answers.append(send(port, raw, 300)))
+            attack.start()
+            healthy = 0
+            while attack.is_alive():
+                healthy += b'"status":"ok"' in send(port, HEALTH, 300)
+            attack.join(300)
+            assert answers.pop()[9:12] in (says, b"")  # nothing: closed while the client still sent
+            assert healthy >= (3 if http is Patient else 1)
+
+
+def test_an_answer_that_nobody_reads_is_given_up():
+    class Quick(Impatient):
+        unread_seconds = 0.2
+
+    async def app(scope, receive, send) -> None:
+        if scope["type"] == "http":
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": bytes(30_000_000)})
+
+    with listening(app, Quick) as (port, server):
         with socket.create_connection(("127.0.0.1", port), timeout=300) as connection:
-            connection.sendall(begun)
-            found = b""
-            while part := connection.recv(4096):
-                found += part
-            assert found.count(b"HTTP/1.1 200 OK") == begun.count(b"\r\n\r\n")
-    with Client(base_url=f"http://127.0.0.1:{port}") as http:
-        assert http.get("/health").status_code == http.get("/health").status_code == 200
-    server.should_exit = True
-    thread.join(300)
+            connection.sendall(HEALTH)
+            while not server.server_state.connections:
+                time.sleep(0.01)
+            while server.server_state.connections:
+                time.sleep(0.01)
+        assert len(send(port, HEALTH, 300)) > 30_000_000
+
+
+def test_headers_that_do_not_end_are_not_waited_for(library):
+    class Quick(Impatient):
+        seconds = 2
+
+    with listening(make_app(library), Quick) as (port, _):
+        whole = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+        for begun in (b"", whole[:20], whole + whole[:30]):
+            with socket.create_connection(("127.0.0.1", port), timeout=300) as connection:
+                connection.sendall(begun)
+                found = b""
+                while part := connection.recv(4096):
+                    found += part
+                assert found.count(b"HTTP/1.1 200 OK") == begun.count(b"\r\n\r\n")
+        with Client(base_url=f"http://127.0.0.1:{port}") as http:
+            assert http.get("/health").status_code == http.get("/health").status_code == 200
 
 
 # -- the command ---------------------------------------------------------------------------------------------------
@@ -264,6 +398,7 @@ def test_mistakes_of_the_command_are_one_line(run_serve, folder):
     assert "no such file" in run_serve("--port", "0", "nothing.structron")
     assert "no.conllu" in run_serve("--port", "0", str(folder / "one.structron"), "--data", "no.conllu")
     assert "a free port" in run_serve("--host", "not.an.address.invalid", "--port", "0")
+    assert "--allow-host http://a: expected a name" in run_serve("--port", "0", "--allow-host", "http://a")
 
 
 @pytest.fixture

@@ -310,6 +310,12 @@ COMMANDS: list[click.Command] = [
             help="Another site whose pages may use the API; none by default.",
         ),
         option(
+            "--allow-host",
+            metavar="NAME",
+            multiple=True,
+            help="A further name of this machine that requests may be addressed to; may be repeated.",
+        ),
+        option(
             "--workers", metavar="N", type=POSITIVE, help="Requests worked on at a time; as many as cores by default."
         ),
         QUIET,

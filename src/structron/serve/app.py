@@ -1,6 +1,5 @@
 """The addresses of the server: the page, its JSON API, UDPipe's protocol, what documents them."""
 
-import json
 import logging
 from collections.abc import Callable
 from contextlib import asynccontextmanager
@@ -11,7 +10,7 @@ from typing import Any
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
-from starlette.datastructures import UploadFile
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
@@ -21,6 +20,8 @@ from structron.runtime.threads import Busy
 from structron.serve import udpipe
 from structron.serve.analyse import analyse, explain
 from structron.serve.beam import trace
+from structron.serve.bodies import describe as describe_mistakes
+from structron.serve.bodies import read_form, read_json, read_query, to_json
 from structron.serve.compare import compare
 from structron.serve.library import Library, age_of, read_log
 from structron.serve.limits import Limits, RequestGuard
@@ -46,6 +47,7 @@ body of 1 MB (413), 30 seconds (503), a number of requests at a time (429, with 
 MISTAKES: dict[int | str, dict[str, Any]] = {
     404: {"model": Mistake, "description": "No model, file or log of that name."},
     413: {"model": Mistake, "description": "The request is too long."},
+    415: {"model": Mistake, "description": "The body is not JSON."},
     422: {"model": Mistake, "description": "What is wrong with the request."},
     429: {"model": Mistake, "description": "Too many requests at a time; Retry-After says when to come back."},
     503: {"model": Mistake, "description": "It took too long."},
@@ -89,8 +91,8 @@ def make_app(library: Library, limits: Limits | None = None, threads: RequestThr
 
 
 def in_json(value: Any) -> Response:
-    """An answer that was made on a thread; every character of it is ASCII."""
-    return Response(json.dumps(value, allow_nan=False, separators=(",", ":")), media_type="application/json")
+    """An answer, encoded by the thread that calls this."""
+    return Response(to_json(value), media_type="application/json")
 
 
 def _add_mistakes(app: FastAPI) -> None:
@@ -123,9 +125,7 @@ def _add_mistakes(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> Response:
-        found = error.errors()[:5]
-        texts = [f"{'.'.join(map(str, one['loc'][1:])) or 'body'}: {one['msg']}" for one in found]
-        return answer(422, "; ".join(texts)[:2000])
+        return answer(422, describe_mistakes([one | {"loc": one["loc"][1:]} for one in error.errors()]))
 
 
 def _add_server(app: FastAPI, library: Library, threads: RequestThreads) -> None:
@@ -147,13 +147,12 @@ def _add_udpipe(app: FastAPI, library: Library, threads: RequestThreads) -> None
         return UDPipeModels(**udpipe.models(library))
 
     async def process(request: Request) -> Response:
-        given = dict(request.query_params)
-        if request.method == "POST":
-            async with request.form(max_files=8, max_fields=32) as form:
-                for name, value in form.items():
-                    given[name] = _decoded(await value.read()) if isinstance(value, UploadFile) else value
+        body, kind = await request.body(), request.headers.get("content-type", "")
+        query = request.scope["query_string"]
         try:
-            return await threads.run(lambda: in_json(udpipe.process(library, given)))
+            return await threads.run(
+                lambda: in_json(udpipe.process(library, read_query(query) | read_form(body, kind)))
+            )
         except StructronError as error:
             return PlainTextResponse(f"{error}\n", 400)
 
@@ -178,39 +177,39 @@ def _add_udpipe(app: FastAPI, library: Library, threads: RequestThreads) -> None
     app.post("/process", openapi_extra=body, operation_id="process_post", **how)(process)
 
 
-def _decoded(data: bytes) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        raise HTTPException(400, "data: expected UTF-8") from None
-
-
 def _add_analysis(app: FastAPI, library: Library, threads: RequestThreads) -> None:
-    how: dict[str, Any] = {"tags": ["analysis"], "responses": MISTAKES}
+    def add(name: str, kind: type[BaseModel], summary: str, work: Callable[[Any], Any]) -> None:
+        content = {"application/json": {"schema": kind.model_json_schema()}}
 
-    async def run(work: Callable[[], Any]) -> Response:
-        return await threads.run(lambda: in_json(work()))
+        @app.post(
+            f"/api/{name}",
+            tags=["analysis"],
+            summary=summary,
+            operation_id=name,
+            responses=MISTAKES,
+            openapi_extra={"requestBody": {"required": True, "content": content}},
+        )
+        async def post(request: Request) -> Response:
+            body, content_type = await request.body(), request.headers.get("content-type", "")
+            return await threads.run(lambda: in_json(work(read_json(body, content_type, kind))))
 
-    @app.post("/api/annotate", summary="Sentences, words, tags, trees, entities, chunks of a text", **how)
-    async def annotate(given: AnnotateRequest) -> Any:
-        model = library.model(given.model)
-        return await run(lambda: analyse(library, model, given.text, given.margins).to_json())
+    def annotate(given: AnnotateRequest) -> Any:
+        return analyse(library, library.model(given.model), given.text, given.margins).to_json()
 
-    @app.post("/api/explain", summary="What decided on each word of a sentence", **how)
-    async def why(given: ExplainRequest) -> Any:
-        model = library.model(given.model)
-        return await run(lambda: {"decisions": explain(model, given.part, given.words, given.top)})
+    def why(given: ExplainRequest) -> Any:
+        return {"decisions": explain(library.model(given.model), given.part, given.words, given.top)}
 
-    @app.post("/api/beam", summary="Every step of a beam search, and what each update rule would learn", **how)
-    async def beam(given: BeamRequest) -> Any:
-        model = library.model(given.model)
-        return await run(lambda: trace(library, model, given.part, given.sentence, given.beam))
+    def beam(given: BeamRequest) -> Any:
+        return trace(library, library.model(given.model), given.part, given.sentence, given.beam)
 
-    @app.post("/api/compare", summary="Two models on one annotated file", **how)
-    async def compared(given: CompareRequest) -> Any:
-        a, b = library.model(given.a), library.model(given.b)
+    def compared(given: CompareRequest) -> Any:
         source = library.annotated(given.data) if given.data is not None else given.text
-        return await run(lambda: compare(a, b, source))
+        return compare(library.model(given.a), library.model(given.b), source)
+
+    add("annotate", AnnotateRequest, "Sentences, words, tags, trees, entities, chunks of a text", annotate)
+    add("explain", ExplainRequest, "What decided on each word of a sentence", why)
+    add("beam", BeamRequest, "Every step of a beam search, and what each update rule would learn", beam)
+    add("compare", CompareRequest, "Two models on one annotated file", compared)
 
 
 def _add_models(app: FastAPI, library: Library, threads: RequestThreads) -> None:
@@ -244,7 +243,11 @@ def _add_models(app: FastAPI, library: Library, threads: RequestThreads) -> None
     @app.get("/api/data/{name}", summary="Sentences of an annotated file", **how)
     async def sentences(name: str, first: int = Query(0, ge=0), count: int = Query(20, ge=1, le=200)) -> Any:
         file = library.annotated(name)
-        return in_json({"name": file.name, "sentences": file.blocks[first : first + count], "of": len(file.blocks)})
+
+        def some() -> Response:
+            return in_json({"name": file.name, "sentences": file.blocks[first : first + count], "of": len(file.blocks)})
+
+        return await threads.run(some)
 
     @app.get("/api/training", summary="The training logs", **how)
     async def logs() -> Any:
@@ -253,8 +256,12 @@ def _add_models(app: FastAPI, library: Library, threads: RequestThreads) -> None
     @app.get("/api/training/{name}", summary="The passes that a training log has so far", **how)
     async def training(name: str, after: int = Query(0, ge=0)) -> Any:
         path = library.log(name)
-        found, age = await threads.run(lambda: (read_log(path), age_of(path)))
-        return in_json({"name": name, "of": len(found), "age": age, "passes": found[after:]})
+
+        def passes() -> Response:
+            found = read_log(path)
+            return in_json({"name": name, "of": len(found), "age": age_of(path), "passes": found[after:]})
+
+        return await threads.run(passes)
 
 
 def _add_pages(app: FastAPI) -> None:

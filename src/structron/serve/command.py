@@ -6,6 +6,7 @@ import socket
 import sys
 import threading
 from collections.abc import Sequence
+from ipaddress import ip_address
 from typing import Any
 
 from structron.cli.files import say
@@ -20,6 +21,7 @@ def run(
     data: Sequence[str] | None = None,
     log: Sequence[str] | None = None,
     origin: Sequence[str] | None = None,
+    allow_host: Sequence[str] | None = None,
     workers: int | None = None,
 ) -> int:
     """Serve until Ctrl-C, which lets requests under way end."""
@@ -27,37 +29,50 @@ def run(
         import uvicorn
 
         from structron.serve.app import make_app
-        from structron.serve.limits import LOCAL, Limits
+        from structron.serve.limits import Limits
         from structron.serve.requests import RequestThreads
-        from structron.serve.slow import Impatient
+        from structron.serve.slow import config
     except ImportError as error:
         raise StructronError(f"serve needs {error.name}; expected: pip install 'structron[serve]'") from None
     listening = _listen(host, port)
     library = Library.open(models or ["english"], data or (), log or ())
-    limits = Limits(origins=tuple(origin or ()), hosts=LOCAL if host in LOCAL else None)
+    limits = Limits(origins=tuple(origin or ()), hosts=_hosts(host, allow_host or ()))
     address, number = listening.getsockname()[:2]
     warm_up(library)
     gc.enable()
     gc.freeze()
     threading.Thread(target=warm_up_beams, args=[library], daemon=True).start()
     app = make_app(library, limits, RequestThreads(workers, seconds=limits.seconds))
-    name = f"[{address}]" if ":" in address else address
+    name = "localhost" if ip_address(address).is_unspecified else f"[{address}]" if ":" in address else address
     listening.listen(1024)
     say(f"{', '.join(library.models)}: http://{name}:{number}  (Ctrl-C to stop)")
-    config = uvicorn.Config(
+    served = config(
         app,
-        http=Impatient,
-        ws="none",
         log_level="warning",
-        access_log=False,
-        server_header=False,
         timeout_keep_alive=15,
         timeout_graceful_shutdown=int(limits.seconds) + 1,
     )
     with contextlib.suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run([listening])
+        uvicorn.Server(served).run([listening])
     say("stopped")
     return 0
+
+
+def _hosts(host: str, allowed: Sequence[str]) -> tuple[str, ...]:
+    """Names that the server answers to: its own address, where that is one, and those that were allowed."""
+    names = [name.lower().removeprefix("[").removesuffix("]").removesuffix(".") for name in (host, *allowed)]
+    for name, given in zip(names, (host, *allowed), strict=True):
+        if not name or "/" in name or (":" in name and not _is_address(name)):
+            raise StructronError(f"--allow-host {given}: expected a name or an address, without scheme and port")
+    return tuple(name for name in names if not _is_address(name) or not ip_address(name).is_unspecified)
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _listen(host: str, port: int) -> socket.socket:

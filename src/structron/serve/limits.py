@@ -4,6 +4,7 @@ A body is read whole, and within the time that work has, before anything looks a
 """
 
 import asyncio
+import ipaddress
 import json
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -16,7 +17,9 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
 
-LOCAL = ("127.0.0.1", "localhost", "::1")
+PAGES = frozenset({"/", "/docs"})
+"""What links of other sites may lead to."""
+MAX_QUERY_FIELDS = 32
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -29,18 +32,21 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
 }
+MAX_DISCARDED = 8_000_000
+"""Bytes of a body that is too long."""
+FOREIGN = "requests from other sites are not allowed; see serve --origin"
 log = logging.getLogger("structron.serve")
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """body: bytes of one.   seconds: for a body to arrive, and for the work to be done.   origins: other sites that
-    browsers may ask from.   hosts: names that the server answers to; None: all."""
+    browsers may ask from.   hosts: names that the server answers to besides those of this machine itself."""
 
     body: int = 1_000_000
     seconds: float = 30.0
     origins: tuple[str, ...] = ()
-    hosts: tuple[str, ...] | None = LOCAL
+    hosts: tuple[str, ...] = ()
 
 
 class Refused(Exception):
@@ -93,11 +99,19 @@ class RequestGuard:
                 await _respond(answer, 500, "the server made a mistake; its log says more")
 
     def _check(self, scope: Message, origin: str) -> None:
-        host = _host(_header(scope, b"host"))
-        if self.limits.hosts is not None and host not in self.limits.hosts:
-            raise Refused(400, "unknown host; expected the address that the server was started with")
-        if origin and origin not in self.limits.origins and urlsplit(origin).netloc != _header(scope, b"host"):
-            raise Refused(403, "requests from other sites are not allowed; see serve --origin")
+        given = _header(scope, b"host")
+        host = _host(given)
+        if not is_loopback(host) and host not in self.limits.hosts:
+            raise Refused(400, f"unknown host {host[:200]!r}; see serve --allow-host")
+        allowed = origin in self.limits.origins
+        if origin and not allowed and _netloc(origin) != given:
+            raise Refused(403, FOREIGN)
+        if not origin and _header(scope, b"sec-fetch-site") in ("cross-site", "same-site"):
+            visit = scope["path"] in PAGES and _header(scope, b"sec-fetch-mode") == "navigate"
+            if not visit:
+                raise Refused(403, FOREIGN)
+        if scope["query_string"].count(b"&") >= MAX_QUERY_FIELDS:
+            raise Refused(400, f"too many fields in the address; expected at most {MAX_QUERY_FIELDS}")
 
     def _headers(self, origin: str) -> list[tuple[bytes, bytes]]:
         found = dict(HEADERS)
@@ -107,22 +121,30 @@ class RequestGuard:
         return [(name.encode(), value.encode()) for name, value in found.items()]
 
     async def _body(self, scope: Message, receive: Receive) -> bytes:
-        """The whole body; what is too long is not kept."""
+        """The whole body. What is too long is read on for a while but not kept: else clients that send before they
+        read would find the connection closed, and no answer."""
         length, most = _header(scope, b"content-length"), self.limits.body
         too_long = Refused(413, f"the request is too long; expected at most {most:,} bytes")
-        if length.isdigit() and int(length) > most:
+        declared = int(length) if length.isdigit() else 0
+        if declared > MAX_DISCARDED or (declared > most and _header(scope, b"expect")):
             raise too_long
-        parts, size, more = [], 0, True
+        parts: list[bytes] = []
+        size, more = 0, True
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
                 raise ConnectionError
             part = message.get("body", b"")
             size += len(part)
-            if size > most:
+            if size > MAX_DISCARDED:
                 raise too_long
-            parts.append(part)
+            if size > most:
+                parts.clear()
+            else:
+                parts.append(part)
             more = message.get("more_body", False)
+        if size > most:
+            raise too_long
         return b"".join(parts)
 
 
@@ -147,9 +169,29 @@ def _header(scope: Message, name: bytes) -> str:
 def _host(text: str) -> str:
     """The name in a Host header, without the port."""
     try:
-        return urlsplit(f"//{text}").hostname or ""
+        return (urlsplit(f"//{text}").hostname or "").removesuffix(".")
     except ValueError:
         return ""
+
+
+def _netloc(origin: str) -> str:
+    """Host and port of an origin; empty where it has none."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or an address is that of the machine itself."""
+    if host == "localhost":
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback
 
 
 async def _respond(send: Send, status: int, why: str) -> None:

@@ -1,27 +1,84 @@
-"""HTTP that waits for nobody for ever: connections on which no request begins, or whose headers do not end, are closed.
+"""HTTP with limits on time and on the number of pieces: for headers, bodies, and answers that nobody reads.
 
-Bodies have a limit of their own (limits.py); idle connections between requests that of uvicorn.
+A connection reads a few kilobytes at a time, so that a body of many small chunks takes its turn with other requests.
+Bodies have limits of their own (limits.py); idle connections between requests that of uvicorn.
 """
 
 import asyncio
 from typing import Any
 
+import h11
+from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 SECONDS = 15.0
 """For the first line and the headers of a request."""
+UNREAD_SECONDS = 30.0
+"""A client that reads nothing of an answer for so long is disconnected."""
+MAX_HEAD = 32_768
+"""Bytes of the first line and the headers."""
+MAX_CHUNKS = 10_000
+"""Chunks, or pieces as they arrive, of a body."""
+READ_SIZE = 2_048
+"""Bytes that are taken from a connection before it is another's turn."""
 
 
-class Impatient(H11Protocol):
-    """Closes connections that take too long to ask for something."""
+def config(app: Any, http: type[asyncio.Protocol] | None = None, **more: Any) -> Config:
+    """How uvicorn serves the application."""
+    return Config(
+        app,
+        http=http or Impatient,
+        ws="none",
+        access_log=False,
+        server_header=False,
+        h11_max_incomplete_event_size=MAX_HEAD,
+        **more,
+    )
+
+
+class CountedConnection(h11.Connection):
+    """Refuses bodies in too many pieces."""
+
+    pieces = 0
+    most = MAX_CHUNKS
+
+    def next_event(self) -> Any:
+        """The next event of the client."""
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            self.pieces = 0
+        elif isinstance(event, h11.Data) and self.our_state in (h11.SEND_RESPONSE, h11.SEND_BODY):
+            self.pieces += 1
+            if self.pieces > self.most:
+                raise h11.RemoteProtocolError(f"a body in more than {self.most:,} chunks")
+        return event
+
+
+class Impatient(H11Protocol, asyncio.BufferedProtocol):
+    """Closes connections that take too long to ask for something, or to read what is answered."""
 
     seconds = SECONDS
+    unread_seconds = UNREAD_SECONDS
     timer: asyncio.TimerHandle | None = None
+    write_timer: asyncio.TimerHandle | None = None
+
+    def __init__(self, config: Config, *args: Any, **more: Any):
+        super().__init__(config, *args, **more)
+        self.conn = CountedConnection(h11.SERVER, MAX_HEAD)
+        self.buffer = bytearray(READ_SIZE)
 
     def connection_made(self, transport: Any) -> None:
         """Wait for a request."""
         super().connection_made(transport)
         self.timer = self.loop.call_later(self.seconds, self._give_up)
+
+    def get_buffer(self, sizehint: int) -> bytearray:
+        """Where the next bytes go."""
+        return self.buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Take the bytes that have arrived."""
+        self.data_received(bytes(self.buffer[:nbytes]))
 
     def data_received(self, data: bytes) -> None:
         """Take some of a request; one that has all of its headers is waited for no more."""
@@ -31,9 +88,20 @@ class Impatient(H11Protocol):
         if self._asked():
             self._stop()
 
+    def pause_writing(self) -> None:
+        """The client reads slower than the server writes: look later whether it reads at all."""
+        super().pause_writing()
+        self._watch_reader()
+
+    def resume_writing(self) -> None:
+        """The client has read."""
+        super().resume_writing()
+        self._stop_watching()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Nothing is waited for."""
         self._stop()
+        self._stop_watching()
         super().connection_lost(exc)
 
     def _asked(self) -> bool:
@@ -49,3 +117,21 @@ class Impatient(H11Protocol):
         self.timer = None
         if not self._asked() and not self.transport.is_closing():
             self.transport.close()
+
+    def _watch_reader(self) -> None:
+        self._stop_watching()
+        unread = self.transport.get_write_buffer_size()
+        self.write_timer = self.loop.call_later(self.unread_seconds, self._check_reader, unread)
+
+    def _stop_watching(self) -> None:
+        if self.write_timer is not None:
+            self.write_timer.cancel()
+            self.write_timer = None
+
+    def _check_reader(self, before: int) -> None:
+        """Disconnect a client that has read nothing since the last look."""
+        self.write_timer = None
+        if self.transport.get_write_buffer_size() >= before:
+            self.transport.abort()
+        else:
+            self._watch_reader()
