@@ -62,9 +62,9 @@ def blocks(path: Path) -> list[Block]:
     """The blocks of a page, with those of hidden setup, in order."""
     text = path.read_text(encoding="utf-8")
     page, found = str(path.relative_to(ROOT)), []
-    pieces = sorted([*_fenced(text), *_indented(text)])
-    for k, (begin, end, kind, body) in enumerate(pieces):
-        output, following = None, pieces[k + 1] if k + 1 < len(pieces) else None
+    parts = pieces(text)
+    for k, (begin, end, kind, body) in enumerate(parts):
+        output, following = None, parts[k + 1] if k + 1 < len(parts) else None
         if kind in RUNS and following and following[2] == "text" and not text[end : following[0]].strip():
             output = following[3]
         reason = NOT_RUN.search(text[:begin])
@@ -75,6 +75,11 @@ def blocks(path: Path) -> list[Block]:
             line = text.count("\n", 0, comment.start()) + 1
             found.append(Block(page, line, "python", comment[1].lstrip().removeprefix("setup\n")))
     return sorted(found, key=lambda block: block.line)
+
+
+def pieces(text: str) -> list[tuple[int, int, str, str]]:
+    """Fenced and indented blocks: where each begins and ends, its kind, and its lines."""
+    return sorted([*_fenced(text), *_indented(text)])
 
 
 def _fenced(text: str) -> Iterator[tuple[int, int, str, str]]:
@@ -217,31 +222,33 @@ class Reader:
     known: for a command and the files that it read, what it printed, and the folder with what it wrote.
     """
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, filled: bool = True):
         self.folder, self.base = folder, folder / "world"
         self.known: dict[Any, tuple[str, Path, list[Path]]] = {}
         self.base.mkdir()
+        if not filled:
+            return
         with contextlib.chdir(world(self.base)):
             for line in MODELS:
                 self.once(line, line)
             for name in ("old", "new"):
                 shutil.copy("chunker.structron", f"{name}.structron")
 
-    def run(self, path: Path) -> int:
-        """Run the blocks of a page; returns how many ran."""
+    def run(self, path: Path, bare: bool = False) -> list[tuple[Block, str]]:
+        """Run the blocks of a page; returns them, with what each printed. bare: in an empty folder."""
         names: dict[str, Any] = {"__name__": "__main__"}
-        count = 0
+        ran = []
         own = Path(tempfile.mkdtemp(dir=self.folder)) / "page"
-        shutil.copytree(self.base, own)
+        own.mkdir() if bare else shutil.copytree(self.base, own)
         with contextlib.chdir(own):
             for block in blocks(path):
                 if block.kind not in RUNS or block.reason is not None:
                     continue
                 printed = self.program(block, names) if block.kind == "python" else self.commands(block)
-                count += 1
+                ran.append((block, printed))
                 if block.output is not None:
                     assert fits(block.output, printed), f"{block} prints\n{printed}\nbut the page says\n{block.output}"
-        return count
+        return ran
 
     def program(self, block: Block, names: dict[str, Any]) -> str:
         """Run Python from a file, which Numba wants to see, with the lines of the page."""

@@ -2,11 +2,16 @@
 
     python -W error::DeprecationWarning tests/smoke.py --here FOLDER      tries the structron that this Python has
 
+    python tests/smoke.py --readme FOLDER                             runs what README.md shows, by the same
+
 Deprecation warnings are errors: what they tell of, the next Python does not have.
 """
 
 import contextlib
 import io
+import os
+import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -77,6 +82,29 @@ def here(folder: Path) -> list[str]:
     return failures
 
 
+def readme(folder: Path) -> list[str]:
+    """Run the commands and the program of README.md in a folder; returns what failed, or printed something else."""
+    from structron.cli.app import main
+
+    text, failures = (ROOT / "README.md").read_text(encoding="utf-8"), []
+    commands = re.findall(r"^    (?:echo (.*) \| )?structron (.*)$", text, re.MULTILINE)
+    program, shown = re.search(r"```python\n(.*?)```\n\n((?:    [^\n]*\n)+)", text, re.DOTALL).groups()
+    os.chdir(folder)
+    for piped, given in commands:
+        said = io.StringIO()
+        sys.stdin = io.TextIOWrapper(io.BytesIO("".join(shlex.split(piped)).encode()))
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+            status = main(shlex.split(given))
+        if status:
+            failures.append(f"structron {given}: status {status}: {said.getvalue()}")
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(program, "README.md", "exec"), {})
+    if printed.getvalue().split("\n") != [line[4:] for line in shown.split("\n")]:
+        failures.append(f"README.md: the program prints\n{printed.getvalue()}")
+    return failures if len(commands) > 3 else ["README.md: no commands found"]
+
+
 def installed(kind: str, folder: Path) -> int:
     """Build a wheel or a sdist, install it in a bare venv, and try all commands there; returns the exit status."""
     subprocess.run([sys.executable, "-m", "build", f"--{kind}", "--outdir", folder / "dist", ROOT], check=True)
@@ -85,15 +113,17 @@ def installed(kind: str, folder: Path) -> int:
     python = next(path for path in ((folder / "venv").glob("*/python*")) if path.stem == "python")
     subprocess.run([python, "-m", "pip", "install", "--quiet", package], check=True)
     (folder / "work").mkdir()
-    command = [python, "-I", *WARNINGS, __file__, "--here", folder / "work"]
-    status = subprocess.run(command, cwd=folder / "work").returncode
+    status = 0
+    for what in ("--here", "--readme"):
+        command = [python, "-I", *WARNINGS, __file__, what, folder / "work"]
+        status |= subprocess.run(command, cwd=folder / "work").returncode
     print(f"{package.name}: {'every command works' if status == 0 else 'failed'}", flush=True)
     return status
 
 
 def main(argv: list[str]) -> int:
-    if argv[:1] == ["--here"]:
-        failures = here(Path(argv[1]))
+    if argv[:1] in (["--here"], ["--readme"]):
+        failures = (here if argv[0] == "--here" else readme)(Path(argv[1]))
         print(*failures, sep="\n", file=sys.stderr)
         return 1 if failures else 0
     status = 0

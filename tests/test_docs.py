@@ -1,15 +1,18 @@
 """Every block of code and every command in the documentation runs, or says why not; pictures are up to date."""
 
+import json
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 
+import nbformat
 import pytest
 
 import structron
 from helpers import ROOT
+from notebooks import FOLDER, NOTEBOOKS, notebook
 from pages import KINDS, PAGES, Reader, blocks, fits, kind_of
 
 NAMES = [str(path.relative_to(ROOT)) for path in PAGES]
@@ -35,7 +38,30 @@ def test_every_block_says_what_it_is(path):
 @pytest.mark.parametrize("path", [path for path in PAGES if blocks(path)], ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_page_does_what_it_says(path, reader):
     wanted = [block for block in blocks(path) if block.kind in ("python", "sh") and block.reason is None]
-    assert reader.run(path) == len(wanted)
+    assert [block for block, _ in reader.run(path, bare=path in NOTEBOOKS.values())] == wanted
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_is_its_page(name):
+    """Its cells are the blocks that were run above; what they printed stands below them."""
+    kept = json.loads((FOLDER / f"{name}.ipynb").read_text(encoding="utf-8"))
+    nbformat.validate(kept)
+    made = notebook(NOTEBOOKS[name], {})
+    assert [cell["source"] for cell in kept["cells"]] == [cell["source"] for cell in made["cells"]], (
+        "the page has changed: python tools/notebooks.py"
+    )
+    printed = ["".join(out["text"]) for cell in kept["cells"] for out in cell.get("outputs", ())]
+    said = [block.output for block in blocks(NOTEBOOKS[name]) if block.output is not None and block.reason is None]
+    assert all(any(fits(own, out) for out in printed) for own in said)
+
+
+def test_the_version_is_the_same_everywhere():
+    """Release notes and citation name it, and the files of the one before are kept (tests/models)."""
+    version = structron.__version__
+    assert re.search(
+        rf"^## {re.escape(version)} - \d{{4}}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE
+    )
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def test_outputs_are_compared():

@@ -1,7 +1,7 @@
 """What an installed package needs: its data files in the wheel, commands without deprecated parts of Python.
 
 `make smoke` builds wheel and sdist, installs each in a bare venv and tries every command there; here the commands are
-tried where they are, and the build is only looked at.
+tried where they are, and what README.md shows by both, without their dependencies.
 """
 
 import ast
@@ -16,6 +16,7 @@ import structron
 from helpers import ROOT
 from smoke import WARNINGS
 from torture.frame import environment
+from wheels import copy_sources
 
 PACKAGE = Path(structron.__file__).parent
 REMOVED = {
@@ -65,22 +66,38 @@ def test_no_modules_that_newer_pythons_lack(path):
             assert not names & REMOVED
 
 
-@pytest.mark.slow
-def test_the_wheel_has_every_file(tmp_path):
-    """Python files, presets, figures of papers, the English model with its licence."""
-    options = ["--no-deps", "--quiet", "--wheel-dir", tmp_path]
-    source = tmp_path / "source"
-    source.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        (source / name).write_bytes((ROOT / name).read_bytes())
-    (source / "src").symlink_to(PACKAGE.parent)
-    done = subprocess.run([sys.executable, "-m", "pip", "wheel", *options, source], capture_output=True, text=True)
-    if done.returncode and "No matching distribution" in done.stderr:
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory) -> Path:
+    """A folder with the sdist, and with the wheel that is built from it."""
+    folder = tmp_path_factory.mktemp("packages")
+    source = copy_sources(folder / "source")
+    command = [sys.executable, "-m", "build", "--outdir", folder / "dist", source]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode and "No matching distribution" in done.stdout + done.stderr:
         pytest.skip("no network to build with")
     assert done.returncode == 0, done.stderr
-    (wheel,) = tmp_path.glob("*.whl")
+    return folder / "dist"
+
+
+@pytest.mark.slow
+def test_the_wheel_has_every_file(packages):
+    """Python files, presets, figures of papers, the English model with its licence."""
+    (wheel,) = packages.glob("*.whl")
     there = set(zipfile.ZipFile(wheel).namelist())
-    skipped = ("__pycache__", ".nbi", ".nbc", ".pyc")
+    skipped = ("__pycache__", ".nbi", ".nbc", ".pyc", "binary")
     wanted = [path for path in PACKAGE.rglob("*") if path.is_file() and not any(one in str(path) for one in skipped)]
     assert {str(path.relative_to(PACKAGE.parent)) for path in wanted} <= there
     assert not any("__pycache__" in name for name in there)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["*.whl", "*.tar.gz"])
+def test_the_readme_runs_from_an_installed_package(kind, packages, tmp_path):
+    (package,) = packages.glob(kind)
+    install = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", tmp_path / "installed", package]
+    subprocess.run([sys.executable, *install], check=True, capture_output=True)
+    (tmp_path / "work").mkdir()
+    command = [sys.executable, "-P", ROOT / "tests" / "smoke.py", "--readme", tmp_path / "work"]
+    path = {"PYTHONPATH": str(tmp_path / "installed")}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment() | path, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr

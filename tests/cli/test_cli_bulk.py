@@ -24,6 +24,7 @@ from structron.cli import annotate, bulk
 from structron.cli.predict import output_name
 from structron.cli.workers import FileTask, FileWorker, Order
 from structron.errors import StructronError
+from structron.io.exports import FORMATS
 from structron.runtime.cluster import RayPool
 from structron.runtime.processes import ProcessPool, WorkerPool, as_done
 from toy import toy_docs
@@ -101,10 +102,8 @@ def test_texts(run, tokenizer, tmp_path):
     write(tmp_path / "in" / "b.txt.gz", gzip.compress(text.encode()))
     write(tmp_path / "in" / "c.7", text)
     args = ["annotate", "-m", tokenizer, tmp_path / "in" / "*", "--output-dir"]
-    for format, ending in annotate.ENDINGS.items():
-        if format not in ("conllu", "tokens"):
-            continue
-        out = tmp_path / format
+    for format in ("conllu", "tokens"):
+        ending, out = FORMATS[format].ending, tmp_path / format
         assert run(*args, out, "-f", format).status == 0
         one = run("annotate", "-m", tokenizer, tmp_path / "in" / "a.txt", "-f", format).out.encode()
         assert contents(out) == {f"{name}{ending}": one for name in ("a", "b", "c.7")}
