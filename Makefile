@@ -45,9 +45,11 @@ mutations: $(VENV)/.dev
 smoke: $(VENV)/.dev
 	$(BIN)/python tests/smoke.py
 
+# All night: it goes on where it was (build/torture/ledger.jsonl). PARTS="models inputs" for some of it.
 torture: $(VENV)/.dev
-	PYTHONPATH=tests $(BIN)/python -m torture $(PARTS)
-	$(BIN)/python tests/serve/attacks.py --requests 10000
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[torture]'
+	PYTHONPATH=tests $(BIN)/python -m torture $(PARTS); found=$$?; \
+	PYTHONPATH=tests $(BIN)/python -m torture --report benchmarks/torture.md; exit $$found
 
 load: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.load

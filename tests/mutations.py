@@ -293,7 +293,10 @@ def run_part(task: str, model: str, sentences: str, first: int, last: int) -> No
     attempt(Path(model), rows, target, -1)  # kernels are loaded, or compiled
     for seed in range(first, last):
         print(json.dumps({"seed": seed}), flush=True)
-        print(json.dumps({"seed": seed, "found": limited(Path(model), rows, target, seed)}), flush=True)
+        found = limited(Path(model), rows, target, seed)
+        if found.startswith("failed: ") and "seed" not in found:
+            found = f"failed: seed {seed}: {found[8:]}"
+        print(json.dumps({"seed": seed, "found": found}), flush=True)
     target.unlink(missing_ok=True)
 
 
@@ -304,7 +307,8 @@ CHECKED, UNCHECKED, INTERPRETED = "checked", "unchecked", "interpreted"
 def outcomes(task: str, model: Path, rows: list, mutations: int, seed: int, how: str) -> Iterator[str]:
     """The outcome of every mutation of a model, tried in child processes."""
     sentences = model.with_suffix(".json")
-    sentences.write_text(json.dumps(rows))
+    if not sentences.exists():
+        sentences.write_text(json.dumps(rows))
     kernels = os.environ.get("CHECKED_KERNELS", str(model.parent / "kernels"))
     checked = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": kernels}
     environment = os.environ | {CHECKED: checked, INTERPRETED: {"NUMBA_DISABLE_JIT": "1"}}.get(how, {})

@@ -1,33 +1,34 @@
-"""Mutated inputs through train, predict and evaluate, of all tasks: a result, or one line and status 2; never a
-traceback, a crash, more than 5 seconds of processor time or 1 GB.
+"""Mutated inputs through the commands, of all tasks: a result, or one line and status 2; never a traceback, a crash,
+more than 5 seconds of processor time or 1 GB.
 
-Files of columns, CoNLL-U and plain text lose, gain or repeat bytes, lines and columns, get other line ends, encodings
-and control characters, or are compressed, also so that they unpack to gigabytes.
+Files of columns, CoNLL-U, plain text and templates lose, gain or repeat bytes, lines and columns, get other line ends,
+encodings and control characters, or are compressed, also so that they unpack to gigabytes. Command lines lose, gain or
+repeat arguments, and options get values that are none of theirs.
 """
 
 import contextlib
 import gzip
 import io
-import json
-import resource
+import os
 import subprocess
 import sys
-import time
+import threading
 import traceback
-from concurrent.futures import ThreadPoolExecutor
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from structron.cli.app import main
-from structron.runtime.threads import cores
-from torture.frame import Found, environment
+from structron.cli.commands import COMMANDS
+from torture.frame import Found, Job, chunks, command, environment, limited, print_trials, tried
 from torture.kills import OPTIONS, corpora
 
-FULL = 10_000
+FULL = 80_000
 PART = 100
 """Inputs that one process tries before the next one takes over."""
-MOST_SECONDS, MOST_BYTES = 5.0, 1 << 30
 PATIENCE = 1200
 """Seconds after which a process with PART inputs hangs, however busy the machine is."""
 QUICK = ["--jobs", "1", "-q"]
@@ -145,95 +146,172 @@ def bomb() -> tuple[bytes, bytes]:
     return _bombs[0]
 
 
-def attempt(task: str, files: dict[str, Path], model: Path, folder: Path, seed: int) -> str:
+# -- command lines -----------------------------------------------------------------------------------------------------
+
+KINDS = ("train", "train", "predict", "predict", "evaluate", "evaluate", "annotate", "inspect", "compare", "templates")
+FORMATS = ("conllu", "json", "jsonl", "tsv", "vertical", "conll", "brat", "sentences", "tokens", "html", "svg", "none")
+TEMPLATES = """# a comment
+U00:%x[-2,0]
+U01:%x[-1,0]/%x[0,0]
+U02:%x[0,1]
+B02:%x[0,1]
+*:%x[0,0]
+u:suf=%m[0,0,".?.?.?$"]
+u:%X[0,0]
+B
+"""
+OURS = """w[-1] w[0] w[1]
+w[0]|pos[0]
+suffix3[0] &y
+shape[0] lower[-1]|lower[0]
+"""
+OPTIONAL: dict[str, tuple[tuple[str, ...], ...]] = {
+    "predict": (("--nbest", "2"), ("--confidence",), ("--forced",), ("--beam", "2"), ("--format", "conllu")),
+    "evaluate": (("--confusion",), ("--errors", "3"), ("--json",), ("--gold", "tokens"), ("--skip-invalid",)),
+    "inspect": (("--top", "3"), ("--json",), ("--beam",), ("--label", "NN"), ("--width", "2")),
+    "compare": (("--top", "2"), ("--json",)),
+    "train": (("--skip-invalid",), ("--format", "conllu"), ("--columns", "word,pos"), ("--encoding", "latin-1")),
+    "annotate": (("--input", "tokens"), ("--input", "conllu"), ("--input", "vertical"), ("--keep", "tokens")),
+    "import-templates": (("--columns", "word,pos"),),
+}
+"""What commands may be given besides their input."""
+WITHHELD = ("serve", "precompile", "experiment", "demo", "papers")
+"""Commands whose options are not played with: they listen, compile, or learn for hours."""
+NOT_PLAYED = ("--ray", "--passes", "--jobs", "--runs", "--shards", "--help", "--bits")
+"""Options that would start a cluster, learn for hours, or fill the machine, as they are told to."""
+ODD = ("", "-1", "0", "1", "2", "x", "nan", "1e400", "B-NP", "word,pos", "é\udce9", "a\nb", "--", "-", ".", "..")
+"""Values of options and arguments."""
+
+
+class Given:
+    """What the trials of a task share: its data, a model, and a folder for what is written."""
+
+    def __init__(self, task: str, folder: Path):
+        self.task, self.folder, self.model = task, folder, folder / f"{task}.structron"
+        given = corpora(task, folder)
+        self.files: dict[str, Path] = dict(zip(given[::2], given[1::2], strict=True))
+
+    def train(self) -> None:
+        """Make the model, unless it is there."""
+        if not self.model.exists():
+            argv = command("train", self.task, "--train", self.files["--train"], "--model", self.model)
+            subprocess.run([*argv, *quick(self.task)], check=True, env=environment())
+
+    def place(self, name: str) -> str:
+        return str(self.folder / name)
+
+
+def command_line(given: Given, path: Path, kind: str, random: np.random.Generator) -> list[str]:
+    """A command that reads a file, maybe with options."""
+    model, out = str(given.model), given.place(f"{os.getpid()}.out")
+    if kind in ("predict", "annotate") and given.task in ("tokenizer", "pipeline"):
+        argv = ["annotate", str(path), "--model", model, "--output", out, "--format", str(random.choice(FORMATS))]
+    elif kind in ("predict", "annotate"):
+        argv = ["predict", model, str(path), "--output", out]
+    elif kind == "train":
+        argv = ["train", given.task, "--train", str(path), "--model", given.place(f"{os.getpid()}.made.structron")]
+        argv += quick(given.task)
+    elif kind == "inspect":
+        with contextlib.suppress(OSError):
+            text = path.read_bytes()[:200].decode("utf-8", "surrogateescape").replace("\0", " ")
+        argv = ["inspect", model, "--sentence", text]
+        argv += ["--beam", "--gold", str(path)] if random.random() < 0.5 else []
+    elif kind == "compare":
+        argv = ["compare", model, model, str(path)]
+    else:
+        argv = [kind, model, str(path)]
+    if random.random() < 0.4:
+        some = OPTIONAL[argv[0]]
+        argv += some[random.integers(len(some))]
+    return argv
+
+
+def templates(given: Given, path: Path, random: np.random.Generator) -> list[str]:
+    """A command that reads a mutated file of templates."""
+    theirs = bool(random.integers(2))
+    path.write_bytes(mutated((TEMPLATES if theirs else OURS).encode(), random))
+    if theirs:
+        return ["import-templates", str(path), "--output", given.place(f"{os.getpid()}.templates")]
+    model = given.place(f"{os.getpid()}.made.structron")
+    data = str(given.files["--dev"])
+    return ["train", given.task, "--train", data, "--templates", str(path), "--model", model, *quick(given.task)]
+
+
+def played(argv: list[str], random: np.random.Generator) -> list[str]:
+    """A command line with something changed."""
+    (command,) = (own for own in COMMANDS if own.name == argv[0])
+    flags = [flag for own in command.params for flag in own.opts if flag.startswith("--") and flag not in NOT_PLAYED]
+    for _ in range(int(random.integers(1, 3))):
+        place, choice = int(random.integers(1, len(argv))) if len(argv) > 1 else 1, int(random.integers(5))
+        fixed = {index + 1 for index, own in enumerate(argv) if own in NOT_PLAYED}
+        value = ODD[random.integers(len(ODD))]
+        if choice == 0 and place not in fixed and argv[place] not in NOT_PLAYED:
+            argv = argv[:place] + argv[place + 1 :]
+        elif choice == 1 and place not in fixed:
+            argv = [*argv[:place], value, *argv[place + 1 :]] if argv[place] not in NOT_PLAYED else argv
+        elif choice == 2:
+            argv = [*argv, flags[random.integers(len(flags))]]
+        else:
+            argv = [*argv, flags[random.integers(len(flags))], value]
+    return argv
+
+
+def new_problem(given: Given, random: np.random.Generator) -> list[str]:
+    name = ODD[random.integers(len(ODD))] if random.integers(2) else f"own{random.integers(10**6)}"
+    return ["new-problem", name, "--output-dir", given.place("problems")]
+
+
+# -- trials ------------------------------------------------------------------------------------------------------------
+
+
+def attempt(given: Given, seed: int) -> str:
     """One input, mutated, through one command: done, refused, or what went wrong."""
     random = np.random.default_rng(seed)
-    source = files[str(random.choice(["--train", "--dev"]))]
+    source = given.files[str(random.choice(["--train", "--dev"]))]
+    kind = str(random.choice(KINDS))
     data = mutated(source.read_bytes(), random)
     zipped = random.random() < 0.1
-    path = folder / f"input.{seed}{source.suffix}{'.gz' if zipped else ''}"
+    path = given.folder / f"input.{seed}{source.suffix}{'.gz' if zipped else ''}"
     path.write_bytes(packed(data, random) if zipped else data)
-    command = str(random.choice(["train", "predict", "evaluate"]))
-    if command == "train":
-        argv = ["train", task, "--train", path, "--model", folder / "made.structron", *quick(task)]
-    elif command == "predict" and task in ("tokenizer", "pipeline"):
-        argv = ["annotate", path, "--model", model, "--output", folder / "out"]
-    else:
-        argv = [command, model, path, *(["--output", folder / "out"] if command == "predict" else [])]
+    argv = templates(given, path, random) if kind == "templates" else command_line(given, path, kind, random)
+    if random.random() < 0.1:
+        path.write_bytes(source.read_bytes())  # the input is right, the command line is not
+        argv = played(new_problem(given, random) if random.random() < 0.1 else argv, random)
+    name = f"{given.task}: seed {seed}: {' '.join(argv)[:300]!r}"
     errors = io.StringIO()
     try:
         with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
-            status = main([str(part) for part in argv])
+            status = main(argv)
     except BaseException:
-        return f"failed: {task}: seed {seed}: {command}: {traceback.format_exc()[-400:]}"
+        return f"failed: {name}: {traceback.format_exc()[-400:]}"
     finally:
-        path.unlink()
+        path.unlink(missing_ok=True)
     said = [line for line in errors.getvalue().splitlines() if line.startswith("structron:")]
-    if status not in (0, 2) or (status == 2 and len(said) != 1):
-        return f"failed: {task}: seed {seed}: {command}: status {status}: {errors.getvalue()[-300:]}"
-    return "done" if status == 0 else "refused"
+    wrong = [line for line in said if "warning:" not in line]
+    if status not in (0, 2) or (status == 2 and len(wrong) != 1):
+        return f"failed: {name}: status {status}: {errors.getvalue()[-400:]}"
+    return f"{argv[0]}/{'done' if status == 0 else 'refused'}"
 
 
-def limited(*given) -> str:
-    """The same, within time and memory."""
-    begin, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    found = attempt(*given)
-    seconds, peak = time.process_time() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    if peak > before and peak * 1024 > MOST_BYTES:
-        return f"failed: {given[0]}: seed {given[-1]}: {peak // 1024} MB ({found})"
-    if seconds > MOST_SECONDS and not found.startswith("failed"):
-        return f"failed: {given[0]}: seed {given[-1]}: {seconds:.1f} s ({found})"
-    return found
+def jobs(trials: int, seed: int, folder: Path) -> Iterator[Job]:
+    """So many inputs, spread over all tasks, a task after the other in turn."""
+    locks: dict[str, threading.Lock] = defaultdict(threading.Lock)
 
+    def some(task: str, first: int, last: int) -> Found:
+        own = folder / task
+        with locks[task]:
+            own.mkdir(exist_ok=True)
+            Given(task, own).train()
+        return Found.of(tried("inputs", task, own, first=first, last=last, patience=PATIENCE))
 
-def run(trials: int, seed: int, folder: Path) -> Found:
-    """So many inputs, spread over all tasks."""
-
-    def of_task(number: int, task: str) -> list[str]:
-        outcomes: list[str] = []
-        first = seed * 1_000_000 + number * 50_000
-        end = first + trials // len(OPTIONS) + (number < trials % len(OPTIONS))
-        while first < end:
-            own, first = _part(task, first, min(first + PART, end), folder)
-            outcomes += own
-        return outcomes
-
-    found = Found()
-    with ThreadPoolExecutor(cores()) as pool:
-        for outcomes in pool.map(of_task, range(len(OPTIONS)), OPTIONS):
-            for outcome in outcomes:
-                found.add(outcome.partition(":")[0], outcome if outcome.startswith("failed") else None)
-    return found
-
-
-def _part(task: str, first: int, last: int, folder: Path) -> tuple[list[str], int]:
-    """What became of some inputs in a process of their own, and where the next one has to begin."""
-    argv = [sys.executable, "-m", "torture.inputs", task, str(first), str(last), str(folder)]
-    try:
-        done = subprocess.run(argv, env=environment(), capture_output=True, text=True, check=False, timeout=PATIENCE)
-        out, status, errors = done.stdout, done.returncode, done.stderr
-    except subprocess.TimeoutExpired as hung:
-        out, status, errors = (hung.stdout or b"").decode(), -1, "it hung"
-    lines = [json.loads(line) for line in out.splitlines() if line.startswith("[")]
-    outcomes = [outcome for _, outcome in lines if outcome]
-    if status == 0:
-        return outcomes, last
-    at = max((number for number, _ in lines), default=first)
-    return [*outcomes, f"failed: {task}: seed {at}: the process ended with {status}: {errors[-300:]}"], at + 1
-
-
-def _child(task: str, first: str, last: str, folder: str) -> None:
-    place = Path(folder)
-    model = place / f"{task}.structron"
-    given = corpora(task, place)
-    files = dict(zip(given[::2], given[1::2], strict=True))
-    if not model.exists():
-        argv = ["train", task, "--train", str(files["--train"]), "--model", str(model), *quick(task)]
-        assert main(argv) == 0
-    for seed in range(int(first), int(last)):
-        print(json.dumps([seed, ""]), flush=True)
-        print(json.dumps([seed, limited(task, files, model, place, seed)]), flush=True)
+    for begin, end in chunks(seed * 1_000_000, -(-trials // len(OPTIONS)), PART):
+        for number, task in enumerate(OPTIONS):
+            first, last = begin + number * 100_000_000, end + number * 100_000_000
+            yield Job(f"inputs {task} {first}–{last - 1}", partial(some, task, first, last))
 
 
 if __name__ == "__main__":
-    _child(*sys.argv[1:])
+    own_task, own_folder, first_seed, last_seed = sys.argv[1:]
+    shared = Given(own_task, Path(own_folder))
+    os.chdir(own_folder)
+    print_trials(range(int(first_seed), int(last_seed)), lambda seed: limited(own_task, partial(attempt, shared), seed))
