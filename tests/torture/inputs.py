@@ -179,6 +179,9 @@ WITHHELD = ("serve", "precompile", "experiment", "demo", "papers")
 """Commands whose options are not played with: they listen, compile, or learn for hours."""
 NOT_PLAYED = ("--ray", "--passes", "--jobs", "--runs", "--shards", "--help", "--bits")
 """Options that would start a cluster, learn for hours, or fill the machine, as they are told to."""
+TRAINED = ("--order", "--beam", "--average", "--update", "--margin", "--templates", "--columns", "--format", "--seed")
+TRAINED += ("--cutoff", "--patience", "--log", "--checkpoint", "--dev", "--warm-start", "--resume", "--scheme", "--pos")
+"""Options of `train`, some of which a task has."""
 ODD = ("", "-1", "0", "1", "2", "x", "nan", "1e400", "B-NP", "word,pos", "é\udce9", "a\nb", "--", "-", ".", "..")
 """Values of options and arguments."""
 
@@ -241,6 +244,7 @@ def played(argv: list[str], random: np.random.Generator) -> list[str]:
     """A command line with something changed."""
     (command,) = (own for own in COMMANDS if own.name == argv[0])
     flags = [flag for own in command.params for flag in own.opts if flag.startswith("--") and flag not in NOT_PLAYED]
+    flags = flags or list(TRAINED)
     for _ in range(int(random.integers(1, 3))):
         place, choice = int(random.integers(1, len(argv))) if len(argv) > 1 else 1, int(random.integers(5))
         fixed = {index + 1 for index, own in enumerate(argv) if own in NOT_PLAYED}
