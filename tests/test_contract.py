@@ -541,6 +541,7 @@ def runs_with(kind: Any, what: str) -> dict[str, Any] | None:
         "tag_dictionary": {"tag_dictionary": 1},
         "non_local": {"non_local": ["phrase"]},
         "jobs": {"jobs": 2},
+        "open_label": {"open_label": "?"},
     }.get(what)
 
 

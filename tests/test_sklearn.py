@@ -338,7 +338,7 @@ def test_partial_fit_takes_classes_that_come_later():
         ([["a"]], ["A"], "y, sequence 1: 'A'; expected a list of labels"),
         ([["a"]], None, "requires y to be passed, but the target y is None"),
         ([["a", "b"], ["c"]], [["A", "B"], [1]], "sequence 2: label 1; expected all strings or all integers"),
-        ([["a", "b"]], [["A", None]], "sequence 1: label None"),
+        ([["a", "b"]], [["A", 1.5]], "sequence 1: label 1.5"),
         ([["a", {"k": float("nan")}]], [["A", "B"]], "training data: sequence 1, token 2: attribute 'k': nan"),
     ],
 )
@@ -558,3 +558,14 @@ def test_without_scikit_learn_the_extra_is_named():
             print(error)
     """
     assert "pip install structron[sklearn]" in run_python(program).stdout
+
+
+def test_labels_that_are_not_known():
+    """None when fitting; scores need all labels."""
+    X = [[{"w": w} for w in text.split()] for text in ["a b a", "b a", "b b a"]]
+    y = [["X", None, "X"], [None, None], ["Y", None, None]]
+    labeler = SequenceLabeler(passes=3, runs=1).fit(X, y)
+    assert labeler.predict(X) == [["X", "Y", "X"], ["Y", "X"], ["Y", "Y", "X"]]
+    assert list(labeler.classes_) == ["X", "Y"]
+    with pytest.raises(ValueError, match="an open label"):
+        labeler.score(X, y)

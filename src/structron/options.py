@@ -324,6 +324,20 @@ class WordClusters(Options):
 
 
 @options()
+class Partial(Options):
+    """Training data of which only some labels are known."""
+
+    section: ClassVar[str] = "data"
+
+    open_label: str | None = free(
+        "Text that stands for an unknown label in training data (in Python, None always does).",
+        default=None,
+        metavar="TEXT",
+        stored=False,
+    )
+
+
+@options()
 class Tokens(WordClusters, Cutoff, Templates):
     """Features of tokens in columns."""
 

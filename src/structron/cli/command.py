@@ -28,6 +28,7 @@ TITLES = ("Arguments", "Options", *(section.capitalize() for section in SECTIONS
 RESTS_ON = {
     "--warm-start": "partial_fit",
     "--skip-invalid": "nonprojective",
+    "--partial": "open_label",
     "--entities": "folds",
     "--dev-entities": "folds",
     "--columns": "columns",
@@ -35,7 +36,7 @@ RESTS_ON = {
 """Options of `train` that rest on something a task may lack."""
 
 SECTION_OF = dict.fromkeys(
-    ("train", "dev", "format", "columns", "encoding", "skip_invalid", "entities", "dev_entities"), "Data"
+    ("train", "dev", "format", "columns", "encoding", "partial", "skip_invalid", "entities", "dev_entities"), "Data"
 ) | {"warm_start": "Learning"}
 """Where the help of `train` has its own options; the others are about output."""
 

@@ -93,6 +93,7 @@ MAX_SENTENCE = option(
     type=POSITIVE,
     help="Characters that a sentence may have (1000000 unless STRUCTRON_MAX_SENTENCE says otherwise).",
 )
+PARTIAL = option("--partial", help="Read _ as an unknown label, as in CoNLL-U (short for --open-label _).")
 SKIP_INVALID = option("--skip-invalid", help="Skip and count sentences whose heads do not form a tree.")
 
 COMMANDS: list[click.Command] = [
@@ -146,6 +147,7 @@ COMMANDS: list[click.Command] = [
         FORMAT,
         COLUMNS,
         ENCODING,
+        PARTIAL,
         SKIP_INVALID,
         option(
             "--entities", metavar="FILE", type=FILE, help="Entities of the same sentences, for a pipeline to learn."

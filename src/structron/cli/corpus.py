@@ -89,6 +89,8 @@ class Corpus:
         """What stands in the columns of a labelled file that has been read to its end."""
         self.unfilled: set[str] = set()
         """Columns that the model reads and that are empty throughout."""
+        self.open_label: str | None = None
+        """What stands for labels that are not known."""
         self.outputs = [names.index(name) if name in names else None for name in wanted]
         """The file's columns of the model's outputs; None: it has none."""
         self.places: list[int | None] | None = None
@@ -144,11 +146,13 @@ class Corpus:
                     texts[name].update([row[place] for row in rows])
                 unfilled -= {name for name in unfilled if any(row[self._column(name)] != EMPTY for row in rows)}
             yield item
+        for name in roles.outputs:
+            texts.get(name, set()).discard(self.open_label or "")
         self.texts, self.unfilled = texts, unfilled
         for name, expected in filled.items():
             self._check_filled(name, texts[name], expected)
             if roles.pos is None and len(texts[name]) < at_least:
-                only = texts[name].pop()
+                only = next(iter(texts[name]), "none known")
                 raise StructronError(f"{source.name}: column {name!r}: one label only ({only}); expected two or more")
 
     def _inputs(self) -> set[str]:

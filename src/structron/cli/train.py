@@ -20,6 +20,7 @@ from structron.estimator import Estimator
 from structron.features.clusters import Clusters
 from structron.features.gazetteer import Gazetteer
 from structron.fields import options_of
+from structron.io.columns import EMPTY
 from structron.io.doc import Doc
 from structron.io.text import try_folder
 from structron.learn.checkpoint import STATE_FILE, make_folder
@@ -41,6 +42,7 @@ def run(
     format: str | None = None,
     columns: str | None = None,
     encoding: str = "utf-8",
+    partial: bool = False,
     skip_invalid: bool = False,
     warm_start: Path | None = None,
     checkpoint: Path | None = None,
@@ -66,6 +68,8 @@ def run(
         given["clusters"] = Clusters.from_file(given["clusters"], encoding)
         if not quiet:
             say(f"word clusters {given['clusters'].summary}")
+    if partial and given.setdefault("open_label", EMPTY) != EMPTY:
+        raise StructronError(f"--partial with --open-label {given['open_label']}; expected one of the two")
     if kind.texts:
         estimator = kind(**given)
         estimator.check_options()
@@ -86,6 +90,7 @@ def run(
     else:
         estimator, view = _fresh(sources[0], kind, given, encoding)
     corpora = [Corpus(source, view, given.get("label"), labelled=True) for source in sources]
+    corpora[0].open_label = given.get("open_label")
     if "jobs" in (settings or {}) and estimator.jobs > 1 and estimator.runs == estimator.shards == 1 and not quiet:
         say(f"one run is learned on one core, dev data are scored on {estimator.jobs}; --shards N learns on up to N")
     least = [1 if warm_start else 2, 1]

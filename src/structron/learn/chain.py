@@ -19,16 +19,25 @@ from structron.io.tensors import Tensors
 from structron.learn.checkpoint import digest
 from structron.learn.committee import Member
 from structron.learn.loop import batch_end
+from structron.learn.partial import Knowledge, PartialSteps
 from structron.learn.parts import Bounds, lists_of, without_tokens
 from structron.learn.votes import Ballots
 from structron.model.chain import ChainModel, Dictionary, fixed_rows, penalties
 from structron.runtime.threads import for_each
 from structron.search.chain.kbest import Near, make_near, second_best
-from structron.search.chain.scores import NO_INTS, NO_NUMBERS, EncodedChains, Weights, load_all, make_work
+from structron.search.chain.scores import (
+    FORCED_OUT,
+    NO_INTS,
+    NO_NUMBERS,
+    EncodedChains,
+    Weights,
+    load_all,
+    make_work,
+)
 from structron.search.chain.viterbi import search_for
 from structron.update.margin import LEARN_WITH_MARGIN
 from structron.update.perceptron import LEARN, NEAR, STATS, TIME, TOKENS, UPDATES, WRONG_TOKENS, correct
-from structron.weights.dense import DenseStore, pack_mean
+from structron.weights.dense import DenseStore, pack_mean, row_stride
 
 CALL_TOKENS = 50_000
 """Tokens learned from in one compiled call; between calls Python shows progress and hears Ctrl-C."""
@@ -121,7 +130,7 @@ class LazyNames:
 class ChainLearner(Member):
     """The learner that `learn.loop` drives."""
 
-    working: ClassVar[tuple[str, ...]] = ("store", "stats", "work", "found", "ballots")
+    working: ClassVar[tuple[str, ...]] = ("store", "stats", "work", "found", "ballots", "partial")
 
     def __init__(
         self,
@@ -130,9 +139,12 @@ class ChainLearner(Member):
         chain: Chain,
         update: Update | None = None,
         start: Start | None = None,
+        knowledge: Knowledge | None = None,
     ):
+        """knowledge: of the labels, if some are open; gold has -1 there."""
         self.update: Update = update or Perceptron()
         self.prepared, self.gold, self.chain, self.start = prepared, gold, chain, start
+        self.knowledge = knowledge
         self.labels, self.order, dictionary = chain.labels, chain.order, chain.dictionary
         sentences = np.arange(len(prepared.starts))
         self.units = getattr(prepared, "units", sentences) if self.update.whole_documents else sentences
@@ -151,9 +163,11 @@ class ChainLearner(Member):
         features = (self.plain.ptr, self.plain.numbers, self.plain.values)
         pairs = (self.pairs.ptr if has_pairs else NO_INTS, self.pairs.numbers)
         self.chains = EncodedChains(prepared.starts, *features, *pairs, mask_of)
-        self._begin()
-        stride = self.store.stride
+        stride = row_stride(len(self.labels))
         self.penalty, self.masks = penalties(chain.allowed_learning, stride), penalties(dictionary.masks, stride)
+        if knowledge is not None:
+            self.masks = np.concatenate([self.masks, penalties(knowledge.masks, stride, FORCED_OUT)])
+        self._begin()
 
     def _begin(self) -> None:
         count, paired = len(self.labels), len(self.chains.pair_ptr) > 0
@@ -165,6 +179,10 @@ class ChainLearner(Member):
         self.found = np.zeros(int(self.sizes.max(initial=1)), np.int64)
         if self.start is not None:
             self._load_start(self.start)
+        self.partial = None
+        if self.knowledge is not None:
+            self.gold = self.gold.copy()  # where labels are open, those of the last update
+            self.partial = PartialSteps(self)
         self.ballots = Ballots(self.store) if self.chain.average == "voted" else None
 
     @property
@@ -187,6 +205,7 @@ class ChainLearner(Member):
         return self._sent(
             chains=EncodedChains(starts, ptr, numbers, values, pair_ptr, pairs, mask_of),
             gold=self.gold[tokens],
+            knowledge=None if self.knowledge is None else self.knowledge.take(tokens),
             units=units,
             prepared=self._bounds(starts, units, tokens),
             plain=without_tokens(self.plain),
@@ -248,12 +267,20 @@ class ChainLearner(Member):
     def learn(self, sequence: np.ndarray, lo: int) -> int:
         starts = self.prepared.starts[self.units]
         hi = lo + 1 if self.ballots else batch_end(starts, sequence, lo, CALL_TOKENS)
-        done = self.update.learn(self, sequence, lo, hi)
+        done = self._learn_batch(sequence, lo, hi)
         if done == lo:
             self._grow(int(sequence[lo]))
         elif self.ballots is not None:
             self.ballots.cast(self.store)
         return done
+
+    def _learn_batch(self, sequence: np.ndarray, lo: int, hi: int) -> int:
+        """Learn from examples that have open labels, or from some that have none; returns the place to go on from."""
+        if self.partial is None:
+            return self.update.learn(self, sequence, lo, hi)
+        if self.partial.open[sequence[lo]]:
+            return self.partial.learn(sequence, lo, hi, getattr(self.update, "margin", None))
+        return self.update.learn(self, sequence, lo, self.partial.closed_until(sequence, lo, hi))
 
     def _grow(self, example: int) -> None:
         """Make room for all that one example can touch, and for many more."""
@@ -271,7 +298,8 @@ class ChainLearner(Member):
         start = self.start
         how = f"{self.labels} {self.order} {self.chain.average} {start.time if start else 0} {self.update}"
         arrays = (
-            *(self.gold, self.units, self.prepared.starts),
+            *((self.gold,) if self.knowledge is None else (self.knowledge.masks, self.knowledge.mask_of)),
+            *(self.units, self.prepared.starts),
             *(self.plain.ptr, self.plain.numbers, self.plain.values, self.plain.keys),
             *(self.pairs.ptr, self.pairs.numbers, self.pairs.keys),
             *(self.penalty, self.masks, self.chain.allowed),

@@ -13,6 +13,7 @@ from structron.kernels.jit import entry
 from structron.learn.chain import CALL_TOKENS, Chain, ChainLearner, Perceptron, Start
 from structron.learn.committee import ShardUpdate
 from structron.learn.loop import batch_end
+from structron.learn.partial import Knowledge
 from structron.learn.parts import Bounds
 from structron.model.documents import DocumentModel
 from structron.search.chain.candidates import Candidates, check_labels
@@ -44,20 +45,29 @@ class NBest:
 class DocumentLearner(ChainLearner):
     """The learner that `train.train` drives: one document after the other."""
 
-    working = (*ChainLearner.working, "opened", "search", "features", "g", "local_updates")
+    working = (*ChainLearner.working, "opened", "search", "agreeing", "features", "g", "local_updates")
 
     def __init__(
-        self, prepared: Any, gold: np.ndarray, chain: Chain, margin: float | None, nbest: NBest, start: Start | None
+        self,
+        prepared: Any,
+        gold: np.ndarray,
+        chain: Chain,
+        margin: float | None,
+        nbest: NBest,
+        start: Start | None,
+        knowledge: Knowledge | None = None,
     ):
         check_labels(len(chain.labels))
         self.nbest, self.margin = nbest, margin
-        super().__init__(prepared, gold, chain, Perceptron(margin), start)
+        super().__init__(prepared, gold, chain, Perceptron(margin), start, knowledge)
 
     def _begin(self) -> None:
         super()._begin()
         self.opened = Opened(self.prepared)
         sizes = (len(self.labels), self.store.stride, self.order)
         self.search = Candidates(self.chains, self.units, *sizes, self.work)
+        if self.partial is not None:
+            self.agreeing = Candidates(self.partial.agreeing, self.units, *sizes, self.work)
         self.features = NonLocalFeatures(self.labels, self.nbest.sources)
         self.g = np.zeros((2, len(self.features)))  # weights, and their sums for the mean
         self.local_updates = np.zeros(1, np.int64)
@@ -103,13 +113,68 @@ class DocumentLearner(ChainLearner):
 
     def learn(self, sequence: np.ndarray, lo: int) -> int:
         """Learn from documents from place lo of the sequence on; returns the place to go on from."""
-        if self.features.functions:
+        starts, partial = self.prepared.starts[self.units], self.partial
+        hi = batch_end(starts, sequence, lo, CALL_TOKENS)
+        if partial is not None and partial.open[sequence[lo]]:
+            done = self._learn_partial(int(sequence[lo]), lo)
+        elif self.features.functions:
             return self._learn_with_functions(sequence, lo)
-        starts = self.prepared.starts[self.units]
-        done = self._learn_documents(sequence, lo, batch_end(starts, sequence, lo, CALL_TOKENS))
+        else:
+            hi = hi if partial is None else partial.closed_until(sequence, lo, hi)
+            done = self._learn_documents(sequence, lo, hi)
         if done == lo:
             self._grow(int(sequence[lo]))
         return done
+
+    def _learn_partial(self, example: int, place: int) -> int:
+        """Algorithm 4.1 or 4.2 for a document with open labels: see learn/partial.py. Returns the place to go on from.
+
+        The best candidate that agrees with what is known is learned; of the others, the best that does not.
+        """
+        partial, how = self.partial, self.nbest.local_update
+        first, last = int(self.units[example]), int(self.units[example + 1])
+        assert partial is not None
+        if not partial.fits(example):
+            return place
+        margin, local_margin = self.margins
+        start, stop = int(self.chains.starts[first]), int(self.chains.starts[last])
+        weights, may = self.weights(), partial.known.masks[partial.known.mask_of[start:stop]]
+        load_all(weights, self.order, len(self.labels), self.work)
+        rows, losses, score = next(self.search.find(weights, example, example + 1, self.nbest.candidates))
+        wrong = ~may[np.arange(stop - start), rows].all(axis=1)
+        agreeing, behind, best = next(self.agreeing.find(weights, example, example + 1, self.nbest.candidates))
+        values = self.features.of(self.opened, example, np.concatenate([rows, agreeing]), learning=True)
+        self._grow_weights()
+        total = values @ self.g[0] + np.concatenate([-losses, best - score - behind])
+        y, z = len(rows) + int(total[len(rows) :].argmax()), int(np.where(wrong, total[: len(rows)], -np.inf).argmax())
+        nonlocally = bool(wrong[z]) and total[y] - total[z] <= margin
+        if how == SENTENCES or not nonlocally:
+            self._learn_locally(first, last, wrong, local_margin)
+        if how != SENTENCES and nonlocally:
+            self.stats[TIME] += 1
+            self.stats[TOKENS] += stop - start
+            self.gold[start:stop] = agreeing[y - len(rows)]
+            self._correct(example, rows[z])
+            self.stats[UPDATES] += 1
+        if nonlocally:
+            self.stats[WRONG_TOKENS] += int(np.count_nonzero(~may[np.arange(stop - start), rows[z]]))
+            change = values[y] - values[z]
+            self.g += np.stack([change, change * (int(self.stats[TIME]) - 1)])
+        return place + 1
+
+    def _learn_locally(self, first: int, last: int, wrong: np.ndarray, margin: float) -> None:
+        """(B) of the algorithms, or Algorithm 3.1 sentence by sentence. wrong: which candidates do not agree."""
+        how, partial, before = self.nbest.local_update, self.partial, int(self.stats[UPDATES])
+        assert partial is not None
+        if how == SENTENCES:
+            for s in range(first, last):
+                partial.step(s, s + 1, margin)
+        elif how == "aggressive" or (how == "conservative" and wrong.all()):
+            partial.step(first, last, margin)
+        else:
+            self.stats[TIME] += 1
+            self.stats[TOKENS] += int(self.chains.starts[last] - self.chains.starts[first])
+        self.local_updates[0] += int(self.stats[UPDATES]) - before
 
     def _learn_documents(self, sequence: np.ndarray, lo: int, hi: int) -> int:
         """A batch of a pass where all features are built-in ones."""

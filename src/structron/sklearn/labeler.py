@@ -54,7 +54,8 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
     """Labels the tokens of sequences with the averaged structured perceptron and exact search (Collins 2002).
 
     X is a list of sequences; a token is a dict, a list or set of strings, or a string, as in python-crfsuite (see
-    `structron.features.attributes`). y is a list of lists of labels, all strings or all integers.
+    `structron.features.attributes`). y is a list of lists of labels, all strings or all integers; in training, None is
+    a label that is not known.
 
     classes_: the labels, sorted.   n_iter_: passes made.   history_, training_log_: the figures of each pass.
     attributes_, state_features_, transition_features_: what was learned.   tagger_: for one sequence, as in
@@ -277,6 +278,8 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
         self._fitted()
         data = self._pairs(X, y, "data")
         gold = [label for _, row in data for label in row]
+        if None in gold:
+            raise StructronError("data: an open label (None); expected known labels, which are scored")
         if not gold:
             raise StructronError("data: no tokens; expected at least one sequence with tokens")
         guess = chain.from_iterable(self.predict([tokens for tokens, _ in data]))
@@ -351,13 +354,14 @@ def _sequences(given: Any, name: str, parts: str) -> list[Sequence]:
 
 def _kind(data: list[tuple[Sequence, Sequence]], known: Sequence = ()) -> type:
     """What all labels are: str or Integral."""
-    first = next(chain(known, (label for _, row in data for label in row)), "")
+    first = next((label for label in chain(known, *(row for _, row in data)) if label is not None), "")
     kind = str if isinstance(first, str) else Integral
-    if set(map(type, chain(known, chain.from_iterable(row for _, row in data)))) <= {str if kind is str else int}:
+    kinds = set(map(type, chain(known, chain.from_iterable(row for _, row in data)))) - {type(None)}
+    if kinds <= {str if kind is str else int}:
         return kind
     places = [("classes", known), *((f"sequence {s}", row) for s, (_, row) in enumerate(data, 1))]
     for place, labels in places:
         for label in labels:
-            if not isinstance(label, kind):
+            if label is not None and not isinstance(label, kind):
                 raise StructronError(f"{place}: label {short(label)}; expected all strings or all integers")
     return kind

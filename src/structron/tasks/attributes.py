@@ -25,6 +25,7 @@ from structron.model.chain import ChainModel
 from structron.tasks.chain.explain import explain
 from structron.tasks.chain.labeler import ChainLabeler
 from structron.tasks.options import AttributeOptions
+from structron.tasks.partial import OpenRows, check_closed
 from structron.text.sentences import decode_labels
 
 TEMPERATURES = np.geomspace(1e-3, 1e4, 141)
@@ -44,6 +45,29 @@ class Measured:
     """What it has learned from, until it is saved or pickled, or goes on learning."""
     dress_: Mapping[str, Any] | None = None
     """The class of structron.sklearn that it belongs to, and its parameters: kept in model files."""
+
+
+class OpenPairs(OpenRows):
+    """Pairs of tokens and labels, of which some may be None; those without a known label are left out."""
+
+    def __init__(self) -> None:
+        super().__init__([], None)
+
+    def of(self, items: Any) -> Any:
+        if isinstance(items, PreparedAttributes):
+            self.numbers = list(range(1, len(items.starts)))
+            return items
+        found = []
+        for number, (tokens, labels) in enumerate(items, 1):
+            missing = sum(label is None for label in labels)
+            self.tokens += len(labels)
+            self.missing += missing
+            if missing and missing == len(labels):
+                self.left_out += 1
+            else:
+                self.numbers.append(number)
+                found.append((tokens, labels))
+        return found
 
 
 class AttributeLabeler(Measured, ChainLabeler):
@@ -70,8 +94,12 @@ class AttributeLabeler(Measured, ChainLabeler):
     def _fit_columns(self, sentences: Any) -> Any:
         return sentences
 
+    def _open_rows(self) -> "OpenPairs":
+        return OpenPairs()
+
     def _judge(self, dev: Any) -> Any:
         ready = self._prepare(dev, True, "dev data")
+        check_closed(ready, None, "dev data")
         gold = decode_labels(ready.label_ids, ready.label_types, ready.starts)
         return lambda model: self._scores(gold, self._decode(model, ready, self.options.jobs)).accuracy
 
@@ -128,7 +156,7 @@ class AttributeLabeler(Measured, ChainLabeler):
     @staticmethod
     def _measured(model: ChainModel, prepared: Any, jobs: int) -> float:
         index = {label: y for y, label in enumerate(model.labels)}
-        gold = np.array([index.get(label, -1) for label in prepared.label_types], np.int64)[prepared.label_ids]
+        gold = np.array([*(index.get(label, -1) for label in prepared.label_types), -1], np.int64)[prepared.label_ids]
         _, behind = model.max_marginals(prepared, jobs)
         known = gold >= 0
         if not known.any():

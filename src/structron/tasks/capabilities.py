@@ -24,6 +24,7 @@ ROWS = {
     "--average voted": "average voted",
     "--bpm": "bpm",
     "--warm-start": "partial_fit",
+    "--open-label": "open_label",
     "--templates": "templates",
     "--gazetteer": "gazetteers",
     "--clusters": "clusters",

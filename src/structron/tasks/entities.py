@@ -18,6 +18,7 @@ from structron.features.encode import Column
 from structron.io.tensors import Tensors
 from structron.tasks.chain.labeler import ChainLabeler
 from structron.tasks.options import EntityOptions
+from structron.tasks.partial import check_closed
 from structron.text import schemes
 from structron.text.sentences import decode_labels
 
@@ -45,6 +46,8 @@ class EntityRecognizer(ChainLabeler):
         if not labelled:
             return prepared
         written = decode_labels(prepared.label_ids, prepared.label_types, prepared.starts)
+        if (prepared.label_ids < 0).any():
+            return self._convert_partial(prepared, written, what)
         if self.written_ is None:
             self.written_ = schemes.detect(written)
         inner = convert_all(written, self.options.inner, what)
@@ -53,8 +56,41 @@ class EntityRecognizer(ChainLabeler):
         prepared.label_ids = np.array([number[label] for labels in inner for label in labels], np.int32)
         return prepared
 
+    def _convert_partial(self, prepared: Any, written: list[list[str | None]], what: str) -> Any:
+        """Labels of which some are open: beside one, a label may stand for several inner ones."""
+        inner = self.options.inner
+        if inner == "iob1":
+            raise StructronError(f"{what}: open labels with inner {inner}; expected iob2, iobes or bilou")
+        if self.written_ is None:
+            self.written_ = schemes.detect_partial(written)
+        sets: dict[int, tuple[str, ...]] = {}
+        for s, labels in enumerate(written):
+            if None in labels and self.written_ is not None:
+                found = schemes.agreeing(labels, self.written_, inner)
+            else:
+                full = convert_all([[label or "O" for label in labels]], inner, what)[0]
+                found = [(y,) if label is not None else () for label, y in zip(labels, full, strict=True)]
+            sets |= {token: own for token, own in enumerate(found, int(prepared.starts[s])) if own}
+        prepared.label_types = sorted({label for own in sets.values() for label in own})
+        number = {label: k for k, label in enumerate(prepared.label_types)}
+        prepared.label_ids = np.full(int(prepared.starts[-1]), -1, np.int32)
+        for token, own in sets.items():
+            prepared.label_ids[token] = number[own[0]] if len(own) == 1 else -1
+        prepared.label_sets = {token: own for token, own in sets.items() if len(own) > 1}
+        prepared.written = written
+        return prepared
+
+    def _label_sets(self, prepared: Any) -> dict[int, tuple[str, ...]]:
+        if not hasattr(prepared, "label_sets"):
+            return {}
+        for number, labels in zip(prepared.sentence_numbers, prepared.written, strict=True):
+            if None in labels and self.written_ is not None:
+                check_order(labels, self.written_, f"training data: sentence {number}")
+        return prepared.label_sets
+
     def _gold(self, sentences: Sentences, what: str = "data") -> list[list[str]]:
         prepared = super()._prepare(sentences, True, what)
+        check_closed(prepared, self.options.open_label, what)
         written = decode_labels(prepared.label_ids, prepared.label_types, prepared.starts)
         convert_all(written, self.options.inner, what)
         return written
@@ -86,6 +122,16 @@ class EntityRecognizer(ChainLabeler):
             raise ValueError("the scheme does not fit")
         self.written_ = learned["written"]
         super()._load_state(learned, tensors, **code)
+
+
+def check_order(labels: Sequence[str | None], scheme: str, where: str) -> None:
+    """Refuse labels that may not follow each other; what is open does not tell."""
+    for k, label in enumerate(labels):
+        before = labels[k - 1] if k else None
+        if label is None or (k and before is None) or schemes.allowed(before, label, scheme):
+            continue
+        after = repr(before) if k else "the start of the sentence"
+        raise StructronError(f"{where}, token {k + 1}: {label!r} after {after}; expected labels that {scheme} allows")
 
 
 def convert_all(sentences: Sequence[Sequence[str]], scheme: str, what: str = "labels") -> list[list[str]]:

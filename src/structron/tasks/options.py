@@ -23,6 +23,7 @@ from structron.options import (
     LookUps,
     Margins,
     OwnAtoms,
+    Partial,
     Passes,
     Pipelines,
     Queues,
@@ -55,6 +56,7 @@ ALONE = "a word's script does not depend on those of others: there is nothing to
 PIECES = "its labels are of pieces of text, not of words"
 OWN_SETTINGS = "every part has settings of its own"
 ONE_PART = "one part at a time, with --part"
+ALL_KNOWN = "it learns from full analyses only"
 ALL = "all"
 """Value of `check` that has all examples of a user's problem walked through uncompiled first."""
 
@@ -91,7 +93,7 @@ class ChainOptions(Chains, Searching, Learned):
 
 
 @options()
-class LabelOptions(ChainOptions, TagDictionary, Lexical, Documents, TokenOptions):
+class LabelOptions(ChainOptions, TagDictionary, Lexical, Documents, Partial, TokenOptions):
     """One label for every word."""
 
 
@@ -126,6 +128,7 @@ class SegmentOptions(Chunks, TokenOptions):
     default_templates: ClassVar[Mapping[str, str]] = {"pos": "segments", "": "segments-words"}
     task_defaults: ClassVar[Mapping[str, Any]] = {"beam": 4, "update": "max-violation", "margin": 2.0}
     lacks: ClassVar[Mapping[str, str]] = EXACT_VOTES | {
+        "open_label": ALL_KNOWN,
         "confidence": "chunks are labelled, not tokens",
         "forced": "chunks are labelled, not tokens",
         "tag_dictionary": "words are not labelled one by one",
@@ -152,6 +155,7 @@ class JointOptions(Tags, TagDictionary, TokenOptions):
     about: ClassVar[str] = "Tags and chunks together, from words alone."
     task_defaults: ClassVar[Mapping[str, Any]] = {"beam": 2, "update": "laso", "margin": 5.0}
     lacks: ClassVar[Mapping[str, str]] = EXACT_VOTES | {
+        "open_label": ALL_KNOWN,
         "confidence": "a word has two labels, and no single margin",
         "forced": "a word has two labels, of which a file may give one",
         "non_local": NO_CANDIDATES,
@@ -199,6 +203,7 @@ class ParserOptions(Templates, Transitions, Searching, Trees, Learned):
     about: ClassVar[str] = "Dependency trees, by shift and reduce."
     task_defaults: ClassVar[Mapping[str, Any]] = {"beam": 4, "update": "laso", "margin": 5.0, "slack": 12.0}
     lacks: ClassVar[Mapping[str, str]] = EXACT_VOTES | {
+        "open_label": ALL_KNOWN,
         "confidence": "arcs are built by actions; compare the n best trees instead",
         **NO_TREES,
         "gazetteers": "templates over stack and buffer read the columns of the file",
@@ -220,6 +225,7 @@ class GraphOptions(Graphs, Trees, Stepping, Learned):
     task: ClassVar[str] = "graph-parser"
     about: ClassVar[str] = "Dependency trees, by searching all trees."
     lacks: ClassVar[Mapping[str, str]] = EXACT_VOTES | {
+        "open_label": ALL_KNOWN,
         **dict.fromkeys(("beam", "update", "merge"), NO_PREFIX),
         "templates": "features of arcs are hashed by compiled code; their templates are part of it",
         "confidence": "arcs are chosen as one tree; compare the n best trees instead",
@@ -255,7 +261,11 @@ class TokenizerOptions(NoColumns, AllLabels, Texts, Cutoff, Templates, OwnAtoms,
             "non_local",
         ),
         PIECES,
-    ) | {"among": PIECES, "partial_fit": "what a piece is depends on all of the training data"}
+    ) | {
+        "among": PIECES,
+        "open_label": ALL_KNOWN,
+        "partial_fit": "what a piece is depends on all of the training data",
+    }
 
 
 @options({"cutoff": 2, "passes": 6})
@@ -267,6 +277,7 @@ class ScriptOptions(LookUps, Tokens, OwnAtoms, Learned):
         ("beam", "update", "merge", "alma", "margin", "swvp", "average voted", "tag_dictionary", "among"), ALONE
     ) | {
         "non_local": "the built-in document features are of chunk labels",
+        "open_label": "leave the row out: a word's script does not depend on those of others",
         "partial_fit": "the lexicon is learned from all data at once",
         "forced": "a text that was never seen is none of the scripts to choose from",
     }
@@ -309,6 +320,7 @@ class PipelineOptions(Pipelines, Texts, Compact, Training, Task):
         ),
         OWN_SETTINGS,
     ) | {
+        "open_label": OWN_SETTINGS,
         "partial_fit": "parts learn from what others predict: train all of them anew",
         "inspect": ONE_PART,
         "explain": ONE_PART,

@@ -21,10 +21,11 @@ from structron.features.encode import Column, TokenTable
 from structron.features.extract import TemplateExtractor
 from structron.features.gazetteer import gazetteer_tensors, make_gazetteers, take_gazetteers
 from structron.features.templates import load_templates, parse_templates
-from structron.fields import DEFAULT
+from structron.fields import DEFAULT, options_of
 from structron.io.columns import Columns, default_columns, label_columns
 from structron.io.tensors import Tensors, texts
 from structron.options import SCHEMES, Search
+from structron.tasks.partial import OpenRows, check_closed, settle_open
 from structron.text.sentences import Document, check_sentences, decode_labels, is_row, regroup, sentences_of, split
 
 Labels = list[list[Any]]
@@ -62,11 +63,22 @@ class TokenLabeler(Estimator):
         if start is None:
             self.clusters_ = make_clusters(self.options.clusters)
             sentences = self._fit_columns(sentences)
-        prepared = self._prepare(sentences, True, "training data")
+        rows = self._open_rows()
+        prepared = self._prepare(rows.of(sentences), True, "training data")
         if not len(prepared.label_ids):
-            raise StructronError("training data: no sentences; expected at least one with words")
+            wanted = "with a known label" if rows.missing else "with words"
+            raise StructronError(f"training data: no sentences; expected at least one {wanted}")
+        prepared.sentence_numbers = rows.numbers
+        if note := rows.note():
+            self.notes_.append(note)
         prepared.jobs = self.options.jobs
         return self._make_learner(prepared, start)
+
+    def _open_rows(self) -> OpenRows:
+        """How training data are read whose labels may be open."""
+        names, able = self.roles_.names, "open_label" in options_of(type(self))
+        places = [names.index(name) for name in self.roles_.outputs] if able else []
+        return OpenRows(places, self.options.open_label if able else None)
 
     def _fit_columns(self, sentences: Sentences) -> Sentences:
         """Settle columns and features on training data, of which the first token is looked at; gives them again."""
@@ -108,7 +120,10 @@ class TokenLabeler(Estimator):
 
     def _prepare(self, sentences: Sentences, labelled: bool = False, what: str = "data") -> Any:
         """Look at the strings of sentences; a task may turn their labels into others that it learns better."""
-        return self.extractor_.prepare(sentences, labelled=labelled, what=what)
+        prepared = self.extractor_.prepare(sentences, labelled=labelled, what=what)
+        if labelled:
+            settle_open(prepared)
+        return prepared
 
     # -- using ---------------------------------------------------------------------------------------------------
 
@@ -118,6 +133,7 @@ class TokenLabeler(Estimator):
     def _gold(self, sentences: Sentences, what: str = "data") -> Labels:
         """The labels that stand in sentences, as the user writes them; of documents sentence by sentence."""
         prepared = self._prepare(sentences, True, what)
+        check_closed(prepared, getattr(self.options, "open_label", None), what)
         return decode_labels(prepared.label_ids, prepared.label_types, prepared.starts)
 
     def labels_known(self) -> set[str]:

@@ -99,6 +99,46 @@ def detect(label_sequences: Iterable[Sequence[str]]) -> str | None:
     return detect_pairs(_neighbours(label_sequences))
 
 
+def detect_partial(label_sequences: Iterable[Sequence[str | None]]) -> str | None:
+    """`detect` where labels may be open (None): what follows an open one tells its letter, not how chunks begin."""
+    pairs: Counter[tuple[str | None, str]] = Counter()
+    for labels in label_sequences:
+        for k, label in enumerate(labels):
+            if label is not None:
+                before = labels[k - 1] if k else None
+                pairs[label if k and before is None else before, label] += 1
+    return detect_pairs(pairs)
+
+
+def agreeing(labels: Sequence[str | None], source: str, target: str) -> list[tuple[str, ...]]:
+    """For every word the labels of another scheme that it may have, as far as its own and its neighbours' tell; of a
+    word whose label is open (None) nothing is known: ().
+
+    IOB1 says of an I-X after an open label neither that it begins a chunk nor that it does not.
+    """
+    for scheme in (source, target):
+        _check(scheme)
+    letters = {(True, True): "S", (True, False): "B", (False, True): "E", (False, False): "I"}
+    if target == "bilou":
+        letters |= {(True, True): "U", (False, True): "L"}
+    if target == "iob2":
+        letters |= {(True, True): "B", (False, True): "I"}
+    found: list[tuple[str, ...]] = []
+    for k, label in enumerate(labels):
+        if label is None or split(label)[0] in _OUTSIDE:
+            found.append(() if label is None else (label,))
+            continue
+        letter, kind = split(label)
+        before, after = labels[k - 1] if k else "O", labels[k + 1] if k + 1 < len(labels) else "O"
+        starts: Iterable[bool] = [letter in "BSU"] if letter != "I" or source != "iob1" else [True, False]
+        ends: Iterable[bool] = [letter in "SUEL"] if source in ("iobes", "bilou") else [False, True]
+        starts = starts if before is None else [boundary(before, label)[1]]
+        ends = ends if after is None else [boundary(label, after)[0]]
+        own = dict.fromkeys(letters[pair] for pair in product(starts, ends))
+        found.append(tuple(f"{one}-{kind}" if kind else one for one in own))
+    return found
+
+
 def detect_pairs(pairs: Mapping[tuple[str | None, str], int]) -> str | None:
     """`detect` from the counts of neighbours; None stands before the first label of a sentence."""
     letters: Counter[str] = Counter()
@@ -143,6 +183,22 @@ def allowed_end(last: str | None, scheme: str) -> bool:
     """Whether a sentence may end with this label (None: it has no words)."""
     _check(scheme)
     return scheme in ("iob1", "iob2") or last is None or split(last)[0] not in ("B", "I")
+
+
+def completed(labels: Sequence[str], scheme: str) -> list[str]:
+    """The labels that chunks need beside these: what I-X may follow, and what may follow B-X."""
+    _check(scheme)
+    begin, inside, last = ("I", "I", "I") if scheme == "iob1" else ("B", "I", "I")
+    if scheme in ("iobes", "bilou"):
+        last = "E" if scheme == "iobes" else "L"
+    found: list[str] = []
+    for label in labels:
+        letter, kind = split(label)
+        needed = [begin] if letter in (inside, last) and letter != begin else []
+        needed += [last] if last != inside and letter in (begin, inside) else []
+        needed += [inside] if scheme == "iob1" and letter == "B" else []
+        found += [f"{own}-{kind}" if kind else own for own in needed]
+    return sorted(set(found) - set(labels))
 
 
 def count_illegal(label_sequences: Iterable[Sequence[str]], scheme: str) -> int:

@@ -17,22 +17,30 @@ from structron.text import schemes
 
 
 def number_labels(prepared: Any, old: Sequence[str] = ()) -> tuple[list[str], np.ndarray]:
-    """The labels, old ones first, and the number of each token's."""
+    """The labels, old ones first, and the number of each token's, -1 where it is open."""
     labels = [*old, *sorted(set(prepared.label_types) - set(old))]
     if len(labels) < 2:
         raise OneLabelError(f"training data: one label only ({labels[0]}); expected two or more")
     index = {label: y for y, label in enumerate(labels)}
-    return labels, np.array([index[label] for label in prepared.label_types], np.int64)[prepared.label_ids]
+    numbers = np.array([*(index[label] for label in prepared.label_types), -1], np.int64)
+    return labels, numbers[prepared.label_ids]
 
 
 class Neighbours:
-    """The pairs of labels that stand side by side in the training data; 0 before the first label of a sentence."""
+    """The pairs of labels that stand side by side in the training data; 0 before the first label of a sentence.
+
+    Open labels (-1) have no neighbours.
+    """
 
     def __init__(self, labels: list[str], gold: np.ndarray, starts: np.ndarray):
-        self.labels, self.current = labels, gold
-        self.previous = np.zeros(len(gold), np.int64)
-        self.previous[1:] = gold[:-1] + 1
-        self.previous[starts[:-1][np.diff(starts) > 0]] = 0
+        previous, first = np.zeros(len(gold), np.int64), starts[:-1][np.diff(starts) > 0]
+        previous[1:] = gold[:-1] + 1
+        known = (gold >= 0) & (previous > 0)
+        known[first] = gold[first] >= 0
+        previous[first] = 0
+        self.labels, self.current, self.previous = labels, gold[known], previous[known]
+        self.alone = np.setdiff1d(np.arange(len(labels) * (not known.all())), self.current)
+        """Labels without a known neighbour."""
 
     def scheme(self, known: str | None) -> str | None:
         """The chunk scheme; a model to go on from keeps its own while all labels, old and new, are chunk labels."""
@@ -42,6 +50,7 @@ class Neighbours:
         np.add.at(seen, (self.previous, self.current), 1)
         names = [None, *self.labels]
         pairs = {(names[p], self.labels[y]): int(seen[p, y]) for p, y in np.argwhere(seen)}
+        pairs |= {(self.labels[y], self.labels[y]): 1 for y in self.alone.tolist()}
         return known or schemes.detect_pairs(pairs)
 
     def illegal(self, allowed: np.ndarray) -> int:
@@ -78,7 +87,8 @@ def make_dictionary(prepared: Prepared, gold: np.ndarray, labels: int, at_least:
     order = np.argsort(hashes)
     if at_least == 0:
         return Dictionary(hashes[order], np.zeros(len(order), np.int32), np.ones((1, labels), bool))
-    seen = np.zeros((len(hashes), labels), bool)
-    seen[prepared.word_ids, gold] = True
-    seen[np.bincount(prepared.word_ids, minlength=len(hashes)) < at_least] = True
+    seen, known = np.zeros((len(hashes), labels), bool), gold >= 0
+    words = prepared.word_ids[known]
+    seen[words, gold[known]] = True
+    seen[np.bincount(words, minlength=len(hashes)) < at_least] = True
     return Dictionary.of(hashes[order], seen[order])

@@ -18,12 +18,15 @@ from structron.features.templates import Template
 from structron.fields import DEFAULT
 from structron.io.tensors import Tensors
 from structron.learn.chain import Chain, ChainLearner, Perceptron, Start
+from structron.learn.partial import Knowledge
 from structron.tasks.chain.constraints import Neighbours, legal_transitions, make_dictionary, number_labels
 from structron.tasks.chain.models import Settled, read_model, searching
 from structron.tasks.chain.predictor import LabelPredictor
 from structron.tasks.chain.templates import label_templates, looks_further
 from structron.tasks.options import ChunkerOptions, TaggerOptions
+from structron.tasks.partial import check_agreement, knowledge_of
 from structron.tasks.tokens import ask_for, names_in
+from structron.text import schemes
 
 MAX_LABELS_OF_ALL = 100
 """Labels that are all looked at, by default."""
@@ -92,15 +95,18 @@ class ChainLabeler(LabelPredictor):
 
     def _make_learner(self, prepared: PreparedTemplates, start: Any) -> Any:
         labels, gold = number_labels(prepared, start.labels if start else [])
+        sets = self._label_sets(prepared)
         neighbours = Neighbours(labels, gold, prepared.starts)
         self.scheme_ = neighbours.scheme(self.scheme_ if start else None) if self._chunks() else None
+        if self.scheme_ and ((gold < 0).any() or sets):
+            labels += schemes.completed(labels, self.scheme_)
         allowed = legal_transitions(labels, self.scheme_ if self.options.constrain else None, self.options.forbid)
         if illegal := neighbours.illegal(allowed):
             self.notes_.append(f"{illegal} forbidden transitions in the training labels, learned from as they are")
         dictionary = make_dictionary(prepared, gold, len(labels), self.options.tag_dictionary)
         if start is not None:
             dictionary = searching(self.model_, self.options).known.dictionary.merged(dictionary, len(labels))
-        learning = neighbours.seen(allowed)
+        learning, knowledge = neighbours.seen(allowed), self._knowledge(prepared, labels, gold, sets, allowed)
         chain = Chain(
             labels, self.options.order, allowed, learning, dictionary, self.options.cutoff, self.options.average
         )
@@ -109,11 +115,39 @@ class ChainLabeler(LabelPredictor):
         if start is not None and exact != isinstance(start, Start):
             has = "a beam" if exact else "no beam"
             raise StructronError(f"the model to go on from was trained with {has}; expected the same beam and update")
-        if self._among(labels, exact) == "seen":
+        if knowledge is not None:
+            self._check_partial(exact)
+        if knowledge is None and self._among(labels, exact) == "seen":
             return self._choice_learner(prepared, gold, chain, exact)
         if exact:
-            return self._exact_learner(prepared, gold, chain, start)
+            return self._exact_learner(prepared, gold, chain, start, knowledge)
         return self._beam_learner(prepared, gold, chain, templates, start)
+
+    def _label_sets(self, prepared: Any) -> dict[int, tuple[str, ...]]:
+        """Tokens that are known to have one of several labels."""
+        return {}
+
+    def _knowledge(
+        self, prepared: Any, labels: list[str], gold: np.ndarray, sets: dict[int, tuple[str, ...]], allowed: np.ndarray
+    ) -> Knowledge | None:
+        """What is known of labels that are open, None: there are none. What contradicts itself is refused."""
+        index = {label: y for y, label in enumerate(labels)}
+        known = knowledge_of(gold, len(labels), {token: [index[y] for y in own] for token, own in sets.items()})
+        if known is None:
+            return None
+
+        def describe(token: int) -> str:
+            return " or ".join(sets.get(token, ())) or (repr(labels[gold[token]]) if gold[token] >= 0 else "open")
+
+        why = f"labels that {self.scheme_} allows" if self.scheme_ else "labels that may follow each other"
+        check_agreement(known, allowed, prepared, describe, why)
+        return known
+
+    def _check_partial(self, exact: bool) -> None:
+        """Refuse what cannot learn from open labels."""
+        given = {"a beam": not exact, "swvp": self.options.swvp, "among seen": self.options.among == "seen"}
+        if against := next((name for name, value in given.items() if value), ""):
+            raise StructronError(f"training data: open labels with {against}; expected exact search without it")
 
     def _among(self, labels: Sequence[str], exact: bool) -> str:
         """What there is to choose from: by default all labels, unless they are many and nothing stands against it."""
@@ -151,19 +185,23 @@ class ChainLabeler(LabelPredictor):
         known = (chain.labels, lexicon, chain.dictionary)
         return ChoiceLearner(prepared, gold, *known, True, True, chain.cutoff, chain.average)
 
-    def _exact_learner(self, prepared: Any, gold: np.ndarray, chain: Chain, start: Start | None) -> ChainLearner:
+    def _exact_learner(
+        self, prepared: Any, gold: np.ndarray, chain: Chain, start: Start | None, knowledge: Knowledge | None
+    ) -> ChainLearner:
         """Viterbi's learner: Collins' perceptron, with a margin or weighted violations, or with document features."""
         search = self.options.search()
         if self._sources():
-            return self._document_learner(prepared, gold, chain, start)
+            return self._document_learner(prepared, gold, chain, start, knowledge)
         if search.swvp is None:
-            return ChainLearner(prepared, gold, chain, Perceptron(search.margin), start)
+            return ChainLearner(prepared, gold, chain, Perceptron(search.margin), start, knowledge)
         from structron.learn.weighted import WeightedViolations
 
         longest = int(np.diff(prepared.starts).max(initial=1))
         return ChainLearner(prepared, gold, chain, WeightedViolations(search.swvp, longest), start)
 
-    def _document_learner(self, prepared: Any, gold: np.ndarray, chain: Chain, start: Start | None) -> ChainLearner:
+    def _document_learner(
+        self, prepared: Any, gold: np.ndarray, chain: Chain, start: Start | None, knowledge: Knowledge | None
+    ) -> ChainLearner:
         from structron.learn.documents import DocumentLearner, NBest
 
         sources = self._sources()
@@ -175,7 +213,7 @@ class ChainLabeler(LabelPredictor):
             )
         numbers = (self.options.candidates, self.options.test_candidates)
         nbest = NBest(tuple(sources), *numbers, self.options.local_update, self.options.local_margin)
-        return DocumentLearner(prepared, gold, chain, self.options.search().margin, nbest, start)
+        return DocumentLearner(prepared, gold, chain, self.options.search().margin, nbest, start, knowledge)
 
     def _beam_learner(
         self, prepared: Any, gold: np.ndarray, chain: Chain, templates: Sequence[Template], start: Any
