@@ -27,6 +27,7 @@ from llvmlite import binding  # noqa: E402
 from structron.kernels import cache, fingerprint  # noqa: E402
 from structron.kernels.ahead import compile_listed  # noqa: E402
 from structron.kernels.listed import every_kernel  # noqa: E402
+from structron.kernels.sealed import KEY, digest_of  # noqa: E402
 
 SENTENCE = "He flew to Paris."
 KNOWN = re.compile(
@@ -62,8 +63,7 @@ def compile_all(place: Path, processor: str) -> Path:
 
 def compile_rest() -> None:
     """Compile what the cache lacks, in this process."""
-    have = {name for folder in cache.folders() if folder.is_dir() for name in os.listdir(folder)}
-    wrong = []
+    have, wrong = cache.names(), []
     for own in every_kernel():
         if fingerprint.listed_name(own) not in have:
             try:
@@ -83,14 +83,19 @@ def ship(folder: Path, to: Path, processor: str) -> tuple[int, int]:
         raise SystemExit("the list of kernels is empty: python -m benchmarks.kernels")
     shutil.rmtree(to, ignore_errors=True)
     to.mkdir(parents=True)
-    size, foreign = 0, set()
+    digests, size, foreign = {}, 0, set()
     for name in sorted(names):
-        size += Path(shutil.copyfile(folder / name, to / name)).stat().st_size
-        foreign |= {symbol for symbol in asked_for(to / name) if not KNOWN.fullmatch(symbol)}
+        data = cache.unsealed(folder / name)
+        if data is None:
+            raise SystemExit(f"{name}: damaged")
+        size += (to / name).write_bytes(data)
+        digests[name] = digest_of(data).hex()
+        foreign |= {symbol for symbol in undefined(object_code(data)) if not KNOWN.fullmatch(symbol)}
     if foreign:
         raise SystemExit(f"kernels ask for what may not be there elsewhere: {', '.join(sorted(foreign))}")
     target = [binding.get_process_triple(), processor, ""]
     about = {"target": target, "versions": fingerprint.versions(), "contents": fingerprint.contents()}
+    about["kernels"] = digests
     (to / fingerprint.ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
     return len(names), size
 
@@ -105,18 +110,10 @@ class Plain(pickle.Unpickler):
         return type(name, (), {"__init__": lambda self, *given: None, "__setstate__": lambda self, state: None})
 
 
-def object_code(path: Path) -> bytes:
-    """The machine code in a kernel's file."""
-    data = cache.unsealed(path)
-    if data is None:
-        raise SystemExit(f"{path.name}: damaged")
+def object_code(data: bytes) -> bytes:
+    """The machine code in a kernel."""
     library = Plain(io.BytesIO(data)).load()[0]
     return library[2][0]
-
-
-def asked_for(path: Path) -> set[str]:
-    """The symbols that a kernel asks for."""
-    return undefined(object_code(path))
 
 
 def undefined(code: bytes) -> set[str]:
@@ -146,7 +143,8 @@ def check_used(empty: Path) -> None:
     done = subprocess.run(command, env=environment(STRUCTRON_CACHE=str(empty)), capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"annotate failed with the kernels: {done.stderr}")
-    compiled = sorted(path.name for path in empty.rglob("*") if path.is_file() and path.name != cache.LOCKS)
+    hidden = (cache.LOCKS, KEY)
+    compiled = sorted(path.name for path in empty.rglob("*") if path.is_file() and path.name not in hidden)
     if compiled:
         raise SystemExit(f"compiled in spite of the kernels: {', '.join(compiled)}\n{done.stderr}")
 

@@ -8,7 +8,6 @@ function first, so that the time that is left can be told from the beginning.
 """
 
 import contextlib
-import os
 import sys
 import threading
 import time
@@ -70,9 +69,8 @@ class CompileProgress:
 
 def cold(wanted: Iterable[str]) -> list[ListedKernel]:
     """The kernels that somebody needs and that no cache has, those that take longest first."""
-    folders = [{*os.listdir(folder)} for folder in cache.folders() if folder.is_dir()]
-    found = ((own, fingerprint.listed_name(own)) for own in needed_for(wanted))
-    return [own for own, name in found if not any(name in files for files in folders)]
+    kept = cache.names()
+    return [own for own in needed_for(wanted) if fingerprint.listed_name(own) not in kept]
 
 
 def prepare(wanted: Iterable[str], show: Show | None = None, workers: int | None = None) -> int:

@@ -4,10 +4,12 @@
 
 What a kernel was compiled from is in the name of its folder, so nothing in it is ever out of date. Places are tried in
 turn: `STRUCTRON_CACHE` alone if it is set, else `NUMBA_CACHE_DIR`, else the user's cache folder, then a private folder
-among the temporary files. A wheel may bring kernels along (fingerprint.py). A file that is damaged or cannot be read is
-compiled again; one that cannot be written is not kept. No two processes compile the same kernel: the second waits.
+among the temporary files. A wheel may bring kernels along (fingerprint.py). A file that is damaged, cannot be read or
+may be somebody else's (sealed.py) is compiled again; one that cannot be written is not kept. No two processes compile
+the same kernel: the second waits.
 
-Where Numba lacks what this needs of it (private.py), `is_supported` is false, and Numba keeps kernels in its own way.
+Where Numba lacks what this needs of it (private.py), `is_supported` is false, and every process compiles: Numba's own
+cache unpickles whatever lies in its folder.
 """
 
 import contextlib
@@ -15,7 +17,6 @@ import io
 import os
 import pickle
 import shutil
-import stat
 import sys
 import tempfile
 import time
@@ -32,9 +33,10 @@ from numba.core.compiler import CompileResult
 from numba.core.environment import Environment
 from numba.core.runtime import rtsys
 
-from structron.kernels.fingerprint import file_name, fingerprint, is_from_package, shipped_folder
+from structron.kernels.fingerprint import file_name, fingerprint, is_from_package, shipped, shipped_data
 from structron.kernels.indices import trust_indices
 from structron.kernels.private import optimise_once
+from structron.kernels.sealed import Untrusted, look, read, write
 from structron.runtime.progress import tell
 
 fcntl: ModuleType | None
@@ -43,7 +45,6 @@ try:
 except ImportError:  # Windows: two processes may compile the same kernel there
     fcntl = None
 
-MAGIC = b"structron kernel 3\n"
 DAMAGE = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, TypeError, ValueError, KeyError)
 """What unpickling raises though the checksum is right: a module or a class is not there any more."""
 KEPT = 6
@@ -93,18 +94,6 @@ def private_folder() -> Path:
     return Path(tempfile.gettempdir()) / f"structron-kernels-{user}"
 
 
-def _is_safe(place: Path) -> bool:
-    """Whether nobody else can put files there: what is in it is executed."""
-    if "STRUCTRON_CACHE" in os.environ or config.CACHE_DIR:  # type: ignore[attr-defined]
-        return True
-    try:
-        found = place.lstat()
-    except OSError:
-        return False
-    mine = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o022)
-    return stat.S_ISDIR(found.st_mode) and mine
-
-
 @cache
 def _writable() -> Path | None:
     """The folder that kernels are written to; None: there is none."""
@@ -115,12 +104,23 @@ def _writable() -> Path | None:
                 place.mkdir(mode=0o700, exist_ok=True)
             folder = place / fingerprint()
             fresh = not folder.is_dir()
-            folder.mkdir(exist_ok=True)
-            if _is_safe(place) and os.access(folder, os.W_OK | os.X_OK):
+            folder.mkdir(mode=0o755, exist_ok=True)
+            if _is_trusted(folder, writable=True) and os.access(folder, os.W_OK | os.X_OK):
                 if fresh:
                     _forget_old(place)
                 return folder
     return None
+
+
+def _is_trusted(folder: Path, writable: bool = False) -> bool:
+    """Whether kernels may be read from a folder. writable: and belong there."""
+    try:
+        return look(folder) or not writable
+    except OSError:
+        return False
+    except Untrusted as reason:
+        _say("none", f"{folder}: {reason}; compiled kernels are neither read from there nor kept there")
+        return False
 
 
 def _forget_old(place: Path) -> None:
@@ -132,46 +132,38 @@ def _forget_old(place: Path) -> None:
 
 
 def folders() -> list[Path]:
-    """Where kernels may be found."""
+    """Where kernels may be found, beside those of a wheel."""
     own = _writable()
-    others = [place / fingerprint() for place in places() if _is_safe(place)]
-    found = [own, *(folder for folder in others if folder != own), shipped_folder()]
-    return [folder for folder in found if folder is not None]
+    others = [place / fingerprint() for place in places()]
+    return [*([own] if own else []), *(folder for folder in others if folder != own and _is_trusted(folder))]
+
+
+def names() -> set[str]:
+    """The kernels that are kept, or came with the wheel."""
+    return {*shipped(), *(name for folder in folders() for name in os.listdir(folder))}
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
-def sealed(data: bytes) -> bytes:
-    """Bytes with their checksum."""
-    return MAGIC + zlib.crc32(data).to_bytes(4, "little") + data
-
-
 def unsealed(path: Path) -> bytes | None:
-    """The bytes of a sealed file; None: it is not there, is not ours to read, or damaged."""
+    """The bytes of a sealed file; None: it is not there, damaged, or may be somebody else's."""
     try:
-        found = path.read_bytes()
+        return read(path)
     except OSError:
         return None
-    head, data = found[: len(MAGIC) + 4], found[len(MAGIC) + 4 :]
-    if head == MAGIC + zlib.crc32(data).to_bytes(4, "little"):
-        return data
-    _say("damaged", f"{path}: damaged; the kernel is compiled again")
-    return None
+    except Untrusted as reason:
+        _say(str(reason), f"{path}: {reason}; the kernel is compiled again")
+        return None
 
 
-def write(path: Path, data: bytes) -> None:
-    """Write a file that appears whole."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+def _of_wheel(name: str) -> bytes | None:
+    """A kernel that came with the wheel; None: there is none, or another than in the wheel's list."""
     try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(sealed(data))
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+        return shipped_data(name)
+    except Untrusted as reason:
+        _say(str(reason), f"{name}: {reason}; the kernel is compiled again")
+        return None
 
 
 def _names_only(result: Any) -> bytes:
@@ -223,8 +215,11 @@ def unpacked(target_context: Any, data: bytes) -> Any:
 
 
 def is_supported() -> bool:
-    """Whether Numba has what this module needs of it."""
-    return hasattr(CompileResult, "_reduce") and hasattr(CompileResult, "_rebuild")
+    """Whether Numba has what this module needs of it; if not, a line says so."""
+    if hasattr(CompileResult, "_reduce") and hasattr(CompileResult, "_rebuild"):
+        return True
+    _say("numba", "compiled kernels cannot be kept with this version of Numba; each run compiles them")
+    return False
 
 
 # -- the cache of one kernel -------------------------------------------------------------------------------------------
@@ -253,11 +248,12 @@ class KernelCache:
 
     def is_cold(self, signature: Any = None) -> bool:
         """Whether nothing is kept of this kernel, or nothing for these arguments."""
-        wanted = f"{self.prefix}-*" if signature is None else file_name(self.function, signature, self.stamp)
-        return not any(any(folder.glob(wanted)) for folder in folders())
+        wanted = f"{self.prefix}-" if signature is None else file_name(self.function, signature, self.stamp)
+        return not any(name.startswith(wanted) for name in names())
 
     def _data(self, name: str) -> bytes | None:
-        return next((data for folder in folders() if (data := unsealed(folder / name)) is not None), None)
+        found = (data for folder in folders() if (data := unsealed(folder / name)) is not None)
+        return next(found, None) or _of_wheel(name)
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """The kernel for these arguments; None: it has to be compiled, and no other process does so now.
@@ -298,8 +294,8 @@ class KernelCache:
             write(folder / name, packed(result))
             if folder.parent == private_folder():
                 _say("place", f"no home folder to write to; compiled kernels are kept in {folder.parent}")
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
+        except (OSError, Untrusted) as error:
+            reason = (getattr(error, "strerror", None) or str(error)).lower()
             _say("unsaved", f"{self.cache_path}: compiled kernels cannot be kept ({reason})")
         except (TypeError, ValueError, AttributeError, pickle.PicklingError):  # a function that cannot be found again
             return

@@ -2,6 +2,7 @@
 
 A wheel brings kernels for the baseline of its platform (`BASELINES`). They are taken where the processor has all that
 they ask for, the versions are the same, and the sources are those that they were compiled from, to the byte.
+A manifest beside them (`about.json`) has a SHA-256 of each, and of nothing else anything is loaded.
 """
 
 import hashlib
@@ -19,6 +20,7 @@ from llvmlite import binding
 from numba.core import config
 
 from structron.kernels.listed import arguments_text
+from structron.kernels.sealed import Untrusted, digest_of
 from structron.runtime.progress import tell
 
 PACKAGE = Path(__file__).parent.parent
@@ -144,18 +146,32 @@ def misfit(about: dict[str, Any]) -> str | None:
 
 
 @cache
-def shipped_folder() -> Path | None:
-    """The folder of the kernels that came with a wheel; None: there are none that this machine could use."""
+def shipped() -> dict[str, str]:
+    """The kernels that came with a wheel and fit this machine, by name, each with its SHA-256."""
     try:
         about = json.loads((SHIPPED / ABOUT).read_bytes())
-        reason = misfit(about)
+        reason, kernels = misfit(about), {str(name): str(digest) for name, digest in about["kernels"].items()}
     except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError):
-        reason = "something that cannot be read"
+        return {}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        reason, kernels = "something that cannot be read", {}
     if reason == "":
-        return SHIPPED
+        return kernels
     if reason:
         again = 'pip install --upgrade --force-reinstall structron (or "structron precompile", once)'
         tell(f"structron: the compiled kernels of this wheel are for {reason}: they are compiled on first use; {again}")
-    return None
+    return {}
+
+
+def shipped_data(name: str) -> bytes | None:
+    """A kernel that came with the wheel; None: there is none. Untrusted: it is another than the manifest has."""
+    digest = shipped().get(name)
+    if digest is None:
+        return None
+    try:
+        data = (SHIPPED / name).read_bytes()
+    except OSError:
+        return None
+    if digest_of(data).hex() != digest:
+        raise Untrusted("not the kernel that came with the wheel")
+    return data

@@ -25,8 +25,6 @@ def _cached(dispatcher: Any, function: Callable, stamp: str = "", allocates: boo
         return dispatcher
     if is_supported() and hasattr(dispatcher, "_cache"):
         dispatcher._cache = KernelCache(function, stamp, allocates)
-    else:
-        dispatcher.enable_caching()
     return dispatcher
 
 

@@ -2,7 +2,7 @@
 
 | what | for | without it |
 | --- | --- | --- |
-| `Dispatcher._cache`, `CompileResult._reduce`, `_rebuild` (cache.py) | kernels are kept | Numba's own cache |
+| `Dispatcher._cache`, `CompileResult._reduce`, `_rebuild` (cache.py) | kernels are kept | every process compiles |
 | `Environment._memo`, `_rebuild_env` (cache.py) | kernels are read without SciPy | that takes longer |
 | the option `_nrt` (`counting`) | kernels count no references | they count |
 | `arrayobj.fix_integer_index` (indices.py) | no index is negative | a comparison at each look-up |
