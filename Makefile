@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
 
-.PHONY: demo test test-oldest test-newest bench english mutations smoke torture load lint docs build wheels clean
+.PHONY: demo test test-oldest test-newest bench english mutations smoke torture load lint docs build wheels audit sbom clean
 
 $(VENV)/.core: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -70,5 +70,9 @@ build: $(VENV)/.dev
 wheels:
 	$(PYTHON) tools/wheels.py $(PYTHONS)
 
+# Known vulnerabilities of all that an installation consists of, and its bill of materials (CycloneDX, in dist/).
+audit sbom:
+	$(PYTHON) tools/audit.py $@
+
 clean:
-	rm -rf $(VENV) .venv-oldest .venv-newest build dist *.egg-info src/*.egg-info src/structron/kernels/binary
+	rm -rf $(VENV) .venv-oldest .venv-newest .venv-audit build dist *.egg-info src/*.egg-info src/structron/kernels/binary
