@@ -146,6 +146,7 @@ def world(folder: Path) -> Path:
     (folder / "places.txt").write_text("Paris\nNew York\n", encoding="utf-8")
     (folder / "names.txt").write_text("Smith\nMary Miller\n", encoding="utf-8")
     (folder / "paths.txt").write_text("0110\tParis\t7\n0111\tSmith\t3\n", encoding="utf-8")
+    (folder / "vectors.vec").write_text("3 2\nParis 1 0\nRome 0.9 0.1\ncat 0 1\n", encoding="utf-8")
     (folder / "mine.txt").write_text("w[0]\npos[0]\npos[-1]|pos[0]\nsuffix3[0]\n", encoding="utf-8")
     for name in ("crawl", "in"):
         (folder / name).mkdir()

@@ -169,6 +169,27 @@ COMMANDS: list[click.Command] = [
         VERBOSE,
     ),
     Command(
+        "cluster",
+        "cli.cluster",
+        "Cluster the words of raw text, for train --clusters: a line of bits, word and count for every word.",
+        Argument(
+            "files", "FILE …", "Plain text, a sentence or a paragraph a line.", type=TEXT, nargs=-1, required=True
+        ),
+        option("--classes", metavar="N", type=POSITIVE, default=512, help="How many clusters."),
+        option("--min-count", metavar="N", type=POSITIVE, default=2, help="Leave out words seen less than N times."),
+        option("--most-words", metavar="N", type=POSITIVE, help="Cluster the N most frequent words only."),
+        option("--passes", metavar="N", type=POSITIVE, default=20, help="Passes over the words, at most."),
+        option("--annotated", help="The files are CoNLL-U."),
+        option("--tokenized", help="Words stand between spaces."),
+        option("--vectors", help="The file has word vectors, in the text format of word2vec and fastText: k-means."),
+        OUTPUT,
+        ENCODING,
+        option("--jobs", metavar="N", type=POSITIVE, help="Threads; as many as cores by default."),
+        QUIET,
+        VERBOSE,
+        short="Cluster the words of raw text, for training.",
+    ),
+    Command(
         "predict",
         "cli.predict",
         "Label sentences; every other byte of the input is kept.",
