@@ -43,6 +43,7 @@ def runs(folder: Path) -> dict[str, list[list]]:
             ["--text", "It rains.", "--format", "json", "--model", folder / "tokenizer.structron"],
             ["--text", "It rains.", "--format", "html", "--output", folder / "page.html"],
         ],
+        "check": [[bank], [bank, "--against", bank, "--json"]],
         "cluster": [[dev, "--tokenized", "--classes", "8", "--output", folder / "paths"]],
         "import-templates": [[folder / "crf.template", "--columns", "word,pos,chunk", "--output", folder / "ours"]],
         "new-problem": [["word_order", "--output-dir", folder]],

@@ -234,6 +234,25 @@ COMMANDS: list[click.Command] = [
         short="Score a model, and list its mistakes.",
     ),
     Command(
+        "check",
+        "cli.check",
+        "Count what is wrong with annotated files: UD's rules for CoNLL-U, and analyses that cannot be. Exit status 1: "
+        "something is.",
+        Argument("files", "FILE …", "CoNLL-U, gold or predicted (-: standard input).", type=FILE, nargs=-1),
+        option(
+            "--against",
+            metavar="FILE",
+            type=FILE,
+            help="Also count tags, features, closed-class words and lemmas that do not fit those of this file.",
+        ),
+        option("--top", metavar="N", type=click.IntRange(min=0), default=3, help="Examples to show of each rule."),
+        ENCODING,
+        MAX_SENTENCE,
+        JSON,
+        VERBOSE,
+        short="Count what is wrong with annotated files.",
+    ),
+    Command(
         "compare",
         "cli.views.compare",
         "Compare two models on labelled sentences: scores, significance, where they differ.",
