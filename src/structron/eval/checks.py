@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from structron.io.columns import EMPTY
 from structron.text.trees import check_tree
 
 
@@ -19,7 +18,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-WIDTH = 10
+EMPTY, WIDTH = "_", 10
 ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(WIDTH)
 TAGS = _words("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X")
 CLOSED = _words("ADP AUX CCONJ DET PART PRON SCONJ")
