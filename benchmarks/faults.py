@@ -45,7 +45,7 @@ def post(path: str, **given: Any) -> bytes:
 
 
 ANALYSES = (
-    *(post("/api/annotate", text=text, margins=bool(k % 2)) for k, text in enumerate(TEXTS)),
+    *(post("/api/annotate", text=text, margins=k % 8 == 0) for k, text in enumerate(TEXTS)),
     *(
         request(
             "POST", "/process", urlencode({"data": text, "tokenizer": "", "tagger": "", "parser": ""}).encode(), FORM
@@ -54,8 +54,8 @@ ANALYSES = (
     ),
     *(request("GET", f"/process?tokenizer&tagger&data={quote_plus(text)}") for text in TEXTS[:3]),
     post("/api/explain", words=[{"form": "He"}, {"form": "slept"}], part="tagger"),
-    post("/api/beam", sentence=SENTENCE, part="parser", beam=2),
 )
+BEAM = post("/api/beam", sentence=SENTENCE, part="parser", beam=2)
 LOOKS = tuple(
     request("GET", path)
     for path in ("/", "/api/models", "/api/models/english", "/api/data", "/api/training", "/models", "/static/main.js")
@@ -85,17 +85,18 @@ CHUNKS = (
     b"POST /api/annotate HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 12_000
 )
 SHARES = {
-    "analysis": 50,
-    "look": 15,
-    "health": 10,
-    "broken": 10,
-    "huge": 1,
-    "slow": 4,
-    "cut": 3,
-    "gone": 4,
-    "several": 3,
+    "analysis": 130,
+    "look": 300,
+    "health": 343,
+    "broken": 100,
+    "huge": 10,
+    "slow": 30,
+    "cut": 28,
+    "gone": 30,
+    "several": 28,
+    "beam": 1,
 }
-"""Of a hundred requests, how many are of which kind."""
+"""Of a thousand requests, how many are of which kind."""
 
 
 class Lost(Exception):
@@ -171,6 +172,9 @@ class Storm:
 
     async def _analysis(self, dice: random.Random) -> None:
         await self._answered(dice.choice(ANALYSES))
+
+    async def _beam(self, dice: random.Random) -> None:
+        await self._answered(BEAM)
 
     async def _look(self, dice: random.Random) -> None:
         await self._answered(dice.choice(LOOKS))

@@ -18,7 +18,7 @@ from structron.io import modelfile
 from structron.learn import chain as chain_learner
 from structron.learn.checkpoint import STATE_FILE
 from structron.learn.loop import Schedule, pass_order, train
-from structron.runtime.progress import Progress, pass_line
+from structron.runtime.progress import Progress, is_written, pass_line
 from toy import chunk_rows
 
 TIMES = ("seconds", "tokens_per_second")
@@ -195,6 +195,17 @@ def test_plain_lines_and_a_log_of_json(tmp_path):
     assert [(r["pass"], r["updates"], r["dev"]) for r in records] == [(1, 7, 50.0), (2, 3, 40.0)]
     train(Scripted([7, 3]), Schedule(passes=1), None, Progress(log=log, append=True))
     assert len(log.read_text().splitlines()) == 3
+
+
+def test_a_log_is_locked_while_it_is_written(tmp_path):
+    log = tmp_path / "log"
+    assert is_written(log) is None
+    first, second = Progress(log=log), Progress(log=log, append=True)
+    assert is_written(log)
+    first.close()
+    assert is_written(log)
+    second.close()
+    assert is_written(log) is False
 
 
 def test_a_log_that_cannot_be_written(tmp_path):

@@ -117,6 +117,26 @@ def test_a_trace_without_gold_is_the_search_of_prediction():
         assert trace.steps[-1].best == pytest.approx(model.predict_with_scores([x])[1][0])
 
 
+def test_gold_that_is_missing_in_a_beam_with_room_for_every_state_was_merged():
+    rng, (problem, xs, golds) = np.random.default_rng(4), corpus_of("parser")
+    seen = 0
+    for x, gold in zip(xs, golds, strict=True):
+        weights = uneven_weights(problem, rng)
+        trace = learned(problem, weights, 500, True, x.shape[1]).trace(x, gold)
+        for step in trace.steps:
+            assert (step.gold_rank is None) == (step.merged_rank is not None)
+            if step.merged_rank is not None:
+                other = step.states[step.merged_rank - 1]
+                assert other.score >= step.gold
+                assert other.shows["labels"] != step.gold_state.shows["labels"]
+                assert f"gold is merged with number {step.merged_rank}" in trace.report()
+                seen += 1
+        apart = learned(problem, weights, 500, False, x.shape[1]).trace(x, gold)
+        assert all(step.merged_rank is None for step in apart.steps)
+        assert apart.fell_off is None
+    assert seen
+
+
 def test_figure_1_of_the_paper():
     """Greedy search loses N N V . to N N N . at the third word; then the full stop, too late, makes gold the better."""
     problem, x, gold = figure1_problem(), np.zeros((4, 1), np.int64), ["N", "N", "V", "."]

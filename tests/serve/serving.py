@@ -1,17 +1,22 @@
 """What the server's tests share: a folder of small models, a client without a network, where the browser is."""
 
 import asyncio
+import contextlib
 import json
 import os
 import shutil
 import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from httpx import ASGITransport, AsyncClient, Response
 
 from structron import Chunker, Parser, Tagger
 from structron.data.toy_english import toy_english, write_conll, write_conllu
+from structron.serve.slow import Impatient, config
 
 ATTACK = "<img src=x onerror=hacked=1>"
 HOSTILE = '"><script>hacked=1<&'
@@ -78,3 +83,18 @@ class Asked:
             return list(await asyncio.gather(*(self.http.request(method, path, json=body) for body in bodies)))
 
         return asyncio.run_coroutine_threadsafe(all_of_them(), self.loop).result(90)
+
+
+@contextlib.contextmanager
+def listening(app: Any, http: Any = Impatient) -> Iterator[tuple[int, uvicorn.Server]]:
+    """A server; gives its port and the server."""
+    server = uvicorn.Server(config(app, http, port=0, log_level="critical"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.02)
+    try:
+        yield server.servers[0].sockets[0].getsockname()[1], server
+    finally:
+        server.should_exit = True
+        thread.join(300)

@@ -3,14 +3,19 @@
 import copy
 import json
 import re
+import runpy
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from serving import GOLD, HOSTILE, Asked
 
+from structron import load
 from structron.serve.app import STATIC, make_app
 from structron.serve.library import Library
+from structron.serve.limits import Limits
 
+ROOT = Path(__file__).resolve().parents[2]
 TEXT = "Dr. Smith didn't sleep. He flew to Paris."
 
 
@@ -88,6 +93,10 @@ def test_explanations_are_those_of_the_parts(client, library, part):
     sentence = ok(client.post("/api/annotate", json={"text": "He flew to Paris."}))["sentences"][0]
     found = ok(client.post("/api/explain", json={"words": words_of(sentence), "part": part, "top": 3}))["decisions"]
     assert all(len(own["because"]) <= 3 for own in found)
+    if part == "lemmatizer":
+        lemmas = [word["lemma"] for word in words_of(sentence)]
+        assert [own["chosen"].partition(": ")[0] for own in found] == lemmas
+        assert found[1]["chosen"] == "fly: -ew becomes -y"
     if part != "parser":
         assert [own["word"] for own in found] == list(range(5))
         return
@@ -246,3 +255,57 @@ def test_gold_may_be_given_in_columns(client):
     answer = client.post("/api/beam", json={"model": "english", "part": "parser", "sentence": GOLD})
     assert answer.status_code == 422
     assert "CoNLL-U" in answer.json()["detail"]
+
+
+def test_without_files_every_view_has_something_to_show(tmp_path):
+    library = Library.example()
+    assert next(iter(library.models)) == "english"
+    client = Asked(make_app(library))
+    small, large = list(library.models)[1:]
+    (data,), (log,) = library.data, library.logs
+    scores = ok(client.post("/api/compare", json={"a": small, "b": large, "data": data}))
+    assert scores["scores"][0]["accuracy"] < scores["scores"][1]["accuracy"]
+    assert scores["differences"]
+    passes = ok(client.get(f"/api/training/{log}"))
+    assert not passes["live"]
+    assert passes["passes"][-1]["dev"] > passes["passes"][0]["dev"]
+
+
+def test_the_example_is_what_its_script_makes(tmp_path):
+    made = runpy.run_path(str(ROOT / "tools" / "page_example.py"))
+    made["make"](tmp_path)
+    assert sorted(path.name for path in made["FOLDER"].iterdir()) == sorted(path.name for path in tmp_path.iterdir())
+    for path in tmp_path.iterdir():
+        kept = made["FOLDER"] / path.name
+        if path.suffix == ".structron":
+            assert str(load(kept).inspect()) == str(load(path).inspect())
+        else:
+            assert kept.read_bytes() == path.read_bytes()
+
+
+def test_a_page_may_send_a_model_where_that_is_allowed(library, folder):
+    client = Asked(make_app(Library(models={"one": library.models["one"]}), Limits(model=10**7)))
+    data = (folder / "two.structron").read_bytes()
+
+    def send(name: str, content: bytes = data, to: Asked = client):
+        headers = {"content-type": "application/octet-stream"}
+        return to.post("/api/models", params={"name": name}, content=content, headers=headers)
+
+    assert [ok(send(name))["name"] for name in ("two.structron", "two.structron", "../..\\x.structron")] == [
+        "two",
+        "two-2",
+        "x",
+    ]
+    asked = {"text": "the old dog sleeps", "model": "two"}
+    found = ok(client.post("/api/annotate", json=asked))
+    direct = library.models["two"].estimator.predict([[(word,) for word in asked["text"].split()]])[0]
+    assert [word["xpos"] for word in words_of(found["sentences"][0])] == direct
+    assert [own["name"] for own in ok(client.get("/api/models"))] == ["one", "two", "two-2", "x"]
+    answer = send("bad.structron", data[:-9])
+    assert answer.status_code == 422
+    assert answer.json()["detail"].startswith("bad.structron: ")
+    assert send("long.structron", bytes(10**7 + 1)).status_code == 413
+    assert send("two.structron", to=Asked(make_app(Library()))).status_code == 403
+    for _ in range(12):
+        ok(send("two.structron"))
+    assert "at most 16" in send("two.structron").json()["detail"]

@@ -9,10 +9,14 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from serving import ATTACK, HOSTILE
+from serving import ATTACK, HOSTILE, listening
 
 from estimators import weights_of
 from structron.data.toy_english import toy_english
+from structron.runtime.progress import lock
+from structron.serve.app import make_app
+from structron.serve.library import Library
+from structron.serve.limits import Limits
 
 ROOT = Path(__file__).resolve().parents[2]
 AXE = Path(os.environ.get("STRUCTRON_AXE") or ROOT / "node_modules" / "axe-core" / "axe.min.js")
@@ -129,6 +133,30 @@ def test_analyses_are_copied_as_conllu_json_and_svg(page, library):
             assert "class=" not in found
 
 
+def test_texts_are_opened_and_analyses_saved(page, library, tmp_path):
+    page.open("annotate", ".tree .word")
+    (tmp_path / "own.txt").write_text("She slept.")
+    page.page.set_input_files("input[type=file]", tmp_path / "own.txt")
+    page.until("document.querySelector('.tree .form').textContent === 'She'")
+    with page.page.expect_download() as waiting:
+        page.page.click("[aria-label=Save] >> text=CoNLL-U")
+    assert waiting.value.suggested_filename == "analysis.conllu"
+    assert Path(waiting.value.path()).read_text() == library.models["english"].estimator("She slept.").to_conllu()
+
+
+def test_a_model_that_the_server_takes_is_loaded(browser, library, folder):
+    app = make_app(Library(models={"one": library.models["one"]}), Limits(model=10**7))
+    with listening(app) as (port, _):
+        context = browser.new_context()
+        page = Page(context.new_page(), f"http://127.0.0.1:{port}")
+        page.open("model", ".features .bars li")
+        page.page.set_input_files("input[type=file]", folder / "two.structron")
+        page.until("document.querySelector('.facts-list dd:nth-of-type(1)') && location.hash.includes('model=two')")
+        assert page.page.locator("main select option").all_text_contents() == ["one (tagger)", "two (tagger)"]
+        assert page.errors == []
+        context.close()
+
+
 def test_the_beam_view_shows_the_engines_trace(page, library):
     page.open("beam", ".states tbody tr", model="beam", text=TAGGED, beam="2")
     rows = [line.split("\t") for line in TAGGED.splitlines()]
@@ -234,6 +262,60 @@ def test_the_beam_view_begins_with_a_garden_path(page):
     assert page.page.locator(".pair-grid .tree").count() == 2
 
 
+def test_the_beam_view_tells_merged_from_fallen_off(page):
+    page.open("beam", ".lattice .dot.gold.lost", model="english/parser", example="4")
+    asked = page.page.evaluate(
+        "fetch('/api/beam', {method: 'POST', headers: {'content-type': 'application/json'}, body: JSON.stringify({"
+        "model: 'english', part: 'parser', beam: 4, sentence: document.querySelector('textarea').value})})"
+        ".then((answer) => answer.json())"
+    )
+    merged = {step["step"]: step["merged_rank"] for step in asked["steps"] if step["merged_rank"]}
+    assert asked["fell_off"] in merged
+    page.page.keyboard.press("Home")
+    for step in asked["steps"]:
+        said = page.page.inner_text(".verdict")
+        if step["step"] in merged:
+            assert f"gold is merged with number {merged[step['step']]}" in said
+            assert page.texts(".states tr.merged:not(.off) .rank") == [str(merged[step["step"]])]
+        else:
+            assert "merged" not in said
+        assert "falls off" not in said
+        page.page.keyboard.press("ArrowRight")
+    assert page.texts(".lattice .fell") == []
+
+
+def test_the_default_sentence_is_drawn_whole(browser, address):
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    page.goto(f"{address}/#annotate")
+    page.wait_for_selector(".tree .word")
+    assert page.evaluate("[...document.querySelectorAll('.scroll')].every((own) => own.scrollWidth <= own.clientWidth)")
+    context.close()
+
+
+def test_a_comparison_fits_a_phone(browser, address):
+    context = browser.new_context(viewport={"width": 360, "height": 740})
+    page = context.new_page()
+    page.goto(f"{address}/#compare?a=one&b=two&data=test")
+    page.wait_for_selector(".difference")
+    for part in ("html", "nav", ".scroll:has(.scores)"):
+        own = f"document.querySelector('{part}')"
+        assert page.evaluate(f"{own}.scrollWidth <= {own}.clientWidth"), part
+    context.close()
+
+
+def test_labels_of_charts_can_be_read_from_afar(browser, address):
+    context = browser.new_context(viewport={"width": 1920, "height": 1080})
+    page = context.new_page()
+    page.goto(f"{address}/#training?log=train")
+    page.wait_for_selector(".curves .tick")
+    heights = page.evaluate(
+        "[...document.querySelectorAll('.curves .tick')].map((o) => o.getBoundingClientRect().height)"
+    )
+    assert min(heights) >= 16
+    context.close()
+
+
 def test_a_model_is_looked_into(page, library):
     page.open("model", ".features .bars li", model="chunker")
     part = library.models["chunker"].estimator
@@ -242,6 +324,8 @@ def test_a_model_is_looked_into(page, library):
     page.page.click(f".labels .list button >> text={label}")
     page.until(f"document.querySelector('.features h2').textContent.endsWith('{label}')")
     page.page.wait_for_selector('.features[aria-busy="false"]')
+    weights = page.texts(".features .bars li > .value")
+    assert len(set(weights)) == len(weights)
     heaviest = part.inspect(label, top=1).labels[label][0].feature
     page.page.wait_for_selector(".features .bars .name")
     assert page.texts(".features .bars .name")[0] == heaviest
@@ -261,11 +345,13 @@ def test_a_training_is_watched_while_it_writes(page, folder):
     log = folder / "later.log"
     try:
         with log.open("w") as out:
+            lock(out.fileno())
             for number in (1, 2):
                 out.write(json.dumps({"pass": number, "updates": 9, "dev": 80.0 + number, "examples": 4}) + "\n")
                 out.flush()
                 page.until(f"document.querySelectorAll('.curve.good circle').length === {number}")
-        assert "Live · 2 passes" in page.page.inner_text(".live")
+            page.until("document.querySelector('.live').textContent === 'Live · 2 passes'")
+        page.until("document.querySelector('.live').textContent === 'Ended · 2 passes'")
     finally:
         log.unlink()
 

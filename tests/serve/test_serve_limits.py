@@ -1,7 +1,6 @@
 """What the server does not do: take what is too long, wait for what is too slow, work on too much, tell what broke."""
 
 import asyncio
-import contextlib
 import os
 import signal
 import socket
@@ -11,10 +10,9 @@ import threading
 import time
 
 import pytest
-import uvicorn
 from attacks import OVERSIZED, send
 from httpx import Client
-from serving import Asked
+from serving import Asked, listening
 
 from helpers import SOURCE
 from structron.runtime.threads import Busy
@@ -22,7 +20,7 @@ from structron.serve.app import make_app
 from structron.serve.library import Library
 from structron.serve.limits import Limits, RequestGuard
 from structron.serve.requests import SPARE, Late, RequestThreads
-from structron.serve.slow import Impatient, config
+from structron.serve.slow import Impatient
 
 # -- threads ------------------------------------------------------------------------------------------------------
 
@@ -269,21 +267,6 @@ def said(text: str) -> str:
     return text if text.endswith("\n") else f'{{"detail":"{text}"}}'
 
 
-@contextlib.contextmanager
-def listening(app, http=Impatient):
-    """A server; gives its port and the server."""
-    server = uvicorn.Server(config(app, http, port=0, log_level="critical"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.02)
-    try:
-        yield server.servers[0].sockets[0].getsockname()[1], server
-    finally:
-        server.should_exit = True
-        thread.join(300)
-
-
 CHUNKED = (
     b"POST /api/annotate HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
     b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -328,6 +311,7 @@ def test_an_answer_that_nobody_reads_is_given_up():
                 time.sleep(0.01)
             while server.server_state.connections:
                 time.sleep(0.01)
+    with listening(app) as (port, _):
         assert len(send(port, HEALTH, 300)) > 30_000_000
 
 

@@ -9,6 +9,7 @@ from structron.text.scripts import (
     apply_lemma,
     apply_words,
     lemma_demands,
+    lemma_in_words,
     lemma_script,
     words_demands,
     words_script,
@@ -112,3 +113,24 @@ def test_scripts_that_do_not_fit():
     assert apply_lemma("La→|a→", "a") is None
     assert apply_lemma("Ks→", "CATS") is None
     assert apply_words("~Ln't→ n't", "dog") == ("dog",)
+
+
+@pytest.mark.parametrize(
+    ("form", "lemma", "words"),
+    [
+        ("house", "house", "house: unchanged"),
+        ("House", "house", "house: lower case"),
+        ("Houses", "house", "house: lower case, without -s"),
+        ("flies", "fly", "fly: -ies becomes -y"),
+        ("PARIS", "Paris", "Paris: first letter a capital"),
+        ("gegeben", "geben", "geben: without ge-"),
+        ("went", "go", "go: a form of its own"),
+        ("κυβερνήσεων", "κυβέρνηση", "κυβέρνηση: -εων becomes -η, the accent moves"),
+    ],
+)
+def test_scripts_are_told_in_words(form, lemma, words):
+    assert lemma_in_words(lemma_script(form, lemma), form) == words
+
+
+def test_a_script_that_does_not_fit_leaves_the_form():
+    assert lemma_in_words(lemma_script("houses", "house"), "cat").startswith("cat: ")

@@ -57,7 +57,8 @@ class State:
 @dataclass(frozen=True, slots=True)
 class BeamStep:
     """The states of a step, best first; the score of the best and of the correct prefix, which is followed beside the
-    beam when it has fallen off (gold_state), and its place in the beam, from 1."""
+    beam when it is not in it (gold_state), and its place in the beam, from 1. merged_rank: where it is not in the beam
+    because a state with equal atoms scores more, the place of that state."""
 
     step: int
     states: list[State]
@@ -65,11 +66,13 @@ class BeamStep:
     gold: float | None = None
     gold_rank: int | None = None
     gold_state: State | None = None
+    merged_rank: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         own = {"step": self.step, "states": [state.to_json() for state in self.states], "best": self.best}
         gold_state = None if self.gold_state is None else self.gold_state.to_json()
-        return own | {"gold": self.gold, "gold_rank": self.gold_rank, "gold_state": gold_state}
+        places = {"gold_rank": self.gold_rank, "merged_rank": self.merged_rank}
+        return own | {"gold": self.gold, **places, "gold_state": gold_state}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +127,7 @@ class BeamTrace:
 
     @property
     def fell_off(self) -> int | None:
-        """The first step at which the correct prefix is not in the beam."""
+        """The first step at which the correct prefix is not in the beam: merged with a better state, or behind all."""
         return next((s.step for s in self.steps if s.gold is not None and s.gold_rank is None), None)
 
     def to_json(self) -> dict[str, Any]:
@@ -165,8 +168,7 @@ class BeamTrace:
 def _beam_lines(trace: BeamTrace) -> list[str]:
     lines = []
     for step in trace.steps[1:]:
-        fell = "  gold falls off" if step.step == trace.fell_off else ""
-        lines.append(f"step {step.step}{fell}")
+        lines.append(f"step {step.step}{_lost(trace, step)}")
         for rank, state in enumerate(step.states, 1):
             mark = "*" if state.gold else " "
             lines.append(f"{rank:4d}{mark}{state.score:12.4f}  {state.action:<12} {shown(state.shows)}")
@@ -174,6 +176,13 @@ def _beam_lines(trace: BeamTrace) -> list[str]:
             state = step.gold_state
             lines.append(f"   –*{state.score:12.4f}  {state.action:<12} {shown(state.shows)}")
     return lines
+
+
+def _lost(trace: BeamTrace, step: BeamStep) -> str:
+    """What becomes of gold at a step, if it is not in the beam."""
+    if step.merged_rank is not None:
+        return f"  gold is merged with number {step.merged_rank}"
+    return "  gold falls off" if step.step == trace.fell_off else ""
 
 
 def _rule_lines(trace: BeamTrace, rule: str, top: int) -> list[str]:
@@ -333,9 +342,17 @@ class _Beams:
                 action = self.problem.actions[actions[-1]] if step and step <= len(gold) else WAITS if step else ""
                 beside = State(float(f.score[own, PREFIX]), action, True, None, self.scene.state(actions))
                 scores = float(trace.best[step]), float(trace.gold[step])
-                found.append(BeamStep(step, states, *scores, rank, beside))
+                merged = self._merged(own, rows) if rank is None else None
+                found.append(BeamStep(step, states, *scores, rank, beside, merged))
             before = {row: k for k, row in enumerate(rows)}
         return found
+
+    def _merged(self, gold: int, rows: list[int]) -> int | None:
+        """The place of the state that the correct prefix was merged with."""
+        if not self.scene.search.merge:
+            return None
+        own = self.frontier.signature[gold]
+        return next((k for k, row in enumerate(rows, 1) if self.frontier.signature[row] == own), None)
 
     def _state(self, setting: Any, row: int, before: dict[int, int]) -> State:
         f, back = self.frontier, int(self.frontier.link[row, BACK])

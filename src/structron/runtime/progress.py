@@ -6,11 +6,13 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
 from structron.errors import StructronError
 
+fcntl = import_module("fcntl") if os.name == "posix" else None
 GONE = (OSError, ValueError)
 """What a stream raises that is full, broken or closed."""
 
@@ -152,6 +154,27 @@ def _search_parts(record: dict[str, Any]) -> list[str]:
     return parts
 
 
+def lock(descriptor: int) -> None:
+    """Mark a log as being written, for as long as it is open; what cannot be locked is not marked."""
+    if fcntl is not None:
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
+
+
+def is_written(path: str | Path) -> bool | None:
+    """Whether a training writes to a log; None: it cannot be told here."""
+    if fcntl is None:
+        return None
+    try:
+        with open(path, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return None
+    return False
+
+
 class Progress:
     """Shows nothing unless told to; `log` gets a line of JSON as soon as a pass is done.
 
@@ -168,6 +191,7 @@ class Progress:
         if log is not None:
             try:
                 self.log = open(log, "a" if append else "w", encoding="utf-8")  # noqa: SIM115
+                lock(self.log.fileno())
             except OSError as error:
                 raise StructronError(f"{log}: cannot write the log: {error.strerror}") from None
         self.bar: Any = None

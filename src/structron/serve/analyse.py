@@ -20,6 +20,7 @@ from structron.tasks.capabilities import able
 from structron.tasks.pipeline.parts import rows_of
 from structron.text.analysis import Sentence, Word
 from structron.text.schemes import spans
+from structron.text.scripts import lemma_in_words
 from structron.text.sentences import Document
 
 MAX_SENTENCE_WORDS = 10_000
@@ -214,8 +215,15 @@ def explain(model: Shelved, part: str | None, words: list[dict[str, str]], top: 
     whole = model.estimator
     parses = whole.task == "pipeline" and estimator is model.parts.get("parser")
     how = whole.model_.narrowed(whole.fast) if parses else {}
-    steps = estimator.explain(_rows_to_explain(model, part, estimator, words), top=top, **how)
-    return list(_placed(estimator, steps))
+    rows = _rows_to_explain(model, part, estimator, words)
+    found = list(_placed(estimator, estimator.explain(rows, top=top, **how)))
+    if estimator.task == "lemmatizer":
+        place = estimator.roles_.inputs.index(estimator.roles_.word)
+        for decision, row in zip(found, rows, strict=True):
+            for name in ("chosen", "runner_up"):
+                if decision[name] is not None:
+                    decision[name] = lemma_in_words(decision[name], row[place])
+    return found
 
 
 def _rows_to_explain(model: Shelved, part: str | None, estimator: Any, words: list[dict[str, str]]) -> Rows:

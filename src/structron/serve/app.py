@@ -23,7 +23,7 @@ from structron.serve.beam import trace
 from structron.serve.bodies import describe as describe_mistakes
 from structron.serve.bodies import read_form, read_json, read_query, to_json
 from structron.serve.compare import compare
-from structron.serve.library import Library, age_of, read_log
+from structron.serve.library import Library, is_live, read_log
 from structron.serve.limits import Limits, RequestGuard
 from structron.serve.looks import describe, features
 from structron.serve.requests import Late, RequestThreads
@@ -51,6 +51,9 @@ MISTAKES: dict[int | str, dict[str, Any]] = {
     422: {"model": Mistake, "description": "What is wrong with the request."},
     429: {"model": Mistake, "description": "Too many requests at a time; Retry-After says when to come back."},
     503: {"model": Mistake, "description": "It took too long."},
+}
+MODEL_FILE = {
+    "requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
 }
 logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # what is wrong with a form is answered, not logged
 STATIC = Path(str(resources.files("structron"))) / "serve" / "static"
@@ -219,6 +222,11 @@ def _add_models(app: FastAPI, library: Library, threads: RequestThreads) -> None
     async def models() -> list[Model]:
         return [Model(**model.about()) for model in library.models.values()]
 
+    @app.post("/api/models", summary="Send a model file, on this machine alone", openapi_extra=MODEL_FILE, **how)
+    async def send(request: Request, name: str = Query("model", max_length=200)) -> Any:
+        data = await request.body()
+        return await threads.run(lambda: in_json({"name": library.add(name, data).name}))
+
     @app.get("/api/models/{name}", summary="Labels, sizes, options and training history of a model", **how)
     async def model(name: str) -> Any:
         found = library.model(name)
@@ -259,7 +267,7 @@ def _add_models(app: FastAPI, library: Library, threads: RequestThreads) -> None
 
         def passes() -> Response:
             found = read_log(path)
-            return in_json({"name": name, "of": len(found), "age": age_of(path), "passes": found[after:]})
+            return in_json({"name": name, "of": len(found), "live": is_live(path), "passes": found[after:]})
 
         return await threads.run(passes)
 

@@ -13,6 +13,9 @@ from structron.cli.files import say
 from structron.errors import StructronError
 from structron.serve.library import Library, watch_beam
 
+MAX_MODEL = 100_000_000
+"""Bytes of a model that the page may send to a server that nobody else reaches."""
+
 
 def run(
     models: Sequence[str] | None = None,
@@ -29,14 +32,17 @@ def run(
         import uvicorn
 
         from structron.serve.app import make_app
-        from structron.serve.limits import Limits
+        from structron.serve.limits import Limits, is_loopback
         from structron.serve.requests import RequestThreads
         from structron.serve.slow import config
     except ImportError as error:
         raise StructronError(f"serve needs {error.name}; expected: pip install 'structron[serve]'") from None
     listening = _listen(host, port)
-    library = Library.open(models or ["english"], data or (), log or ())
-    limits = Limits(origins=tuple(origin or ()), hosts=_hosts(host, allow_host or ()))
+    given = models or data or log
+    library = Library.open(models or ["english"], data or (), log or ()) if given else Library.example()
+    private = is_loopback(host) and not origin and not allow_host
+    hosts = _hosts(host, allow_host or ())
+    limits = Limits(model=MAX_MODEL if private else 0, origins=tuple(origin or ()), hosts=hosts)
     address, number = listening.getsockname()[:2]
     warm_up(library)
     gc.enable()
@@ -48,7 +54,7 @@ def run(
     say(f"{', '.join(library.models)}: http://{name}:{number}  (Ctrl-C to stop)")
     served = config(
         app,
-        log_level="warning",
+        log_level="error",  # requests that are no HTTP are answered, not logged
         timeout_keep_alive=15,
         timeout_graceful_shutdown=int(limits.seconds) + 1,
     )

@@ -1,16 +1,21 @@
 """What the server was started with: models, annotated files, training logs. Requests name them, never a path."""
 
+import contextlib
 import json
 import os
+import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from structron.errors import StructronError
 from structron.io import detect_format, read_lines
+from structron.runtime.progress import is_written
 from structron.tasks.capabilities import able
 from structron.tasks.pipeline.parts import PARTS
 from structron.tasks.registry import ENDING, bundled, load, path_of
@@ -18,6 +23,10 @@ from structron.tasks.registry import ENDING, bundled, load, path_of
 ENDINGS = (".gz", ".conllu", ".conll", ".txt", ".jsonl", ".log", ".json", ENDING)
 LARGEST = 50_000_000
 """Bytes of an annotated file, decoded: it is kept in memory."""
+MAX_MODELS = 16
+ADDING = threading.Lock()
+RECENT = 30.0
+"""Seconds."""
 NEWEST = 20_000
 """Lines of a log that are shown at most."""
 
@@ -120,6 +129,31 @@ class Library:
             found.logs[_free(_stem(path), found.logs)] = Path(path)
         return found
 
+    def add(self, file: str, data: bytes) -> Shelved:
+        """Read a model that a page has sent."""
+        if len(self.models) >= MAX_MODELS:
+            raise StructronError(f"{len(self.models)} models; expected at most {MAX_MODELS}, start the server again")
+        file = os.path.basename(file.replace("\\", "/"))
+        with tempfile.TemporaryDirectory(prefix="structron-serve-") as folder:
+            path = os.path.join(folder, "model" + ENDING)
+            Path(path).write_bytes(data)
+            try:
+                estimator = load(path)
+            except StructronError as error:
+                raise StructronError(str(error).replace(path, file or "model")) from None
+        with ADDING:
+            name = _free(_stem(file) or "model", self.models)
+            found = Shelved(name, estimator, file, len(data))
+            self.models = {**self.models, name: found}
+        return found
+
+    @classmethod
+    def example(cls) -> "Library":
+        """The English model, and what the other views need: two small taggers, sentences, a log of training."""
+        folder = Path(str(resources.files("structron"))) / "serve" / "example"
+        found = {end: sorted(map(str, folder.glob(f"*{end}"))) for end in (ENDING, ".conll", ".log")}
+        return cls.open(["english", *found[ENDING]], found[".conll"], found[".log"])
+
     def model(self, name: str | None) -> Shelved:
         """A model by its name; by none the first."""
         if not name:
@@ -201,12 +235,13 @@ def read_log(path: Path) -> list[dict[str, Any]]:
     return found
 
 
-def age_of(path: Path) -> float | None:
-    """Seconds since a file was written to; None: it is not there."""
-    try:
-        return max(0.0, time.time() - path.stat().st_mtime)
-    except OSError:
-        return None
+def is_live(path: Path) -> bool:
+    """Whether a training writes to a log: it holds a lock, or, where there are none, has written a moment ago."""
+    written = is_written(path)
+    if written is None:
+        with contextlib.suppress(OSError):
+            return time.time() - path.stat().st_mtime < RECENT
+    return bool(written)
 
 
 def watch_beam(part: Any) -> None:

@@ -19,6 +19,7 @@ App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 PAGES = frozenset({"/", "/docs"})
 """What links of other sites may lead to."""
+MODELS = "/api/models"
 MAX_QUERY_FIELDS = 32
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -40,10 +41,12 @@ log = logging.getLogger("structron.serve")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """body: bytes of one.   seconds: for a body to arrive, and for the work to be done.   origins: other sites that
-    browsers may ask from.   hosts: names that the server answers to besides those of this machine itself."""
+    """body: bytes of one.   model: bytes of a model that a page may send, 0: none.   seconds: for a body to arrive, and
+    for the work to be done.   origins: other sites that browsers may ask from.   hosts: names that the server answers
+    to besides those of this machine itself."""
 
     body: int = 1_000_000
+    model: int = 0
     seconds: float = 30.0
     origins: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
@@ -123,10 +126,16 @@ class RequestGuard:
     async def _body(self, scope: Message, receive: Receive) -> bytes:
         """The whole body. What is too long is read on for a while but not kept: else clients that send before they
         read would find the connection closed, and no answer."""
+        sends_model = scope["method"] == "POST" and scope["path"] == MODELS
         length, most = _header(scope, b"content-length"), self.limits.body
+        if sends_model:
+            if not self.limits.model:
+                raise Refused(403, "this server takes no models; name them when it starts")
+            most = self.limits.model
+        discarded = max(most, MAX_DISCARDED)
         too_long = Refused(413, f"the request is too long; expected at most {most:,} bytes")
         declared = int(length) if length.isdigit() else 0
-        if declared > MAX_DISCARDED or (declared > most and _header(scope, b"expect")):
+        if declared > discarded or (declared > most and _header(scope, b"expect")):
             raise too_long
         parts: list[bytes] = []
         size, more = 0, True
@@ -136,7 +145,7 @@ class RequestGuard:
                 raise ConnectionError
             part = message.get("body", b"")
             size += len(part)
-            if size > MAX_DISCARDED:
+            if size > discarded:
                 raise too_long
             if size > most:
                 parts.clear()

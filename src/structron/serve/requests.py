@@ -34,8 +34,11 @@ class RequestThreads:
         except asyncio.CancelledError:
             self.pool.abandon(future)
             raise
-        if not done:
+        try:
+            if done:
+                return answer.result()
             self.pool.abandon(future)
             answer.cancel()
             raise Late
-        return answer.result()
+        finally:
+            del answer, done, future  # an error refers to this frame: without a cycle the request is freed at once

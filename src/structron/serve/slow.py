@@ -18,7 +18,9 @@ UNREAD_SECONDS = 30.0
 MAX_HEAD = 32_768
 """Bytes of the first line and the headers."""
 MAX_CHUNKS = 10_000
-"""Chunks, or pieces as they arrive, of a body."""
+"""Chunks, or pieces as they arrive, of a body, where they are short."""
+SHORT = 256
+"""Bytes of a short chunk."""
 READ_SIZE = 2_048
 """Bytes that are taken from a connection before it is another's turn."""
 
@@ -39,18 +41,19 @@ def config(app: Any, http: type[asyncio.Protocol] | None = None, **more: Any) ->
 class CountedConnection(h11.Connection):
     """Refuses bodies in too many pieces."""
 
-    pieces = 0
+    pieces = size = 0
     most = MAX_CHUNKS
 
     def next_event(self) -> Any:
         """The next event of the client."""
         event = super().next_event()
         if isinstance(event, h11.Request):
-            self.pieces = 0
+            self.pieces = self.size = 0
         elif isinstance(event, h11.Data) and self.our_state in (h11.SEND_RESPONSE, h11.SEND_BODY):
             self.pieces += 1
-            if self.pieces > self.most:
-                raise h11.RemoteProtocolError(f"a body in more than {self.most:,} chunks")
+            self.size += len(event.data)
+            if self.pieces > self.most and self.size < SHORT * self.pieces:
+                raise h11.RemoteProtocolError(f"a body in more than {self.most:,} short chunks")
         return event
 
 

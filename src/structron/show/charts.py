@@ -166,7 +166,9 @@ def beam_panels(trace: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
             by_step.setdefault(rule["step"], []).append(name if rule["violation"] else f"{name} (no violation!)")
     for step in sorted(by_step):
         marks[f"{', '.join(by_step[step])}: step {step}"] = step
-    fall = {f"gold falls off: step {trace['fell_off']}": trace["fell_off"]} if trace["fell_off"] else {}
+    lost = trace["fell_off"]
+    what = "is merged" if lost and trace["steps"][lost].get("merged_rank") else "falls off"
+    fall = {f"gold {what}: step {lost}": lost} if lost else {}
     return [("score", curves, fall), ("how far gold is ahead", behind, marks)]
 
 
@@ -229,6 +231,8 @@ def _step_html(step: Mapping[str, Any], trace: Mapping[str, Any]) -> str:
         for rank, state, kind in states
     )
     note = ' <span class="fell">gold falls off</span>' if fell else ""
+    if step.get("merged_rank"):
+        note = f' <span class="fell">gold is merged with number {step["merged_rank"]}</span>'
     table = f"<table><tr><th></th><th>score</th><th>action</th><th>state</th></tr>{rows}</table>"
     return f"<details{' open' if fell else ''}><summary>step {step['step']}{note}</summary>{table}</details>"
 

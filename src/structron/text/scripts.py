@@ -130,6 +130,27 @@ def apply_lemma(script: str, form: str) -> str | None:
     return {TITLE: made[:1].upper() + made[1:], UPPER: made.upper()}.get(case, made)
 
 
+CHANGES = {LOWER: "lower case", TITLE: "first letter a capital", UPPER: "capitals"}
+
+
+def lemma_in_words(script: str, form: str) -> str:
+    """What a script makes of a form, and how: `houses → house: without -s`."""
+    lemma = apply_lemma(script, form) or form
+    if script[:1] == WHOLE:
+        return f"{lemma}: a form of its own"
+    front, new_front, back, new_back = _parts(script)
+    recased = {LOWER: form.lower(), TITLE: form.lower().capitalize(), UPPER: form.upper()}.get(script[:1], form) != form
+    said = [CHANGES[script[:1]]] if recased else []
+    for old, new, shown in ((front, new_front, "{}-"), (back, new_back, "-{}")):
+        if old and new:
+            said.append(f"{shown.format(old)} becomes {shown.format(new)}")
+        elif old or new:
+            said.append(f"{'without' if old else 'with'} {shown.format(old or new)}")
+    if script[1:2] == ACUTE:
+        said.append("the accent moves")
+    return f"{lemma}: {', '.join(said) or 'unchanged'}"
+
+
 def lemma_demands(script: str) -> tuple[str, str]:
     """How a form has to begin and end, in lower case."""
     if script[:1] not in CASES or script[1:2] == ACUTE:

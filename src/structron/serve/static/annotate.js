@@ -1,10 +1,11 @@
 // Text in; sentences with trees, tags, lemmas, entities and chunks out; and why each is as it is.
 
 import { allModels, newest, post } from "./api.js";
-import { busy, check, copy, empty, h, mistake, number, put, select, signed, waiting } from "./dom.js";
+import { busy, check, copy, empty, fileButton, h, mistake, number, put, save, say, select, signed, waiting } from "./dom.js";
 import { figure, standalone, wordsOf } from "./tree.js";
 
-const EXAMPLE = "Dr. Smith didn't sleep. He flew to Paris with the old man who had sold him the house by the river.";
+const EXAMPLE = "Dr. Smith didn't sleep. He flew to Paris with the old man who had sold him the house.";
+const MOST = 900000; // bytes of a text; the server takes a little more
 const TAGGED = "The/DT old/JJ dog/NN sleeps/VBZ in/IN the/DT house/NN ./.";
 const LAYERS = [["tree", "Trees"], ["tags", "Tags"], ["lemmas", "Lemmas"], ["entities", "Entities"], ["chunks", "Chunks"], ["margins", "Doubt"]];
 const HIDDEN = "lemmas";
@@ -35,7 +36,14 @@ export async function open(main, given, write) {
       controls();
       run(true);
     }) : h("p", { class: "fact" }, "Model ", h("strong", {}, model().name));
-    put(chooser, several, h("button", { type: "button", class: "primary", onclick: () => run(true) }, "Annotate"), h("span", { class: "keys" }, h("kbd", {}, "Ctrl"), " + ", h("kbd", {}, "Enter")));
+    put(chooser, several, h("button", { type: "button", class: "primary", onclick: () => run(true) }, "Annotate"), fileButton("Open a text …", ".txt,text/plain", async (file) => {
+      if (file.size > MOST) {
+        say(`${file.name} is too long for the page; use structron annotate`);
+        return;
+      }
+      area.value = await file.text();
+      run(true);
+    }), h("span", { class: "keys" }, h("kbd", {}, "Ctrl"), " + ", h("kbd", {}, "Enter")));
     put(layers, LAYERS.filter(([name]) => model().parts.some((part) => HAS[name].includes(part.task))).map(([name, text]) => check(text, !hidden().has(name), (on) => {
       const now = hidden();
       if (on) now.delete(name);
@@ -45,11 +53,12 @@ export async function open(main, given, write) {
       write(state);
       draw();
     })));
-    put(tools, layers, h("div", { class: "row copies", role: "group", "aria-label": "Copy" }, h("span", { class: "soft" }, "Copy"), [["CoNLL-U", () => found.conllu], ["JSON", () => {
+    const kinds = [["CoNLL-U", "conllu", () => found.conllu], ["JSON", "json", () => {
       const { conllu, ...rest } = found;
       return JSON.stringify(rest, null, 1);
-    }], ["SVG", () => standalone([...output.querySelectorAll("svg.tree")])]].map(([name, text]) =>
-      h("button", { type: "button", class: "small", onclick: () => found && copy(text(), name) }, name))));
+    }], ["SVG", "svg", () => standalone([...output.querySelectorAll("svg.tree")])]];
+    const group = (title, work) => h("div", { class: "row copies", role: "group", "aria-label": title }, h("span", { class: "soft" }, title), kinds.map(([name, end, text]) => h("button", { type: "button", class: "small", onclick: () => found && work(text(), name, end) }, name)));
+    put(tools, layers, h("div", { class: "row" }, group("Copy", copy), group("Save", (text, name, end) => save(text, `analysis.${end}`))));
     hint();
   }
 

@@ -47,3 +47,10 @@ export function newest() {
     return found;
   };
 }
+
+// Give the server a model from a file; returns its name there.
+export async function loadModel(file) {
+  const found = await ask(`/api/models${query({ name: file.name })}`, { method: "POST", headers: { "content-type": "application/octet-stream" }, body: file });
+  models = undefined;
+  return found.name;
+}

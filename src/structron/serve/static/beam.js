@@ -10,11 +10,11 @@ const RULES = ["early", "max-violation", "latest", "hybrid", "standard", "laso"]
 const NAMES = { laso: "LaSO" };
 const SAYS = {
   standard: "Compares whole analyses, at the last step. Under a beam this need not be a violation.",
-  early: "Stops where gold falls off the beam.",
+  early: "Stops where gold is no longer in the beam.",
   "max-violation": "The step where gold is furthest behind the best state.",
   latest: "The last step where gold is behind.",
-  hybrid: "As standard where that is a violation, else as latest.",
-  laso: "Updates where gold falls off, then goes on from gold.",
+  hybrid: "As standard where that is a violation, else as early.",
+  laso: "Updates where gold is no longer in the beam, then goes on from gold.",
 };
 
 export async function open(main, given, write) {
@@ -165,12 +165,19 @@ export async function open(main, given, write) {
     chart?.mark(step);
   }
 
+  // Where gold falls off: it may have been merged with a better state before.
+  const falls = () => found.steps.find((one) => one.gold !== null && one.gold_rank === null && !one.merged_rank)?.step ?? null;
+
   function verdict() {
     const now = found.steps[step];
     const place = `Step ${step} of ${last()}`;
     if (!found.annotated) return [h("strong", {}, place), ` – ${now.states.length} ${now.states.length === 1 ? "state" : "states"} in the beam`];
     if (now.gold_rank !== null) return [h("strong", {}, place), " – gold is ", now.gold_rank === 1 ? h("b", { class: "good" }, "the best") : h("b", { class: "gold" }, `number ${now.gold_rank}`), ` of ${now.states.length}`, now.gold_rank > 1 && `, ${number(now.best - now.gold, 1)} behind`];
-    const fell = found.fell_off === step;
+    if (now.merged_rank) {
+      const other = now.states[now.merged_rank - 1];
+      return [h("strong", {}, place), " – gold ", h("b", { class: "gold" }, `is merged with number ${now.merged_rank}`), `, marked =: the features see no difference between the two, and it scores ${number(other.score - now.gold, 1)} more`];
+    }
+    const fell = falls() === step;
     return [h("strong", {}, place), " – gold ", h("b", { class: "bad" }, fell ? "falls off the beam here" : "is off the beam"), `: ${number(Math.abs(now.best - now.gold), 1)} ${now.gold > now.best ? "ahead of" : "behind"} the best state, ${signed(now.gold - now.states[now.states.length - 1].score, 1)} against the last that is kept`];
   }
 
@@ -179,9 +186,10 @@ export async function open(main, given, write) {
     put(head, verdict());
     const scores = now.states.map((one) => one.score).concat(now.gold_state && now.gold_rank === null ? [now.gold] : []);
     const high = Math.max(...scores), low = Math.min(...scores), span = high - low || 1;
-    const row = (one, rank, off) => h("tr", { class: [one.gold && "gold", off && "off"].filter(Boolean).join(" ") },
+    const merged = (rank, off) => now.merged_rank && (off || rank === now.merged_rank);
+    const row = (one, rank, off) => h("tr", { class: [one.gold && "gold", off && "off", merged(rank, off) && "merged"].filter(Boolean).join(" ") },
       h("td", { class: "rank" }, off ? "–" : rank),
-      h("td", { class: "mark" }, one.gold ? h("span", { title: "correct so far" }, "★", h("span", { class: "offscreen" }, "gold")) : ""),
+      h("td", { class: "mark" }, one.gold ? h("span", { title: "correct so far" }, "★", h("span", { class: "offscreen" }, "gold")) : merged(rank, off) ? h("span", { title: "gold is merged with this state" }, "=", h("span", { class: "offscreen" }, "merged with gold")) : ""),
       h("td", { class: "score" }, h("span", { class: "meter", "aria-hidden": "true" }, h("i", { style: { width: `${8 + (92 * (one.score - low)) / span}%` } })), number(one.score, 1)),
       h("td", { class: "action" }, one.action ? h("code", { class: kindOf(one.action) }, one.action) : h("span", { class: "soft" }, "start")),
       "stack" in one ? [h("td", { class: "stack" }, chips(one.stack, "stacked")), h("td", { class: "buffer" }, chips(one.buffer, ""))] : h("td", { class: "labels" }, labelled(one.labels)));
@@ -198,7 +206,7 @@ export async function open(main, given, write) {
   function drawLattice() {
     const dx = Math.max(30, Math.min(64, 900 / (last() + 1))), dy = 22, leftEdge = 34, top = 26;
     const most = Math.max(...found.steps.map((one) => one.states.length));
-    const off = found.steps.some((one) => one.gold_state && one.gold_rank === null);
+    const off = found.steps.some((one) => one.gold_state && one.gold_rank === null && !one.merged_rank);
     const x = (k) => leftEdge + k * dx, y = (rank) => top + rank * dy, below = y(most) + 10;
     const edges = [], dots = [];
     const column = s("rect", { class: "now", y: 4, width: dx, height: below + (off ? 18 : 0), rx: 6 });
@@ -207,7 +215,11 @@ export async function open(main, given, write) {
       let place = null;
       one.states.forEach((each, rank) => {
         if (k && each.parent !== null) edges.push(s("path", { class: each.gold ? "edge gold" : "edge", d: link(x(k - 1), y(each.parent), x(k), y(rank)) }));
-        if (each.gold) place = y(rank);
+        if (each.gold || one.merged_rank === rank + 1) place = y(rank);
+        if (one.merged_rank === rank + 1) {
+          if (before !== null) edges.push(s("path", { class: "edge gold lost", d: link(x(k - 1), before, x(k), y(rank)) }));
+          dots.push(s("circle", { class: "dot gold lost", cx: x(k), cy: y(rank), r: 8 }, s("title", {}, `step ${k}: gold is merged with number ${rank + 1}`)));
+        }
         dots.push(s("circle", { class: each.gold ? "dot gold" : rank ? "dot" : "dot best", cx: x(k), cy: y(rank), r: each.gold ? 7 : 5 }, s("title", {}, `step ${k}, number ${rank + 1}: ${each.action || "start"}, ${number(each.score, 1)}`)));
       });
       if (one.gold_state && place === null) {
@@ -220,8 +232,10 @@ export async function open(main, given, write) {
     const hits = found.steps.map((_, k) => s("rect", { class: "hit", x: x(k) - dx / 2, y: 0, width: dx, height: below + 40, onclick: () => go(k) }));
     const ticks = found.steps.map((_, k) => (last() < 40 || k % 5 === 0) && s("text", { class: "tick", x: x(k), y: below + (off ? 34 : 18), "text-anchor": "middle" }, k));
     const wide = x(last()) + dx, high = below + (off ? 42 : 26);
-    const fell = found.fell_off !== null && s("text", { class: "fell", x: x(found.fell_off), y: below + 19, "text-anchor": "middle" }, "gold falls off");
-    const svg = s("svg", { class: "lattice", width: wide, height: high, viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `The beams of all ${last()} steps. ${found.annotated ? (found.fell_off === null ? "Gold stays in the beam to the end." : `Gold falls off at step ${found.fell_off}.`) : ""}` }, column, edges, dots, ticks, fell, hits);
+    const lost = falls(), merges = found.steps.find((one) => one.merged_rank)?.step ?? null;
+    const fell = lost !== null && s("text", { class: "fell", x: x(lost), y: below + 19, "text-anchor": "middle" }, "gold falls off");
+    const said = [merges !== null && `Gold is merged with a better state at step ${merges}.`, lost !== null && `Gold falls off at step ${lost}.`].filter(Boolean).join(" ") || "Gold stays in the beam to the end.";
+    const svg = s("svg", { class: "lattice", width: wide, height: high, viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `The beams of all ${last()} steps. ${found.annotated ? said : ""}` }, column, edges, dots, ticks, fell, hits);
     return { svg, mark(k) {
       column.setAttribute("x", x(k) - dx / 2);
       const box = svg.parentNode;
@@ -230,7 +244,7 @@ export async function open(main, given, write) {
   }
 
   const link = (x1, y1, x2, y2) => `M${x1} ${y1}C${(x1 + x2) / 2} ${y1} ${(x1 + x2) / 2} ${y2} ${x2} ${y2}`;
-  const legend = () => h("p", { class: "key" }, h("span", {}, h("i", { class: "spot best" }), "best"), h("span", {}, h("i", { class: "spot" }), "kept"), found.annotated && h("span", {}, h("i", { class: "spot gold" }), "gold"), found.annotated && found.fell_off !== null && h("span", {}, h("i", { class: "spot lost" }), "gold, off the beam"));
+  const legend = () => h("p", { class: "key" }, h("span", {}, h("i", { class: "spot best" }), "best"), h("span", {}, h("i", { class: "spot" }), "kept"), found.annotated && h("span", {}, h("i", { class: "spot gold" }), "gold"), found.annotated && found.fell_off !== null && h("span", {}, h("i", { class: "spot lost" }), falls() === null ? "gold, merged with a better state" : "gold, off the beam or merged with a better state"));
 
   // The scores of best and gold, and how far gold is behind; on it the steps that rules choose.
   function drawChart() {
@@ -254,7 +268,7 @@ export async function open(main, given, write) {
       const one = found.steps[chosen] || found.steps[last()];
       const anchor = chosen > last() * 0.8 ? "end" : "start", side = anchor === "end" ? -8 : 8;
       svg.append(s("g", { class: "choice" }, s("path", { d: `M${x(chosen)} ${y(one.best)}V${y(one.gold)}` }), s("circle", { cx: x(chosen), cy: y(one.gold), r: 5 }),
-        names.map((name, k) => s("text", { x: x(chosen) + side, y: Math.min(high - 40 - (names.length - 1 - k) * 14, y(one.gold) + 16 + k * 14), "text-anchor": anchor }, NAMES[name] || name))));
+        names.map((name, k) => s("text", { x: x(chosen) + side, y: Math.min(high - 40 - (names.length - 1 - k) * 16, y(one.gold) + 17 + k * 16), "text-anchor": anchor }, NAMES[name] || name))));
     }
     drawn.mark = (k) => now.setAttribute("d", `M${x(k)} 10V${high - 34}`);
     svg.addEventListener("click", (event) => {

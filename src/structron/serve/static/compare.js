@@ -117,6 +117,6 @@ function difference(one, names) {
     return h("div", { class: "panel difference" }, [["gold", one.gold, null], [names[0], one.a, one.gold], [names[1], one.b, one.gold]].map(([name, arcs, gold]) => h("div", {}, h("h3", {}, name), figure(tree(arcs, gold), layers))));
   }
   const text = (label) => (Array.isArray(label) ? label.join(" ") : String(label ?? "–"));
-  const row = (name, labels) => h("tr", {}, h("th", { scope: "row" }, name), words.map((_, k) => h("td", { class: [text(one.a[k]) !== text(one.b[k]) && "differs", name !== "gold" && text(labels[k]) !== text(one.gold[k]) && "bad"].filter(Boolean).join(" ") }, text(labels[k]))));
+  const row = (name, labels) => h("tr", {}, h("th", { scope: "row", title: name }, name), words.map((_, k) => h("td", { class: [text(one.a[k]) !== text(one.b[k]) && "differs", name !== "gold" && text(labels[k]) !== text(one.gold[k]) && "bad"].filter(Boolean).join(" ") }, text(labels[k]))));
   return h("div", { class: "panel difference" }, h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": words.join(" ").slice(0, 80) }, h("table", { class: "aligned" }, h("tbody", {}, h("tr", {}, h("th", { scope: "row" }, "words"), words.map((word) => h("td", { class: "word" }, word))), row("gold", one.gold), row(names[0], one.a), row(names[1], one.b)))));
 }

@@ -12,11 +12,11 @@ export function ticks(low, high, count = 4) {
 }
 
 // lines: [{ name, kind, points: [[x, y]] }]; options: { title, x, wide, high, marks: [{ x, y, text, kind, pick }], whole }
-export function curves(lines, { title, x: across = "pass", wide = 520, high = 210, whole = true, unit = "" } = {}) {
+export function curves(lines, { title, x: across = "pass", wide = 400, high = 190, whole = true, unit = "" } = {}) {
   wide = Math.min(wide, Math.max(300, document.documentElement.clientWidth - 70));
   const points = lines.flatMap((line) => line.points).filter(([, y]) => Number.isFinite(y));
   if (!points.length) return null;
-  const left = 52, right = 16, top = 14, foot = 34;
+  const left = 58, right = 16, top = 14, foot = 40;
   let [lowX, highX] = [Math.min(...points.map((p) => p[0])), Math.max(...points.map((p) => p[0]))];
   let [lowY, highY] = [Math.min(...points.map((p) => p[1])), Math.max(...points.map((p) => p[1]))];
   if (lowX === highX) [lowX, highX] = [lowX - 0.5, highX + 0.5];
@@ -27,7 +27,7 @@ export function curves(lines, { title, x: across = "pass", wide = 520, high = 21
   const y = (value) => high - foot - ((value - lowY) / (highY - lowY)) * (high - top - foot);
   const marks = ticks(lowY, highY), digits = marks.length > 1 ? Math.max(0, Math.min(4, Math.ceil(-Math.log10(marks[1] - marks[0]) - 1e-9))) : 2;
   const grid = marks.map((value) => s("g", {}, s("path", { class: "grid", d: `M${left} ${y(value)}H${wide - right}` }), s("text", { class: "tick", x: left - 8, y: y(value) + 4, "text-anchor": "end" }, value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }))));
-  const scale = ticks(lowX, highX, 8).filter((value) => !whole || Number.isInteger(value)).map((value) => s("text", { class: "tick", x: x(value), y: high - foot + 18, "text-anchor": "middle" }, number(value)));
+  const scale = ticks(lowX, highX, wide < 600 ? 6 : 12).filter((value) => !whole || Number.isInteger(value)).map((value) => s("text", { class: "tick", x: x(value), y: high - foot + 19, "text-anchor": "middle" }, number(value)));
   const drawn = lines.map((line, k) => {
     const own = line.points.filter(([, value]) => Number.isFinite(value));
     return s("g", { class: `curve ${line.kind || `line${k}`}` },

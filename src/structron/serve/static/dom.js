@@ -113,3 +113,22 @@ export function hue(label) {
   for (const letter of label) sum = (sum * 31 + letter.codePointAt(0)) % 360;
   return sum;
 }
+
+export function save(text, name) {
+  const address = URL.createObjectURL(new Blob([text]));
+  const link = h("a", { href: address, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+  say(`${name} saved`);
+}
+
+// A button that lets the user choose a file, and hands it on.
+export function fileButton(text, accept, take) {
+  const input = h("input", { type: "file", accept, hidden: true, "aria-label": text, onchange: () => {
+    if (input.files[0]) take(input.files[0]);
+    input.value = "";
+  } });
+  return h("span", {}, input, h("button", { type: "button", onclick: () => input.click() }, text));
+}

@@ -1,11 +1,11 @@
 // What a model has learned: labels, heaviest features; how it was trained; how large it is.
 
-import { allModels, get, named, newest } from "./api.js";
-import { busy, bytes, h, later, mistake, number, put, select, signed } from "./dom.js";
+import { allModels, get, loadModel, named, newest } from "./api.js";
+import { busy, bytes, fileButton, h, later, mistake, number, put, select, signed } from "./dom.js";
 import { historyCharts } from "./curves.js";
 
 export async function open(main, given, write) {
-  const models = await allModels();
+  let models = await allModels();
   let state = { ...given }, model = null;
   const askModel = newest(), askFeatures = newest();
   const top = h("div", { class: "row" }), parts = h("div", { class: "tabs", role: "group", "aria-label": "Parts" });
@@ -21,7 +21,15 @@ export async function open(main, given, write) {
       state = { model: value };
       write(state, true);
       load();
-    }) : h("p", { class: "fact" }, "Model ", h("strong", {}, name)));
+    }) : h("p", { class: "fact" }, "Model ", h("strong", {}, name)), fileButton("Load a model …", ".structron", async (file) => {
+      await busy(facts, facts, `Loading ${file.name} …`, async () => {
+        const own = await loadModel(file);
+        models = await allModels();
+        state = { model: own };
+        write(state, true);
+        await load();
+      });
+    }));
     try {
       model = await askModel((signal) => get(`/api/models/${named(name)}`, {}, signal));
     } catch (error) {
@@ -38,10 +46,11 @@ export async function open(main, given, write) {
       write(state, true);
       draw();
     } }, own.name)));
-    const rows = [["task", now.task], ["file", `${model.file}, ${bytes(model.bytes)}`], ...Object.entries(now.summary), ["best pass", now.best_pass]];
+    const before = Number(now.signature.match(/\| features (\d+)/)?.[1]), kept = Number(now.summary.features);
+    const counts = before && kept && before !== kept ? { features: `${number(kept)} of ${number(before)}; the others were left out of the compact file` } : {};
+    const rows = [["task", now.task], ["file", `${model.file}, ${bytes(model.bytes)}`], ...Object.entries({ ...now.summary, ...counts }), ["best pass", now.best_pass]];
     put(facts, h("h2", {}, now.name), h("dl", { class: "facts-list" }, rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, typeof value === "number" ? number(value) : /^\d{5,}$/.test(value) ? Number(value).toLocaleString("en") : value)))),
-      h("p", { class: "signature" }, now.signature),
-      h("details", {}, h("summary", {}, "Options it was trained with"), h("dl", { class: "facts-list options" }, Object.entries(now.options).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value || "–"))))));
+      h("details", {}, h("summary", {}, "How it was trained"), h("p", { class: "signature" }, now.signature), h("dl", { class: "facts-list options" }, Object.entries(now.options).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value || "–"))))));
     const drawn = historyCharts(now.history, now.metric);
     put(charts, h("h2", {}, "Training"), drawn.length ? h("div", { class: "chart-grid" }, drawn) : h("p", { class: "soft" }, "The file keeps no history: compact models leave it out. Train without --compact to see it here."));
     drawLabels();
@@ -97,9 +106,20 @@ export async function open(main, given, write) {
   } };
 }
 
+const NAMES = 6;
+
+// Features of equal weight share a row.
 export function bars(weights) {
   const most = Math.max(1e-9, ...weights.map((own) => Math.abs(own.weight)));
-  return h("ul", { class: "bars wide" }, weights.map((own) => h("li", {}, h("span", { class: "name" }, own.feature),
+  const groups = new Map();
+  for (const own of weights) {
+    const value = signed(own.weight);
+    if (groups.has(value)) groups.get(value).names.push(own.feature);
+    else groups.set(value, { weight: own.weight, names: [own.feature] });
+  }
+  const names = (all) => all.map((name) => h("span", { class: "name" }, name));
+  return h("ul", { class: "bars wide" }, [...groups.values()].map((own) => h("li", {}, h("span", { class: "names" }, names(own.names.slice(0, NAMES)),
+    own.names.length > NAMES && h("details", {}, h("summary", { class: "soft" }, `${own.names.length - NAMES} more of this weight`), names(own.names.slice(NAMES)))),
     h("span", { class: "bar", "aria-hidden": "true" }, h("i", { class: own.weight > 0 ? "for" : "against", style: { width: `${(50 * Math.abs(own.weight)) / most}%` } })),
     h("span", { class: own.weight > 0 ? "value for" : "value against" }, signed(own.weight)))));
 }

@@ -35,9 +35,8 @@ export async function open(main, given, write) {
         passes.push(...found.passes);
         draw();
       }
-      const running = passes.length && found.age !== null && found.age < 90;
-      live.textContent = passes.length ? `${running ? "Live" : "Not written to for a while"} · ${passes.length} ${passes.length === 1 ? "pass" : "passes"}` : "Waiting for the first pass …";
-      live.classList.toggle("running", Boolean(running));
+      live.textContent = passes.length ? `${found.live ? "Live" : "Ended"} · ${passes.length} ${passes.length === 1 ? "pass" : "passes"}` : "Waiting for the first pass …";
+      live.classList.toggle("running", Boolean(passes.length && found.live));
     } catch (error) {
       if (!left) put(body, mistake(error));
     }

@@ -2,6 +2,7 @@
 
 import { h, hue, s } from "./dom.js";
 
+const SHRINK = 0.8; // a tree that is a little too wide is drawn smaller; a wider one scrolls
 const WORD = 17, SMALL = 11.5, GAP = 18, MARGIN = 14, LINE = 17, LEVEL = 24, RISE = 24, CORNER = 8, SPREAD = 5;
 const canvas = document.createElement("canvas").getContext("2d");
 const known = new Map();
@@ -155,7 +156,7 @@ export function drawTree(sentence, layers, pick) {
     parts.push(s("path", { class: "bracket", d: `M${left} ${below + 5}v4H${right}v-4` }), s("text", { class: "token", x: (left + right) / 2, y: below + 9 + LINE - 3 }, token.form));
   }
   const height = end + MARGIN, scale = Math.max(0.95, parseFloat(getComputedStyle(document.documentElement).fontSize) / 16);
-  return s("svg", { class: "tree", width: at.total * scale, height: height * scale, viewBox: `0 0 ${at.total} ${height}`, role: pick ? "group" : "img", "aria-label": `Analysis of: ${sentence.text}` }, parts);
+  return s("svg", { class: "tree", width: at.total * scale, height: height * scale, style: { "max-width": `max(100%, ${SHRINK * at.total * scale}px)` }, viewBox: `0 0 ${at.total} ${height}`, role: pick ? "group" : "img", "aria-label": `Analysis of: ${sentence.text}` }, parts);
 }
 
 const STYLES = ["fill", "stroke", "stroke-width", "font-size", "font-weight", "font-family", "text-anchor", "opacity", "paint-order", "stroke-linejoin"];
