@@ -304,13 +304,15 @@ def test_an_answer_that_nobody_reads_is_given_up():
             await send({"type": "http.response.start", "status": 200, "headers": []})
             await send({"type": "http.response.body", "body": bytes(30_000_000)})
 
-    with listening(app, Quick) as (port, server):
-        with socket.create_connection(("127.0.0.1", port), timeout=300) as connection:
-            connection.sendall(HEALTH)
-            while not server.server_state.connections:
-                time.sleep(0.01)
-            while server.server_state.connections:
-                time.sleep(0.01)
+    with (
+        listening(app, Quick) as (port, server),
+        socket.create_connection(("127.0.0.1", port), timeout=300) as connection,
+    ):
+        connection.sendall(HEALTH)
+        while not server.server_state.connections:
+            time.sleep(0.01)
+        while server.server_state.connections:
+            time.sleep(0.01)
     with listening(app) as (port, _):
         assert len(send(port, HEALTH, 300)) > 30_000_000
 
