@@ -21,6 +21,7 @@ from structron import Document, StructronError
 from structron.cli.tasks import check_able
 from structron.features.gazetteer import Gazetteer
 from structron.fields import DEFAULT, Option, Options, default_of, options_of
+from structron.io import modelfile
 from structron.learn.loop import timeless
 from structron.options import Documents
 from structron.tasks.capabilities import ROWS, able, reason
@@ -600,7 +601,12 @@ def test_every_cell_of_the_capability_table(task, what, tmp_path):
     if what == "clusters":
         assert f"clusters {model.clusters_.label}" in model.signature_
     model.save(tmp_path / "m")
-    assert structron.load(tmp_path / "m").predict(case.inputs) == model.predict(case.inputs)
+    again = structron.load(tmp_path / "m")
+    assert again.predict(case.inputs) == model.predict(case.inputs)
+    if what == "clusters" and task == "pipeline":  # one table for all parts
+        assert again.part("tagger").clusters_ is again.part("parser").clusters_ is again.clusters_
+        names = [name for name in modelfile.load(tmp_path / "m")[1] if "clusters" in name]
+        assert sorted(names) == ["clusters_keys", "clusters_numbers", "clusters_paths"]
 
 
 @pytest.mark.parametrize("task", TASKS)

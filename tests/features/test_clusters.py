@@ -170,6 +170,9 @@ def test_classes_tell_what_unknown_words_are(kind, tmp_path):
     assert again.clusters_.summary == model.clusters_.summary
     assert f"clusters clusters {model.clusters_.about['digest']}" in again.signature_
     assert model.clusters == CLASSES
+    more = [[(f"w{k}", "C")] for k in range(399, 340, -2)]  # going on, the words have the classes that they had
+    assert again.partial_fit(more * 3).clusters_.summary == model.clusters_.summary
+    again = structron.load(tmp_path / "model")
     again.save(tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
 
