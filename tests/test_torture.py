@@ -3,16 +3,54 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from torture.frame import environment
+from torture.frame import Found, environment
+from torture.syscalls import is_possible
+from torture.writes import Scene, Walk
+
+
+def attacked(part: str, trials: int, ledger: Path) -> str:
+    """What a part of the torture says of so many trials."""
+    command = [sys.executable, "-m", "torture", part, "--trials", str(trials), "--ledger", str(ledger)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment(), timeout=1800)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied")
 def test_killed_runs_end_with_the_same_bytes(tmp_path):
-    command = [sys.executable, "-m", "torture", "kills", "--trials", "3", "--ledger", str(tmp_path / "ledger")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment(), timeout=1800)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "kills: 3 tried: " in done.stdout
+    assert "kills: 3 tried: " in attacked("kills", 3, tmp_path / "ledger")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not is_possible(), reason="no process may watch another's calls here")
+def test_outputs_are_old_or_new_whichever_call_fails(tmp_path):
+    said = attacked("writes", 31, tmp_path / "ledger")
+    assert "writes: 31 tried: " in said
+    assert " new file" in said
+    assert " old file" in said
+
+
+@pytest.mark.skipif(not is_possible(), reason="no process may watch another's calls here")
+def test_what_is_written_in_place_is_found_out(tmp_path):
+    """The walk can fail: this file is neither the old nor the new one for a while."""
+
+    def write_in_place(folder: Path) -> int:
+        with open(folder / "out", "w") as stream:
+            stream.write("new")
+        return 0
+
+    (tmp_path / "walk").mkdir()
+    (tmp_path / "inputs").mkdir()
+    (tmp_path / "inputs" / "input").write_text("old")
+    found = Found()
+    walk = Walk(Scene("in place", write_in_place, "out", "input"), tmp_path / "inputs", tmp_path / "walk", found)
+    for n in range(1, walk.calls + 1):
+        walk.try_call(n, "kill")
+    assert found.trials == walk.calls
+    assert any("neither the old nor the new file: 0 bytes" in failure for failure in found.failures)
+    assert found.counts["old file"] > 0

@@ -18,7 +18,7 @@ from structron.runtime.threads import cores
 from torture.frame import Found, Job
 from torture.ledger import Ledger, listed
 
-PARTS = ("mistakes", "faults", "guided", "server", "models", "inputs", "kills")
+PARTS = ("mistakes", "faults", "guided", "server", "models", "inputs", "writes", "kills")
 """Modules of this folder; what takes longest comes last."""
 FOLDER = Path(__file__).parents[2] / "build" / "torture"
 """Of the ledger, and of kernels that check every index: no tracked files."""
