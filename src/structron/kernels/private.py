@@ -9,7 +9,7 @@
 | `CPUCodeLibrary._optimize_final_module` (`optimise_once`) | a third less to compile | more to compile |
 | `get_pointer_to_function` of a library (`_cache_addresses` in jit.py) | calls with pointers | 0.1 ms more for each |
 
-Tests run without each of them (tests/kernels/test_cache.py).
+Tests run without each of them (tests/kernels/test_cache.py), and notice when one is gone (tests/test_private.py).
 """
 
 from functools import cache
