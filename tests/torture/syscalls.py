@@ -116,6 +116,8 @@ class Watch:
                 raise
             call, caller, _, number, _, _, *arguments = NOTIFICATION.unpack(buffer)
             failure = self._judge(process, caller, NAMES[number], arguments)
+            if failure is None:
+                continue  # killed: with an answer the call might go on before that
             answer = ANSWER.pack(call, 0, -failure, 0) if failure else ANSWER.pack(call, 0, 0, GO_ON)
             try:
                 fcntl.ioctl(listener, SEND, answer)
@@ -123,17 +125,18 @@ class Watch:
                 if error.errno != errno.ENOENT:
                     raise
 
-    def _judge(self, process: int, caller: int, name: str, arguments: list[int]) -> int:
-        """What becomes of a call: 0, it goes on; else the number of its error."""
+    def _judge(self, process: int, caller: int, name: str, arguments: list[int]) -> int | None:
+        """What becomes of a call: 0, it goes on; None, it never ends; else the number of its error."""
         path = _touched(caller, name, arguments)
         if path is None or not (path == self.folder or path.startswith(self.folder + "/")):
             return 0
         self.calls.append(f"{name} {path[len(self.folder) + 1 :]}")
         if len(self.calls) != self.n:
             return 0
-        if not self.error:
-            os.kill(process, signal.SIGKILL)
-        return self.error
+        if self.error:
+            return self.error
+        os.kill(process, signal.SIGKILL)
+        return None
 
 
 def _touched(caller: int, name: str, arguments: list[int]) -> str | None:

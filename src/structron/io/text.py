@@ -262,14 +262,11 @@ def check_writable(path: str | Path | None, content: int = 0) -> None:
 def try_folder(folder: str | Path, path: str | Path, content: int = 0) -> None:
     """Make a file in a folder for `path`, and take it away again."""
     try:
-        with _temporary(str(folder)) as (stream, name):
-            try:
-                stream.write(bytes(content))
-                stream.flush()
-                if content:
-                    os.fsync(stream.fileno())
-            finally:
-                os.unlink(name)
+        with _temporary(str(folder)) as (stream, _):
+            stream.write(bytes(content))
+            stream.flush()
+            if content:
+                os.fsync(stream.fileno())
     except OSError as error:
         raise _unwritable(str(path), error) from None
 
@@ -283,19 +280,27 @@ def _is_kept(target: str, folder: str) -> bool:
 
 def _is_device(target: str) -> bool:
     """Terminals, pipes and /dev/null must be written to, not replaced by a file."""
-    return os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode)
+    try:
+        return not stat.S_ISREG(os.stat(target).st_mode)
+    except OSError:
+        return False
 
 
 @contextlib.contextmanager
 def _temporary(folder: str) -> Iterator[tuple[BinaryIO, str]]:
-    """A new file in a folder and its name, locked as long as it is open: `sweep` removes those that nobody holds."""
+    """A new file in a folder and its name, locked as long as it is open: `sweep` removes those that nobody holds. It is
+    removed, unless it has another name when the block ends."""
     while True:
         name = os.path.join(folder, f".structron-{secrets.token_hex(8)}.tmp")
-        with open(name, "xb") as stream:
-            if _locked(stream.fileno(), wait=True) and os.fstat(stream.fileno()).st_nlink == 0:
-                continue  # somebody swept between the two
-            yield stream, name
-            return
+        try:
+            with open(name, "xb") as stream:
+                if _locked(stream.fileno(), wait=True) and os.fstat(stream.fileno()).st_nlink == 0:
+                    continue  # somebody swept between the two
+                yield stream, name
+                return
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
 
 
 def _locked(descriptor: int, wait: bool) -> bool:
@@ -314,7 +319,6 @@ def _atomic(path: str | Path) -> Iterator[BinaryIO]:
     """A binary file that takes the target's place, with its permissions, when the block ends well."""
     check_writable(path)
     target = os.path.realpath(path)
-    temporary = ""
     try:
         if _is_device(target):
             with open(target, "wb") as stream:
@@ -330,14 +334,12 @@ def _atomic(path: str | Path) -> Iterator[BinaryIO]:
                 stream.close()  # no file that is open can be renamed there
             _replace(temporary, target)
         _sync_folder(os.path.dirname(target))
-    except BaseException as error:
-        if temporary:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
+    except OSError as error:
         # An error of the writing itself names no file, or one of these two; any other is the caller's own.
-        if isinstance(error, OSError) and error.filename in (None, temporary, target):
-            raise _unwritable(str(path), error) from None
-        raise
+        named = error.filename in (None, target) or _TEMPORARY.fullmatch(os.path.basename(str(error.filename)))
+        if not named:
+            raise
+        raise _unwritable(str(path), error) from None
 
 
 def sweep(folder: str | Path, alone: bool = False) -> None:
