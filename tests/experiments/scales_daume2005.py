@@ -11,6 +11,7 @@ TINY = Scale(
     passes=2,
     patience=1,
     seeds=1,
+    unmerged={"joint": (10,), "segments": (5,)},
     sweep_sentences=15,
     sweep_seeds=1,
     alphas=(0.5, 0.9),

@@ -1,6 +1,6 @@
 """The experiment of Huang, Fayong & Guo (2012) on a few sentences."""
 
-from structron.experiments.huang2012.methods import EWT, HYBRID, THREE, WSJ, Scale
+from structron.experiments.huang2012.methods import EWT, GREEK, HYBRID, THREE, WSJ, Scale
 
 TINY = Scale(
     seeds=(1, 2),
@@ -10,8 +10,8 @@ TINY = Scale(
     tagging_beams=dict.fromkeys(THREE, (1, 2)) | {HYBRID: (2,)},
     tagging_once=(4,),
     tagging=(3, 2),
-    parsing={WSJ: (3, 2), EWT: (2, 1)},
+    parsing={WSJ: (3, 2), EWT: (2, 1), GREEK: (2, 1)},
     parsing_beams=(1, 2),
-    other_treebanks=("ud-basque-bdt", "ud-greek-gdt"),
+    parsing_sizes=(10,),
     bounds=1,
 )

@@ -11,7 +11,7 @@ import structron
 from structron.data.hmm import SETUPS, dataset
 from structron.data.toy_english import write_conllu
 from structron.experiments import dror2016
-from structron.experiments.dror2016 import parsing, readings, synthetic, table1, table2
+from structron.experiments.dror2016 import choice, parsing, readings, synthetic, table1, table2
 from structron.experiments.dror2016.choice import (
     AVERAGED,
     CONTROL,
@@ -230,7 +230,8 @@ def verdicts(claims, word: str) -> list[str]:
 
 
 def test_claims_about_table_1(tmp_path):
-    """Ten data sets: ahead by 4 and then 2 in the first set-up, level in the second, behind in the third."""
+    """Ten data sets. CSP's mean of two orders is 71: variants are ahead by 3 and then 1 in the first set-up, behind by
+    0 and then 2 in the second, far behind in the third."""
     ten = {
         FIRST: [made({1.0: (72, 74 - 2 * (k % 2))}) for k in range(10)],
         SECOND: [made({1.0: (70, 70 + (-1) ** k)}) for k in range(10)],
@@ -238,22 +239,31 @@ def test_claims_about_table_1(tmp_path):
     }
     ledger = ledger_of(tmp_path, ten)
     claims = list(table1.claims(ledger))
-    expected = ["reproduced", "not decidable", "not reproduced"]
+    expected = ["reproduced", "smaller", "not reproduced"]
     assert verdicts(claims, "best on dev data is ahead") == expected
     assert verdicts(claims, "every one of") == expected
     assert [claim.paper for claim in claims if "best on dev data is ahead" in claim.text] == [
         f"{gain} (the best variant)" for gain in ("+3.72", "+5.29", "+5.18")
     ]
     assert "B-WMR" not in next(claim.text for claim in claims if f"{THIRD}: every one of" in claim.text)
-    assert verdicts(claims, "vary less") == ["not reproduced", "not reproduced", "reproduced"]
-    assert verdicts(claims, "at least 7 of 10") == ["not reproduced"]  # level: five wins of ten
+    (stable,) = (claim for claim in claims if "vary less" in claim.text)
+    assert [one.verdict for one in stable.verdict.effects] == ["not reproduced", "not reproduced", "reproduced"]
+    (wins,) = (claim for claim in claims if "in at least 70 %" in claim.text)
+    assert (str(wins.verdict), wins.verdict.effects[0].value) == ("not decidable", 50)  # all of one set-up, none of one
     assert verdicts(claims, "is rare") == ["reproduced"]
     assert verdicts(claims, "within 0.5 points") == ["reproduced"]
     assert verdicts(claims, "is hard") == ["not reproduced"]
-    assert verdicts(claims, "This reading gives") == ["not run"] * (len(READINGS) - 1)
+    assert verdicts(claims, "other readings gives") == ["not run"]
     special, conditions, converged = table1.theory(ledger)
     assert [str(one.verdict) for one in (special, conditions, converged)] == ["not run", "not reproduced", "reproduced"]
     assert conditions.ours == "aggressive: 10.0 % at most; balanced: 10.0 % in the mean"
+
+
+def test_csp_stands_for_its_mean_over_orders_and_variants_for_that_over_betas():
+    outcomes = [made({0.5: (72, 75), 1.0: (71, 74)})]
+    names = (choice.ORDERS, "b-wm", "b-wm" + choice.OVER_BETAS)
+    assert [sample.scores for sample in choice.paired(outcomes, *names)] == [[71], [75], [74.5]]
+    assert all(sample.datasets for sample in choice.paired(outcomes, *names))
 
 
 def test_the_best_variant_goes_by_dev_data():
@@ -268,9 +278,8 @@ def test_a_reading_explains_the_level_or_does_not(csp, verdict, tmp_path):
     for setup in SETUPS:
         job = Job(table1.READING, {"name": "no filter", "setup": setup, "number": 0})
         ledger.enter(job, {CSP: csp, "a-wm": 33.0, POSTERIOR: 50.0}, 1.0)
-    claim = next(one for one in table1.claims(ledger) if "may share" in one.text)
-    assert str(claim.verdict) == verdict
-    assert claim.ours == f"{csp:.2f}, 33.00 (CSP in the first two set-ups: {csp:.1f}, {csp:.1f})"
+    claim = next(one for one in table1.claims(ledger) if "12 other readings" in one.text)
+    assert (str(claim.verdict), claim.ours) == (verdict, "no filter" if verdict == "reproduced" else "none")
     (table,) = table1.tables(ledger)
     assert [row[0] for row in table.rows] == ["no filter", "the paper"]
     assert verdicts(table1.claims(ledger), "all three set-ups") == ["not reproduced"]  # not that of the first two
@@ -433,9 +442,9 @@ def test_the_tables_of_parsing(parsed):
     first, _, _, extra2, differences, orders, crossing = table2.tables(parsed)
     lines = str(first).splitlines()
     english, basque, mean = (line.split() for line in lines[2:5])
-    assert english == [WSJ, "70.00", *["71.00"] * 3, "1", "of", "1", "86.34", "86.40", "86.70", "86.70"]
+    assert english == [WSJ, "75.00", *["76.00"] * 3, "1", "of", "1", "86.34", "86.40", "86.70", "86.70"]
     assert basque[-4:] == ["79.47", "79.54", "79.54", "79.54"]
-    assert mean[5:] == ["70.00", *["71.50"] * 3, "–", "82.92", "82.87", "83.00", "83.01"]
+    assert mean[5:] == ["75.00", *["76.50"] * 3, "–", "82.92", "82.87", "83.00", "83.01"]
     assert "400 of train, 150 of dev, 200 of test" in str(first)
     assert extra2.rows[-1] == ("mean", 71, 71.5, "20.0", "20.0", *[71.5] * 3, 72, 76, *[76.5] * 4)
     assert len(differences.rows) == 2 * len(table2.COMPARED)
@@ -457,10 +466,12 @@ def test_every_beta_where_more_were_tried(parsed):
 
 def test_claims_about_parsing(parsed, tmp_path):
     claims = list(table2.claims(parsed))
-    level = [claim for claim in claims if claim.where == "Table 2" and "is level" in claim.text]
-    assert [str(claim.verdict) for claim in level] == ["not reproduced", "reproduced"]  # 1.5 and 0.5 apart
+    level = [claim for claim in claims if claim.kind == "paper" and "is level" in claim.text]
+    assert [claim.verdict.effects[0].value for claim in level] == [1.5, 0.5]
+    assert {str(claim.verdict) for claim in level} == {"not decidable"}  # two treebanks
+    assert [claim.kind for claim in claims if "last weights" in claim.text] == ["ours"] * 2
     assert [claim.paper for claim in level] == ["-0.04, ahead in 4/9", "-0.03, ahead in 5/9"]
-    assert {str(claim.verdict) for claim in claims if "is ahead" in claim.text} == {"not decidable"}  # two treebanks
+    assert {str(claim.verdict) for claim in claims if "is ahead" in claim.text} == {"not decidable"}
     empty = Ledger(tmp_path / "empty.json", "dror2016")
     assert list(dror2016.tables(empty)) == []
     found = list(dror2016.claims(empty))
@@ -472,8 +483,13 @@ def test_bounds(tmp_path):
     ledger = Ledger(tmp_path / "dror2016.json", "dror2016")
     first, second = (jobs[0] for jobs in dror2016.BOUNDS.values())
     ledger.enter(first, {"updates": 7, "bound": 30.5, "done": True}, 1.0)
-    ledger.enter(second, {"updates": 31, "bound": 30.5, "plain_bound": 40.0}, 1.0)
-    assert [str(one.verdict) for one in dror2016.bound_claims(ledger)] == ["reproduced", "not reproduced", "reproduced"]
+    ledger.enter(second, {"updates": 31, "bound": 30.5, "plain_bound": 40.0, "sentences": 100}, 1.0)
+    found = [str(one.verdict) for one in dror2016.bound_claims(ledger)]
+    assert found == ["reproduced", "not reproduced", "reproduced", "reproduced"]  # 31 % wrong, at most 2/101 · 30.5
+    ledger.enter(second, {"updates": 31, "bound": 50.5, "plain_bound": 60.0, "sentences": 100}, 1.0)
+    assert str(list(dror2016.bound_claims(ledger))[-1].verdict) == "not decidable"  # 100 %
+    ledger.enter(second, {"updates": 90, "bound": 30.5, "plain_bound": 60.0, "sentences": 100}, 1.0)
+    assert str(list(dror2016.bound_claims(ledger))[-1].verdict) == "not reproduced"
     ledger.enter(first, {"updates": 7, "bound": 30.5, "done": False}, 1.0)
     assert str(next(dror2016.bound_claims(ledger)).verdict) == "not reproduced"
     assert first in list(dror2016.plan(ledger, TINY, None))

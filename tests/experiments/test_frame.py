@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -38,14 +39,24 @@ from structron.experiments.frame import (
     learn,
     load_rows,
     paper_of,
-    seconds_until,
+    searched,
     sign_flip_test,
     together,
     within,
 )
-from structron.experiments.frame.documents import marks, papers_page, renewed
+from structron.experiments.frame.documents import marks, papers_page, renewed, shown_p
+from structron.experiments.frame.pictures import Picture
 from structron.experiments.frame.report import run
-from structron.experiments.frame.statistics import block_counts, block_test, score_of
+from structron.experiments.frame.statistics import (
+    block_counts,
+    block_error,
+    block_test,
+    score_of,
+    share_interval,
+    sign_flip_interval,
+    student_interval,
+)
+from structron.experiments.frame.verdict import Effect, effects_of, holm, level, number
 from structron.experiments.frame.work import time_left, work_off
 
 PNG = b"\x89PNG\r\n"
@@ -98,8 +109,8 @@ def test_trials_are_kept_and_not_made_again(calls, tmp_path, capsys):
 
 def test_the_file_does_not_depend_on_the_order_of_work(calls, tmp_path):
     texts = set()
-    for number, order in enumerate(itertools.permutations([square(1), square(2), square(3)])):
-        ledger = Ledger(tmp_path / f"{number}.json", "Nobody")
+    for k, order in enumerate(itertools.permutations([square(1), square(2), square(3)])):
+        ledger = Ledger(tmp_path / f"{k}.json", "Nobody")
         for job in order:
             ledger.enter(job, {"dev": 1.0}, 2.0)
         texts.add(ledger.path.read_text())
@@ -215,7 +226,8 @@ def test_pages_are_written_from_the_ledger(calls, tmp_path):
     with pytest.raises(StructronError, match="no place for the tables of nobody1999"):
         renewed("# Results", experiment, ledger)
     verdicts = papers_page([(experiment, ledger)])
-    assert "| Table 1 | Squares grow. | yes | 4.00 | **reproduced** (4; 1 to 9) |" in verdicts
+    assert "| Table 1 | Squares grow. | yes | 4, needs 1 to 9 |  | **reproduced** |" in verdicts
+    assert "| Nobody (1999) | 1 | 1 | 0 | 0 | 0 | 0 of 0 | 0 of 0 |" in verdicts
     assert "`squares.py`" in verdicts
     assert "p ≤ 0.05" in verdicts
 
@@ -294,24 +306,31 @@ def test_rows_have_the_named_columns_of_conllu(tmp_path):
     assert not has(tmp_path, "toy", "test")
 
 
-def trained(dev: list[float], seconds: list[float], **counts: list[int]) -> Trial:
-    passes = {"dev": dev, "seconds": seconds, **counts}
-    return Trial("tagging", {"seed": 1}, {"passes": passes}, 1.0, "1")
+def trained(dev: list[float], update: str = "standard", **counts: list) -> Trial:
+    return Trial("tagging", {"seed": 1, "update": update}, {"passes": {"dev": dev, **counts}}, 1.0, "1")
 
 
-def test_time_until_a_level_and_invalid_shares():
+def test_passes_until_a_level_and_invalid_shares():
     """Ten updates a pass."""
-    trial = trained([80.0, 82.5, 82.5, 81.0], [1.0, 2.0, 4.0, 8.0], updates=[10] * 4, invalid=[1, 2, 3, 4])
-    assert (seconds_until(trial, 1), seconds_until(trial, 4)) == (1.0, 15.0)
+    trial = trained([80.0, 82.5, 82.5, 81.0], updates=[10] * 4, invalid=[1, 2, 3, 4])
     assert (first_pass(trial, 80.0), first_pass(trial, 82.5), first_pass(trial, 82.6)) == (1, 2, None)
     assert (invalid_share(trial), invalid_share(trial, 1, 3), late_invalid(trial)) == (25.0, 25.0, 40.0)
-    trial = trained([80.0] * 6, [1.0] * 6, updates=[10] * 6, invalid=[9, 9, 9, 9, 1, 3])
+    trial = trained([80.0] * 6, updates=[10] * 6, invalid=[9, 9, 9, 9, 1, 3])
     assert late_invalid(trial) == 20.0
+
+
+def test_early_updates_end_searches():
+    """Ten examples: of four gold falls off after a quarter, then of two halfway; other rules search to the end."""
+    counts = {"fell_off": [4, 2, 0], "fell_at": [0.25, 0.5, 0], "examples": [10] * 3}
+    early, other = (trained([1.0] * 3, update, **counts) for update in ("early", "max-violation"))
+    assert [searched(early, passes) for passes in (1, 2, 3)] == pytest.approx([0.7, 1.6, 2.6])
+    assert searched(other, 2) == 2
+    assert searched(trained([1.0], "early"), 1) == 1  # older trials do not say where
 
 
 @pytest.mark.parametrize("counts", [{"updates": [5]}, {"updates": [0], "invalid": [0]}], ids=["exact", "converged"])
 def test_exact_search_and_passes_without_updates_have_no_invalid_updates(counts):
-    assert late_invalid(trained([1.0], [1.0], **counts)) == 0.0
+    assert late_invalid(trained([1.0], **counts)) == 0.0
 
 
 def test_a_training_as_figures():
@@ -320,7 +339,9 @@ def test_a_training_as_figures():
     found = learn(tagger, rows[:40], rows[40:65], rows[65:])
     assert found["dev"] == max(found["passes"]["dev"]) == pytest.approx(tagger.score(rows[40:65]))
     assert found["best_pass"] == 1 + found["passes"]["dev"].index(found["dev"])
-    assert found["seconds"] == pytest.approx(sum(found["passes"]["seconds"][: found["best_pass"]]), abs=1e-3)
+    assert found["seconds"] == pytest.approx(
+        sum(one["cpu_seconds"] for one in tagger.history_[: found["best_pass"]]), abs=1e-2
+    )
     assert score_of(np.sum(found["test_blocks"], axis=0)) == pytest.approx(found["test"])
     assert json.loads(json.dumps(found)) == found
 
@@ -399,14 +420,19 @@ BLOCKS = np.array([[90, 100]] * 25)
         (Sample([93.0, 93.2, 93.1], BLOCKS + [1, 0]), Sample([92.0, 92.2, 92.5], BLOCKS), "reproduced"),
         (Sample([92.0, 92.2, 92.5], BLOCKS), Sample([93.0, 93.2, 93.1], BLOCKS + [1, 0]), "not reproduced"),
         (Sample([93.0, 93.2, 92.1], BLOCKS + [1, 0]), Sample([92.0, 92.2, 92.5], BLOCKS), "not decidable"),
+        (Sample([92.6, 92.6, 92.6], BLOCKS + [1, 0]), Sample([92.0, 92.2, 92.5], BLOCKS), "reproduced"),
         (Sample([93.0, 93.2, 93.1], BLOCKS), Sample([92.0, 92.2, 92.5], BLOCKS), "not decidable"),
         (Sample([93.0, 93.2, 93.1]), Sample([92.0, 92.2, 92.5]), "not decidable"),
-        (Sample([2.0] * 9 + [0.0]), Sample([1.0] * 10), "reproduced"),
-        (Sample([2.0] * 5), Sample([1.0] * 5), "not decidable"),
+        (Sample([2.0] * 9 + [0.0], datasets=True), Sample([1.0] * 10, datasets=True), "reproduced"),
+        (Sample([2.0] * 5, datasets=True), Sample([1.0] * 5, datasets=True), "not decidable"),
+        (Sample([2.0] * 9), Sample([1.0] * 9), "not decidable"),
         (Sample([]), Sample([]), "not run"),
         (Sample([1.0]), Sample([1.0, 2.0]), "not run"),
     ],
-    ids=["ahead", "behind", "a-seed-is-not", "p", "three-seeds", "ten-data-sets", "five-data-sets", "none", "unpaired"],
+    ids=[
+        *("ahead", "behind", "a-seed-is-not", "seeds-agree", "p", "three-seeds"),
+        *("ten-data-sets", "five-data-sets", "nine-seeds", "none", "unpaired"),
+    ],
 )
 def test_a_is_ahead_of_b(a, b, verdict):
     assert ahead(a, b).verdict == verdict
@@ -422,6 +448,88 @@ def test_samples_pair_trials_by_their_seeds():
     assert sample.blocks.tolist() == [[3, 20]]
     assert str(sample) == "6.00 ± 1.41"
     assert not Sample.of([])
+
+
+def test_smaller_is_told_from_not_decidable():
+    """Level data: the paper's effect is outside the interval, inside it, or not known."""
+    a, b = (Sample([90.0], np.array([[9 + (k + shift) % 2, 10] for k in range(26)])) for shift in (0, 1))
+    (effect,) = ahead(a, b).effects
+    assert effect.low < 0 < effect.high < 10
+    assert [str(ahead(a, b, paper)) for paper in (10.0, effect.high / 2, None)] == ["smaller", *["not decidable"] * 2]
+
+
+@given(st.lists(st.integers(-30, 50), min_size=6, max_size=9))
+def test_the_interval_holds_what_the_sign_flip_test_does_not_reject(values):
+    low, high = sign_flip_interval(values, 0.05)
+    spread = max(high - low, 1.0)
+    for inside, shift in ((True, low + 1e-3 * spread), (False, low - 1e-3 * spread), (False, high + 1e-3 * spread)):
+        rejected = sign_flip_test([value - shift for value in values]) <= 0.05
+        assert rejected != inside or high - low < 1e-2
+
+
+def test_the_error_of_blocks_is_that_of_a_mean():
+    """Differences of 0 and 2 points in equal blocks: 1 / √25, nearly; a constant difference has no error."""
+    a = np.array([[80 + 2 * (k % 2), 100] for k in range(24)])
+    b = np.array([[80, 100]] * 24)
+    assert block_error(a, b) == pytest.approx(1 / np.sqrt(24), rel=0.05)
+    assert block_error(b + [1, 0], b) == pytest.approx(0, abs=1e-9)
+    (effect,) = ahead(Sample([81.0, 81.0], a), Sample([80.0, 80.2], b)).effects
+    seeds = np.var([1.0, 0.8], ddof=1) / 2
+    assert effect.high - effect.value == pytest.approx(1.96 * np.sqrt(block_error(a, b) ** 2 + seeds), rel=1e-3)
+
+
+def test_intervals_by_hand():
+    assert student_interval([1.0, 2.0, 3.0]) == pytest.approx((2 - 4.303 / 3**0.5, 2 + 4.303 / 3**0.5))
+    assert student_interval([1.0]) is None
+    assert share_interval(0, 10) == pytest.approx((0, 27.75), abs=0.01)  # as in tables of Wilson's interval
+    assert share_interval(5, 10) == pytest.approx((23.66, 76.34), abs=0.01)
+
+
+def test_holm_by_hand():
+    """0.01 · 3, then 0.02 · 2, then 0.03 · 1, which may not be smaller."""
+    assert holm([0.03, None, 0.01, 0.02]) == pytest.approx([0.04, None, 0.03, 0.04])
+    assert holm([0.5, 0.9]) == [1.0, 1.0]
+
+
+def test_the_p_of_several_comparisons():
+    """All have to hold: the largest; where one goes the other way, the smallest of those, times their number."""
+    yes, no = (
+        Verdict(word, (Effect(word, 1.0, 0.5, 1.5, p=p),))
+        for word, p in (("reproduced", 0.01), ("not reproduced", 0.02))
+    )
+    assert together([yes, yes]).p == 0.01
+    assert together([yes, no]).p == 0.04
+    assert within(1.0, 0, 2).p is None
+
+
+def test_a_bound_counts_with_the_interval_of_the_figure():
+    verdicts = [within(1.0, high=2.0, interval=ends) for ends in ((0.5, 1.9), (0.5, 2.1), (2.1, 3.0))]
+    assert list(map(str, verdicts)) == ["reproduced", "not decidable", "not reproduced"]
+    a = Sample([90.0], BLOCKS)
+    assert str(level(a, a, 0.1)) == "reproduced"
+    assert str(level(Sample([90.0]), Sample([90.0]), 0.1)) == "not decidable"  # no interval
+
+
+def test_figures_are_written_to_be_read():
+    values = (0.0, -0.284, 11.0, 89.5941, 713.2, 11469.8, 3068330.0)
+    assert [number(value) for value in values] == ["0", "-0.28", "11", "89.59", "713.2", "11,470", "3.1 × 10⁶"]
+    assert str(Effect("reproduced", 0.5, 0.25, 0.75)) == "+0.50 (+0.25 to +0.75)"
+    assert within(1.97, high=0.5, unit=" %", name="beam 4").why == "beam 4: 1.97 %, needs ≤ 0.50 %"
+    assert [shown_p(p) for p in (0.0004, 0.0123, 0.5)] == ["< 0.001", "0.012", "0.50"]
+    assert effects_of("94.3 against 93.4; 3 against 5") == [0.9, -2.0]
+
+
+def test_a_picture_has_a_point_for_every_figure():
+    drawn = Picture("Title <1>", "F1/%")
+    drawn.add("group")
+    drawn.add("a", 90.0, 80.0, (79.0, 81.5))
+    drawn.add("b", None, 82.0)
+    root = ElementTree.fromstring(drawn.svg())
+    circles = [(float(c.get("cx")), float(c.get("cy"))) for c in root.findall(".//{*}circle")]
+    assert len(circles) == 3
+    assert circles[0][1] == circles[1][1] < circles[2][1]
+    assert circles[1][0] < circles[2][0]  # 80 is left of 82
+    assert "Title &lt;1&gt;" in drawn.svg()
 
 
 def test_bounds_and_several_claims_at_once():

@@ -21,7 +21,7 @@ from structron.learn.loop import Schedule, pass_order, train
 from structron.runtime.progress import Progress, is_written, pass_line
 from toy import chunk_rows
 
-TIMES = ("seconds", "tokens_per_second")
+TIMES = ("seconds", "cpu_seconds", "tokens_per_second")
 
 
 # -- the loop by itself --------------------------------------------------------------------------------------------

@@ -398,7 +398,7 @@ COMMANDS: list[click.Command] = [
         "cli.papers",
         "Show what holds up of each paper, from the results of its experiments.",
         option("--results", metavar="DIR", type=PATH, help="Folder of results; results by default."),
-        option("--write", metavar="DIR", type=PATH, help="Write results.md and papers.md in this folder."),
+        option("--write", metavar="DIR", type=PATH, help="Write results.md, papers.md and pictures in this folder."),
         VERBOSE,
         short="Show what holds up of each paper.",
     ),

@@ -5,10 +5,10 @@ from pathlib import Path
 from structron.cli.experiment import RESULTS, experiment_of, papers
 from structron.cli.places import check_places
 from structron.errors import StructronError
-from structron.experiments.frame.documents import papers_page, renewed
+from structron.experiments.frame.documents import papers_page, picture_of, renewed
 from structron.io import atomic_write_bytes
 
-TABLES, VERDICTS = "results.md", "papers.md"
+TABLES, VERDICTS, PICTURES = "results.md", "papers.md", "pictures"
 
 
 def run(results: Path | None = None, write: Path | None = None) -> None:
@@ -25,7 +25,12 @@ def run(results: Path | None = None, write: Path | None = None) -> None:
         print(page)
         return
     path = write / TABLES
-    check_places({"--results": folder.glob("*.json")}, {"--write": [path, write / VERDICTS]})
+    pictures = {
+        write / PICTURES / f"paper-{experiment.name}.svg": drawn
+        for experiment, ledger in found
+        if (drawn := picture_of(experiment, ledger))
+    }
+    check_places({"--results": folder.glob("*.json")}, {"--write": [path, write / VERDICTS, *pictures]})
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -34,3 +39,9 @@ def run(results: Path | None = None, write: Path | None = None) -> None:
         text = renewed(text, experiment, ledger)
     atomic_write_bytes(path, text.encode())
     atomic_write_bytes(write / VERDICTS, page.encode())
+    try:
+        (write / PICTURES).mkdir(exist_ok=True)
+    except OSError as error:
+        raise StructronError(f"{write / PICTURES}: cannot make the folder: {error.strerror}") from None
+    for place, drawn in pictures.items():
+        atomic_write_bytes(place, drawn.encode())

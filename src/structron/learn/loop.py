@@ -23,7 +23,7 @@ from structron.io.tensors import Tensors
 from structron.learn.checkpoint import Checkpoint, tolerated
 from structron.runtime.progress import Progress
 
-TIMES = ("seconds", "tokens_per_second")
+TIMES = ("seconds", "cpu_seconds", "tokens_per_second")
 """What is in a pass's record and differs from run to run; model files have none of it."""
 STEADY = 3
 """Passes in a row with hardly a change after which `Schedule.stop_change` ends training (Kazama & Torisawa 2007)."""
@@ -183,16 +183,17 @@ def train(
 def _one_pass(learner: Learner, schedule: Schedule, number: int, progress: Progress) -> dict[str, Any]:
     sequence = pass_order(schedule, number, learner.examples)
     learner.begin_pass()
-    begin = time.perf_counter()
+    begin, cpu = time.perf_counter(), time.process_time()
     place = 0
     progress.begin_pass(number, schedule.passes, len(sequence))
     while place < len(sequence):
         place = learner.learn(sequence, place)
         progress.advance(place)
-    seconds = time.perf_counter() - begin
+    seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
     counts = learner.counts()
     speed = round(counts["tokens"] / max(seconds, 1e-9))
-    return {"pass": number, **counts, "seconds": round(seconds, 4), "tokens_per_second": speed}
+    times = {"seconds": round(seconds, 4), "cpu_seconds": round(cpu, 4), "tokens_per_second": speed}
+    return {"pass": number, **counts, **times}
 
 
 def _error(record: dict[str, Any]) -> float:

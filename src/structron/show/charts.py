@@ -26,7 +26,7 @@ def _text(x: float, y: float, text: object, anchor: str = "middle", size: int = 
     return f'<text x="{x:.1f}" y="{y:.1f}" style="{style}">{safe(str(text))}</text>'
 
 
-def _ticks(low: float, high: float, count: int = 4) -> list[float]:
+def ticks(low: float, high: float, count: int = 4) -> list[float]:
     """Round numbers between two."""
     span = (high - low) or 1.0
     step = 10 ** math.floor(math.log10(span / count))
@@ -51,11 +51,11 @@ def panel(
 
     parts = [_text(LEFT, top + 16, title, "start", 13, "; font-weight: 600")]
     floor = top + TOP + height
-    for y in _ticks(y0, y1):
+    for y in ticks(y0, y1):
         _, place = at(x0, y)
         parts.append(f'<path class="arc" style="opacity: .3" d="M{LEFT} {place:.1f}H{WIDTH - 16}"/>')
         parts.append(_text(LEFT - 6, place + 4, f"{y:g}", "end"))
-    for x in _ticks(x0, x1, 10):
+    for x in ticks(x0, x1, 10):
         if x == int(x):
             parts.append(_text(at(x, y0)[0], floor + 15, f"{x:g}"))
     for k, (name, curve) in enumerate(curves.items()):

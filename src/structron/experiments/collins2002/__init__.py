@@ -11,7 +11,7 @@ from typing import Any
 
 from structron.data.corpora import find
 from structron.experiments.collins2002.comparison import TASKS
-from structron.experiments.collins2002.report import THEOREM, claims, drawings, tables
+from structron.experiments.collins2002.report import PAPER, THEOREM, claims, drawings, picture, tables
 from structron.experiments.collins2002.settings import CUTOFFS, FAMILIES, PERCEPTRON, final_job, trial_of
 from structron.experiments.frame import Experiment, Job, Ledger
 
@@ -95,5 +95,7 @@ EXPERIMENT = Experiment(
     full=FULL,
     quick=QUICK,
     code="src/structron/update/perceptron.py",
+    picture=picture,
+    page=PAPER,
     needs={"scipy": "sklearn"},
 )

@@ -6,15 +6,27 @@ import numpy as np
 
 from structron.experiments import frame
 from structron.experiments.collins2002.settings import CUTOFFS, FAMILIES, Setting, best_of, find, sample, settings_of
-from structron.experiments.frame import Claim, Curve, Drawing, Ledger, Table, Verdict, ahead, together, within
-from structron.experiments.frame.verdict import MISSING
+from structron.experiments.frame import (
+    Claim,
+    Curve,
+    Drawing,
+    Ledger,
+    Picture,
+    Table,
+    Verdict,
+    ahead,
+    effects_of,
+    level,
+    together,
+    within,
+)
+from structron.experiments.frame.verdict import MISSING, NORMAL, PAPERS, interval_of
 
 PAPER = frame.paper_of("collins2002")
 TITLES = {"np": "NP chunking", "pos": "POS tagging"}
 THEOREM = "collins2002.theorem"
-NEAR, LATEST, TIMES = 0.5, 20, 2.0
-"""Thresholds that claims state: points between voting and averaging; passes until the best one; how many times larger
-the spread without averaging is."""
+NEAR = 0.5
+"""Points between voting and averaging; the paper has no figure."""
 COMPARISONS: dict[str, tuple[list[tuple[Setting, Setting]], tuple[str, ...]]] = {
     "averaging": ([(Setting("Perc", cc, "avg"), Setting("Perc", cc, "noavg")) for cc in CUTOFFS], ("dev", "test")),
     "cutoff": ([(Setting("Perc", 0, own), Setting("Perc", 5, own)) for own in ("avg", "noavg")], ("dev", "test")),
@@ -107,7 +119,9 @@ def claims(ledger: Ledger) -> Iterator[Claim]:
 def make_claim(name: str, ours: str, verdict: Verdict, task: str = "") -> Claim:
     entry = PAPER["claims"][name]
     text = entry["text"].format(task=TITLES.get(task))
-    return Claim(entry["where"], text, entry["paper"][task] if task else entry["paper"], ours or "–", verdict)
+    paper = entry["paper"][task] if task else entry["paper"]
+    key = f"{name} {task}".strip()
+    return Claim(entry["where"], text, paper, ours or "–", verdict, entry.get("kind", PAPERS), key)
 
 
 def bound_claim(ledger: Ledger, name: str) -> Claim:
@@ -119,18 +133,19 @@ def bound_claim(ledger: Ledger, name: str) -> Claim:
 def voting_claim(ledger: Ledger) -> Claim:
     parts, verdicts = [], []
     for trial in ledger.of(f"{THEOREM}:voting"):
-        mean, voted = trial["mean"]["test"], trial["voted"]["test"]
-        both = " against ".join(f"{shown(trial['task'], score):.2f}" for score in (mean, voted))
-        parts.append(f"{TITLES[trial['task']]} {both}")
-        verdicts.append(within(abs(voted - mean), high=NEAR))
+        scores = [shown(trial["task"], trial[name]["test"]) for name in ("mean", "voted")]
+        parts.append(f"{TITLES[trial['task']]} {scores[0]:.2f} against {scores[1]:.2f}")
+        averaged, voted = (sample(trial[name], "test") for name in ("mean", "voted"))
+        verdicts.append(level(averaged, voted, NEAR, name=TITLES[trial["task"]]))
     return make_claim("voting", "; ".join(parts), together(verdicts))
 
 
 def compared(name: str, task: str, pairs: Sequence[Sequence], parts: tuple[str, ...], more: str = "") -> Claim:
     """The first of each pair is ahead of the second, over some parts of the data together."""
-    verdicts, texts = [], []
-    for first, second in pairs:
-        verdicts.append(ahead(sample(first, *parts), sample(second, *parts)))
+    verdicts, texts, sign = [], [], 1 if task == "np" else -1
+    known = effects_of(PAPER["claims"][name]["paper"][task])
+    for (first, second), effect in zip(pairs, known, strict=True):
+        verdicts.append(ahead(sample(first, *parts), sample(second, *parts), sign * effect))
         for part in parts:
             both = (sample(first, part), sample(second, part))
             if all(both):
@@ -146,17 +161,27 @@ def curves(ledger: Ledger, average: str) -> list[list[float]]:
 
 
 def passes_claim(ledger: Ledger) -> Claim:
-    best = [1 + curve.index(max(curve)) for curve in curves(ledger, "avg")]
-    verdict = within(max(best), high=LATEST) if len(best) == 4 else Verdict(MISSING)
-    return make_claim("passes", f"passes {', '.join(map(str, best))}" if best else "", verdict)
+    """What passes after the latest of the paper's best ones still gain, beside the standard error of a dev score."""
+    figures = [own["figures"][f"Perc, avg, cc={cc}"] for own in PAPER["dev"].values() for cc in CUTOFFS]
+    latest, verdicts, best = max(number for _, number in figures), [], []
+    for task in TITLES:
+        for cutoff in CUTOFFS:
+            if found := find(ledger, task, Setting("Perc", cutoff, "avg")):
+                curve = [score for _, score in found["curve"]]
+                low, high = interval_of(sample(found, "dev")) or (0.0, 0.0)
+                best.append(str(1 + curve.index(max(curve))))
+                gain, error = max(curve) - max(curve[:latest]), (high - low) / 2 / NORMAL
+                verdicts.append(within(gain, high=error, name=f"{TITLES[task]}, cc={cutoff}"))
+    verdict = together(verdicts) if len(verdicts) == 4 else Verdict(MISSING)
+    return make_claim("passes", f"passes {', '.join(best)}" if best else "", verdict)
 
 
 def stability_claim(ledger: Ledger) -> Claim:
     """By the standard deviation over the second half of the passes."""
     spreads = [[float(np.std(one[len(one) // 2 :])) for one in curves(ledger, name)] for name in ("noavg", "avg")]
     pairs = list(zip(*spreads, strict=True))
-    least = min((last / mean if mean else np.inf for last, mean in pairs), default=None)
-    verdict = within(least, low=TIMES) if len(pairs) == 4 else Verdict(MISSING)
+    verdicts = [within(last / mean if mean else np.inf, low=1.0, unit=" times") for last, mean in pairs]
+    verdict = together(verdicts) if len(pairs) == 4 else Verdict(MISSING)
     return make_claim("stability", "; ".join(f"{last:.3f} against {mean:.3f}" for last, mean in pairs), verdict)
 
 
@@ -179,3 +204,16 @@ def drawings(ledger: Ledger) -> Iterator[Drawing]:
         )
         if lines:
             yield Drawing(f"{task}-curves", frame.draw_lines, (*about, lines))
+
+
+def picture(ledger: Ledger) -> Picture | None:
+    """Figure 4."""
+    drawn = Picture("Perceptron and maximum entropy, development data (Figure 4)", "F1 or accuracy/%")
+    for task, title in TITLES.items():
+        drawn.add(title)
+        for setting in (setting for family in ("Perc", "ME") for setting in settings_of(family)):
+            known = PAPER["dev"][task]["figures"][str(setting)][0]
+            if found := find(ledger, task, setting):
+                ends = interval_of(sample(found, "dev"))
+                drawn.add(str(setting), known if task == "np" else 100 - known, found["dev"], ends)
+    return drawn if len(drawn.rows) > len(TITLES) else None

@@ -1,21 +1,44 @@
 """Daumé & Marcu (2005): tables and the heat map, from the ledger alone."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from structron.experiments.daume2005.tasks import LASO, LASO_A, METHODS, OUR_LASO, OURS, PAPER, TASKS, THEIRS
 from structron.experiments.daume2005.theorem import STEPS, bound_of
-from structron.experiments.frame import Drawing, Ledger, Sample, Table, Trial, ahead, draw_grid, mean, shown_beam
+from structron.experiments.frame import (
+    Drawing,
+    Ledger,
+    Picture,
+    Sample,
+    Table,
+    Trial,
+    ahead,
+    draw_grid,
+    mean,
+    shown_beam,
+)
+from structron.experiments.frame.verdict import interval_of
 
 TRAIN, CONVERGE = "daume2005.tasks:train", "daume2005.theorem:converge"
 FEATURES = {THEIRS: "the paper's features, without its lists", OURS: "our default templates"}
 
 
-def of(ledger: Ledger, task: str, method: str, beam: int | None, features: str = "") -> list[Trial]:
-    """The trials of a method in the order of their seeds; sweeps are not among them. Segments: the paper's features."""
+def of(
+    ledger: Ledger,
+    task: str,
+    method: str,
+    beam: int | None,
+    features: str = "",
+    merged: bool = True,
+    average: Any = None,
+) -> list[Trial]:
+    """The trials of a method in the order of their seeds; sweeps are not among them. Segments: the paper's features.
+    merged: equivalent states are; without a queue of several, or without bounds, that is no question."""
     features = features or (THEIRS if task == "segments" else OURS)
     given = {"task": task, "method": method, "beam": beam, "features": features, "constants": None}
+    given |= {"average": average, "merge": None if merged or beam in (1, None) else False}
     return sorted(ledger.of(TRAIN, **given), key=lambda trial: trial["seed"])
 
 
@@ -23,6 +46,17 @@ def beams_of(ledger: Ledger, task: str, method: str = LASO_A, features: str = ""
     """The beams that a method was trained with, exact search last."""
     found = {trial.options.get("beam") for trial in ledger.of(TRAIN, task=task, method=method, constants=None)}
     return sorted((b for b in found if of(ledger, task, method, b, features)), key=lambda b: (b is None, b))
+
+
+def as_printed(ledger: Ledger, wanted: Sequence[Sequence[Any]]) -> tuple[list[list[Trial]], bool]:
+    """The trials of several (task, method, beam) without merging, as the paper searches, if all have been trained so;
+    else with it. And which of the two."""
+    specs = [(task, method, None if beam == "inf" else beam) for task, method, beam in wanted]
+    for merged in (False, True):
+        found = [of(ledger, *one, merged=merged) for one in specs]
+        if all(found):
+            break
+    return found, merged and any(beam not in (1, None) for _, _, beam in specs)
 
 
 def paired(a: Sequence[Trial], b: Sequence[Trial], part: str) -> tuple[Sample, Sample]:
@@ -38,7 +72,7 @@ def paired(a: Sequence[Trial], b: Sequence[Trial], part: str) -> tuple[Sample, S
 def tables(ledger: Ledger) -> Iterator[Table]:
     made = [scores_table(ledger, "segments", THEIRS), scores_table(ledger, "segments", OURS)]
     made += [scores_table(ledger, "joint", OURS), grid_table(ledger), equation_table(ledger)]
-    made += [sweep_table(ledger), theorem_table(ledger)]
+    made += [merging_table(ledger), sweep_table(ledger), theorem_table(ledger)]
     yield from (table for table in made if table.rows)
 
 
@@ -79,7 +113,7 @@ def grid_table(ledger: Ledger) -> Table:
 
 
 def equation_table(ledger: Ledger) -> Table:
-    """Eq. (2) as printed, and ours."""
+    """Eq. (2) over the whole queue, and ours."""
     table = Table.of(PAPER["equation"])
     for task, features in (("segments", THEIRS), ("segments", OURS), ("joint", OURS)):
         for literal, ours in zip(LASO, OUR_LASO, strict=True):
@@ -92,9 +126,28 @@ def equation_table(ledger: Ledger) -> Table:
     return table
 
 
-def sweep_of(ledger: Ledger, task: str) -> dict[tuple[float, ...], Sample]:
-    """Dev F by (α, B, C)."""
+def merging_table(ledger: Ledger) -> Table:
+    """What merging equivalent states changes, and what averaging gives the exact perceptron."""
+    table = Table.of(PAPER["merging"])
+    for task in TASKS:
+        for method in METHODS:
+            known = PAPER[task]["figures"]
+            beams = {trial.options["beam"] for trial in ledger.of(TRAIN, task=task, method=method, merge=False)}
+            for beam in sorted(beams):
+                new, old = (of(ledger, task, method, beam, merged=merged) for merged in (False, True))
+                scores = [str(Sample.of(own, part)) if own else None for own in (new, old) for part in ("dev", "test")]
+                figure = known.get(f"{method} {beam}", [None])[-1]
+                table.add(f"{task}, {method} {beam}", len(new), *scores, paper=(figure,))
+    for own in of(ledger, "segments", "perceptron", None, average="none"):
+        scores = [str(Sample.of([own], part)) for part in ("dev", "test")]
+        table.add("segments, perceptron inf, not averaged", 1, None, None, *scores, paper=(93.4,))
+    return table
+
+
+def sweep_of(ledger: Ledger, task: str, seed: int | None = None) -> dict[tuple[float, ...], Sample]:
+    """Dev F by (α, B, C), of one seed or of all."""
     trials = [trial for trial in ledger.of(TRAIN, task=task, method=LASO_A) if "constants" in trial.options]
+    trials = [trial for trial in trials if seed in (None, trial["seed"])]
     keys = sorted({tuple(trial["constants"]) for trial in trials})
     return {key: Sample.of([t for t in trials if tuple(t["constants"]) == key], "dev") for key in keys}
 
@@ -124,7 +177,8 @@ def theorem_table(ledger: Ledger) -> Table:
         table.add("R, longest step", *(one["step"] for one in found.values()))
         table.add("longest Δ", *(one["longest"] or None for one in found.values()))
         table.add("bound", *(f"{bound_of(name, margin, one['step']):.4g}" for name, one in found.items()))
-        table.add("bound with γ/longest Δ", *(f"{bound_of(name, margin / longest, 1):.4g}" for name in found))
+        if longest:
+            table.add("bound with γ/longest Δ", *(f"{bound_of(name, margin / longest, 1):.4g}" for name in found))
     return table
 
 
@@ -140,3 +194,17 @@ def drawings(ledger: Ledger) -> Iterator[Drawing]:
         scores = [[sample.mean for sample in row] for row in grid]
         title = "Chunk F by beam, LaSO with ALMA (Table 3)"
         yield Drawing("table3", draw_grid, (title, "testing beam", "training beam", beams, scores, "F1/% on test data"))
+
+
+def picture(ledger: Ledger) -> Picture | None:
+    """Tables 1 and 2."""
+    drawn = Picture("Chunk F1 by method and beam (Tables 1 and 2)", "F1/%")
+    for task, title in (("segments", "Chunks as segments"), ("joint", "Tags and chunks together")):
+        drawn.add(title)
+        for name, figures in PAPER[task]["figures"].items():
+            method, _, beam = name.rpartition(" ")
+            (trials,), merged = as_printed(ledger, [(task, method, beam if beam == "inf" else int(beam))])
+            if own := Sample.of(trials):
+                shown = "exact" if beam == "inf" else f"beam {beam}{', merged' * merged}"
+                drawn.add(f"{method}, {shown}", figures[-1], own.mean, interval_of(own))
+    return drawn if len(drawn.rows) > len(TASKS) else None

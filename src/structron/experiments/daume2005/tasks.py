@@ -21,7 +21,7 @@ METHODS: dict[str, tuple[str, float | None]] = {
     "early": ("early", None),
     "standard": ("standard", None),
 }
-"""The rule and the step of every method. LaSO is eq. (2) as printed, the mean over the whole queue; ours leaves out of
+"""The rule and the step of every method. LaSO takes the mean of eq. (2) over the whole queue; ours leaves out of
 it what is no mistake. `perceptron` is that of exact search, `standard` the same rule with a beam."""
 LASO_P, LASO_A = LASO = ("LaSO-P", "LaSO-A")
 OUR_LASO = ("our LaSO-P", "our LaSO-A")
@@ -62,6 +62,8 @@ def train(
     passes: int,
     patience: int,
     beam: int | None = None,
+    merge: bool = True,
+    average: str = "mean",
     features: str = OURS,
     seed: int = 1,
     sentences: int | None = None,
@@ -69,11 +71,12 @@ def train(
     constants: tuple[float, float, float] | None = None,
     beams: tuple[int, ...] = (),
 ) -> dict[str, Any]:
-    """A training, tested with the pass that is best on dev data. constants: α, B and C of ALMA, if not the usual ones;
+    """A training, tested with the pass that is best on dev data. merge: equivalent states, which the paper's queue does
+    not do.   constants: α, B and C of ALMA, if not the usual ones;
     then for a sweep, on dev data alone.   beams: others to test with, as `grid`."""
     update, alma = METHODS[method]
     options: dict[str, Any] = {"update": update, "alma": alma, "margin": None, "beam": beam, "seed": seed}
-    options["templates"] = features
+    options |= {"merge": merge, "average": average, "templates": features}
     model = TASKS[task].estimator(columns=COLUMNS, passes=passes, patience=patience, runs=1, **options)
     learned, dev, test = parts(data, sentences, scored)
     if constants is not None:

@@ -10,10 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from structron.experiments.frame import Claim, Sample, Verdict, comparison, paper_of
+from structron.experiments.frame import Claim, Sample, Verdict, comparison, mean, paper_of
+from structron.experiments.frame.verdict import PAPERS
 
 PAPER = paper_of("dror2016")
 CSP, CONTROL, POSTERIOR = "CSP", "CSP best order", "posterior"
+ORDERS = "CSP mean of orders"
+"""The perceptron as it is in the mean over as many orders of the training data as a variant has β."""
+OVER_BETAS = " mean over β"
 MEAN = " averaged"
 """What the mean of all weights of a method is called."""
 AVERAGED = CSP + MEAN
@@ -77,14 +81,24 @@ class Trials:
         return max(scores.test for scores in found if _dev(scores) >= least - 1e-9)
 
 
+def test_score(outcome: Trials, method: str) -> float:
+    """With what dev data chose, or in the mean over orders or over β."""
+    if method == ORDERS:
+        return mean([scores.test for scores in outcome.models[CONTROL].values()])
+    if method.endswith(OVER_BETAS):
+        return mean([scores.test for scores in outcome.models[method.removesuffix(OVER_BETAS)].values()])
+    return outcome.scores_of(method).test
+
+
 def _dev(scores: Accuracies) -> float:
     return -math.inf if scores.dev is None else scores.dev
 
 
 def paired(outcomes: Sequence[Trials], *methods: str) -> list[Sample]:
     """The test scores of methods, over the data sets that have all of them."""
-    both = [outcome for outcome in outcomes if outcome.has(*methods)]
-    return [Sample([outcome.scores_of(method).test for outcome in both]) for method in methods]
+    needed = [CONTROL if method == ORDERS else method.removesuffix(OVER_BETAS) for method in methods]
+    both = [outcome for outcome in outcomes if outcome.has(*needed)]
+    return [Sample([test_score(outcome, method) for outcome in both], datasets=True) for method in methods]
 
 
 def against(a: Sample, b: Sample) -> str:
@@ -100,8 +114,8 @@ def cells_of(a: Sample, b: Sample) -> list[str]:
     return [f"{found['gain']:+.2f}", f"{found['p']:.3f}", f"{found['wins']}/{found['of']}"]
 
 
-def claim(name: str, ours: str, verdict: Verdict, **names: Any) -> Claim:
-    """A claim of `paper.toml`; names: what {name} stands for in it."""
+def claim(name: str, ours: str, verdict: Verdict, part: str = "", **names: Any) -> Claim:
+    """A claim of `paper.toml`; part: which one of those with its name; names: what {name} stands for in it."""
     entry = PAPER["claims"][name]
     where, text, paper = (entry[key].format(**names) for key in ("where", "text", "paper"))
-    return Claim(where, text, paper, ours, verdict)
+    return Claim(where, text, paper, ours, verdict, entry.get("kind", PAPERS), f"{name} {part}".strip())

@@ -20,11 +20,12 @@ from structron.experiments.dror2016.choice import (
     spelled,
 )
 from structron.experiments.dror2016.parsing import B_WM, CORPORA, CROSSING, HELD_OUT, WORK, collected, drawn
-from structron.experiments.frame import Claim, Ledger, Sample, Table, Verdict, ahead, mean, within
+from structron.experiments.frame import Claim, Ledger, Sample, Table, ahead, level, mean
 
 SLACK = 0.1
-LEVEL = 0.5
-"""UAS by which two methods may differ in the mean and still be called level."""
+LEVEL = 0.22
+"""UAS by which two methods may differ in the mean and still be called level: the gain that the paper names in its
+discussion."""
 SHOWN = spelled(B_WM)
 TOP, TEST = f"Top {SHOWN}", f"Test {SHOWN}"
 HELD, BY_ERRORS, BOTH = f"{SHOWN} enforced", f"{SHOWN} scaled", f"{SHOWN} scaled, enforced"
@@ -48,8 +49,10 @@ Figures = Mapping[str, Mapping[str, float]]
 def figures(trials: Trials) -> dict[str, float]:
     """The test UAS that stand in a row of Table 2, as far as they are there."""
     found = {name.replace(B_WM, SHOWN): trials.scores_of(name).test for name in trials.models}
-    if trials.has(B_WM):
-        found |= {TOP: trials.best_on_test(B_WM, SLACK), TEST: trials.best_on_test(B_WM)}
+    for end in ("", MEAN):
+        if trials.has(B_WM + end):
+            most, best = (trials.best_on_test(B_WM + end, *slack) for slack in ((SLACK,), ()))
+            found |= {TOP + end: most, TEST + end: best}
     return found
 
 
@@ -66,13 +69,15 @@ def paper_figures(order: int) -> Figures:
 def pair(rows: Figures, one: str, other: str) -> tuple[Sample, Sample]:
     """Two columns, over the treebanks that have both."""
     both = [row for row in rows.values() if one in row and other in row]
-    return Sample([row[one] for row in both]), Sample([row[other] for row in both])
+    return Sample([row[one] for row in both], datasets=True), Sample([row[other] for row in both], datasets=True)
 
 
 def orders_of(first: Figures, second: Figures, method: str) -> tuple[Sample, Sample]:
     """A column at second and at first order, over the treebanks that have both."""
     both = [name for name in first if method in first[name] and method in second.get(name, {})]
-    return Sample([second[name][method] for name in both]), Sample([first[name][method] for name in both])
+    scores = ([rows[name][method] for name in both] for rows in (second, first))
+    a, b = (Sample(own, datasets=True) for own in scores)
+    return a, b
 
 
 def means(rows: Figures, columns: Sequence[str]) -> list[float | None]:
@@ -83,7 +88,7 @@ def means(rows: Figures, columns: Sequence[str]) -> list[float | None]:
 
 
 def order_table(ledger: Ledger, order: int) -> Table:
-    """Half of Table 2."""
+    """Half of Table 2, with averaged weights, as the paper's parser has them."""
     entry, rows, trials = PAPER["parsing"], figures_at(ledger, order), collected(ledger, order)
     one = ledger.of(WORK, order=order)[0]
     sizes = ", ".join(f"{size} of {part}" for size, part in zip(one["tokens"], ("train", "dev", "test"), strict=True))
@@ -91,11 +96,11 @@ def order_table(ledger: Ledger, order: int) -> Table:
     table = Table.of(entry, printed=", ".join(map(str, entry["printed"][str(order)])), **names)
     known = entry["orders"][str(order)]
     for name, row in rows.items():
-        beta, tried = trials[name].chosen(B_WM), len(trials[name].models[B_WM])
-        own = [row[column] for column in PAPERS]
+        beta, tried = trials[name].chosen(B_WM + MEAN), len(trials[name].models[B_WM])
+        own = [row[column + MEAN] for column in PAPERS]
         table.add(name, *own, f"{beta:g} of {tried}", paper=known.get(CORPORA[name].language))
     known_means = means(paper_figures(order), PAPERS)
-    table.add("mean (the paper's: of nine)", *means(rows, PAPERS), None, paper=known_means)
+    table.add("mean (the paper's: of nine)", *means(rows, [name + MEAN for name in PAPERS]), None, paper=known_means)
     if drawn(ledger):
         table.notes.append(
             f"Without dev data: {', '.join(drawn(ledger))}. There up to {HELD_OUT} sentences drawn from train are dev "
@@ -177,34 +182,31 @@ def tables(ledger: Ledger) -> Iterator[Table]:
 # -- claims --------------------------------------------------------------------------------------------------------
 
 
-def level(a: Sample, b: Sample) -> Verdict:
-    """Two methods are level: their means are."""
-    return within(abs(a.mean - b.mean) if a and b else None, high=LEVEL, unit=" UAS apart")
-
-
 def claims(ledger: Ledger) -> Iterator[Claim]:
+    """The paper's with averaged weights on both sides; then what is ours."""
     rows = {order: figures_at(ledger, order) for order in NAMES}
 
     def known(a: Sample, b: Sample) -> str:
         gain, _, wins = cells_of(a, b)
         return f"{gain}, ahead in {wins}"
 
-    def compared(name: str, order: int, one: str, other: str, verdict: Any) -> Claim:
-        a, b = pair(rows[order], one, other)
+    def compared(name: str, order: int, one: str, other: str, near: float | None = None, end: str = MEAN) -> Claim:
+        a, b = pair(rows[order], one + end, other + end)
         names: dict[str, Any] = {"order": NAMES[order], "one": one, "other": other, "level": LEVEL}
+        paper = None
         if {one, other} <= {*PAPERS}:
-            names["figures"] = known(*pair(paper_figures(order), one, other))
-        return claim(name, against(a, b), verdict(a, b), **names)
+            there = pair(paper_figures(order), one, other)
+            names["figures"], paper = known(*there), there[0].mean - there[1].mean
+        verdict = ahead(a, b, paper, unit=" UAS") if near is None else level(a, b, near, " UAS")
+        return claim(name, against(a, b), verdict, f"{order} {one}", **names)
 
     for order in NAMES:
-        yield compared("level", order, SHOWN, CSP, level)
-        for method in (TOP, TEST):
-            yield compared("improves", order, method, CSP, ahead)
-    second, first = orders_of(rows[1], rows[2], CSP)
+        yield compared("level", order, SHOWN, CSP, LEVEL)
+        yield from (compared("improves", order, method, CSP) for method in (TOP, TEST))
+    second, first = orders_of(rows[1], rows[2], AVERAGED)
     papers = orders_of(paper_figures(1), paper_figures(2), CSP)
-    yield claim("second", against(second, first), ahead(second, first), figures=known(*papers))
+    verdict = ahead(second, first, papers[0].mean - papers[1].mean, unit=" UAS")
+    yield claim("second", against(second, first), verdict, figures=known(*papers))
     for order in NAMES:
-        yield compared("parsing-control", order, SHOWN, CONTROL, ahead)
-        for method in REMEDIES if order == 2 else REMEDIES[:2]:
-            yield compared("remedy", order, method, SHOWN, ahead)
-            yield compared("remedy-level", order, method, CSP, level)
+        yield compared("last", order, SHOWN, CSP, LEVEL, end="")
+        yield from (compared("remedy", order, method, CSP, LEVEL) for method in (BY_ERRORS, HELD))

@@ -11,6 +11,7 @@ from typing import Any
 
 from structron.errors import StructronError
 from structron.experiments.frame.ledger import Job, Ledger
+from structron.experiments.frame.pictures import Picture
 from structron.experiments.frame.tools import need
 from structron.experiments.frame.verdict import Claim
 from structron.experiments.frame.work import work_off
@@ -79,6 +80,10 @@ class Drawing:
     given: Sequence[Any]
 
 
+def _no_picture(ledger: Ledger) -> Picture | None:
+    return None
+
+
 def _no_drawings(ledger: Ledger) -> Iterator[Drawing]:
     yield from ()
 
@@ -89,7 +94,8 @@ class Experiment:
 
     plan: (ledger, scale, folder of corpora) → the jobs that are wanted, given what has been found; asked again after
     each. full, quick: the scales of the two runs. needs: modules with the extras that install them. code: where the
-    paper's pseudo-code stands.
+    paper's pseudo-code stands. picture: what the paper is known for, ours beside it, for the page of verdicts. page:
+    what a person says there, `summary` and `reasons` of `paper.toml`.
     """
 
     name: str
@@ -101,6 +107,8 @@ class Experiment:
     quick: Any
     code: str
     drawings: Callable[[Ledger], Iterable[Drawing]] = _no_drawings
+    picture: Callable[[Ledger], Picture | None] = _no_picture
+    page: Mapping[str, Any] = field(default_factory=dict)
     needs: Mapping[str, str] = field(default_factory=dict)
     needs_corpora: bool = True
 

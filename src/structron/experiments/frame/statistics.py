@@ -14,6 +14,10 @@ DRAWS = 100_000
 BLOCKS = 25
 """Into which scored data are cut, in their order."""
 SWAPS = 10_000
+SAMPLES = 2_000
+HALVINGS = 30
+T_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
+"""Student's t, two-sided 95 %, for 1, 2, … degrees of freedom; the last for all above, a little too wide."""
 
 
 def mean(values: Sequence[float]) -> float:
@@ -37,6 +41,20 @@ def sign_flip_test(differences: Sequence[float], seed: int = 1) -> float:
         signs[0] = 1
     sums = np.abs(signs @ found)
     return float((sums >= abs(found.sum()) - 1e-9 * np.abs(found).sum()).mean())
+
+
+def sign_flip_interval(differences: Sequence[float], level: float) -> tuple[float, float]:
+    """The mean differences that the sign-flip test does not reject at a level, by bisection from the mean outwards."""
+    found = np.asarray(differences, float)
+    ends, reach = [], float(np.ptp(found)) + float(found.std()) + 1e-9
+    for sign in (-1, 1):
+        kept, out = 0.0, reach
+        for _ in range(HALVINGS):
+            middle = (kept + out) / 2
+            fits = sign_flip_test(found - (found.mean() + sign * middle)) > level
+            kept, out = (middle, out) if fits else (kept, middle)
+        ends.append(float(found.mean()) + sign * kept)
+    return ends[0], ends[1]
 
 
 def comparison(gains: Sequence[float], digits: int | None = None) -> dict[str, Any]:
@@ -66,3 +84,27 @@ def block_test(a: np.ndarray, b: np.ndarray, seed: int = 1) -> float:
     moved = swap @ difference
     found = np.abs(score_of(total - moved) - score_of(np.sum(b, axis=0) + moved))
     return float((found >= found[0] - 1e-9).mean())
+
+
+def block_error(a: np.ndarray, b: np.ndarray, seed: int = 1) -> float:
+    """The standard error of the difference of two scores: the deviation over samples of blocks with replacement."""
+    a, b = np.asarray(a, float), np.asarray(b, float)
+    picks = np.random.default_rng(seed).multinomial(len(a), np.full(len(a), 1 / len(a)), SAMPLES)
+    return float(np.std(score_of(picks @ a) - score_of(picks @ b)))
+
+
+def student_interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """The 95 % interval of a mean by Student's t; None: there is one value, or none."""
+    n = len(values)
+    if n < 2:
+        return None
+    half = T_95[min(n - 2, len(T_95) - 1)] * float(np.std(values, ddof=1)) / np.sqrt(n)
+    return mean(values) - half, mean(values) + half
+
+
+def share_interval(found: int, of: int) -> tuple[float, float]:
+    """The 95 % interval of a share in per cent (Wilson 1927)."""
+    z, p = 1.959964, found / of
+    centre, half = p + z * z / (2 * of), z * float(np.sqrt(p * (1 - p) / of + z * z / (4 * of * of)))
+    low, high = ((centre + sign * half) / (1 + z * z / of) for sign in (-1, 1))
+    return 100 * max(0.0, low), 100 * min(1.0, high)

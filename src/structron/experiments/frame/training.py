@@ -12,7 +12,7 @@ from structron.learn.loop import Learner
 
 LATE = 3
 """Late passes are the last of so many equal parts."""
-KEPT = ("dev", "seconds", "updates", "invalid", "fell_off", "search_errors")
+KEPT = ("dev", "updates", "invalid", "fell_off", "fell_at", "examples", "search_errors")
 
 
 def shown_beam(beam: int | None) -> int | str:
@@ -20,8 +20,9 @@ def shown_beam(beam: int | None) -> int | str:
 
 
 def learn(estimator: Any, train: Rows, dev: Rows, test: Rows | None = None) -> Figures:
-    """Fit, the best pass on dev data kept. Figures: dev, best_pass, seconds (learning up to that pass, without scoring
-    dev data), passes: what the record has of each pass; dev_blocks; of test data test, test_blocks, test_seconds."""
+    """Fit, the best pass on dev data kept. Figures: dev, best_pass, passes (what the record has of each pass), seconds
+    (of the processor, learning up to the best pass, without scoring dev data), dev_blocks; of test data test,
+    test_blocks, test_seconds."""
     estimator.set_params(jobs=1).fit(train, dev=dev)
     if estimator.stopped_ == "interrupted":  # training keeps what it has; a trial that is cut short is none
         raise KeyboardInterrupt
@@ -30,7 +31,9 @@ def learn(estimator: Any, train: Rows, dev: Rows, test: Rows | None = None) -> F
     number = 1 + next(k for k, record in enumerate(history) if record["dev"] == best)
     figures: Figures = {"dev": best, "best_pass": number, "seconds": seconds_of(history[:number])}
     figures["passes"] = {
-        name: [round(record[name], 4) for record in history] for name in KEPT if all(name in one for one in history)
+        name: [round(record[name] or 0, 4) for record in history]
+        for name in KEPT
+        if all(name in one for one in history)
     }
     figures["dev_blocks"] = block_counts(estimator, dev, estimator.predict(dev))
     return figures if test is None else figures | tested(estimator, test)
@@ -45,7 +48,7 @@ def tested(estimator: Any, test: Rows) -> Figures:
 
 
 def seconds_of(history: Sequence[dict[str, Any]]) -> float:
-    return round(sum(record["seconds"] for record in history), 3)
+    return round(sum(record["cpu_seconds"] for record in history), 3)
 
 
 def first_pass(trial: Trial, level: float) -> int | None:
@@ -53,9 +56,14 @@ def first_pass(trial: Trial, level: float) -> int | None:
     return next((k for k, score in enumerate(trial["passes"]["dev"], 1) if score >= level), None)
 
 
-def seconds_until(trial: Trial, passes: int) -> float:
-    """Learning time of the first passes."""
-    return sum(trial["passes"]["seconds"][:passes])
+def searched(trial: Trial, passes: int) -> float:
+    """Steps of search in the first passes, as a number of passes searched to their ends: an early update ends a search
+    where the correct prefix falls off."""
+    own = trial["passes"]
+    if trial["update"] != "early" or "fell_at" not in own:
+        return float(passes)
+    figures = zip(own["fell_off"][:passes], own["fell_at"], own["examples"], strict=False)
+    return sum(1 - fell * (1 - where) / count for fell, where, count in figures)
 
 
 def invalid_share(trial: Trial, first: int = 0, last: int | None = None) -> float:

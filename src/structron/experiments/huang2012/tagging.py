@@ -23,6 +23,7 @@ from structron.experiments.frame import (
     Table,
     Trial,
     mean,
+    together,
     within,
 )
 from structron.experiments.frame.ledger import Figures
@@ -46,8 +47,8 @@ UNKNOWN = "<unk>"
 FIVE = METHODS[:-1]
 """The paper's methods; LaSO is only in the comparison of parsers."""
 TAG = "huang2012.tagging:tag"
-ENOUGH_BEAM, NEAR_ZERO, FASTER, MUCH_FASTER = 4, 5.0, 0.75, 0.5
-"""What the claims ask for: see paper.toml."""
+ENOUGH_BEAM, NEAR_ZERO = 4, 0.5
+"""From that beam on the paper's curve of invalid updates is at 0 %, as far as its figure shows."""
 
 
 @cache
@@ -128,7 +129,8 @@ def tables(ledger: Ledger) -> Iterator[Table]:
 def add_row(table: Table, name: str, own: list[Trial], early: list[Trial]) -> None:
     it, seconds = methods.means(own, "best_pass", "seconds")
     paper = table.paper.get(name, (None, None))
-    share = methods.shown(methods.as_early(early, own)[0]) if early else None
+    speed = methods.Speed.of(own, early)
+    share = methods.shown(speed.ratio(speed.passes))
     table.add(name, *paper, f"{it:.1f}", str(Sample.of(own, "dev")), share, seconds, paper=())
 
 
@@ -138,22 +140,24 @@ def claims(ledger: Ledger) -> Iterator[Claim]:
     for rival, beams in ((STANDARD, (1, 2, 7)), (EARLY, (2, 7))):
         for beam in beams:
             both = [found(ledger, method, beam) for method in (MAX_VIOLATION, rival)]
-            paper = " against ".join(f"{figures[f'{beam}, {method}'][1]:.2f}" for method in (MAX_VIOLATION, rival))
-            yield methods.versus("ahead", both, "dev", beam=beam, rival=rival, figures=paper)
+            a, b = (figures[f"{beam}, {method}"][1] for method in (MAX_VIOLATION, rival))
+            names = {"beam": beam, "rival": rival, "figures": f"{a:.2f} against {b:.2f}"}
+            yield methods.versus("ahead", both, "dev", a - b, part=f"{beam} {rival}", **names)
     for beam in (1, 2):
-        both = [found(ledger, method, beam) for method in (MAX_VIOLATION, EARLY)]
-        paper = " against ".join(str(figures[f"{beam}, {method}"][0]) for method in (MAX_VIOLATION, EARLY))
-        yield methods.at_most("faster", both, "best_pass", FASTER, beam=beam, figures=paper)
+        new, old = (found(ledger, method, beam) for method in (MAX_VIOLATION, EARLY))
+        a, b = (figures[f"{beam}, {method}"][0] for method in (MAX_VIOLATION, EARLY))
+        verdict, speed = methods.sooner(new, old, a / b), methods.Speed.of(new, old)
+        yield claim("faster", speed.shown(), verdict, str(beam), share=a / b, beam=beam, figures=f"{a} against {b}")
     exact, best = found(ledger, STANDARD, None), {method: chosen(ledger, method) for method in THREE}
     yield methods.versus("exact", [exact, best[STANDARD]], "dev")
     for method in (EARLY, MAX_VIOLATION):
-        paper = f"{test[method][-1]} against {test['standard, exact search'][-1]}"
-        yield methods.versus("beams", [best[method], exact], method=method, figures=paper)
-    yield methods.at_most("time", [best[MAX_VIOLATION], exact], "seconds", MUCH_FASTER)
+        a, b = test[method][-1], test["standard, exact search"][-1]
+        names = {"method": method, "figures": f"{a} against {b}"}
+        yield methods.versus("beams", [best[method], exact], "test", a - b, part=method, **names)
     late = {beam: methods.late(own) for beam, own in methods.standard_trials(ledger, TAG).items()}
     wide = {beam: share for beam, share in late.items() if beam >= ENOUGH_BEAM}
     ours = ", ".join(f"{share:.1f} % at beam {beam}" for beam, share in wide.items())
-    verdict = within(max(wide.values(), default=None), high=NEAR_ZERO, unit=" %")
+    verdict = together([within(share, high=NEAR_ZERO, unit=" %", name=f"beam {beam}") for beam, share in wide.items()])
     yield claim("zero", ours, verdict, beam=ENOUGH_BEAM, share=NEAR_ZERO)
 
 

@@ -1,6 +1,7 @@
 """Huang, Fayong & Guo (2012), what is proved: Figure 1 and the theorems, as jobs, tables and claims."""
 
 from collections.abc import Iterator
+from math import inf
 from typing import Any
 
 from structron.experiments.frame import Claim, Job, Ledger, Table, mean, within
@@ -58,9 +59,7 @@ def claims(ledger: Ledger) -> Iterator[Claim]:
             yield from subset_claim(ledger)
         else:
             own = [one for name, many in found.items() if name.startswith(f"Theorem {number}") for one in many]
-            shares = [
-                one["updates"] / one["bound"] if one["ended"] and not one["invalid"] else methods.NEVER for one in own
-            ]
+            shares = [one["updates"] / one["bound"] if one["ended"] and not one["invalid"] else inf for one in own]
             most = max(own, key=lambda one: one["updates"] / one["bound"], default=None)
             ours = f"{most['updates']} updates, R²/δ² = {most['bound']:.0f} ({len(own)} trainings)" if most else ""
             yield claim(f"theorem{number}", ours, within(max(shares, default=None), high=1.0))

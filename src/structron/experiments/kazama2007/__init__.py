@@ -31,5 +31,7 @@ EXPERIMENT = Experiment(
     full=plan.Scale(),
     quick=QUICK,
     code="src/structron/update/nbest.py",
+    picture=tables.picture,
+    page=tables.PAPER,
     needs={"pycrfsuite": "bench"},
 )
