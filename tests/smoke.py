@@ -36,6 +36,7 @@ def runs(folder: Path) -> dict[str, list[list]]:
         ],
         "predict": [[chunker, dev, "--output", out], [chunker, dev, "--nbest", "2"], [chunker, dev, "--confidence"]],
         "evaluate": [[chunker, dev], [tagger, bank, "--json"]],
+        "choose": [[dev, "--model", chunker, "--number", "3", "--output", folder / "chosen.conll"]],
         "compare": [[chunker, chunker, dev], [chunker, chunker, dev, "--json"]],
         "inspect": [[chunker, "--label", "B-NP"], [chunker, "--sentence", "The/DT dog/NN", "--json"]],
         "annotate": [

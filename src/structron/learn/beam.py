@@ -6,7 +6,7 @@ Its state is a few arrays: the weights and their sums. So a checkpoint is exact,
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, NoReturn
 
@@ -33,13 +33,17 @@ from structron.update.alma import NORM, SCALE, TOTAL, fold, make_alma
 from structron.update.collect import COLLECT
 from structron.update.delta import APPLY, FITS, MEASURE, UPDATING, make_delta
 from structron.update.mixed import NO_WEIGHING, Weighing, call_family, collect_weighted, make_weighing
-from structron.update.violation import rule_of
+from structron.update.partial import KNOWN, learn_partial
+from structron.update.violation import RULES, rule_of
 from structron.weights.store import SparseStore, mean_rows
 
 CALL_TOKENS = 20_000
 """Tokens learned from in one compiled call; between calls Python shows progress and hears Ctrl-C."""
 CHOOSE = types.int64(types.float64[::1], types.float64[::1], types.int64[::1], types.int64[::1], types.int64)
 LEARN = WithFunctionPointers(fixing.learn, SEARCH, SCORE, *POINTERS.values(), CHOOSE, COLLECT, *UPDATING)
+LEARN_PARTIAL = WithFunctionPointers(
+    learn_partial, SEARCH, SCORE, *POINTERS.values(), POINTERS["legal"], CHOOSE, *UPDATING
+)
 
 
 def chooser(choose: Callable) -> Any:
@@ -53,6 +57,23 @@ def _compiled(choose: Callable, stamp: str) -> Any:
 
 
 @dataclass(frozen=True)
+class Known:
+    """What is known of examples whose correct actions are not all given.
+
+    inputs: the same examples; a problem's `legal`, or another function in its place, gives the actions that agree.
+    open: bool[examples]; of the others all is known, and their actions are those of the learner's inputs.
+    """
+
+    inputs: Inputs
+    open: np.ndarray
+    legal: Any = None  # the function's pointer; None: that of the problem
+
+    def take(self, examples: np.ndarray) -> "Known":
+        """What is known of some examples."""
+        return replace(self, inputs=some_inputs(self.inputs, examples), open=self.open[examples])
+
+
+@dataclass(frozen=True)
 class Beginning:
     """A model that training goes on from: its weights are the first vector of a new mean.
 
@@ -63,13 +84,24 @@ class Beginning:
     columns: np.ndarray | None = None
 
 
+def some_inputs(inputs: Inputs, examples: np.ndarray) -> Inputs:
+    """Some of the examples."""
+    starts, tokens = lists_of(inputs.starts, examples, np.arange(len(inputs.x)))
+    gold_ptr, gold = inputs.gold_ptr, inputs.gold
+    if len(gold_ptr):
+        gold_ptr, gold = lists_of(gold_ptr, examples, gold)
+    return Inputs(inputs.x[tokens], starts, inputs.table, inputs.limit[examples], gold, gold_ptr)
+
+
 class BeamTraining(Paced):
     """The learner of a problem under a beam and an update rule."""
 
     dry: bool = False
     """Find updates, but leave the weights as they are: learn/trace.py."""
 
-    working: ClassVar[tuple[str, ...]] = ("engine", "delta", "store", "stats", "pace", "weighing", "choose")
+    working: ClassVar[tuple[str, ...]] = (
+        *("engine", "agreeing", "delta", "store", "stats", "pace", "weighing", "choose", "choose_partial"),
+    )
 
     def __init__(
         self,
@@ -80,9 +112,11 @@ class BeamTraining(Paced):
         anchored: Anchored = NO_ANCHORS,
         prune: float = 0.0,
         start: Beginning | None = None,
+        known: Known | None = None,
     ):
         """anchored: features that were numbered per token.   prune: weights of at most this size are left out of models
-        (not of learning)."""
+        (not of learning).   known: of examples that are not wholly known."""
+        self.knowledge = known
         self.problem, self.inputs, self.search, self.average = problem, inputs, search, average
         self.prune, self.start, self.swvp = prune, start, search.swvp
         self.anchored = Engine(problem, search.beam, search.merge).anchored(inputs, anchored)
@@ -92,18 +126,22 @@ class BeamTraining(Paced):
 
     def part(self, examples: np.ndarray) -> Any:
         given, anchored, kinds = self.inputs, self.anchored, max(self.anchored.kinds, 1)
-        starts, tokens = lists_of(given.starts, examples, np.arange(len(given.x)))
-        gold_ptr, gold = lists_of(given.gold_ptr, examples, given.gold)
-        inputs = Inputs(given.x[tokens], starts, given.table, given.limit[examples], gold, gold_ptr)
+        inputs, (_, tokens) = some_inputs(given, examples), lists_of(given.starts, examples, np.arange(len(given.x)))
         if len(anchored.ptr) == len(given.x) * kinds + 1:
             lists = (tokens[:, None] * kinds + np.arange(kinds)).reshape(-1)
             ptr, numbers = lists_of(anchored.ptr, lists, anchored.numbers)
             anchored = anchored._replace(ptr=ptr, numbers=numbers)
-        return self._sent(inputs=inputs, anchored=anchored, start=None)
+        known = None if self.knowledge is None else self.knowledge.take(examples)
+        return self._sent(inputs=inputs, anchored=anchored, knowledge=known, start=None)
 
     def _begin(self) -> None:
         self.choose = chooser(self.rule.choose)
-        self.engine, self.delta = Engine(self.problem, self.search.beam, self.search.merge), make_delta()
+        partial = self.knowledge is not None
+        self.engine = Engine(self.problem, self.search.beam, self.search.merge, keep=partial)
+        self.delta = make_delta()
+        self.agreeing = Engine(self.problem, self.search.beam, self.search.merge) if partial else None
+        stepwise = self.rule.mean or self.rule.go_on
+        self.choose_partial = chooser(RULES["early"].choose) if partial and stepwise else self.choose
         self.store = SparseStore(self.problem.columns, self.anchored.table[:, 0])
         self.final = False  # whether the weights are means already, and nothing more is learned
         self.stats, self.pace = np.zeros(fixing.STATS), make_alma(self.search.alma, self.search.margin)
@@ -145,13 +183,33 @@ class BeamTraining(Paced):
             return fixing.collect_lattice if self.engine.is_lattice else fixing.collect_queue
         return fixing.collect_best if self.weighing is None else collect_weighted
 
+    def _call_partial(self, known: Known, sequence: np.ndarray, lo: int, hi: int) -> int:
+        """Learn from examples that are not wholly known: forced decoding beside the free search."""
+        assert self.agreeing is not None
+        given = self.engine.given(self.inputs, self.sparse, self.anchored)
+        forced = self.agreeing.given(known.inputs, self.sparse, self.anchored)
+        valid = self.rule.valid or self.rule.go_on
+        how = fixing.How(int(valid), 0, 0, int((1 + valid) * self.check), int(self.dry))
+        self.agreeing.scratch(known.inputs).memory.clock[CLOCK] += 1
+        legal = known.legal or self.problem.pointers[1]
+        batch = (given, forced, self.delta, self.pace, sequence, lo, hi, how, self.stats)
+        return self.engine.call(LEARN_PARTIAL, legal, self.choose_partial, MEASURE, FITS, APPLY, *batch)
+
     def learn(self, sequence: np.ndarray, lo: int) -> int:
         hi = batch_end(self.inputs.starts, sequence, lo, CALL_TOKENS)
-        done = self._call(sequence, lo, hi)
+        known, partial = self.knowledge, False
+        if known is not None:
+            own = known.open[sequence[lo:hi]]
+            partial, hi = bool(own[0]), lo + int(np.argmin(np.append(own == own[0], False)))
+        if partial:
+            assert known is not None
+            done = self._call_partial(known, sequence, lo, hi)
+        else:
+            done = self._call(sequence, lo, hi)
         if self.stats[fixing.TROUBLE] == fixing.FOLD:
             self._fold()
         elif done < hi:
-            self._fit_columns(int(sequence[done]))
+            self._fit_columns(int(sequence[done]), partial)
         if self.check and self.stats[fixing.NOT_VIOLATIONS]:
             count = counted(int(self.stats[fixing.NOT_VIOLATIONS]), "update")
             raise StructronError(
@@ -164,12 +222,22 @@ class BeamTraining(Paced):
         """Take the scale of ALMA into the weights."""
         self.stats[fixing.TROUBLE] = 0
         self.store.fold(*fold(self.pace))
-        self.engine.forget()
+        self._forget()
 
-    def _fit_columns(self, example: int) -> None:
+    def _forget(self) -> None:
+        """Weights have changed: remembered sums no longer count."""
+        for engine in (self.engine, self.agreeing):
+            if engine is not None:
+                engine.forget()
+
+    def _fit_columns(self, example: int, partial: bool = False) -> None:
         trouble, step = int(self.stats[fixing.TROUBLE]), int(self.stats[fixing.STEPS])
         self.stats[fixing.TROUBLE] = self.stats[fixing.STEPS] = 0
         arrays = self.engine.scratch(self.inputs)
+        if partial:
+            forced, self.stats[fixing.FIRST] = self.stats[fixing.FIRST] == KNOWN, 0
+            if forced and self.agreeing is not None and self.knowledge is not None:
+                arrays = self.agreeing.scratch(self.knowledge.inputs)
         if trouble == fixing.MORE_DELTA:
             self.delta = make_delta(4 * len(self.delta.feature))
         elif trouble == fixing.MORE_WEIGHTS:
@@ -209,7 +277,21 @@ class BeamTraining(Paced):
         problem, inputs, rule = self.problem, self.inputs, self.rule
         how = (problem.actions, problem.composition.texts, self.search, rule.choose.__qualname__, self.average)
         start = () if self.start is None else self.start.model.rows
-        arrays = (inputs.x, inputs.starts, inputs.table, inputs.gold, inputs.gold_ptr, *self.anchored[:2], *start)
+        known = (
+            ()
+            if self.knowledge is None
+            else (self.knowledge.open, self.knowledge.inputs.x, self.knowledge.inputs.table)
+        )
+        arrays = (
+            inputs.x,
+            inputs.starts,
+            inputs.table,
+            inputs.gold,
+            inputs.gold_ptr,
+            *self.anchored[:2],
+            *start,
+            *known,
+        )
         return digest(how, arrays)
 
     def state(self) -> Tensors:
@@ -218,20 +300,20 @@ class BeamTraining(Paced):
     def restore(self, state: Tensors) -> None:
         self.store.restore(state)
         self.stats[:], self.pace[:] = state["stats"], state["pace"]
-        self.engine.forget()
+        self._forget()
 
     def add(self, other: Any, share: float) -> None:
         self.store.add(other.store, share * float(other.pace[SCALE]))
         self.anchored = self.anchored._replace(table=self.store.table)
         self.pace[NORM] = self._length()
-        self.engine.forget()
+        self._forget()
 
     def _length(self) -> float:
         return squared_length(self.store.present(0, 1.0)[1].weight)
 
     def copy_weights_from(self, common: Any) -> None:
         super().copy_weights_from(common)
-        self.engine.forget()
+        self._forget()
 
     def rows(self) -> tuple[np.ndarray, Any]:
         """Keys and rows as they count now, averaged or not; anchored features first."""
@@ -254,7 +336,7 @@ class BeamTraining(Paced):
         for member in members:
             member.store.settle(*member._mean())
             member.final = True
-            del member.inputs, member.engine
+            del member.inputs, member.engine, member.agreeing, member.knowledge
         model = members[0].assemble(members)
         for member in members:
             del member.store

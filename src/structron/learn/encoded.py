@@ -8,7 +8,7 @@ import numpy as np
 
 from structron.features.index import Numbered
 from structron.features.names import Names
-from structron.learn.beam import BeamTraining, Beginning
+from structron.learn.beam import BeamTraining, Beginning, Known
 from structron.learn.checkpoint import digest
 from structron.model.encoded import EncodedModel
 from structron.options import Search
@@ -30,6 +30,7 @@ class Encoded:
     inputs: Inputs
     numbered: Numbered
     names: Callable[[np.ndarray, np.ndarray], Names]
+    known: Known | None = None
 
 
 class EncodedLearner(BeamTraining):
@@ -49,7 +50,7 @@ class EncodedLearner(BeamTraining):
         table = np.stack([keys, np.zeros_like(keys)], axis=1)
         anchored = Anchored(data.numbered.ptr, data.numbered.numbers, table, *data.problem.kinds)
         beginning = None if start is None else Beginning(start.base, columns)
-        super().__init__(data.problem, data.inputs, search, average, anchored, start=beginning)
+        super().__init__(data.problem, data.inputs, search, average, anchored, start=beginning, known=data.known)
 
     def part(self, examples: np.ndarray) -> Any:
         other = super().part(examples)

@@ -1,7 +1,7 @@
 """Labels under a beam: an encoder (model/encoded.py). What tokens say is numbered before; labels before are atoms."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,8 +10,10 @@ from structron.errors import StructronError
 from structron.features.extract import PreparedTemplates
 from structron.features.index import number_features
 from structron.io.tensors import Sizes, Tensor, Tensors, texts, whole
+from structron.learn.beam import Known
 from structron.learn.chain import Chain
 from structron.learn.encoded import Encoded
+from structron.learn.partial import Knowledge
 from structron.model.dictionary import Dictionary, allowed_of
 from structron.model.encoded import EncodedModel, Encoder, expanded
 from structron.search.beam.engine import make_inputs
@@ -143,9 +145,14 @@ def _inputs(
 
 
 def encode_labels(
-    prepared: PreparedTemplates, gold: np.ndarray, chain: Chain, templates: list[str], start: EncodedModel | None
+    prepared: PreparedTemplates,
+    gold: np.ndarray,
+    chain: Chain,
+    templates: list[str],
+    start: EncodedModel | None,
+    knowledge: Knowledge | None = None,
 ) -> Encoded:
-    """Training data for the engine. gold: the number of each token's label."""
+    """Training data for the engine. gold: the number of each token's label; knowledge: of them, if some are open."""
     known = None if start is None else start.encoder.extras
     extras, columns = number_extras(prepared, chain.cutoff, known)
     encoder = LabelEncoder(chain.labels, chain.order, templates, chain.allowed, chain.dictionary, extras)
@@ -155,8 +162,16 @@ def encode_labels(
     open_to = (chain.dictionary.masks, chain.dictionary.masks_of(prepared, tokens))
     problem = labelling.make_problem(chain.labels, templates, extras.sizes, chain.allowed_learning)
     inputs = _inputs(problem, prepared.starts, open_to, columns, chain.allowed_learning)
-    inputs = inputs._replace(gold=gold, gold_ptr=prepared.starts)
-    return Encoded(encoder, problem, inputs, numbered, lambda keys, tokens: prepared.names(keys, tokens, False))
+    inputs = inputs._replace(gold=np.maximum(gold, 0), gold_ptr=prepared.starts)
+    known = None
+    if knowledge is not None:
+        masks, mask_of = open_to
+        masks = np.concatenate([masks, knowledge.masks])
+        mask_of = np.where(knowledge.mask_of == 0, mask_of, knowledge.mask_of + len(open_to[0]))
+        agreeing = _inputs(problem, prepared.starts, (masks, mask_of), columns, chain.allowed_learning)
+        known = Known(agreeing, knowledge.open_units(prepared.starts))
+    names = partial(prepared.names, paired=False)
+    return Encoded(encoder, problem, inputs, numbered, names, known)
 
 
 def columns_of(old: list[str], new: list[str], what: str = "labels") -> np.ndarray:

@@ -116,12 +116,12 @@ class ChainLabeler(LabelPredictor):
             has = "a beam" if exact else "no beam"
             raise StructronError(f"the model to go on from was trained with {has}; expected the same beam and update")
         if knowledge is not None:
-            self._check_partial(exact)
+            self._check_partial()
         if knowledge is None and self._among(labels, exact) == "seen":
             return self._choice_learner(prepared, gold, chain, exact)
         if exact:
             return self._exact_learner(prepared, gold, chain, start, knowledge)
-        return self._beam_learner(prepared, gold, chain, templates, start)
+        return self._beam_learner(prepared, gold, chain, templates, start, knowledge)
 
     def _label_sets(self, prepared: Any) -> dict[int, tuple[str, ...]]:
         """Tokens that are known to have one of several labels."""
@@ -143,11 +143,12 @@ class ChainLabeler(LabelPredictor):
         check_agreement(known, allowed, prepared, describe, why)
         return known
 
-    def _check_partial(self, exact: bool) -> None:
+    def _check_partial(self) -> None:
         """Refuse what cannot learn from open labels."""
-        given = {"a beam": not exact, "swvp": self.options.swvp, "among seen": self.options.among == "seen"}
-        if against := next((name for name, value in given.items() if value), ""):
-            raise StructronError(f"training data: open labels with {against}; expected exact search without it")
+        if self.options.swvp is not None:
+            raise StructronError("swvp: open labels in the training data; expected swvp none")
+        if self.options.among == "seen":
+            raise StructronError("among: seen with open labels in the training data; expected among all")
 
     def _among(self, labels: Sequence[str], exact: bool) -> str:
         """What there is to choose from: by default all labels, unless they are many and nothing stands against it."""
@@ -216,7 +217,13 @@ class ChainLabeler(LabelPredictor):
         return DocumentLearner(prepared, gold, chain, self.options.search().margin, nbest, start, knowledge)
 
     def _beam_learner(
-        self, prepared: Any, gold: np.ndarray, chain: Chain, templates: Sequence[Template], start: Any
+        self,
+        prepared: Any,
+        gold: np.ndarray,
+        chain: Chain,
+        templates: Sequence[Template],
+        start: Any,
+        knowledge: Knowledge | None,
     ) -> Any:
         from structron.learn.encoded import EncodedLearner
         from structron.tasks.chain.encoder import columns_of, encode_labels
@@ -228,7 +235,7 @@ class ChainLabeler(LabelPredictor):
         search = self.options.search()
         if search.beam is None and search.update == "standard":
             self.notes_.append(FURTHER)
-        data = encode_labels(prepared, gold, chain, label_templates(templates, self.options.order), start)
+        data = encode_labels(prepared, gold, chain, label_templates(templates, self.options.order), start, knowledge)
         columns = None if start is None else columns_of(start.labels, chain.labels)
         return EncodedLearner(data, search, self.options.average, start, columns)
 
