@@ -104,10 +104,11 @@ def _joined(*given: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarr
 
 
 def _bigrams(keys: np.ndarray, times: np.ndarray, size: int) -> Bigrams:
-    first, second = np.divmod(keys, size)
+    first, second = (own.astype(np.int32) for own in np.divmod(keys, size))
+    counts = times.astype(np.int32)
     turned = np.argsort(second, kind="stable")
-    starts = [np.searchsorted(own, np.arange(size + 1)).astype(np.int64) for own in (first, second[turned])]
-    return Bigrams(starts[0], second, times.astype(np.int64), starts[1], first[turned], times[turned].astype(np.int64))
+    starts = [np.append(0, np.cumsum(np.bincount(own, minlength=size))).astype(np.int64) for own in (first, second)]
+    return Bigrams(starts[0], second, counts, starts[1], first[turned], counts[turned])
 
 
 # -- clustering --------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structron.kernels.jit import helper, kernel
-from structron.kernels.reference import Doubles, Ints, Ints2, by_reference
+from structron.kernels.reference import Doubles, Ints, Ints2, Numbers, by_reference
 
 TABLE = 1 << 16
 """Counts whose φ is looked up."""
@@ -28,11 +28,11 @@ class Bigrams(NamedTuple):
     """Which words follow, and come before, each word, and how often."""
 
     right_start: Ints  # int64[words + 1]
-    right_word: Ints  # int64[bigrams]
-    right_count: Ints  # int64[bigrams]
+    right_word: Numbers  # int32[bigrams]
+    right_count: Numbers  # int32[bigrams]
     left_start: Ints
-    left_word: Ints
-    left_count: Ints
+    left_word: Numbers
+    left_count: Numbers
 
 
 @by_reference
