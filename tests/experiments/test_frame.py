@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import structron
@@ -458,6 +458,7 @@ def test_smaller_is_told_from_not_decidable():
     assert [str(ahead(a, b, paper)) for paper in (10.0, effect.high / 2, None)] == ["smaller", *["not decidable"] * 2]
 
 
+@settings(max_examples=20)
 @given(st.lists(st.integers(-30, 50), min_size=6, max_size=9))
 def test_the_interval_holds_what_the_sign_flip_test_does_not_reject(values):
     low, high = sign_flip_interval(values, 0.05)

@@ -11,7 +11,7 @@ from structron.cli import experiment
 from structron.errors import StructronError
 from structron.experiments.frame import Claim, Experiment, Ledger, paper_of
 from structron.experiments.frame import report as frame_report
-from structron.experiments.frame.documents import here, paper_cell, papers_page, picture_of, renewed
+from structron.experiments.frame.documents import papers_page, picture_of, renewed
 
 LEFT_OUT = {"daume2005": 4, "huang2012": 3}
 """Claims about beams that the tiny scale of the tests leaves out."""
@@ -151,7 +151,7 @@ def test_summaries_rest_on_claims_and_their_figures(paper):
     for sentence in one.page["summary"]:
         assert sentence["text"].endswith(".")
         assert {key: str(claims[key].verdict) for key in sentence["claims"]} == sentence["claims"]
-        cells = [cell for key in sentence["claims"] for cell in (here(claims[key]), paper_cell(claims[key]))]
+        cells = [cell for key in sentence["claims"] for cell in (claims[key].here, claims[key].known)]
         texts = [claims[key].text for key in sentence["claims"]]
         gains = [f"{e.paper:.2f}" for key in sentence["claims"] for e in claims[key].verdict.effects if e.paper]
         missing = figures_of([sentence["text"]]) - figures_of([*cells, *texts, *gains])
@@ -171,7 +171,7 @@ def test_what_is_not_reproduced_has_a_reason(paper):
     covered = {key: {k for k in wanted if k == key or k.startswith(f"{key} ")} for key in given}
     assert all(covered.values()), [key for key, own in covered.items() if not own]
     assert set().union(*covered.values()) == wanted
-    known = figures_of([*(cell for c in claims.values() for cell in (here(c), paper_cell(c), c.text))])
+    known = figures_of([*(cell for c in claims.values() for cell in (c.here, c.known, c.text))])
     known |= figures_of(map(str, one.tables(ledger))) | KNOWN_FIGURES.get(paper, set())
     for reason in one.page["reasons"]:
         assert not figures_of([reason["text"]]) - known, reason["text"]

@@ -99,8 +99,8 @@ def plan(ledger: Ledger, scale: Scale, data: Path | None) -> Iterator[Job]:
 def unmerged(scale: Scale) -> Iterator[Job]:
     """Without merging, as the paper searches: what methods are compared by, then LaSO at other beams."""
     for seed in range(1, scale.unmerged_seeds + 1):
-        for task, features in (("segments", THEIRS), ("joint", OURS)):
-            for method in (*reversed(LASO), "early", "standard"):
+        for task, features in (("joint", OURS), ("segments", THEIRS)):
+            for method in (*LASO, "early", "standard"):
                 yield training(scale, task, features, method, scale.unmerged[task][0], seed, merge=False)
     for task, features in (("segments", THEIRS), ("joint", OURS)):
         for method, beam in product(LASO, scale.unmerged[task][1:]):

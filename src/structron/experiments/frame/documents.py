@@ -1,7 +1,6 @@
 """The pages about the papers, written from files of results: tables in docs/results.md, verdicts in docs/papers.md."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from structron.errors import StructronError
@@ -145,7 +144,7 @@ def claims_table(claims: Sequence[Claim], corrected: Mapping[str, float | None])
         if claim.kind == PAPERS:
             p, both = claim.verdict.p, corrected.get(claim.key)
             shown = "" if p is None or both is None else f"{shown_p(p)}; {shown_p(both)}"
-            lines.append([claim.where, claim.text, paper_cell(claim), here(claim), shown, f"**{claim.verdict}**"])
+            lines.append([claim.where, claim.text, claim.known, claim.here, shown, f"**{claim.verdict}**"])
     return markdown_rows(lines)
 
 
@@ -155,25 +154,9 @@ def short_table(title: str, kind: str, claims: Sequence[Claim]) -> str:
     for claim in claims:
         if claim.kind == kind:
             word = str(claim.verdict)
-            lines.append([claim.where, claim.text, here(claim), ANSWERS[kind].get(word, word)])
+            lines.append([claim.where, claim.text, claim.here, ANSWERS[kind].get(word, word)])
     return f"**{title}**\n\n{markdown_rows(lines)}" if len(lines) > 1 else ""
 
 
 def shown_p(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
-
-
-def paper_cell(claim: Claim) -> str:
-    """The paper's figures, with their differences."""
-    gains = [one.paper for one in claim.verdict.effects if one.paper is not None]
-    if len(gains) == 1 and " against " in claim.paper:
-        return f"{claim.paper} ({gains[0]:+.2f})"
-    return claim.paper
-
-
-def here(claim: Claim) -> str:
-    """What decided; before a single difference the two figures themselves."""
-    effects, why = claim.verdict.effects, claim.verdict.why
-    if len(effects) == 1 and " against " in claim.ours:
-        return f"{claim.ours}: {replace(effects[0], name='')}"
-    return why or claim.ours

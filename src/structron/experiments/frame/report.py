@@ -142,7 +142,7 @@ def run(experiment: Experiment, data: Path | None, quick: bool, folder: Path, jo
     for table in experiment.tables(ledger):
         print(table, end="\n\n", flush=True)
     for claim in experiment.claims(ledger):
-        print(f"{claim.where}: {claim.text} Paper: {claim.paper}. Here: {claim.ours}. {claim.verdict}", flush=True)
+        print(f"{claim.where}: {claim.text} Paper: {claim.known}. Here: {claim.here}. {claim.verdict}", flush=True)
     if quick:
         say("quick: verdicts are meant for the full run; less data and fewer passes change what is measured")
     files = [ledger.path.name, *draw_all(experiment, ledger, folder)]

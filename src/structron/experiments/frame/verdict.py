@@ -194,7 +194,7 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
     """All of several hold."""
     words = [one.verdict for one in verdicts]
     effects = tuple(effect for one in verdicts for effect in one.effects)
-    note = "; ".join(one.note for one in verdicts if one.note)
+    note = "; ".join(dict.fromkeys(one.note for one in verdicts if one.note))
     word = next((w for w in (NOT_REPRODUCED, MISSING, SMALLER, UNDECIDED) if w in words), REPRODUCED)
     return Verdict(word if words else MISSING, effects, note)
 
@@ -250,3 +250,19 @@ class Claim:
     verdict: Verdict
     kind: str = PAPERS
     key: str = ""
+
+    @property
+    def known(self) -> str:
+        """The paper's figures, with their difference if it is one."""
+        gains = [one.paper for one in self.verdict.effects if one.paper is not None]
+        if len(gains) == 1 and " against " in self.paper:
+            return f"{self.paper} ({gains[0]:+.2f})"
+        return self.paper
+
+    @property
+    def here(self) -> str:
+        """What decided; before a single difference the two figures themselves."""
+        effects, why = self.verdict.effects, self.verdict.why
+        if len(effects) == 1 and " against " in self.ours:
+            return f"{self.ours}: {replace(effects[0], name='')}"
+        return why or self.ours

@@ -95,9 +95,10 @@ def parse(
 
 
 def plan(scale: Scale, data: Path) -> Iterator[Job]:
-    """With the first seed everything, then standard, early and max-violation of the first treebank with the others."""
+    """With the first seed everything, then what the headline compares with the others."""
     once = scale.seeds[0]
-    yield from compared(scale, once)
+    yield from (parse_job(scale, WSJ, method, BEAM, once) for method in THREE)
+    yield from (parse_job(scale, WSJ, STANDARD, beam, once) for beam in scale.parsing_beams)
     for corpus in scale.parsing:
         if corpus != WSJ and frame.has(data, corpus, "train"):
             yield from (parse_job(scale, corpus, method, BEAM, once) for method in THREE)
@@ -110,14 +111,9 @@ def plan(scale: Scale, data: Path) -> Iterator[Job]:
     yield parse_job(scale, WSJ, MAX_VIOLATION, BEAM, once, merge=False)
     for method, beam in product((STANDARD, MAX_VIOLATION), (1, BEAM)):
         yield parse_job(scale, WSJ, method, beam, once, templates=PRINTED)
-    for seed in scale.seeds[1:]:
-        yield from compared(scale, seed)
-
-
-def compared(scale: Scale, seed: int) -> Iterator[Job]:
-    """What several seeds are compared in."""
-    yield from (parse_job(scale, WSJ, method, BEAM, seed) for method in THREE)
-    yield from (parse_job(scale, WSJ, STANDARD, beam, seed) for beam in scale.parsing_beams)
+    for seed in scale.parsing_seeds[1:]:
+        yield from (parse_job(scale, WSJ, method, BEAM, seed) for method in THREE)
+        yield parse_job(scale, WSJ, STANDARD, 1, seed)
 
 
 def parse_job(scale: Scale, corpus: str, method: str, beam: int, seed: int, **more: Any) -> Job:
