@@ -35,3 +35,4 @@ def test_counts_as_text_and_as_json(run, refuses, tmp_path):
     assert found["rules"]["upos-xpos"]["count"] == many
     refuses("check", tmp_path / "none", says="none: cannot be read (no such file or directory)")
     refuses("check", tmp_path / "gold.conllu", "--against", tmp_path / "none", says="none: cannot be read")
+    refuses("check", says="Missing argument 'FILE …'")

@@ -238,7 +238,9 @@ COMMANDS: list[click.Command] = [
         "cli.check",
         "Count what is wrong with annotated files: UD's rules for CoNLL-U, and analyses that cannot be. Exit status 1: "
         "something is.",
-        Argument("files", "FILE …", "CoNLL-U, gold or predicted (-: standard input).", type=FILE, nargs=-1),
+        Argument(
+            "files", "FILE …", "CoNLL-U, gold or predicted (-: standard input).", type=FILE, nargs=-1, required=True
+        ),
         option(
             "--against",
             metavar="FILE",

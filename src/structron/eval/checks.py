@@ -198,7 +198,7 @@ class _Sentence:
                 found[match[1]].append((number, match[2]))
         for name, rule in (("sent_id", "sent-id"), ("text", "text")):
             if len(found[name]) != 1:
-                yield Problem(rule, self.start, f"{len(found[name])} times {name}")
+                yield Problem(rule, self.start, f"{len(found[name]) or 'no'} {name}")
         for number, own in found["sent_id"]:
             if own in self.file.ids:
                 yield Problem("sent-id", number, f"{own}: not the first")
