@@ -194,7 +194,7 @@ def test_what_is_printed_and_written(calls, tmp_path, capsys):
         ["1", "1.00"],
         ["2", "4.00"],
     ]
-    assert out.splitlines()[-1] == "Table 1: Squares grow. Paper: yes. Here: 4.00. reproduced"
+    assert out.splitlines()[-1] == "Table 1: Squares grow. Paper: yes. Here: 4, needs 1 to 9. reproduced"
     assert "verdicts are meant for the full run" in err
     assert ledger.path == tmp_path / "new" / "nobody1999.json"
 
