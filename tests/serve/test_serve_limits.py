@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from attacks import OVERSIZED, send
@@ -15,9 +16,11 @@ from httpx import Client
 from serving import Asked, listening
 
 from helpers import SOURCE
+from structron.kernels import ahead, progress
+from structron.kernels.listed import ListedKernel
 from structron.runtime.threads import Busy
 from structron.serve.app import make_app
-from structron.serve.library import Library
+from structron.serve.library import Library, Shelved
 from structron.serve.limits import Limits, RequestGuard
 from structron.serve.requests import SPARE, Late, RequestThreads
 from structron.serve.slow import Impatient
@@ -111,6 +114,37 @@ def test_work_without_end_is_answered_with_503(library, monkeypatch):
     assert client.get("/models").status_code == 200
     assert client.get("/api/models/one").status_code == 200  # by the thread that took its place
     gate.set()
+
+
+@pytest.mark.parametrize("how", ["processes", "here", "meanwhile"])
+def test_what_waits_for_the_compiler_is_told_how_long(monkeypatch, how):
+    """Work that is late while kernels are compiled: the text is not too long."""
+    gate, numba = threading.Event(), SimpleNamespace(data={})
+    if how == "processes":
+        monkeypatch.setattr(ahead.Compilers, "under_way", [ahead.CompileProgress(2, 90.0, 2)])
+    else:
+        kernel = SimpleNamespace(py_func=SimpleNamespace(__module__="structron.somewhere", __qualname__="search"))
+        listed = ListedKernel("structron.somewhere.search", "()", "", False, 40.0, ())
+        monkeypatch.setattr(progress, "LISTENER", progress.CompileListener())
+        monkeypatch.setattr(progress, "every_kernel", lambda: (listed,))
+        numba.data["dispatcher"] = kernel
+
+    def work(*given: object) -> None:
+        if how != "processes":
+            progress.LISTENER.on_start(numba)
+        if how == "meanwhile":
+            progress.LISTENER.on_end(numba)
+        gate.wait(300)
+
+    monkeypatch.setattr("structron.serve.app.describe", work)
+    library = Library(models={"one": Shelved("one", SimpleNamespace(task="chunker", texts=False), "one", 1)})
+    answer = Asked(make_app(library, threads=RequestThreads(workers=1, seconds=1))).get("/api/models/one")
+    gate.set()
+    seconds = {"processes": 45, "here": 39, "meanwhile": 1}[how]
+    assert answer.status_code == 503
+    assert int(answer.headers["retry-after"]) in (seconds, seconds + 1)
+    assert answer.json()["detail"].startswith("compiling (first run only), about ")
+    assert answer.json()["detail"].endswith(f"about {answer.headers['retry-after']} s left; try again then")
 
 
 @pytest.mark.parametrize("counted", [True, False])

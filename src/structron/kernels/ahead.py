@@ -131,6 +131,8 @@ class Compilers:
 
     at_work: ClassVar["Compilers | None"] = None
     """Those that compile in the background."""
+    under_way: ClassVar[list[CompileProgress]] = []
+    """How far all of them are, whoever waits for them."""
 
     def __init__(self, kernels: Sequence[ListedKernel], workers: int):
         self.waiting = list(kernels)
@@ -146,9 +148,11 @@ class Compilers:
         for k in range(self.progress.workers):
             self.alive.add(k)
             self._ask(k, None)
+        self.under_way.append(self.progress)
         return self
 
     def __exit__(self, *error: object) -> None:
+        self.under_way.remove(self.progress)
         self.pool.close()
 
     def _ask(self, k: int, number: int | None) -> None:

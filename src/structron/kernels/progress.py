@@ -17,6 +17,7 @@ from typing import IO, Any
 from numba.core import event as numba_event
 
 from structron.kernels import ahead
+from structron.kernels.listed import every_kernel
 from structron.runtime.progress import SHOWN, is_quiet
 
 EVERY = 8.0
@@ -158,15 +159,41 @@ class CompileListener(numba_event.Listener):
     """Hears what Numba says, for one display at a time."""
 
     target: Compiling | None = None
+    kernels: list[tuple[str, float]]
+    """What is being compiled, the innermost last, and since when."""
+    ended = -math.inf
+    """When something was compiled last."""
+
+    def __init__(self) -> None:
+        self.kernels = []
 
     def on_start(self, event: Any) -> None:
         name = _name(event)
+        self.kernels.append((name, time.monotonic()))
         if self.target is not None and name:
             self.target.start(name)
 
     def on_end(self, event: Any) -> None:
+        if self.kernels:
+            self.kernels.pop()
+        self.ended = time.monotonic()
         if self.target is not None and self.target.stack and self.target.stack[-1] == _name(event):
             self.target.end()
+
+
+def seconds_left() -> float | None:
+    """When all that is being compiled will be there, as far as can be told: in this process, and by others for it.
+    None: nothing is being compiled."""
+    left = [progress.left() for progress in [*ahead.Compilers.under_way]]
+    for name, begun in LISTENER.kernels[:1]:
+        known = [own.seconds for own in every_kernel() if own.function == name]
+        left.append(max(known, default=0.0) - (time.monotonic() - begun))
+    return max(1.0, *left) if left else None
+
+
+def compiled_since(begin: float) -> bool:
+    """Whether anything was compiled by this process after a moment (`time.monotonic`)."""
+    return LISTENER.ended >= begin
 
 
 def _name(event: Any) -> str:

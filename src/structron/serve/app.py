@@ -1,6 +1,7 @@
 """The addresses of the server: the page, its JSON API, UDPipe's protocol, what documents them."""
 
 import logging
+import math
 from collections.abc import Callable
 from contextlib import asynccontextmanager
 from importlib import resources
@@ -50,7 +51,7 @@ MISTAKES: dict[int | str, dict[str, Any]] = {
     415: {"model": Mistake, "description": "The body is not JSON."},
     422: {"model": Mistake, "description": "What is wrong with the request."},
     429: {"model": Mistake, "description": "Too many requests at a time; Retry-After says when to come back."},
-    503: {"model": Mistake, "description": "It took too long."},
+    503: {"model": Mistake, "description": "It took too long, or waits for the compiler; Retry-After says how long."},
 }
 MODEL_FILE = {
     "requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
@@ -120,7 +121,11 @@ def _add_mistakes(app: FastAPI) -> None:
 
     @app.exception_handler(Late)
     async def late(_: Request, error: Late) -> Response:
-        return answer(503, "this took too long; expected a shorter text", **{"Retry-After": "30"})
+        if error.compiling is None:
+            return answer(503, "this took too long; expected a shorter text", **{"Retry-After": "30"})
+        wait = math.ceil(error.compiling)
+        why = f"compiling (first run only), about {wait} s left; try again then"
+        return answer(503, why, **{"Retry-After": str(wait)})
 
     @app.exception_handler(HTTPException)
     async def refused(_: Request, error: HTTPException) -> Response:

@@ -11,6 +11,7 @@ from typing import Any
 
 from structron.cli.files import say
 from structron.errors import StructronError
+from structron.kernels.progress import prepare
 from structron.serve.library import Library, watch_beam
 
 MAX_MODEL = 100_000_000
@@ -105,8 +106,11 @@ def warm_up(library: Library) -> None:
 
 
 def warm_up_beams(library: Library) -> None:
-    """Load what the view Beam needs, beside the first requests: compiled for the first time, it takes a minute."""
-    for model in library.models.values():
-        for part in (part for part in model.parts.values() if part.has_beam()):
-            with contextlib.suppress(Exception):
-                watch_beam(part)
+    """Load what margins, explanations and the view Beam need, beside the first requests: where it has to be compiled,
+    it takes a minute."""
+    parts = [part for model in library.models.values() for part in model.parts.values()]
+    every = [*(model.estimator for model in library.models.values()), *parts]
+    prepare(*dict.fromkeys(f"more {own.kernels_of(own.get_params())}" for own in every), show=False)
+    for part in (part for part in parts if part.has_beam()):
+        with contextlib.suppress(Exception):
+            watch_beam(part)

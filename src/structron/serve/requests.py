@@ -1,9 +1,11 @@
 """The work of requests, on threads: so much at a time, so much waiting, none waited for longer than so long."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from structron.kernels.progress import compiled_since, seconds_left
 from structron.runtime.threads import ThreadPool, cores
 
 Found = TypeVar("Found")
@@ -14,7 +16,12 @@ WAITING = 8
 
 
 class Late(Exception):
-    """Work that took too long."""
+    """Work that took too long. compiling: seconds until kernels are compiled that it may have waited for; None: it is
+    as long as that."""
+
+    def __init__(self, compiling: float | None = None):
+        super().__init__()
+        self.compiling = compiling
 
 
 class RequestThreads:
@@ -27,7 +34,7 @@ class RequestThreads:
 
     async def run(self, work: Callable[[], Found]) -> Found:
         """What `work` gives; raises Busy at once, or Late when it takes too long."""
-        future = self.pool.submit(work)
+        begin, future = time.monotonic(), self.pool.submit(work)
         answer = asyncio.wrap_future(future)
         try:
             done, _ = await asyncio.wait([answer], timeout=self.seconds)
@@ -39,6 +46,6 @@ class RequestThreads:
                 return answer.result()
             self.pool.abandon(future)
             answer.cancel()
-            raise Late
+            raise Late(1.0 if (left := seconds_left()) is None and compiled_since(begin) else left)
         finally:
             del answer, done, future  # an error refers to this frame: without a cycle the request is freed at once
