@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+import structron
 from helpers import SOURCE
 from structron.cli import main
 from structron.cli.new.templates import translate
@@ -75,6 +76,20 @@ def test_what_is_not_possible_is_counted(tmp_path, capsys):
     shown = capsys.readouterr()
     assert "pos[1] &y" in shown.out
     assert shown.err == "structron: 3 templates are not possible here; they are comments now\n"
+
+
+def test_templates_replace_neither_their_source_nor_a_model(tmp_path, capsys):
+    theirs, model = tmp_path / "theirs", tmp_path / "model"
+    theirs.write_text(CRFPP)
+    structron.Tagger(passes=1, runs=1).fit([[("a", "X"), ("b", "Y")], [("b", "Y")]]).save(model)
+    before = model.read_bytes()
+    for output, says in (
+        (theirs, "is also the input"),
+        (model, "already exists and is a model; expected another name"),
+    ):
+        assert main(["import-templates", str(theirs), "--output", str(output)]) == 2
+        assert says in capsys.readouterr().err
+    assert (theirs.read_text(), model.read_bytes()) == (CRFPP, before)
 
 
 @pytest.mark.parametrize(

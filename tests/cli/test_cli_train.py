@@ -9,6 +9,7 @@ import pytest
 from cli_helpers import SMALL, Ran, same_tensors, write
 
 import structron
+from structron.cli.train import _summary
 from structron.learn.loop import timeless
 
 
@@ -30,6 +31,15 @@ def test_train_tells_what_it_does(run, toy, tmp_path):
     records = [json.loads(line) for line in log.read_text().splitlines()]
     assert timeless(records) == labeler.history_
     assert {"pass", "updates", "tokens", "seconds", "tokens_per_second", "dev"} <= records[0].keys()
+
+
+def test_a_pass_that_was_stopped_is_not_one_of_those_that_were_done(tmp_path):
+    """Ctrl-C in pass 3 without dev data: the model is of that pass, and two are in the history."""
+    tagger = structron.Tagger(passes=2, runs=1).fit([[("a", "X"), ("b", "Y")], [("b", "Y")]])
+    tagger.save(tmp_path / "m")
+    assert ", best pass 2 of 2, " in _summary(tagger, tmp_path / "m", 1.0)
+    tagger.best_pass_ = 3
+    assert ", stopped in pass 3, " in _summary(tagger, tmp_path / "m", 1.0)
 
 
 def test_quiet(run, toy, tmp_path):

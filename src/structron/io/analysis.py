@@ -22,7 +22,7 @@ _ESCAPES = {" ": r"\s", "\t": r"\t", "\r": r"\r", "\n": r"\n", "|": r"\p", "\\":
 _ESCAPED = str.maketrans(_ESCAPES)
 _MEANT = {escape: character for character, escape in _ESCAPES.items()}
 _ESCAPE = re.compile(r"\\(?:[strnp\\]|u(?![dD][89a-fA-F])[0-9a-fA-F]{4})")
-_OTHER = re.compile(r"[\x85\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ufeff]")
+_OTHER = re.compile(r"[\v\f\x1c-\x1f\x85\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ufeff]")
 _NOT_IN_A_LINE = re.compile(r"\s*[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 _BEGINNING = re.compile(r"# *new(doc|par)(?: +id *= *(.*?))? *")
 _TEXT = re.compile(r"# *text *=")

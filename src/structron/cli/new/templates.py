@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from structron.cli.places import check_places, check_text_place
 from structron.errors import StructronError
 from structron.features.templates import parse_template
 from structron.io import open_output, read_lines
@@ -36,6 +37,8 @@ class Unsaid(Exception):
 
 def run(file: str, columns: str | None = None, output: Path | None = None) -> None:
     """Write the templates of a file in our language."""
+    check_places({"FILE": file}, {"--output": output})
+    check_text_place("--output", output)
     names = [name.strip() for name in columns.split(",")] if columns else None
     lines, unsaid = [], 0
     for line in translate(read_lines(file), names, file):
