@@ -87,7 +87,7 @@ def test_hostile_text_is_valid_conllu(nlp, what):
 PIECES = ["en", "n't", "he ", ". ", "\n\n", "\t", "_", "|", "=", "#", "\u200b", "\u00a0", "\u0301", "\x1f", "'", "-"]
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(st.sampled_from(PIECES) | st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12))
 def test_any_text_is_valid_conllu(nlp, pieces):
     text = "".join(pieces)

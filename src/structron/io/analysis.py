@@ -24,6 +24,7 @@ _MEANT = {escape: character for character, escape in _ESCAPES.items()}
 _ESCAPE = re.compile(r"\\(?:[strnp\\]|u(?![dD][89a-fA-F])[0-9a-fA-F]{4})")
 _OTHER = re.compile(r"[\v\f\x1c-\x1f\x85\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ufeff]")
 _NOT_IN_A_LINE = re.compile(r"\s*[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
+_NO_WIDTH = re.compile(r"[\u200b\ufeff]")
 _BEGINNING = re.compile(r"# *new(doc|par)(?: +id *= *(.*?))? *")
 _TEXT = re.compile(r"# *text *=")
 _SPACES_BEFORE = re.compile(r"# *SpacesBefore *= ?(.*)")
@@ -241,13 +242,20 @@ def _join_misc(attributes: list[str], *new: str) -> str:
 # -- writing -------------------------------------------------------------------------------------------------------
 
 
+def _in_a_line(sentence: Sentence) -> str:
+    """The text of a sentence, with white space that everybody takes for that: MISC has it as it is."""
+    spaces = [_NO_WIDTH.sub(" ", token.spaces_after) for token in sentence.tokens[:-1]]
+    pieces = [token.form + space for token, space in zip(sentence.tokens, [*spaces, ""], strict=True)]
+    return _NOT_IN_A_LINE.sub(" ", "".join(pieces))
+
+
 def write_sentence(sentence: Sentence, spaces_before: str, ends: bool, number: int) -> str:
     """A sentence in CoNLL-U; `ends`: a paragraph or document begins after it, `number`: what an error calls it."""
     comments = [
         *_beginning("newdoc", sentence.new_document),
         *_beginning("newpar", sentence.new_paragraph),
         *sentence.comments,
-        f"# text = {_NOT_IN_A_LINE.sub(' ', sentence.text)}",
+        f"# text = {_in_a_line(sentence)}",
     ]
     labels = _entity_labels(sentence)
     nodes = sentence.empty_nodes
