@@ -5,6 +5,7 @@ import re
 from importlib import import_module
 from inspect import getdoc, signature
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 ESTIMATOR = re.compile(r"^::: structron\.((?:sklearn\.)?[A-Z]\w+)$", re.MULTILINE)
@@ -27,14 +28,17 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 
 def described(name: str) -> str:
-    """What a class says of itself before its parameters, if it is an estimator, and its options."""
+    """What a class says of itself and its example, if it is an estimator, and its options."""
     from structron.estimator import Estimator
 
     folder, _, own = f"structron.{name}".rpartition(".")
     kind = getattr(import_module(folder), own)
     estimator = isinstance(kind, type) and issubclass(kind, Estimator)
-    about = (getdoc(kind) or "").partition("\n\nParameters")[0] if estimator else ""
-    return f"{about}\n\n{options_table(name)}"
+    if not estimator:
+        return options_table(name)
+    about, _, rest = (getdoc(kind) or "").partition("\n\nArgs:")
+    example = dedent(rest.partition("\n\nExample:\n")[2])
+    return f"{about}\n\n" + (f"```pycon\n{example}\n```\n\n" if example else "") + options_table(name)
 
 
 def options_table(name: str) -> str:

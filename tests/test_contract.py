@@ -306,7 +306,7 @@ def test_a_resumed_run_ends_with_the_same_file(case, scored, tmp_path):
     stopped = case.make().fit(case.train, checkpoint=tmp_path / "c", progress=Interrupting(2), **given)
     assert stopped.stopped_ == "interrupted"
     again = case.make(**longer)
-    with pytest.raises(StructronError, match="holds a checkpoint already"):
+    with pytest.raises(StructronError, match="already has a checkpoint"):
         again.fit(case.train, checkpoint=tmp_path / "c", **given)
     with pytest.raises(StructronError, match="the checkpoint belongs to other data or options"):
         again.fit(case.train[:-1], checkpoint=tmp_path / "c", resume=True, **given)
@@ -344,7 +344,7 @@ def test_going_on_with_more_data(case, model, tmp_path):
     fresh = case.make().partial_fit(case.train)
     assert bytes_of(fresh, tmp_path / "a") == bytes_of(model, tmp_path / "b")
     if not case.goes_on:
-        with pytest.raises(StructronError, match="training cannot go on from such a model; expected "):
+        with pytest.raises(StructronError, match="training cannot continue from such a model; expected "):
             fresh.partial_fit(case.train)
         return
     model.save(tmp_path / "m")

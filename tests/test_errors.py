@@ -28,8 +28,8 @@ def test_quotes_are_short(value):
 
 
 def test_an_error_is_short_whatever_it_quotes():
-    said = str(StructronError(f"f.conll:3: head {'9' * 5000!r} is no number; expected a word's"))
-    assert said == f"f.conll:3: head '{'9' * QUOTED}…' is no number; expected a word's"
+    said = str(StructronError(f"f.conll:3: head {'9' * 5000!r} is not a number; expected"))
+    assert said == f"f.conll:3: head '{'9' * QUOTED}…' is not a number; expected"
     assert str(StructronError("the word's head isn't one of this sentence's " + "x" * 90)).endswith("x" * 90)
     assert len(str(StructronError("y " * 100_000))) < MAX_ERROR_LENGTH + 10
 

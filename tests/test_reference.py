@@ -1,5 +1,6 @@
 """Every public name has an entry in the reference, and a signature that an editor can show."""
 
+import doctest
 import inspect
 import re
 from typing import Any
@@ -16,6 +17,9 @@ PUBLIC = {
 }
 CONVENTIONS = ("set_params",)
 """Methods whose keywords are the estimator's own parameters, as in scikit-learn."""
+
+
+EXAMPLES = sorted(name for name, own in PUBLIC.items() if inspect.isclass(own) and ">>> " in (own.__doc__ or ""))
 
 
 def entries() -> set[str]:
@@ -73,3 +77,16 @@ def test_signatures_say_what_can_be_given(name):
                 continue
             assert parameter.kind is not parameter.VAR_KEYWORD, where
             assert parameter.annotation is not parameter.empty, where
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_in_docstrings_run(name, capsys):
+    runner = doctest.DocTestRunner(verbose=False)
+    [example] = doctest.DocTestFinder(recurse=False).find(PUBLIC[name], name)
+    assert not runner.run(example).failed, capsys.readouterr().out
+
+
+def test_main_classes_have_an_example():
+    own = {"SearchProblem", "BeamLearner", "QueueLearner", "Alphabet", "Parser", "StructronError"}
+    needed = {name for name, kind in PUBLIC.items() if inspect.isclass(kind) and name.count(".") == 1}
+    assert {name.removeprefix("structron.") for name in needed - set(EXAMPLES)} == own

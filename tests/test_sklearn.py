@@ -327,7 +327,7 @@ def test_partial_fit_takes_classes_that_come_later():
     [
         ([["a"], ["b", "c"]], [["A"], ["B"]], "sequence 2: 2 tokens, 1 labels"),
         ([["a"]], [["A"], ["B"]], "1 sequences in X, 2 in y"),
-        ([["a", "b"]], [["A", "A"]], "one label only"),
+        ([["a", "b"]], [["A", "A"]], "only one label"),
         ([], [], "no sentences"),
         ([[]], [[]], "no sentences"),
         ("ab", [["A", "B"]], "X: 'ab'; expected a list of lists of tokens"),
@@ -523,7 +523,7 @@ NOT_FOR_SEQUENCES = dict.fromkeys(MATRICES.split(), A_MATRIX) | {
     "check_estimators_empty_data_messages": "expects '0 feature(s)' about a matrix without columns; it is refused too",
 }
 NOT_FOR_ROWS = {
-    "check_fit2d_1sample": "one sample has one label, which is refused as 'one label only', not 'one class'",
+    "check_fit2d_1sample": "one sample has one label, which is refused as 'only one label', not 'one class'",
 }
 
 

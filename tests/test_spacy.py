@@ -476,5 +476,5 @@ def test_noun_chunks_of_universal_trees():
 
 
 def test_a_model_of_another_language_is_told():
-    with pytest.warns(UserWarning, match="model 'english' is of English, and the pipeline's language 'de'"):
+    with pytest.warns(UserWarning, match="model 'english' is for English, and the language of the pipeline is 'de'"):
         spacy.blank("de").add_pipe("structron")

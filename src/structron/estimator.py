@@ -132,11 +132,15 @@ class Estimator(ABC):
         object.__setattr__(options if options is not None and hasattr(options, name) else self, name, value)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The present value of every parameter."""
+        """The current value of every parameter."""
         return self.options.get_params()
 
     def set_params(self, **given: Any) -> Self:
-        """Change parameters; they count from the next call of `fit`, and the beam from the next prediction."""
+        """Change parameters. They take effect with the next call of `fit`, the beam with the next prediction.
+
+        Returns:
+            The estimator itself.
+        """
         known = options_of(self.options_class)
         for name, value in given.items():
             if name not in known:
@@ -215,7 +219,18 @@ class Estimator(ABC):
         resume: bool = False,
         progress: Progress | None = None,
     ) -> Self:
-        """Learn from gold sentences, whose tokens are rows with all columns; with `dev` the best pass on it is kept."""
+        """Train on gold sentences.
+
+        Args:
+            sentences: Sentences whose tokens are rows with all columns, or those of another library.
+            dev: Labelled sentences that are not trained on; the pass with the best score on them is kept.
+            checkpoint: A folder in which the state of training is saved after every pass.
+            resume: Continue from the checkpoint.
+            progress: Receives the figures of each pass and messages; by default they are shown if `verbose` is set.
+
+        Returns:
+            The estimator itself.
+        """
         self._guarded(lambda: self._train(sentences, dev, checkpoint, resume, progress, None))
         return self
 
@@ -228,7 +243,18 @@ class Estimator(ABC):
         resume: bool = False,
         progress: Progress | None = None,
     ) -> Self:
-        """Go on learning with more sentences, which may bring new features and new labels."""
+        """Continue training with more sentences, which may bring new features and new labels.
+
+        Args:
+            sentences: As for `fit`.
+            dev: As for `fit`.
+            checkpoint: As for `fit`.
+            resume: As for `fit`.
+            progress: As for `fit`.
+
+        Returns:
+            The estimator itself.
+        """
         self._check_has("partial_fit")
         start = self._start() if hasattr(self, "model_") else None
         self._guarded(lambda: self._train(sentences, dev, checkpoint, resume, progress, start))
@@ -330,7 +356,9 @@ class Estimator(ABC):
         if not isinstance(options.ray, str) or not options.ray:
             raise StructronError(f"ray: {options.ray!r}; expected auto, or the host:port of a running cluster")
         if options.shards == 1:
-            raise StructronError(f"ray: {options.ray} with shards 1; expected shards, one for each worker (--shards N)")
+            raise StructronError(
+                f"ray: {options.ray} with shards 1; expected two or more shards, one for each worker (--shards N)"
+            )
         connect(options.ray)
 
     def _members(self) -> int:
@@ -339,7 +367,7 @@ class Estimator(ABC):
 
     def _start_from_runs(self, learner: Any, progress: Progress) -> None:
         """BPM initialisation of a learner, or of each in a committee."""
-        progress.note(f"starting from the mean of {self.options.bpm} one-pass runs")
+        progress.note(f"starting from the mean of {self.options.bpm} runs of one pass")
         for number, member in enumerate(getattr(learner, "members", [learner])):
             bpm_start(member, self.options.bpm, self.options.seed + number)
 
@@ -371,7 +399,15 @@ class Estimator(ABC):
         return self._check_fitted().is_cold()
 
     def predict(self, sentences: Sentences, *, jobs: int | None = None) -> list:
-        """What the model makes of each sentence."""
+        """Predict the output for each sentence.
+
+        Args:
+            sentences: Sentences whose tokens are strings or rows; output columns may be missing.
+            jobs: Number of threads; by default that of the estimator.
+
+        Returns:
+            A prediction for each sentence, such as a list of labels.
+        """
         model = self._check_fitted()
         return self._decode(model, self._encode(self._rows(sentences)), self._jobs(jobs))
 
@@ -401,7 +437,7 @@ class Estimator(ABC):
             raise
 
     def predict_columns(self, sentences: Sentences, *, jobs: int | None = None) -> list[list[list]]:
-        """For each sentence the columns that it predicts; of a Document each column is a list per sentence."""
+        """The predicted columns of each sentence; of a Document each column is a list per sentence."""
         return [self._columns_of(found) for found in self.predict(sentences, jobs=jobs)]
 
     def _columns_of(self, prediction: Any) -> list[list]:
@@ -409,7 +445,16 @@ class Estimator(ABC):
         return [prediction]
 
     def nbest(self, sentences: Sentences, n: int, *, jobs: int | None = None) -> list[list[tuple[Any, float]]]:
-        """The n best predictions for each sentence (all, if there are fewer): pairs with the score, best first."""
+        """The n best predictions for each sentence.
+
+        Args:
+            sentences: As for `predict`.
+            n: How many; there are fewer if the sentence has fewer.
+            jobs: Number of threads; by default that of the estimator.
+
+        Returns:
+            For each sentence a list of pairs of a prediction and its score, best first.
+        """
         model = self._check_fitted()
         self._check_has("nbest")
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
@@ -417,7 +462,16 @@ class Estimator(ABC):
         return self._nbest(model, self._encode(self._rows(sentences)), int(n), self._jobs(jobs))
 
     def evaluate(self, sentences: Sentences, *, jobs: int | None = None, guess: list | None = None) -> Any:
-        """All scores on labelled sentences, in per cent; `guess`: score these predictions instead of the model's."""
+        """All scores on labelled sentences, in per cent.
+
+        Args:
+            sentences: Labelled sentences, as for `fit`.
+            jobs: Number of threads; by default that of the estimator.
+            guess: Score these predictions instead of the model's.
+
+        Returns:
+            The scores of the task; their `report()` is a table.
+        """
         self._check_fitted()
         rows = self._rows(sentences)
         given = rows if isinstance(rows, list) else list(rows)
@@ -425,25 +479,46 @@ class Estimator(ABC):
         return self._scores(gold, self.predict(given, jobs=jobs) if guess is None else guess, given)
 
     def score(self, sentences: Sentences, *, jobs: int | None = None) -> float:
-        """The task's main score on labelled sentences, in per cent."""
+        """The main score of the task on labelled sentences, in per cent.
+
+        Args:
+            sentences: Labelled sentences, as for `fit`.
+            jobs: Number of threads; by default that of the estimator.
+        """
         return getattr(self.evaluate(sentences, jobs=jobs), self.metric)
 
     def inspect(self, label: str | None = None, *, top: int = 20) -> Any:
-        """The features with the largest weights for every label, or for one."""
+        """The features with the largest weights.
+
+        Args:
+            label: Only those of this label; by default of every label.
+            top: How many of each.
+        """
         self._check_fitted()
         raise self._refusal("inspect")
 
     def explain(self, sentence: Any, *, top: int = 8) -> Any:
-        """For each decision the runner-up, and the features that decided."""
+        """Why the model decides as it does: for each decision the runner-up, and the features that made the difference.
+
+        Args:
+            sentence: A sentence, as for `predict`.
+            top: How many features for each decision.
+        """
         self._check_fitted()
         raise self._refusal("explain")
 
     def trace(self, sentence: Any, gold: Any = None, *, beam: Any = None) -> Any:
-        """The search for one sentence, step by step: the states of every beam; with gold, where the correct prefix
-        falls off and what each update rule would learn (learn/trace.py).
+        """The beam search for one sentence, step by step.
 
-        gold: the correct analysis, as `predict` gives it; True: it stands in the sentence's rows. beam: another width
-        than the model's own, inf for no limit.
+        Args:
+            sentence: A sentence, as for `predict`.
+            gold: The correct analysis in the form that `predict` returns, or True if the rows of the sentence contain
+            it.
+                The trace then also shows where it falls off the beam, and what each update rule would learn.
+            beam: Another width than the model's, inf for no limit.
+
+        Returns:
+            A `BeamTrace` with the states of every beam.
         """
         from structron.learn.trace import beam_trace
 
@@ -463,14 +538,20 @@ class Estimator(ABC):
 
     def _scene(self, sentence: Any, gold: Any) -> Any:
         """A sentence in the beam engine (learn/trace.py: Scene)."""
-        raise StructronError(f"trace: the {self.task} does not search under a beam; expected a model that does")
+        raise StructronError(f"trace: the {self.task} does not use beam search; expected a model that does")
 
     def has_beam(self) -> bool:
         """Whether its search is one that `trace` shows."""
         return "beam" in options_of(type(self)) and "trace" not in self.lacks
 
     def show_beam(self, sentence: Any, gold: Any = None, *, beam: Any = None) -> Any:
-        """`trace`, which a notebook shows: curves, the choice of every update rule, the beams step by step."""
+        """Like `trace`, for a notebook: draws the scores, the choice of every update rule, and the beams step by step.
+
+        Args:
+            sentence: As for `trace`.
+            gold: As for `trace`.
+            beam: As for `trace`.
+        """
         return self.trace(sentence, gold, beam=beam)
 
     def _repr_html_(self) -> str:
@@ -497,7 +578,9 @@ class Estimator(ABC):
         try:
             columns = self._columns_of(gold)
         except (TypeError, ValueError):
-            raise StructronError(f"gold: {gold!r}; expected an analysis as predict gives it, or True") from None
+            raise StructronError(
+                f"gold: {gold!r}; expected an analysis in the form that predict returns, or True"
+            ) from None
         if any(len(column) != len(given) for column in columns):
             raise StructronError(f"gold: {len(columns[0])} for {len(given)} words; expected one for each")
         for row, values in zip(given, zip(*columns, strict=True), strict=True):
@@ -512,7 +595,7 @@ class Estimator(ABC):
 
     def _check_fitted(self) -> Any:
         if not hasattr(self, "model_"):
-            raise StructronError(f"this {type(self).__name__} is not trained yet; call fit first or load a model")
+            raise StructronError(f"this {type(self).__name__} is not trained yet; call fit first, or load a model")
         return self.model_
 
     def _check_has(self, what: str) -> None:
@@ -531,7 +614,11 @@ class Estimator(ABC):
         return state | {"options": copy.copy(self.options)}
 
     def save(self, path: str | Path) -> None:
-        """Write the model file, atomically. Functions are code and are not in it."""
+        """Write the model file, atomically. It contains no code, so functions have to be passed again to `load`.
+
+        Args:
+            path: The file to write.
+        """
         self._save_model(self._check_fitted(), Path(path))
 
     def _save_model(self, model: Any, path: Path) -> None:
@@ -569,7 +656,11 @@ class Estimator(ABC):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a model file of this task."""
+        """Read a model file of this task.
+
+        Args:
+            path: The model file.
+        """
         return cls._load(path)
 
     @classmethod

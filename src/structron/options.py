@@ -59,13 +59,15 @@ class Passes(Verbosity):
     """How long to train, and what is kept of it."""
 
     passes: int = whole("Passes over the training data.", default=10)
-    runs: int = whole("Mean of N runs that see the data in different orders.", default=1)
-    average: str = choice("Averaged weights, or those of the last update.", ("mean", "none"), default="mean")
-    bpm: int = whole("Start from the mean of N one-pass runs (0: from zero).", default=0, least=0, section="research")
+    runs: int = whole("Mean of N runs over the data in different orders.", default=1)
+    average: str = choice("Averaged weights, or those after the last update.", ("mean", "none"), default="mean")
+    bpm: int = whole(
+        "Start from the mean of N runs of one pass (0: from zero).", default=0, least=0, section="research"
+    )
     shuffle: bool = switch("Shuffle the training data before every pass.", default=True, flag=None)
-    patience: int = whole("Stop after N passes without a gain on dev data (0: never).", default=0, least=0)
+    patience: int = whole("Stop after N passes without improvement on the dev data (0: never).", default=0, least=0)
     stop_change: float | None = real(
-        "Stop when the training error changes by less than this share.",
+        "Stop when the training error changes by less than this fraction.",
         default=None,
         above=0,
         metavar="X",
@@ -80,16 +82,16 @@ class Training(Verbosity):
 
     seed: int = whole("Random seed for shuffling.", default=1, least=0)
     jobs: int = whole(
-        "Threads: for prediction, dev scores, several runs and shards; results do not depend on it.",
+        "Threads for prediction, dev scores, runs and shards; results do not depend on it.",
         default=1,
         stored=False,
     )
-    shards: int = whole("Learn N shards of the data in parallel, and mix their weights.", default=1)
+    shards: int = whole("Train on N shards of the data in parallel, and mix their weights.", default=1)
     ray: str | None = free(
-        "Learn the shards on a Ray cluster, one worker each.", default=None, metavar="auto|ADDRESS", stored=False
+        "Train the shards on a Ray cluster, one worker each.", default=None, metavar="auto|ADDRESS", stored=False
     )
     mix: str = choice(
-        "Average each weight over the shards that changed it, over all shards, or by their error counts.",
+        "How to mix: average over the shards that changed a weight, over all, or by error counts.",
         MIXES,
         default="changes",
     )
@@ -102,14 +104,14 @@ class Weighted(Options):
     section: ClassVar[str] = "research"
 
     swvp: str | None = choice(
-        "Weight mistakes by margin (wm) or rank (wmr): violations only (a), or all (b).",
+        "Weight parts of a wrong output by margin (wm) or rank (wmr): only violations (a), or all (b).",
         VARIANTS,
         default=None,
         none="none",
     )
     beta: float = real("Exponent of the weights of --swvp.", default=1.0, above=0, metavar="B")
     jj: Any = free(
-        "Sub-structures of --swvp: errors, spans, prefixes, whole, or a function.", default="errors", flag=None
+        "How --swvp splits outputs: errors, spans, prefixes, whole, or a function.", default="errors", flag=None
     )
     enforce: bool = switch("Make every update of --swvp a violation (their condition 2).", default=False, flag=None)
     scaled: bool = switch("Multiply updates of --swvp by the number of wrong positions.", default=False, flag=None)
@@ -175,7 +177,7 @@ class Margins(Options):
     """What `default` stands for, where nothing else is said."""
 
     alma: Any = real(
-        "Large-margin updates that aim at ALPHA of the margin.",
+        "Large-margin updates that aim at ALPHA of the largest margin.",
         default=None,
         above=0,
         most=1,
@@ -184,7 +186,7 @@ class Margins(Options):
         section="research",
     )
     margin: float | None = real(
-        "Margin perceptron: learn until the correct output wins by more than C.",
+        "Margin perceptron: update until the correct output wins by more than C.",
         default=None,
         least=0,
         metavar="C|none",
@@ -240,12 +242,16 @@ class Searching(Stepping):
     section: ClassVar[str] = "search"
 
     beam: Any = whole(
-        "Hypotheses that the search keeps; inf: all of them.", default=8, most=MAX_BEAM, metavar="N|inf", none="inf"
+        "Hypotheses that the search keeps at each step; inf: all.",
+        default=8,
+        most=MAX_BEAM,
+        metavar="N|inf",
+        none="inf",
     )
     update: Any = free("Update rule for inexact search.", default="max-violation", choices=UPDATES)
     merge: bool = switch("Merge equivalent hypotheses (dynamic programming).", default=True, section="research")
     check: Any = switch(
-        "Check that every update fixes a violation (slow).",
+        "Check that every update is a violation (slow).",
         default=None,
         flag="--check-violations",
         stored=False,
@@ -291,7 +297,7 @@ class Templates(Options):
     """The preset for files that have a column, the first that fits; "": any."""
 
     templates: Any = free(
-        "Feature templates, one a line, or the name of a preset.",
+        "Feature templates, one per line, or the name of a preset.",
         default=DEFAULT,
         metavar="FILE|PRESET",
         stored=False,
@@ -305,7 +311,7 @@ class Cutoff(Options):
 
     section: ClassVar[str] = "features"
 
-    cutoff: int = whole("Leave out features seen less than N times.", default=0, least=0)
+    cutoff: int = whole("Leave out features seen fewer than N times.", default=0, least=0)
 
 
 @options()
@@ -315,7 +321,7 @@ class WordClusters(Options):
     section: ClassVar[str] = "features"
 
     clusters: Any = free(
-        "Word clusters: lines of a word, a tab and its bits (structron cluster); Brown's paths; or numbers.",
+        "Word clusters from raw text: bits, as written by structron cluster, or numbers.",
         default=None,
         metavar="FILE",
         stored=False,
@@ -330,7 +336,7 @@ class Partial(Options):
     section: ClassVar[str] = "data"
 
     open_label: str | None = free(
-        "Text that stands for an unknown label in training data (in Python, None always does).",
+        "String that marks an unknown label in training data (in Python also None).",
         default=None,
         metavar="TEXT",
         stored=False,
@@ -343,10 +349,13 @@ class Tokens(WordClusters, Cutoff, Templates):
 
     columns: Sequence[str] | None = free("Names of a token's columns.", default=None, flag=None, holds="texts")
     label: str | None = free(
-        "Column to learn: the last one; CoNLL-U: upos, xpos, feats …", default=None, metavar="COLUMN", section="data"
+        "Column to learn, by default the last; CoNLL-U: upos, xpos, feats …",
+        default=None,
+        metavar="COLUMN",
+        section="data",
     )
     gazetteers: Mapping[str, Any] | None = free(
-        "Phrases to mark, one a line (repeatable).",
+        "List of phrases to mark, one per line (repeatable).",
         default=None,
         kind="files",
         metavar="TYPE=FILE",
@@ -361,7 +370,7 @@ class OwnAtoms(Options):
     """Features that the user computes."""
 
     atoms: Mapping[str, Callable] | None = free(
-        "Functions of (sentence, position) that return a text, by name.", default=None, flag=None, stored=False
+        "Named functions of (sentence, position) that return a string.", default=None, flag=None, stored=False
     )
 
 
@@ -371,7 +380,9 @@ class TagDictionary(Options):
 
     section: ClassVar[str] = "search"
 
-    tag_dictionary: int = whole("Words seen N times get only labels they were seen with (0: off).", default=0, least=0)
+    tag_dictionary: int = whole(
+        "Words seen N times or more only get labels they were seen with (0: off).", default=0, least=0
+    )
 
 
 @options()
@@ -381,10 +392,10 @@ class LookUps(Options):
     section: ClassVar[str] = "search"
 
     given: Sequence[str] = free(
-        "Columns that are looked up with the word (among seen).", default=(), flag=None, holds="texts"
+        "Columns to look up together with the word (--among seen).", default=(), flag=None, holds="texts"
     )
     rare: int = whole(
-        "Words seen less than N times may have the labels of their ending (among seen).", default=10, flag=None
+        "Words seen fewer than N times may also get the labels of their ending (--among seen).", default=10, flag=None
     )
 
 
@@ -393,7 +404,7 @@ class Lexical(LookUps):
     """Which labels there are to choose from."""
 
     among: str = choice(
-        "Labels to choose from: all, or those seen with a word or its ending (for hundreds of labels).",
+        "Candidates: all labels, or those seen with the word or its ending (for hundreds of labels).",
         ("all", "seen"),
         default=DEFAULT,
         fixed=True,
@@ -407,12 +418,12 @@ class Chains(Options):
     section: ClassVar[str] = "learning"
 
     average: str = choice(
-        "Averaged weights, those of the last update, or a vote (for small data).",
+        "Averaged weights, those after the last update, or a vote of all (for small data).",
         ("mean", "none", "voted"),
         default="mean",
     )
     order: int = whole(
-        "Markov order of the labels; order of the parts for graph-parser.",
+        "Markov order of the labels; graph-parser: of the arcs.",
         default=1,
         most=2,
         metavar="1|2",
@@ -431,9 +442,7 @@ class Texts(Options):
 
     section: ClassVar[str] = "data"
 
-    lines: bool = switch(
-        "Every line is a paragraph of its own, not only what blank lines separate.", default=False, flag="--lines"
-    )
+    lines: bool = switch("Every line ends a paragraph, not only blank lines.", default=False, flag="--lines")
 
 
 @options()
@@ -443,7 +452,7 @@ class Documents(Options):
     section: ClassVar[str] = "features"
 
     non_local: Any = free(
-        f"Features of whole documents: {', '.join(NON_LOCAL)} (repeatable, or with commas), or none.",
+        f"Document features: {', '.join(NON_LOCAL)} (repeatable, or with commas), or none.",
         default=(),
         kind="names",
         metavar="NAME",
@@ -475,9 +484,7 @@ class Documents(Options):
 class Entities(Options):
     """Named entities."""
 
-    inner: str = choice(
-        "Chunk scheme that entities are learned in; files keep their own.", SCHEMES, default="iob2", fixed=True
-    )
+    inner: str = choice("Chunk scheme inside the model; files keep their own.", SCHEMES, default="iob2", fixed=True)
 
 
 @options()
@@ -486,9 +493,7 @@ class Chunks(Options):
 
     section: ClassVar[str] = "search"
 
-    longest: int | None = whole(
-        "Longest chunk, in words (segments); longer ones are learned in pieces.", default=50, none="none"
-    )
+    longest: int | None = whole("Longest chunk, in words (segments); longer ones are split.", default=50, none="none")
 
 
 @options()
@@ -498,7 +503,7 @@ class Tags(Options):
     section: ClassVar[str] = "data"
 
     pos: str | None = free(
-        "Column of the parts of speech: pos; CoNLL-U: upos (default) or xpos.",
+        "Column of the parts of speech, by default pos; CoNLL-U: upos (default) or xpos.",
         default=None,
         metavar="COLUMN",
         fixed=True,
@@ -512,7 +517,7 @@ class Trees(WordClusters, Tags):
     section: ClassVar[str] = "learning"
 
     columns: Sequence[str] | None = free("Names of a token's columns.", default=None, flag=None, holds="texts")
-    labelled: bool = switch("Parse without relations: heads only.", default=True, flag="--unlabelled", fixed=True)
+    labelled: bool = switch("Heads only, without relations.", default=True, flag="--unlabelled", fixed=True)
     nonprojective: str = choice(
         "Trees with crossing arcs: lift the arcs, or skip the sentences.",
         ("lift", "skip"),
@@ -520,10 +525,10 @@ class Trees(WordClusters, Tags):
         section="data",
     )
     cutoff: int = whole(
-        "Leave out features seen less than N times; parsers: words.", default=1, least=0, section="features"
+        "Leave out features seen fewer than N times; parsers: words.", default=1, least=0, section="features"
     )
     prune: float = real(
-        "Leave weights of at most W out of the model (parsers).", default=0.0, least=0, metavar="W", section="output"
+        "Drop weights of at most W from the model (parsers).", default=0.0, least=0, metavar="W", section="output"
     )
 
 
@@ -533,7 +538,7 @@ class Compact(Options):
 
     section: ClassVar[str] = "output"
 
-    compact: bool = switch("A small model file: no small weights, a few bits for the others.", default=False)
+    compact: bool = switch("Write a small model file: drop small weights, store the others in few bits.", default=False)
 
 
 @options()
@@ -541,7 +546,7 @@ class Transitions(Compact):
     """Shift-reduce parsing."""
 
     slack: Any = real(
-        "Prune hypotheses more than N standard deviations below the best (prediction only); inf disables it.",
+        "Prune hypotheses more than N standard deviations below the best (prediction only); inf: never.",
         default=DEFAULT,
         above=0,
         metavar="N|inf",
@@ -558,15 +563,15 @@ class Graphs(Options):
     section: ClassVar[str] = "search"
 
     order: int = whole(
-        "Markov order of the labels; order of the parts for graph-parser.", default=2, most=2, metavar="1|2", fixed=True
+        "Markov order of the labels; graph-parser: of the arcs.", default=2, most=2, metavar="1|2", fixed=True
     )
-    grandparents: bool = switch("At order 2: look at the head's head too.", default=True)
-    projective: bool = switch("Search trees without crossing arcs only (graph-parser).", default=True)
+    grandparents: bool = switch("At order 2, use grandparents as well as siblings.", default=True)
+    projective: bool = switch("Search only trees without crossing arcs (graph-parser).", default=True)
     single_root: bool = switch(
-        "Let one word, or any number, have no head.", default=True, flag="--single-root/--many-roots"
+        "Trees have a single root, or any number of roots.", default=True, flag="--single-root/--many-roots"
     )
     keep_heads: int = whole(
-        "Heads of each word that a fast first model keeps; 0: all.", default=8, least=0, most=MAX_CANDIDATES
+        "Candidate heads per word that a fast first model keeps; 0: all.", default=8, least=0, most=MAX_CANDIDATES
     )
     bits: int = whole("The model has 2^N hashed weights (graph-parser).", default=24, least=10, most=30, flag=None)
 
@@ -576,15 +581,15 @@ class Pipelines(WordClusters, Texts, Compact):
     """From text to trees."""
 
     without: Sequence[str] = free(
-        "Parts to leave out: tokenizer, splitter, tagger, morphology, lemmatizer, parser, entities (repeatable).",
+        "Part to leave out: tokenizer, splitter, tagger, morphology, lemmatizer, parser, entities (repeatable).",
         default=(),
         kind="names",
         metavar="PART",
         section="learning",
     )
-    folds: int = whole("Folds in which the parser's training data are tagged.", default=5, least=2, flag=None)
+    folds: int = whole("Folds for tagging the parser's training data.", default=5, least=2, flag=None)
     fast: bool = switch(
-        "A narrower beam for the parser: faster, a little less accurate.",
+        "Use a narrower beam for the parser: faster, slightly less accurate.",
         default=False,
         flag="--fast",
         section="search",
@@ -596,12 +601,10 @@ class Queues(Options):
     """Generic search."""
 
     queue: str = choice("Order of the search.", QUEUES, default="best-first", flag=None)
-    beam: int | None = whole(
-        "Nodes that are kept of each depth (queue beam).", default=8, most=MAX_BEAM, none="inf", flag=None
-    )
-    update: str = choice("Update: LaSO's, or its eq. (2) as printed.", LASO, default="laso", flag=None)
+    beam: int | None = whole("Nodes kept at each depth (queue beam).", default=8, most=MAX_BEAM, none="inf", flag=None)
+    update: str = choice("LaSO's update, or its eq. (2) as printed.", LASO, default="laso", flag=None)
     check: Any = switch(
-        "Check every update; all: also walk through all examples uncompiled first (slow).",
+        "Check every update; all: first run all examples uncompiled too (slow).",
         default=None,
         choices=("all",),
         flag=None,
@@ -609,9 +612,9 @@ class Queues(Options):
         none="none",
     )
     heuristic: Callable | None = free(
-        "heuristic(x, table, states, s): the most that may still be gained from row s on.",
+        "heuristic(x, table, states, s): an upper bound of what can still be gained from row s.",
         default=None,
         flag=None,
         stored=False,
     )
-    limit: int = whole("Nodes that may be expanded for one example.", default=100_000, flag=None)
+    limit: int = whole("Largest number of nodes to expand for one example.", default=100_000, flag=None)

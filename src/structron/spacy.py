@@ -152,7 +152,7 @@ class Component(Pipe):
         """Whether a document's own sentences are taken."""
         known = doc.has_annotation("SENT_START")
         if self.sentences == "keep" and not known:
-            expected = "a component before it that sets them (sentencizer), or other sentences"
+            expected = "an earlier component that sets them (sentencizer), or another value of sentences"
             raise StructronError(f"{self.name}: no sentence starts to keep; expected {expected}")
         return self._tree_stays(doc) or (known and self.sentences != "structron")
 
@@ -162,7 +162,9 @@ class Component(Pipe):
             return []
         tokenizer = self.pipeline.model_.trained.get("tokenizer")
         if tokenizer is None:
-            raise StructronError(f"{self.name}: the model has no tokenizer; expected sentence starts that are set")
+            raise StructronError(
+                f"{self.name}: the model has no tokenizer; expected sentence starts set by an earlier component"
+            )
         return [[sentence.start for sentence in doc.sentences] for doc in tokenizer.predict(texts, jobs=self.jobs)]
 
     def _write_columns(self, doc: Doc, own: Analysis, cut: Cut, written: set[str]) -> None:
@@ -384,7 +386,8 @@ def make_component(
     if model == ENGLISH and nlp.lang not in ("en", "xx"):
         expected = "expected a model of this language (structron train pipeline)"
         warnings.warn(
-            f"model {model!r} is of English, and the pipeline's language {nlp.lang!r}; {expected}", stacklevel=2
+            f"model {model!r} is for English, and the language of the pipeline is {nlp.lang!r}; {expected}",
+            stacklevel=2,
         )
     nlp.vocab.get_noun_chunks = NounChunks(nlp.vocab.get_noun_chunks)
     return Component(name, model, overwrite=overwrite, sentences=sentences, fast=fast, jobs=jobs)

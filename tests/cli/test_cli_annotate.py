@@ -99,8 +99,8 @@ def test_tokens_and_tags_are_kept(run, refuses, texts):
         assert [s.new_document is not False for s in found] == [s.new_document is not False for d in gold for s in d]
     refuses(*args, "--keep", "heads", says="unknown --keep 'heads'; expected one of: tokens, tags")
     refuses("annotate", texts / "test.conllu", "-m", texts / "tokenizer", "--keep", "tags", says="expected a pipeline")
-    refuses(*args, "--keep", "tags", "--text", "x", says="--text: expected no file beside it")
-    refuses(*args, "--keep", "tags", "--input", "tokens", says="--keep: expected a file of CoNLL-U")
+    refuses(*args, "--keep", "tags", "--text", "x", says="--text: cannot be combined with files")
+    refuses(*args, "--keep", "tags", "--input", "tokens", says="--keep: expected CoNLL-U")
     refuses(*args, "--input", "pdf", says="unknown --input 'pdf'; expected one of: text, ")
 
 
@@ -123,7 +123,9 @@ def test_what_was_written_is_told(run, texts, tmp_path, monkeypatch):
     counts = f"{out}: {len(whole.sentences)} sentences, {len(whole.words)} words written, "
     assert run(*args, "-o", out).err.startswith(counts)
     assert run(*args, "-o", out, "-q").err == ""
-    assert run(*args, args[1], "-o", out).err.startswith(f"{args[1]}: named more than once; it is read once\n{counts}")
+    assert run(*args, args[1], "-o", out).err.startswith(
+        f"{args[1]}: given more than once; it is read only once\n{counts}"
+    )
     monkeypatch.setattr("structron.runtime.progress.EVERY", 0.0)
     first = run(*args, "-o", out).err.splitlines()[0]
     assert first.startswith(f"{len(whole.sentences)} sentences, {len(whole.words)} words, ")
@@ -143,7 +145,7 @@ def test_mistakes(refuses, texts, toy, tmp_path):
     refuses("annotate", texts / "test.txt", "-m", toy.tagger, says="a tagger model; expected a pipeline or a tokenizer")
     refuses("annotate", "-m", texts / "tokenizer", "--fast", "--text", "x", says="--fast: not available for the tok")
     refuses("annotate", write(tmp_path / "l1", b"caf\xe9\n"), "-m", texts / "pipeline", says=":1: not valid utf-8")
-    refuses("predict", texts / "pipeline", texts / "test.conllu", says="a pipeline model, for plain text")
+    refuses("predict", texts / "pipeline", texts / "test.conllu", says="a pipeline model works on plain text")
     refuses("inspect", texts / "pipeline", "--label", "x", says="inspect: not available for the pipeline")
     refuses("inspect", texts / "pipeline", "--part", "cook", says="unknown part 'cook'; expected one of: tokenizer")
     refuses("inspect", texts / "tokenizer", "--part", "parser", says="--part: ")
@@ -217,7 +219,7 @@ def test_training_goes_on(run, refuses, texts, tmp_path):
     args += ["--checkpoint", tmp_path / "c"]
     assert run(*args).status == 0
     before = (tmp_path / "m").read_bytes()
-    refuses(*args, says="holds a checkpoint already")
+    refuses(*args, says="already has a checkpoint")
     refuses(*args, "--resume", "--seed", "2", says="belongs to other data or options")
     assert run(*args, "--resume").status == 0
     assert (tmp_path / "m").read_bytes() == before
@@ -249,9 +251,9 @@ TREE = "1\ta\ta\tX\tX\t_\t0\troot\t_\t_\n2\tb\tb\tY\tY\t_\t1\tdep\t_\t_\n\n"
         (TREE.replace("2\tb", "3\tb"), ":2: "),
         (TREE.replace("\t1\tdep", "\t2\tdep"), ":2: word 2 (b): "),
         (TREE.replace("\t1\tdep", "\t9\tdep"), ":2: word 2 (b): "),
-        (TREE.replace("\t1\tdep", "\tx\tdep"), ":2: head 'x' is no number"),
+        (TREE.replace("\t1\tdep", "\tx\tdep"), ":2: head 'x' is not a number"),
         (TREE.replace("\t1\tdep", f"\t{'9' * 5000}\tdep"), ":2: head '9999"),
-        (TREE.replace("\t1\tdep", "\t_\tdep"), ":2: head '_' is no number"),
+        (TREE.replace("\t1\tdep", "\t_\tdep"), ":2: head '_' is not a number"),
         (TREE.replace("\t0\troot", "\t2\troot"), ": "),
         ("1\ta\n", ":1: "),
         (TREE.encode() + b"1\t\xff" + b"\t_" * 8 + b"\n\n", ":4: not valid utf-8"),

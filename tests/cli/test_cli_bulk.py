@@ -65,9 +65,9 @@ def test_many_files_and_a_second_run(toy, run, tmp_path):
     before = contents(out)
     again = run(*args, "--jobs", "1")
     assert again.status == 0
-    assert f"{out}: 5 of 6 files are there already\n{out}: 1 files written" in again.err
+    assert f"{out}: 5 of 6 files exist already\n{out}: 1 files written" in again.err
     assert contents(out).keys() == before.keys() - {".structron-0123456789abcdef.tmp"} | {"f4.conll"}
-    assert run(*args).err == f"{out}: 6 of 6 files are there already\n"
+    assert run(*args).err == f"{out}: 6 of 6 files exist already\n"
 
 
 def test_a_file_that_fails_is_reported_at_the_end(toy, run, tmp_path):
@@ -132,15 +132,15 @@ def test_mistakes_touch_nothing(toy, refuses, tokenizer, tmp_path):
     before = contents(source)
     args = ["predict", toy.chunker]
     for files, more, says in (
-        ([source / "x*"], [], "x*: no file has such a name; expected a pattern"),
+        ([source / "x*"], [], "x*: no files match; expected a pattern"),
         ([], [], "--output-dir: expected files"),
         (["-"], [], "-: standard input has no name"),
         ([source / "none.conll"], [], "none.conll: cannot be read (no such file)"),
         ([source], [], f"{source}: cannot be read (a folder)"),
         ([source / "*", tmp_path / "more" / "*"], [], f"both would become {out / 'f0.conll'}"),
         ([source / "f0.conll", tmp_path / "link" / "f0.conll"], [], "both would become"),
-        ([source / "*"], ["-o", tmp_path / "o"], "--output: expected --output-dir alone"),
-        ([source / "*"], ["--nbest", "2", "--forced"], "--nbest: expected neither"),
+        ([source / "*"], ["-o", tmp_path / "o"], "--output: expected only --output-dir"),
+        ([source / "*"], ["--nbest", "2", "--forced"], "--nbest: cannot be combined"),
         ([source / "*"], ["--ray", "127.0.0.1:1"], "ray: 127.0.0.1:1: the cluster cannot be reached"),
     ):
         refuses(*args, *files, "--output-dir", out, *more, says=says)
@@ -149,11 +149,11 @@ def test_mistakes_touch_nothing(toy, refuses, tokenizer, tmp_path):
         refuses(*args, source / "*", "--output-dir", folder, says=["would replace the input", "another --output-dir"])
     named = write(tmp_path / "f0.conll", Path(toy.chunker).read_bytes())
     refuses("predict", named, source / "f0.conll", "--output-dir", tmp_path, says="would replace the input")
-    refuses(*args, source / "*", "--output-dir", tmp_path / "no" / "where", says="cannot be made (no such file")
+    refuses(*args, source / "*", "--output-dir", tmp_path / "no" / "where", says="cannot be created (no such file")
     refuses(*args, source / "*", "--output-dir", source / "f1.conll", says="f1.conll")
     refuses(*args, source / "*.conll", says="2 files")
     refuses(*args, source / "f0.conll", "--ray", "auto", says="--ray: expected files and --output-dir")
-    refuses("annotate", "-m", tokenizer, "--text", "x", "--output-dir", out, says="--text: expected --output-dir alone")
+    refuses("annotate", "-m", tokenizer, "--text", "x", "--output-dir", out, says="--text: expected only --output-dir")
     refuses("annotate", "-m", tokenizer, source / "*", "--output-dir", out, "-f", "xml", says="unknown format 'xml'")
     assert not out.exists()
     assert contents(source) == before
@@ -180,14 +180,16 @@ def test_a_folder_has_one_model_and_one_set_of_options(toy, run, refuses, tokeni
     same = write(tmp_path / "copy", Path(toy.chunker).read_bytes())
     assert run("predict", same, *args, "--jobs", "3").status == 0
     remedy = "expected the same model and options, or another folder"
-    refuses("predict", toy.chunker, *args, "--confidence", says=["made otherwise (--confidence)", remedy])
-    refuses("predict", toy.tagger, *args, "--columns", "a,b,c", says=["made otherwise (model, --columns)", remedy])
-    refuses("annotate", "-m", tokenizer, *args, says=["made otherwise (structron predict)", remedy])
+    refuses("predict", toy.chunker, *args, "--confidence", says=["made differently (--confidence)", remedy])
+    refuses("predict", toy.tagger, *args, "--columns", "a,b,c", says=["made differently (model, --columns)", remedy])
+    refuses("annotate", "-m", tokenizer, *args, says=["made differently (structron predict)", remedy])
     assert contents(out) == before
     write(out / bulk.NOTE, "{")
     refuses("predict", toy.chunker, *args, says="damaged")
     (out / bulk.NOTE).unlink()
-    refuses("predict", toy.chunker, *args, says=["f0.conll: is there, and not from a run like this", "move it away"])
+    refuses(
+        "predict", toy.chunker, *args, says=["f0.conll: exists, and was not written by such a run", "move the file"]
+    )
     assert contents(out) == before
 
 
@@ -195,7 +197,7 @@ def test_two_runs_in_one_folder(toy, refuses, tmp_path):
     source, out = fill(tmp_path / "in", toy, 1), tmp_path / "out"
     out.mkdir()
     with bulk._alone(out):
-        refuses("predict", toy.chunker, source / "*", "--output-dir", out, says="another run is at work in it")
+        refuses("predict", toy.chunker, source / "*", "--output-dir", out, says="another run is using it")
     assert contents(out) == {}
 
 
@@ -306,5 +308,5 @@ def test_without_ray(toy, refuses, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "ray", None)
     source = fill(tmp_path / "in", toy, 1)
     args = ["predict", toy.chunker, source / "*", "--output-dir", tmp_path / "out", "--ray", "auto"]
-    refuses(*args, says="ray: not installed; expected it beside structron: pip install 'structron[ray]'")
+    refuses(*args, says="ray: not installed; expected: pip install 'structron[ray]'")
     assert not (tmp_path / "out").exists()

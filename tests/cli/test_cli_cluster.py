@@ -51,7 +51,7 @@ def test_mistakes(refuses, text, tmp_path):
         "cluster", text, "--annotated", "--vectors", says="--annotated, --tokenized, --vectors: expected one of them"
     )
     refuses("cluster", says="Missing argument 'FILE …'")
-    refuses("cluster", "-", says="-: text is read twice, for words and for pairs; expected a file")
+    refuses("cluster", "-", says="-: the text is read twice, for words and for pairs; expected a file")
     refuses("cluster", tmp_path / "none", says="none: cannot be read (no such file or directory)")
     refuses("cluster", text, "-o", text, says=f"--output {text}: is also the input")
     refuses("cluster", text, "--min-count", "99999", says="0 words seen 99999 times; expected two or more")

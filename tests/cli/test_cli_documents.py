@@ -59,7 +59,7 @@ def test_evaluation_counts_sentences_not_documents(entities, run):
 def test_files_without_document_boundaries(entities, run, tmp_path, monkeypatch):
     text = Path(entities / "train.conll").read_text().replace("-DOCSTART- -X- O\n\n", "")
     file, model = write(tmp_path / "plain.conll", text), tmp_path / "m"
-    says = f"{file}: no document boundaries (-DOCSTART- or # newdoc lines): each sentence is a document\n"
+    says = f"{file}: no document boundaries (-DOCSTART- or # newdoc lines): each sentence becomes a document\n"
     found = run("train", "entities", "--train", file, "--dev", file, "--model", model, "--passes", "2")
     assert found.status == 0
     assert found.err.count(says) == 2

@@ -40,8 +40,8 @@ def test_outputs_that_cannot_be_made_are_found_before_training(refuses, toy, tmp
     monkeypatch.setattr(train, "_fresh", untouched)
     for name, says in (
         ("x" * 300, "file name too long"),
-        ("no/such/folder/m", "" if option == "--checkpoint" else "there is no folder"),
-        ("file/m", "there is no folder" if option != "--checkpoint" else "not a directory"),
+        ("no/such/folder/m", "" if option == "--checkpoint" else "no folder"),
+        ("file/m", "no folder" if option != "--checkpoint" else "not a directory"),
     ):
         write(tmp_path / "file", "")
         if option == "--checkpoint" and says == "":
@@ -82,7 +82,9 @@ def test_a_full_log_costs_no_training(run, toy, tmp_path, task):
     more = ["--passes", "2", "--runs", "1"] if task == "chunker" else ["--without", "parser"]
     data = toy / ("train.conll" if task == "chunker" else "test.conllu")
     found = run("train", task, "--train", data, "--model", tmp_path / "m", "--log", FULL, "--quiet", *more)
-    says = "structron: warning: /dev/full: the log ends here (no space left on device); training goes on\n"
+    says = (
+        "structron: warning: /dev/full: cannot write the log any more (no space left on device); training continues\n"
+    )
     assert (found.status, found.err) == (0, says)
     assert structron.load(tmp_path / "m").task == task
 
@@ -103,7 +105,7 @@ def test_a_full_disk_under_checkpoints_costs_no_training(run, toy, tmp_path, mon
     assert found.status == 0
     assert found.err.count("\n") == 1
     assert found.err.startswith("structron: warning: no checkpoint")
-    assert found.err.endswith("(no space left on device); training goes on\n")
+    assert found.err.endswith("(no space left on device); training continues\n")
     assert structron.load(tmp_path / "m").task == task
 
 

@@ -75,15 +75,15 @@ def test_names_that_are_nearly_right(refuses, tmp_path, monkeypatch):
     refuses("trian", says="Did you mean 'train'?")
     refuses("annotate", "t.txt", "--format", "htlm", says="did you mean html?")
     refuses("annotate", "t.txt", "--model", "englsh", says="no such file or bundled model; did you mean english?")
-    refuses("annotate", "Is it late?", says="Is it late?: no such file; expected a file, or --text before a text")
+    refuses("annotate", "Is it late?", says="Is it late?: no such file; expected a file, or a text after --text")
 
 
 def test_defaults_that_depend_on_others_are_settled(run):
     shown = {task: " ".join(run("train", task, "-h").out.split()) for task in ("tagger", "joint", "entities")}
     assert "Update rule for inexact search. [default: laso]" in shown["joint"]
     assert "wins by more than C. [default: 50]" in shown["entities"]
-    assert "Hypotheses that the search keeps; inf: all of them. [default: inf]" in shown["tagger"]
-    assert "Hypotheses that the search keeps; inf: all of them. [default: 2]" in shown["joint"]
+    assert "Hypotheses that the search keeps at each step; inf: all. [default: inf]" in shown["tagger"]
+    assert "Hypotheses that the search keeps at each step; inf: all. [default: 2]" in shown["joint"]
 
 
 def test_research_comes_last_and_choices_are_those_of_the_task(run):

@@ -97,7 +97,7 @@ def without(path, target, column: int):
 
 def test_an_empty_column_that_the_model_learned_from(run, toy, tmp_path):
     bare = without(toy.folder / "test.conll", tmp_path / "bare.conll", 1)
-    says = f"warning: {bare}: column 'pos' is empty (_); the model has learned from it"
+    says = f"warning: {bare}: column 'pos' is empty (_), but the model was trained with it"
     for command in ("predict", "evaluate"):
         assert warnings(run(command, toy.chunker, bare)) == [says]
         assert warnings(run(command, toy.chunker, toy / "test.conll")) == []
@@ -123,7 +123,7 @@ def test_a_parser_without_lemmas_and_features(run, toy, tmp_path):
     argv += ["--passes", "1", "--runs", "1", "--beam", "2"]
     assert run("train", "parser", *argv).status == 0
     told = [
-        f"warning: {both['bare']}: column {name!r} is empty (_); the model has learned from it"
+        f"warning: {both['bare']}: column {name!r} is empty (_), but the model was trained with it"
         for name in ("feats", "lemma")
     ]
     assert warnings(run("evaluate", tmp_path / "m", both["bare"])) == told
@@ -133,7 +133,7 @@ def test_a_parser_without_lemmas_and_features(run, toy, tmp_path):
 def test_a_header_row(run, toy, tmp_path):
     for names in ("word pos label", "Token POS Chunk"):
         file = write(tmp_path / "f.conll", f"{names}\n\n" + (toy.folder / "test.conll").read_text())
-        says = [f"warning: {file}:1: looks like a header ({names}) and is read as a word; remove it"]
+        says = [f"warning: {file}:1: looks like a header ({names}) but is read as a word; remove it"]
         assert warnings(run("predict", toy.chunker, file)) == says
         assert warnings(run("evaluate", toy.chunker, file)) == says
         found = run("train", "chunker", "--train", file, "--model", tmp_path / "m", *SMALL[:2])

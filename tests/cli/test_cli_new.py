@@ -41,7 +41,7 @@ u:bias
 
 def test_templates_of_crfpp():
     expected = ["# Unigram", "w[-1]", "w[0]", "w[-1]|w[0]", "pos[0]", "", "# Bigram"]
-    expected += ["# B: pairs of labels have weights always", "pos[0] &y"]
+    expected += ["# B: pairs of labels always have weights", "pos[0] &y"]
     assert list(translate(CRFPP.splitlines())) == expected
 
 
@@ -53,8 +53,8 @@ def test_templates_of_wapiti():
     ]
     assert [line.split(":")[0] for line in found[10:13]] == ["# not possible"] * 3
     assert "column 7; expected 0 to 1" in found[11]
-    assert found[13] == "# b:: pairs of labels have weights always"
-    assert found[14] == "# u:bias: labels have weights with every feature"
+    assert found[13] == "# b:: pairs of labels always have weights"
+    assert found[14] == "# u:bias: labels always have weights with every feature"
 
 
 def test_the_command_writes_templates_that_training_takes(tmp_path, capsys):
@@ -75,7 +75,7 @@ def test_what_is_not_possible_is_counted(tmp_path, capsys):
     assert main(["import-templates", str(tmp_path / "theirs"), "--columns", "word,pos"]) == 0
     shown = capsys.readouterr()
     assert "pos[1] &y" in shown.out
-    assert shown.err == "structron: 3 templates are not possible here; they are comments now\n"
+    assert shown.err == "structron: 3 templates cannot be converted; they are comments in the output\n"
 
 
 def test_templates_replace_neither_their_source_nor_a_model(tmp_path, capsys):
@@ -137,7 +137,7 @@ def test_a_new_problem_runs_and_passes_its_test(tmp_path, capsys):
 @pytest.mark.parametrize("name", ["word order", "1st", "class", "a-b"])
 def test_a_name_that_python_cannot_import_is_refused(tmp_path, capsys, name):
     assert main(["new-problem", name, "--output-dir", str(tmp_path)]) == 2
-    assert "not a name for a Python module" in capsys.readouterr().err
+    assert "not a name of a Python module" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 

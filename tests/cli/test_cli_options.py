@@ -192,7 +192,7 @@ def test_table_of_capabilities(run, refuses, tmp_path):
     file = tmp_path / "a.md"
     refuses("capabilities", "--write", file, says=[file, "cannot be read"])
     file.write_text("before\n")
-    refuses("capabilities", "--write", file, says=[file, "no place for the table"])
+    refuses("capabilities", "--write", file, says=[file, "nowhere to put the table"])
     file.write_text("before\n<!-- capabilities: begin -->\nold\n<!-- capabilities: end -->\nafter\n")
     assert run("capabilities", "--write", file).status == 0
     assert file.read_text() == capabilities.renewed(file.read_text(), "")

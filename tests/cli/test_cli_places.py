@@ -193,7 +193,14 @@ def test_checkpoints_leave_the_files_of_others_alone(run, refuses, files, tmp_pa
     precious.unlink()
     (folder / "parser").mkdir()
     pipeline = commands(files)[2][0]
-    refuses(*pipeline, "--checkpoint", folder, "--model", tmp_path / "m", says="holds parser, not a checkpoint's")
+    refuses(
+        *pipeline,
+        "--checkpoint",
+        folder,
+        "--model",
+        tmp_path / "m",
+        says="contains parser, which is not part of a checkpoint",
+    )
     assert run(*command, "--checkpoint", folder, "--model", folder / "m", "--quiet").status == 0
 
 
@@ -216,7 +223,7 @@ def test_devices_may_be_named_twice():
 
 def test_the_demo_and_the_pages_leave_other_files_alone(refuses, tmp_path):
     precious = write(tmp_path / "train.conll", "mine")
-    refuses("demo", "--task", "tagger", "--out", tmp_path, says="holds other files; expected a new folder")
+    refuses("demo", "--task", "tagger", "--out", tmp_path, says="contains other files; expected a new folder")
     assert precious.read_text() == "mine"
     (tmp_path / "r").mkdir()
     (tmp_path / "w").mkdir()
@@ -233,5 +240,5 @@ def test_a_run_that_was_killed_before_its_first_state_is_resumed(run, refuses, f
     folder.mkdir()
     shutil.copy(files["model.structron"], folder / "best-1.structron")
     argv = [*command, "--checkpoint", folder, "--model", tmp_path / "m", "--quiet"]
-    refuses(*argv, says="holds best-1.structron, not a checkpoint's")
+    refuses(*argv, says="contains best-1.structron, which is not part of a checkpoint")
     assert run(*argv, "--resume").status == 0

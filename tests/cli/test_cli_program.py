@@ -101,7 +101,7 @@ def test_bug_is_one_line_unless_asked_for_more(run, toy, monkeypatch):
     monkeypatch.setattr(evaluate, "run", broken)
     found = run("evaluate", toy.tagger, "x")
     assert found.status == 1
-    assert found.err == "structron: error: RuntimeError: two lines (a bug? -v shows the traceback)\n"
+    assert found.err == "structron: error: RuntimeError: two lines (perhaps a bug; -v shows the traceback)\n"
     assert "Traceback" in run("evaluate", toy.tagger, "x", "-v").err
 
 

@@ -59,11 +59,11 @@ def _sentences(rows: list[list[str]]) -> list[list[list[str]]]:
 def test_mistakes_in_context(run, toy):
     found = run("evaluate", toy.chunker, toy / "test.conll", "--errors", "1")
     lines = found.out.splitlines()
-    place = lines.index("the surest mistakes, largest margin first:")
+    place = lines.index("the most confident mistakes, largest margin first:")
     assert re.fullmatch(r".*test\.conll:\d+  margin [\d.]+", lines[place + 1])
     assert re.search(r"\[[^\]]+\]", lines[place + 2])
     assert re.fullmatch(r"   [A-Z-]+( [A-Z-]+)*, gold [A-Z-]+( [A-Z-]+)*", lines[place + 3])
-    assert "the surest mistakes" not in run("evaluate", toy.chunker, toy / "test.conll").out
+    assert "the most confident mistakes" not in run("evaluate", toy.chunker, toy / "test.conll").out
 
 
 def test_a_model_without_mistakes_says_so(run, toy, tmp_path):
@@ -189,6 +189,6 @@ def test_quiet_commands_say_nothing_but_results(run, toy, entities, tmp_path):
 def test_precompile(run, refuses):
     found = run("precompile", "chunker")
     assert (found.status, found.out) == (0, "chunker\n")
-    assert "no command has to wait for the compiler now" in found.err
+    assert "no command has to wait for the compiler any more" in found.err
     assert run("precompile", "chunker", "--quiet").err == ""
     refuses("precompile", "poet", says=["unknown task 'poet'", "tagger, chunker"])

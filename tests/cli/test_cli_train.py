@@ -20,7 +20,7 @@ def test_train_tells_what_it_does(run, toy, tmp_path):
     assert found.status == 0
     assert found.out == ""
     lines = [line for line in found.err.splitlines() if not line.startswith("compiling")]
-    assert lines[0] == "one run is learned on one core, dev data are scored on 2; --shards N learns on up to N"
+    assert lines[0] == "a single run trains on one core, dev data are scored on 2; --shards N trains on up to N"
     assert [line.split("  ")[0] for line in lines[1:3]] == ["pass 1/2", "pass 2/2"]
     labeler = structron.load(model)
     assert lines[3].startswith(f"{model}: ")
@@ -85,7 +85,7 @@ def test_training_is_resumed(refuses, run, toy, tmp_path):
     run("train", "chunker", *files, "--model", whole, "--passes", "4")
     argv = ["train", "chunker", *files, "--model", parts, "--checkpoint", tmp_path / "c", "--log", log]
     assert run(*argv, "--passes", "2").status == 0
-    refuses(*argv, says=["holds a checkpoint already", "--resume"])
+    refuses(*argv, says=["already has a checkpoint", "--resume"])
     refuses(*argv, "--resume", "--seed", "8", says="belongs to other data or options")
     refuses("train", "chunker", *files, "--model", parts, "--resume", says="--checkpoint")
     assert run(*argv, "--passes", "4", "--resume").status == 0
@@ -146,7 +146,7 @@ def test_latin1(run, refuses, tmp_path):
         (None, "cannot be read"),
         ("", "the file is empty"),
         ("\n\n# only\n\n", "no sentences"),
-        ("a O\nb O\n", "one label only (O)"),
+        ("a O\nb O\n", "only one label (O)"),
         ("word\n", ":1: columns: word: the label cannot be the word"),
         (b"a X\nb\xff Y\n", ":2: not valid utf-8 (byte 0xff)"),
     ],
@@ -180,7 +180,7 @@ def test_bad_dev_data(refuses, toy, tmp_path, text, says):
         (["--columns", "word,word,chunk"], "a name stands twice"),
         (["--label", "tag"], ["'tag'", "word, pos, label"]),
         (["--format", "xml"], ["'xml'", "conll, conllu"]),
-        (["--format", "conllu"], "1 column between tabs where 10 were expected"),
+        (["--format", "conllu"], "1 column separated by tabs where 10 were expected"),
         (["--encoding", "klingon"], "unknown encoding 'klingon'"),
         (["--templates", "nonsense"], ["'nonsense'", "collins-np"]),
         (["--gazetteer", "LOC=nowhere"], "nowhere: cannot be read (no such file"),

@@ -59,7 +59,7 @@ def test_parser_columns(run, refuses, tmp_path):
     empty = "column 'upos' is empty (_ everywhere); expected parts of speech"
     refuses(*args, says=[file, empty, "--pos"])
     refuses(*args, "--pos", "tag", says=[file, "no part-of-speech column (tag) among id, form", "--pos"])
-    refuses(*args, "--pos", "head", says=[file, "part of speech head", "expected a column of its own for each"])
+    refuses(*args, "--pos", "head", says=[file, "part of speech head", "expected three different columns"])
     assert run(*args, "--pos", "xpos").status == 0
     found = structron.load(model)
     assert (found.roles_.pos, found.roles_.outputs, found.columns[4]) == ("xpos", ["head", "deprel"], "xpos")

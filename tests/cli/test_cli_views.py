@@ -48,7 +48,7 @@ def test_the_beams_of_a_sentence(toy, beam, run, refuses):
     text = run("inspect", beam, "--beam", "--gold", toy / "test.conll").out
     assert "max-violation: " in text
     refuses("inspect", beam, "--beam", says="--beam: expected --sentence TEXT, or --gold FILE")
-    refuses("inspect", beam, "--gold", toy / "test.conll", says="--gold: expected --beam beside it")
+    refuses("inspect", beam, "--gold", toy / "test.conll", says="--gold: expected --beam too")
     refuses("inspect", beam, "--beam", "--sentence", "a/DT", "--width", "0", says="--width: '0'; expected")
     refuses(
         "inspect", beam, "--beam", "--gold", toy / "test.conll", "--sentence", "no such", says="no sentence 'no such'"

@@ -49,14 +49,14 @@ def test_what_unpacks_to_far_more_than_the_file_is_refused(models, tmp_path, tas
     head = b"" if said is None else MARK + said.to_bytes(8, "little")
     tensors[name] = np.frombuffer(head + BOMB, np.uint8)
     text = refused(tmp_path / "m", header, tensors)
-    assert "a text is cut off, or too long" in text or "its compressed parts say they have" in text
+    assert "a text is cut off, or too long" in text or "its compressed parts claim to have" in text
 
 
 def test_packed_arrays_say_their_size_first(models, tmp_path):
     header, tensors = raw(models["chunker"])
     tensors["weight"] = np.frombuffer(BOMB, np.uint8)
     header["packed"] = {"weight": ["plain", "float32", [75_000_000]]}
-    assert f"at most {LEAST_SIZE} fit such a file" in refused(tmp_path / "m", header, tensors)
+    assert f"such a file holds at most {LEAST_SIZE}" in refused(tmp_path / "m", header, tensors)
 
 
 def test_a_text_keeps_its_size_and_older_ones_are_read():

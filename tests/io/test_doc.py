@@ -215,7 +215,7 @@ def test_entities_from_labels():
     ("source", "message"),
     [
         (row(1, "a") + row(3, "b"), "f:2: word id 3 where 2 was expected"),
-        ("1\ta\n", "f:1: 2 columns between tabs where 10 were expected"),
+        ("1\ta\n", "f:1: 2 columns separated by tabs where 10 were expected"),
         ("1\ta\t_\t_\t_\t_\t-1\t_\t_\t_\n", "f:1: head '-1'; expected a word id, 0 or _"),
         (
             "1\ta\t_\t_\t_\t_\t" + "9" * 5000 + "\t_\t_\t_\n",
@@ -228,7 +228,7 @@ def test_entities_from_labels():
         ("2-3\tab" + "\t_" * 8 + "\n" + row(1, "a"), "f:1: range 2-3 before word 1; expected one from 1 on"),
         (
             "1-2\tab" + "\t_" * 8 + "\n" + row(1, "a"),
-            "f:1: range 1-2 in a sentence of 1 words; expected one that ends there",
+            "f:1: range 1-2 in a sentence of 1 words; expected it to end within the sentence",
         ),
         (
             "1-2\tab" + "\t_" * 8 + "\n" + row(1, "a") + "2-3\tbc" + "\t_" * 8 + "\n" + row(2, "b") + row(3, "c"),
@@ -263,7 +263,7 @@ def test_an_empty_file_and_a_missing_one(tmp_path):
 
 @pytest.mark.parametrize("data", [{}, {"text": "a"}, {"text": "", "spaces_before": "", "sentences": [3]}])
 def test_other_json_is_refused(data):
-    with pytest.raises(StructronError, match=r"expected what Doc\.to_json gives"):
+    with pytest.raises(StructronError, match=r"expected the output of Doc\.to_json"):
         Doc.from_json(data)
 
 

@@ -57,7 +57,7 @@ def test_data_frames(chunker):
     assert list(as_rows(sparse, ["word", "pos", "chunk"])) == [[list(row) for row in s] for s in ROWS]
     mixed = frame[["chunk", "sentence", "word", "pos"]]
     assert list(as_rows(mixed, ["word", "pos", "chunk"])) == [[list(row) for row in s] for s in ROWS]
-    with pytest.raises(StructronError, match="a frame with columns word, pos, chunk; expected one called sentence"):
+    with pytest.raises(StructronError, match="a frame with columns word, pos, chunk; expected one named sentence"):
         Chunker().fit(frame.drop(columns="sentence"))
 
 

@@ -168,14 +168,14 @@ BAD_LINES = {
     b"a X\n\xc3": ":2: not valid utf-8 (byte 0xc3)",
 }
 BAD_CONLLU = {
-    f"{WORD}2\tdog\tdog\n": ":2: 3 columns between tabs where 10 were expected",
-    "1 the the\n": ":1: 1 column between tabs where 10 were expected",
+    f"{WORD}2\tdog\tdog\n": ":2: 3 columns separated by tabs where 10 were expected",
+    "1 the the\n": ":1: 1 column separated by tabs where 10 were expected",
     f"# x\n{WORD}{WORD}": ":3: word id 1 where 2 was expected",
     f"{WORD}\n{NOUN}": ":3: word id 2 where 1 was expected",
     f"{WORD}{NOUN.replace('2', '2-1', 1)}": ":2: malformed id '2-1'; expected a word id",
     **{WORD.replace("1", id, 1): f":1: malformed id '{id}'; expected a word id" for id in ("x", "\u0661", "1.0", "")},
-    f"{WORD}{NOUN.replace('dog', '', 1)}": ":2: FORM is empty; expected a value, or _ where there is none",
-    "1\tthe\t\tDET\tDT\t_\t2\tdet\t_\t_\n": ":1: LEMMA is empty; expected a value, or _ where there is none",
+    f"{WORD}{NOUN.replace('dog', '', 1)}": ":2: FORM is empty; expected a value, or _ for none",
+    "1\tthe\t\tDET\tDT\t_\t2\tdet\t_\t_\n": ":1: LEMMA is empty; expected a value, or _ for none",
     "# x\n\n": ": no sentences",
 }
 
@@ -586,7 +586,7 @@ def test_check_writable(tmp_path, monkeypatch):
     check_writable("new")
     for bad, message in (
         (tmp_path, "is a folder"),
-        ("none/new", "none/new: there is no folder none; create"),
+        ("none/new", "none/new: no folder none; create"),
     ):
         with pytest.raises(StructronError, match=message):
             check_writable(bad)

@@ -157,7 +157,7 @@ def test_workers_are_let_go():
 def test_too_few_cpus():
     case = CASES["chunker"]
     with pytest.raises(
-        StructronError, match=r"^ray: 3 shards want a CPU each, and the cluster has 2; expected shards 2"
+        StructronError, match=r"^ray: 3 shards need a CPU each, but the cluster has 2; expected shards 2"
     ):
         case.make(shards=3, ray="auto").fit(case.train)
 
@@ -169,7 +169,9 @@ def test_more_shards_than_examples():
 
 
 def test_ray_wants_shards():
-    with pytest.raises(StructronError, match=r"^ray: auto with shards 1; expected shards, .* \(--shards N\)$"):
+    with pytest.raises(
+        StructronError, match=r"^ray: auto with shards 1; expected two or more shards, .* \(--shards N\)$"
+    ):
         structron.Chunker(ray="auto").fit([])
     for odd in ("", 7):
         with pytest.raises(StructronError, match=r"^ray: .*; expected auto, or the host:port of a running cluster$"):

@@ -396,7 +396,9 @@ def one_pass(tmp_path_factory) -> Path:
 
 
 def test_a_checkpoint_is_not_overwritten_by_chance(one_pass):
-    with pytest.raises(StructronError, match="holds a checkpoint already; go on with --resume or name another folder"):
+    with pytest.raises(
+        StructronError, match="already has a checkpoint; continue with --resume, or name another folder"
+    ):
         fit(one_pass)
 
 
@@ -456,7 +458,7 @@ def test_a_best_model_left_by_another_run_is_not_taken_for_ours(tmp_path):
 
 def test_a_checkpoint_folder_that_cannot_be(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StructronError, match="cannot make the checkpoint folder"):
+    with pytest.raises(StructronError, match="cannot create the checkpoint folder"):
         fit(tmp_path / "file" / "run")
 
 

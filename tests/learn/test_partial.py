@@ -172,7 +172,7 @@ def test_sentences_of_which_nothing_is_known_are_left_out():
     options = PLAIN | {"average": "mean", "passes": 2, "shuffle": False}
     first, second = structron.Tagger(**options).fit(rows), structron.Tagger(**options).fit(more)
     assert np.array_equal(first.model_.w, second.model_.w)
-    assert second.notes_[0].endswith("; sentences without a known label, left out: 1")
+    assert second.notes_[0].endswith("; skipped sentences without a known label: 1")
     with pytest.raises(StructronError, match="no sentences; expected at least one with a known label"):
         structron.Tagger().fit([more[3]])
 

@@ -75,7 +75,7 @@ def test_how_steps_are_told():
     assert str(Step("N", "dog", 2.0, "V", 1.25, because)) == (
         "N  [dog]  by 1.25 before V\n     +1.5000  w=dog\n     -0.2500  y=N"
     )
-    assert str(Step("N", "", 2.0, "V", -0.5, [])) == "N  for what comes later: here V scores 0.5 more"
+    assert str(Step("N", "", 2.0, "V", -0.5, [])) == "N  because of later actions: here V scores 0.5 more"
     assert str(Step("shift", "", 2.0, None, None, [])) == "shift  (no other action is possible)"
 
 

@@ -96,7 +96,7 @@ def test_a_cluster_that_cannot_be_reached(address):
     found = run(connect)
     line = found.stderr.strip().splitlines()[-1]
     assert f"ray: {address}: the cluster cannot be reached (" in line
-    assert line.endswith("; expected auto, local, or the HOST:PORT of one")
+    assert line.endswith("; expected auto, local, or the HOST:PORT of a cluster")
 
 
 NOTED = """
@@ -122,4 +122,4 @@ def test_a_note_that_outlives_its_cluster():
 def test_without_the_extra():
     code = "import sys; sys.modules['ray'] = None\nfrom structron.runtime.cluster import connect\nconnect('auto')"
     line = run(code).stderr.strip().splitlines()[-1]
-    assert line.endswith("ray: not installed; expected it beside structron: pip install 'structron[ray]'")
+    assert line.endswith("ray: not installed; expected: pip install 'structron[ray]'")

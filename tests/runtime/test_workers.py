@@ -224,5 +224,5 @@ def test_copies_know_what_we_know_and_answer_in_order():
 
 @linux
 def test_a_copy_that_dies_is_one_line():
-    with pytest.raises(StructronError, match=r"^a process died while it worked; expected enough memory, or --jobs 1$"):
+    with pytest.raises(StructronError, match=r"^a process died; expected enough memory, or --jobs 1$"):
         list(on_copies(lambda k: os.kill(os.getpid(), signal.SIGKILL), range(9), 2))

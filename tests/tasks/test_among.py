@@ -56,7 +56,7 @@ def test_many_labels_are_chosen_among_those_seen():
 def test_what_does_not_go_with_it(against, given):
     """It is refused; not asked for, all labels are looked at, however many."""
     estimator = small(**given | {"among": "seen"})
-    with pytest.raises(StructronError, match=f"among: seen with {against}; expected exact search of plain labels"):
+    with pytest.raises(StructronError, match=f"among: seen with {against}; expected exact search without that"):
         estimator.fit(MANY)
     if against == "tag_dictionary":
         assert small(**given).fit(MANY).model_.kind == "chain"

@@ -197,7 +197,7 @@ def test_what_a_problem_is_made_from_goes_along(tmp_path):
     assert again.extra_ == {"actions": ["off", "on"]}
     again.save(tmp_path / "n")
     assert (tmp_path / "n").read_bytes() == (tmp_path / "m").read_bytes()
-    with pytest.raises(StructronError, match=r"extra: .*; expected what JSON can hold"):
+    with pytest.raises(StructronError, match=r"extra: .*; expected values that JSON can represent"):
         again.save(tmp_path / "o", extra=make_problem)
     assert not (tmp_path / "o").exists()
 
@@ -219,7 +219,7 @@ def test_a_problem_that_does_not_fit(tmp_path, changes, message):
     with pytest.raises(StructronError) as error:
         BeamLearner.load(tmp_path / "m", make_problem(**changes))
     assert str(error.value).startswith(f"{tmp_path / 'm'}: {message}")
-    assert str(error.value).endswith("; expected the problem that the model was trained for")
+    assert str(error.value).endswith("; expected the problem that the model was trained with")
 
 
 def test_files_that_are_something_else(tmp_path):

@@ -110,7 +110,7 @@ def test_labels_that_are_not_chunk_labels_are_named():
         EntityRecognizer(**SMALL).fit([Document([good, bad])])
     with pytest.raises(StructronError, match=r"^dev data: sentence 1: label 'NNP'"):
         EntityRecognizer(**SMALL).fit([good], dev=[bad])
-    with pytest.raises(StructronError, match="one label only"):
+    with pytest.raises(StructronError, match="only one label"):
         EntityRecognizer(**SMALL).fit([[["ran", "O"]]])
 
 
@@ -121,7 +121,7 @@ def test_forced_labels():
     model = EntityRecognizer(**SMALL).fit(data)
     assert model.predict(free, forced=forced)[0][0][0] == "B-ORG"
     model = EntityRecognizer(inner="bilou", **SMALL).fit(data)
-    with pytest.raises(StructronError, match=r"^forced labels: the model's own are bilou, .* iob2; expected"):
+    with pytest.raises(StructronError, match=r"^forced labels: the model works with bilou, .* iob2; expected"):
         model.predict(free, forced=forced)
 
 

@@ -125,7 +125,7 @@ def test_features_below_the_cut_off_may_come_later():
 def test_the_order_cannot_change_on_the_way():
     labeler = Tagger(order=1, passes=1).fit(random_rows(1, "XY"))
     labeler.order = 2
-    with pytest.raises(StructronError, match="order: 2; expected 1, that of the model to go on from"):
+    with pytest.raises(StructronError, match="order: 2; expected 1, that of the model to continue from"):
         labeler.partial_fit(random_rows(1, "XY"))
 
 
@@ -211,7 +211,7 @@ def test_chunk_labels_come_in_a_legal_order():
 def test_illegal_labels_in_the_data_are_learned_from_and_counted():
     rows = [*CHUNKS, [("q", "V", "I-X"), ("b", "N", "O"), ("q", "V", "I-Y")]]
     labeler = Chunker(passes=20).fit(rows)
-    assert labeler.notes_ == ["2 forbidden transitions in the training labels, learned from as they are"]
+    assert labeler.notes_ == ["2 forbidden transitions in the training labels, used as they are"]
     assert labeler.predict([[("b", "N"), ("q", "V")]])[0][1] != "I-Y"
     assert Chunker(passes=1).fit(CHUNKS).notes_ == []
 
@@ -236,7 +236,7 @@ def test_forbidden_transitions_hold_also_after_loading_and_going_on(tmp_path):
     rows = [[("a", "N", "X"), ("a", "N", "Y"), ("a", "N", "Z")]] * 3
     forbid = [("X", "Y"), ("Y", "Z")]
     labeler = Tagger(passes=2, forbid=forbid, templates=["w[0]"]).fit(rows)
-    assert labeler.notes_ == ["6 forbidden transitions in the training labels, learned from as they are"]
+    assert labeler.notes_ == ["6 forbidden transitions in the training labels, used as they are"]
     labeler.save(tmp_path / "model")
     loaded = structron.load(tmp_path / "model")
     gone_on = structron.load(tmp_path / "model").partial_fit(rows)
@@ -395,7 +395,7 @@ def test_atoms_of_ones_own_are_given_again(kind, tmp_path):
     labeler = kind(passes=2, templates=["w[0]"], atoms=own).fit(CHUNKS)
     assert "size[0]" in map(str, labeler.extractor_.templates)
     labeler.save(tmp_path / "m")
-    with pytest.raises(StructronError, match="give the functions of its atoms again"):
+    with pytest.raises(StructronError, match="pass the functions of its atoms again"):
         structron.load(tmp_path / "m")
     assert structron.load(tmp_path / "m", atoms=own).predict(words_of(CHUNKS)) == labeler.predict(words_of(CHUNKS))
 
@@ -404,7 +404,7 @@ def test_atoms_of_ones_own_are_given_again(kind, tmp_path):
     ("rows", "message"),
     [
         ([[]], "training data: no sentences"),
-        ([[("a", "X"), ("b", "X")]], r"training data: one label only \(X\); expected two or more"),
+        ([[("a", "X"), ("b", "X")]], r"training data: only one label \(X\); expected two or more"),
         (
             [["a", "b"]],
             r"training data: sentence 1 is \['a', 'b'\]: words without labels, or one token; expected a list",

@@ -22,7 +22,7 @@ from toy import fresh_docs, toy_docs
 
 TEST = toy_docs(60, 8)
 QUICK = ["parser", "entities"]
-ONE = "nothing to learn: the training data have one label only"
+ONE = "not trained: the training data have only one label"
 
 
 @pytest.fixture(scope="module")
@@ -226,10 +226,10 @@ def test_gold_data_are_left_as_they_are():
 # -- what data lack ------------------------------------------------------------------------------------------------
 
 LACKING = {
-    "lemmas": ({"lemma": "_"}, "no LEMMA in the training data: not learned", {"lemmatizer"}),
-    "xpos": ({"xpos": "_"}, "no XPOS in the training data: not learned", set()),
-    "upos": ({"upos": "_"}, "no UPOS in the training data: not learned", set()),
-    "feats": ({"feats": "_"}, "no FEATS in the training data: not learned", {"morphology"}),
+    "lemmas": ({"lemma": "_"}, "no LEMMA in the training data: not trained", {"lemmatizer"}),
+    "xpos": ({"xpos": "_"}, "no XPOS in the training data: not trained", set()),
+    "upos": ({"upos": "_"}, "no UPOS in the training data: not trained", set()),
+    "feats": ({"feats": "_"}, "no FEATS in the training data: not trained", {"morphology"}),
     "heads": ({"head": None, "deprel": "_"}, "no heads in the training data: no parser", {"parser"}),
     "tags": ({"upos": "_", "xpos": "_"}, "no tags for the parser to read: no parser", {"tagger", "parser"}),
     "all": (
@@ -239,7 +239,7 @@ LACKING = {
     ),
     "one tag": (
         {"upos": "X", "xpos": "_"},
-        "tagger: nothing to learn: the training data have one label only",
+        "tagger: not trained: the training data have only one label",
         {"tagger", "parser"},
     ),
 }
@@ -268,7 +268,7 @@ def test_text_without_anything_but_spaces():
     ]
     notes = Notes()
     model = structron.Pipeline().fit(docs, progress=notes)
-    assert "no SpaceAfter=No in the training data: tokens are taken to stand between spaces" in notes.texts
+    assert "no SpaceAfter=No in the training data: tokens are assumed to be separated by spaces" in notes.texts
     assert [token.form for token in model("the cat , it sleeps .").tokens] == ["the", "cat", ",", "it", "sleeps", "."]
     assert list(model.model_.trained) == ["tokenizer"]
 
@@ -286,7 +286,7 @@ def test_dev_data_that_lack_something_judge_what_they_can():
     for name, judged in (("tagger", True), ("lemmatizer", False), ("parser", False)):
         (passes,) = (record["passes"] for record in model.history_ if record["part"] == name)
         assert all(("dev" in one) is judged for one in passes)
-        assert (f"{name}: nothing of it in the dev data: the last pass is kept" in notes.texts) is not judged
+        assert (f"{name}: not in the dev data: the last pass is kept" in notes.texts) is not judged
 
 
 def test_parts_that_are_not_wanted():
@@ -383,7 +383,7 @@ def test_a_folder_of_another_run(tmp_path):
             estimator.fit(data, dev=dev, checkpoint=tmp_path, resume=True)
     with pytest.raises(StructronError, match="--resume needs --checkpoint DIR"):
         make().fit(docs, resume=True)
-    with pytest.raises(StructronError, match="holds a checkpoint already"):
+    with pytest.raises(StructronError, match="already has a checkpoint"):
         make().fit(docs, checkpoint=tmp_path)
     (tmp_path / "tagger.structron").write_bytes(b"damage")
     with pytest.raises(StructronError, match=r"tagger\.structron: not a structron model"):

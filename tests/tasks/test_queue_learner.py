@@ -95,7 +95,9 @@ def test_any_correct_derivation_will_do():
 
 
 def test_actions_beside_derivations():
-    with pytest.raises(StructronError, match="training data: example 0: actions beside lists of actions; expected one"):
+    with pytest.raises(
+        StructronError, match="training data: example 0: a mix of actions and lists of actions; expected one"
+    ):
         QueueLearner(PROBLEM).fit([([1, 1], ["on", ["off"]])])
 
 
@@ -130,7 +132,7 @@ def test_saving_and_loading(tmp_path):
 def test_loading_what_does_not_fit(tmp_path):
     path = tmp_path / "m.structron"
     QueueLearner(PROBLEM, queue="a-star", heuristic=nothing_ahead, passes=1).fit(NOISY).save(path)
-    with pytest.raises(StructronError, match="heuristic: none, for queue a-star; expected heuristic"):
+    with pytest.raises(StructronError, match="heuristic: missing for queue a-star; expected heuristic"):
         QueueLearner.load(path, PROBLEM)
     BeamLearner(PROBLEM, passes=1).fit(NOISY).save(path)
     for problem in (PROBLEM, lambda extra: PROBLEM):
@@ -145,7 +147,7 @@ def test_loading_what_does_not_fit(tmp_path):
     ("given", "text"),
     [
         ({"queue": "best"}, "unknown queue 'best'; expected one of: greedy, beam, best-first, a-star, exhaustive"),
-        ({"queue": "a-star"}, "heuristic: none, for queue a-star; expected heuristic(x, table, states, s) -> float"),
+        ({"queue": "a-star"}, "heuristic: missing for queue a-star; expected heuristic(x, table, states, s) -> float"),
         (
             {"queue": "beam", "heuristic": nothing_ahead},
             "heuristic: given for queue beam; expected queue a-star or best",

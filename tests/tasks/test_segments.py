@@ -199,7 +199,7 @@ def test_one_long_chunk_does_not_make_all_slow():
     long = [("word", "NN", "B-NP"), *[("word", "NN", "I-NP")] * 99]
     model = SegmentChunker(**SMALL).fit([*TRAIN, long])
     assert max(model.model_.encoder.segments.longest) == 50
-    assert "1 chunks of more than 50 words, learned from in pieces" in model.notes_
+    assert "1 chunks of more than 50 words, split for training" in model.notes_
 
 
 def test_longest_is_a_limit():
@@ -208,7 +208,7 @@ def test_longest_is_a_limit():
     assert max(learned.model_.encoder.segments.longest) > 1
     assert set(short.model_.encoder.segments.longest) == {1}
     assert {label[0] for labels in short.predict(TEST) for label in labels} <= {"B", "O"}
-    assert short.notes_[0].endswith("chunks of more than 1 words, learned from in pieces")
+    assert short.notes_[0].endswith("chunks of more than 1 words, split for training")
 
 
 def test_labels_that_training_does_not_have(chunker):
@@ -218,7 +218,9 @@ def test_labels_that_training_does_not_have(chunker):
 
 
 def test_templates_are_over_tokens_alone():
-    with pytest.raises(StructronError, match=r"templates: .*&y: labels before; expected templates over tokens alone"):
+    with pytest.raises(
+        StructronError, match=r"templates: .*&y: uses previous labels; expected templates only over tokens"
+    ):
         SegmentChunker(templates=["w[0]", "w[0]&y"]).fit(TRAIN[:5])
 
 
@@ -226,7 +228,7 @@ def test_templates_are_over_tokens_alone():
     ("labels", "message"),
     [
         (["NN", "B-NP"], "label 'NN' is no chunk label"),
-        (["O", "O"], "one label only"),
+        (["O", "O"], "only one label"),
         (["B-O", "O"], "chunks of type O"),
     ],
     ids=["tags", "outside", "name"],

@@ -218,7 +218,10 @@ def disks(trial: Trial) -> Iterator[tuple[str, Fault]]:
             "--quiet", shell=namespace(line), env=env, says="compiled kernels cannot be kept (no space left"
         )
 
-    yield "disk: log", partial(side, "--log", "64k", "the log ends here (no space left on device); training goes on")
+    yield (
+        "disk: log",
+        partial(side, "--log", "64k", "cannot write the log any more (no space left on device); training continues"),
+    )
     yield "disk: checkpoint", partial(side, "--checkpoint", "256k", "no checkpoint of this pass: ")
     yield "disk: model", model_now
     yield "disk: model, full when training ends", model_later

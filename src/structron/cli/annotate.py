@@ -37,18 +37,18 @@ def run(
 ) -> int:
     """Write the analysis of a text, or of each of many."""
     if text is not None and (files or how.get("keep") is not None or how.get("input") is not None):
-        raise StructronError("--text: expected no file beside it, no --keep and no --input")
+        raise StructronError("--text: cannot be combined with files, --keep or --input")
     if output_dir is not None:
         from structron.cli import bulk
 
         if output is not None or text is not None:
-            raise StructronError(f"{'--text' if text else '--output'}: expected --output-dir alone, for many files")
+            raise StructronError(f"{'--text' if text else '--output'}: expected only --output-dir for many files")
         wanted = how.get("format", "conllu")
         ending = FORMATS[wanted].ending if wanted in FORMATS else ""
         order = bulk.Order(Annotation, {"model": model, **how})
         return bulk.run(order, files, output_dir, lambda name: output_name(name, ending), ray)
     if files and len(files) == 1 and " " in files[0] and not os.path.exists(files[0]) and not glob.glob(files[0]):
-        raise StructronError(f"{files[0]}: no such file; expected a file, or --text before a text")
+        raise StructronError(f"{files[0]}: no such file; expected a file, or a text after --text")
     file = the_file(files, ray)
     check_places({"--model": path_of(model), "FILE": file if text is None else None}, {"--output": output or "-"})
     check_text_place("--output", output)
@@ -94,9 +94,9 @@ class Annotation:
         if input is not None and input not in (PLAIN, *READERS):
             raise unknown("--input", input, (PLAIN, *READERS))
         if input not in (None, "conllu") and keep is not None:
-            raise StructronError(f"--keep: expected a file of CoNLL-U, not --input {input}")
+            raise StructronError(f"--keep: expected CoNLL-U, not --input {input}")
         if input not in (None, PLAIN) and estimator.task != "pipeline":
-            raise StructronError("--input: expected a pipeline for tokens that are known")
+            raise StructronError("--input: expected a pipeline, for text that is already tokenised")
         self.input = input or (PLAIN if keep is None else "conllu")
         self.format, self.keep, self.encoding = format, keep or KEEP[0], encoding
         self.jobs = settings.get("jobs") or cores()

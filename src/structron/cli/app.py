@@ -92,7 +92,7 @@ def _run(job: Job) -> int:
             discard(sys.stdout)
         if isinstance(error, StructronError | OSError):
             return _fail(f"error: {error}", 2)
-        return _fail(f"error: {type(error).__name__}: {error} (a bug? -v shows the traceback)", 1)
+        return _fail(f"error: {type(error).__name__}: {error} (perhaps a bug; -v shows the traceback)", 1)
 
 
 def _failed_output(error: OSError) -> int:

@@ -63,7 +63,7 @@ def run(
             atomic_write_bytes(folder / NOTE, json.dumps(note, indent=1, sort_keys=True).encode() + b"\n")
         todo = [(file, output) for file, output in plan if not output.exists()]
         if len(todo) < len(plan):
-            say(f"{folder}: {len(plan) - len(todo)} of {len(plan)} files are there already")
+            say(f"{folder}: {len(plan) - len(todo)} of {len(plan)} files exist already")
         if not todo:
             return 0
         try:
@@ -92,7 +92,7 @@ def planned(
         output = folder / named(os.path.basename(file))
         before, _ = made.setdefault(folded(output.name) if one_case else output.name, (file, output))
         if before != file:
-            raise StructronError(f"{before} and {file}: both would become {output}; expected other names")
+            raise StructronError(f"{before} and {file}: both would become {output}; expected different names")
         if output.is_dir():
             raise StructronError(f"{output}: is a folder; expected the name of a file to write")
     inputs = {identity(file): file for file in [*files, str(model_file(model))]}
@@ -134,7 +134,7 @@ def _check_note(folder: Path, note: dict[str, Any], plan: Iterable[tuple[str, Pa
         for _, output in plan:
             if os.path.lexists(output):
                 raise StructronError(
-                    f"{output}: is there, and not from a run like this; expected another folder, or move it away"
+                    f"{output}: exists, and was not written by such a run; expected another folder, or move the file"
                 ) from None
         return
     except (ValueError, KeyError, TypeError) as error:
@@ -146,7 +146,7 @@ def _check_note(folder: Path, note: dict[str, Any], plan: Iterable[tuple[str, Pa
         differ = [f"structron {known.get('command')}"]
     if differ:
         raise StructronError(
-            f"{folder}: its files were made otherwise ({', '.join(differ)}); expected the same model and options, "
+            f"{folder}: its files were made differently ({', '.join(differ)}); expected the same model and options, "
             "or another folder"
         )
 
@@ -156,10 +156,10 @@ def _make(folder: Path) -> None:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise StructronError(
-            f"{folder}: cannot be made ({(error.strerror or '').lower()}); expected a folder"
+            f"{folder}: cannot be created ({(error.strerror or '').lower()}); expected a folder"
         ) from None
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise StructronError(f"{folder}: no permission to write; expected a folder that can be written to")
+        raise StructronError(f"{folder}: no permission to write; expected a writable folder")
 
 
 @contextlib.contextmanager
@@ -173,7 +173,9 @@ def _alone(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise StructronError(f"{folder}: another run is at work in it; expected to wait for its end") from None
+            raise StructronError(
+                f"{folder}: another run is using it; wait for its end, or use another folder"
+            ) from None
         except OSError:  # a file system that knows no locks
             pass
         yield

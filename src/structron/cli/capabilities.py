@@ -43,5 +43,5 @@ def renewed(text: str, name: str) -> str:
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):
-        raise StructronError(f"{name}: no place for the table; expected the lines {BEGIN} and {END}")
+        raise StructronError(f"{name}: nowhere to put the table; expected the lines {BEGIN} and {END}")
     return f"{before}{BEGIN}\n{table()}\n{END}{after}"

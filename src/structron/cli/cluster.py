@@ -60,7 +60,7 @@ def _check_files(files: Sequence[str]) -> None:
         if is_standard(path) or not Path(path).is_file():
             if not is_standard(path):
                 read_lines(path).close()
-            raise StructronError(f"{path}: text is read twice, for words and for pairs; expected a file")
+            raise StructronError(f"{path}: the text is read twice, for words and for pairs; expected a file")
 
 
 def _sentences(files: Sequence[str], annotated: bool, tokenized: bool, encoding: str) -> Iterator[list[str]]:

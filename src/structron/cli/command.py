@@ -138,10 +138,10 @@ class Train(click.Group):
         self.of_tasks = params
         super().__init__(
             "train",
-            help="Learn a model from labelled sentences.",
-            short_help="Learn a model from labelled sentences.",
-            epilog="structron train TASK --help shows the options of a task. --train and --model are all that a task "
-            "needs: its defaults are those that work best all round.",
+            help="Train a model on labelled sentences.",
+            short_help="Train a model on labelled sentences.",
+            epilog="structron train TASK --help shows the options of a task. Only --train and --model are required; "
+            "the defaults are the settings that worked best overall.",
             context_settings=dict(CONTEXT),
             no_args_is_help=False,
             options_metavar=None,

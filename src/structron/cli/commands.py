@@ -42,7 +42,7 @@ def _set_up_completion(ctx: click.Context, param: click.Parameter, wanted: bool)
         click.echo(completion.script(app, shell))
     else:
         place = completion.install(app, shell, Path.home())
-        click.echo(f"{shell} completion installed in {place}; it works once the shell is started again")
+        click.echo(f"{shell} completion installed in {place}; it works in new shells")
     ctx.exit()
 
 
@@ -60,13 +60,13 @@ class Program(click.Group):
 of_root = partial(option, is_eager=True, expose_value=False)
 app = Program(
     "structron",
-    help="Structured perceptrons: taggers, chunkers, parsers and more, from a file to a model and back.",
+    help="Structured perceptrons: train and use taggers, chunkers, parsers and more.",
     context_settings=dict(CONTEXT),
     no_args_is_help=False,
     params=[
         of_root("--version", help="Print the version.", callback=_tell_version),
-        of_root("--install-completion", help="Let your shell complete commands.", callback=_set_up_completion),
-        of_root("--show-completion", help="Print what that would install.", callback=_set_up_completion),
+        of_root("--install-completion", help="Install completion for your shell.", callback=_set_up_completion),
+        of_root("--show-completion", help="Print the completion script.", callback=_set_up_completion),
     ],
 )
 
@@ -75,25 +75,25 @@ QUIET = option("--quiet", "-q", help="Print only results and errors.")
 JSON = option("--json", "as_json", help="Print one JSON object.")
 MODEL = Argument("model", "MODEL", "A model file.", type=PATH)
 LABELLED = Argument("file", "FILE", "Labelled sentences.", type=FILE)
-FORMAT = option("--format", metavar="conll|conllu", help="Format of the files; by default, from their names.")
-COLUMNS = option("--columns", metavar="A,B,…", help="Names of the files' columns, for instance word,pos,chunk.")
+FORMAT = option("--format", metavar="conll|conllu", help="Format of the files; by default determined by their names.")
+COLUMNS = option("--columns", metavar="A,B,…", help="Names of the columns in the files, for instance word,pos,chunk.")
 ENCODING = option("--encoding", metavar="NAME", default="utf-8", help="Encoding of the files.")
-LABEL = option("--label", metavar="COLUMN", help="Column of the labels, if not named as in training.")
-OUTPUT = option("--output", "-o", metavar="FILE", type=PATH, help="Write here, not to standard output.")
+LABEL = option("--label", metavar="COLUMN", help="Column of the labels, if it is named differently than in training.")
+OUTPUT = option("--output", "-o", metavar="FILE", type=PATH, help="Write to this file instead of standard output.")
 OUTPUT_DIR = option(
     "--output-dir",
     metavar="DIR",
     type=PATH,
-    help="Write a file here for each of many (names, or quoted patterns); if restarted, it resumes.",
+    help="Process many files (names or quoted patterns) and write the results here; resumes when run again.",
 )
-RAY = option("--ray", metavar="auto|ADDRESS", help="With --output-dir: work on a Ray cluster.")
+RAY = option("--ray", metavar="auto|ADDRESS", help="With --output-dir: use a Ray cluster.")
 MAX_SENTENCE = option(
     "--max-sentence",
     metavar="N",
     type=POSITIVE,
-    help="Characters that a sentence may have (1000000 unless STRUCTRON_MAX_SENTENCE says otherwise).",
+    help="Largest number of characters in a sentence (1000000, or STRUCTRON_MAX_SENTENCE).",
 )
-PARTIAL = option("--partial", help="Read _ as an unknown label, as in CoNLL-U (short for --open-label _).")
+PARTIAL = option("--partial", help="Treat _ as an unknown label (the same as --open-label _).")
 SKIP_INVALID = option("--skip-invalid", help="Skip and count sentences whose heads do not form a tree.")
 
 COMMANDS: list[click.Command] = [
@@ -101,12 +101,12 @@ COMMANDS: list[click.Command] = [
         "demo",
         "cli.demo",
         "Analyse a text with the bundled model, then train and apply every task on generated toy English.",
-        option("--task", metavar="TASK", shell_complete=_tasks, help="One task only, for instance tagger."),
-        option("--text", metavar="TEXT", help="Begin with this English text."),
-        option("--out", metavar="DIR", type=PATH, help="Keep the corpora and models in this folder."),
+        option("--task", metavar="TASK", shell_complete=_tasks, help="Only this task, for instance tagger."),
+        option("--text", metavar="TEXT", help="Analyse this English text first."),
+        option("--out", metavar="DIR", type=PATH, help="Write the corpora and models to this folder."),
         QUIET,
         VERBOSE,
-        short="Show what it can do: a text, then every task.",
+        short="Show what structron can do: a text, then every task.",
     ),
     Command(
         "annotate",
@@ -119,21 +119,21 @@ COMMANDS: list[click.Command] = [
             metavar="MODEL",
             type=FILE,
             default="english",
-            help="A pipeline: a file, or the name of a bundled one.",
+            help="A pipeline: a file, or the name of a bundled model.",
         ),
-        option("--text", metavar="TEXT", help="Analyse this text, not a file."),
+        option("--text", metavar="TEXT", help="Analyse this text instead of files."),
         option(
             "--format",
             "-f",
             metavar="conllu|json|jsonl|tsv|vertical|conll|brat|sentences|tokens|html|svg",
             default="conllu",
-            help="What to write.",
+            help="Format of the output.",
         ),
         OUTPUT,
         OUTPUT_DIR,
         RAY,
-        option("--input", metavar="text|tokens|conll|vertical|conllu", help="What the files are; text by default."),
-        option("--keep", metavar="tokens|tags", help="The file is CoNLL-U: keep its tokens, or its tags as well."),
+        option("--input", metavar="text|tokens|conll|vertical|conllu", help="Format of the input; text by default."),
+        option("--keep", metavar="tokens|tags", help="With CoNLL-U input: keep its tokens, or also its tags."),
         ENCODING,
         MAX_SENTENCE,
         *common("jobs", "fast", "lines"),
@@ -142,17 +142,15 @@ COMMANDS: list[click.Command] = [
         short="Analyse plain text, from sentences to trees.",
     ),
     Train(
-        option("--train", metavar="FILE", type=FILE, required=True, help="Labelled sentences to learn from."),
-        option("--dev", metavar="FILE", type=FILE, help="Labelled sentences that choose the best pass."),
+        option("--train", metavar="FILE", type=FILE, required=True, help="Labelled sentences to train on."),
+        option("--dev", metavar="FILE", type=FILE, help="Labelled sentences for choosing the best pass."),
         FORMAT,
         COLUMNS,
         ENCODING,
         PARTIAL,
         SKIP_INVALID,
-        option(
-            "--entities", metavar="FILE", type=FILE, help="Entities of the same sentences, for a pipeline to learn."
-        ),
-        option("--dev-entities", metavar="FILE", type=FILE, help="The same for the dev data."),
+        option("--entities", metavar="FILE", type=FILE, help="For a pipeline: entities of the same sentences."),
+        option("--dev-entities", metavar="FILE", type=FILE, help="For a pipeline: entities of the dev data."),
         option(
             "--warm-start",
             metavar="MODEL",
@@ -161,30 +159,32 @@ COMMANDS: list[click.Command] = [
         ),
         option("--model", metavar="OUT", type=PATH, required=True, help="The model file to write."),
         MAX_SENTENCE,
-        option("--checkpoint", metavar="DIR", type=PATH, help="Write the state of training here after every pass."),
-        option("--resume", help="Resume from the checkpoint."),
+        option("--checkpoint", metavar="DIR", type=PATH, help="Save the state of training here after every pass."),
+        option("--resume", help="Continue from the checkpoint."),
         option("--log", metavar="FILE", type=PATH, help="Write one line of JSON for every pass."),
-        option("--force", help="Replace a model of another task."),
+        option("--force", help="Allow --model to overwrite a model of another task."),
         QUIET,
         VERBOSE,
     ),
     Command(
         "cluster",
         "cli.cluster",
-        "Cluster the words of raw text, for train --clusters: a line of bits, word and count for every word.",
+        "Cluster the words of raw text, for train --clusters; writes a line of bits, word and count for every word.",
         Argument(
-            "files", "FILE …", "Plain text, a sentence or a paragraph a line.", type=TEXT, nargs=-1, required=True
+            "files", "FILE …", "Plain text, one sentence or paragraph per line.", type=TEXT, nargs=-1, required=True
         ),
-        option("--classes", metavar="N", type=POSITIVE, default=512, help="How many clusters."),
-        option("--min-count", metavar="N", type=POSITIVE, default=2, help="Leave out words seen less than N times."),
-        option("--most-words", metavar="N", type=POSITIVE, help="Cluster the N most frequent words only."),
-        option("--passes", metavar="N", type=POSITIVE, default=20, help="Passes over the words, at most."),
+        option("--classes", metavar="N", type=POSITIVE, default=512, help="Number of clusters."),
+        option("--min-count", metavar="N", type=POSITIVE, default=2, help="Leave out words seen fewer than N times."),
+        option("--most-words", metavar="N", type=POSITIVE, help="Cluster only the N most frequent words."),
+        option("--passes", metavar="N", type=POSITIVE, default=20, help="Largest number of passes over the words."),
         option("--annotated", help="The files are CoNLL-U."),
-        option("--tokenized", help="Words stand between spaces."),
-        option("--vectors", help="The file has word vectors, in the text format of word2vec and fastText: k-means."),
+        option("--tokenized", help="Words are separated by spaces."),
+        option(
+            "--vectors", help="The file has word vectors, in the text format of word2vec and fastText; uses k-means."
+        ),
         OUTPUT,
         ENCODING,
-        option("--jobs", metavar="N", type=POSITIVE, help="Threads; as many as cores by default."),
+        option("--jobs", metavar="N", type=POSITIVE, help="Threads; by default one per core."),
         QUIET,
         VERBOSE,
         short="Cluster the words of raw text, for training.",
@@ -192,7 +192,7 @@ COMMANDS: list[click.Command] = [
     Command(
         "predict",
         "cli.predict",
-        "Label sentences; every other byte of the input is kept.",
+        "Label sentences; every other byte of the input stays as it is.",
         MODEL,
         Argument("files", "[FILE …|-]", "Sentences; standard input by default.", type=FILE, nargs=-1, required=False),
         OUTPUT,
@@ -203,8 +203,8 @@ COMMANDS: list[click.Command] = [
         LABEL,
         ENCODING,
         option("--nbest", metavar="N", type=POSITIVE, help="Write the N best analyses of each sentence, best first."),
-        option("--confidence", help="Add each label's margin: a last column; CoNLL-U: in MISC."),
-        option("--forced", help="Keep the labels in the file; predict only those that are _."),
+        option("--confidence", help="Add the margin of each label, in a last column; CoNLL-U: in MISC."),
+        option("--forced", help="Keep the labels in the file; predict only where it has _."),
         MAX_SENTENCE,
         *common("beam", "slack", "test_candidates", "jobs"),
         QUIET,
@@ -221,10 +221,10 @@ COMMANDS: list[click.Command] = [
         LABEL,
         ENCODING,
         SKIP_INVALID,
-        option("--gold", metavar="tokens|tags", help="Give a pipeline the file's tokens, or tags as well."),
-        option("--entities", metavar="FILE", type=FILE, help="Entities of the same sentences, to score a pipeline's."),
+        option("--gold", metavar="tokens|tags", help="For a pipeline: use the gold tokens, or also the gold tags."),
+        option("--entities", metavar="FILE", type=FILE, help="For a pipeline: gold entities of the same sentences."),
         option("--confusion", help="Show which labels or relations are confused."),
-        option("--plot", metavar="FILE.svg", type=PATH, help="Draw the confusions as a picture here."),
+        option("--plot", metavar="FILE.svg", type=PATH, help="Draw the confusion matrix in this file."),
         MAX_SENTENCE,
         *common("beam", "slack", "test_candidates", "jobs", "fast"),
         option("--errors", metavar="N", type=POSITIVE, help="List the N most confident mistakes, in context."),
@@ -236,8 +236,8 @@ COMMANDS: list[click.Command] = [
     Command(
         "check",
         "cli.check",
-        "Count what is wrong with annotated files: UD's rules for CoNLL-U, and analyses that cannot be. Exit status 1: "
-        "something is.",
+        "Count errors in annotated files: violations of UD's rules for CoNLL-U, and impossible analyses. Exit status 1 "
+        "means that there are errors.",
         Argument(
             "files", "FILE …", "CoNLL-U, gold or predicted (-: standard input).", type=FILE, nargs=-1, required=True
         ),
@@ -245,19 +245,25 @@ COMMANDS: list[click.Command] = [
             "--against",
             metavar="FILE",
             type=FILE,
-            help="Also count tags, features, closed-class words and lemmas that do not fit those of this file.",
+            help="Also count tags, features, closed-class words and lemmas that contradict this file.",
         ),
-        option("--top", metavar="N", type=click.IntRange(min=0), default=3, help="Examples to show of each rule."),
+        option(
+            "--top",
+            metavar="N",
+            type=click.IntRange(min=0),
+            default=3,
+            help="Number of examples to show for each rule.",
+        ),
         ENCODING,
         MAX_SENTENCE,
         JSON,
         VERBOSE,
-        short="Count what is wrong with annotated files.",
+        short="Count errors in annotated files.",
     ),
     Command(
         "choose",
         "cli.choose",
-        "Choose the sentences that a person should label next: those that a model doubts, or on which models differ.",
+        "Choose the sentences to label next: those of which a model is least certain, or on which models disagree.",
         Argument("pool", "POOL", "Plain text (.txt), columns or CoNLL-U to choose from; -: standard input.", type=FILE),
         option(
             "--model",
@@ -266,45 +272,45 @@ COMMANDS: list[click.Command] = [
             metavar="MODEL",
             type=FILE,
             multiple=True,
-            help="The model that is taught; several, for --by disagreement.",
+            help="The model to train further; several with --by disagreement.",
         ),
-        option("--number", "-n", metavar="N", type=POSITIVE, default=50, help="Sentences to choose."),
+        option("--number", "-n", metavar="N", type=POSITIVE, default=50, help="Number of sentences to choose."),
         option(
             "--by",
             metavar="margin|margin-per-word|disagreement|random",
-            help="What makes a sentence worth it; margin by default, disagreement of several models.",
+            help="The criterion; by default margin, or disagreement if there are several models.",
         ),
         option(
             "--random",
             "at_random",
             metavar="SHARE",
             type=click.FloatRange(0, 1),
-            help="Share of them drawn at random (0.1; in simulations 0).",
+            help="Fraction to draw at random (0.1; in simulations 0).",
         ),
-        option("--diverse", help="Leave out sentences with much the same words; equal ones are always left out."),
+        option("--diverse", help="Leave out sentences with nearly the same words; duplicates are always left out."),
         option("--seed", metavar="N", type=click.IntRange(min=0), default=1, help="Random seed."),
-        option("--output", "-o", metavar="FILE", type=PATH, help="Write the sentences here, reasons in comments."),
-        option("--format", metavar="text|conll|conllu", help="Format of the pool; by default, from its name."),
+        option("--output", "-o", metavar="FILE", type=PATH, help="Write the sentences to this file, with the reasons in comments."),
+        option("--format", metavar="text|conll|conllu", help="Format of the pool; by default determined by its name."),
         COLUMNS,
         ENCODING,
-        option("--analyser", metavar="MODEL", type=FILE, default="english", help="The pipeline that cuts plain text."),
-        option("--simulate", "simulated", help="The pool is labelled: play the person, and score rounds of training."),
+        option("--analyser", metavar="MODEL", type=FILE, default="english", help="The pipeline that splits plain text."),
+        option("--simulate", "simulated", help="Simulate on a labelled pool: score the model after each round."),
         option("--dev", metavar="FILE", type=FILE, help="With --simulate: labelled sentences to score."),
-        option("--start", metavar="N", type=POSITIVE, default=50, help="With --simulate: sentences to begin with."),
-        option("--rounds", metavar="N", type=POSITIVE, default=10, help="With --simulate: how often to choose."),
+        option("--start", metavar="N", type=POSITIVE, default=50, help="With --simulate: number of sentences to begin with."),
+        option("--rounds", metavar="N", type=POSITIVE, default=10, help="With --simulate: number of rounds."),
         option("--plot", metavar="FILE.svg", type=PATH, help="With --simulate: draw the curves here."),
-        option("--jobs", metavar="N", type=POSITIVE, help="Threads; all cores by default."),
+        option("--jobs", metavar="N", type=POSITIVE, help="Threads; by default one per core."),
         JSON,
         QUIET,
         VERBOSE,
-        short="Choose what to label next.",
+        short="Choose the sentences to label next.",
     ),
     Command(
         "compare",
         "cli.views.compare",
         "Compare two models on labelled sentences: scores, significance, where they differ.",
         Argument("first", "A", "A model file.", type=PATH),
-        Argument("second", "B", "Another of the same task.", type=PATH),
+        Argument("second", "B", "Another model of the same kind.", type=PATH),
         LABELLED,
         FORMAT,
         COLUMNS,
@@ -315,7 +321,7 @@ COMMANDS: list[click.Command] = [
             metavar="N",
             type=click.IntRange(min=0),
             default=10,
-            help="Sentences to show on which they differ.",
+            help="Number of sentences to show where they differ.",
         ),
         JSON,
         QUIET,
@@ -326,23 +332,23 @@ COMMANDS: list[click.Command] = [
         "cli.inspect",
         "Show what a model has learned, or why it decides as it does.",
         MODEL,
-        option("--label", metavar="L", help="Features for and against this label only."),
-        option("--top", metavar="N", type=POSITIVE, help="Features to show of each kind."),
+        option("--label", metavar="L", help="Show only features for and against this label."),
+        option("--top", metavar="N", type=POSITIVE, help="Number of features to show of each kind."),
         option(
             "--sentence",
             metavar="TEXT",
             help='Explain the analysis of a sentence: "The dog", or "The/DT dog/NN".',
         ),
-        option("--beam", help="Show the beams of the sentence, step by step."),
-        option("--width", metavar="N|inf", help="With --beam: a beam of this width."),
+        option("--beam", help="Show the beam search of the sentence, step by step."),
+        option("--width", metavar="N|inf", help="With --beam: use this beam."),
         option(
             "--gold",
             metavar="FILE",
             type=FILE,
-            help="With --beam: follow the gold analysis of the file's sentence with these words, or of its first.",
+            help="With --beam: a file with the gold analysis of the sentence; by default of its first sentence.",
         ),
-        option("--part", metavar="PART", help="One part of a pipeline, for instance parser."),
-        option("--plot", metavar="FILE.svg", type=PATH, help="Draw the history of training here."),
+        option("--part", metavar="PART", help="Inspect this part of a pipeline, for instance parser."),
+        option("--plot", metavar="FILE.svg", type=PATH, help="Draw the training history in this file."),
         JSON,
         QUIET,
         VERBOSE,
@@ -359,15 +365,15 @@ COMMANDS: list[click.Command] = [
     Command(
         "new-problem",
         "cli.new.problem",
-        "Write a search problem of your own to start from: NAME.py, which runs as it is, and test_NAME.py.",
-        Argument("name", "NAME", "A name for Python, for instance word_order."),
+        "Write a template for your own search problem: NAME.py, which runs as it is, and test_NAME.py.",
+        Argument("name", "NAME", "A Python name, for instance word_order."),
         option("--output-dir", metavar="DIR", type=PATH, default=Path(), help="Folder for the two files."),
         VERBOSE,
     ),
     Command(
         "serve",
         "serve.command",
-        "Serve a page to annotate, watch the beam, look into models and compare them, and a JSON API.",
+        "Start a web page to annotate text, watch beam search, and inspect and compare models; with a JSON API.",
         Argument(
             "models",
             "[MODEL …]",
@@ -377,65 +383,63 @@ COMMANDS: list[click.Command] = [
             required=False,
         ),
         option("--host", metavar="ADDRESS", default="127.0.0.1", help="Address to listen on."),
-        option("--port", metavar="N", type=click.IntRange(0, 65535), default=8000, help="Port; 0: any that is free."),
+        option("--port", metavar="N", type=click.IntRange(0, 65535), default=8000, help="Port; 0: any free one."),
         option(
             "--data",
             metavar="FILE",
             type=FILE,
             multiple=True,
-            help="An annotated file for the views Beam and Compare; may be repeated.",
+            help="An annotated file for the views Beam and Compare (repeatable).",
         ),
         option(
             "--log",
             metavar="FILE",
             type=FILE,
             multiple=True,
-            help="A log that 'train --log' writes, for the view Training; may be repeated.",
+            help="A log written by train --log, for the view Training (repeatable).",
         ),
         option(
             "--origin",
             metavar="URL",
             multiple=True,
-            help="Another site whose pages may use the API; none by default.",
+            help="Another web site that may use the API (repeatable).",
         ),
         option(
             "--allow-host",
             metavar="NAME",
             multiple=True,
-            help="A further name of this machine that requests may be addressed to; may be repeated.",
+            help="Another host name that requests may use for this machine (repeatable).",
         ),
-        option(
-            "--workers", metavar="N", type=POSITIVE, help="Requests worked on at a time; as many as cores by default."
-        ),
+        option("--workers", metavar="N", type=POSITIVE, help="Requests processed at a time; by default one per core."),
         QUIET,
         VERBOSE,
     ),
     Command(
         "capabilities",
         "cli.capabilities",
-        "Show which task takes which option, and why not.",
-        option("--write", metavar="FILE", type=PATH, help="Put the table between the marks in this Markdown file."),
+        "Show which options each task has, and why it lacks others.",
+        option("--write", metavar="FILE", type=PATH, help="Update the table in this Markdown file."),
         VERBOSE,
     ),
     Command(
         "precompile",
         "cli.precompile",
-        "Compile the kernels of tasks now, so that no later command has to wait for the compiler.",
-        Argument("parts", "[TASK …]", "Tasks; all by default.", nargs=-1, required=False, shell_complete=_tasks),
-        option("--jobs", metavar="N", type=POSITIVE, help="Processes; as many as cores by default."),
+        "Compile the inner loops of tasks now, so that no later command has to wait for the compiler.",
+        Argument("parts", "[TASK …]", "Tasks; by default all.", nargs=-1, required=False, shell_complete=_tasks),
+        option("--jobs", metavar="N", type=POSITIVE, help="Processes; by default one per core."),
         QUIET,
         VERBOSE,
-        short="Compile now, so that nothing has to wait later.",
+        short="Compile now, so that no command has to wait later.",
     ),
     Command(
         "experiment",
         "cli.experiment",
-        "Run the experiments of a paper and compare with its figures; resumes where it was interrupted.",
+        "Run the experiments of a paper and compare the results with its figures; resumes after an interruption.",
         Argument("paper", "PAPER", "Author and year, for instance collins2002; or partial."),
-        option("--data", metavar="DIR", type=PATH, help="Folder of the corpora; STRUCTRON_DATA by default."),
-        option("--quick", help="Less data, fewer passes."),
-        option("--out", metavar="DIR", type=PATH, help="Folder for results; results or results/quick by default."),
-        option("--jobs", metavar="N", type=POSITIVE, help="Processes; as many as cores by default."),
+        option("--data", metavar="DIR", type=PATH, help="Folder of the corpora; by default STRUCTRON_DATA."),
+        option("--quick", help="Use less data and fewer passes."),
+        option("--out", metavar="DIR", type=PATH, help="Folder for the results; by default results, or results/quick."),
+        option("--jobs", metavar="N", type=POSITIVE, help="Processes; by default one per core."),
         QUIET,
         VERBOSE,
         short="Run the experiments of a paper again.",
@@ -443,11 +447,11 @@ COMMANDS: list[click.Command] = [
     Command(
         "papers",
         "cli.papers",
-        "Show what holds up of each paper, from the results of its experiments.",
-        option("--results", metavar="DIR", type=PATH, help="Folder of results; results by default."),
-        option("--write", metavar="DIR", type=PATH, help="Write results.md, papers.md and pictures in this folder."),
+        "Show which claims of each paper hold up, from the results of its experiments.",
+        option("--results", metavar="DIR", type=PATH, help="Folder of the results; by default results."),
+        option("--write", metavar="DIR", type=PATH, help="Write results.md, papers.md and pictures to this folder."),
         VERBOSE,
-        short="Show what holds up of each paper.",
+        short="Show which claims of each paper hold up.",
     ),
 ]
 for command in COMMANDS:

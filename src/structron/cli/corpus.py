@@ -59,8 +59,8 @@ class View:
         roles = self.roles
         if roles.pos is None:
             return dict.fromkeys(roles.outputs, "labels")
-        relations = dict.fromkeys(roles.outputs[1:], "relations (train --unlabelled does without)")
-        tags = "parts of speech (train takes them from the column that --pos names)"
+        relations = dict.fromkeys(roles.outputs[1:], "relations (not needed with train --unlabelled)")
+        tags = "parts of speech (--pos names their column)"
         return relations | ({roles.pos: tags} if roles.pos in self.needed else {})
 
 
@@ -153,7 +153,7 @@ class Corpus:
             self._check_filled(name, texts[name], expected)
             if roles.pos is None and len(texts[name]) < at_least:
                 only = next(iter(texts[name]), "none known")
-                raise StructronError(f"{source.name}: column {name!r}: one label only ({only}); expected two or more")
+                raise StructronError(f"{source.name}: column {name!r}: only one label ({only}); expected two or more")
 
     def _inputs(self) -> set[str]:
         """The columns beside the words that the model reads and the file has."""
@@ -180,7 +180,7 @@ class Corpus:
     def tell_unfilled(self, names: set[str], quiet: bool = False) -> None:
         """Say which columns are empty that others have filled."""
         for name in [] if quiet else sorted(names):
-            say(f"warning: {self.source.name}: column {name!r} is empty ({EMPTY}); the model has learned from it")
+            say(f"warning: {self.source.name}: column {name!r} is empty ({EMPTY}), but the model was trained with it")
 
     def tell_new_labels(self, training: "Corpus") -> None:
         """Say which labels of dev data are not among those of the training data."""
@@ -199,8 +199,8 @@ class Corpus:
         if found & known or (len(found) == 1 and len(rows) > 1) or all(text == text.upper() for text in found):
             return
         some = ", ".join(repr(text) for text in sorted(found)[:MAX_NAMED_LABELS])
-        expected = f"expected the columns {', '.join(self.names)} (--columns names others; annotate takes plain text)"
-        raise StructronError(f"{source.place}: none of its labels is one of the model's ({some}); {expected}")
+        expected = f"expected the columns {', '.join(self.names)} (--columns renames them; for plain text use annotate)"
+        raise StructronError(f"{source.place}: none of its labels is known to the model ({some}); {expected}")
 
     def check_tags(self, items: list[Item]) -> None:
         """Refuse to parse sentences without parts of speech: a model that reads them would give nonsense."""

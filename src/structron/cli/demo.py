@@ -153,9 +153,9 @@ def run(task: str | None = None, text: str | None = None, out: Path | None = Non
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StructronError(f"{folder}: cannot be made ({error.strerror}); expected a folder") from None
+            raise StructronError(f"{folder}: cannot be created ({error.strerror}); expected a folder") from None
         if any(folder.iterdir()) and not (folder / MARK).exists():
-            raise StructronError(f"{folder}: holds other files; expected a new folder, or that of an earlier demo")
+            raise StructronError(f"{folder}: contains other files; expected a new folder, or that of an earlier demo")
         (folder / MARK).touch()
         names = [task] if task else list(TRAINABLE)
         stack.enter_context(meanwhile(_kernels(names)))
@@ -164,7 +164,7 @@ def run(task: str | None = None, text: str | None = None, out: Path | None = Non
             if status:
                 return status
     if out is None:
-        console.print("The files are gone; [bold]structron demo --out DIR[/bold] keeps them.")
+        console.print("The files have been deleted; [bold]structron demo --out DIR[/bold] keeps them.")
     return 0
 
 
@@ -190,7 +190,7 @@ def _show(task: str, demo: Demo, corpus: Sequence[ToySentence], folder: Path, co
         _show_texts(estimator, demo, files, console)
     else:
         _show_sentences(estimator, demo, files, console)
-    console.print("the same by hand:", style="dim")
+    console.print("do it yourself:", style="dim")
     options = "".join(f" --{name} {value}" for name, value in demo.options.items())
     use = f"predict {model.name} {files['test'].name}"
     if estimator.texts:

@@ -54,7 +54,9 @@ def run(
         check_able(type(estimator), "--errors", "nbest")
     if estimator.texts:
         if confusion:
-            raise StructronError(f"--confusion: not available for the {estimator.task}; works with models of words")
+            raise StructronError(
+                f"--confusion: not available for the {estimator.task}; works with models that label words"
+            )
         _evaluate_texts(estimator, file, encoding, format, gold, entities, as_json)
         return
     source = Source(file, format, encoding, columns, estimator)
@@ -91,7 +93,7 @@ def run(
 def _list(listed: Sequence[mistakes.Mistake]) -> None:
     from rich.console import Console
 
-    title = "the surest mistakes, largest margin first:" if listed else "no mistakes"
+    title = "the most confident mistakes, largest margin first:" if listed else "no mistakes"
     print(f"\n{title}")
     Console(highlight=False, soft_wrap=True).print(mistakes.report(listed), end="")
 

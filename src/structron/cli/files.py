@@ -40,7 +40,7 @@ def expand(patterns: Sequence[str]) -> list[str]:
         if glob.has_magic(pattern) and not os.path.exists(pattern):
             paths = sorted(path for path in glob.glob(pattern, recursive=True) if not os.path.isdir(path))
             if not paths:
-                raise StructronError(f"{pattern}: no file has such a name; expected a pattern that some files fit")
+                raise StructronError(f"{pattern}: no files match; expected a pattern that matches files")
         for path in paths:
             found.setdefault(os.path.abspath(path) if not is_standard(path) else path, path)
     return list(found.values())
@@ -49,12 +49,12 @@ def expand(patterns: Sequence[str]) -> list[str]:
 def the_file(patterns: Sequence[str] | None, ray: str | None) -> str:
     """The one file of a command that writes one; none: standard input."""
     if ray is not None:
-        raise StructronError("--ray: expected files and --output-dir beside it")
+        raise StructronError("--ray: expected files and --output-dir")
     files = expand(patterns or ["-"])
     if len(files) > 1:
         raise StructronError(f"{len(files)} files ({files[0]}, {files[1]} …); expected one, or --output-dir for many")
     if patterns and len(patterns) > 1:
-        say(f"{files[0]}: named more than once; it is read once")
+        say(f"{files[0]}: given more than once; it is read only once")
     return files[0]
 
 
@@ -93,7 +93,7 @@ class Recorded:
         return chain(seen, self._lines)
 
 
-PLAIN = "this looks like plain text; expected one word a line (structron annotate takes text)"
+PLAIN = "this looks like plain text; expected one word per line (for text use structron annotate)"
 CONLLU_ID = re.compile(r"[0-9]+([-.][0-9]+)?")
 SENTENCE_END = re.compile("[^\x00-\x60\x7b-\u00de][.!?…][\"'”’»)]*$")
 """A word with the end of a sentence on it; columns of tags and labels have none.
@@ -213,7 +213,7 @@ def header_note(first: Sentence, source: "Source", names: Sequence[str]) -> str 
     fields = [field.casefold() for field in first.rows[0]]
     if len(fields) < 2 or not (fields == [name.casefold() for name in names] or set(fields) <= HEADERS):
         return None
-    return f"{source.line(first, 0)}: looks like a header ({' '.join(first.rows[0])}) and is read as a word; remove it"
+    return f"{source.line(first, 0)}: looks like a header ({' '.join(first.rows[0])}) but is read as a word; remove it"
 
 
 def groups(source: Source, documents: bool, quiet: bool = False) -> Iterator[list[Sentence]]:
@@ -237,7 +237,7 @@ def groups(source: Source, documents: bool, quiet: bool = False) -> Iterator[lis
         yield from _documents(sentences)
         return
     if not quiet:
-        say(f"{source.name}: no document boundaries (-DOCSTART- or # newdoc lines): each sentence is a document")
+        say(f"{source.name}: no document boundaries (-DOCSTART- or # newdoc lines): each sentence becomes a document")
     yield from ([sentence] for sentence in sentences)
 
 

@@ -37,10 +37,10 @@ def run(
         draw_history(estimator, model, plot)
         return
     if not beam and (gold or width):
-        raise StructronError(f"--{'gold' if gold else 'width'}: expected --beam beside it")
+        raise StructronError(f"--{'gold' if gold else 'width'}: expected --beam too")
     if beam:
         if sentence is None and gold is None:
-            raise StructronError("--beam: expected --sentence TEXT, or --gold FILE, beside it")
+            raise StructronError("--beam: expected --sentence TEXT or --gold FILE too")
         trace = trace_of(reads or estimator, part, width_of(width), sentence, gold)
         print(json.dumps(trace.to_json(), ensure_ascii=False) if as_json else trace.report(top or 5))
         return
@@ -54,7 +54,7 @@ def run(
         result |= asdict(found)
         text = f"{shown(estimator.signature_)}\n\n{found}"
     elif label is not None:
-        raise StructronError("--label and --sentence do not go together: a sentence has the labels it has")
+        raise StructronError("--label: cannot be combined with --sentence")
     else:
         check_able(type(estimator), "--sentence", "explain")
         steps = estimator.explain(parse_sentence(sentence, estimator), top=top or 8)

@@ -16,7 +16,7 @@ def run(results: Path | None = None, write: Path | None = None) -> None:
     folder = results or RESULTS
     if not folder.is_dir():
         raise StructronError(
-            f"{folder}: no such folder; expected one with what 'structron experiment' has written, such as "
+            f"{folder}: no such folder; expected one written by 'structron experiment', such as "
             "results in structron's repository"
         )
     found = [(experiment, experiment.ledger(folder)) for experiment in map(experiment_of, papers())]

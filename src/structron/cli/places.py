@@ -106,7 +106,9 @@ def check_checkpoint(
     if resume:  # a run that was killed before its first state was whole has left a model, or the folder of a part
         strange = [name for name in strange if not (is_model(folder / name) or (folder / name).is_dir())]
     if found := [name for name in strange if _own(name, state, parts)]:
-        raise StructronError(f"--checkpoint {folder}: holds {found[0]}, not a checkpoint's; expected another folder")
+        raise StructronError(
+            f"--checkpoint {folder}: contains {found[0]}, which is not part of a checkpoint; expected another folder"
+        )
 
 
 def _own(name: str, state: str, parts: Sequence[str]) -> bool:

@@ -23,5 +23,7 @@ def run(parts: Sequence[str] = (), jobs: int | None = None) -> None:
     needs = {need for own in every_kernel() for need in own.needs}
     done = prepare(*(need for need in sorted(needs) if need.split()[1] in names), workers=jobs or cores())
     print(*names, sep="\n", flush=True)
-    taken = f"{done} kernels compiled, {time.perf_counter() - begin:.1f} s" if done else "nothing left to compile"
-    say(f"{taken}: no command has to wait for the compiler now")
+    taken = (
+        f"{done} kernels compiled, {time.perf_counter() - begin:.1f} s" if done else "everything is compiled already"
+    )
+    say(f"{taken}: no command has to wait for the compiler any more")

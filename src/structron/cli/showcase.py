@@ -19,9 +19,9 @@ PARAGRAPH = (
 def show_text(console: Console, text: str = PARAGRAPH) -> None:
     """Analyse a text with the bundled model, and show words, trees and entities."""
     if not text.strip():
-        raise StructronError("--text: nothing in it; expected a sentence or more")
+        raise StructronError("--text: empty; expected a sentence or more")
     if MODEL not in bundled():
-        raise StructronError(f"the model {MODEL!r} is not in this installation; install the package anew")
+        raise StructronError(f"the model {MODEL!r} is missing from this installation; reinstall the package")
     begin = time.perf_counter()
     nlp = load(MODEL)
     loaded = time.perf_counter()
@@ -32,7 +32,7 @@ def show_text(console: Console, text: str = PARAGRAPH) -> None:
     console.print(f"[bold]{MODEL}[/bold]: the bundled model, from text to trees")
     _show(console, doc)
     took = f"loaded in {loaded - begin:.1f} s; {len(doc.words)} words in {1000 * (done - ready):.0f} ms"
-    console.print(f"{took}; the same by hand:", style="dim")
+    console.print(f"{took}; do it yourself:", style="dim")
     console.print('   structron annotate --text "…"', style="cyan", markup=False)
     console.print("   structron annotate report.txt --format html --output report.html", style="cyan", markup=False)
     console.print()

@@ -20,7 +20,7 @@ def read_treebank(path: str | Path, encoding: str = "utf-8", format: str | None 
     """The documents of a CoNLL-U file, whose trees are trees."""
     name = display_name(path)
     if format not in (None, "conllu"):
-        raise StructronError(f"{name}: --format {format}; expected CoNLL-U, which knows tokens and spaces")
+        raise StructronError(f"{name}: --format {format}; expected CoNLL-U, which has tokens and spaces")
     if not is_standard(path):
         _check_trees(path, encoding)
     return list(read_docs(path, encoding))
@@ -35,7 +35,9 @@ def _check_trees(path: str | Path, encoding: str) -> None:
         for token, head in enumerate(heads):
             if not head.isascii() or not head.isdigit() or len(head) > 9:
                 where = f"{display_name(path)}:{sentence.line_number + sentence.token_lines[token]}"
-                raise StructronError(f"{where}: head {head!r} is no number; expected 0 for the root, or a word's")
+                raise StructronError(
+                    f"{where}: head {head!r} is not a number; expected 0 for the root, or the number of a word"
+                )
         if problem := check_tree(list(map(int, heads)), False):
             where = f"{display_name(path)}:{sentence.line_number + sentence.token_lines[problem[0]]}"
             raise StructronError(f"{where}: word {problem[0] + 1} ({sentence.rows[problem[0]][1]}): {problem[1]}")
@@ -63,7 +65,7 @@ def add_entities(docs: Sequence[Doc], path: str | Path, encoding: str = "utf-8",
     if missing == total:
         raise StructronError(f"{name}: none of its sentences is in the treebank; expected the same sentences")
     if missing and not quiet:
-        say(f"{name}: {missing} of {total} sentences of the treebank are not in it: taken without entities")
+        say(f"{name}: {missing} of {total} sentences of the treebank are missing from it, and used without entities")
 
 
 def tell_new_tags(name: str, training: Sequence[Doc], dev: Sequence[Doc]) -> None:

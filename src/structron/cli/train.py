@@ -63,7 +63,7 @@ def run(
     _check_places(task, inputs, Path(model), log, checkpoint, resume, force)
     _check_outputs(Path(model), log, checkpoint, resume)
     if "beta" in given and given.get("swvp") is None and warm_start is None:
-        raise StructronError(f"--beta {given['beta']:g}: expected --swvp a-wm, b-wm, a-wmr or b-wmr beside it")
+        raise StructronError(f"--beta {given['beta']:g}: expected --swvp a-wm, b-wm, a-wmr or b-wmr too")
     if given.get("clusters") is not None and warm_start is None:
         given["clusters"] = Clusters.from_file(given["clusters"], encoding)
         if not quiet:
@@ -92,7 +92,7 @@ def run(
     corpora = [Corpus(source, view, given.get("label"), labelled=True) for source in sources]
     corpora[0].open_label = given.get("open_label")
     if "jobs" in (settings or {}) and estimator.jobs > 1 and estimator.runs == estimator.shards == 1 and not quiet:
-        say(f"one run is learned on one core, dev data are scored on {estimator.jobs}; --shards N learns on up to N")
+        say(f"a single run trains on one core, dev data are scored on {estimator.jobs}; --shards N trains on up to N")
     least = [1 if warm_start else 2, 1]
     sentences, *devs = (
         corpus.labelled(at_least=at_least, skip_invalid=skip_invalid, quiet=quiet)
@@ -128,7 +128,7 @@ def _saved(estimator: Estimator, model: Path, begin: float, quiet: bool) -> int:
         elif estimator.best_pass_ <= len(estimator.history_):
             kept = f"the best model so far (pass {estimator.best_pass_}) is saved"
         else:
-            kept = f"the model as it was in pass {estimator.best_pass_} is saved"
+            kept = f"the model of pass {estimator.best_pass_} is saved"
         say(f"interrupted: {kept}")
     if not quiet:
         curve.show(getattr(estimator, "history_", []), estimator.metric)

@@ -58,4 +58,4 @@ class FileWorker:
 def described(error: Exception) -> str:
     """An error in one line."""
     text = " ".join(str(error).split("\n"))
-    return text if isinstance(error, StructronError | OSError) else f"{type(error).__name__}: {text} (a bug?)"
+    return text if isinstance(error, StructronError | OSError) else f"{type(error).__name__}: {text} (perhaps a bug)"

@@ -113,7 +113,17 @@ def compare(
 ) -> Comparison:
     """Compare two models on labelled sentences (pipelines: on documents, whose tokens they are given).
 
-    other: the same sentences as the second model reads them, where its columns differ.   names: of the models.
+    Args:
+        a: A trained estimator.
+        b: Another one with the same kind of output.
+        sentences: Labelled sentences, as for `evaluate`.
+        other: The same sentences for the second model, if its columns differ.
+        names: Names of the two models for the report.
+        seed: Seed of the bootstrap.
+        samples: Number of bootstrap samples.
+
+    Returns:
+        Both sets of scores, p by the paired bootstrap, and the sentences on which the models differ.
     """
     check_alike(a, b)
     items = sentences if isinstance(sentences, list) else list(sentences)

@@ -126,7 +126,7 @@ class _Side:
                 form = _SPACES.sub("", token.form)
                 if not form:
                     where = f"sentence {len(self.sentences) + 1}"
-                    raise StructronError(f"{where}: token {token.form!r} is white space; expected characters")
+                    raise StructronError(f"{where}: token {token.form!r} is white space; expected visible characters")
                 start, end = end, end + len(form)
                 pieces.append(form)
                 self.tokens.append((start, end))
@@ -164,7 +164,7 @@ def _check_same_text(gold: str, guess: str) -> None:
     place = next((k for k, (a, b) in enumerate(zip(gold, guess, strict=False)) if a != b), min(len(gold), len(guess)))
     expected, found = (repr(text[place : place + _SHOWN]) if text[place:] else "the end" for text in (gold, guess))
     raise StructronError(
-        f"the guessed tokens spell another text, from character {place + 1} on (white space not counted): {found}; "
+        f"the predicted tokens spell another text, from character {place + 1} on (white space not counted): {found}; "
         f"expected {expected}"
     )
 

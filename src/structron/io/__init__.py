@@ -40,10 +40,18 @@ def detect_format(path: str | Path, format: str | None = None) -> str:
 
 
 def read(path: str | Path, format: str | None = None, encoding: str = "utf-8") -> Iterator[Sentence]:
-    """The sentences of a file ("-": of standard input), one by one.
+    """The sentences of a file, one by one.
 
-    The `lines` of all sentences joined are the decoded file, whatever it holds. A file that cannot be opened
-    is reported by the call; what is wrong inside it, when the reading gets there.
+    The `lines` of all sentences joined are the decoded file, whatever it contains. A file that cannot be opened is
+    reported at once, an error inside it when the reading gets there.
+
+    Args:
+        path: The file; "-" is standard input.
+        format: conll or conllu; by default determined by the file name.
+        encoding: The encoding of the file.
+
+    Returns:
+        An iterator over the sentences.
     """
     return read_from(read_lines(path, encoding), display_name(path), detect_format(path, format))
 

@@ -200,7 +200,7 @@ def _range_length(identifier: str, before: int, still_open: int, words: int, pla
         raise StructronError(f"{place}: range {identifier} before word {before + 1}; expected {expected}")
     if last > words:
         raise StructronError(
-            f"{place}: range {identifier} in a sentence of {words} words; expected one that ends there"
+            f"{place}: range {identifier} in a sentence of {words} words; expected it to end within the sentence"
         )
     return last - first + 1
 

@@ -70,7 +70,7 @@ def pair_columns(names: Sequence[str], pos: str | None = None, label: str | None
     word = word_column(names)
     if len({word, pos, label}) < 3:
         found = f"word {word!r}, pos {pos!r}, label {label!r}"
-        raise StructronError(f"columns: {given}: {found}; expected three different ones")
+        raise StructronError(f"columns: {given}: {found}; expected three different columns")
     return Columns(names, word, [pos, label])
 
 
@@ -83,13 +83,13 @@ def tree_columns(names: Sequence[str], pos: str | None = None, labelled: bool = 
     word = word_column(names)
     if len({word, tag, *outputs}) < 2 + len(outputs):
         found = f"word {word}, part of speech {tag}, head {head}"
-        raise StructronError(f"columns: {', '.join(names)}: {found}; expected a column of its own for each")
+        raise StructronError(f"columns: {', '.join(names)}: {found}; expected three different columns")
     return Columns(names, word, outputs, tag)
 
 
 def _different(names: Sequence[str]) -> list[str]:
     if len(set(names)) < len(names):
-        raise StructronError(f"columns: {', '.join(names)}: a name stands twice; expected different ones")
+        raise StructronError(f"columns: {', '.join(names)}: a name occurs twice; expected different names")
     return list(names)
 
 

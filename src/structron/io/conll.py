@@ -91,9 +91,9 @@ def assemble(
     if rows:
         yield Sentence(rows, block, token_lines, start, new)
     elif block:
-        raise NoSentencesError(f"{name}: no sentences in the file; expected token lines, one token a line", block)
+        raise NoSentencesError(f"{name}: no sentences in the file; expected one token per line", block)
     else:
-        raise NoSentencesError(f"{name}: the file is empty; expected sentences, one token a line")
+        raise NoSentencesError(f"{name}: the file is empty; expected sentences, one token per line")
 
 
 def is_blank(text: str) -> bool:
@@ -258,7 +258,7 @@ def _check_shape(sentence: Sentence, edits: list[tuple[int, list[str]]]) -> None
         width = max(width, column + 1)
         joined = "".join(values)
         if "\n" in joined or "\t" in joined:
-            raise StructronError(f"a value of column {column} has a tab or line end in it; expected neither")
+            raise StructronError(f"a value of column {column} contains a tab or line end; expected neither")
 
 
 def _edit_spaced(line: str, new: list[tuple[int, str]], line_number: int) -> str:
@@ -276,6 +276,6 @@ def _edit_spaced(line: str, new: list[tuple[int, str]], line_number: int) -> str
             if not value or " " in value:
                 raise StructronError(
                     f"line {line_number}: {value!r} does not fit a space-separated file; expected a value "
-                    "without spaces, or tabs between the columns"
+                    "without spaces, or columns separated by tabs"
                 )
     return content[: len(content) - len(core)] + "".join(parts) + line[len(content) :]

@@ -31,7 +31,7 @@ def _line_parser() -> Callable[[str], list[str] | Line]:
         if len(fields) == width and fields[0] == str(expected):
             if "" in fields:
                 empty = CONLLU_COLUMNS[fields.index("")].upper()
-                raise BadLine(f"{empty} is empty; expected a value, or _ where there is none")
+                raise BadLine(f"{empty} is empty; expected a value, or _ for none")
             expected += 1
             return fields
         if text[0] == "#":
@@ -43,7 +43,7 @@ def _line_parser() -> Callable[[str], list[str] | Line]:
             expected = 1
             return Line.BLANK
         if len(fields) != width:
-            raise BadLine(f"{columns(len(fields))} between tabs where {width} were expected")
+            raise BadLine(f"{columns(len(fields))} separated by tabs where {width} were expected")
         _check_not_a_word(fields[0], expected)
         return Line.OTHER
 

@@ -25,7 +25,16 @@ _TOKEN = ("form", "start", "end", "spaces_after", "misc", "feats")
 
 @dataclass(slots=True, repr=False)
 class Doc:
-    """A text and what was found in it; iterating goes through its sentences."""
+    """A text and its analysis. Iterating over it yields its sentences.
+
+    Example:
+        >>> from structron import Doc
+        >>> doc = Doc.from_spans("He sleeps.", [[(0, 2), (3, 9), (9, 10)]])
+        >>> [token.form for token in doc.tokens]
+        ['He', 'sleeps', '.']
+        >>> Doc.from_conllu(doc.to_conllu()).text
+        'He sleeps.'
+    """
 
     text: str
     sentences: list[Sentence] = field(default_factory=list)
@@ -38,7 +47,13 @@ class Doc:
         sentences: Iterable[Sequence[tuple[int, int]]],
         words: Callable[[str], Sequence[str]] | None = None,
     ) -> "Doc":
-        """A text cut into sentences of tokens (start, end); `words`: the forms of a token's words, if several."""
+        """A document from a text and the positions of its tokens.
+
+        Args:
+            text: The text.
+            sentences: For each sentence the (start, end) of its tokens.
+            words: Returns the forms of the words of a token, where it has several.
+        """
         cuts = [tokens for tokens in sentences if tokens]
         ends = [*(tokens[0][0] for tokens in cuts[1:]), len(text)]
         made = [
@@ -49,7 +64,12 @@ class Doc:
 
     @classmethod
     def from_conllu(cls, source: str | Iterable[str], name: str = "CoNLL-U") -> "Doc":
-        """One document of all sentences of a CoNLL-U text, or of its lines; `name`: what errors call it."""
+        """A document of all sentences of a CoNLL-U text.
+
+        Args:
+            source: The text, or its lines.
+            name: The name of the source in error messages.
+        """
         head, rest = _split_head(StringIO(source, newline="\n") if isinstance(source, str) else source)
         builder = TextBuilder(name)
         if not rest:
@@ -60,12 +80,16 @@ class Doc:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Doc":
-        """The document that `to_json` gave."""
+        """The inverse of `to_json`.
+
+        Args:
+            data: The output of `to_json`.
+        """
         try:
             sentences = [_sentence_from_json(sentence) for sentence in data["sentences"]]
             return cls(data["text"], sentences, data["spaces_before"])
         except (KeyError, TypeError) as error:
-            raise StructronError(f"not a document ({error!r}); expected what Doc.to_json gives") from None
+            raise StructronError(f"not a document ({error!r}); expected the output of Doc.to_json") from None
 
     def __repr__(self) -> str:
         words = sum(len(token.words) for token in self.tokens)

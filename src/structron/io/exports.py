@@ -174,7 +174,7 @@ def _write_tokens(docs: Iterator[Doc], out: TextIO, name: str) -> None:
 def _write_html(docs: Iterator[Doc], out: TextIO, name: str) -> None:
     sentences = [sentence for doc in docs for sentence in doc.sentences]
     if len(sentences) > MANY_SENTENCES:
-        say(f"{len(sentences)} sentences on one page: a browser may be slow with it")
+        say(f"{len(sentences)} sentences on one page: browsers may be slow")
     out.write(page(sentences, name))
 
 

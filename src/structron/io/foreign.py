@@ -135,7 +135,7 @@ def _frame(frame: Any, columns: Sequence[str], what: str) -> Iterator[list[list[
     key = next((named[name] for name in SENTENCE_COLUMNS if name in named), None)
     if key is None:
         found = ", ".join(map(str, frame.columns))
-        raise StructronError(f"{what}: a frame with columns {found}; expected one called sentence (or sent_id)")
+        raise StructronError(f"{what}: a frame with columns {found}; expected one named sentence (or sent_id)")
     wanted = [named[name] for name in columns if name in named]
     others = [name for name in frame.columns if name != key]
     chosen = wanted if columns and len(wanted) == len(columns) else others
@@ -185,7 +185,9 @@ def _lists(
         if key is not None and (labelled or not nameless):
             lists.append([_name(value, names.get(key), f"{where}: {key}") for value in row[key]])
     if len({len(own) for own in lists}) > 1:
-        raise StructronError(f"{where}: {len(lists[0])} tokens, {min(map(len, lists[1:]))} tags; expected as many")
+        raise StructronError(
+            f"{where}: {len(lists[0])} tokens, {min(map(len, lists[1:]))} tags; expected equal numbers"
+        )
     return [list(token) for token in zip(*lists, strict=True)]
 
 
@@ -195,7 +197,7 @@ def _name(value: Any, names: Sequence[str] | None, where: str) -> str:
         return value
     if names is None:
         raise StructronError(
-            f"{where}: number {value} without a name; expected texts, or the Dataset with its ClassLabel"
+            f"{where}: number {value} has no name; expected strings, or the Dataset with its ClassLabel"
         )
     return str(names[int(value)])
 

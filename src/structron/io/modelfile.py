@@ -51,7 +51,7 @@ def save(path: str | Path, header: dict[str, Any], tensors: Tensors, packed: boo
     if packed:
         tensors, header["packed"] = pack_all(tensors)
     if nested(header):
-        raise StructronError(f"{path}: what is to be saved is nested too deep")
+        raise StructronError(f"{path}: the data to save are nested too deep")
     header = json.loads(json.dumps({**header, "format": FORMAT, "version": __version__}))
     tensors = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
     header["checksum"] = _digest(header, tensors)
@@ -98,7 +98,7 @@ def _head(stream: BinaryIO) -> tuple[Any, bytes]:
 def check_unpacked(size: int, most: int) -> None:
     """ValueError: compressed parts say that they are larger than a file of this size may become."""
     if size > most:
-        raise ValueError(f"its compressed parts say they have {size} bytes; at most {most} fit such a file")
+        raise ValueError(f"its compressed parts claim to have {size} bytes; such a file holds at most {most}")
 
 
 def begin(path: str | Path) -> None:
@@ -151,23 +151,23 @@ def _read(path: str | Path) -> tuple[dict[str, Any], Tensors]:
         raise StructronError(f"{path}: cannot read the model: {error.strerror}") from None
     except (struct.error, ValueError, KeyError, IndexError, TypeError, ArithmeticError, AttributeError, RecursionError):
         raise StructronError(
-            f"{path}: not a structron model, or cut off; expected a file made by 'structron train'"
+            f"{path}: not a structron model, or cut off; expected a file written by 'structron train'"
         ) from None
     if known != FORMAT:
-        made, remedy = header.get("version", "unknown"), "upgrade" if known > FORMAT else "train the model again"
+        made, remedy = header.get("version", "unknown"), "upgrade" if known > FORMAT else "retrain the model"
         raise StructronError(
             f"{path}: made by structron {made} (format {known}); this version reads format {FORMAT}: {remedy}"
         )
     if data is None:
         raise StructronError(
-            f"{path}: damaged model file (its size differs from what its header says); train it again or restore a copy"
+            f"{path}: damaged model file (its size does not match its header); retrain it or restore a copy"
         )
     try:
         tensors = safetensors.numpy.load(data)
     except Exception as error:
         raise StructronError(f"{path}: damaged model file ({error})") from None
     if _digest(header, tensors) != checksum:
-        raise StructronError(f"{path}: damaged model file (checksum differs); train it again or restore a copy")
+        raise StructronError(f"{path}: damaged model file (wrong checksum); retrain it or restore a copy")
     try:
         most = max(LEAST_SIZE, EXPANSION * len(data))
         if "packed" in header:

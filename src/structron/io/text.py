@@ -143,7 +143,7 @@ def _chunks(stream: io.BufferedReader, name: str) -> Iterator[bytes]:
         kind = _PACKED.get(start, "")
         yield from _unpacked(pieces, *_unpacker(kind, name)) if kind else pieces
     except DamagedError as error:
-        raise StructronError(f"{name}: damaged {kind} file ({error}); expected a whole one") from None
+        raise StructronError(f"{name}: damaged {kind} file ({error}); expected a complete one") from None
     except OSError as error:
         raise _unreadable(name, error) from None
 
@@ -192,7 +192,7 @@ def _unpacker(kind: str, name: str) -> tuple[Callable[[], Any], bytes]:
     for library in ("compression.zstd", "backports.zstd"):
         with contextlib.suppress(ImportError):
             return import_module(library).ZstdDecompressor, b""
-    raise StructronError(f"{name}: packed with zstd; expected Python 3.14, or: pip install 'structron[zstd]'")
+    raise StructronError(f"{name}: compressed with zstd; expected Python 3.14, or: pip install 'structron[zstd]'")
 
 
 def _unpacked(pieces: Iterable[bytes], make: Callable[[], Any], padding: bytes) -> Iterator[bytes]:
@@ -250,7 +250,7 @@ def check_writable(path: str | Path | None, content: int = 0) -> None:
     if os.path.isdir(target):
         raise StructronError(f"{path}: is a folder; expected the name of a file to write")
     if not os.path.isdir(folder):
-        raise StructronError(f"{path}: there is no folder {Path(path).parent}; create it first")
+        raise StructronError(f"{path}: no folder {Path(path).parent}; create it first")
     existing, device = os.path.exists(target), _is_device(target)
     needed = [target] * existing + [folder] * (not device)
     if not all(os.access(place, os.W_OK) for place in needed) or (existing and _is_kept(target, folder)):

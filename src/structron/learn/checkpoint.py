@@ -31,11 +31,11 @@ def digest(how: object, data: Iterable[np.ndarray | bytes]) -> str:
 def make_folder(folder: Path, resume: bool) -> None:
     """Make the folder of a checkpoint; refuse one that holds another, unless that is to be resumed."""
     if (folder / STATE_FILE).exists() and not resume:
-        raise StructronError(f"{folder}: holds a checkpoint already; go on with --resume or name another folder")
+        raise StructronError(f"{folder}: already has a checkpoint; continue with --resume, or name another folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StructronError(f"{folder}: cannot make the checkpoint folder: {error.strerror}") from None
+        raise StructronError(f"{folder}: cannot create the checkpoint folder: {error.strerror}") from None
 
 
 @contextlib.contextmanager
@@ -44,7 +44,7 @@ def tolerated(progress: Progress, lost: str) -> Iterator[None]:
     try:
         yield
     except (StructronError, OSError) as error:
-        progress.warn("checkpoint", f"{lost}: {error}; training goes on")
+        progress.warn("checkpoint", f"{lost}: {error}; training continues")
 
 
 class Checkpoint:
@@ -61,7 +61,7 @@ class Checkpoint:
         header, state = modelfile.load(self.folder / STATE_FILE)
         if header.get("task") != "checkpoint" or header.get("fingerprint") != self.fingerprint:
             raise StructronError(
-                f"{self.folder}: the checkpoint belongs to other data or options; name another folder to start anew"
+                f"{self.folder}: the checkpoint belongs to other data or options; name another folder to start afresh"
             )
         return header, state
 

@@ -60,8 +60,8 @@ class ClusterRunner(ShardRunner):
         have = int(self.ray.cluster_resources().get("CPU", 0))
         if have < shards:
             raise StructronError(
-                f"ray: {shards} shards want a CPU each, and the cluster has {have}; expected shards {max(have, 1)}, "
-                "or more machines"
+                f"ray: {shards} shards need a CPU each, but the cluster has {have}; expected shards "
+                f"{max(have, 1)}, or more machines"
             )
         self.pool: RayPool | None = None
         self.mixes = 0

@@ -86,7 +86,7 @@ class Schedule:
 
     def __post_init__(self) -> None:
         if self.resume and self.checkpoint is None:
-            raise StructronError("--resume needs --checkpoint DIR: the folder of the run to go on with")
+            raise StructronError("--resume needs --checkpoint DIR, the folder of the run to continue")
 
 
 @dataclass(slots=True)

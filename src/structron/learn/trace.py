@@ -191,7 +191,7 @@ def _rule_lines(trace: BeamTrace, rule: str, top: int) -> list[str]:
         return [f"{rule}: no update"]
     lines = []
     for update in updates:
-        kind = "a violation" if update.violation else "no violation: the update is invalid"
+        kind = "a violation" if update.violation else "not a violation: the update is invalid"
         count = len(update.features)
         lines.append(f"{rule}: step {update.step}, w·ΔΦ = {update.difference:.4f}, {kind}, {count} weights change")
         for c in update.features[:top]:
@@ -247,7 +247,7 @@ def _search(scene: Scene) -> list[BeamStep]:
 
 def _engine(problem: Any, search: Search, slack: float = np.inf) -> Engine:
     if problem.lattice >= 0 and search.beam is None:
-        raise StructronError("beam: inf is exact search over a lattice, which has no beams; expected a beam such as 8")
+        raise StructronError("beam: inf searches a lattice exactly, without beams; expected a beam such as 8")
     return Engine(problem, search.beam, search.merge, keep=True, slack=slack)
 
 

@@ -137,7 +137,7 @@ class ChainModel:
         self, prepared: Prepared, jobs: int, forced: np.ndarray | None, margins: bool, behind: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if margins and self.votes is not None:
-            raise StructronError("a voted model has no margins: many vectors decide; train with average mean for them")
+            raise StructronError("a voted model has no margins, because many vectors vote; train with average mean")
         starts = prepared.starts
         out = np.zeros(int(starts[-1]), np.int64)
         scores = np.zeros(len(starts) - 1, np.float32)
@@ -161,7 +161,7 @@ class ChainModel:
         from structron.search.chain.candidates import for_each_document
 
         if self.votes is not None:
-            raise StructronError("a voted model has no n-best: many vectors decide; train with average mean for them")
+            raise StructronError("a voted model has no n best, because many vectors vote; train with average mean")
         found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
         def take(unit: int, rows: np.ndarray, scores: np.ndarray) -> None:

@@ -47,7 +47,7 @@ class Step:
         elif self.margin >= 0:
             line += f"  by {self.margin:.4g} before {self.runner_up}"
         else:
-            line += f"  for what comes later: here {self.runner_up} scores {-self.margin:.4g} more"
+            line += f"  because of later actions: here {self.runner_up} scores {-self.margin:.4g} more"
         return "\n".join([shown(line), *(f"{own.weight:+12.4f}  {shown(own.feature)}" for own in self.because)])
 
 

@@ -33,7 +33,7 @@ def connect(address: str) -> Any:
     try:
         import ray
     except ImportError:
-        raise StructronError("ray: not installed; expected it beside structron: pip install 'structron[ray]'") from None
+        raise StructronError("ray: not installed; expected: pip install 'structron[ray]'") from None
     if ray.is_initialized():
         return ray
     found = os.environ.get("RAY_ADDRESS") or AUTO if address == AUTO else address
@@ -46,7 +46,8 @@ def connect(address: str) -> Any:
     except Exception as error:
         reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:200]
         raise StructronError(
-            f"ray: {address}: the cluster cannot be reached ({reason}); expected auto, local, or the HOST:PORT of one"
+            f"ray: {address}: the cluster cannot be reached ({reason}); expected auto, local, or the HOST:PORT "
+            "of a cluster"
         ) from None
     return ray
 
@@ -138,8 +139,8 @@ class RayPool:
         ready, _ = self.ray.wait([answer], timeout=max(1.0, begin + PATIENCE - time.monotonic()))
         if not ready:
             raise StructronError(
-                f"ray: worker {worker + 1} of {self.size} has not started after {PATIENCE:g} s; expected free CPUs: "
-                "fewer workers, or other jobs ended"
+                f"ray: worker {worker + 1} of {self.size} has not started after {PATIENCE:g} s; expected free "
+                "CPUs; use fewer workers, or wait for other jobs"
             )
         try:
             version = self.ray.get(answer)
@@ -149,7 +150,9 @@ class RayPool:
                 "machine of the cluster"
             ) from None
         if version != __version__:
-            raise StructronError(f"ray: a worker has structron {version}; expected {__version__}, as here")
+            raise StructronError(
+                f"ray: a worker has structron {version}; expected {__version__}, the version of this machine"
+            )
 
 
 class _Actor:

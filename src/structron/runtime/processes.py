@@ -84,7 +84,7 @@ def on_copies(run: Callable[[Any], Any], work: Iterable[Any], jobs: int) -> Gene
         try:
             yield from found
         except WorkerDied:
-            raise StructronError("a process died while it worked; expected enough memory, or --jobs 1") from None
+            raise StructronError("a process died; expected enough memory, or --jobs 1") from None
 
 
 # -- processes of this machine -----------------------------------------------------------------------------------------

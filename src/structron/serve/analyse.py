@@ -56,7 +56,7 @@ def check_text(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise StructronError("text: half of a surrogate pair; expected Unicode") from None
+        raise StructronError("text: an incomplete surrogate pair; expected valid Unicode") from None
 
 
 def analyse(library: Library, model: Shelved, text: str, margins: bool = False) -> Analysis:

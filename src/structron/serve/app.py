@@ -41,7 +41,7 @@ from structron.serve.schemas import (
 )
 
 PAGES = {"/": "index.html", "/docs": "docs.html"}
-ABOUT = """Analyses of text by structured perceptrons, why they are as they are, and how they were searched.
+ABOUT = """Analyses of text by structured perceptrons, with explanations and the steps of the search.
 
 `/process` and `/models` speak the REST protocol of UDPipe. Everything else is under `/api`. Requests have limits: a
 body of 1 MB (413), 30 seconds (503), a number of requests at a time (429, with Retry-After)."""
@@ -49,9 +49,9 @@ MISTAKES: dict[int | str, dict[str, Any]] = {
     404: {"model": Mistake, "description": "No model, file or log of that name."},
     413: {"model": Mistake, "description": "The request is too long."},
     415: {"model": Mistake, "description": "The body is not JSON."},
-    422: {"model": Mistake, "description": "What is wrong with the request."},
-    429: {"model": Mistake, "description": "Too many requests at a time; Retry-After says when to come back."},
-    503: {"model": Mistake, "description": "It took too long, or waits for the compiler; Retry-After says how long."},
+    422: {"model": Mistake, "description": "The request is invalid; the response says why."},
+    429: {"model": Mistake, "description": "Too many requests at a time; Retry-After says when to try again."},
+    503: {"model": Mistake, "description": "It took too long, or is waiting for the compiler; Retry-After says when to try again."},
 }
 MODEL_FILE = {
     "requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
@@ -79,7 +79,7 @@ def make_app(library: Library, limits: Limits | None = None, threads: RequestThr
         lifespan=life,
         license_info={"name": "Apache-2.0"},
         openapi_tags=[
-            {"name": "analysis", "description": "From text to trees, and why."},
+            {"name": "analysis", "description": "Analyses of text, with explanations."},
             {"name": "models", "description": "What models have learned, and how they were trained."},
             {"name": "udpipe", "description": "UDPipe's REST protocol."},
             {"name": "server", "description": "The server itself."},
@@ -137,7 +137,7 @@ def _add_mistakes(app: FastAPI) -> None:
 
 
 def _add_server(app: FastAPI, library: Library, threads: RequestThreads) -> None:
-    @app.get("/health", tags=["server"], summary="Whether the server works")
+    @app.get("/health", tags=["server"], summary="Whether the server is working")
     async def health() -> Health:
         return Health(
             status="ok",
@@ -150,7 +150,7 @@ def _add_server(app: FastAPI, library: Library, threads: RequestThreads) -> None
 
 
 def _add_udpipe(app: FastAPI, library: Library, threads: RequestThreads) -> None:
-    @app.get("/models", tags=["udpipe"], summary="The models, as UDPipe lists them")
+    @app.get("/models", tags=["udpipe"], summary="The models, in UDPipe's form")
     async def models() -> UDPipeModels:
         return UDPipeModels(**udpipe.models(library))
 
@@ -169,9 +169,9 @@ def _add_udpipe(app: FastAPI, library: Library, threads: RequestThreads) -> None
         for name, text in {
             "data": "The text, or CoNLL-U.",
             "model": "A model; by default the first.",
-            "tokenizer": "Make tokens of plain text. Options: ranges, presegmented.",
-            "tagger": "Fill tags, features and lemmas.",
-            "parser": "Fill heads and relations.",
+            "tokenizer": "Tokenise plain text. Options: ranges, presegmented.",
+            "tagger": "Add tags, features and lemmas.",
+            "parser": "Add heads and relations.",
             "input": f"Without a tokenizer: {', '.join(udpipe.INPUTS)}.",
             "output": ", ".join(udpipe.OUTPUTS),
         }.items()
@@ -180,7 +180,11 @@ def _add_udpipe(app: FastAPI, library: Library, threads: RequestThreads) -> None
     form = {"schema": {"type": "object", "required": ["data"], "properties": fields}}
     kinds = ("application/x-www-form-urlencoded", "multipart/form-data")
     body = {"requestBody": {"content": dict.fromkeys(kinds, form)}}
-    how: dict[str, Any] = {"tags": ["udpipe"], "response_model": UDPipeAnswer, "summary": "Analyse, as UDPipe does"}
+    how: dict[str, Any] = {
+        "tags": ["udpipe"],
+        "response_model": UDPipeAnswer,
+        "summary": "Analyse text with UDPipe's protocol",
+    }
     app.get("/process", openapi_extra={"parameters": parameters}, operation_id="process_get", **how)(process)
     app.post("/process", openapi_extra=body, operation_id="process_post", **how)(process)
 
@@ -215,7 +219,7 @@ def _add_analysis(app: FastAPI, library: Library, threads: RequestThreads) -> No
         return compare(library.model(given.a), library.model(given.b), source)
 
     add("annotate", AnnotateRequest, "Sentences, words, tags, trees, entities, chunks of a text", annotate)
-    add("explain", ExplainRequest, "What decided on each word of a sentence", why)
+    add("explain", ExplainRequest, "The features that decided each word of a sentence", why)
     add("beam", BeamRequest, "Every step of a beam search, and what each update rule would learn", beam)
     add("compare", CompareRequest, "Two models on one annotated file", compared)
 
@@ -223,7 +227,7 @@ def _add_analysis(app: FastAPI, library: Library, threads: RequestThreads) -> No
 def _add_models(app: FastAPI, library: Library, threads: RequestThreads) -> None:
     how: dict[str, Any] = {"tags": ["models"], "responses": MISTAKES}
 
-    @app.get("/api/models", summary="The models, and what each can be asked", **how)
+    @app.get("/api/models", summary="The models, and what each can do", **how)
     async def models() -> list[Model]:
         return [Model(**model.about()) for model in library.models.values()]
 
@@ -237,7 +241,7 @@ def _add_models(app: FastAPI, library: Library, threads: RequestThreads) -> None
         found = library.model(name)
         return await threads.run(lambda: in_json(describe(found)))
 
-    @app.get("/api/models/{name}/features", summary="The heaviest features", **how)
+    @app.get("/api/models/{name}/features", summary="The strongest features", **how)
     async def heaviest(
         name: str,
         part: str | None = None,

@@ -28,7 +28,7 @@ def trace(library: Library, model: Shelved, part: str | None, sentence: str, bea
     else:
         rows, gold = _own_rows(library, model, sentence)
     if len(rows) > MAX_SHOWN_WORDS:
-        raise StructronError(f"{len(rows)} words; expected a sentence of at most {MAX_SHOWN_WORDS} to watch")
+        raise StructronError(f"{len(rows)} words; expected a sentence of at most {MAX_SHOWN_WORDS}")
     found = estimator.trace(rows, True if gold else None, beam=beam).to_json()
     for rule in found["rules"].values():
         for update in (rule, *rule.get("updates", [])):
@@ -67,7 +67,7 @@ def _own_rows(library: Library, model: Shelved, text: str) -> tuple[list, bool]:
     if not is_annotated(text):
         doc = analyse(library, model, " ".join(text.split())).doc
         if len(doc.sentences) != 1:
-            raise StructronError(f"{len(doc.sentences)} sentences; expected one to watch")
+            raise StructronError(f"{len(doc.sentences)} sentences; expected one")
         return columns_for(model.estimator, doc.sentences[0]), False
     (item,) = _one(items_of(model, text, "sentence", format_of(text), True))
     return (item[0] if isinstance(item, Document) else item), True
@@ -79,7 +79,7 @@ def _part_rows(library: Library, model: Shelved, name: str, text: str) -> tuple[
     annotated = is_annotated(text)
     if annotated:
         if format_of(text) != "conllu":
-            raise StructronError("expected a sentence in CoNLL-U (ten columns, tabs between them), or plain text")
+            raise StructronError("expected a sentence in CoNLL-U (ten columns separated by tabs), or plain text")
         doc = Doc.from_conllu(text, "sentence")
         if doc.words and all(word.upos == "_" and word.xpos == "_" for word in doc.words):
             model.estimator.model_.tag(words_of(doc.sentences), 1)
@@ -95,5 +95,5 @@ def _part_rows(library: Library, model: Shelved, name: str, text: str) -> tuple[
 
 def _one(found: list) -> list:
     if len(found) != 1:
-        raise StructronError(f"{len(found)} sentences; expected one to watch")
+        raise StructronError(f"{len(found)} sentences; expected one")
     return found

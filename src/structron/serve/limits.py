@@ -99,7 +99,7 @@ class RequestGuard:
         except Exception:
             log.exception("%s %s failed", scope.get("method"), scope.get("path", "")[:200])
             if not begun:
-                await _respond(answer, 500, "the server made a mistake; its log says more")
+                await _respond(answer, 500, "an error in the server; see its log")
 
     def _check(self, scope: Message, origin: str) -> None:
         given = _header(scope, b"host")

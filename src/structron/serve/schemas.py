@@ -17,12 +17,14 @@ class AnnotateRequest(Request):
     """A text to be analysed."""
 
     text: str = Field(
-        description="Plain text; for models that read tokens: tokens between spaces, one sentence a line, further "
-        "columns after slashes.",
+        description="Plain text; for models that read tokens: one sentence per line, tokens separated by "
+        "spaces, further columns after slashes.",
         examples=["Dr. Smith didn't sleep. He flew to Paris."],
     )
     model: str | None = ModelName
-    margins: bool = Field(False, description="Give the margin of every tag over the next best analysis, where known.")
+    margins: bool = Field(
+        False, description="Include the margin of every tag over the next best analysis, where known."
+    )
 
 
 class ExplainRequest(Request):
@@ -34,7 +36,7 @@ class ExplainRequest(Request):
     )
     model: str | None = ModelName
     part: str | None = Field(None, description="A part of a pipeline, for instance tagger or parser.")
-    top: int = Field(8, ge=1, le=100, description="Features for each decision.")
+    top: int = Field(8, ge=1, le=100, description="Number of features for each decision.")
 
 
 class BeamRequest(Request):
@@ -43,7 +45,7 @@ class BeamRequest(Request):
     sentence: str = Field(description="One sentence in CoNLL-U, in the model's columns, or as plain text.")
     model: str | None = ModelName
     part: str | None = Field(None, description="A part of a pipeline, for instance parser.")
-    beam: int = Field(4, ge=1, le=64, description="States that the beam keeps.")
+    beam: int = Field(4, ge=1, le=64, description="Width of the beam.")
 
 
 class CompareRequest(Request):

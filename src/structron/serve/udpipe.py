@@ -77,7 +77,7 @@ def _find(library: Library, wanted: str) -> Shelved:
     """A model by its name, by what stands before a hyphen in its name, or by a longer name that begins with its own."""
     served = _served(library)
     if not served:
-        raise StructronError("No model makes trees of text here; expected a server that was started with a pipeline.")
+        raise StructronError("No model can parse plain text; expected a server that was started with a pipeline.")
     name = CODES.get(wanted, wanted)
     if not name:
         return next(iter(served.values()))

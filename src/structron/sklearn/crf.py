@@ -24,7 +24,7 @@ USUAL_C2 = 0.1
 FEWEST, MOST = 5, 40
 """Passes that c2 may stand for."""
 INSTEAD: Mapping[str, str] = {
-    "all_possible_states": "attributes get weights for all labels that are mistaken for one another",
+    "all_possible_states": "attributes get weights for all labels that are confused with one another",
     "num_memories": "there is no L-BFGS",
     "epsilon": "training makes a fixed number of passes",
     "period": "training makes a fixed number of passes",
@@ -42,7 +42,7 @@ INSTEAD: Mapping[str, str] = {
     "variance": "updates are the perceptron's",
     "gamma": "updates are the perceptron's",
     "keep_tempfiles": "there are no temporary files",
-    "trainer_cls": "the trainer is our own",
+    "trainer_cls": "the trainer is structron's own",
 }
 """Parameters without a meaning for a perceptron, and what happens instead."""
 
@@ -52,28 +52,37 @@ class ParameterWarning(UserWarning):
 
 
 class CRF(SequenceLabeler):
-    """`sklearn_crfsuite.CRF` by a change of the import, trained as an averaged structured perceptron (Collins 2002).
+    """A drop-in replacement for `sklearn_crfsuite.CRF`, trained as an averaged structured perceptron (Collins 2002).
 
-    X is a list of sequences of dicts (or lists of strings), y a list of lists of labels, as in sklearn-crfsuite.
+    X is a list of sequences of dicts (or lists of strings), y a list of lists of labels, as in sklearn-crfsuite. Other
+    parameters of sklearn-crfsuite are accepted, with a warning from `fit`.
 
-    Parameters with a meaning
+    Args:
+        algorithm: lbfgs, l2sgd, ap, pa or arow; all train the averaged perceptron.
+        min_freq: Attributes seen less often are dropped.
+        all_possible_transitions: Without effect: all transitions can get weights.
+        c1: Weights of at most c1 are dropped from the model, as with an L1 penalty.
+        c2: Sets the number of passes, so that larger penalties train less: 20 (30 for fewer than 100,000 tokens) times
+            (0.1 / c2)^¼, within 5 and 40.
+        max_iterations: The largest number of passes; with ap, pa and arow the exact number.
+        averaging: False keeps the last weights.
+        verbose: Show the passes.
+        model_filename: `fit` writes the model there; an existing file is loaded when it is needed.
+        runs: The mean of this many runs, as for SequenceLabeler.
+        constrain: Keep chunk labels in a legal order.
+        calibrate_saved: Calibrate marginals before a pickle or file is written.
+        n_jobs: Number of threads.
+        random_state: Seed for shuffling.
 
-    algorithm: lbfgs, l2sgd, ap, pa or arow; all are the averaged perceptron.
-    min_freq: attributes that are seen less often are left out.
-    all_possible_transitions: always so, whatever is given.
-    c1: weights of at most c1 are left out of the model: it gets smaller, as with an L1 penalty.
-    c2: the number of passes. Training stops earlier for larger penalties: the usual number times (0.1 / c2)^¼, 5 at
-    least and 40 at most; usual are 20 passes, and 30 for less than 100,000 tokens.
-    max_iterations: no more passes than that; with ap, pa and arow exactly so many.
-    averaging: False keeps the last weights.
-    verbose: show the passes.
-    model_filename: `fit` writes the model there, and a file that is there already is loaded when it is needed.
-
-    The others of sklearn-crfsuite's parameters are accepted, and `fit` warns of them.
-
-    Parameters that are ours, by keyword: runs (the mean of so many; see SequenceLabeler), constrain (chunk labels keep
-    their legal order), calibrate_saved (marginals are calibrated before a pickle or file is written), n_jobs,
-    random_state.
+    Example:
+        >>> import warnings
+        >>> from structron.sklearn import CRF
+        >>> X = [[{"w": "the"}, {"w": "dog"}, {"w": "barks"}], [{"w": "a"}, {"w": "cat"}, {"w": "sleeps"}]]
+        >>> y = [["DET", "NOUN", "VERB"], ["DET", "NOUN", "VERB"]]
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     crf = CRF(algorithm="lbfgs", c2=0.1).fit(X, y)
+        >>> crf.predict([[{"w": "the"}, {"w": "cat"}, {"w": "barks"}]])
+        [['DET', 'NOUN', 'VERB']]
     """
 
     def __init__(
@@ -193,8 +202,8 @@ class CRF(SequenceLabeler):
         said = []
         if self.algorithm not in (None, "ap"):
             said.append(
-                f"algorithm {self.algorithm}: the averaged perceptron is trained (c1: weights of at most c1 are left "
-                "out; c2: larger penalties mean fewer passes; max_iterations: the most passes)"
+                f"algorithm {self.algorithm}: the averaged perceptron is trained (c1: weights of at most c1 are "
+                "dropped; c2: larger penalties mean fewer passes; max_iterations: the largest number of passes)"
             )
         if self.all_possible_transitions is not None and not self.all_possible_transitions:
             said.append("all_possible_transitions: all pairs of labels may get weights")

@@ -53,39 +53,49 @@ class Labellings(list):
 class SequenceLabeler(BaseEstimator, Passes, Weighted):
     """Labels the tokens of sequences with the averaged structured perceptron and exact search (Collins 2002).
 
-    X is a list of sequences; a token is a dict, a list or set of strings, or a string, as in python-crfsuite (see
-    `structron.features.attributes`). y is a list of lists of labels, all strings or all integers; in training, None is
-    a label that is not known.
+    X is a list of sequences; a token is a dict, a list or set of strings, or a string, as in python-crfsuite. y is a
+    list of lists of labels, all strings or all integers; in training, None is an unknown label.
 
-    classes_: the labels, sorted.   n_iter_: passes made.   history_, training_log_: the figures of each pass.
-    attributes_, state_features_, transition_features_: what was learned.   tagger_: for one sequence, as in
-    python-crfsuite.   labeler_: the labeller beneath; its `model_` has the weights.
+    Attributes:
+        classes_: The labels, sorted.
+        n_iter_: The number of passes.
+        history_: The figures of each pass; `training_log_` has them in the form of sklearn-crfsuite.
+        attributes_: The attributes that were learned; see also `state_features_` and `transition_features_`.
+        tagger_: An object for single sequences, as in python-crfsuite.
+        labeler_: The underlying labeller; its `model_` has the weights.
+
+    Example:
+        >>> from structron.sklearn import SequenceLabeler
+        >>> X = [["the", "dog", "barks"], ["a", "cat", "sleeps"]]
+        >>> y = [["DET", "NOUN", "VERB"], ["DET", "NOUN", "VERB"]]
+        >>> SequenceLabeler().fit(X, y).predict([["the", "cat", "barks"]])
+        [['DET', 'NOUN', 'VERB']]
     """
 
     passes: int | None = whole(  # type: ignore[assignment]
-        "Passes over the training data; by default 20, and 30 for less than 100,000 tokens.",
+        "Passes over the training data; by default 20, or 30 for fewer than 100,000 tokens.",
         default=None,
         none="default",
     )
     runs: int | None = whole(  # type: ignore[assignment]
-        "Mean of N runs that see the data in different orders; by default 1, and 2 for less than 100,000 tokens.",
+        "Mean of N runs over the data in different orders; by default 1, or 2 for fewer than 100,000 tokens.",
         default=None,
         none="default",
     )
-    cutoff: int = whole("Leave out attributes seen less than N times.", default=0, least=0)
-    random_state: Any = free(
-        "Seed for shuffling; None is a fixed seed too, so that results can be had again.", default=None
-    )
-    n_jobs: int | None = free("Threads that learn (of several runs) and predict.", default=None)
+    cutoff: int = whole("Leave out attributes seen fewer than N times.", default=0, least=0)
+    random_state: Any = free("Seed for shuffling; None is a fixed seed too, so results are reproducible.", default=None)
+    n_jobs: int | None = free("Threads for training (several runs) and prediction.", default=None)
     margin: float | None = real(
-        "Learn until the right labels win by more than this.", default=None, least=0, metavar="C", none="none"
+        "Update until the correct labels win by more than this.", default=None, least=0, metavar="C", none="none"
     )
     order: int = whole("Markov order of the labels: 1 or 2.", default=1, most=2)
-    average: str = choice("Averaged weights, the last ones, or a vote.", ("mean", "none", "voted"), default="mean")
+    average: str = choice(
+        "Averaged weights, those after the last update, or a vote of all.", ("mean", "none", "voted"), default="mean"
+    )
     constrain: bool = switch("Keep chunk labels (IOB1, IOB2, IOBES, BILOU) in a legal order.", default=True)
-    forbid: Iterable[tuple[Any, Any]] = free("Further (label, next label) pairs to rule out.", default=())
+    forbid: Iterable[tuple[Any, Any]] = free("Pairs (label, next label) to rule out in addition.", default=())
     calibrate_saved: bool = switch(
-        "Calibrate marginals before the training data are let go: when saved or pickled.", default=False
+        "Calibrate marginals when saving or pickling, while the training data are still there.", default=False
     )
 
     def __sklearn_tags__(self) -> Any:
@@ -99,9 +109,18 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
     # -- training ------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None) -> Self:
-        """Learn from labelled sequences; with dev data the pass that labels most of its tokens right is kept.
+        """Train on labelled sequences.
 
-        Marginals are then calibrated on the dev data.
+        Args:
+            X: The sequences.
+            y: Their labels.
+            X_dev: Development sequences: the pass with the highest accuracy on them is kept, and marginals are
+            calibrated
+                on them.
+            y_dev: Their labels.
+
+        Returns:
+            The estimator itself.
         """
         if (X_dev is None) != (y_dev is None):
             raise StructronError("dev data: X_dev or y_dev is missing; expected both or neither")
@@ -114,9 +133,15 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
         return self._keep(labeler)
 
     def partial_fit(self, X: Any, y: Any, classes: Sequence | None = None) -> Self:
-        """Go on learning from these sequences, `passes` times; they may bring new attributes and new labels.
+        """Continue training with these sequences, for `passes` passes. They may bring new attributes and new labels.
 
-        classes: labels to reckon with though no sequence may show them yet; neither needed nor final.
+        Args:
+            X: The sequences.
+            y: Their labels.
+            classes: Labels to include although they may not occur yet; neither needed nor final.
+
+        Returns:
+            The estimator itself.
         """
         data = self._pairs(X, y, "training data")
         before = vars(self.labeler_) if hasattr(self, "labeler_") else {}
@@ -165,7 +190,7 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
             raise StructronError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         sequences, labels = _sequences(X, f"{what}: X", "tokens"), _sequences(y, f"{what}: y", "labels")
         if len(sequences) != len(labels):
-            raise StructronError(f"{what}: {len(sequences)} sequences in X, {len(labels)} in y; expected as many")
+            raise StructronError(f"{what}: {len(sequences)} sequences in X, {len(labels)} in y; expected equal numbers")
         for s, (tokens, row) in enumerate(zip(sequences, labels, strict=True)):
             if len(tokens) != len(row):
                 found = f"{len(tokens)} tokens, {len(row)} labels"
@@ -235,16 +260,24 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
         return self.predict([x])[0]
 
     def predict_with_margins(self, X: Any) -> tuple[Labellings, list[list[float]]]:
-        """Labels, and for each token by how much they beat the best labelling with another label there."""
+        """The best labels, and the margin of each: how far the best labelling is ahead of the best one with another
+        label there.
+
+        Args:
+            X: The sequences.
+        """
         labels, margins = self._fitted().predict_with_margins(_sequences(X, "X", "tokens"), jobs=self._jobs())
         return Labellings(labels), margins
 
     def predict_marginals(self, X: Any) -> list[list[dict[Any, float]]]:
-        """For each token of each sequence how likely every label is.
+        """For each token of each sequence the probability of every label.
 
-        Scores of max-marginals, set to a scale that was measured on sequences which were not learned from: those of
-        `calibrate`, dev data, or a fifth of the training data that a second model does without (when it is first asked
-        for; it takes about as long as `fit`).
+        They are max-marginals, scaled by a temperature that was fitted on held-out sequences: those of `calibrate`,
+        the dev data, or a fifth of the training data, without which a second model is trained (when marginals are
+        first requested; it takes about as long as `fit`).
+
+        Args:
+            X: The sequences.
         """
         labeler, sequences = self._fitted(), _sequences(X, "X", "tokens")
         if labeler.temperature_ is None:
@@ -253,33 +286,65 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
         return [[dict(zip(labels, row, strict=True)) for row in table.tolist()] for table in tables]
 
     def predict_marginals_single(self, x: Sequence) -> list[dict[Any, float]]:
-        """For each token of one sequence how likely every label is."""
+        """For each token of one sequence the probability of every label.
+
+        Args:
+            x: The sequence.
+        """
         return self.predict_marginals([x])[0]
 
     def calibrate(self, X: Any, y: Any) -> Self:
-        """Set the scale of marginals by labelled sequences that were not learned from."""
+        """Calibrate marginals on labelled sequences that are not training data.
+
+        Args:
+            X: The sequences.
+            y: Their labels.
+
+        Returns:
+            The estimator itself.
+        """
         self._fitted().calibrate(self._pairs(X, y, "data"), jobs=self._jobs())
         return self
 
     def nbest(self, X: Any, n: int) -> list[list[tuple[list, float]]]:
-        """For each sequence the n best labellings with their scores, best first."""
+        """For each sequence the n best labellings with their scores, best first.
+
+        Args:
+            X: The sequences.
+            n: How many.
+        """
         return self._fitted().nbest(_sequences(X, "X", "tokens"), n, jobs=self._jobs())
 
     def explain(self, x: Sequence, *, top: int = 8) -> list[Decision]:
-        """For each token of one sequence its label, the runner-up and the attributes that decided."""
+        """For each token of one sequence its label, the runner-up, and the attributes that made the difference.
+
+        Args:
+            x: The sequence.
+            top: How many attributes for each token.
+        """
         return self._fitted().explain(_sequences([x], "X", "tokens")[0], top=top)
 
     def inspect(self, label: Any = None, *, top: int = 20) -> Heaviest:
-        """The heaviest attributes of every label, or of one."""
+        """The attributes with the largest weights.
+
+        Args:
+            label: Only those of this label; by default of every label.
+            top: How many of each.
+        """
         return self._fitted().inspect(label, top=top)
 
     def score(self, X: Any, y: Any) -> float:
-        """The share of tokens that get their label; a label that training never saw is never right."""
+        """The fraction of tokens with the correct label. Labels that training never saw count as wrong.
+
+        Args:
+            X: The sequences.
+            y: Their labels.
+        """
         self._fitted()
         data = self._pairs(X, y, "data")
         gold = [label for _, row in data for label in row]
         if None in gold:
-            raise StructronError("data: an open label (None); expected known labels, which are scored")
+            raise StructronError("data: an open label (None); expected known labels, for scoring")
         if not gold:
             raise StructronError("data: no tokens; expected at least one sequence with tokens")
         guess = chain.from_iterable(self.predict([tokens for tokens, _ in data]))
@@ -288,7 +353,11 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
     # -- files ---------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write a model file, atomically; it holds no code, so it is safe to load, unlike a pickle."""
+        """Write a model file, atomically. Unlike a pickle it contains no code, so it is safe to load.
+
+        Args:
+            path: The file to write.
+        """
         labeler = self._fitted()
         self._let_go()
         labeler.dress_ = {"class": type(self).__name__, "params": _plain(self.get_params())}
@@ -296,12 +365,16 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read what `save` wrote."""
+        """Read a file written by `save`.
+
+        Args:
+            path: The model file.
+        """
         labeler = load_model(path, task=AttributeLabeler.task)
         dress = labeler.dress_ or {}
         if dress.get("class") != cls.__name__:
             raise StructronError(
-                f"{path}: a model of {dress.get('class')}; expected one that {cls.__name__}.save wrote"
+                f"{path}: a model of {dress.get('class')}; expected one written by {cls.__name__}.save"
             )
         try:
             loaded = cls(**dress["params"])

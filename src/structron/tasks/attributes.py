@@ -120,7 +120,7 @@ class AttributeLabeler(Measured, ChainLabeler):
         model = self._check_fitted()
         if self.temperature_ is None:
             raise StructronError(
-                "marginals are not calibrated; call calibrate with sentences that are not learned from"
+                "marginals are not calibrated; call calibrate with sentences that are not training data"
             )
         ready = self._encode(sentences)
         _, behind = model.max_marginals(ready, self._jobs(jobs))
@@ -140,8 +140,8 @@ class AttributeLabeler(Measured, ChainLabeler):
         model, data = self._check_fitted(), self.data_
         if data is None:
             raise StructronError(
-                "marginals: not calibrated, and the training data are no longer there; "
-                "call calibrate with labelled sequences that were not learned from"
+                "marginals: not calibrated, and the training data are no longer there; call calibrate with "
+                "labelled sequences that are not training data"
             )
         count = len(data.starts) - 1
         split = count - count // HELD_OUT
@@ -161,7 +161,7 @@ class AttributeLabeler(Measured, ChainLabeler):
         known = gold >= 0
         if not known.any():
             raise StructronError(
-                "calibration: no labels that the model knows; expected sentences like those of training"
+                "calibration: no labels that the model knows; expected sentences like the training data"
             )
         return best_temperature(behind[known], gold[known])
 

@@ -24,10 +24,18 @@ from structron.text.sentences import decode_labels
 
 
 class EntityRecognizer(ChainLabeler):
-    """Recognises named entities; takes sentences or Documents; defaults that find most.
+    """Finds named entities in sentences or Documents, consistently within a Document.
 
-    The margin is 50 unless alma or swvp is given; document features are all built-in ones where the search can serve
-    them (exact, without swvp).
+    The margin is 50 unless `alma` or `swvp` is given. All built-in document features are used if the search is exact
+    and `swvp` is not given.
+
+    Example:
+        >>> from structron import Document, EntityRecognizer
+        >>> ann = [("Ann", "B-PER"), ("lives", "O"), ("in", "O"), ("Paris", "B-LOC")]
+        >>> bob = [("Bob", "B-PER"), ("left", "O"), ("Rome", "B-LOC")]
+        >>> recognizer = EntityRecognizer(columns=["word", "entity"], cutoff=0).fit([Document([ann, bob])])
+        >>> recognizer.predict([["Ann", "left", "Paris"]])
+        [['B-PER', 'O', 'B-LOC']]
     """
 
     options_class = EntityOptions
@@ -108,8 +116,8 @@ class EntityRecognizer(ChainLabeler):
         """Forced labels must be the model's own: what others stand for can depend on labels to come."""
         if self.written_ not in (None, self.options.inner):
             raise StructronError(
-                f"forced labels: the model's own are {self.options.inner}, those of its training data {self.written_}; "
-                f"expected a model that was trained with inner scheme {self.written_}"
+                f"forced labels: the model works with {self.options.inner}, its training data with "
+                f"{self.written_}; expected a model trained with the inner scheme {self.written_}"
             )
         return super()._numbers(model, sentences, forced)
 

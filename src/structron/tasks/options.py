@@ -44,19 +44,19 @@ from structron.options import (
 if TYPE_CHECKING:
     from structron.search.beam.problem import SearchProblem
 
-EXACT_VOTES = {"average voted": "votes need exact search over tokens"}
+EXACT_VOTES = {"average voted": "voting needs exact search over tokens"}
 NO_TREES = {
-    "forced": "heads cannot be given",
-    "tag_dictionary": "words are not labelled",
-    "non_local": "document features are of label sequences",
+    "forced": "a parser cannot be given heads",
+    "tag_dictionary": "a parser does not label words",
+    "non_local": "document features describe label sequences",
 }
-NO_CANDIDATES = "document features need n-best labellings of exact search over tokens"
-NO_PREFIX = "the search looks at whole trees: there is no prefix, no beam and no state to merge"
-ALONE = "a word's script does not depend on those of others: there is nothing to search"
-PIECES = "its labels are of pieces of text, not of words"
-OWN_SETTINGS = "every part has settings of its own"
-ONE_PART = "one part at a time, with --part"
-ALL_KNOWN = "it learns from full analyses only"
+NO_CANDIDATES = "document features need the n best labellings of exact search over tokens"
+NO_PREFIX = "the search compares whole trees: there are no prefixes, no beam and no states to merge"
+ALONE = "each word's script is chosen independently: there is no search"
+PIECES = "it labels pieces of text, not words"
+OWN_SETTINGS = "each part has its own settings"
+ONE_PART = "only one part at a time, with --part"
+ALL_KNOWN = "it learns only from complete analyses"
 ALL = "all"
 """Value of `check` that has all examples of a user's problem walked through uncompiled first."""
 
@@ -105,7 +105,7 @@ class TaggerOptions(LabelOptions):
     about: ClassVar[str] = "One label per word: parts of speech, features, or anything else."
     lacks: ClassVar[Mapping[str, str]] = dict.fromkeys(
         options_of(Documents),
-        "the built-in document features are of chunk labels; functions of your own work in Python",
+        "the built-in document features need chunk labels; your own functions work, in Python",
     )
     default_templates: ClassVar[Mapping[str, str]] = {"": "tagger"}
 
@@ -129,9 +129,9 @@ class SegmentOptions(Chunks, TokenOptions):
     task_defaults: ClassVar[Mapping[str, Any]] = {"beam": 4, "update": "max-violation", "margin": 2.0}
     lacks: ClassVar[Mapping[str, str]] = EXACT_VOTES | {
         "open_label": ALL_KNOWN,
-        "confidence": "chunks are labelled, not tokens",
-        "forced": "chunks are labelled, not tokens",
-        "tag_dictionary": "words are not labelled one by one",
+        "confidence": "it labels chunks, not tokens",
+        "forced": "it labels chunks, not tokens",
+        "tag_dictionary": "it does not label words one by one",
         "non_local": NO_CANDIDATES,
     }
 
@@ -152,12 +152,12 @@ class JointOptions(Tags, TagDictionary, TokenOptions):
     """Tags and chunks together."""
 
     task: ClassVar[str] = "joint"
-    about: ClassVar[str] = "Tags and chunks together, from words alone."
+    about: ClassVar[str] = "Tags and chunks together, from just words."
     task_defaults: ClassVar[Mapping[str, Any]] = {"beam": 2, "update": "laso", "margin": 5.0}
     lacks: ClassVar[Mapping[str, str]] = EXACT_VOTES | {
         "open_label": ALL_KNOWN,
-        "confidence": "a word has two labels, and no single margin",
-        "forced": "a word has two labels, of which a file may give one",
+        "confidence": "each word has two labels, so there is no single margin",
+        "forced": "each word has two labels, and a file might give only one",
         "non_local": NO_CANDIDATES,
     }
 
@@ -177,7 +177,7 @@ class EntityOptions(Entities, LabelOptions):
     """Named entities."""
 
     task: ClassVar[str] = "entities"
-    about: ClassVar[str] = "Names of people, places and so on, consistent throughout a document."
+    about: ClassVar[str] = "Names of people, places and so on, consistent within a document."
     default_templates: ClassVar[Mapping[str, str]] = {"pos": "entities", "": "entities-words"}
     task_defaults: ClassVar[Mapping[str, Any]] = {"margin": 50.0, "non_local": NON_LOCAL}
 
@@ -189,7 +189,7 @@ class AttributeOptions(NoColumns, AllLabels, Cutoff, ChainOptions):
     task: ClassVar[str] = "sequence-labeler"
     former: ClassVar[Sequence[type[Options]]] = (Tokens, Documents, TagDictionary, Lexical)
 
-    prune: float = real("Leave weights of at most W out of the model.", default=0.0, least=0, metavar="W", flag=None)
+    prune: float = real("Drop weights of at most W from the model.", default=0.0, least=0, metavar="W", flag=None)
 
 
 # -- trees -------------------------------------------------------------------------------------------------------------
@@ -200,13 +200,13 @@ class ParserOptions(Templates, Transitions, Searching, Trees, Learned):
     """Dependency trees, by shift and reduce."""
 
     task: ClassVar[str] = "parser"
-    about: ClassVar[str] = "Dependency trees, by shift and reduce."
+    about: ClassVar[str] = "Dependency trees, with a shift-reduce parser."
     task_defaults: ClassVar[Mapping[str, Any]] = {"beam": 4, "update": "laso", "margin": 5.0, "slack": 12.0}
     lacks: ClassVar[Mapping[str, str]] = EXACT_VOTES | {
         "open_label": ALL_KNOWN,
-        "confidence": "arcs are built by actions; compare the n best trees instead",
+        "confidence": "arcs result from actions; compare the n best trees instead",
         **NO_TREES,
-        "gazetteers": "templates over stack and buffer read the columns of the file",
+        "gazetteers": "its templates over stack and buffer read only the columns of the file",
     }
 
     def search(self, learning: bool = False) -> Search:
@@ -223,14 +223,14 @@ class GraphOptions(Graphs, Trees, Stepping, Learned):
     """Dependency trees, by searching all trees."""
 
     task: ClassVar[str] = "graph-parser"
-    about: ClassVar[str] = "Dependency trees, by searching all trees."
+    about: ClassVar[str] = "Dependency trees, with a search over all trees."
     lacks: ClassVar[Mapping[str, str]] = EXACT_VOTES | {
         "open_label": ALL_KNOWN,
         **dict.fromkeys(("beam", "update", "merge"), NO_PREFIX),
-        "templates": "features of arcs are hashed by compiled code; their templates are part of it",
-        "confidence": "arcs are chosen as one tree; compare the n best trees instead",
+        "templates": "its features of arcs are part of the compiled code",
+        "confidence": "a tree is chosen as a whole; compare the n best trees instead",
         **NO_TREES,
-        "gazetteers": "features of arcs read the columns of the file",
+        "gazetteers": "its features of arcs read only the columns of the file",
     }
 
 
@@ -264,7 +264,7 @@ class TokenizerOptions(NoColumns, AllLabels, Texts, Cutoff, Templates, OwnAtoms,
     ) | {
         "among": PIECES,
         "open_label": ALL_KNOWN,
-        "partial_fit": "what a piece is depends on all of the training data",
+        "partial_fit": "the pieces depend on all of the training data",
     }
 
 
@@ -276,10 +276,10 @@ class ScriptOptions(LookUps, Tokens, OwnAtoms, Learned):
     lacks: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("beam", "update", "merge", "alma", "margin", "swvp", "average voted", "tag_dictionary", "among"), ALONE
     ) | {
-        "non_local": "the built-in document features are of chunk labels",
-        "open_label": "leave the row out: a word's script does not depend on those of others",
+        "non_local": "the built-in document features need chunk labels",
+        "open_label": "leave the word out instead: each word's script is chosen independently",
         "partial_fit": "the lexicon is learned from all data at once",
-        "forced": "a text that was never seen is none of the scripts to choose from",
+        "forced": "a new lemma may not be among the known scripts",
     }
 
     def search(self, learning: bool = False) -> Search:
@@ -309,7 +309,7 @@ class PipelineOptions(Pipelines, Texts, Compact, Training, Task):
     """From text to trees."""
 
     task: ClassVar[str] = "pipeline"
-    about: ClassVar[str] = "All of it, from plain text to trees and entities."
+    about: ClassVar[str] = "Everything from plain text to trees and entities."
     texts: ClassVar[bool] = True
     former: ClassVar[Sequence[type[Options]]] = (Passes,)
     lacks: ClassVar[Mapping[str, str]] = dict.fromkeys(
@@ -321,7 +321,7 @@ class PipelineOptions(Pipelines, Texts, Compact, Training, Task):
         OWN_SETTINGS,
     ) | {
         "open_label": OWN_SETTINGS,
-        "partial_fit": "parts learn from what others predict: train all of them anew",
+        "partial_fit": "parts learn from the predictions of others, so all must be retrained",
         "inspect": ONE_PART,
         "explain": ONE_PART,
     }
@@ -338,7 +338,7 @@ class ProblemOptions(Learned):
     """What is searched; the first argument, and the only one by position."""
 
     debug: bool = switch(
-        "Guard every call of the problem's functions; they run uncompiled (slow).",
+        "Check every call of the problem's functions, which run uncompiled (slow).",
         default=False,
         flag=None,
         stored=False,
@@ -352,7 +352,7 @@ class BeamLearnerOptions(Searching, ProblemOptions):
     task: ClassVar[str] = "problem"
 
     check: Any = switch(
-        "Check that every update fixes a violation; all: also walk through all examples uncompiled first (slow).",
+        "Check that every update is a violation; all: first run all examples uncompiled too (slow).",
         default=None,
         choices=(ALL,),
         flag=None,
@@ -372,8 +372,8 @@ class QueueLearnerOptions(Queues, Margins, ProblemOptions):
 
     task: ClassVar[str] = "queue problem"
     lacks: ClassVar[Mapping[str, str]] = {
-        "merge": "nodes of a queue are single derivations",
-        "swvp": "LaSO's update takes the mean of the queue, not one derivation to mix",
+        "merge": "each node in a queue is a single derivation",
+        "swvp": "LaSO updates with the mean of the queue, not with a single derivation",
     }
 
     def search(self, learning: bool = False) -> Search:

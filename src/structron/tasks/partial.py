@@ -66,7 +66,7 @@ class OpenRows:
         if not self.missing:
             return ""
         known = f"{self.tokens - self.missing:,} of {self.tokens:,} labels are known"
-        return f"{known}; sentences without a known label, left out: {self.left_out:,}" if self.left_out else known
+        return f"{known}; skipped sentences without a known label: {self.left_out:,}" if self.left_out else known
 
 
 def _size(sentence: Any) -> int:
@@ -95,7 +95,7 @@ def check_closed(prepared: Any, mark: str | None, what: str) -> None:
     token = int(np.argmin(ids >= 0))
     s = int(np.searchsorted(prepared.starts, token, "right")) - 1
     place = f"sentence {s + 1}, token {token - int(prepared.starts[s]) + 1}"
-    raise StructronError(f"{what}: {place}: an open label; expected known labels, which are scored")
+    raise StructronError(f"{what}: {place}: an open label; expected known labels, for scoring")
 
 
 def knowledge_of(gold: np.ndarray, labels: int, sets: Mapping[int, Sequence[int]] = NO_SETS) -> Knowledge | None:

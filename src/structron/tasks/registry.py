@@ -60,17 +60,20 @@ def load(
     problem: "SearchProblem | Callable[[Any], SearchProblem] | None" = None,
     heuristic: Callable | None = None,
 ) -> Any:
-    """Read a model file, or a model that comes with the package, by its name.
+    """Read a model file, or a bundled model by its name.
 
-    Functions are code and not in the file, so those that a model was trained with are given again.
+    A model file contains no code, so the functions that a model was trained with have to be passed again.
 
     Args:
-        path: The file, or the name of a model that comes with the package ("english").
+        path: The file, or the name of a bundled model ("english").
         task: Refuse models of any other task.
-        atoms: Features of your own by name, as for `Tagger(atoms=…)`.
-        non_local: Features of whole documents of your own, as for `EntityRecognizer(non_local=…)`.
-        problem: Your own search problem, or a function that makes it of what was saved as `extra`.
-        heuristic: That of a `QueueLearner` with A*.
+        atoms: Your own features of words, by name, as for `Tagger(atoms=…)`.
+        non_local: Your own features of whole documents, as for `EntityRecognizer(non_local=…)`.
+        problem: Your own search problem, or a function that builds it from what was saved as `extra`.
+        heuristic: The heuristic of a `QueueLearner` with A*.
+
+    Returns:
+        The trained estimator.
     """
     code = {"atoms": atoms, "non_local": non_local, "problem": problem, "heuristic": heuristic}
     place = path_of(path)

@@ -63,7 +63,7 @@ class ScriptLabeler(LabelPredictor):
         """Every token alone, among the scripts that it, or tokens with its ending, were seen with."""
         labels, gold = number_labels(prepared)
         if looks_further(self.extractor_.templates, 1) or self.extractor_.paired.templates:
-            raise StructronError("among: seen with templates; expected exact search of plain labels, or among all")
+            raise StructronError("among: seen with templates; expected exact search without that, or among all")
         own = {y for y, label in enumerate(labels) if label[:1] == WHOLE}  # they say nothing of other words
         about = (self._given(), self.options.rare, self._demands(labels), own, self.common_labels)
         known = (labels, Lexicon.learn(prepared, gold, *about), make_dictionary(prepared, gold, len(labels), 0))
@@ -116,7 +116,15 @@ class ScriptLabeler(LabelPredictor):
 
 
 class Lemmatizer(ScriptLabeler):
-    """Learns the lemma of every word from its form and, where the data have them, its tags."""
+    """Finds the lemma of every word from its form and, if the data have them, its tags.
+
+    Example:
+        >>> from structron import Lemmatizer
+        >>> pairs = [("dogs", "dog"), ("cats", "cat"), ("barks", "bark"), ("sleep", "sleep")]
+        >>> lemmatizer = Lemmatizer(columns=["form", "lemma"], cutoff=0).fit([pairs])
+        >>> lemmatizer.predict([["birds"]])
+        [['bird']]
+    """
 
     options_class = LemmatizerOptions
     usual_columns: ClassVar[tuple[str, ...]] = ("form", "upos", "lemma")

@@ -33,7 +33,15 @@ MOST_TOKENS = 1000
 
 
 class Tokenizer(ChainLabeler):
-    """Cuts text into sentences and tokens. The margin is 200 unless alma or swvp is given."""
+    """Splits text into sentences and tokens. The margin is 200 unless `alma` or `swvp` is given.
+
+    Example:
+        >>> import structron
+        >>> tokenizer = structron.load("english").part("tokenizer")
+        >>> [doc] = tokenizer.predict(["She didn't sleep. He did."])
+        >>> [[token.form for token in sentence.tokens] for sentence in doc]
+        [['She', "didn't", 'sleep', '.'], ['He', 'did', '.']]
+    """
 
     options_class = TokenizerOptions
     metric: ClassVar[str] = "f1"
@@ -54,7 +62,9 @@ class Tokenizer(ChainLabeler):
         divided = sum(_divided(doc) for doc in docs)
         self.fine_ = divided > DIVIDED * len(tokens)
         if divided and not self.fine_:
-            self.notes_.append(f"{divided} of {len(tokens)} tokens end inside a run of letters or digits: not learned")
+            self.notes_.append(
+                f"{divided} of {len(tokens)} tokens end inside a run of letters or digits, which cannot be learned"
+            )
         return docs
 
     def _prepare(

@@ -57,7 +57,7 @@ class TokenLabeler(Estimator):
     def _check(self) -> None:
         search = self.options.search(learning=True)
         if search.beam is None and not search.merge:
-            raise StructronError("merge: off without a beam; expected a beam, or every labelling would be a state")
+            raise StructronError("merge: off without a beam; expected a beam, because every labelling would be a state")
 
     def _learner(self, sentences: Sentences, start: Any) -> Any:
         if start is None:
@@ -330,7 +330,7 @@ def ask_for(path: Any, code: dict[str, Any], what: str, names: list[str], how: s
     given = code.get(what) or {}
     if set(names) - set(given if isinstance(given, dict) else [getattr(f, "__name__", "") for f in given]):
         wanted = how.format(", ".join(names))
-        raise StructronError(f"{path}: give the functions of its {what} again: load(path, {wanted})")
+        raise StructronError(f"{path}: pass the functions of its {what} again: load(path, {wanted})")
 
 
 def first_row(sentences: Iterator[Any]) -> tuple[Iterator[Any], Sequence]:
@@ -346,8 +346,12 @@ def first_row(sentences: Iterator[Any]) -> tuple[Iterator[Any], Sequence]:
     else:
         raise StructronError("training data: no sentences; expected at least one with words")
     if not is_row(type(first)):
-        one = "; of one sentence alone, expected a list with it" if isinstance(first, str) and len(head) == 1 else ""
-        raise StructronError(f"training data: a token is {quoted(first)}; expected rows that end in the label{one}")
+        one = (
+            "; for a single sentence, expected a list that contains it"
+            if isinstance(first, str) and len(head) == 1
+            else ""
+        )
+        raise StructronError(f"training data: a token is {quoted(first)}; expected rows that end with the label{one}")
     return chain(head, sentences), first
 
 

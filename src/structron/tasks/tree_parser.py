@@ -52,7 +52,9 @@ class TreeParser(Estimator):
             self.clusters_ = make_clusters(self.options.clusters)
             odd = next((name for name in self.roles_.names if self.clusters_ and prefix_length(name) is not None), None)
             if odd is not None:
-                raise StructronError(f"column {odd!r}: with clusters templates call classes of words so; rename it")
+                raise StructronError(
+                    f"column {odd!r}: with clusters, templates use this name for classes of words; rename it"
+                )
         arcs = self.arcs(given, "training data")
         if crossing:
             found = Projective(given, arcs, 0, "")

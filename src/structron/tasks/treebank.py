@@ -74,7 +74,7 @@ def _head(text: object, where: str) -> int:
         return int(str(text))
     except ValueError:
         raise StructronError(
-            f"{where}: head {quoted(text)} is no number; expected 0 for the root, or a word's"
+            f"{where}: head {quoted(text)} is not a number; expected 0 for the root, or the number of a word"
         ) from None
 
 
@@ -110,7 +110,7 @@ def make_projective(sentences: Sequence[Sentence], arcs: Sequence[list[Arc]], sk
     if lifted and labelled:
         _check_marks(arcs)
         trees = _without_rare_marks(trees)
-    done = "skipped" if skip else f"learned from with {lifted} words lifted"
+    done = "skipped" if skip else f"used with {lifted} words lifted"
     return Projective(
         kept, trees, lifted, f"{crossing} of {len(arcs)} sentences are non-projective: {done}" if crossing else ""
     )
@@ -134,8 +134,8 @@ def _check_marks(arcs: Sequence[list[Arc]]) -> None:
         for k, (_, relation) in enumerate(tree, 1):
             if relation and MARK in relation:
                 raise StructronError(
-                    f"training data: sentence {number}: word {k}: relation {relation!r} has {MARK} in it, the mark of "
-                    "lifted words; expected another name, or --nonprojective skip"
+                    f"training data: sentence {number}: word {k}: relation {relation!r} contains {MARK}, the "
+                    "mark of lifted words; expected another name, or --nonprojective skip"
                 )
 
 

@@ -33,8 +33,8 @@ class InSentence:
         place = getattr(self, "_sentence", None)
         sentence = place and place()
         if sentence is None:
-            what = "its sentence is not known" if place is None else "its sentence is gone"
-            expected = "sentence.words or doc.words" if place is None else "a document that is kept"
+            what = "its sentence is not known" if place is None else "its sentence no longer exists"
+            expected = "sentence.words or doc.words" if place is None else "a document that still exists"
             raise StructronError(f"{self!r}: {what}; expected a word of {expected}")
         return sentence.words
 
@@ -176,7 +176,7 @@ class Sentence:
             elif word.head == 0:
                 root = root or nodes[word.id]
         if root is None:
-            raise StructronError(f"{self!r}: no tree; expected one that a parser has found")
+            raise StructronError(f"{self!r}: no tree; expected a sentence that has been parsed")
         return root
 
     @property

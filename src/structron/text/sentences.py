@@ -18,7 +18,14 @@ OTHER = -1
 
 
 class Document(list):
-    """A list of sentences that make one sequence: what is said in one of them bears on the labels of the others."""
+    """A list of sentences that are labelled as one sequence, so that the labels of one can influence those of the
+    others.
+
+    Example:
+        >>> from structron import Document
+        >>> Document([[("Ann", "NNP"), ("left", "VBD")], [("She", "PRP"), ("cried", "VBD")]])
+        [[('Ann', 'NNP'), ('left', 'VBD')], [('She', 'PRP'), ('cried', 'VBD')]]
+    """
 
 
 def sentences_of(items: Iterable[Any]) -> list[Sequence]:

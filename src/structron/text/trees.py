@@ -92,7 +92,7 @@ def lift(heads: Sequence[int], relations: Sequence[str] | None) -> tuple[list[in
     """
     if relations is not None and MARK in "".join(relations):
         bad = next(relation for relation in relations if MARK in relation)
-        raise StructronError(f"relation {bad!r} has {MARK} in it, the mark of lifted words; expected another name")
+        raise StructronError(f"relation {bad!r} contains {MARK}, the mark of lifted words; expected another name")
     if is_projective(heads):
         return list(heads), None if relations is None else list(relations), 0
     lifted = _lifted_heads(heads)

@@ -15,12 +15,12 @@ NAME = "NAME"
 def run(name: str, output_dir: Path = Path()) -> None:
     """Write the two files, unless one of them is there already."""
     if not name.isidentifier() or keyword.iskeyword(name):
-        raise StructronError(f"{name!r}: not a name for a Python module; expected one like word_order")
+        raise StructronError(f"{name!r}: not a name of a Python module; expected one like word_order")
     folder = resources.files("structron.cli.new")
     texts = {output_dir / own.format(name=name): (folder / file).read_text("utf-8") for own, file in FILES.items()}
     for path in texts:
         if path.exists():
-            raise StructronError(f"{path}: is there already; expected another name, or another --output-dir")
+            raise StructronError(f"{path}: exists already; expected another name, or another --output-dir")
     output_dir.mkdir(parents=True, exist_ok=True)
     for path, text in texts.items():
         atomic_write_bytes(path, text.replace(NAME, name).encode())

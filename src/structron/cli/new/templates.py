@@ -47,7 +47,7 @@ def run(file: str, columns: str | None = None, output: Path | None = None) -> No
     with open_output(output) as out:
         out.write("\n".join(lines) + "\n")
     if unsaid:
-        print(f"structron: {unsaid} templates are not possible here; they are comments now", file=sys.stderr)
+        print(f"structron: {unsaid} templates cannot be converted; they are comments in the output", file=sys.stderr)
 
 
 def translate(lines: Iterable[str], columns: Sequence[str] | None = None, where: str = "templates") -> Iterator[str]:
@@ -80,7 +80,9 @@ def translate(lines: Iterable[str], columns: Sequence[str] | None = None, where:
 
 def _without_atoms(text: str) -> str:
     """What becomes of a template that looks at no token."""
-    return "pairs of labels have weights always" if text[0] in "Bb*" else "labels have weights with every feature"
+    return (
+        "pairs of labels always have weights" if text[0] in "Bb*" else "labels always have weights with every feature"
+    )
 
 
 def _atoms(text: str, names: Sequence[str]) -> str:
@@ -112,7 +114,7 @@ def _of_regex(kind: str, regex: str) -> str:
     if kind in "tT":
         if regex in TESTS:
             return TESTS[regex]
-        raise Unsaid(f"no atom for this test; expected one of {', '.join(TESTS)}; shape may say as much")
+        raise Unsaid(f"no atom for this test; expected one of {', '.join(TESTS)}; shape may serve instead")
     for name, pattern in (("prefix", PREFIX), ("suffix", SUFFIX)):
         if match := pattern.match(regex):
             length = match[1].count(".")

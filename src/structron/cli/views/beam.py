@@ -15,7 +15,7 @@ def width_of(text: str | None) -> Any:
     if text is None or text == "inf":
         return text
     if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise StructronError(f"--width: {text!r}; expected a whole number from 1 on, or inf")
+        raise StructronError(f"--width: {text!r}; expected a whole number of at least 1, or inf")
     return int(text)
 
 
@@ -67,5 +67,5 @@ def parse_sentence(text: str, estimator: Any) -> list[list[str]]:
         given = dict(zip(names, fields, strict=True))
         rows.append([given.get(name, EMPTY) for name in roles.inputs])
     if not rows:
-        raise StructronError("--sentence: no words; expected some between spaces")
+        raise StructronError("--sentence: no words; expected words separated by spaces")
     return rows

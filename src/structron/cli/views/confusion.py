@@ -32,7 +32,7 @@ def _name(label: Any) -> str:
 def check_plot(plot: Path, asked: bool, inputs: dict[str, Any]) -> None:
     """Refuse a picture that cannot be written, before any work is done."""
     if not asked:
-        raise StructronError("--plot: expected --confusion beside it")
+        raise StructronError("--plot: expected --confusion too")
     check_places(inputs, {"--plot": plot})
     if plot.suffix.lower() != ".svg":
         raise StructronError(f"--plot: {plot}; expected a file that ends in .svg")

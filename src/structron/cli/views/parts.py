@@ -30,7 +30,7 @@ def print_parts(pipeline: Any, top: int, as_json: bool) -> None:
         weights = [w for own in found.get("labels", {}).values() for w in own]
         for w in sorted((w for w in weights if w["feature"]), key=lambda w: -abs(w["weight"]))[:top]:
             lines.append(f"{w['weight']:12.4f}  {w['feature']} → {w['label']}")
-    print("\n".join([*lines, "", "one part: --part NAME"]))
+    print("\n".join([*lines, "", "for a single part: --part NAME"]))
 
 
 def draw_history(estimator: Any, model: Path, plot: Path) -> None:
@@ -39,7 +39,7 @@ def draw_history(estimator: Any, model: Path, plot: Path) -> None:
     if plot.suffix.lower() != ".svg":
         raise StructronError(f"--plot: {plot}; expected a file that ends in .svg")
     if not history_panels(estimator.history_):
-        raise StructronError(f"{model}: it holds no history of its training (compact models leave it out)")
+        raise StructronError(f"{model}: no training history (compact models do not store it)")
     check_picture_place("--plot", plot)
     check_writable(plot)
     with open_output(plot) as out:

@@ -7,7 +7,7 @@ import { figure, standalone, wordsOf } from "./tree.js";
 const EXAMPLE = "Dr. Smith didn't sleep. He flew to Paris with the old man who had sold him the house.";
 const MOST = 900000; // bytes of a text; the server takes a little more
 const TAGGED = "The/DT old/JJ dog/NN sleeps/VBZ in/IN the/DT house/NN ./.";
-const LAYERS = [["tree", "Trees"], ["tags", "Tags"], ["lemmas", "Lemmas"], ["entities", "Entities"], ["chunks", "Chunks"], ["margins", "Doubt"]];
+const LAYERS = [["tree", "Trees"], ["tags", "Tags"], ["lemmas", "Lemmas"], ["entities", "Entities"], ["chunks", "Chunks"], ["margins", "Uncertainty"]];
 const HIDDEN = "lemmas";
 const HAS = { tree: ["parser", "graph-parser"], tags: ["tagger", "joint", "parser", "graph-parser", "chunker", "segments", "entities"], lemmas: ["lemmatizer"], entities: ["entities"], chunks: ["chunker", "segments", "joint"], margins: ["tagger", "chunker", "entities", "lemmatizer"] };
 const TITLES = { tagger: "Tag", morphology: "Features", lemmatizer: "Lemma", parser: "Head", entities: "Entity", chunker: "Chunk", "graph-parser": "Head", segments: "Chunk", joint: "Tag and chunk" };
@@ -21,7 +21,7 @@ export async function open(main, given, write) {
   } });
   const output = h("section", { class: "output", "aria-label": "Analysis", "aria-busy": "false" });
   const why = h("aside", { class: "why panel", "aria-label": "Why", "aria-live": "polite", tabindex: 0 });
-  const layers = h("div", { class: "checks", role: "group", "aria-label": "What is shown" });
+  const layers = h("div", { class: "checks", role: "group", "aria-label": "Show" });
   const chooser = h("div", { class: "row" });
   const tools = h("div", { class: "row tools-row" });
   const model = () => models.find((own) => own.name === state.model) || models[0];
@@ -64,7 +64,7 @@ export async function open(main, given, write) {
 
   function hint() {
     const reads = model().reads;
-    area.placeholder = model().text ? "Plain text" : `One sentence a line; tokens between spaces${reads.length > 1 ? `, as ${reads.join("/")}` : ""}`;
+    area.placeholder = model().text ? "Plain text" : `One sentence per line, tokens separated by spaces${reads.length > 1 ? `, as ${reads.join("/")}` : ""}`;
   }
 
   async function run(step) {
@@ -84,7 +84,7 @@ export async function open(main, given, write) {
     const usual = margins.length ? margins[Math.floor(margins.length / 2)] : 0;
     shown.unsure = shown.margins && usual ? (value) => (value === null || value === undefined ? 0 : Math.max(0, 1 - value / usual)) : null;
     if (!found.sentences.length) {
-      put(output, empty(h("p", {}, "No words in this text.")));
+      put(output, empty(h("p", {}, "This text has no words.")));
       return;
     }
     put(output,
@@ -92,7 +92,7 @@ export async function open(main, given, write) {
       found.sentences.map((sentence, number) => figure(sentence, shown, (word, element, how) => explain(number, word, element, how))));
   }
 
-  const explained = () => [h("h2", {}, "Why?"), h("p", { class: "soft" }, "Point at a word, or go to one with Tab and the arrow keys and press Enter: the features that spoke for its analysis, and against it, appear here.")];
+  const explained = () => [h("h2", {}, "Why?"), h("p", { class: "soft" }, "Point at a word, or move to one with Tab and the arrow keys and press Enter, to see the features for and against its analysis.")];
   const decisions = new Map();
 
   function about(sentence, part) {
@@ -113,7 +113,7 @@ export async function open(main, given, write) {
     element.ownerSVGElement.querySelector(`.arc[data-word="${k}"]`)?.classList.add("picked");
     const sentence = found.sentences[number], word = wordsOf(sentence)[k];
     const parts = model().parts.filter((part) => part.explains && TITLES[part.name]);
-    const boxes = parts.map((part) => h("section", { class: "decision" }, h("h3", {}, TITLES[part.name]), waiting("Looking …")));
+    const boxes = parts.map((part) => h("section", { class: "decision" }, h("h3", {}, TITLES[part.name]), waiting("Loading …")));
     const margin = (sentence.margins || [])[k];
     put(why, h("h2", {}, word.form), h("p", { class: "facts" },
       [["lemma", word.lemma], ["tag", [word.upos, word.xpos].filter((own) => own !== "_").join(" ")], ["features", word.feats], ["relation", word.deprel], ["margin", margin === undefined || margin === null ? "_" : number_(margin)]]
@@ -126,7 +126,7 @@ export async function open(main, given, write) {
           const { decisions: all } = await about(sentence, model().parts.length > 1 ? parts[place].name : null);
           if (signal.aborted) return;
           const own = all.filter((decision) => decision.word === k);
-          put(boxes[place], h("h3", {}, TITLES[parts[place].name]), own.length ? own.map((decision) => reason(decision, sentence, k)) : h("p", { class: "soft" }, "No decision of its own: it is the root."));
+          put(boxes[place], h("h3", {}, TITLES[parts[place].name]), own.length ? own.map((decision) => reason(decision, sentence, k)) : h("p", { class: "soft" }, "Nothing was decided here: the word is the root."));
         }
       });
     } catch (error) {
@@ -156,9 +156,9 @@ const number_ = (value) => number(value, 1);
 export function reason(decision, sentence, k) {
   const words = wordsOf(sentence);
   const most = Math.max(1e-9, ...decision.because.map((own) => Math.abs(own.weight)));
-  const margin = decision.margin === null ? "" : decision.margin < 0 ? ` for what comes later: here ${decision.runner_up} scores ${number_(-decision.margin)} more` : ` by ${number_(decision.margin)} before ${decision.runner_up}`;
+  const margin = decision.margin === null ? "" : decision.margin < 0 ? ` because of later actions: here ${decision.runner_up} scores ${number_(-decision.margin)} more` : ` by ${number_(decision.margin)} over ${decision.runner_up}`;
   return h("div", {},
-    h("p", {}, h("strong", {}, decision.chosen), decision.runner_up === null ? h("span", { class: "soft" }, " – nothing else is possible") : h("span", { class: "soft" }, margin)),
+    h("p", {}, h("strong", {}, decision.chosen), decision.runner_up === null ? h("span", { class: "soft" }, " – no other is possible") : h("span", { class: "soft" }, margin)),
     decision.state && h("p", { class: "state soft" }, decision.state),
     h("ul", { class: "bars" }, decision.because.map((own) => h("li", {},
       h("span", { class: "name" }, own.feature, own.word !== k && own.word !== null && words[own.word] ? h("em", {}, ` at ${words[own.word].form}`) : null),

@@ -6,7 +6,7 @@ async function ask(path, options) {
     answer = await fetch(path, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Error("The server does not answer. Is structron serve still running?");
+    throw new Error("The server does not respond. Is structron serve still running?");
   }
   const text = await answer.text();
   let found;
@@ -17,7 +17,7 @@ async function ask(path, options) {
   }
   if (answer.ok) return found;
   if (answer.status === 429) throw new Error("The server is busy; try again in a moment.");
-  throw new Error(typeof found.detail === "string" && found.detail ? found.detail : `The server says ${answer.status}.`);
+  throw new Error(typeof found.detail === "string" && found.detail ? found.detail : `The server responded with status ${answer.status}.`);
 }
 
 const query = (values) => {

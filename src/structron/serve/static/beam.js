@@ -9,19 +9,19 @@ import { figure } from "./tree.js";
 const RULES = ["early", "max-violation", "latest", "hybrid", "standard", "laso"];
 const NAMES = { laso: "LaSO" };
 const SAYS = {
-  standard: "Compares whole analyses, at the last step. Under a beam this need not be a violation.",
-  early: "Stops where gold is no longer in the beam.",
-  "max-violation": "The step where gold is furthest behind the best state.",
-  latest: "The last step where gold is behind.",
-  hybrid: "As standard where that is a violation, else as early.",
-  laso: "Updates where gold is no longer in the beam, then goes on from gold.",
+  standard: "Compares whole analyses, at the last step. With a beam this need not be a violation.",
+  early: "Updates where gold is no longer in the beam.",
+  "max-violation": "Updates where gold is furthest behind the best state.",
+  latest: "Updates at the last step where gold is behind.",
+  hybrid: "Like standard if that is a violation, otherwise like early.",
+  laso: "Updates where gold is no longer in the beam, then resumes from gold.",
 };
 
 export async function open(main, given, write) {
   const [models, files] = await Promise.all([allModels(), get("/api/data")]);
   const able = models.flatMap((model) => model.parts.filter((part) => part.beam).map((part) => ({ model, part, id: model.parts.length > 1 ? `${model.name}/${part.name}` : model.name })));
   if (!able.length) {
-    put(main, h("h1", { class: "offscreen" }, "Beam"), empty(h("h2", {}, "No model here searches with a beam"), h("p", {}, "Parsers do, and taggers, chunkers and others that were trained with --beam:"), h("pre", {}, "structron train tagger --beam 4 --train train.conllu --model t.structron\nstructron serve t.structron english")));
+    put(main, h("h1", { class: "offscreen" }, "Beam"), empty(h("h2", {}, "No model here uses beam search"), h("p", {}, "Parsers do, and so do taggers, chunkers and others trained with --beam:"), h("pre", {}, "structron train tagger --beam 4 --train train.conllu --model t.structron\nstructron serve t.structron english")));
     return {};
   }
   let state = { ...given }, found = null, step = 0, playing = 0;
@@ -35,11 +35,11 @@ export async function open(main, given, write) {
   // -- what is searched ---------------------------------------------------------------------------------------------
 
   async function controls() {
-    const choices = [...(parses() ? EXAMPLES.map((example, k) => [`example:${k}`, example.text]) : []), ...files.map((file) => [`file:${file.name}`, `From ${file.name} (${file.sentences} sentences)`]), ["own", "My own sentence"]];
+    const choices = [...(parses() ? EXAMPLES.map((example, k) => [`example:${k}`, example.text]) : []), ...files.map((file) => [`file:${file.name}`, `From ${file.name} (${file.sentences} sentences)`]), ["own", "Your own sentence"]];
     const chosen = state.text !== undefined ? "own" : state.file ? `file:${state.file}` : parses() ? `example:${Number(state.example) || 0}` : choices[0][0];
     const pickNumber = h("span", {});
     const details = h("details", { open: chosen === "own" }, h("summary", {}, "The sentence and its correct analysis"), area,
-      h("p", { class: "soft" }, "CoNLL-U or the model's columns, a token a line; columns of tags may be left as _. Plain text is searched too, without gold."),
+      h("p", { class: "soft" }, "CoNLL-U or the model's columns, one token per line; tag columns may be _. Plain text works too, without gold."),
       h("button", { type: "button", class: "primary", onclick: () => {
         state = { model: state.model, beam: state.beam, text: area.value };
         write(state, true);
@@ -97,7 +97,7 @@ export async function open(main, given, write) {
   async function run() {
     stop();
     if (!area.value.trim()) {
-      put(view, empty(h("p", {}, "Paste a sentence above: a token a line in the model's columns, or plain text.")));
+      put(view, empty(h("p", {}, "Paste a sentence above: one token per line in the model's columns, or plain text.")));
       return;
     }
     await busy(view, view, "Searching …", async () => {
@@ -127,10 +127,10 @@ export async function open(main, given, write) {
       h("section", { class: "panel stage", "aria-label": "The beam" },
         h("div", { class: "stepper row" }, button("first", "First step", () => go(0)), button("back", "Step back", () => go(step - 1)), play, button("next", "Step forward", () => go(step + 1)), button("last", "Last step", () => go(last())), slider),
         head, table),
-      h("section", { class: "panel", "aria-label": "All steps" }, h("h2", {}, "All beams ", h("span", { class: "soft" }, "best state on top; lines lead from a state to what became of it")), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "All beams" }, lattice.svg), legend()),
+      h("section", { class: "panel", "aria-label": "All steps" }, h("h2", {}, "All beams ", h("span", { class: "soft" }, "the best state is on top; lines connect each state to its successors")), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "All beams" }, lattice.svg), legend()),
       result(),
       found.annotated ? [chart, h("section", { "aria-label": "Rules" }, h("h2", {}, "What each rule would learn from"), cards), detail]
-        : h("p", { class: "note" }, "Plain text has no correct analysis: give one in columns to see where it falls off, and what would be learned."));
+        : h("p", { class: "note" }, "Plain text has no gold analysis. Paste one in columns to see where it falls off the beam, and what the rules would learn."));
     go(step);
     if (found.annotated) choose(rule(), false);
   }
@@ -175,10 +175,10 @@ export async function open(main, given, write) {
     if (now.gold_rank !== null) return [h("strong", {}, place), " – gold is ", now.gold_rank === 1 ? h("b", { class: "good" }, "the best") : h("b", { class: "gold" }, `number ${now.gold_rank}`), ` of ${now.states.length}`, now.gold_rank > 1 && `, ${number(now.best - now.gold, 1)} behind`];
     if (now.merged_rank) {
       const other = now.states[now.merged_rank - 1];
-      return [h("strong", {}, place), " – gold ", h("b", { class: "gold" }, `is merged with number ${now.merged_rank}`), `, marked =: the features see no difference between the two, and it scores ${number(other.score - now.gold, 1)} more`];
+      return [h("strong", {}, place), " – gold ", h("b", { class: "gold" }, `is merged with number ${now.merged_rank}`), `, marked =: the features do not distinguish the two, and it scores ${number(other.score - now.gold, 1)} more`];
     }
     const fell = falls() === step;
-    return [h("strong", {}, place), " – gold ", h("b", { class: "bad" }, fell ? "falls off the beam here" : "is off the beam"), `: ${number(Math.abs(now.best - now.gold), 1)} ${now.gold > now.best ? "ahead of" : "behind"} the best state, ${signed(now.gold - now.states[now.states.length - 1].score, 1)} against the last that is kept`];
+    return [h("strong", {}, place), " – gold ", h("b", { class: "bad" }, fell ? "falls off the beam here" : "is off the beam"), `: ${number(Math.abs(now.best - now.gold), 1)} ${now.gold > now.best ? "ahead of" : "behind"} the best state, ${signed(now.gold - now.states[now.states.length - 1].score, 1)} against the last state in the beam`];
   }
 
   function drawStates() {
@@ -189,7 +189,7 @@ export async function open(main, given, write) {
     const merged = (rank, off) => now.merged_rank && (off || rank === now.merged_rank);
     const row = (one, rank, off) => h("tr", { class: [one.gold && "gold", off && "off", merged(rank, off) && "merged"].filter(Boolean).join(" ") },
       h("td", { class: "rank" }, off ? "–" : rank),
-      h("td", { class: "mark" }, one.gold ? h("span", { title: "correct so far" }, "★", h("span", { class: "offscreen" }, "gold")) : merged(rank, off) ? h("span", { title: "gold is merged with this state" }, "=", h("span", { class: "offscreen" }, "merged with gold")) : ""),
+      h("td", { class: "mark" }, one.gold ? h("span", { title: "gold" }, "★", h("span", { class: "offscreen" }, "gold")) : merged(rank, off) ? h("span", { title: "gold is merged with this state" }, "=", h("span", { class: "offscreen" }, "merged with gold")) : ""),
       h("td", { class: "score" }, h("span", { class: "meter", "aria-hidden": "true" }, h("i", { style: { width: `${8 + (92 * (one.score - low)) / span}%` } })), number(one.score, 1)),
       h("td", { class: "action" }, one.action ? h("code", { class: kindOf(one.action) }, one.action) : h("span", { class: "soft" }, "start")),
       "stack" in one ? [h("td", { class: "stack" }, chips(one.stack, "stacked")), h("td", { class: "buffer" }, chips(one.buffer, ""))] : h("td", { class: "labels" }, labelled(one.labels)));
@@ -282,7 +282,7 @@ export async function open(main, given, write) {
   function card(name) {
     const one = found.rules[name];
     const none = one.step === null || one.step === undefined;
-    const verdict = none ? h("span", { class: "soft" }, "no update") : one.violation ? h("span", { class: "good" }, `violation by ${number(-one.difference, 1)}`) : h("span", { class: "bad" }, `no violation: gold is ${number(one.difference, 1)} ahead`);
+    const verdict = none ? h("span", { class: "soft" }, "no update") : one.violation ? h("span", { class: "good" }, `violation by ${number(-one.difference, 1)}`) : h("span", { class: "bad" }, `not a violation: gold is ${number(one.difference, 1)} ahead`);
     const many = (one.updates?.length || 0) > 1;
     return h("button", { type: "button", class: "rule", "data-rule": name, "aria-pressed": "false", onclick: () => choose(name, true) },
       h("strong", {}, NAMES[name] || name), none ? null : h("span", { class: "at" }, many ? `steps ${one.updates.map((own_) => own_.step).join(", ")}` : `step ${one.step}`), verdict, h("small", {}, SAYS[name]));
@@ -296,7 +296,7 @@ export async function open(main, given, write) {
     const updates = one.updates?.length ? one.updates : one.step === null || one.step === undefined ? [] : [one];
     if (jump && updates.length) go(updates[0].step);
     put(detail, h("h2", {}, `${NAMES[name] || name}: what the update changes`),
-      updates.length ? updates.map((update) => changes(update, updates.length > 1)) : h("p", { class: "soft" }, "Nothing: gold is never behind where this rule looks. The weights stay as they are."));
+      updates.length ? updates.map((update) => changes(update, updates.length > 1)) : h("p", { class: "soft" }, "Nothing: this rule finds no step to learn from, so the weights do not change."));
   }
 
   function changes(update, several) {
@@ -309,22 +309,22 @@ export async function open(main, given, write) {
       more.remove();
     } }, `Show ${rows.length - short} more`);
     return [several && h("h3", {}, `At step ${update.step}`),
-      h("p", { class: "soft" }, `${number(total)} weights change; w·ΔΦ is ${number(update.difference, 1)} before it. Gold's features gain, those of the wrong prefix lose; what both have cancels.`),
+      h("p", { class: "soft" }, `${number(total)} weights change; w·ΔΦ is ${number(update.difference, 1)} before it. Features of gold gain weight, those of the wrong prefix lose it; those in both cancel.`),
       h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Changed features" }, h("table", { class: "changes" }, h("thead", {}, h("tr", {}, ["Feature", "For", "Change", "Weight before"].map((text, k) => h("th", { scope: "col", class: k > 1 ? "figure" : "" }, text)))), body)), more,
-      total > rows.length && h("p", { class: "soft" }, `${number(total - rows.length)} others are not shown.`)];
+      total > rows.length && h("p", { class: "soft" }, `${number(total - rows.length)} more are not shown.`)];
   }
 
   function result() {
     if (!Array.isArray(found.prediction?.[0])) {
       if (!found.prediction || typeof found.prediction[0] !== "string") return null;
-      const rows = [["found", found.prediction], ...(found.annotated ? [["gold", found.gold_analysis]] : [])];
-      return h("section", { class: "panel", "aria-label": "Result" }, h("h2", {}, "What the search ends with"), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Result" }, h("table", { class: "aligned" }, h("tbody", {}, h("tr", {}, h("th", { scope: "row" }, "words"), found.sentence.map((word) => h("td", {}, word))), rows.map(([name, labels]) => h("tr", {}, h("th", { scope: "row" }, name), labels.map((label, k) => h("td", { class: name === "found" && found.annotated && label !== found.gold_analysis[k] ? "bad" : "" }, label))))))));
+      const rows = [["predicted", found.prediction], ...(found.annotated ? [["gold", found.gold_analysis]] : [])];
+      return h("section", { class: "panel", "aria-label": "Result" }, h("h2", {}, "Predicted"), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Result" }, h("table", { class: "aligned" }, h("tbody", {}, h("tr", {}, h("th", { scope: "row" }, "words"), found.sentence.map((word) => h("td", {}, word))), rows.map(([name, labels]) => h("tr", {}, h("th", { scope: "row" }, name), labels.map((label, k) => h("td", { class: name === "found" && found.annotated && label !== found.gold_analysis[k] ? "bad" : "" }, label))))))));
     }
     const drawn = (arcs, against) => ({ text: found.sentence.join(" "), tokens: found.sentence.map((form, k) => ({ form, words: [{ form, head: arcs[k][0], deprel: arcs[k][1] || "_", upos: "_", xpos: "_", lemma: "_", wrong: against && (arcs[k][0] !== against[k][0] || arcs[k][1] !== against[k][1]) }] })) });
     const gold = found.annotated ? found.gold_analysis : null;
     const layers = { tree: true, tags: false };
     return h("section", { "aria-label": "Result" }, h("div", { class: "pair-grid" },
-      h("div", {}, h("h2", {}, "What the search ends with", gold && found.prediction.some((arc, k) => String(arc) !== String(gold[k])) && h("span", { class: "soft" }, " (wrong arcs dashed)")), figure(drawn(found.prediction, gold), layers)),
+      h("div", {}, h("h2", {}, "Predicted", gold && found.prediction.some((arc, k) => String(arc) !== String(gold[k])) && h("span", { class: "soft" }, " (wrong arcs dashed)")), figure(drawn(found.prediction, gold), layers)),
       gold && h("div", {}, h("h2", {}, "Gold"), figure(drawn(gold), layers))));
   }
 

@@ -27,8 +27,8 @@ export async function open(main, given, write) {
     };
     put(setup, h("div", { class: "row" },
       select("A", options, a().name, (name) => set({ a: name })),
-      b() ? select("B", rivals().map((own) => [own.name, own.name]), b().name, (name) => set({ b: name })) : h("p", { class: "soft fact" }, `no other ${a().task} to compare it with`),
-      select("On", [...files.map((file) => [file.name, `${file.name} (${file.sentences} sentences)`]), ["own", "Sentences that I paste"]], source, (name) => {
+      b() ? select("B", rivals().map((own) => [own.name, own.name]), b().name, (name) => set({ b: name })) : h("p", { class: "soft fact" }, `there is no other ${a().task} to compare with`),
+      select("On", [...files.map((file) => [file.name, `${file.name} (${file.sentences} sentences)`]), ["own", "Sentences to paste"]], source, (name) => {
         state = { a: state.a, b: state.b };
         if (name === "own") state.text = area.value;
         else state.data = name;
@@ -46,7 +46,7 @@ export async function open(main, given, write) {
 
   async function run() {
     if (!b()) {
-      put(view, empty(h("h2", {}, "Two models of one task are compared"), h("p", {}, "Start the server with both, and an annotated file:"), h("pre", {}, "structron serve old.structron new.structron --data test.conllu")));
+      put(view, empty(h("h2", {}, "Compare two models of the same task"), h("p", {}, "Start the server with two models and an annotated file:"), h("pre", {}, "structron serve old.structron new.structron --data test.conllu")));
       return;
     }
     const source = state.text !== undefined || !files.length ? { text: area.value } : { data: (files.find((file) => file.name === state.data) || files[0]).name };
@@ -54,7 +54,7 @@ export async function open(main, given, write) {
       put(view, empty(h("p", {}, "Paste annotated sentences above, in CoNLL-U or in the models' columns.")));
       return;
     }
-    await busy(view, view, "Both models are at work …", async () => {
+    await busy(view, view, "Comparing …", async () => {
       found = await ask((signal) => post("/api/compare", { a: a().name, b: b().name, ...source }, signal));
       draw();
     });
@@ -63,12 +63,12 @@ export async function open(main, given, write) {
   function draw() {
     const names = found.models, first = Number(state.from) || 0;
     put(view, verdict(found), scores(found, names), h("section", { "aria-label": "Differences" },
-      h("h2", {}, found.differences.length ? `Where they differ: ${number(found.of ?? found.differences.length)} of ${number(found.n)} sentences` : "They agree on every sentence"),
+      h("h2", {}, found.differences.length ? `Differences: ${number(found.of ?? found.differences.length)} of ${number(found.n)} sentences` : "The models agree on every sentence"),
       found.differences.slice(first, first + SHOWN).map((one) => difference(one, names)),
       found.differences.length > SHOWN && h("div", { class: "row pages" },
-        h("button", { type: "button", disabled: first === 0, onclick: () => turn(first - SHOWN) }, "Earlier"),
+        h("button", { type: "button", disabled: first === 0, onclick: () => turn(first - SHOWN) }, "Previous"),
         h("span", { class: "soft" }, `${first + 1} – ${Math.min(found.differences.length, first + SHOWN)} of ${found.differences.length}`),
-        h("button", { type: "button", disabled: first + SHOWN >= found.differences.length, onclick: () => turn(first + SHOWN) }, "Later"))));
+        h("button", { type: "button", disabled: first + SHOWN >= found.differences.length, onclick: () => turn(first + SHOWN) }, "Next"))));
   }
 
   function turn(from) {
@@ -95,7 +95,7 @@ function verdict(found) {
   const gain = other - one, sure = found.p < 0.05;
   const better = gain > 0 ? found.models[1] : found.models[0];
   return h("p", { class: "headline" }, gain === 0 ? h("strong", {}, "The scores are equal.") : [h("strong", {}, better), ` is ${Math.abs(gain).toFixed(2)} points ahead (${metric}); `],
-    gain !== 0 && (sure ? h("b", { class: "good" }, "hardly by chance") : h("b", { class: "gold" }, "which may be chance")), gain !== 0 && h("span", { class: "soft" }, ` (p ${found.p < 0.001 ? "< 0.001" : `= ${found.p.toFixed(3)}`}, paired bootstrap over ${number(found.n)} sentences)`));
+    gain !== 0 && (sure ? h("b", { class: "good" }, "the difference is significant") : h("b", { class: "gold" }, "the difference is not significant")), gain !== 0 && h("span", { class: "soft" }, ` (p ${found.p < 0.001 ? "< 0.001" : `= ${found.p.toFixed(3)}`}, paired bootstrap over ${number(found.n)} sentences)`));
 }
 
 function scores(found, names) {

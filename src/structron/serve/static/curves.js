@@ -55,7 +55,7 @@ export function historyCharts(passes, metric = "score") {
   const line = (name, value, kind) => ({ name, kind, points: passes.map((own) => [own.pass, value(own)]) });
   return [
     curves([line("dev", (own) => own.dev, "good")], { title: `Dev ${metric}` }),
-    curves([line("wrong tokens", (own) => share(own.wrong_tokens, own.tokens), "bad")], { title: "Wrong tokens while learning, %", unit: " %" }),
+    curves([line("wrong tokens", (own) => share(own.wrong_tokens, own.tokens), "bad")], { title: "Wrong tokens in training, %", unit: " %" }),
     curves([line("updates", (own) => own.updates, "main")], { title: "Updates" }),
     curves([line("invalid", (own) => share(own.invalid, own.updates), "bad")], { title: "Invalid updates, %", unit: " %" }),
     curves([line("fell off", (own) => share(own.fell_off, own.examples), "bad")], { title: "Gold fell off the beam, % of sentences", unit: " %" }),

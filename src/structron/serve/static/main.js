@@ -3,7 +3,7 @@
 import { mistake, put } from "./dom.js";
 
 const VIEWS = { annotate: "./annotate.js", beam: "./beam.js", model: "./model.js", training: "./training.js", compare: "./compare.js" };
-const THEMES = [["", "◐", "as the system has them"], ["light", "☀", "light"], ["dark", "☾", "dark"]];
+const THEMES = [["", "◐", "the system's"], ["light", "☀", "light"], ["dark", "☾", "dark"]];
 
 let shown = null; // the view on the page: { name, update, leave, key }
 let own = ""; // the address that this page wrote itself

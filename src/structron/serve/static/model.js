@@ -47,12 +47,12 @@ export async function open(main, given, write) {
       draw();
     } }, own.name)));
     const before = Number(now.signature.match(/\| features (\d+)/)?.[1]), kept = Number(now.summary.features);
-    const counts = before && kept && before !== kept ? { features: `${number(kept)} of ${number(before)}; the others were left out of the compact file` } : {};
+    const counts = before && kept && before !== kept ? { features: `${number(kept)} of ${number(before)}; the compact file does not store the others` } : {};
     const rows = [["task", now.task], ["file", `${model.file}, ${bytes(model.bytes)}`], ...Object.entries({ ...now.summary, ...counts }), ["best pass", now.best_pass]];
     put(facts, h("h2", {}, now.name), h("dl", { class: "facts-list" }, rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, typeof value === "number" ? number(value) : /^\d{5,}$/.test(value) ? Number(value).toLocaleString("en") : value)))),
       h("details", {}, h("summary", {}, "How it was trained"), h("p", { class: "signature" }, now.signature), h("dl", { class: "facts-list options" }, Object.entries(now.options).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value || "–"))))));
     const drawn = historyCharts(now.history, now.metric);
-    put(charts, h("h2", {}, "Training"), drawn.length ? h("div", { class: "chart-grid" }, drawn) : h("p", { class: "soft" }, "The file keeps no history: compact models leave it out. Train without --compact to see it here."));
+    put(charts, h("h2", {}, "Training"), drawn.length ? h("div", { class: "chart-grid" }, drawn) : h("p", { class: "soft" }, "The model file has no training history, because compact models do not store it. Train without --compact to see it here."));
     drawLabels();
     drawFeatures();
   }
@@ -76,7 +76,7 @@ export async function open(main, given, write) {
   function drawFeatures() {
     const now = part(), table = h("div", {});
     if (!now.features) {
-      put(features, h("h2", {}, "Heaviest features"), h("p", { class: "soft" }, "This part keeps none that could be shown."));
+      put(features, h("h2", {}, "Strongest features"), h("p", { class: "soft" }, "This part has no features that can be shown."));
       return;
     }
     const search = later(250, (text) => {
@@ -84,15 +84,15 @@ export async function open(main, given, write) {
       write(state);
       fill();
     });
-    put(features, h("h2", {}, "Heaviest features ", h("span", { class: "soft" }, `for ${label()}`)),
-      h("input", { type: "search", placeholder: "Search among the heaviest, for instance suffix or NOUN", "aria-label": "Search features", value: state.search || "", oninput: (event) => search(event.target.value) }), table);
+    put(features, h("h2", {}, "Strongest features ", h("span", { class: "soft" }, `for ${label()}`)),
+      h("input", { type: "search", placeholder: "Search, for instance suffix or NOUN", "aria-label": "Search features", value: state.search || "", oninput: (event) => search(event.target.value) }), table);
     async function fill() {
-      await busy(features, table, "Looking through the weights …", async () => {
+      await busy(features, table, "Loading …", async () => {
         const found = await askFeatures((signal) => get(`/api/models/${named(model.name)}/features`, { part: model.parts.length > 1 ? now.name : undefined, label: label(), search: state.search, top: 60 }, signal));
         const weights = Object.values(found.labels).flat(), pairs = found.pairs;
-        put(table, found.nameless && h("p", { class: "note" }, "A compact model keeps no names of features; the names below are those that can be told."),
-          weights.length ? bars(weights) : h("p", { class: "soft" }, state.search ? "None of the heaviest has this in its name." : "No feature has a weight and a name."),
-          pairs.length > 0 && [h("h3", {}, "With the labels before"), bars(pairs)]);
+        put(table, found.nameless && h("p", { class: "note" }, "Compact models do not store the names of features; only some names can be shown."),
+          weights.length ? bars(weights) : h("p", { class: "soft" }, state.search ? "None of the strongest features matches." : "No feature has both a weight and a name."),
+          pairs.length > 0 && [h("h3", {}, "Previous labels"), bars(pairs)]);
       });
     }
     fill();

@@ -47,7 +47,7 @@ export async function open(main, given, write) {
     const parts = new Map();
     for (const own of passes) parts.set(own.part || "", [...(parts.get(own.part || "") || []), own]);
     if (!passes.length) {
-      put(body, empty(h("p", {}, "The log is empty so far. Curves appear with the first pass.")));
+      put(body, empty(h("p", {}, "The log is still empty. Curves appear after the first pass.")));
       return;
     }
     put(body, [...parts].reverse().map(([name, own]) => h("section", {}, name && h("h2", {}, name), facts(own), h("div", { class: "chart-grid" }, historyCharts(own)))));
@@ -62,7 +62,7 @@ export async function open(main, given, write) {
 
   put(main, h("h1", { class: "offscreen" }, "Training"), top, body);
   if (!logs.length) {
-    put(body, empty(h("h2", {}, "No log to watch"), h("p", {}, "Let a training write a log, and name it when the server starts:"),
+    put(body, empty(h("h2", {}, "No training log"), h("p", {}, "Write a log while training, and start the server with it:"),
       h("pre", {}, "structron train parser --train train.conllu --dev dev.conllu --model p.structron --log p.log\nstructron serve --log p.log")));
     return {};
   }
@@ -80,6 +80,6 @@ function facts(passes) {
   const last = passes[passes.length - 1], devs = passes.filter((own) => Number.isFinite(own.dev));
   const best = devs.reduce((top, own) => (top && top.dev >= own.dev ? top : own), null);
   const rows = [["pass", last.pass], best && ["best dev", `${number(best.dev)} in pass ${best.pass}`], ["updates", number(last.updates)],
-    last.tokens_per_second && ["speed", `${number(last.tokens_per_second / 1000, 0)}k tokens/s`], last.seconds && ["seconds a pass", number(last.seconds, 1)]];
+    last.tokens_per_second && ["speed", `${number(last.tokens_per_second / 1000, 0)}k tokens/s`], last.seconds && ["seconds per pass", number(last.seconds, 1)]];
   return h("dl", { class: "facts-list inline" }, rows.filter(Boolean).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
 }

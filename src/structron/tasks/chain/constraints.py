@@ -20,7 +20,7 @@ def number_labels(prepared: Any, old: Sequence[str] = ()) -> tuple[list[str], np
     """The labels, old ones first, and the number of each token's, -1 where it is open."""
     labels = [*old, *sorted(set(prepared.label_types) - set(old))]
     if len(labels) < 2:
-        raise OneLabelError(f"training data: one label only ({labels[0]}); expected two or more")
+        raise OneLabelError(f"training data: only one label ({labels[0]}); expected two or more")
     index = {label: y for y, label in enumerate(labels)}
     numbers = np.array([*(index[label] for label in prepared.label_types), -1], np.int64)
     return labels, numbers[prepared.label_ids]

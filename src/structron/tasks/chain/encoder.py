@@ -178,5 +178,5 @@ def columns_of(old: list[str], new: list[str], what: str = "labels") -> np.ndarr
     """Where the columns of older labels stand among the present ones."""
     missing = [label for label in old if label not in new]
     if missing:
-        raise StructronError(f"{what}: {missing[0]!r} is missing; expected all that the model to go on from knows")
+        raise StructronError(f"{what}: {missing[0]!r} is missing; expected all those of the model to continue from")
     return np.array([new.index(label) for label in old], np.int64)

@@ -191,7 +191,7 @@ def explain(model: Any, prepared: Prepared, top: int, whole: Whole | None = None
     model is told.
     """
     if model.votes is not None:
-        raise StructronError("a voted model's decisions have no single reason: many vectors vote; train with mean")
+        raise StructronError("a voted model cannot be explained, because many vectors vote; train with average mean")
     chosen, scores, _ = model.decode(prepared, **how)
     path = chosen.tolist()
     reasons, ours = _weigh(model, prepared, path), whole(prepared, path) if whole else {}

@@ -30,7 +30,9 @@ from structron.text import schemes
 
 MAX_LABELS_OF_ALL = 100
 """Labels that are all looked at, by default."""
-FURTHER = "templates look at labels as Viterbi cannot: exact search by dynamic programming; --beam N is faster"
+FURTHER = (
+    "the templates look at labels in ways that Viterbi search cannot; searching all states instead (--beam N is faster)"
+)
 
 
 class ChainLabeler(LabelPredictor):
@@ -54,7 +56,9 @@ class ChainLabeler(LabelPredictor):
             names = " ".join(map(name_of, sources))
             raise StructronError(f"swvp: {search.swvp.variant} with non_local {names}; expected non_local none")
         if self.options.average == "voted" and self.options.shards > 1:
-            raise StructronError("average: voted with shards: votes are the vectors of one run; expected shards 1")
+            raise StructronError(
+                "average: voted with shards: the votes are the vectors of a single run; expected shards 1"
+            )
 
     def check_options(self) -> None:
         """Of the features of documents, a task may lack those that are built in; functions of the user's own work."""
@@ -78,7 +82,7 @@ class ChainLabeler(LabelPredictor):
         found = searching(self.model_, self.options)
         start, order = found.start(getattr(self, "learner_", None)), found.known.order
         if self.options.order != order:
-            raise StructronError(f"order: {self.options.order}; expected {order}, that of the model to go on from")
+            raise StructronError(f"order: {self.options.order}; expected {order}, that of the model to continue from")
         return start
 
     @classmethod
@@ -102,7 +106,7 @@ class ChainLabeler(LabelPredictor):
             labels += schemes.completed(labels, self.scheme_)
         allowed = legal_transitions(labels, self.scheme_ if self.options.constrain else None, self.options.forbid)
         if illegal := neighbours.illegal(allowed):
-            self.notes_.append(f"{illegal} forbidden transitions in the training labels, learned from as they are")
+            self.notes_.append(f"{illegal} forbidden transitions in the training labels, used as they are")
         dictionary = make_dictionary(prepared, gold, len(labels), self.options.tag_dictionary)
         if start is not None:
             dictionary = searching(self.model_, self.options).known.dictionary.merged(dictionary, len(labels))
@@ -114,7 +118,9 @@ class ChainLabeler(LabelPredictor):
         exact = search.exact and not looks_further(templates, self.options.order)
         if start is not None and exact != isinstance(start, Start):
             has = "a beam" if exact else "no beam"
-            raise StructronError(f"the model to go on from was trained with {has}; expected the same beam and update")
+            raise StructronError(
+                f"the model to continue from was trained with {has}; expected the same beam and update"
+            )
         if knowledge is not None:
             self._check_partial()
         if knowledge is None and self._among(labels, exact) == "seen":
@@ -181,7 +187,7 @@ class ChainLabeler(LabelPredictor):
         from structron.learn.choices import ChoiceLearner
 
         if against := self._against() or ("" if exact else "templates"):
-            raise StructronError(f"among: seen with {against}; expected exact search of plain labels, or among all")
+            raise StructronError(f"among: seen with {against}; expected exact search without that, or among all")
         lexicon = Lexicon.learn(prepared, gold, self._given(), self.options.rare, NO_DEMANDS, set(), False)
         known = (chain.labels, lexicon, chain.dictionary)
         return ChoiceLearner(prepared, gold, *known, True, True, chain.cutoff, chain.average)
@@ -207,7 +213,7 @@ class ChainLabeler(LabelPredictor):
 
         sources = self._sources()
         if self.options.average == "voted":
-            raise StructronError("average: voted: not with non-local features; expected mean or none")
+            raise StructronError("average: voted cannot be combined with non-local features; expected mean or none")
         if self.scheme_ is None and any(isinstance(source, str) for source in sources):
             raise StructronError(
                 "non_local: the built-in features are of entities; expected chunk labels such as B-PER, O"
@@ -242,13 +248,32 @@ class ChainLabeler(LabelPredictor):
     # -- using ---------------------------------------------------------------------------------------------------
 
     def predict(self, sentences: Sentences, *, forced: Any = None, jobs: int | None = None) -> list[list[str]]:
-        """The best labels of each sentence or Document. `forced` fixes the labels of given tokens (None = free)."""
+        """The best labels of each sentence or Document.
+
+        Args:
+            sentences: Sentences or Documents whose tokens are strings or rows; the label column may be missing.
+            forced: For each sentence a label for each token that the model must keep, or None.
+            jobs: Number of threads; by default that of the estimator.
+
+        Returns:
+            A list of labels for each sentence; for a Document, a list of such lists.
+        """
         return self._predict(sentences, forced, self._jobs(jobs), False)[0]
 
     def predict_with_margins(
         self, sentences: Sentences, *, forced: Any = None, jobs: int | None = None
     ) -> tuple[list[list[str]], list[list[float]]]:
-        """Labels, and for each token by how much they beat the best labelling with another label there."""
+        """The best labels, and the margin of each.
+
+        Args:
+            sentences: As for `predict`.
+            forced: As for `predict`.
+            jobs: As for `predict`.
+
+        Returns:
+            The labels as from `predict`, and in the same form the margins: the score of the best labelling minus that
+            of the best one with another label there.
+        """
         self._check_has("confidence")
         return self._predict(sentences, forced, self._jobs(jobs), True)
 
@@ -282,7 +307,10 @@ class ChainLabeler(LabelPredictor):
     ) -> Self:
         """Read a model file of this task.
 
-        atoms, non_local: features of your own, of words and of whole documents; they are not in the file.
+        Args:
+            path: The model file.
+            atoms: Your own features of words, by name; they are not in the file.
+            non_local: Your own features of whole documents; they are not in the file.
         """
         return cls._load(path, atoms=atoms, non_local=non_local)
 
@@ -299,7 +327,18 @@ class ChainLabeler(LabelPredictor):
 
 
 class Tagger(ChainLabeler):
-    """Part-of-speech (or any other) tagging: one label per word, scored by accuracy; defaults that tag best."""
+    """Tags words: one label for every word, such as its part of speech, scored by accuracy.
+
+    Example:
+        >>> from structron import Tagger
+        >>> train = [
+        ...     [("the", "DET"), ("dog", "NOUN"), ("barks", "VERB")],
+        ...     [("a", "DET"), ("cat", "NOUN"), ("sleeps", "VERB")],
+        ... ]
+        >>> tagger = Tagger(cutoff=0, runs=1).fit(train)
+        >>> tagger.predict([["the", "cat", "barks"]])
+        [['DET', 'NOUN', 'VERB']]
+    """
 
     options_class = TaggerOptions
     metric: ClassVar[str] = "accuracy"
@@ -307,8 +346,16 @@ class Tagger(ChainLabeler):
 
 
 class Chunker(ChainLabeler):
-    """Chunking: labels such as B-NP, I-NP, O, kept in a legal order and scored by conlleval's F1; defaults that chunk
-    best."""
+    """Finds chunks: labels such as B-NP, I-NP, O, kept in a legal order and scored by conlleval's F1.
+
+    Example:
+        >>> from structron import Chunker
+        >>> from structron.data.toy_english import toy_english
+        >>> train = [list(zip(s.words, s.pos, s.chunks)) for s in toy_english(100)]
+        >>> chunker = Chunker(columns=["word", "pos", "chunk"], runs=1).fit(train)
+        >>> chunker.predict([[("A", "DT"), ("dog", "NN"), ("barks", "VBZ")]])
+        [['B-NP', 'I-NP', 'B-VP']]
+    """
 
     options_class = ChunkerOptions
     metric: ClassVar[str] = "f1"

@@ -30,11 +30,19 @@ from structron.text.sentences import starts_of
 
 
 class GraphParser(TreeParser):
-    """Learns dependency trees with exact search over all trees, or nearly all, and perceptron updates.
+    """Finds dependency trees by a search over all trees (or nearly all), trained with perceptron updates.
 
-    Order 1 scores arcs (McDonald, Crammer & Pereira 2005), order 2 also siblings and the head's head (Koo & Collins
-    2010). Projective trees are searched by Eisner's algorithm, others by maximum spanning arborescence, at order 2 by
-    climbing from the best projective tree. A margin C asks the correct tree to win by C for every wrong arc.
+    Order 1 scores arcs (McDonald, Crammer & Pereira 2005), order 2 also siblings and grandparents (Koo & Collins 2010).
+    Projective trees are found by Eisner's algorithm, others as maximum spanning arborescences, at order 2 by hill
+    climbing from the best projective tree. With a margin C the correct tree must win by C for every wrong arc.
+
+    Example:
+        >>> from structron import GraphParser
+        >>> train = [[("The", "DT", "2", "det"), ("dog", "NN", "3", "nsubj"), ("barks", "VBZ", "0", "root")]]
+        >>> columns = ["word", "pos", "head", "deprel"]
+        >>> parser = GraphParser(columns=columns, order=1, runs=1, bits=16).fit(train)
+        >>> parser.predict([[("A", "DT"), ("dog", "NN"), ("barks", "VBZ")]])
+        [[(2, 'det'), (3, 'nsubj'), (0, 'root')]]
     """
 
     options_class = GraphOptions

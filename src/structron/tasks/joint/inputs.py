@@ -128,7 +128,7 @@ class JointTemplates:
             if name in HISTORY and offset < -MAX_HISTORY:
                 raise StructronError(f"templates: {name}[{offset}]: at most {MAX_HISTORY} labels back are possible")
             if name.partition(".")[0] in columns.outputs:
-                raise StructronError(f"templates: {name!r} is predicted and cannot be an input; t[-1], c[-1] can")
+                raise StructronError(f"templates: {name!r} is predicted and cannot be an input; use t[-1], c[-1]")
         plain, paired, history = [], [], []
         for template in found:
             before = [f"{n}[{k}]" for n, k in template.parts if n in HISTORY and k < 0]

@@ -30,10 +30,18 @@ Pair = tuple[str, str]
 
 
 class JointTagger(EncodedLabeler):
-    """Learns the tag and the chunk label of every word together (Daumé & Marcu 2005, section 4.2).
+    """Finds the tag and the chunk label of every word together (Daumé & Marcu 2005, section 4.2).
 
-    In templates t[-1] and c[-1] are the tag and the chunk label before. A function given as `jj` gets pairs such as
-    NN/B-NP. By default the beam is 2 and updates are LaSO's, with a margin of 5.
+    In templates, t[-1] and c[-1] are the previous tag and chunk label. A function given as `jj` receives pairs such as
+    NN/B-NP. By default the beam is 2, with LaSO updates and a margin of 5.
+
+    Example:
+        >>> from structron import JointTagger
+        >>> from structron.data.toy_english import toy_english
+        >>> train = [list(zip(s.words, s.pos, s.chunks)) for s in toy_english(100)]
+        >>> tagger = JointTagger(columns=["word", "pos", "chunk"], runs=1).fit(train)
+        >>> tagger.predict([["The", "market", "fell"]])
+        [[('DT', 'B-NP'), ('NN', 'I-NP'), ('VBD', 'B-VP')]]
     """
 
     options_class = JointOptions
@@ -81,7 +89,7 @@ class JointTagger(EncodedLabeler):
         pairs = Pairs.of(seen, known.pairs if known else None)
         for name, labels in zip(self.roles_.outputs, (pairs.tags, pairs.chunks), strict=True):
             if len(labels) < 2:
-                raise StructronError(f"training data: column {name!r}: one label only ({labels[0]}); expected two")
+                raise StructronError(f"training data: column {name!r}: only one label ({labels[0]}); expected two")
         number = {pair: k for k, pair in enumerate(pairs.names)}
         gold = np.array([number[pair] for pair in seen], np.int64)[prepared.label_ids]
         tag_of, chunk_of = pairs.pairs[gold].T
@@ -89,7 +97,7 @@ class JointTagger(EncodedLabeler):
         self.scheme_ = neighbours.scheme(self.scheme_ if start else None)
         allowed = legal_transitions(pairs.chunks, self.scheme_, ())
         if illegal := neighbours.illegal(allowed):
-            self.notes_.append(f"{illegal} forbidden transitions in the training labels, learned from as they are")
+            self.notes_.append(f"{illegal} forbidden transitions in the training labels, used as they are")
         dictionary = make_dictionary(prepared, tag_of, len(pairs.tags), self.options.tag_dictionary)
         if known is not None:
             dictionary = known.dictionary.merged(dictionary, len(pairs.tags))

@@ -73,10 +73,10 @@ class Judged(NamedTuple):
 
 
 class ProblemEstimator(Estimator):
-    """An estimator for a `SearchProblem`, which is given first.
+    """An estimator for a `SearchProblem`, which is the first argument.
 
-    An example is a pair (x, actions). x: whole numbers, rows of them, or an array (one dimension: one column); actions:
-    names or numbers. `history_` has the figures of every pass.
+    An example is a pair (x, actions): x are integers, rows of integers, or an array (one dimension: one column);
+    actions are names or numbers. `history_` has the figures of every pass.
     """
 
     metric: ClassVar[str] = "accuracy"
@@ -95,10 +95,19 @@ class ProblemEstimator(Estimator):
         resume: bool = False,
         progress: Progress | None = None,
     ) -> Self:
-        """Learn from examples; with `dev` the best pass on it is kept.
+        """Train on examples.
 
-        score(gold, guessed) gets the action names of all dev examples and returns a number from 0 up, the higher the
-        better; without it the accuracy of actions counts.
+        Args:
+            sentences: Pairs of an input and its actions.
+            dev: Examples that are not trained on; the pass with the best score on them is kept.
+            score: A function score(gold, guessed) of the action names of all dev examples, which returns a number of at
+                least 0, higher being better; by default the accuracy of actions.
+            checkpoint: A folder in which the state of training is saved after every pass.
+            resume: Continue from the checkpoint.
+            progress: Receives the figures of each pass and messages; by default they are shown if `verbose` is set.
+
+        Returns:
+            The learner itself.
         """
         judged = None if dev is None else Judged(dev, score)
         return super().fit(sentences, dev=judged, checkpoint=checkpoint, resume=resume, progress=progress)
@@ -113,7 +122,19 @@ class ProblemEstimator(Estimator):
         resume: bool = False,
         progress: Progress | None = None,
     ) -> Self:
-        """Go on learning with more examples of the same problem."""
+        """Continue training with more examples of the same problem.
+
+        Args:
+            sentences: As for `fit`.
+            dev: As for `fit`.
+            score: As for `fit`.
+            checkpoint: As for `fit`.
+            resume: As for `fit`.
+            progress: As for `fit`.
+
+        Returns:
+            The learner itself.
+        """
         judged = None if dev is None else Judged(dev, score)
         return super().partial_fit(sentences, dev=judged, checkpoint=checkpoint, resume=resume, progress=progress)
 
@@ -229,7 +250,7 @@ class ProblemEstimator(Estimator):
         return [[(self._names([actions])[0], score) for actions, score in own] for own in best]
 
     def predict_with_scores(self, xs: Iterable[Input], *, jobs: int | None = None) -> tuple[Names, list[float]]:
-        """The best actions of every input, and what the model scores them with."""
+        """The best actions for every input, and their scores."""
         model = self._check_fitted()
         full, inputs = self._encode(xs)
         actions, scores = self._search(model, inputs, self._jobs(jobs))
@@ -240,11 +261,11 @@ class ProblemEstimator(Estimator):
     def evaluate(
         self, sentences: Iterable[Example], *, jobs: int | None = None, guess: list | None = None
     ) -> ActionScores:
-        """Accuracy of actions and share of examples without an error."""
+        """The accuracy of actions, and the fraction of examples without an error, in per cent."""
         return ActionScores.of(*self._compare(sentences, jobs, guess))
 
     def score(self, sentences: Iterable[Example], *, jobs: int | None = None, score: Score | None = None) -> float:
-        """The accuracy of actions, or what score(gold, guessed) says."""
+        """The accuracy of actions in per cent, or the value of score(gold, guessed)."""
         return rated(score, *self._compare(sentences, jobs))
 
     def _compare(self, examples: Iterable[Example], jobs: int | None, guess: Any = None) -> tuple[Names, Names]:
@@ -266,18 +287,28 @@ class ProblemEstimator(Estimator):
     def inspect(
         self, label: str | int | None = None, *, top: int = 20, spell: Mapping[str, Sequence[str]] | None = None
     ) -> Heaviest:
-        """The heaviest features of every action, or of one, by name.
+        """The features with the largest weights.
 
-        spell: for atoms the names of their values; by default those of the problem.
+        If actions share weights (parts), a feature counts with the sum that the action's score gets from it.
 
-        Where actions share weights (parts), a feature counts with the sum that the action's score gets from it.
+        Args:
+            label: Only those of this action; by default of every action.
+            top: How many of each.
+            spell: Names of the values of atoms; by default those of the problem.
         """
         model, actions = self._check_fitted(), self.problem.actions
         chosen = range(len(actions)) if label is None else [self._number(label)]
         return heaviest_of(model, {actions[k]: self.problem.parts[k] for k in chosen}, top, self._namer(spell))
 
     def explain(self, sentence: Input, *, top: int = 8, spell: Mapping[str, Sequence[str]] | None = None) -> list[Step]:
-        """For each action of the best derivation the runner-up in that state, and the features that decided."""
+        """For each action of the best derivation the runner-up in that state, and the features that made the
+        difference.
+
+        Args:
+            sentence: An input.
+            top: How many features for each action.
+            spell: Names of the values of atoms; by default those of the problem.
+        """
         model = self._check_fitted()
         full, inputs = self._encode([sentence])
         if not full[0]:
@@ -325,16 +356,19 @@ class ProblemEstimator(Estimator):
         return {"update": search.rule, "search": search, "features": len(self.model_.keys), "size": actions}
 
     def save(self, path: str | Path, *, extra: Any = None) -> None:
-        """Write the model file, atomically: no code, so that the problem is given again to `load`.
+        """Write the model file, atomically. It contains no code, so the problem has to be passed again to `load`.
 
-        extra: anything that JSON can hold, for instance the texts of alphabets that the problem is made from.
+        Args:
+            path: The file to write.
+            extra: Anything that JSON can represent, for instance the strings of alphabets that the problem is built
+            from.
         """
         if extra is not None:
             self.extra_ = extra
         try:
             super().save(path)
         except TypeError as error:
-            raise StructronError(f"{path}: extra: {error}; expected what JSON can hold") from None
+            raise StructronError(f"{path}: extra: {error}; expected values that JSON can represent") from None
 
     def _state(self, model: BeamModel) -> tuple[dict[str, Any], Tensors]:
         known = {"problem": shape_of(self.problem), "columns": self.columns_, "extra": self.extra_}
@@ -353,14 +387,14 @@ class ProblemEstimator(Estimator):
         """The problem, or a function that makes it from what was saved as `extra`; it must fit the weights."""
         given, learned = code.get("problem"), header.get("learned")
         if given is None:
-            raise StructronError(f"{path}: {_whose(learned)}; give it again: structron.load(path, problem=…)")
+            raise StructronError(f"{path}: {_whose(learned)}; pass it again: structron.load(path, problem=…)")
         code["problem"] = cls._made(path, given, learned)
         try:
             difference = misfit(learned["problem"], shape_of(code["problem"]))  # type: ignore[index]
         except DAMAGE as error:
             raise StructronError(f"{path}: damaged model file ({error})") from None
         if difference:
-            raise StructronError(f"{path}: {difference}; expected the problem that the model was trained for")
+            raise StructronError(f"{path}: {difference}; expected the problem that the model was trained with")
 
     @staticmethod
     def _made(path: Any, given: Any, learned: Any) -> SearchProblem:
@@ -369,7 +403,7 @@ class ProblemEstimator(Estimator):
             return given
         if not callable(given):
             raise StructronError(
-                f"{path}: problem: {quoted(given)}; expected a SearchProblem, or a function that makes it"
+                f"{path}: problem: {quoted(given)}; expected a SearchProblem, or a function that returns one"
             )
         if not isinstance(learned, dict) or "extra" not in learned:
             raise StructronError(f"{path}: damaged model file (no problem in it)")
@@ -380,7 +414,7 @@ class ProblemEstimator(Estimator):
             raise
         except Exception as error:
             raise StructronError(
-                f"{path}: {name} failed: {type(error).__name__}: {error}; it got what was saved as extra"
+                f"{path}: {name} failed: {type(error).__name__}: {error}; its argument was the value saved as extra"
             ) from error
         if not isinstance(made, SearchProblem):
             missing = " (is a return missing?)" if made is None else ""
@@ -400,18 +434,22 @@ class ProblemEstimator(Estimator):
         beam: int | None = None,
         jobs: int | None = None,
     ) -> Self:
-        """Read a model file for its problem, or for a function that makes the problem from what was saved as `extra`.
+        """Read a model file for its problem.
 
-        beam, jobs: where they are to differ from those in the file.
+        Args:
+            path: The model file.
+            problem: The problem, or a function that builds it from what was saved as `extra`.
+            beam: Another beam than that in the file.
+            jobs: Another number of threads than that in the file.
         """
-        return cls._load(path, f"one that {cls.__name__}.save wrote", problem=problem, beam=beam, jobs=jobs)
+        return cls._load(path, f"one written by {cls.__name__}.save", problem=problem, beam=beam, jobs=jobs)
 
 
 class BeamLearner(ProblemEstimator):
     """Learns a search problem with beam search and violation-fixing updates (Huang, Fayong & Guo 2012).
 
-    update: the name of a rule, or a `Rule` of one's own. jj: a function gets the correct and the predicted actions, see
-    `exchangeable` of the problem.
+    `update` is the name of a rule, or a `Rule` of your own. A function given as `jj` receives the correct and the
+    predicted actions; see `exchangeable` of the problem.
     """
 
     options_class = BeamLearnerOptions
@@ -435,9 +473,9 @@ def _whose(learned: Any) -> str:
     known = learned if isinstance(learned, dict) else {}
     problem, module = known.get("problem"), known.get("module")
     name = problem.get("name") if isinstance(problem, dict) else None
-    named = f"the problem {name!r}" if isinstance(name, str) else "a problem of your own"
+    named = f"the problem {name!r}" if isinstance(name, str) else "a search problem of your own"
     where = f" of the module {module}" if isinstance(module, str) else ""
-    return f"a model of {named}{where}, which is Python code and not in the file"
+    return f"a model for {named}{where}, which is Python code and not in the file"
 
 
 def rated(score: Score | None, gold: Names, guess: Names) -> float:
@@ -447,6 +485,6 @@ def rated(score: Score | None, gold: Names, guess: Names) -> float:
     value = float(found) if fits else math.nan
     if not 0 <= value < math.inf:
         missing = " (is a return missing?)" if found is None else ""
-        expected = "expected a number from 0 up, the higher the better"
+        expected = "expected a number of at least 0, higher being better"
         raise StructronError(f"score: it returned {quoted(found)}{missing}; {expected}")
     return value

@@ -19,7 +19,7 @@ from structron.search.queue.queue import queue_maker, search, search_n
 from structron.tasks.options import QueueLearnerOptions
 from structron.tasks.own.beam import ActionScores, Example, Names, ProblemEstimator
 
-NO_HEURISTIC = "heuristic: none, for queue a-star; expected heuristic(x, table, states, s) -> float"
+NO_HEURISTIC = "heuristic: missing for queue a-star; expected heuristic(x, table, states, s) -> float"
 STROLL = 200
 """Steps of a random walk through an example before training."""
 
@@ -33,10 +33,11 @@ class Actions(list[int]):
 
 
 class QueueLearner(ProblemEstimator):
-    """Learns a search problem in the search that is to solve it, whatever its queue (Daumé & Marcu 2005, LaSO).
+    """Learns a search problem within the search that will solve it, with any queue (Daumé & Marcu 2005, LaSO).
 
-    Spaces may have cycles. The actions of an example may be one derivation or a list of derivations that are all
-    correct. Where a beam will do, `BeamLearner` (update="laso", merge=False) learns the same about ten times as fast.
+    The search space may have cycles. The actions of an example may be one derivation or a list of derivations that
+    are all correct. If a beam is enough, `BeamLearner` (update="laso", merge=False) learns the same about ten times
+    as fast.
     """
 
     options_class = QueueLearnerOptions
@@ -75,12 +76,18 @@ class QueueLearner(ProblemEstimator):
         beam: int | None = None,
         jobs: int | None = None,
     ) -> Self:
-        """Read a model file for its problem, or for a function that makes the problem from what was saved as `extra`.
+        """Read a model file for its problem.
 
-        heuristic: that of A*, which is not in the file. queue, beam, jobs: where they are to differ from those in it.
+        Args:
+            path: The model file.
+            problem: The problem, or a function that builds it from what was saved as `extra`.
+            heuristic: The heuristic of A*, which is not in the file.
+            queue: Another queue than that in the file.
+            beam: Another beam than that in the file.
+            jobs: Another number of threads than that in the file.
         """
         code = {"problem": problem, "heuristic": heuristic, "queue": queue, "beam": beam, "jobs": jobs}
-        return cls._load(path, f"one that {cls.__name__}.save wrote", **code)
+        return cls._load(path, f"one written by {cls.__name__}.save", **code)
 
     # -- training ------------------------------------------------------------------------------------------------
 
@@ -109,7 +116,9 @@ class QueueLearner(ProblemEstimator):
         for number, own in enumerate(gold):
             if len({isinstance(action, list) for action in own}) > 1:
                 where = f"{what}: example {number}"
-                raise StructronError(f"{where}: actions beside lists of actions; expected one list, or a list of lists")
+                raise StructronError(
+                    f"{where}: a mix of actions and lists of actions; expected one list, or a list of lists"
+                )
         return xs, [Actions(own) if own and isinstance(own[0], list) else own for own in gold]
 
     def _number(self, action: Any, where: str = "") -> Any:

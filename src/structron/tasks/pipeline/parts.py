@@ -158,7 +158,7 @@ class Contents:
         """What a user should know that they lack, but for what was not asked for."""
         named = {"upos": "tagger", "xpos": "tagger", "feats": "morphology", "lemma": "lemmatizer"}
         found = [
-            f"no {name.upper()} in the training data: not learned"
+            f"no {name.upper()} in the training data: not trained"
             for name, part in named.items()
             if name not in self.filled and part not in without
         ]
@@ -169,7 +169,7 @@ class Contents:
         elif "tagger" in without or self.filled.isdisjoint(TAGS):
             found.append("no tags for the parser to read: no parser")
         if not self.spaces and "tokenizer" not in without:
-            found.append("no SpaceAfter=No in the training data: tokens are taken to stand between spaces")
+            found.append("no SpaceAfter=No in the training data: tokens are assumed to be separated by spaces")
         return found
 
 

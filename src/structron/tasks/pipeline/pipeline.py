@@ -49,7 +49,17 @@ USE = ("compact", "lines")
 
 
 class Pipeline(Estimator):
-    """Tokens, multiword tokens, tags, features, lemmas, trees and entities of plain text."""
+    """Analyses plain text: tokens, multiword tokens, tags, features, lemmas, trees and entities.
+
+    Example:
+        >>> import structron
+        >>> nlp = structron.load("english")
+        >>> doc = nlp("He flew to Paris.")
+        >>> [(word.form, word.upos, word.head) for word in doc.words]
+        [('He', 'PRON', 2), ('flew', 'VERB', 0), ('to', 'ADP', 4), ('Paris', 'PROPN', 2), ('.', 'PUNCT', 2)]
+        >>> [(entity.text, entity.label) for entity in doc.entities]
+        [('Paris', 'LOC')]
+    """
 
     options_class = PipelineOptions
     metric: ClassVar[str] = "las"
@@ -68,9 +78,7 @@ class Pipeline(Estimator):
         devs = None if dev is None else documents_in(dev, "dev data", least=1)
         contents, self.clusters_ = Contents.of(docs), make_clusters(self.options.clusters)
         if not make_parts(contents, self.options.without):
-            raise StructronError(
-                f"without: {', '.join(self.options.without)}; expected a part that is left to be learned"
-            )
+            raise StructronError(f"without: {', '.join(self.options.without)}; expected at least one part to train")
         self.notes_ = contents.missing(self.options.without)
         how = {name: value for name, value in self._stored().items() if name not in USE}
         how |= {"clusters": self.clusters_.about} if self.clusters_ is not None else {}
@@ -120,7 +128,7 @@ class Pipeline(Estimator):
                 data, judges = (seen or docs, dev_seen) if name in LATER else (docs, devs)
                 progress.part = name
                 if judges is not None and dev_contents is not None and not dev_contents.has(name, part):
-                    self._note(progress, "nothing of it in the dev data: the last pass is kept")
+                    self._note(progress, "not in the dev data: the last pass is kept")
                     judges = None
                 judged = None if judges is None else data_for(name, part, judges)
                 try:
@@ -131,7 +139,7 @@ class Pipeline(Estimator):
                         rows += data_for(name, part, docs)
                     estimator.fit(rows, dev=judged, progress=progress, **kept.options(name))
                 except OneLabelError:
-                    self._note(progress, "nothing to learn: the training data have one label only")
+                    self._note(progress, "not trained: the training data have only one label")
                     skipped.append(name)
                     continue
                 finally:
@@ -145,7 +153,7 @@ class Pipeline(Estimator):
                 self.stopped_ = "interrupted"
                 return
         if not trained:
-            raise OneLabelError("training data: one label only for every part; expected two or more")
+            raise OneLabelError("training data: only one label for every part; expected two or more")
 
     def _note(self, progress: Progress, text: str) -> None:
         """Say something of the part at work, and keep it."""
@@ -168,12 +176,26 @@ class Pipeline(Estimator):
         return list(self.pipe(sentences, jobs=jobs))
 
     def pipe(self, texts: Iterable[str], *, jobs: int | None = None) -> Iterator[Doc]:
-        """The analyses of any number of texts, one by one, in constant memory."""
+        """Analyse any number of texts in constant memory.
+
+        Args:
+            texts: The texts.
+            jobs: Number of threads; by default that of the estimator.
+
+        Returns:
+            An iterator over the documents, in the order of the texts.
+        """
         for batch in _batches(texts):
             yield from self._decode(self._check_fitted(), batch, self._jobs(jobs))
 
     def annotate(self, docs: Sequence[Doc], *, known: str, jobs: int | None = None) -> None:
-        """Fill documents in place whose tokens ("tokens"), or tags too ("tags"), are known."""
+        """Annotate documents in place that already have tokens or tags.
+
+        Args:
+            docs: The documents.
+            known: What they already have: "tokens", or "tags" as well.
+            jobs: Number of threads; by default that of the estimator.
+        """
         if known not in GOLD[1:]:
             raise StructronError(f"known: {quoted(known)}; expected {' or '.join(GOLD[1:])}")
         self._check_fitted().annotate(docs, self._jobs(jobs), known, self.options.fast)
@@ -202,7 +224,14 @@ class Pipeline(Estimator):
     def evaluate(
         self, sentences: Sentences, *, jobs: int | None = None, guess: list | None = None, gold: str = ""
     ) -> UDScores:
-        """The scores of the CoNLL 2018 shared task on documents; gold: "tokens" or "tags" that are given."""
+        """The scores of the CoNLL 2018 shared task on documents.
+
+        Args:
+            sentences: The gold documents.
+            jobs: Number of threads; by default that of the estimator.
+            guess: Score these documents instead of the pipeline's.
+            gold: Give the pipeline the gold "tokens", or also the gold "tags"; by default only the text.
+        """
         docs = documents_in(sentences, "data")
         if guess is None and gold:
             guess = self.bare(docs, gold)
@@ -217,7 +246,11 @@ class Pipeline(Estimator):
         return [name for name in PARTS if name in self._check_fitted().trained]
 
     def part(self, name: str) -> Any:
-        """The estimator of a part, for instance the parser."""
+        """The estimator of a part.
+
+        Args:
+            name: The part, for instance parser.
+        """
         trained = self._check_fitted().trained
         if name not in trained:
             raise unknown("part", name, self.names_)
@@ -232,7 +265,7 @@ class Pipeline(Estimator):
                 raise StructronError(f"trace: {len(found)} sentences in {sentence!r}; expected one")
             sentence = found[0]
         if part in ("tokenizer", "splitter", "entities"):
-            raise StructronError(f"trace: the {part} does not search under a beam; expected a part that does")
+            raise StructronError(f"trace: the {part} does not use beam search; expected a part that does")
         whole = tree_rows if part == "parser" else Part.gold
         rows = whole(reads, sentence) if gold is True else reads.rows(sentence)
         return estimator.trace(rows, gold, beam=beam)

@@ -118,7 +118,7 @@ def jackknifed(
                 trained[name] = estimator.fit(data_for(name, parts[name], rest))
         Annotator(parts, trained).tag(words_of(pieces[held]), 1)
 
-    progress.note(f"tagging the training data in {len(pieces)} folds, for later parts to learn from")
+    progress.note(f"tagging the training data in {len(pieces)} folds, for training later parts")
     for_each(annotate, range(len(pieces)), jobs)
     return copies
 

@@ -24,11 +24,19 @@ from structron.text.sentences import decode_labels
 
 
 class SegmentChunker(EncodedLabeler):
-    """Learns to cut sentences into labelled chunks, a whole chunk at each step of the search.
+    """Splits sentences into labelled chunks, a whole chunk at each step of the search.
 
-    Templates say what of tokens counts before, after and inside a chunk. Labels may be of any chunk scheme; those
-    predicted are BIO (IOB2). By default the beam is 4 and updates are those of the largest violation, with a margin
-    of 2; with alma they are LaSO's.
+    Templates describe the tokens before, after and inside a chunk. Labels may follow any chunk scheme; predictions
+    are BIO (IOB2). By default the beam is 4, with max-violation updates and a margin of 2; with `alma` updates are
+    LaSO's.
+
+    Example:
+        >>> from structron import SegmentChunker
+        >>> from structron.data.toy_english import toy_english
+        >>> train = [list(zip(s.words, s.pos, s.chunks)) for s in toy_english(100)]
+        >>> chunker = SegmentChunker(columns=["word", "pos", "chunk"], runs=1).fit(train)
+        >>> chunker.predict_segments([[("A", "DT"), ("dog", "NN"), ("barks", "VBZ")]])
+        [[(0, 2, 'NP'), (2, 3, 'VP')]]
     """
 
     options_class = SegmentOptions
@@ -39,7 +47,9 @@ class SegmentChunker(EncodedLabeler):
         """Settle labels and lengths, and turn gold labels into the actions that build their chunks."""
         for template in self.extractor_.templates:
             if template.labels:
-                raise StructronError(f"templates: {template}: labels before; expected templates over tokens alone")
+                raise StructronError(
+                    f"templates: {template}: uses previous labels; expected templates only over tokens"
+                )
         labels = decode_labels(prepared.label_ids, prepared.label_types, prepared.starts)
         scheme = schemes.detect(labels)
         if start is None:
@@ -48,11 +58,14 @@ class SegmentChunker(EncodedLabeler):
             raise _no_chunks(prepared.label_types)
         sentences = [segments_of(sentence) for sentence in labels]
         if any(kind == OUTSIDE for sentence in labels for kind, _, _ in schemes.spans(sentence)):
-            raise StructronError(f"training data: chunks of type {OUTSIDE}; expected another name: that is no chunk's")
+            raise StructronError(
+                f"training data: chunks of type {OUTSIDE}; expected another name, which is not that of words "
+                "outside chunks"
+            )
         segments = Segments.of(sentences, self.options.longest, start.encoder.segments if start else None)
         most = dict(zip(segments.labels, segments.longest, strict=True))
         if cut := sum(length > most[label] for sentence in sentences for label, length in sentence):
-            self.notes_.append(f"{cut} chunks of more than {self.options.longest} words, learned from in pieces")
+            self.notes_.append(f"{cut} chunks of more than {self.options.longest} words, split for training")
         gold = [segments.encode(sentence) for sentence in sentences]
         data = encode_segments(prepared, gold, segments, self.options.cutoff, start)
         columns = None if start is None else columns_of(start.encoder.segments.labels, segments.labels)
@@ -61,7 +74,15 @@ class SegmentChunker(EncodedLabeler):
     # -- using ---------------------------------------------------------------------------------------------------
 
     def predict_segments(self, sentences: Sentences, *, jobs: int | None = None) -> list[list[tuple[int, int, str]]]:
-        """For every sentence its chunks: (first token, token after the last, label)."""
+        """The chunks of each sentence.
+
+        Args:
+            sentences: Sentences whose tokens are strings or rows; the label column may be missing.
+            jobs: Number of threads; by default that of the estimator.
+
+        Returns:
+            For each sentence a list of triples: the first token, the token after the last, and the label.
+        """
         found = self.predict(sentences, jobs=jobs)
         return [[(begin, end, kind) for kind, begin, end in schemes.spans(labels)] for labels in found]
 
@@ -89,5 +110,7 @@ class SegmentChunker(EncodedLabeler):
 def _no_chunks(labels: Iterable[str]) -> StructronError:
     odd = [label for label in labels if schemes.detect([[label, "B-X"]]) is None]
     if odd:
-        return StructronError(f"training data: label {odd[0]!r} is no chunk label; expected O, B-NP, I-NP or the like")
-    return StructronError(f"training data: one label only ({OUTSIDE}); expected chunks, for instance B-NP I-NP")
+        return StructronError(
+            f"training data: label {odd[0]!r} is not a chunk label; expected labels like O, B-NP, I-NP"
+        )
+    return StructronError(f"training data: only one label ({OUTSIDE}); expected chunks, for instance B-NP I-NP")
