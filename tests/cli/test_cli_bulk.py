@@ -240,7 +240,7 @@ def check_deaths(pool: WorkerPool, folder: Path, mortal: list[str]) -> None:
             for task, future in as_done(pool, deque(tasks), bulk.TRIES)
         }
     assert {name for name, error in found.items() if error is None} == {*files} - {"fails", "dies 9"}
-    assert found["fails"] == f"{folder / 'fails'}: KeyError: 'what' (a bug?)"
+    assert found["fails"] == f"{folder / 'fails'}: KeyError: 'what' (perhaps a bug)"
     assert (folder / f"{mortal[0]}.out").read_text() == mortal[0]
     if "dies 9" in found:
         assert found["dies 9"] == "its process died (exit status -9)"

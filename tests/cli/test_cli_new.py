@@ -144,6 +144,6 @@ def test_a_name_that_python_cannot_import_is_refused(tmp_path, capsys, name):
 def test_nothing_is_overwritten(tmp_path, capsys):
     (tmp_path / "test_mine.py").write_text("kept")
     assert main(["new-problem", "mine", "--output-dir", str(tmp_path)]) == 2
-    assert "test_mine.py: is there already" in capsys.readouterr().err
+    assert "test_mine.py: exists already" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["test_mine.py"]
     assert (tmp_path / "test_mine.py").read_text() == "kept"

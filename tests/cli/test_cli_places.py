@@ -189,7 +189,14 @@ def test_checkpoints_leave_the_files_of_others_alone(run, refuses, files, tmp_pa
         refuses(*command, "--checkpoint", folder, "--model", folder / name, says="is also a file of --checkpoint")
         refuses(*command, "--checkpoint", folder, "--model", tmp_path / "m", "--log", folder / name, says="--log ")
     precious = write(folder / "best-7.structron", "mine")
-    refuses(*command, "--checkpoint", folder, "--model", tmp_path / "m", says="holds best-7.structron, not a checkp")
+    refuses(
+        *command,
+        "--checkpoint",
+        folder,
+        "--model",
+        tmp_path / "m",
+        says="contains best-7.structron, which is not part of a checkp",
+    )
     precious.unlink()
     (folder / "parser").mkdir()
     pipeline = commands(files)[2][0]

@@ -47,7 +47,7 @@ def test_the_beams_of_a_sentence(toy, beam, run, refuses):
     assert found["gold_analysis"] == [row[2] for row in third]
     text = run("inspect", beam, "--beam", "--gold", toy / "test.conll").out
     assert "max-violation: " in text
-    refuses("inspect", beam, "--beam", says="--beam: expected --sentence TEXT, or --gold FILE")
+    refuses("inspect", beam, "--beam", says="--beam: expected --sentence TEXT or --gold FILE")
     refuses("inspect", beam, "--gold", toy / "test.conll", says="--gold: expected --beam too")
     refuses("inspect", beam, "--beam", "--sentence", "a/DT", "--width", "0", says="--width: '0'; expected")
     refuses(
@@ -85,7 +85,7 @@ def test_the_history_of_training_as_a_picture(beam, pipeline, tmp_path, run, ref
     run("inspect", pipeline / "pipeline", "--plot", out)
     assert "parser: updates" in out.read_text()
     refuses("inspect", beam, "--plot", tmp_path / "h.png", says="ends in .svg")
-    refuses("inspect", "english", "--plot", tmp_path / "e.svg", says="no history")
+    refuses("inspect", "english", "--plot", tmp_path / "e.svg", says="no training history")
     assert not (tmp_path / "e.svg").exists()
 
 

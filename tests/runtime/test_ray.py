@@ -67,7 +67,9 @@ def test_workers_of_a_cluster(pool):
 
 def test_another_version_on_a_machine(pool, monkeypatch):
     monkeypatch.setattr(cluster, "__version__", "9.9")
-    with pytest.raises(StructronError, match=r"^ray: a worker has structron .*; expected 9\.9, as here$"):
+    with pytest.raises(
+        StructronError, match=r"^ray: a worker has structron .*; expected 9\.9, the version of this machine$"
+    ):
         pool.start([0])
 
 

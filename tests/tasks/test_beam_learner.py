@@ -229,7 +229,7 @@ def test_files_that_are_something_else(tmp_path):
         structron.load(path)
     header, tensors = modelfile.load(path)
     modelfile.save(path, header | {"task": "tagger"}, tensors)
-    with pytest.raises(StructronError, match=r"a tagger model; expected one that BeamLearner\.save wrote"):
+    with pytest.raises(StructronError, match=r"a tagger model; expected one written by BeamLearner\.save"):
         BeamLearner.load(path, PROBLEM)
 
 
@@ -269,7 +269,7 @@ def test_more_bad_input():
     learner.fit(NOISY)
     weights = weights_of(learner.model_)
     for value in (-1.0, float("nan")):
-        with pytest.raises(StructronError, match=r"score: it returned .*; expected a number from 0 up"):
+        with pytest.raises(StructronError, match=r"score: it returned .*; expected a number of at least 0"):
             learner.fit(EXAMPLES, dev=EXAMPLES, score=lambda gold, guess, value=value: value)
     assert weights_of(learner.model_) == weights
     with pytest.raises(StructronError, match="input: example 0: 2 columns; expected 1"):

@@ -300,7 +300,7 @@ def test_parts_that_are_not_wanted():
     for without, says in (
         (["parser", "poet"], "unknown part 'poet'; expected one of: tokenizer"),
         ("parser", "without: 'parser'; expected a list of parts: tokenizer"),
-        (list(parts.PARTS), "without: tokenizer, .*; expected a part that is left"),
+        (list(parts.PARTS), "without: tokenizer, .*; expected at least one part"),
     ):
         with pytest.raises(StructronError, match=says):
             structron.Pipeline(without=without).fit(toy_docs(24, 3))

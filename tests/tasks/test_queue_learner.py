@@ -136,7 +136,7 @@ def test_loading_what_does_not_fit(tmp_path):
         QueueLearner.load(path, PROBLEM)
     BeamLearner(PROBLEM, passes=1).fit(NOISY).save(path)
     for problem in (PROBLEM, lambda extra: PROBLEM):
-        with pytest.raises(StructronError, match=r"a problem model; expected one that QueueLearner\.save wrote"):
+        with pytest.raises(StructronError, match=r"a problem model; expected one written by QueueLearner\.save"):
             QueueLearner.load(path, problem)
 
 
