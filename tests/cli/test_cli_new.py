@@ -130,7 +130,7 @@ def test_a_new_problem_runs_and_passes_its_test(tmp_path, capsys):
     for command in (["inspect", model], ["predict", model, str(tmp_path / "f.conll")]):
         assert main(command) == 2
         said = capsys.readouterr().err
-        assert "a model of the problem 'word_cuts' of the module word_cuts, which is Python code" in said
+        assert "a model for the problem 'word_cuts' of the module word_cuts, which is Python code" in said
         assert "structron.load(path, problem=…)" in said
 
 

@@ -177,7 +177,7 @@ def test_bad_dev_data(refuses, toy, tmp_path, text, says):
     ("options", "says"),
     [
         (["--columns", "word,chunk"], ["3 columns", "--columns names 2"]),
-        (["--columns", "word,word,chunk"], "a name stands twice"),
+        (["--columns", "word,word,chunk"], "a name occurs twice"),
         (["--label", "tag"], ["'tag'", "word, pos, label"]),
         (["--format", "xml"], ["'xml'", "conll, conllu"]),
         (["--format", "conllu"], "1 column separated by tabs where 10 were expected"),

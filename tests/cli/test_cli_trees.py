@@ -74,7 +74,7 @@ def test_parser_columns(run, refuses, tmp_path):
     assert run(*args, "--columns", "form,tag,head", "--pos", "tag").status == 0
     refuses(*args, "--columns", "form,tag,head", says=[plain, "no part-of-speech column", "form, tag, head", "--pos"])
     refuses(*args, "--columns", "word,pos,top", says=[plain, "no head column", "word, pos, top", "--columns"])
-    refuses(*args, "--columns", "word,pos,pos", says="a name stands twice")
+    refuses(*args, "--columns", "word,pos,pos", says="a name occurs twice")
     write(plain, "1 The the DT 0\n")
     refuses(*args, says=[f"{plain}:1: 5 columns; expected word, pos, head", "--columns", "--format conllu"])
 

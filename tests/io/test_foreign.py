@@ -128,7 +128,7 @@ def test_entities_of_a_data_set_of_texts():
 
 
 def test_mistakes_in_rows_of_a_data_set():
-    with pytest.raises(StructronError, match="sentence 1: ner_tags: number 3 without a name"):
+    with pytest.raises(StructronError, match="sentence 1: ner_tags: number 3 has no name"):
         EntityRecognizer().fit([{"tokens": ["a"], "ner_tags": [3]}])
     with pytest.raises(StructronError, match="sentence 1: 2 tokens, 1 tags"):
         EntityRecognizer().fit([{"tokens": ["a", "b"], "ner_tags": ["O"]}])

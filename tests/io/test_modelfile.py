@@ -177,7 +177,7 @@ def repack(source: Path, target: Path, header: dict, tensors: dict) -> None:
     target.write_bytes(safetensors.numpy.save(new_tensors, {modelfile.KEY: json.dumps(new_header)}))
 
 
-@pytest.mark.parametrize(("number", "remedy"), [(1, "retrain the model"), (0, "train"), (3, "upgrade")])
+@pytest.mark.parametrize(("number", "remedy"), [(1, "retrain the model"), (0, "retrain"), (3, "upgrade")])
 def test_other_formats(number, remedy, path, tmp_path):
     repack(path, tmp_path / "other", {"format": number, "version": "9.9"}, {})
     says = rf"other: made by structron 9\.9 \(format {number}\); this version reads format 2: {remedy}"

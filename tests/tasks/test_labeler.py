@@ -422,7 +422,7 @@ def test_training_data_that_cannot_be(rows, message):
     ("options", "message"),
     [
         ({"templates": "nothing"}, "templates 'nothing': neither a preset"),
-        ({"columns": ["a", "a"]}, "columns: a, a: a name stands twice"),
+        ({"columns": ["a", "a"]}, "columns: a, a: a name occurs twice"),
         ({"columns": ["a", "b", "c"]}, "training data: no column 'c'; the tokens have: a, b"),
         ({"columns": ["a", "b", "c", "d"]}, "sentence 1, token 1: 2 columns; expected rows of 4 columns"),
         ({"label": "chunk"}, "unknown label column 'chunk'; expected one of: word, label"),

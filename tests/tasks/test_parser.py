@@ -225,7 +225,7 @@ BAD_DATA = {
     "wide": ([[("a", "b", "0", "c", "d")]], {}, "5 columns; expected names for them"),
     "no tag": ([[("a", "b", "0")]], {"pos": "upos"}, r"no part-of-speech column \(upos\) among word, pos, head"),
     "no head": ([[("a", "b", "0")]], {"columns": ["word", "pos", "top"]}, r"no head column \(head\) among"),
-    "twice": ([[("a", "b", "0")]], {"columns": ["pos", "pos", "head"]}, "a name stands twice"),
+    "twice": ([[("a", "b", "0")]], {"columns": ["pos", "pos", "head"]}, "a name occurs twice"),
     "tag is word": ([[("a", "b", "0")]], {"pos": "word"}, "expected three different columns"),
     "short": ([[*CROSSING[0]], [("a", "b")]], {}, "sentence 2: word 1 is .*; expected 4 columns: word, pos, head"),
     "no templates": (CROSSING, {"templates": []}, "no templates; expected one a line"),
