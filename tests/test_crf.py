@@ -303,7 +303,9 @@ def test_model_files_of_both_classes(tmp_path, kind):
     assert again.get_params() == labeler.get_params()
     assert structron.load(path).predict(X) == labeler.predict(X)
     other = SequenceLabeler if kind is CRF else CRF
-    with pytest.raises(StructronError, match=f"a model of {kind.__name__}; expected one written by {other.__name__}.save"):
+    with pytest.raises(
+        StructronError, match=f"a model of {kind.__name__}; expected one written by {other.__name__}.save"
+    ):
         other.load(path)
 
 

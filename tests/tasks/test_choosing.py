@@ -144,7 +144,7 @@ def test_disagreement_is_usual_with_several_models(files, capsys):
     [
         (["--by", "foo"], "unknown by 'foo'; expected one of: margin, margin-per-word, disagreement, random"),
         (["--by", "disagreement"], "disagreement: one model; expected two or more of the same task"),
-        (["--dev", "dev.conll"], "--dev: expected --simulate beside it"),
+        (["--dev", "dev.conll"], "--dev: expected --simulate too"),
         (["--simulate"], "--simulate: expected --dev FILE"),
         (["-o", "pool.conll"], "--output pool.conll: is also the input pool.conll"),
         (["--simulate", "--dev", "dev.conll", "--plot", "x.png"], "expected a file that ends in .svg"),

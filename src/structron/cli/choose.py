@@ -53,7 +53,7 @@ def run(
 ) -> None:
     """Print a line for each sentence, the one to be labelled first at the top; --output: the sentences themselves."""
     if not models:
-        raise StructronError("--model: missing; expected the model that is to be taught")
+        raise StructronError("--model: missing; expected the model to train further")
     inputs = {"POOL": pool, "--dev": dev, "--model": [path_of(model) for model in models]}
     check_places(inputs, {"--output": output, "--plot": plot})
     loaded = [load(model) for model in models]
@@ -68,7 +68,7 @@ def run(
         _simulate(loaded[0], pool, dev, by, plan, output, plot, (format, columns, encoding), quiet)
         return
     if dev is not None or plot is not None:
-        raise StructronError(f"{'--dev' if dev else '--plot'}: expected --simulate beside it")
+        raise StructronError(f"{'--dev' if dev else '--plot'}: expected --simulate too")
     by = by or ("margin" if len(models) == 1 else "disagreement")
     check_criterion(by, loaded)
     check_text_place("--output", output)
