@@ -227,7 +227,7 @@ def test_templates_are_over_tokens_alone():
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (["NN", "B-NP"], "label 'NN' is no chunk label"),
+        (["NN", "B-NP"], "label 'NN' is not a chunk label"),
         (["O", "O"], "only one label"),
         (["B-O", "O"], "chunks of type O"),
     ],
