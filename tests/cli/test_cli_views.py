@@ -73,7 +73,16 @@ def test_the_parts_of_a_pipeline(pipeline, run, refuses):
     assert found["task"] == "parser"
     assert "step 1\n" in run("inspect", pipeline / "pipeline", "--beam", "--sentence", "He slept.").out
     refuses("inspect", pipeline / "pipeline", "--beam", "--part", "tagger", "--sentence", "He.", says="exact search")
-    refuses("inspect", pipeline / "pipeline", "--beam", "--part", "splitter", "--sentence", "He.", says="does not use beam search")
+    refuses(
+        "inspect",
+        pipeline / "pipeline",
+        "--beam",
+        "--part",
+        "splitter",
+        "--sentence",
+        "He.",
+        says="does not use beam search",
+    )
     refuses("inspect", pipeline / "pipeline", "--beam", "--sentence", "He slept. He ran.", says="sentences in")
 
 
