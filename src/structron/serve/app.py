@@ -51,7 +51,10 @@ MISTAKES: dict[int | str, dict[str, Any]] = {
     415: {"model": Mistake, "description": "The body is not JSON."},
     422: {"model": Mistake, "description": "The request is invalid; the response says why."},
     429: {"model": Mistake, "description": "Too many requests at a time; Retry-After says when to try again."},
-    503: {"model": Mistake, "description": "It took too long, or is waiting for the compiler; Retry-After says when to try again."},
+    503: {
+        "model": Mistake,
+        "description": "It took too long, or is waiting for the compiler; Retry-After says when to try again.",
+    },
 }
 MODEL_FILE = {
     "requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
