@@ -1,5 +1,6 @@
 """`structron.spacy`: what a pipeline finds, on spaCy's tokens, in a real spaCy."""
 
+import doctest
 import pickle
 from itertools import pairwise
 from pathlib import Path
@@ -478,3 +479,8 @@ def test_noun_chunks_of_universal_trees():
 def test_a_model_of_another_language_is_told():
     with pytest.warns(UserWarning, match="model 'english' is for English, and the language of the pipeline is 'de'"):
         spacy.blank("de").add_pipe("structron")
+
+
+def test_the_example_of_the_component_runs(capsys):
+    [example] = doctest.DocTestFinder(recurse=False).find(Component, "Component")
+    assert not doctest.DocTestRunner(verbose=False).run(example).failed, capsys.readouterr().out

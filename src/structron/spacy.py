@@ -1,10 +1,10 @@
-"""A component for spaCy: a pipeline's tags, features, lemmas, trees and entities on spaCy's own tokens.
+"""A component for spaCy: tags, features, lemmas, trees and entities of a pipeline for spaCy's own tokens.
 
     nlp = spacy.blank("en")
     nlp.add_pipe("structron", config={"model": "english"})
 
-spaCy's tokens are taken as words, but for white space, which is handed back as spaCy does it: a token that hangs on the
-word before. Columns of CoNLL-U become spaCy's attributes as `spacy convert` makes them.
+spaCy's tokens are the words. White space becomes a token that depends on the previous word, as in spaCy. Columns of
+CoNLL-U become spaCy's attributes as in `spacy convert`.
 """
 
 import json
@@ -58,10 +58,25 @@ class Cut(NamedTuple):
 
 
 class Component(Pipe):
-    """Annotates documents with a pipeline, which is read when it is needed first, or comes with a saved component.
+    """Annotates spaCy documents with a structron pipeline, which is loaded on first use or comes with a saved
+    component.
 
-    overwrite: None: whatever is set, but for entities; True: entities too; False: nothing that is set.
-    sentences: "structron": those that the model's tokenizer finds; "keep": those that are set; None: keep if any are.
+    Args:
+        name: The name of the component.
+        model: A pipeline file, or the name of a bundled model.
+        sentences: "structron": find sentences with the model's tokenizer; "keep": use those set by an earlier
+        component;
+            None: keep them if there are any, otherwise find them.
+        overwrite: None: overwrite annotations except entities; True: entities too; False: fill only what is empty.
+        fast: A narrower beam for the parser; None: the model's setting.
+        jobs: Number of threads; None: the model's setting.
+
+    Example:
+        >>> import spacy
+        >>> nlp = spacy.blank("en")
+        >>> component = nlp.add_pipe("structron")
+        >>> [(token.text, token.pos_) for token in nlp("He flew to Paris.")]
+        [('He', 'PRON'), ('flew', 'VERB'), ('to', 'ADP'), ('Paris', 'PROPN'), ('.', 'PUNCT')]
     """
 
     def __init__(
@@ -98,7 +113,7 @@ class Component(Pipe):
             self._pipeline.set_params(fast=self.fast)
 
     def initialize(self, get_examples: Any = None, *, nlp: Any = None) -> None:
-        """Read the model; there is nothing to train."""
+        """Load the model; spaCy does not train it."""
         self._pipeline = self.pipeline
 
     # -- annotating ------------------------------------------------------------------------------------------------
@@ -109,7 +124,13 @@ class Component(Pipe):
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Annotate documents, many at a time; where that fails, one by one, for the error handler to see which."""
+        """Annotate documents in batches. If a batch fails, its documents are annotated one by one for spaCy's error
+        handler.
+
+        Args:
+            stream: The documents.
+            batch_size: Documents in a batch.
+        """
         for batch in util.minibatch(stream, batch_size):
             docs = list(batch)
             try:
@@ -195,7 +216,7 @@ class Component(Pipe):
     # -- files -----------------------------------------------------------------------------------------------------
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Write a folder with the name of the model and the model itself."""
+        """Write a folder with the settings and the model itself."""
         writers = {
             SETTINGS: lambda p: Path(p).write_bytes(self._settings()),
             FILE: lambda p: self.pipeline.save(p),
@@ -203,7 +224,7 @@ class Component(Pipe):
         util.to_disk(path, writers, list(exclude))
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "Component":
-        """Take the model from a folder."""
+        """Read the settings and the model from a folder."""
         readers = {SETTINGS: lambda p: self._take_settings(Path(p).read_bytes()), FILE: self._load_state}
         util.from_disk(path, readers, list(exclude))
         return self

@@ -1,4 +1,4 @@
-"""Sequence labelling in scikit-learn's dress: `SequenceLabeler`, and `CRF` for users of sklearn-crfsuite.
+"""Sequence labelling with scikit-learn's interface: `SequenceLabeler`, and `CRF` for users of sklearn-crfsuite.
 
 `metrics` and `scorers` have the functions of `sklearn_crfsuite.metrics` and `.scorers`; `show_weights` is eli5's.
 """
