@@ -513,8 +513,7 @@ class Estimator(ABC):
         Args:
             sentence: A sentence, as for `predict`.
             gold: The correct analysis in the form that `predict` returns, or True if the rows of the sentence contain
-            it.
-                The trace then also shows where it falls off the beam, and what each update rule would learn.
+                it. The trace then also shows where it falls off the beam, and what each update rule would learn.
             beam: Another width than the model's, inf for no limit.
 
         Returns:

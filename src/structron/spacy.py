@@ -65,8 +65,7 @@ class Component(Pipe):
         name: The name of the component.
         model: A pipeline file, or the name of a bundled model.
         sentences: "structron": find sentences with the model's tokenizer; "keep": use those set by an earlier
-        component;
-            None: keep them if there are any, otherwise find them.
+            component; None: keep them if there are any, otherwise find them.
         overwrite: None: overwrite annotations except entities; True: entities too; False: fill only what is empty.
         fast: A narrower beam for the parser; None: the model's setting.
         jobs: Number of threads; None: the model's setting.

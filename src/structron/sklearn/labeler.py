@@ -115,8 +115,7 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
             X: The sequences.
             y: Their labels.
             X_dev: Development sequences: the pass with the highest accuracy on them is kept, and marginals are
-            calibrated
-                on them.
+                calibrated on them.
             y_dev: Their labels.
 
         Returns:

@@ -361,7 +361,7 @@ class ProblemEstimator(Estimator):
         Args:
             path: The file to write.
             extra: Anything that JSON can represent, for instance the strings of alphabets that the problem is built
-            from.
+                from.
         """
         if extra is not None:
             self.extra_ = extra
