@@ -134,7 +134,7 @@ class Corpus:
         if roles.pos is not None:
             head, word = (self._place(name) for name in (roles.outputs[0], roles.word))
             how = {"many_roots": self.view.many_roots, "skip": skip_invalid, "quiet": quiet}
-            source.sentences = valid_trees(source, source.sentences, head, word, **how)
+            source.sentences = valid_trees(source, source.sentences, head, word, self.open_label, **how)
         self.tell_header(quiet)
         places = {name: roles.names.index(name) for name in filled}
         texts: dict[str, set[str]] = {name: set() for name in filled}

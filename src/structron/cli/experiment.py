@@ -12,6 +12,8 @@ from structron.experiments.frame import report
 from structron.experiments.frame.report import Experiment
 
 PAPER = re.compile("[a-z]+[0-9]{4}")
+OTHERS = ("partial",)
+"""Experiments of our own."""
 RESULTS = Path("results")
 
 
@@ -22,8 +24,8 @@ def papers() -> list[str]:
 
 
 def experiment_of(paper: str) -> Experiment:
-    if paper not in papers():
-        raise unknown("paper", paper, papers())
+    if paper not in (*papers(), *OTHERS):
+        raise unknown("paper", paper, [*papers(), *OTHERS])
     return import_module(f"structron.experiments.{paper}").EXPERIMENT
 
 

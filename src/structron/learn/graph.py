@@ -20,7 +20,7 @@ from structron.search.graph.templates import Codes
 from structron.update import trees as update
 from structron.update.alma import NORM, SCALE, TOTAL, make_alma
 from structron.update.delta import make_delta
-from structron.update.parses import LEARN, NO_CAPACITY_TO_PARSE
+from structron.update.parses import LEARN, LEARN_PARTIAL, NO_CAPACITY_TO_PARSE
 from structron.update.swvp import Mixed, make_mixed, pack_substructures, substructures
 from structron.update.swvp_trees import OWN, correct_mixed
 from structron.weights.hashed import HashedStore, mean_vector, shift_of
@@ -35,14 +35,20 @@ class EncodedTrees:
 
     x: np.ndarray  # int64[words, columns]
     starts: np.ndarray  # int64[sentences + 1]
-    heads: np.ndarray  # int64[words]
-    relations: np.ndarray  # int64[words]
+    heads: np.ndarray  # int64[words], -1: open
+    relations: np.ndarray  # int64[words], -1: open
+
+    @property
+    def open(self) -> np.ndarray:
+        """bool[sentences]: whether a head or a relation is open."""
+        before = np.concatenate([[0], np.cumsum((self.heads < 0) | (self.relations < 0))])
+        return before[self.starts[1:]] > before[self.starts[:-1]]
 
 
 class GraphLearner(Paced):
     """Weights and their sums, and one pass after the other."""
 
-    working = ("store", "stats", "pace", "delta", "found", "named", "ranked", "mixed", "scratch", "learning")
+    working = ("open", "store", "stats", "pace", "delta", "found", "named", "ranked", "mixed", "scratch", "learning")
 
     def __init__(
         self,
@@ -75,6 +81,7 @@ class GraphLearner(Paced):
             self.pace[NORM] = float(np.square(self.start.w, dtype=np.float64).sum())
         self.delta = update.IN_PLACE if alma is None else make_delta()
         self.found, self.named, self.ranked = (np.zeros(len(trees.x), np.int64) for _ in range(3))
+        self.open = trees.open
         longest = int(np.diff(trees.starts).max(initial=0))
         self.mixed = make_mixed(longest)
         model = (self.templates, self.relations, self.setting, self.store.w, shift_of(self.bits))
@@ -106,7 +113,9 @@ class GraphLearner(Paced):
     def learn_from(self, sequence: np.ndarray, lo: int, hi: int) -> None:
         """Learn from the examples sequence[lo:hi]."""
         while lo < hi:
-            lo, wrong = self._learn(sequence, lo, hi)
+            partial = self.open[sequence[lo:hi]]
+            stop = lo + int(np.argmin(np.append(partial == partial[0], False)))
+            lo, wrong = (self._learn_partial if partial[0] else self._learn)(sequence, lo, stop)
             if wrong == NO_CAPACITY_TO_PARSE:
                 self.scratch = larger(self.scratch)
             elif wrong == update.NO_CAPACITY:
@@ -119,6 +128,11 @@ class GraphLearner(Paced):
         steps, amount = (*steps_of(self.setting), update.CORRECT), 1.0 if self.swvp is None else 0.0
         t = self.trees
         return LEARN(*steps, self.scratch, self._resolved_options(), t.x, t.starts, sequence, lo, hi, amount)
+
+    def _learn_partial(self, sequence: np.ndarray, lo: int, hi: int) -> tuple[int, int]:
+        """The same for examples of which heads or relations are open."""
+        steps, t = (*steps_of(self.setting), update.CORRECT), self.trees
+        return LEARN_PARTIAL(*steps, self.scratch, self._resolved_options(), t.x, t.starts, sequence, lo, hi)
 
     def _resolved_options(self) -> update.Learning:
         """What kernels read and write, with the present room for Δ."""

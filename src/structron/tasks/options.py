@@ -219,13 +219,12 @@ class ParserOptions(Templates, Transitions, Searching, Trees, Learned):
 
 
 @options({"passes": 5, "runs": 2})
-class GraphOptions(Graphs, Trees, Stepping, Learned):
+class GraphOptions(Graphs, Partial, Trees, Stepping, Learned):
     """Dependency trees, by searching all trees."""
 
     task: ClassVar[str] = "graph-parser"
     about: ClassVar[str] = "Dependency trees, with a search over all trees."
     lacks: ClassVar[Mapping[str, str]] = EXACT_VOTES | {
-        "open_label": ALL_KNOWN,
         **dict.fromkeys(("beam", "update", "merge"), NO_PREFIX),
         "templates": "its features of arcs are part of the compiled code",
         "confidence": "a tree is chosen as a whole; compare the n best trees instead",

@@ -16,6 +16,11 @@ OPEN = "\0"
 """What stands in a column of labels where the label is open."""
 
 
+def is_open(label: Any) -> bool:
+    """Whether a label of training data is open."""
+    return label is None or label == OPEN
+
+
 class OpenRows:
     """Sentences of rows, open labels marked by OPEN. Those of which no label is known are left out, and counted."""
 

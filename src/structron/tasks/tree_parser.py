@@ -13,9 +13,11 @@ from structron.eval.scores import AttachmentScores, attachment_scores
 from structron.features.alphabets import ParserInput, Sentence
 from structron.features.clusters import make_clusters, prefix_length, take_clusters
 from structron.features.encode import TokenTable
+from structron.fields import options_of
 from structron.io.columns import EMPTY, Columns, tree_columns
 from structron.io.tensors import Tensors, texts
 from structron.runtime.threads import uncollected
+from structron.tasks.partial import OpenRows
 from structron.tasks.treebank import Arc, Projective, make_projective, read_arcs, settle_columns
 from structron.text.sentences import check_sentences, sharing_texts, starts_of
 from structron.text.trees import MARK, unlift
@@ -55,7 +57,13 @@ class TreeParser(Estimator):
                 raise StructronError(
                     f"column {odd!r}: with clusters, templates use this name for classes of words; rename it"
                 )
-        arcs = self.arcs(given, "training data")
+        rows = self._open_rows()
+        given = list(rows.of(given))
+        if not given:
+            raise StructronError("training data: no sentences; expected at least one with words")
+        if note := rows.note():
+            self.notes_.append(note)
+        arcs = read_arcs(given, self.roles_, "training data", self.many_roots, rows.numbers or None)
         if crossing:
             found = Projective(given, arcs, 0, "")
         else:
@@ -64,6 +72,12 @@ class TreeParser(Estimator):
         if found.note:
             self.notes_.append(found.note)
         return found
+
+    def _open_rows(self) -> OpenRows:
+        """How training data are read whose heads and relations may be open."""
+        names, able = self.roles_.names, "open_label" in options_of(type(self))
+        places = [names.index(name) for name in self.roles_.outputs] if able else []
+        return OpenRows(places, self.options.open_label if able else None)
 
     def _settle_relations(self, names: list[str]) -> None:
         """The relations that are learned; a file cannot hold any number."""

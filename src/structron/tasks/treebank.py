@@ -13,13 +13,16 @@ from structron.errors import StructronError, quoted
 from structron.features.alphabets import Sentence
 from structron.io import CONLLU_COLUMNS
 from structron.io.columns import EMPTY, TREE_COLUMNS, Columns, tree_columns
+from structron.tasks.partial import is_open
 from structron.text.sentences import starts_of
-from structron.text.trees import MARK, check_tree, is_projective, lift
+from structron.text.trees import MARK, arcs_cross, check_partial_tree, is_projective, lift
 
 RARE, FEW = 5, 16
 """Marks of lifted words seen less than RARE times are left off where there are more than FEW kinds of them."""
 
 Arc = tuple[int, str | None]
+OPEN_HEAD = -1
+"""The head of a word whose head is not known."""
 
 
 def settle_columns(
@@ -49,27 +52,41 @@ def empty_columns(columns: list[str], sentences: Sequence[Sentence]) -> set[str]
     return {name for k, name in enumerate(columns) if all(row[k] == EMPTY for row in full)}
 
 
-def read_arcs(sentences: Sequence[Sentence], roles: Columns, what: str, many_roots: bool = False) -> list[list[Arc]]:
-    """The trees that rows hold, checked; a sentence without words has no arcs."""
+def read_arcs(
+    sentences: Sequence[Sentence],
+    roles: Columns,
+    what: str,
+    many_roots: bool = False,
+    numbers: Sequence[int] | None = None,
+) -> list[list[Arc]]:
+    """The trees that rows hold, checked; a sentence without words has no arcs.
+
+    numbers: of the sentences, of which some heads and relations may then be open: -1 and None.
+    """
     head = roles.names.index(roles.outputs[0])
     relation = roles.names.index(roles.relation) if roles.relation is not None else None
     found: list[list[Arc]] = []
-    for number, sentence in enumerate(sentences, 1):
+    for number, sentence in zip(numbers or range(1, len(sentences) + 1), sentences, strict=True):
         for k, row in enumerate(sentence, 1):
             if isinstance(row, str) or len(row) != len(roles.names):
                 expected = f"expected {len(roles.names)} columns: {', '.join(roles.names)}"
                 raise StructronError(f"{what}: sentence {number}: word {k} is {quoted(row)}; {expected}")
         heads = [_head(row[head], f"{what}: sentence {number}: word {k}") for k, row in enumerate(sentence, 1)]
-        problem = check_tree(heads, many_roots) if heads else None
+        if numbers is None and OPEN_HEAD in heads:
+            k = heads.index(OPEN_HEAD)
+            raise StructronError(f"{what}: sentence {number}: word {k + 1}: an open head; expected known heads")
+        problem = check_partial_tree(heads, many_roots) if heads else None
         if problem:
             word = sentence[problem[0]][roles.names.index(roles.word)]
             raise StructronError(f"{what}: sentence {number}: word {problem[0] + 1} ({word}): {problem[1]}")
-        relations = [None if relation is None else str(row[relation]) for row in sentence]
+        relations = [None if relation is None or is_open(row[relation]) else str(row[relation]) for row in sentence]
         found.append(list(zip(heads, relations, strict=True)))
     return found
 
 
 def _head(text: object, where: str) -> int:
+    if is_open(text):
+        return OPEN_HEAD
     try:
         return int(str(text))
     except ValueError:
@@ -92,10 +109,13 @@ def make_projective(sentences: Sequence[Sentence], arcs: Sequence[list[Arc]], sk
     """Lift crossing arcs, or leave their sentences out; the note counts them."""
     kept: list[Sentence] = []
     trees: list[list[Arc]] = []
-    lifted = crossing = 0
+    lifted = crossing = partial = 0
     for sentence, tree in zip(sentences, arcs, strict=True):
         heads = [head for head, _ in tree]
-        if not is_projective(heads):
+        if OPEN_HEAD in heads and arcs_cross(heads):
+            partial += 1
+            continue
+        if OPEN_HEAD not in heads and not is_projective(heads):
             crossing += 1
             if skip:
                 continue
@@ -111,9 +131,9 @@ def make_projective(sentences: Sequence[Sentence], arcs: Sequence[list[Arc]], sk
         _check_marks(arcs)
         trees = _without_rare_marks(trees)
     done = "skipped" if skip else f"used with {lifted} words lifted"
-    return Projective(
-        kept, trees, lifted, f"{crossing} of {len(arcs)} sentences are non-projective: {done}" if crossing else ""
-    )
+    notes = [f"{crossing} of {len(arcs)} sentences are non-projective: {done}"] if crossing else []
+    notes += [f"{partial} sentences with open heads and crossing arcs: left out"] if partial else []
+    return Projective(kept, trees, lifted, "; ".join(notes))
 
 
 def _without_rare_marks(trees: list[list[Arc]]) -> list[list[Arc]]:

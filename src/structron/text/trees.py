@@ -49,6 +49,28 @@ def check_tree(heads: Sequence[int], many_roots: bool = False) -> tuple[int, str
     return None
 
 
+def check_partial_tree(heads: Sequence[int], many_roots: bool = False) -> tuple[int, str] | None:
+    """What keeps known heads (-1: open) from being part of a tree, as `check_tree` says it."""
+    if -1 not in heads:
+        return check_tree(heads, many_roots)
+    for index, head in enumerate(heads):
+        if head < -1:
+            return index, f"head {head} out of range; expected 0 … {len(heads)}"
+    known = [head for head in heads if head >= 0]
+    open_as_root = [max(head, 0) for head in heads]
+    found = check_tree(open_as_root, many_roots=True)
+    if found is not None or many_roots or known.count(0) < 2:
+        return found
+    first, second = [index for index, head in enumerate(heads) if head == 0][:2]
+    return second, f"second root (the first is word {first + 1}); expected one"
+
+
+def arcs_cross(heads: Sequence[int]) -> bool:
+    """Whether two known arcs cross (-1: open)."""
+    arcs = [(min(head, word), max(head, word)) for word, head in enumerate(heads, 1) if head >= 0]
+    return any(a < c < b < d for a, b in arcs for c, d in arcs)
+
+
 def _find_cycle(heads: Sequence[int]) -> list[int]:
     """The words of a cycle from its first word on, head after head; nothing when all words lead to the root."""
     seen_from = [0] * (len(heads) + 1)

@@ -63,8 +63,10 @@ def allow(allowed, n, every):
 
 @ir_inline
 def allow_gold(gold, n, cost, allowed, scores):
-    """Allow the heads of the gold tree, and add a cost to those of all others."""
+    """Allow the heads of the gold tree, and add a cost to those of all others; neither where a head is open (-1)."""
     for m in range(1, n + 1):
+        if gold.heads[m] < 0:
+            continue
         allowed[gold.heads[m], m] = True
         for h in range(n + 1):
             if h != gold.heads[m]:

@@ -15,6 +15,9 @@ from structron.search.graph import templates as groups
 from structron.search.graph.features import ZERO, bin_of, row_of, rows_of_three, rows_of_two, side_of
 from structron.search.graph.scores import NOTHING, group_of, tag_code
 
+NO_RELATION, ANY_RELATION = -1, -2
+"""In place of the correct relation of an arc: the arc is not correct, or every relation is."""
+
 
 @by_reference
 class Relations(NamedTuple):
@@ -90,6 +93,14 @@ def sum_of_rows(look, count, relation, total):
     return total
 
 
+@ir_inline
+def right_relation(gold, h, m):
+    """The relation of word m that is correct under the head h; heads and relations that are open (-1) can be any."""
+    if gold.heads[m] >= 0 and gold.heads[m] != h:
+        return NO_RELATION
+    return gold.relation[m] if gold.relation[m] >= 0 else ANY_RELATION
+
+
 @helper
 def add_best_relations(look, arcs, relations, gold, learning, cost, sums, scores):
     """`score_relations`, given what words alone say."""
@@ -97,12 +108,12 @@ def add_best_relations(look, arcs, relations, gold, learning, cost, sums, scores
         h, m = arcs.head[b], arcs.word[b]
         lo, hi = list_of(look, relations, h, m)
         count, to_right = rows_of_pair(look, ZERO, h, m), side_of(h, m)
-        right = gold.relation[m] if learning and gold.heads[m] == h else -1
+        right = right_relation(gold, h, m) if learning else ANY_RELATION
         most = np.float32(-np.inf)
         for k in range(lo, hi):
             r = relations.possible[k]
             score = sum_of_rows(look, count, np.uint64(r), sums[0, to_right, h, r] + sums[1, to_right, m, r])
-            if learning and r != right:
+            if right != ANY_RELATION and r != right:
                 score += np.float32(cost)
             most = max(most, score)
         scores[b] += most
@@ -116,7 +127,7 @@ def score_relations(look, arcs, n, relations, gold, learning, cost, sums, scores
     """
     if relations.size == 0:
         for b in range(arcs.need[0] if learning else 0):
-            if gold.heads[arcs.word[b]] != arcs.head[b]:
+            if gold.heads[arcs.word[b]] >= 0 and gold.heads[arcs.word[b]] != arcs.head[b]:
                 scores[b] += np.float32(cost)
     else:
         add_relations_of_words(look, n, relations, sums)
@@ -130,12 +141,12 @@ def choose_relations(look, n, relations, gold, learning, cost, heads, found):
         h = heads[m]
         lo, hi = list_of(look, relations, h, m)
         count = rows_of_relation(look, heads, n, m)
-        right = gold.relation[m] if learning and gold.heads[m] == h else -1
+        right = right_relation(gold, h, m) if learning else ANY_RELATION
         most, found[m] = np.float32(-np.inf), relations.possible[lo]
         for k in range(lo, hi):
             r = relations.possible[k]
             score = sum_of_rows(look, count, np.uint64(r), np.float32(0.0))
-            if learning and r != right:
+            if right != ANY_RELATION and r != right:
                 score += np.float32(cost)
             if score > most:
                 most, found[m] = score, r

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from structron.errors import StructronError
 from structron.estimator import Sentences
 from structron.features.alphabets import ParserInput, Sentence
 from structron.io.columns import EMPTY
@@ -67,11 +68,14 @@ class GraphParser(TreeParser):
         x = self.input_.learn(self.input_.encoded(data.sentences), self.options.cutoff)
         self._settle_templates()
         flat = [arc for tree in data.trees for arc in tree]
-        seen = {relation or EMPTY for _, relation in flat} if self.labelled_ else set()
+        seen = {relation for _, relation in flat if relation is not None} if self.labelled_ else set()
         self._settle_relations([*self.relations_, *sorted(seen - set(self.relations_))])
         number = {relation: k for k, relation in enumerate(self.relations_)}
         heads = np.array([head for head, _ in flat], np.int64)
-        gold = np.array([number.get(relation or EMPTY, 0) for _, relation in flat], np.int64)
+        unknown = -1 if self.labelled_ else 0
+        gold = np.array([unknown if relation is None else number[relation] for _, relation in flat], np.int64)
+        if self.options.swvp is not None and (heads.min() < 0 or gold.min() < 0):
+            raise StructronError("swvp: open heads or relations in the training data; expected swvp none")
         trees = EncodedTrees(x, starts_of(data.sentences), heads, gold)
         before = None if start is None else start.relations
         relations = possible_relations(trees, self.input_.sizes()["t"], len(self.relations_), before)
@@ -165,22 +169,28 @@ class GraphParser(TreeParser):
 
 def possible_relations(trees: EncodedTrees, tags: int, count: int, before: Relations | None = None) -> Relations:
     """By side and tags of head and word: the relations seen; those of the word's tag where the two were never seen so;
-    all where that was not seen either. before: those known already."""
-    words = np.arange(len(trees.heads))
-    first = np.repeat(trees.starts[:-1], np.diff(trees.starts))
-    parents = first + trees.heads - 1
-    tag = trees.x[:, 1]
-    above = np.where(trees.heads > 0, tag[parents], 0)
+    all where that was not seen either. before: those known already.
+
+    Where heads or relations are open, too few pairs are seen: the word's tag decides.
+    """
+    words = np.flatnonzero((trees.heads >= 0) & (trees.relations >= 0))
+    heads, first = trees.heads[words], np.repeat(trees.starts[:-1], np.diff(trees.starts))[words]
+    parents = first + heads - 1
+    tag, every = trees.x[words, 1], trees.x[:, 1]
+    above = np.where(heads > 0, every[parents], 0)
     seen = np.zeros((2, tags, tags, count), np.bool_)
     if before is not None:
         old = np.zeros((2 * before.tags**2, before.size), np.bool_)
         old[np.repeat(np.arange(len(old)), np.diff(before.first)), before.possible] = True
         seen[:, : before.tags, : before.tags, : before.size] = old.reshape(2, before.tags, before.tags, before.size)
     if count:
-        seen[((trees.heads == 0) | (parents < words)).astype(np.int64), above, tag, trees.relations] = True
+        seen[((heads == 0) | (parents < words)).astype(np.int64), above, tag, trees.relations[words]] = True
+        named = trees.relations >= 0
         with_word = np.any(seen, axis=(0, 1))
+        with_word[every[named], trees.relations[named]] = True
         with_word |= ~np.any(with_word, axis=1, keepdims=True)
-        seen = np.where(np.any(seen, axis=3, keepdims=True), seen, with_word)
+        told = np.any(seen, axis=3, keepdims=True) & (not trees.open.any())
+        seen = np.where(told, seen, with_word)
     flat = seen.reshape(2 * tags * tags, count)
     ends = np.concatenate([[0], np.cumsum(flat.sum(axis=1))]).astype(np.int64)
     return Relations(count, tags, ends, np.nonzero(flat)[1].astype(np.int64))
