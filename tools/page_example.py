@@ -9,9 +9,9 @@ from pathlib import Path
 
 from structron import Tagger
 from structron.data.toy_english import toy_english, write_conll
+from structron.learn.loop import timeless
 
 FOLDER = Path(__file__).resolve().parents[1] / "src" / "structron" / "serve" / "example"
-TIMES = ("seconds", "tokens_per_second")
 
 
 def make(folder: Path) -> None:
@@ -25,7 +25,7 @@ def make(folder: Path) -> None:
         tagger.fit(train[:count], dev=dev).save(folder / f"tagger-{count}-sentences.structron")
     beamed = Tagger(columns=["word", "pos"], beam=1, update="early", passes=12, patience=12, runs=1, jobs=1, seed=1)
     beamed.fit(train[:100], dev=dev)
-    records = [{name: value for name, value in own.items() if name not in TIMES} for own in beamed.history_]
+    records = timeless(beamed.history_)
     (folder / "training-example.log").write_text("".join(json.dumps(own) + "\n" for own in records), "utf-8")
     write_conll(folder / "generated-english.conll", test, ("word", "pos"))
 
