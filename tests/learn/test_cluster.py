@@ -20,6 +20,7 @@ from helpers import SOURCE, patiently
 from runs import Killed, Killer
 from structron import StructronError
 from structron.learn.committee import ShardUpdate
+from structron.learn.loop import WIRE
 from structron.learn.wire import pack_broadcast, pack_update, unpack
 from structron.runtime.cluster import RayPool
 from structron.weights.mixing import Changes
@@ -27,7 +28,6 @@ from toy import chunk_rows
 
 ray: Any = pytest.importorskip("ray")
 
-FIGURES = ("changed", "changed_in_all", "bytes_to_workers", "bytes_from_workers")
 KINDS = ("tagger", "tagger, seen", "chunker, beam", "entities", "segments", "parser", "graph-parser", "queue problem")
 """One for each learner."""
 TWO = {"shards": 2, "mix": "errors"}
@@ -42,23 +42,15 @@ def cluster():
     ray.shutdown()
 
 
-def plain(estimator: Any, path) -> bytes:
-    """The model file without times and bytes."""
-    for record in estimator.history_:
-        for name in FIGURES:
-            record.pop(name, None)
-    return bytes_of(estimator, path)
-
-
 @pytest.mark.parametrize("name", KINDS)
 def test_a_cluster_learns_what_threads_learn(name, tmp_path):
     case: Case = CASES[name]
     threads = case.make(**TWO).fit(case.train, dev=case.test)
     workers = case.make(**TWO, ray="auto").fit(case.train, dev=case.test)
     last = workers.history_[-1]
-    assert set(FIGURES) <= last.keys()
+    assert set(WIRE) <= last.keys()
     assert 0 < last["changed_in_all"] <= last["changed"] or last["updates"] == 0
-    assert plain(workers, tmp_path / "a") == plain(threads, tmp_path / "b")
+    assert bytes_of(workers, tmp_path / "a") == bytes_of(threads, tmp_path / "b")
 
 
 def kill_workers(monkeypatch, wanted: Callable[[int, int], bool]) -> list[int]:
@@ -85,7 +77,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path, monkeypatch):
     killed = kill_workers(monkeypatch, lambda worker, call: worker == 1 and call in (2, 4))
     workers = case.make(**TWO, ray="auto").fit(case.train)
     assert killed == [1, 1]
-    assert plain(workers, tmp_path / "a") == plain(threads, tmp_path / "b")
+    assert bytes_of(workers, tmp_path / "a") == bytes_of(threads, tmp_path / "b")
 
 
 def test_a_shard_that_kills_its_workers(monkeypatch):
@@ -108,7 +100,7 @@ def test_a_driver_that_is_killed_goes_on(name, tmp_path):
     with pytest.raises(Killed):
         case.make(**TWO, ray="auto").fit(case.train, progress=Killer(3), **folder)
     again = case.make(**TWO, ray="auto").fit(case.train, resume=True, **folder)
-    assert plain(again, tmp_path / "a") == plain(whole, tmp_path / "b")
+    assert bytes_of(again, tmp_path / "a") == bytes_of(whole, tmp_path / "b")
 
 
 def test_a_process_that_is_killed_goes_on(tmp_path):
@@ -128,17 +120,17 @@ def test_a_process_that_is_killed_goes_on(tmp_path):
     subprocess.run([*command, f"{tmp_path}/m", *resumed, "--resume"], check=True)
     subprocess.run([*command, f"{tmp_path}/n"], check=True)
     found, expected = (structron.load(tmp_path / name) for name in "mn")
-    assert plain(found, tmp_path / "a") == plain(expected, tmp_path / "b")
+    assert bytes_of(found, tmp_path / "a") == bytes_of(expected, tmp_path / "b")
 
 
 def test_runs_bpm_and_going_on(tmp_path):
     case = CASES["chunker"]
     for more in ({"runs": 2}, {"bpm": 1}):
         threads, workers = (case.make(**TWO, **more, ray=address).fit(case.train) for address in (None, "auto"))
-        assert plain(workers, tmp_path / "a") == plain(threads, tmp_path / "b")
+        assert bytes_of(workers, tmp_path / "a") == bytes_of(threads, tmp_path / "b")
     for estimator in (threads, workers):
         estimator.partial_fit(case.data(12, 5))
-    assert plain(workers, tmp_path / "a") == plain(threads, tmp_path / "b")
+    assert bytes_of(workers, tmp_path / "a") == bytes_of(threads, tmp_path / "b")
 
 
 def test_workers_are_let_go():

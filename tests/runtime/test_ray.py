@@ -3,8 +3,10 @@
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 from typing import Any
 
 import pytest
@@ -102,23 +104,109 @@ def test_a_cluster_that_cannot_be_reached(address):
 
 
 NOTED = """
-import ray, socket
-from ray._private import utils
-from structron.runtime.cluster import connect
+import os, pathlib, ray, socket, sys, threading
+from structron.runtime import cluster
+note = pathlib.Path(os.environ["RAY_TMPDIR"], "ray", "ray_current_cluster")
+note.parent.mkdir()
 ray.init = lambda address, **how: print(address)
+
+def answer():
+    while True:
+        with server.accept()[0] as connection:
+            connection.sendall(cluster.SETTINGS)
+
 with socket.create_server(("127.0.0.1", 0)) as server:
+    threading.Thread(target=answer, daemon=True).start()
     port = server.getsockname()[1]
-    for note in (f"127.0.0.1:{port}", "127.0.0.1:1", None):
-        utils.read_ray_address = lambda note=note: note
-        connect("auto")
-    print(port)
+    for address in (f"127.0.0.1:{port}", "127.0.0.1:1"):
+        note.write_text(address)
+        cluster.connect("auto")
+    note.unlink()
+    cluster.connect("auto")
+    print(port, flush=True)
+    os._exit(0)
 """
 
 
-def test_a_note_that_outlives_its_cluster():
+def test_a_note_that_outlives_its_cluster(monkeypatch, tmp_path):
     """The file in which Ray keeps the address of this machine's cluster stays when that is killed."""
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
     *found, port = run(NOTED).stdout.split()
     assert found == [f"127.0.0.1:{port}", "local", "local"]
+
+
+def test_what_listens_may_be_no_cluster():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            with server.accept()[0] as connection:
+                connection.sendall(b"HTTP/1.1 400 Bad Request")
+
+        threading.Thread(target=answer, daemon=True).start()
+        with pytest.raises(ConnectionError, match="no Ray cluster"):
+            cluster._knock(f"127.0.0.1:{server.getsockname()[1]}")
+
+
+@pytest.mark.parametrize("given", [{}, {"RAY_AUTH_TOKEN": "a"}, {"RAY_AUTH_TOKEN_PATH": "a"}])
+@pytest.mark.parametrize("here", [True, False])
+def test_a_token_is_shown_where_it_was_given_or_is_at_home(given, here, monkeypatch, tmp_path):
+    (tmp_path / "auth_token").write_text("a")
+    monkeypatch.setattr(cluster, "TOKEN", tmp_path / "auth_token")
+    for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    cluster._show_token("127.0.0.1:6379" if here else "192.0.2.77:6379")
+    assert os.environ.pop("RAY_AUTH_MODE", "") == ("token" if given or here else "")
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    cluster._show_token("127.0.0.1:6379")
+    assert os.environ["RAY_AUTH_MODE"] == "disabled"
+
+
+CONNECT = """
+import sys
+from structron.runtime.cluster import connect
+print(connect(sys.argv[1]).cluster_resources()["CPU"])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "setsid"), reason="POSIX only")
+def test_a_cluster_that_asks_for_a_token(tmp_path):
+    """A head that `ray start` makes as it is documented; clients with its token, with another one, and without."""
+    if not hasattr(ray.exceptions, "AuthenticationError"):
+        pytest.skip("this Ray knows no tokens")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    home = tmp_path / "home"
+    (home / ".ray").mkdir(parents=True)
+    (home / ".ray" / "auth_token").write_text("0123456789abcdef" * 4)
+    own = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    own |= {"PYTHONPATH": SOURCE, "HOME": str(home), "RAY_AUTH_MODE": "token", "RAY_TMPDIR": str(tmp_path)}
+    command = ["-m", "ray.scripts.scripts", "start", "--head", "--block", "--port", str(port), "--num-cpus", "3"]
+    command += ["--include-dashboard=false", "--object-store-memory", "80000000", "--disable-usage-stats"]
+    head = subprocess.Popen(
+        [sys.executable, *command], env=own, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        assert head.stdout is not None
+        assert any("Ray runtime started" in line for line in head.stdout)
+        del own["RAY_AUTH_MODE"]
+
+        def asked(**more: str) -> subprocess.CompletedProcess:
+            argv = [sys.executable, "-c", CONNECT, f"127.0.0.1:{port}"]
+            return subprocess.run(argv, env=own | more, capture_output=True, text=True, check=False)
+
+        assert asked().stdout == "3.0\n"
+        for more, says in (({"HOME": "/"}, " a token;"), ({"RAY_AUTH_TOKEN": "f" * 64}, " a token other than")):
+            found = asked(**more)
+            last = found.stderr.splitlines()[-1]
+            assert f"ray: 127.0.0.1:{port}: the cluster asks for{says}" in last
+            assert "expected RAY_AUTH_MODE=token" in last
+            assert "gcs" not in found.stderr
+    finally:
+        os.killpg(head.pid, signal.SIGTERM)
+        head.wait(60)
 
 
 def test_without_the_extra():

@@ -1,6 +1,6 @@
 """A problem of one's own that goes wrong: what is said, and what is heard while compiled code runs.
 
-All planted mistakes (tests/torture/planted.py) are tried by `make torture`; here some of each kind.
+All planted mistakes (tests/torture/planted.py) are tried by `make torture`; here some of each kind, under guard.
 """
 
 import signal
@@ -18,7 +18,7 @@ from structron.errors import StructronError
 from structron.search.beam.compiling import uncompiled
 from thermostat import PROBLEM, make_examples, make_problem
 from torture import planted
-from torture.mistakes import message, wrong
+from torture.mistakes import DEBUG, message, wrong
 
 SOME = [
     "an action that is none",
@@ -44,7 +44,7 @@ COMPILED = ["a plain helper", "a global list", "a global dictionary", "a global 
 
 @pytest.mark.parametrize("name", SOME)
 def test_a_mistake_is_named(name):
-    assert wrong(name, message(name)) is None
+    assert wrong(f"{name}{DEBUG}", message(f"{name}{DEBUG}")) is None
 
 
 @pytest.mark.skipif(bool(DISABLE_JIT), reason="nothing is compiled")

@@ -1,8 +1,10 @@
-"""Mistakes in a problem of one's own under `debug=True` (planted.py): each ends with a message that names the function
-and the cause, never with a crash or a hang. A trial is a mistake; all are tried, or the first so many.
+"""Mistakes in a problem of one's own (planted.py), as it is compiled by default and under `debug=True`: each ends with
+a message that names function, line and cause, never with a crash or a hang. A trial is a mistake in one of the two
+ways; all are tried, or the first so many.
 """
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,14 +14,17 @@ from structron.errors import StructronError
 from torture.frame import Found, environment
 from torture.planted import MISTAKES
 
-FULL = len(MISTAKES)
+DEBUG = ", debug"
+"""At the end of a trial's name."""
+TRIALS = [f"{name}{way}" for way in ("", DEBUG) for name in MISTAKES]
+FULL = len(TRIALS)
 PATIENCE = 300
 """Seconds for a mistake, compiling included."""
 
 
 def run(trials: int, seed: int, folder: Path) -> Found:
     """The mistakes, in processes that may crash."""
-    found, names = Found(), list(MISTAKES)[:trials]
+    found, names = Found(), TRIALS[:trials]
     while names:
         done = 0
         for name, said in _tried(names, folder):
@@ -55,7 +60,7 @@ def _tried(names: list[str], folder: Path) -> Iterator[tuple[str, str]]:
 def message(name: str) -> str:
     """What a mistake ends with."""
     try:
-        MISTAKES[name].make()
+        MISTAKES[name.removesuffix(DEBUG)].make(debug=name.endswith(DEBUG))
     except StructronError as error:
         return str(error)
     except BaseException as error:
@@ -65,8 +70,9 @@ def message(name: str) -> str:
 
 def wrong(name: str, said: str) -> str | None:
     """What is wrong with a message, if anything."""
-    mistake = MISTAKES[name]
-    if said.startswith("!") or mistake.what not in said or mistake.says not in said or "\n" in said:
+    mistake = MISTAKES[name.removesuffix(DEBUG)]
+    placed = mistake.plant is None or re.search(r"line \d+", said)
+    if said.startswith("!") or mistake.what not in said or mistake.says not in said or "\n" in said or not placed:
         return f"{name}: {said}"
     return None
 

@@ -251,6 +251,35 @@ def skips_a_token(x, table, states, s, action, t):
     states[t, LAST] = action + 1
 
 
+def writes_the_tail(x, table, states, s, action, t):
+    states[t, AT] = states[s, AT] + 1
+    states[t, LAST] = action + 1
+    if x[0, 0] == LATE:
+        states[t, 0] = states[s, 0]
+
+
+@numba.njit
+def careless_with_rows(states, row):
+    states[row, LAST] = 0
+
+
+def writes_to_its_source_in_a_helper(x, table, states, s, action, t):
+    states[t, AT] = states[s, AT] + 1
+    states[t, LAST] = action + 1
+    if x[0, 0] == LATE:
+        careless_with_rows(states, s)
+
+
+@numba.njit
+def calls_itself(n):
+    return 0 if n != LATE else calls_itself(n)
+
+
+def advances_without_bottom(x, table, states, s, action, t):
+    states[t, AT] = states[s, AT] + 1 + calls_itself(x[0, 0])
+    states[t, LAST] = action + 1
+
+
 def keeps_a_list(x, table, states, s, action, t):
     states[t, AT] = states[s, AT] + 1
     states[t, LAST] = {"last": action}["first"]
@@ -309,6 +338,12 @@ def starts_elsewhere(x, table, states, s):
         states[s + 1, AT] = 0
 
 
+def starts_with_a_tail(x, table, states, s):
+    states[s, AT] = states[s, LAST] = 0
+    if x[0, 0] == LATE:
+        states[s, 0] = 7
+
+
 def starts_for_ever(x, table, states, s):
     states[s, AT] = states[s, LAST] = 0
     while x[0, 0] == LATE:
@@ -329,17 +364,22 @@ class Mistake:
     call: Callable[[], Any] | None = None
     at: str = ""  # the function that went wrong, where the message has to name another
 
-    def make(self) -> None:
+    def make(self, debug: bool) -> None:
         """Make the mistake."""
+        HOW["debug"] = debug
         if self.call is not None:
             self.call()
             return
         functions = {} if self.plant is None else {self.at or self.what: self.plant}
-        BeamLearner(make_problem(**functions, **self.changes), debug=True, passes=2).fit(examples())
+        BeamLearner(make_problem(**functions, **self.changes), **HOW, passes=2).fit(examples())
+
+
+HOW: dict[str, Any] = {"debug": True}
+"""Options of the learner that makes a mistake."""
 
 
 def fit(given: Any, **options: Any) -> BeamLearner:
-    return BeamLearner(make_problem(), debug=True, passes=1).fit(given, **options)
+    return BeamLearner(make_problem(), **HOW, passes=1).fit(given, **options)
 
 
 def with_actions(change: Callable[[list[str]], list[Any]]) -> Callable[[], Any]:
@@ -412,6 +452,9 @@ MISTAKES: dict[str, Mistake] = {
     "writes to its source": Mistake("advance", "it writes to row", writes_to_its_source),
     "writes outside states": Mistake("advance", "it writes to row", writes_far_outside_states),
     "a column too far": Mistake("advance", "an index outside an array", writes_a_column_too_far),
+    "writes to its source in a helper": Mistake("advance", "it writes to row", writes_to_its_source_in_a_helper),
+    "writes the engine's column": Mistake("advance", "column 0 (TAIL), which belongs to the engine", writes_the_tail),
+    "a helper without bottom": Mistake("advance", "calls_itself calls itself", advances_without_bottom),
     "writes to x": Mistake("advance", "it may only read", writes_to_x),
     "divides by zero": Mistake("advance", "ZeroDivisionError", divides_by_zero),
     "advances for ever": Mistake("advance", "it does not end", advances_for_ever),
@@ -421,10 +464,11 @@ MISTAKES: dict[str, Mistake] = {
     "an atom forgotten": Mistake("atoms", "no value for 'last'", forgets_an_atom),
     "an atom too many": Mistake("atoms", "an index outside an array", writes_a_third_atom),
     "reads behind the input": Mistake("atoms", "an index outside an array", reads_behind_the_input),
-    "atoms write to states": Mistake("atoms", "it writes to row", writes_to_states),
+    "atoms write to states": Mistake("atoms", "it writes to", writes_to_states),
     "an index that is a float": Mistake("atoms", "line", indexes_by_a_float),
     "a start without LAST": Mistake("start", "column 2 (LAST) of the new state has no value", starts_without_last),
     "a start elsewhere": Mistake("start", "it writes to row", starts_elsewhere),
+    "a start with a TAIL": Mistake("start", "column 0 (TAIL), which belongs to the engine", starts_with_a_tail),
     "a start for ever": Mistake("start", "it does not end", starts_for_ever),
     "gold too short": Mistake("legal", "are there too few actions?", call=with_actions(lambda own: own[:-1])),
     "gold too long": Mistake("legal", "'off' is to come", call=with_actions(lambda own: [*own, "off"])),

@@ -12,9 +12,20 @@ from structron.cli.options import Argument, common
 from structron.tasks.options import TASKS
 
 TEXT = click.STRING
-FILE = click.Path(readable=False)
+
+
+class _Path(click.Path):
+    """A path that has a name."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not str(value):
+            self.fail("an empty name; expected a file or folder", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FILE = _Path(readable=False)
 """A file that may be `-`, or one of a package by name; whether it can be read, its reader says."""
-PATH = click.Path(readable=False, path_type=Path)
+PATH = _Path(readable=False, path_type=Path)
 POSITIVE = click.IntRange(min=1)
 
 

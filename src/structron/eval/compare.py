@@ -99,6 +99,9 @@ def check_alike(a: Any, b: Any) -> None:
     """Refuse two models that no score is common to."""
     if a.metric != b.metric or a.texts != b.texts:
         raise StructronError(f"compare: a {a.task} and a {b.task}; expected two models of the same kind")
+    for model in (a, b):
+        if model.texts and not hasattr(model, "bare"):
+            raise StructronError(f"compare: a {model.task} reads plain text; expected pipelines, or models of tokens")
 
 
 def compare(

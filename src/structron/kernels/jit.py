@@ -114,12 +114,12 @@ def _cache_addresses(kernel: Any) -> None:
     kernel.get_compile_result = lambda signature: found
 
 
-def for_signature(function: Callable, signature: Any, stamp: str = "") -> Any:
+def for_signature(function: Callable, signature: Any, stamp: str = "", of: Callable | None = None) -> Any:
     """A function, or a dispatcher, compiled for one signature; cached, unless it was typed at a prompt or stands in a
     module that has no name to be found by again. stamp: what else it is made of, beside its file; another one: compile
-    it again."""
+    it again.   of: the function whose kernel it is, where that is another one."""
     dispatcher = function if hasattr(function, "py_func") else njit(nogil=True)(function)
-    kernel: Any = _cached(dispatcher, plain(function), stamp)
+    kernel: Any = _cached(dispatcher, plain(of or function), stamp)
     kernel.compile(signature)
     _cache_addresses(kernel)
     return kernel

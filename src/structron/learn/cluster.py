@@ -18,6 +18,7 @@ import numpy as np
 from structron.errors import StructronError
 from structron.io.tensors import Tensors
 from structron.learn.committee import ShardUpdate
+from structron.learn.loop import WIRE
 from structron.learn.shards import ShardRunner, learn_part
 from structron.learn.wire import Parcel, moved, pack_broadcast, pack_update, unpack
 from structron.runtime.cluster import RayPool, connect
@@ -27,9 +28,6 @@ from structron.runtime.threads import cores, for_each
 
 LIVES = 5
 """Workers that a shard may lose in one pass."""
-FIGURES = ("changed", "changed_in_all", "bytes_to_workers", "bytes_from_workers")
-"""Of a pass: weights that shards have changed, one by one and all together, added up over its mixes; bytes that went
-over the wire."""
 
 
 class ShardLearner:
@@ -68,7 +66,7 @@ class ClusterRunner(ShardRunner):
         self.known: list[int | None] = [None] * shards  # the mixes that each worker's common weights have seen
         self.broadcast: Any = None
         self.broadcast_size = 0
-        self.figures = dict.fromkeys(FIGURES, 0)
+        self.figures = dict.fromkeys(WIRE, 0)
 
     def _begin(self) -> RayPool:
         """A worker for each shard, which is sent once."""
@@ -88,7 +86,7 @@ class ClusterRunner(ShardRunner):
     # -- a pass --------------------------------------------------------------------------------------------------------
 
     def begin_pass(self) -> None:
-        self.figures = dict.fromkeys(FIGURES, 0)
+        self.figures = dict.fromkeys(WIRE, 0)
 
     def learn(self, parts: Sequence[np.ndarray], shard_updates: list[ShardUpdate]) -> None:
         """Append the updates of all shards."""

@@ -23,8 +23,11 @@ from structron.io.tensors import Tensors
 from structron.learn.checkpoint import Checkpoint, tolerated
 from structron.runtime.progress import Progress
 
-TIMES = ("seconds", "cpu_seconds", "tokens_per_second")
-"""What is in a pass's record and differs from run to run; model files have none of it."""
+WIRE = ("changed", "changed_in_all", "bytes_to_workers", "bytes_from_workers")
+"""What is in a pass's record of shards that were learned on a cluster: weights that shards have changed, one by one and
+all together, added up over its mixes; bytes that went over the wire."""
+NOT_KEPT = ("seconds", "cpu_seconds", "tokens_per_second", *WIRE)
+"""What is in a pass's record and depends on when and where it ran; model files have none of it."""
 STEADY = 3
 """Passes in a row with hardly a change after which `Schedule.stop_change` ends training (Kazama & Torisawa 2007)."""
 
@@ -102,9 +105,9 @@ class Result:
 
 
 def timeless(found: Any) -> Any:
-    """A history without the times, which differ from run to run."""
+    """A history without what differs from run to run."""
     if isinstance(found, dict):
-        return {key: timeless(value) for key, value in found.items() if key not in TIMES}
+        return {key: timeless(value) for key, value in found.items() if key not in NOT_KEPT}
     return [timeless(value) for value in found] if isinstance(found, list) else found
 
 

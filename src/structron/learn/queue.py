@@ -121,7 +121,7 @@ class QueueTraining(BeamTraining):
         space, rows = self.space, [np.array([node.row for node in nodes], np.int64) for nodes in (sibs, wrong)]
         atoms = self.problem.pointers[list(POINTERS).index("atoms")]
         given = (atoms, self.inputs, space.e, self.anchored, space.setting, space.ground, space.rows, *rows)
-        self.space.engine.watched(lambda: GATHER(*given, self.delta))
+        space.engine.watched(lambda: GATHER(*given, self.delta), self.inputs, space.remains)
 
     def _update(self, sibs: Sequence[Node], nodes: Sequence[Node]) -> None:
         """w ← w + Δ, or eq. (3), with Δ of eq. (2)."""

@@ -1,11 +1,16 @@
 """A Ray cluster: the way to it, and workers on its machines. Ray itself is imported when it is asked for."""
 
+import contextlib
+import importlib.util
 import logging
 import os
 import socket
+import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 from structron._version import __version__
@@ -15,8 +20,13 @@ from structron.runtime.processes import WorkerDied
 from structron.runtime.threads import ThreadPool
 
 AUTO, LOCAL = "auto", "local"
-KNOCK = 5.0
+KNOCK = 3.0
 """Seconds in which a cluster has to answer: Ray itself would try for minutes."""
+SETTINGS = b"\0\0\0\4\0\0\0\0\0"
+"""A frame of HTTP/2 with which both sides begin; its fourth byte says so."""
+TOKEN = Path("~/.ray/auth_token")
+REFUSED = ("invalidauthtoken", "unauthenticated", "authentication token")
+"""What Ray says of a token that is missing or wrong."""
 PATIENCE = 120.0
 """Seconds that a worker may take to start."""
 ATTEMPTS, PAUSE = 5, 2.0
@@ -27,49 +37,117 @@ machine is gone."""
 def connect(address: str) -> Any:
     """The module `ray`, connected to a cluster: HOST:PORT; "auto": RAY_ADDRESS, or the one of this machine, or this
     machine alone; "local": this machine alone. A process that is connected already stays where it is.
+
+    Whether somebody answers is found out before Ray is imported: Ray itself would try, and talk, for minutes.
     """
+    if importlib.util.find_spec("ray") is None:
+        raise StructronError("ray: not installed; expected: pip install 'structron[ray]'")
+    if "ray" in sys.modules and sys.modules["ray"].is_initialized():
+        return sys.modules["ray"]
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else Ray warns of what it will do one day
     os.environ.setdefault("RAY_worker_niceness", "0")  # workers are the work itself
-    try:
-        import ray
-    except ImportError:
-        raise StructronError("ray: not installed; expected: pip install 'structron[ray]'") from None
-    if ray.is_initialized():
-        return ray
     found = os.environ.get("RAY_ADDRESS") or AUTO if address == AUTO else address
     found = _noted() if found == AUTO else found
     where: dict[str, Any] = {"include_dashboard": False} if found == LOCAL else {}
+    said: list[str] = []
     try:
         if found != LOCAL:
             _knock(found)
-        ray.init(found, **where, log_to_driver=False, logging_level=logging.ERROR)
+            os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "2")  # seconds that Ray goes on when it is turned away
+            _show_token(found)
+        import ray
+
+        with _silenced(said):
+            ray.init(found, **where, log_to_driver=False, logging_level=logging.ERROR)
     except Exception as error:
-        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:200]
-        raise StructronError(
-            f"ray: {address}: the cluster cannot be reached ({reason}); expected auto, local, or the HOST:PORT "
-            "of a cluster"
-        ) from None
+        raise _unreachable(address, error, "".join(said)) from None
     return ray
+
+
+def _unreachable(address: str, error: Exception, said: str) -> StructronError:
+    """Why a cluster cannot be used, in a line; said: what Ray printed."""
+    if any(word in f"{said} {error}".lower() for word in REFUSED):
+        wrong = " other than the one it got" if os.environ.get("RAY_AUTH_MODE", "").lower() == "token" else ""
+        expected = "expected RAY_AUTH_MODE=token, and its token in RAY_AUTH_TOKEN, in the file RAY_AUTH_TOKEN_PATH"
+        return StructronError(
+            f"ray: {address}: the cluster asks for a token{wrong}; {expected} or in ~/.ray/auth_token"
+        )
+    reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:200]
+    expected = "expected auto, local, or the HOST:PORT of a cluster"
+    return StructronError(f"ray: {address}: the cluster cannot be reached ({reason}); {expected}")
+
+
+@contextlib.contextmanager
+def _silenced(said: list[str]) -> Iterator[None]:
+    """Keep what is written to standard error meanwhile, by compiled code, too."""
+    try:
+        kept = os.dup(2)
+    except OSError:  # it is closed
+        yield
+        return
+    with tempfile.TemporaryFile() as stream:
+        os.dup2(stream.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+            stream.seek(0)
+            said.append(stream.read().decode("utf-8", "replace"))
 
 
 def _noted() -> str:
     """The cluster of this machine that Ray has a note of, if it answers: a note may outlive its cluster."""
+    places = [os.environ.get("RAY_TMPDIR"), os.environ.get("TMPDIR") if sys.platform == "linux" else None]
+    folder = next((place for place in places if place), "/tmp" if os.name == "posix" else tempfile.gettempdir())
     try:
-        from ray._private.utils import read_ray_address
-
-        note = read_ray_address() or ""
+        note = Path(folder, "ray", "ray_current_cluster").read_text().strip()
         _knock(note)
-    except (ImportError, OSError, ValueError):  # a Ray that keeps its notes elsewhere has none for us
+    except (OSError, ValueError):  # a Ray that keeps its notes elsewhere has none for us
         return LOCAL
     return note
 
 
-def _knock(address: str) -> None:
-    """Raise an error when nobody listens at HOST:PORT."""
+def _split(address: str) -> tuple[str, int]:
     host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not host or not port.isdigit():
+    if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
         raise ValueError("no host and port")
-    socket.create_connection((host.strip("[]"), int(port)), KNOCK).close()
+    return host.strip("[]"), int(port)
+
+
+def _knock(address: str) -> None:
+    """Raise an error when nobody listens at HOST:PORT, or somebody who does not speak HTTP/2, as Ray does."""
+    begin = time.monotonic()
+    with socket.create_connection(_split(address), KNOCK) as connection:
+        if os.environ.get("RAY_USE_TLS", "0") not in ("", "0"):
+            return
+        connection.settimeout(max(0.5, begin + KNOCK - time.monotonic()))
+        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS)
+        try:
+            answer = connection.recv(4)
+        except TimeoutError:
+            answer = b""
+        if answer[3:4] != SETTINGS[3:4]:
+            raise ConnectionError("what listens there is no Ray cluster")
+
+
+def _show_token(address: str) -> None:
+    """Have Ray show its token, in the way that it documents, where one was given, or lies on the cluster's machine. It
+    is not shown unasked to a machine that is another one."""
+    given = os.environ.get("RAY_AUTH_TOKEN") or os.environ.get("RAY_AUTH_TOKEN_PATH")
+    if "RAY_AUTH_MODE" not in os.environ and (given or (TOKEN.expanduser().is_file() and _is_here(address))):
+        os.environ["RAY_AUTH_MODE"] = "token"
+
+
+def _is_here(address: str) -> bool:
+    """Whether an address is one of this machine."""
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(_split(address)[0], 0, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as own:
+            own.bind(place)
+    except OSError:
+        return False
+    return True
 
 
 class RayPool:

@@ -201,9 +201,13 @@ def test_a_walk_keeps_the_stack():
 # -- searching without a walk --------------------------------------------------------------------------------------
 
 SEARCHES = {
-    "illegal number": ({"legal": illegal_number}, "example 0, step 1: it gave an action outside 0 … 2"),
-    "negative number": ({"legal": negative_number}, "example 0, step 1: it gave an action outside 0 … 2"),
-    "counts too far": ({"legal": counts_too_far}, "example 0, step 1: it gave an action outside 0 … 2"),
+    "illegal number": ({"legal": illegal_number}, "example 0"),
+    "negative number": ({"legal": negative_number}, "example 0"),
+    "counts too far": ({"legal": counts_too_far}, "example 0"),
+    "illegal number, unchecked": (
+        {"legal": illegal_number, "unchecked": True},
+        "example 0, step 1: it gave an action outside 0 … 2",
+    ),
     "never ends": ({"legal": never_ends}, "not finished within max_steps"),
     "dead end": ({"legal": dead_end}, "example 0, step 2: no state in the beam has a legal action"),
     "pop": ({"moves": {"L0": 1, "L1": -1, "L2": -1}}, "or one that pops an empty stack"),

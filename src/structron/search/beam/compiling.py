@@ -16,14 +16,19 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numba import njit
+from numba.core import types as numba_types
 from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
+from numba.core.registry import CPUDispatcher
 
 from structron.errors import QUOTED, StructronError, quoted
 from structron.kernels.jit import for_signature
+from structron.kernels.private import counting
 from structron.runtime.interrupts import Held, first_done, outcome
 from structron.runtime.threads import ThreadPool
+from structron.search.beam.checked import OPTIONS, Around, Checked
 
 OWN = "structron."
 """How the modules of functions begin that come with the package."""
@@ -51,6 +56,10 @@ _NOISE = (
     "This error",
 )
 REASONS: tuple[tuple[str, str], ...] = (
+    (
+        r"Cannot modify readonly array",
+        "it writes to an array that it may only read (x, table, or states in legal and atoms)",
+    ),
     (r"Untyped global name '(\w+)'.*<class 'function'>", r"\1 is a plain function; " + HELPERS),
     (r"Untyped global name '(\w+)'.*<class '(?:[\w.]+\.)?(\w+)'>", r"the global \1 is a \2; " + CONSTANTS),
     (r"Untyped global name '(\w+)'", r"the global \1 is of a type that compiled code cannot use; " + CONSTANTS),
@@ -94,12 +103,17 @@ def reason_of(error: BaseException, function: Callable) -> str:
     return f"{found[: 3 * QUOTED]} ({os.path.basename(file)}, line {line})"
 
 
-def pointer(function: Callable, signature: Any, what: str, expected: str) -> Any:
-    """A function compiled for one signature, with the constants of this moment; from the cache if it can be."""
+def pointer(function: Callable, signature: Any, what: str, expected: str, around: Around | None = None) -> Any:
+    """A function compiled for one signature, with the constants of this moment; from the cache if it can be.
+
+    around: what checks a user's function.
+    """
     if DISABLE_JIT:
         return function
     own = is_own(function)
     try:
+        if own and around is not None:
+            return _checked(function, signature, what, around)
         found: Any = renewed(function) if own else function
         if hasattr(found, "signatures") and (found.signatures or not own):
             if not found.signatures:
@@ -108,6 +122,46 @@ def pointer(function: Callable, signature: Any, what: str, expected: str) -> Any
         return for_signature(found, signature, stamp_of(function) if own else "")
     except NumbaError as error:
         raise StructronError(f"{what}: cannot be compiled: {reason_of(error, function)}; expected {expected}") from None
+
+
+def _checked(function: Callable, signature: Any, what: str, around: Around) -> Any:
+    """A user's function, with the checks around it."""
+    if name := recursive(function):
+        line = getattr(function, "py_func", function).__code__.co_firstlineno
+        raise StructronError(f"{what}: {name} calls itself (line {line}); expected loops, or unchecked=True")
+    own = renewed(function, around.compiler)
+    try:
+        checked = njit(nogil=True, **counting(False))(around.make(own))
+        return for_signature(checked, signature, stamp_of(function) + around.key, function)
+    except NumbaError:
+        arrays = (kind.copy(readonly=True) if isinstance(kind, numba_types.Array) else kind for kind in signature.args)
+        given = list(arrays)
+        if around.compiler.own_row >= 0:
+            given[2] = signature.args[2]
+        if around.what in ("legal", "atoms"):
+            given[-1] = signature.args[-1]
+        own.compile(signature.return_type(*given))  # what is wrong with it is easier to say of it alone
+        raise
+
+
+def recursive(function: Callable) -> str:
+    """The name of a function or helper that calls itself, if only by way of others; nothing: there is none."""
+    calls: dict[Any, list[Any]] = {}
+    waiting = [getattr(function, "py_func", function)]
+    while waiting:
+        own = waiting.pop()
+        if own not in calls:
+            calls[own] = [value.py_func for _, value in outer_names(own) if hasattr(value, "py_func")]
+            waiting += calls[own]
+    for own, called in calls.items():
+        reached, waiting = set(called), list(called)
+        while waiting:
+            fresh = [other for other in calls[waiting.pop()] if other not in reached]
+            reached.update(fresh)
+            waiting += fresh
+        if own in reached:
+            return str(own.__name__)
+    return ""
 
 
 # -- constants ---------------------------------------------------------------------------------------------------------
@@ -201,8 +255,8 @@ def changed(what: str, before: dict[str, Any], function: Callable) -> str | None
 
 # -- copies of functions -----------------------------------------------------------------------------------------------
 
-_renewed: WeakKeyDictionary[Any, tuple[str, Any]] = WeakKeyDictionary()
-"""What was made of functions that are to be compiled, with the stamp that they had."""
+_renewed: dict[Any, WeakKeyDictionary[Any, tuple[str, Any]]] = {}
+"""What was made of functions that are to be compiled, by compiler, with the stamp that they had."""
 
 
 def uncompiled(function: Callable) -> Callable:
@@ -210,15 +264,21 @@ def uncompiled(function: Callable) -> Callable:
     return _copied(function, lambda value: hasattr(value, "py_func"), lambda _, copy: copy, {}, lambda plain: "")
 
 
-def renewed(function: Callable) -> Callable:
+def renewed(function: Callable, compiler: type[Checked] | None = None) -> Any:
     """A function that is compiled with the constants of this moment, as are its helpers: Numba keeps those that it saw
-    when it compiled a function first."""
+    when it compiled a function first.   compiler: one that adds checks."""
 
     def make(original: Any, copy: Callable) -> Any:
         compiled = isinstance(original, Dispatcher)
-        return type(original)(copy, original.locals, original.targetoptions) if compiled else copy
+        if compiler is None:
+            return type(original)(copy, original.locals, original.targetoptions) if compiled else copy
+        options = (original.targetoptions if compiled else {"nopython": True, "nogil": True}) | OPTIONS
+        given = (copy, original.locals if compiled else {}, options)
+        kind = type(original) if compiled else CPUDispatcher
+        return kind(*given, pipeline_class=compiler if original is function else Checked)
 
-    return _copied(function, lambda value: isinstance(value, Dispatcher) and is_own(value), make, _renewed, stamp_of)
+    made = _renewed.setdefault(compiler, WeakKeyDictionary())
+    return _copied(function, lambda value: isinstance(value, Dispatcher) and is_own(value), make, made, stamp_of)
 
 
 def _copied(
@@ -240,12 +300,22 @@ def _copied(
     found = make(function, copy)
     made[plain] = now, found
 
-    def of(value: Any) -> Any:
-        return _copied(value, is_helper, make, made, stamp) if is_helper(value) else value
+    def of(value: Any, *attributes: str) -> Any:
+        if is_helper(value):
+            return _copied(value, is_helper, make, made, stamp)
+        if not isinstance(value, types.ModuleType) or not attributes or attributes[0] not in vars(value):
+            return value
+        inner, *further = attributes
+        new = of(vars(value)[inner], *further)
+        if new is vars(value)[inner]:
+            return value
+        module = types.ModuleType(value.__name__)
+        vars(module).update(vars(value) | {inner: new})
+        return module
 
-    for name, *_ in names_read(plain.__code__):
+    for name, *attributes in names_read(plain.__code__):
         if name in names:
-            names[name] = of(names[name])
+            names[name] = of(names[name], *attributes)
     for cell, own in zip(cells, plain.__closure__ or (), strict=True):
         with suppress(ValueError):  # a name that has no value yet
             cell.cell_contents = of(own.cell_contents)

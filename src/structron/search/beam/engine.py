@@ -8,6 +8,7 @@ import numpy as np
 
 from structron.errors import StructronError
 from structron.kernels.jit import WithFunctionPointers
+from structron.search.beam.autopsy import Remains, fault_in
 from structron.search.beam.compiling import interruptible
 from structron.search.beam.decode import decode
 from structron.search.beam.frontier import (
@@ -17,6 +18,7 @@ from structron.search.beam.frontier import (
     BLOCK,
     DEAD_END,
     ENDLESS,
+    EXAMPLE,
     INFINITE,
     MORE_BEAM,
     MORE_LISTS,
@@ -24,6 +26,7 @@ from structron.search.beam.frontier import (
     MORE_ROWS,
     MOST_BLOCKS,
     PER_ROW,
+    ROWS,
     Anchored,
     BeamSettings,
     Frontier,
@@ -276,28 +279,45 @@ class Engine:
         if isinstance(kernel, WithFunctionPointers):
             kernel.ready(*functions, *arguments)
         given = next((own for own in arguments if isinstance(own, Given)), None)
-        return self.watched(lambda: kernel(*functions, *arguments), None if given is None else given.inputs)
+        if given is None:
+            return self.watched(lambda: kernel(*functions, *arguments))
+        return self.watched(lambda: kernel(*functions, *arguments), given.inputs, lambda: self._remains(given))
 
-    def watched(self, call: Callable[[], Any], inputs: Inputs | None = None) -> Any:
+    @staticmethod
+    def _remains(given: Given) -> Remains:
+        """What the last search has left."""
+        f = given.frontier
+        return Remains(int(f.used[EXAMPLE]), f.states[: int(f.used[ROWS])], f.link, f.list_row)
+
+    def watched(
+        self,
+        call: Callable[[], Any],
+        inputs: Inputs | None = None,
+        remains: Callable[[], Remains] | None = None,
+    ) -> Any:
         """Make a compiled call that calls the problem's functions: under guard if it is to be, and a user's so that
-        Ctrl-C is heard."""
+        Ctrl-C is heard.   remains: tells what is left of the search, from which a fault is found."""
         problem = self.problem
-        if not problem.is_own:
-            return self._named(call)
-        problem.check_constants()
-        guard = problem.guard
-        if guard is None:
-            return interruptible(lambda: self._named(call), problem.name)
-        return interruptible(lambda: guard.watch(lambda: self._named(call), inputs), problem.name)
+        expected = Exception if problem.is_own else (ArithmeticError, LookupError, ValueError)
 
-    def _named(self, call: Callable[[], Any]) -> Any:
-        try:
-            return call()
-        except (ArithmeticError, LookupError, ValueError) as error:
-            raise StructronError(
-                f"{self.problem.name}: a function raised {type(error).__name__}: {error}; expected functions that do "
-                "not raise (debug=True shows where)"
-            ) from error
+        def named() -> Any:
+            try:
+                return call()
+            except StructronError:
+                raise
+            except expected as error:
+                found = None if inputs is None or remains is None else fault_in(problem, inputs, remains())
+                raise found or StructronError(
+                    f"{problem.name}: a function raised {type(error).__name__}: {error}; expected functions that do "
+                    "not raise (debug=True shows where)"
+                ) from error
+
+        if not problem.is_own:
+            return named()
+        problem.check_constants()
+        if (guard := problem.guard) is None:
+            return interruptible(named, problem.name)
+        return interruptible(lambda: guard.watch(named, inputs), problem.name)
 
     def settle(self, trouble: int, step: int, example: int, scratch: BeamScratch, inputs: Inputs | None = None) -> None:
         """Make room, or raise the error that a search ended with. inputs: those that it learned from."""

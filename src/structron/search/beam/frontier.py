@@ -61,9 +61,9 @@ PLACE, ORDER = 2, 3
 was made."""
 SCORE, GAIN = range(2)
 """Columns of `rank`: by what candidates are ordered, and the action's own score."""
-ROWS, PLACES, NOW, COUNT, FINISHED = range(5)
+ROWS, PLACES, NOW, COUNT, FINISHED, EXAMPLE = range(6)
 """Places in `used`: rows and list places in use; which of the two beams is the last one, and how many states it has;
-how many candidates are in the heap when a search is done: the final states."""
+how many candidates are in the heap when a search is done: the final states; the example."""
 
 
 @by_reference
@@ -178,7 +178,7 @@ class Frontier(NamedTuple):
     choices: Ints  # int64[TOGETHER]: how many
     rank: Doubles2  # float64[candidates, 2]: SCORE, GAIN
     heap: Ints2  # int64[candidates, 4]: BACK, ACTION, PLACE, ORDER
-    used: Ints  # int64[5]: ROWS, PLACES, NOW, COUNT, FINISHED
+    used: Ints  # int64[6]: ROWS, PLACES, NOW, COUNT, FINISHED, EXAMPLE
     path: Ints2  # int64[2, steps + 2]: rows and actions of a derivation
     waiting: Ints  # int64[steps + 2]
 
@@ -285,7 +285,7 @@ def make_frontier(rows: int, wide: int, candidates: int, steps: int, width: int,
         np.zeros(TOGETHER, np.int64),
         np.zeros((candidates, 2)),
         np.zeros((candidates, 4), np.int64),
-        np.zeros(5, np.int64),
+        np.zeros(6, np.int64),
         np.zeros((2, steps + 2), np.int64),
         np.zeros(steps + 2, np.int64),
     )

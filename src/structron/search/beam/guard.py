@@ -14,18 +14,13 @@ import numpy as np
 from numba import njit, objmode
 
 from structron.errors import StructronError
+from structron.search.beam.checked import GUARD, Fault
 from structron.search.beam.compiling import outer_names, uncompiled
-from structron.search.beam.frontier import TAIL, Inputs
+from structron.search.beam.frontier import MAX_ROWS, TAIL, Inputs
 
-GUARD = -(1 << 62) - 1
-"""A value that nobody writes."""
 MOST_LINES = 1_000_000
 """Lines of Python that one call may run through before it is taken to be endless."""
 _active = threading.local()
-
-
-class Fault(Exception):
-    """What is wrong with a call."""
 
 
 class States(np.ndarray):
@@ -167,8 +162,9 @@ class Guard:
             plain = self.plain[what]
             arrays = {"x": x, "table": table, "states": states}
             arrays |= {"out": rest[-1]} if what in ("legal", "atoms") else {}
-            place = "" if isinstance(error, Fault) else place_in(error, plain)
-            text = f"{say(error, arrays)}{place}"
+            text = say(error, arrays)
+            if "(line " not in text:
+                text += place_in(error, plain) or f" (line {plain.__code__.co_firstlineno})"
             self.fault = f"{self.problem.name}: {what}: {self.example(x)}: {text}"
             if what == "atoms":
                 rest[-1][:] = 0
@@ -180,20 +176,20 @@ class Guard:
         return lines_counted(lambda: self.plain[what](*arguments))
 
     def _start(self, x: np.ndarray, table: np.ndarray, states: np.ndarray, s: int) -> int:
-        states[s, TAIL + 1 :] = GUARD
+        tail = int(states[s, TAIL])
+        states[s] = GUARD
         self._call("start", x, table, states.view(States).only(s), s)
-        return self._filled(states, s)
+        return self._filled(states, s, tail)
 
     def _advance(self, x: np.ndarray, table: np.ndarray, states: np.ndarray, s: int, action: int, t: int) -> int:
         tail = int(states[t, TAIL])
-        if t != s:
-            states[t, TAIL + 1 :] = GUARD
+        states[t] = GUARD
         self._call("advance", x, table, states.view(States).only(t), s, action, t)
-        states[t, TAIL] = tail
-        return self._filled(states, t)
+        return self._filled(states, t, tail)
 
-    def _filled(self, states: np.ndarray, row: int) -> int:
+    def _filled(self, states: np.ndarray, row: int, tail: int) -> int:
         check_filled(self.problem, states[row])
+        states[row, TAIL] = tail
         return 0
 
     def _legal(self, x: np.ndarray, table: np.ndarray, states: np.ndarray, s: int, out: np.ndarray) -> int:
@@ -210,11 +206,17 @@ class Guard:
 
 
 def check_filled(problem: Any, row: np.ndarray) -> None:
-    """Fault: a column of a new state has no value."""
+    """Fault: a column of a new state has no value, or one that cannot be."""
+    if row[TAIL] != GUARD:
+        raise Fault(f"it writes column {TAIL} (TAIL), which belongs to the engine")
     for column in range(TAIL + 1, problem.width):
         if row[column] == GUARD and column != problem.view:
             name = names_of(problem.functions, problem.width)[column]
             raise Fault(f"column {name} of the new state has no value; expected all columns but TAIL to be filled")
+    if problem.where >= 0 and row[problem.where] < 0:
+        raise Fault(f"column {problem.where} (where) is {row[problem.where]}; expected a token, 0 or higher")
+    if problem.lattice >= 0 and row[problem.lattice] > MAX_ROWS:
+        raise Fault(f"column {problem.lattice} (lattice) is {row[problem.lattice]}; expected at most {MAX_ROWS}")
 
 
 def check_legal(problem: Any, number: Any, out: np.ndarray, below: int) -> None:

@@ -21,6 +21,7 @@ from structron.search.beam.frontier import (
     COUNT,
     DEAD_END,
     DONE,
+    EXAMPLE,
     GAIN,
     GOLD,
     MORE_BEAM,
@@ -53,7 +54,7 @@ def search_lattice(score_view, start, legal, advance, atoms, given, e, guide):
     states, link, seen, choices, used, edge = f.states, f.link, f.seen, f.legal[0], f.used, f.heap
     example, node_at, views = example_of(given.inputs, e, learning), setting.lattice, setting.views
     x, table, gold_steps, actions = example.x, example.table, example.gold.shape[0], setting.parts.shape[0]
-    nodes, rows, scratch, spare = seen.shape[0], states.shape[0], edge.shape[0], f.atoms.shape[0] - 1
+    used[EXAMPLE], nodes, rows, scratch, spare = e, seen.shape[0], states.shape[0], edge.shape[0], f.atoms.shape[0] - 1
     begin_search(start, atoms, example, setting, f, trace, ZERO)
     edges, done, top, best, gold = 0, 0, np.int64(-1), 0.0, np.int64(0) if learning else np.int64(-1)
     first = states[0, node_at]

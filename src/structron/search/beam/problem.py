@@ -12,7 +12,8 @@ the top was pushed: an action of move +1 pushes (TAIL becomes s), one of move -1
 row that was below). So a stack is a chain of rows, and merged states can share it.
 
 The functions are compiled to typed pointers; the engine is compiled once for all problems. They must not allocate much,
-raise or keep anything. `check` runs them uncompiled and says which one is wrong, and how.
+raise or keep anything. Those of users are compiled with checks (checked.py); what goes wrong is named by going through
+it uncompiled (autopsy.py), as `check` does before anything is compiled.
 """
 
 import inspect
@@ -26,13 +27,12 @@ from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]
 
 from structron.errors import StructronError, quoted
 from structron.features.places import AT
+from structron.search.beam.checked import GUARD, Around, Fault
 from structron.search.beam.compiling import changed, constants, is_own, pointer, uncompiled
 from structron.search.beam.examples import as_input, is_pairs, number_of, pairs_in
 from structron.search.beam.frontier import TAIL
 from structron.search.beam.guard import (
     FUNCTIONS,
-    GUARD,
-    Fault,
     Guard,
     States,
     check_atoms,
@@ -54,8 +54,12 @@ EXPECTED = {
     "advance": "advance(x, table, states, s, action, t)",
     "atoms": "atoms(x, table, states, s, out)",
 }
-STEPS = 1 << 40
-"""More steps than any derivation has."""
+MAX_STEPS = 1 << 24
+"""Of a derivation: more are more than a search has room for."""
+MAX_WIDTH, MAX_ACTIONS, MAX_COLUMNS = 1 << 12, 1 << 20, 1 << 20
+"""Of states, of a problem, of weights."""
+MAX_SIZE = 1 << 62
+"""Values of an atom."""
 
 
 def many_steps(tokens: int) -> int:
@@ -69,9 +73,9 @@ def steps_of(problem: "SearchProblem", tokens: int) -> int:
         found: Any = problem.max_steps(tokens)
     except Exception as error:
         raise StructronError(f"{problem.name}: max_steps({tokens}) failed: {type(error).__name__}: {error}") from error
-    if isinstance(found, bool) or not isinstance(found, int | np.integer) or not 0 <= found < STEPS:
+    if isinstance(found, bool) or not isinstance(found, int | np.integer) or not 0 <= found <= MAX_STEPS:
         missing = " (is a return missing?)" if found is None else ""
-        expected = "expected a whole number, the actions that a derivation has at most"
+        expected = f"expected a whole number up to {MAX_STEPS}, the actions that a derivation has at most"
         raise StructronError(f"{problem.name}: max_steps({tokens}) is {quoted(found)}{missing}; {expected}")
     return int(found)
 
@@ -99,6 +103,7 @@ class SearchProblem:
     slack: predictions let a state go that is further behind the best of the beam than so many times the standard
     deviation of the scores of a state's actions, as the weights let it be guessed (weights/packed.py: spread_of).
     spell: for atoms the names of their values, by which `inspect` and `explain` tell features.
+    unchecked: compile the functions as they are: a mistake in them may then crash the process or never end.
     """
 
     def __init__(
@@ -127,36 +132,40 @@ class SearchProblem:
         slack: float = np.inf,
         spell: Mapping[str, Sequence[str]] | None = None,
         name: str = "problem",
+        unchecked: bool = False,
     ):
-        self.actions, self.width, self.max_steps, self.where, self.name = list(actions), width, max_steps, where, name
-        self.spell, self.slack = spell, slack
-        if not self.actions:
-            raise StructronError(f"{name}: no actions; expected at least one")
+        self.name, self.unchecked = name, unchecked
+        self.actions, self.width = self._names(actions), self._whole("width", width, 1, MAX_WIDTH)
+        self.max_steps, self.where, self.spell, self.slack = max_steps, where, spell, slack
+        if not callable(max_steps):
+            raise StructronError(f"{name}: max_steps: {quoted(max_steps)}; expected a function of the number of tokens")
         self.functions = {"start": start, "legal": legal, "advance": advance, "atoms": atoms}
         for what, function in self.functions.items():
             self._check_signature(what, function)
-        named = atom_names if isinstance(atom_names, Mapping) else dict.fromkeys(atom_names, 0)
-        self.composition: Composition = compose(named, templates, always, looks_at)
+        self.composition: Composition = compose(self._sizes(atom_names), templates, always, looks_at)
         self.index = {action: number for number, action in enumerate(self.actions)}
-        self.table = np.ascontiguousarray(table, np.int64).reshape(-1)
+        self.table = self._array("table", table).reshape(-1)
         self.moves = np.zeros(len(self.actions), np.int64)
         if isinstance(moves, Mapping):
             for action, move in moves.items():
                 if action not in self.index:
                     raise StructronError(f"{name}: moves name {action!r}, which is no action")
-                self.moves[self.index[action]] = move
+                self.moves[self.index[action]] = self._whole(f"move of {action!r}", move, -1, 1)
         elif moves is not None:
-            if len(moves) != len(self.actions):
+            given = self._array("moves", moves)
+            if given.shape != self.moves.shape:
                 raise StructronError(
-                    f"{name}: {len(moves)} moves; expected one for each of {len(self.actions)} actions"
+                    f"{name}: {given.size} moves; expected one for each of {len(self.actions)} actions"
                 )
-            self.moves[:] = moves
+            self.moves[:] = [self._whole("moves", move, -1, 1) for move in given.tolist()]
         own = np.arange(len(self.actions), dtype=np.int64).reshape(-1, 1)
-        self.parts = own if parts is None else np.ascontiguousarray(parts, np.int64)
-        if self.parts.ndim != 2 or len(self.parts) != len(self.actions):
+        self.parts = own if parts is None else self._array("parts", parts)
+        if self.parts.ndim != 2 or len(self.parts) != len(self.actions) or not self.parts.size:
             raise StructronError(
                 f"{name}: parts have shape {self.parts.shape}; expected a row of columns for each action"
             )
+        for column in (self.parts.min(), self.parts.max()):
+            self._whole("parts", column, -1, MAX_COLUMNS)
         self.columns = int(self.parts.max()) + 1
         self.view, self.segment_features, self.lattice, self.exchangeable = (
             view,
@@ -164,7 +173,7 @@ class SearchProblem:
             lattice,
             exchangeable,
         )
-        self.views = np.zeros(len(self.actions), np.int64) if views is None else np.ascontiguousarray(views, np.int64)
+        self.views = np.zeros(len(self.actions), np.int64) if views is None else self._array("views", views)
         self._check_columns()
         self._pointers: list[Any] | None = None
         self._constants: dict[str, dict[str, Any]] = {}
@@ -172,14 +181,60 @@ class SearchProblem:
         """Whether it is a user's, whose functions may do anything."""
         self.guard: Guard | None = None
 
+    def _whole(self, what: str, value: Any, low: int, high: int) -> int:
+        """A whole number of that size."""
+        fits = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        value = int(value) if fits else value
+        if not fits or not low <= value <= high:
+            raise StructronError(f"{self.name}: {what}: {quoted(value)}; expected a whole number, {low} … {high}")
+        return value
+
+    def _array(self, what: str, values: Any) -> np.ndarray:
+        """Whole numbers as an array."""
+        try:
+            found = np.asarray(values)
+        except ValueError:  # rows of different lengths
+            found = np.array("")
+        if found.size and found.dtype.kind not in "iub":
+            raise StructronError(f"{self.name}: {what}: {quoted(values)}; expected whole numbers")
+        return np.ascontiguousarray(found, np.int64)
+
+    def _names(self, actions: Any) -> list[str]:
+        """The names of actions, each another one."""
+        if isinstance(actions, str | bytes) or not isinstance(actions, Iterable):
+            raise StructronError(f"{self.name}: actions: {quoted(actions)}; expected a list of names")
+        found = list(actions)
+        if not found:
+            raise StructronError(f"{self.name}: no actions; expected at least one")
+        if len(found) > MAX_ACTIONS:
+            raise StructronError(f"{self.name}: {len(found)} actions; expected at most {MAX_ACTIONS}")
+        for action in found:
+            if not isinstance(action, str):
+                raise StructronError(f"{self.name}: actions: {quoted(action)} is not a name; expected a list of names")
+        if len(set(found)) < len(found):
+            twice = next(action for number, action in enumerate(found) if action in found[:number])
+            raise StructronError(f"{self.name}: actions: {twice!r} is there twice; expected different names")
+        return found
+
+    def _sizes(self, atom_names: Any) -> dict[str, int]:
+        """Atoms and how many values they have."""
+        if isinstance(atom_names, str | bytes) or not isinstance(atom_names, Iterable):
+            raise StructronError(f"{self.name}: atom_names: {quoted(atom_names)}; expected names, or {{name: size}}")
+        named = atom_names if isinstance(atom_names, Mapping) else dict.fromkeys(atom_names, 0)
+        for name in named:
+            if not isinstance(name, str):
+                raise StructronError(f"{self.name}: atom_names: {quoted(name)} is not a name; expected {{name: size}}")
+        return {name: self._whole(f"size of atom {name!r}", size, 0, MAX_SIZE) for name, size in named.items()}
+
     def _check_columns(self) -> None:
-        if len(self.views) != len(self.actions) or (self.views < 0).any():
+        if self.views.shape != (len(self.actions),) or (self.views < 0).any():
             raise StructronError(f"{self.name}: views: expected a number from 0 on for each of its actions")
+        self._whole("views", self.views.max(), 0, MAX_COLUMNS)
         if self.view < 0 and self.views.any():
             raise StructronError(f"{self.name}: views without `view`; expected the column in which atoms find them")
         for what in ("where", "view", "lattice"):
             column = getattr(self, what)
-            if column == TAIL or column >= self.width:
+            if not isinstance(column, int | np.integer) or column == TAIL or column >= self.width:
                 raise StructronError(f"{self.name}: {what}: column {column}; expected one of 1 … {self.width - 1}")
         if self.lattice >= 0 and self.moves.any():
             raise StructronError(f"{self.name}: lattice: not for a problem with a stack (moves)")
@@ -203,7 +258,7 @@ class SearchProblem:
         if self._pointers is None:
             self._constants = {what: constants(function) for what, function in self.functions.items() if self.is_own}
             self._pointers = [
-                pointer(function, POINTERS[what], f"{self.name}: {what}", EXPECTED[what])
+                pointer(function, POINTERS[what], f"{self.name}: {what}", EXPECTED[what], self._around(what))
                 for what, function in self.functions.items()
             ]
             if self.guard is not None and not DISABLE_JIT:
@@ -211,6 +266,11 @@ class SearchProblem:
             elif self.guard is not None:
                 self._pointers = list(FUNCTIONS.values())
         return self._pointers
+
+    def _around(self, what: str) -> Around | None:
+        """What checks a user's function."""
+        columns = (self.view, self.where, self.lattice)
+        return None if self.unchecked else Around(what, *columns, self.composition.sizes)
 
     def check_constants(self) -> None:
         """Refuse to go on with functions in which a constant is compiled that has changed since."""
@@ -273,11 +333,12 @@ class Walk:
         self.problem, self.x, self.example = problem, x, example
         self.table = problem.table if table is None else table
         self.limit = steps_of(problem, len(x))
-        self.states = np.full((2 * self.limit + 4, problem.width), 0, np.int64)
+        self.states = np.zeros((2 * self.limit + 4, problem.width), np.int64)
         self.plain = {what: uncompiled(function) for what, function in problem.functions.items()}
         self.used = 1
 
     def fail(self, what: str, text: str) -> StructronError:
+        text += "" if "(line " in text else f" (line {self.plain[what].__code__.co_firstlineno})"
         return StructronError(f"{self.problem.name}: {what}: example {self.example}: {text}; expected {EXPECTED[what]}")
 
     def call(self, what: str, *arguments: Any, writes: int = -1) -> Any:
@@ -322,10 +383,10 @@ class Walk:
         return f"; advance never changes column {' and column '.join(found)}" if found else ""
 
     def begin(self) -> int:
-        self.states[0, TAIL] = -1
-        self.states[0, TAIL + 1 :] = GUARD
+        self.states[0] = GUARD
         self.call("start", 0, writes=0)
         self.judge("start", check_filled, self.states[0])
+        self.states[0, TAIL] = -1
         self._settle_view(0)
         self.look(0)
         return 0
@@ -386,7 +447,7 @@ class Walk:
     def step(self, row: int, action: int) -> int:
         new, move = self.used, int(self.problem.moves[action])
         self.used += 1
-        self.states[new, TAIL + 1 :] = GUARD
+        self.states[new] = GUARD
         self.call("advance", row, action, new, writes=new)
         self.judge("advance", check_filled, self.states[new])
         self._settle_view(new)

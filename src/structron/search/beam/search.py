@@ -28,6 +28,7 @@ from structron.search.beam.frontier import (
     DEAD_END,
     DONE,
     ENDLESS,
+    EXAMPLE,
     FINISHED,
     FIRST,
     GAIN,
@@ -75,6 +76,7 @@ def search(score_view, start, legal, advance, atoms, given, e, guide):
     """Search example e; returns how it ended and the number of steps. See the module."""
     f, trace, merge = given.frontier, given.trace, given.setting.merge
     example = example_of(given.inputs, e, guide.learning)
+    f.used[EXAMPLE] = e
     begin_search(start, atoms, example, given.setting, f, trace, guide.first)
     wide, capacity, gold_steps = f.beam.shape[1], f.rank.shape[0], example.gold.shape[0]
     x, table, k = example.x, example.table, min(given.setting.beam, wide)

@@ -14,6 +14,7 @@ import numpy as np
 from structron.errors import StructronError
 from structron.kernels.jit import ZERO, WithFunctionPointers
 from structron.kernels.reference import Doubles, Ints, Ints2, by_reference
+from structron.search.beam.autopsy import Remains
 from structron.search.beam.engine import Engine
 from structron.search.beam.frontier import BAD_ACTION, POP, PUSH, TAIL, Anchored, Inputs, Memory
 from structron.search.beam.scores import score_state
@@ -168,7 +169,7 @@ class Space:
         if first + actions > len(self.ground.back):
             self._fit(2 * len(self.ground.back) + actions)
         self.asked[:] = self.e, row, first
-        number = self.engine.watched(self._next)
+        number = self.engine.watched(self._next, self.inputs, self.remains)
         if number > actions:
             self.engine.settle(BAD_ACTION, depth + 1, self.e, self.engine.scratch(self.inputs))
         self.rows += number
@@ -178,7 +179,14 @@ class Space:
         if self._expander is None:
             given = (self.inputs, self.anchored, self.sparse, self.setting, self.memory, self.ground, self.asked)
             self._expander = EXPANDER(score_state, *self.problem.pointers, *given)
-        return next(self._expander)
+        expander, self._expander = self._expander, None  # one that has raised is at its end
+        number = next(expander)
+        self._expander = expander
+        return number
+
+    def remains(self) -> Remains:
+        """The states so far."""
+        return Remains(self.e, self.ground.states[: self.rows])
 
     def _node(self, row: int, parent: Node | None, action: int, depth: int, g: float, good: int, goal: bool) -> Node:
         score = g - self.low if good else g

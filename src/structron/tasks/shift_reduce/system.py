@@ -51,11 +51,10 @@ DISTANCE, DISTANCE_TO_BUFFER, WORDS_LEFT = 0, 1, 2
 
 def start(x, table, states, s):
     """Fill row s: nothing on the stack, all words in the buffer."""
-    for k in range(WIDTH):
+    for k in range(TAIL + 1, WIDTH):
         states[s, k] = 0
     for k in range(TOP, R2 + 1):
         states[s, k] = -1
-    states[s, TAIL] = -1
 
 
 def legal(x, table, states, s, out):
