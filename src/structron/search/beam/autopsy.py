@@ -9,8 +9,8 @@ from structron.errors import StructronError
 from structron.search.beam.frontier import FIRST, POP, SIZE, TAIL, Inputs
 from structron.search.beam.problem import SearchProblem, Walk
 
-MOST_STATES = 5_000
-"""States that are gone through, the last first."""
+MOST_CALLS = 50_000
+"""Of a user's functions, while states are gone through."""
 
 
 class Remains(NamedTuple):
@@ -22,6 +22,8 @@ class Remains(NamedTuple):
     link: np.ndarray | None = None
     list_row: np.ndarray | None = None
     """Of a beam with a stack: see frontier.py."""
+    now: int = -1
+    """The state that was at hand, where that is known."""
 
 
 def fault_in(problem: SearchProblem, inputs: Inputs, remains: Remains) -> StructronError | None:
@@ -30,21 +32,23 @@ def fault_in(problem: SearchProblem, inputs: Inputs, remains: Remains) -> Struct
     x = inputs.x[inputs.starts[e] : inputs.starts[e + 1]]
     try:
         walk = Walk(problem, x, e, inputs.table)
-        walk.begin()
+        walk.legal(walk.begin())
         count = len(remains.states)
         walk.states, walk.used = np.concatenate([remains.states, np.zeros((1, problem.width), np.int64)]), count
-        for row in range(count - 1, max(count - MOST_STATES, 0) - 1, -1):
-            _visit(walk, row, _below(remains, row))
-            walk.used = count
+        calls = 0
+        for row in [*([remains.now] if 0 <= remains.now < count else []), *range(count - 1, -1, -1)]:
+            calls += _visit(walk, row, _below(remains, row))
+            if calls > MOST_CALLS:
+                break
     except StructronError as found:
         return found
     return None
 
 
-def _visit(walk: Walk, row: int, below: list[int]) -> None:
-    """Call everything that a search may call of a state."""
+def _visit(walk: Walk, row: int, below: list[int]) -> int:
+    """Call everything that a search may call of a state; returns about how many calls that were."""
     walk.look(row)
-    tail = int(walk.states[row, TAIL])
+    tail, calls = int(walk.states[row, TAIL]), 2
     for action in walk.legal(row) or ():
         for place in below if walk.problem.moves[action] == POP and below else [tail]:
             walk.states[row, TAIL] = place
@@ -52,7 +56,9 @@ def _visit(walk: Walk, row: int, below: list[int]) -> None:
             walk.look(new)
             walk.legal(new)
             walk.used = new
+            calls += 3
     walk.states[row, TAIL] = tail
+    return calls
 
 
 def _below(remains: Remains, row: int) -> list[int]:

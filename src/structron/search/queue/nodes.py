@@ -186,7 +186,7 @@ class Space:
 
     def remains(self) -> Remains:
         """The states so far."""
-        return Remains(self.e, self.ground.states[: self.rows])
+        return Remains(self.e, self.ground.states[: self.rows], now=int(self.asked[1]))
 
     def _node(self, row: int, parent: Node | None, action: int, depth: int, g: float, good: int, goal: bool) -> Node:
         score = g - self.low if good else g
