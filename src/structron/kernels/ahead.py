@@ -62,8 +62,9 @@ class CompileProgress:
     def left(self) -> float:
         """Seconds by the clock until all is compiled."""
         now, pace = time.monotonic(), self.pace
-        part = sum(min(0.9 * own.seconds, (now - since) / pace) for own, since in self.running.values())
-        longest = max((own.seconds - (now - since) / pace for own, since in self.running.values()), default=0.0)
+        running = list(self.running.values())  # at once: another thread may hand out work meanwhile
+        part = sum(min(0.9 * own.seconds, (now - since) / pace) for own, since in running)
+        longest = max((own.seconds - (now - since) / pace for own, since in running), default=0.0)
         return pace * max((self.seconds - self.compiled - part) / self.workers, longest, 0.0)
 
 
