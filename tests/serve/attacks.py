@@ -3,7 +3,8 @@
     python tests/serve/attacks.py [--requests 10000] [--seed 1]
 
 Valid requests are mutated: methods, addresses, headers, bodies, single bytes. All go to a server that listens, over
-connections of their own for what is no HTTP any more.
+connections of their own for what is no HTTP any more. Then come requests that are small in bytes and large in count; it
+is measured how long /health takes meanwhile.
 """
 
 import argparse
@@ -189,10 +190,41 @@ def attack(port: int, count: int, seed: int = 1) -> Counter[str]:
         wrong = status != "closed" and int(status) not in FINE
         if wrong or b"Traceback" in answer or b'File "' in answer or b"root:" in answer:
             raise AssertionError(f"request {number}: {raw[:2000]!r}\nwas answered {answer[:2000]!r}")
-    healthy = send(port, b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+    healthy = send(port, HEALTH)
     if b'"status":"ok"' not in healthy:
         raise AssertionError(f"the server is not well: {healthy[:500]!r}")
     return found
+
+
+def post(path: str, kind: str, body: bytes) -> bytes:
+    """A request with a body, as it goes over the wire."""
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {kind}\r\nConnection: close\r\n"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+def chunked(count: int) -> bytes:
+    """A request whose body comes in chunks of a byte."""
+    head = b"POST /api/annotate HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nConnection: close\r\n"
+    return head + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * count + b"0\r\n\r\n"
+
+
+HEALTH = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+
+
+def healthy_during(port: int, raw: bytes) -> tuple[list[float], bytes]:
+    """Send a request, and ask /health until it is answered: the seconds that each took, and the answer."""
+    answers: list[bytes] = []
+    thread = threading.Thread(target=lambda: answers.append(send(port, raw, 300)))
+    thread.start()
+    seconds = []
+    while thread.is_alive() or not seconds:
+        begin = time.perf_counter()
+        found = send(port, HEALTH, 300)
+        seconds.append(time.perf_counter() - begin)
+        if b'"status":"ok"' not in found:
+            raise AssertionError(f"the server is not well: {found[:500]!r}")
+    thread.join()
+    return seconds, answers[0]
 
 
 def main() -> None:
@@ -217,10 +249,18 @@ def main() -> None:
         while not server.started:
             time.sleep(0.02)
         begin = time.perf_counter()
-        found = attack(server.servers[0].sockets[0].getsockname()[1], given.requests, given.seed)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        found = attack(port, given.requests, given.seed)
+        print(
+            f"{given.requests} requests in {time.perf_counter() - begin:.0f} s, none crashed the server or broke out:"
+        )
+        print(", ".join(f"{status} {count}" for status, count in sorted(found.items())))
+        large = {name: post(path, kind, body) for name, (path, kind, body, *_) in OVERSIZED.items()}
+        for name, raw in ({"300,000 chunks of a byte": chunked(300_000)} | large).items():
+            seconds, answer = healthy_during(port, raw)
+            status = answer[9:12].decode() or "closed"
+            print(f"{name}: {status}; /health within {1000 * max(seconds):.0f} ms")
         server.should_exit = True
-    print(f"{given.requests} requests in {time.perf_counter() - begin:.0f} s, none crashed the server or broke out:")
-    print(", ".join(f"{status} {count}" for status, count in sorted(found.items())))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from attacks import OVERSIZED, send
+from attacks import HEALTH, OVERSIZED, chunked, healthy_during, send
 from httpx import Client
 from serving import Asked, listening
 
@@ -301,32 +301,18 @@ def said(text: str) -> str:
     return text if text.endswith("\n") else f'{{"detail":"{text}"}}'
 
 
-CHUNKED = (
-    b"POST /api/annotate HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-    b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
-)
-HEALTH = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
-
-
 def test_a_body_of_many_chunks_lets_others_pass_and_has_a_limit():
     class Patient(Impatient):
         def __init__(self, *given, **more):
             super().__init__(*given, **more)
             self.conn.most = 20_000
 
-    app, answers = make_app(Library()), []
-    for http, says in ((Patient, b"422"), (Impatient, b"400")):
-        with listening(app, http) as (port, _):
+    for http, status in ((Patient, b"422"), (Impatient, b"400")):
+        with listening(make_app(Library()), http) as (port, _):
             send(port, HEALTH)
-            raw = CHUNKED + b"1\r\nx\r\n" * 12_000 + b"0\r\n\r\n"
-            attack = threading.Thread(target=lambda port=port, raw=raw: answers.append(send(port, raw, 300)))
-            attack.start()
-            healthy = 0
-            while attack.is_alive():
-                healthy += b'"status":"ok"' in send(port, HEALTH, 300)
-            attack.join(300)
-            assert answers.pop()[9:12] in (says, b"")  # nothing: closed while the client still sent
-            assert healthy >= (3 if http is Patient else 1)
+            healthy, answer = healthy_during(port, chunked(12_000))
+            assert answer[9:12] in (status, b"")  # nothing: closed while the client still sent
+            assert len(healthy) >= (3 if http is Patient else 1)
 
 
 def test_an_answer_that_nobody_reads_is_given_up():

@@ -1,6 +1,6 @@
 """HTTP with limits on time and on the number of pieces: for headers, bodies, and answers that nobody reads.
 
-A connection reads a few kilobytes at a time, so that a body of many small chunks takes its turn with other requests.
+A connection reads a kilobyte at a time, so that a body of many small chunks takes its turn with other requests.
 Bodies have limits of their own (limits.py); idle connections between requests that of uvicorn.
 """
 
@@ -21,7 +21,7 @@ MAX_CHUNKS = 10_000
 """Chunks, or pieces as they arrive, of a body, where they are short."""
 SHORT = 256
 """Bytes of a short chunk."""
-READ_SIZE = 2_048
+READ_SIZE = 1_024
 """Bytes that are taken from a connection before it is another's turn."""
 
 
