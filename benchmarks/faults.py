@@ -24,6 +24,8 @@ TEXTS = tuple(
     for where in ("in Paris", "by the river")
 )
 SENTENCE = "1\tHe\the\tPRON\tPRP\t_\t2\tnsubj\t_\t_\n2\tslept\tsleep\tVERB\tVBD\t_\t0\troot\t_\t_\n\n"
+TOGETHER = 3
+"""Requests at once over one connection."""
 PATIENCE = 120.0
 """Seconds until an answer counts as lost."""
 GROWTH = 5.0
@@ -85,18 +87,47 @@ CHUNKS = (
     b"POST /api/annotate HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 12_000
 )
 SHARES = {
-    "analysis": 130,
-    "look": 300,
-    "health": 343,
+    "analysis": 80,
+    "look": 250,
+    "health": 449,
     "broken": 100,
-    "huge": 10,
-    "slow": 30,
-    "cut": 28,
-    "gone": 30,
-    "several": 28,
+    "huge": 5,
+    "slow": 20,
+    "cut": 25,
+    "gone": 25,
+    "several": 45,
     "beam": 1,
 }
 """Of a thousand requests, how many are of which kind."""
+
+
+class Connection:
+    """One connection for several requests, opened again when the server has closed it."""
+
+    def __init__(self, port: int):
+        self.port = port
+        self.streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def ask(self, raw: bytes) -> tuple[int, dict[str, str], bytes]:
+        """The answer to a request."""
+        for _ in range(2):
+            used = self.streams is not None
+            if self.streams is None:
+                self.streams = await asyncio.open_connection("127.0.0.1", self.port)
+            try:
+                self.streams[1].write(raw)
+                return await read(self.streams[0])
+            except (OSError, EOFError):
+                await self.close()
+                if not used:  # a new connection that is closed is no end of an old one
+                    raise
+        raise Lost("two connections were closed before the answer")
+
+    async def close(self) -> None:
+        """Hang up."""
+        if self.streams is not None:
+            await hang_up(self.streams[1])
+        self.streams = None
 
 
 class Lost(Exception):
@@ -118,49 +149,63 @@ class Storm:
     megabytes: list[tuple[int, float]] = field(default_factory=list)
     seconds: float = 0.0
 
-    async def run(self, clients: int, memory: Callable[[], float] = lambda: 0.0, every: int = 1000) -> None:
-        """Send all requests; `memory` is called after so many."""
+    async def run(
+        self, clients: int, memory: Callable[[], float] = lambda: 0.0, every: int = 1000, limit: float = float("inf")
+    ) -> None:
+        """Send all requests, or those of so many seconds; `memory` is called after every so many."""
         begin = time.perf_counter()
 
         async def client(number: int) -> None:
-            dice = random.Random(f"{self.seed} {number}")
-            while self.sent < self.wanted:
-                self.sent += 1
-                if self.sent % every == 0:
+            dice, connection = random.Random(f"{self.seed} {number}"), Connection(self.port)
+            while self.sent < self.wanted and time.perf_counter() < begin + limit:
+                if self.sent // every > len(self.megabytes):
                     self.megabytes.append((self.sent, memory()))
-                    self._say(begin)
-                await self._one(dice)
+                    self._say(begin, every)
+                await self._one(dice, connection)
+            await connection.close()
 
         await asyncio.gather(*(client(number) for number in range(clients)))
         self.seconds = time.perf_counter() - begin
 
-    def _say(self, begin: float) -> None:
-        if self.sent % 10_000 == 0:
+    def _say(self, begin: float, every: int) -> None:
+        if len(self.megabytes) * every % 10_000 == 0:
             rate = self.sent / (time.perf_counter() - begin)
             print(f"{self.sent:,}: {rate:.0f}/s, {self.megabytes[-1][1]:.0f} MB, {len(self.lost)} lost", flush=True)
 
-    async def _one(self, dice: random.Random) -> None:
+    async def _one(self, dice: random.Random, connection: Connection) -> None:
         """Send one request of a kind by its share."""
         kind = dice.choices(list(SHARES), list(SHARES.values()))[0]
-        self.kinds[kind] += 1
-        work: Callable[[random.Random], Awaitable[None]] = getattr(self, f"_{kind}")
+        count = TOGETHER if kind == "several" else 1
+        self.kinds[kind] += count
+        self.sent += count
+        work: Callable[[random.Random, Connection], Awaitable[None]] = getattr(self, f"_{kind}")
         try:
-            await asyncio.wait_for(work(dice), PATIENCE)
+            await asyncio.wait_for(work(dice, connection), PATIENCE)
         except (Lost, TimeoutError, OSError, EOFError) as error:
             self.lost.append(f"{kind}: {type(error).__name__} {error}"[:300])
 
-    async def _answered(self, raw: bytes, expected: int = 200, same: bool = True, slowly: bool = False) -> None:
+    async def _answered(
+        self,
+        raw: bytes,
+        expected: int = 200,
+        same: bool = True,
+        slowly: bool = False,
+        connection: Connection | None = None,
+    ) -> None:
         """Send a request until the server is not busy, and check the answer."""
         while True:
-            reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-            try:
-                if slowly:
-                    await _trickle(writer, raw)
-                else:
-                    writer.write(raw)
-                status, head, body = await read(reader, slowly)
-            finally:
-                await hang_up(writer)
+            if connection is not None:
+                status, head, body = await connection.ask(raw)
+            else:
+                reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+                try:
+                    if slowly:
+                        await _trickle(writer, raw)
+                    else:
+                        writer.write(raw)
+                    status, head, body = await read(reader, slowly)
+                finally:
+                    await hang_up(writer)
             self.statuses[status] += 1
             if status != 429:
                 break
@@ -170,37 +215,37 @@ class Storm:
         if same and self.first.setdefault(raw, body) != body:
             raise Lost(f"{raw[:80]!r} was answered differently: {body[:100]!r}")
 
-    async def _analysis(self, dice: random.Random) -> None:
-        await self._answered(dice.choice(ANALYSES))
+    async def _analysis(self, dice: random.Random, connection: Connection) -> None:
+        await self._answered(dice.choice(ANALYSES), connection=connection)
 
-    async def _beam(self, dice: random.Random) -> None:
+    async def _beam(self, dice: random.Random, connection: Connection) -> None:
         await self._answered(BEAM)
 
-    async def _look(self, dice: random.Random) -> None:
-        await self._answered(dice.choice(LOOKS))
+    async def _look(self, dice: random.Random, connection: Connection) -> None:
+        await self._answered(dice.choice(LOOKS), connection=connection)
 
-    async def _health(self, dice: random.Random) -> None:
-        await self._answered(HEALTH, same=False)
+    async def _health(self, dice: random.Random, connection: Connection) -> None:
+        await self._answered(HEALTH, same=False, connection=connection)
 
-    async def _broken(self, dice: random.Random) -> None:
+    async def _broken(self, dice: random.Random, connection: Connection) -> None:
         raw, expected = dice.choice(BROKEN)
         await self._answered(raw, expected)
 
-    async def _huge(self, dice: random.Random) -> None:
+    async def _huge(self, dice: random.Random, connection: Connection) -> None:
         if dice.random() < 0.2:
             await self._ignored(CHUNKS, read_some=True)
         else:
             raw, expected = dice.choice(HUGE)
             await self._answered(raw, expected)
 
-    async def _slow(self, dice: random.Random) -> None:
+    async def _slow(self, dice: random.Random, connection: Connection) -> None:
         await self._answered(dice.choice(ANALYSES), slowly=True)
 
-    async def _cut(self, dice: random.Random) -> None:
+    async def _cut(self, dice: random.Random, connection: Connection) -> None:
         raw = dice.choice(ANALYSES)
         await self._ignored(raw[: dice.randrange(1, len(raw))])
 
-    async def _gone(self, dice: random.Random) -> None:
+    async def _gone(self, dice: random.Random, connection: Connection) -> None:
         await self._ignored(dice.choice(ANALYSES))
 
     async def _ignored(self, raw: bytes, read_some: bool = False) -> None:
@@ -216,9 +261,9 @@ class Storm:
         finally:
             await hang_up(writer)
 
-    async def _several(self, dice: random.Random) -> None:
+    async def _several(self, dice: random.Random, connection: Connection) -> None:
         """Requests at once over one connection, answered in order."""
-        wanted = [HEALTH, dice.choice(LOOKS), HEALTH]
+        wanted = [HEALTH, dice.choice(LOOKS), HEALTH][:TOGETHER]
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         try:
             writer.write(b"".join(wanted))

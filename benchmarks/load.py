@@ -128,11 +128,11 @@ def _show(errors: TextIO) -> None:
         print(f"server: {line}", end="", flush=True)
 
 
-def with_faults(count: int, how_many: int, out: Path) -> int:
+def with_faults(count: int, how_many: int, minutes: float, out: Path) -> int:
     """Send so many requests, write the report; returns the exit status."""
     with served() as (port, process):
         storm = Storm(port, count)
-        asyncio.run(storm.run(how_many, lambda: memory(process)))
+        asyncio.run(storm.run(how_many, lambda: memory(process), limit=60 * minutes))
     report = {"structron": __version__, "python": platform.python_version(), "cores": os.cpu_count()}
     report |= {"clients": how_many, **storm.to_json()}
     out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
@@ -176,10 +176,11 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--clients", type=int, help="100; with --requests 24")
     parser.add_argument("--requests", type=int, default=0)
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="with --requests: end after so many")
     parser.add_argument("--out", type=Path, default=Path("results/load.json"))
     given = parser.parse_args()
     if given.requests:
-        return with_faults(given.requests, given.clients or 24, given.out)
+        return with_faults(given.requests, given.clients or 24, given.minutes, given.out)
     measure(given.seconds, given.clients or 100)
     return 0
 
