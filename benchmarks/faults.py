@@ -153,6 +153,7 @@ class Storm:
         self, clients: int, memory: Callable[[], float] = lambda: 0.0, every: int = 1000, limit: float = float("inf")
     ) -> None:
         """Send all requests, or those of so many seconds; `memory` is called after every so many."""
+        await self._warm_up()
         begin = time.perf_counter()
 
         async def client(number: int) -> None:
@@ -166,6 +167,14 @@ class Storm:
 
         await asyncio.gather(*(client(number) for number in range(clients)))
         self.seconds = time.perf_counter() - begin
+
+    async def _warm_up(self) -> None:
+        """Ask for everything once: on a cold server kernels are compiled, and until then some requests time out."""
+        for raw in (*ANALYSES, BEAM, *LOOKS):
+            connection = Connection(self.port)
+            while (await connection.ask(raw))[0] in (429, 503):
+                await asyncio.sleep(1)
+            await connection.close()
 
     def _say(self, begin: float, every: int) -> None:
         if len(self.megabytes) * every % 10_000 == 0:
@@ -183,6 +192,7 @@ class Storm:
             await asyncio.wait_for(work(dice, connection), PATIENCE)
         except (Lost, TimeoutError, OSError, EOFError) as error:
             self.lost.append(f"{kind}: {type(error).__name__} {error}"[:300])
+            print(f"lost: {self.lost[-1]}", flush=True)
 
     async def _answered(
         self,
