@@ -26,8 +26,10 @@ TEXTS = tuple(
 SENTENCE = "1\tHe\the\tPRON\tPRP\t_\t2\tnsubj\t_\t_\n2\tslept\tsleep\tVERB\tVBD\t_\t0\troot\t_\t_\n\n"
 TOGETHER = 3
 """Requests at once over one connection."""
-PATIENCE = 120.0
+PATIENCE = 300.0
 """Seconds until an answer counts as lost."""
+WAITS = (429, 503)
+"""Answers of a busy server, which says when to come back."""
 GROWTH = 5.0
 """Per cent that memory may grow by."""
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
@@ -87,18 +89,18 @@ CHUNKS = (
     b"POST /api/annotate HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 12_000
 )
 SHARES = {
-    "analysis": 80,
-    "look": 250,
-    "health": 449,
-    "broken": 100,
-    "huge": 5,
-    "slow": 20,
-    "cut": 25,
-    "gone": 25,
-    "several": 45,
+    "analysis": 799,
+    "look": 2500,
+    "health": 4500,
+    "broken": 1000,
+    "huge": 50,
+    "slow": 200,
+    "cut": 250,
+    "gone": 250,
+    "several": 450,
     "beam": 1,
 }
-"""Of a thousand requests, how many are of which kind."""
+"""Of ten thousand requests, how many are of which kind."""
 
 
 class Connection:
@@ -148,6 +150,8 @@ class Storm:
     first: dict[bytes, bytes] = field(default_factory=dict)
     megabytes: list[tuple[int, float]] = field(default_factory=list)
     seconds: float = 0.0
+    note: Callable[["Storm"], None] = lambda own: None
+    """Called after every 10,000 requests."""
 
     async def run(
         self, clients: int, memory: Callable[[], float] = lambda: 0.0, every: int = 1000, limit: float = float("inf")
@@ -172,12 +176,14 @@ class Storm:
         """Ask for everything once: on a cold server kernels are compiled, and until then some requests time out."""
         for raw in (*ANALYSES, BEAM, *LOOKS):
             connection = Connection(self.port)
-            while (await connection.ask(raw))[0] in (429, 503):
+            while (await connection.ask(raw))[0] in WAITS:
                 await asyncio.sleep(1)
             await connection.close()
 
     def _say(self, begin: float, every: int) -> None:
         if len(self.megabytes) * every % 10_000 == 0:
+            self.seconds = time.perf_counter() - begin
+            self.note(self)
             rate = self.sent / (time.perf_counter() - begin)
             print(f"{self.sent:,}: {rate:.0f}/s, {self.megabytes[-1][1]:.0f} MB, {len(self.lost)} lost", flush=True)
 
@@ -217,9 +223,9 @@ class Storm:
                 finally:
                     await hang_up(writer)
             self.statuses[status] += 1
-            if status != 429:
+            if status not in WAITS:
                 break
-            await asyncio.sleep(float(head["retry-after"]))
+            await asyncio.sleep(min(float(head["retry-after"]), 5))
         if status != expected:
             raise Lost(f"{raw[:80]!r} was answered {status}, not {expected}: {body[:100]!r}")
         if same and self.first.setdefault(raw, body) != body:
@@ -280,7 +286,7 @@ class Storm:
             for raw in wanted:
                 status, _, body = await read(reader)
                 self.statuses[status] += 1
-                if status not in (200, 429) or (raw == HEALTH) != body.startswith(b'{"status":"ok"'):
+                if status not in (200, *WAITS) or (raw == HEALTH) != body.startswith(b'{"status":"ok"'):
                     raise Lost(f"{raw[:80]!r}, one of several, was answered {status}: {body[:100]!r}")
         finally:
             await hang_up(writer)

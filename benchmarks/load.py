@@ -130,12 +130,20 @@ def _show(errors: TextIO) -> None:
 
 def with_faults(count: int, how_many: int, minutes: float, out: Path) -> int:
     """Send so many requests, write the report; returns the exit status."""
+    about = {
+        "structron": __version__,
+        "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "clients": how_many,
+    }
+
+    def write(storm: Storm) -> None:
+        out.write_text(json.dumps(about | storm.to_json(), indent=1) + "\n", encoding="utf-8")
+
     with served() as (port, process):
-        storm = Storm(port, count)
+        storm = Storm(port, count, note=write)
         asyncio.run(storm.run(how_many, lambda: memory(process), limit=60 * minutes))
-    report = {"structron": __version__, "python": platform.python_version(), "cores": os.cpu_count()}
-    report |= {"clients": how_many, **storm.to_json()}
-    out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    write(storm)
     print(f"{storm.sent:,} requests in {storm.seconds:.0f} s; answers: {dict(sorted(storm.statuses.items()))}")
     print(f"{len(storm.lost)} lost; memory grew by {storm.growth():.1f} %")
     for mistake in storm.mistakes():
