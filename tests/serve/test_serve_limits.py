@@ -10,6 +10,7 @@ import threading
 import time
 from types import SimpleNamespace
 
+import h11
 import pytest
 from attacks import HEALTH, OVERSIZED, chunked, healthy_during, send
 from httpx import Client
@@ -23,7 +24,7 @@ from structron.serve.app import make_app
 from structron.serve.library import Library, Shelved
 from structron.serve.limits import Limits, RequestGuard
 from structron.serve.requests import SPARE, Late, RequestThreads
-from structron.serve.slow import Impatient
+from structron.serve.slow import BODY_READ, CHUNKED_READS, HEAD_READ, CountedConnection, Impatient
 
 # -- threads ------------------------------------------------------------------------------------------------------
 
@@ -313,6 +314,24 @@ def test_a_body_of_many_chunks_lets_others_pass_and_has_a_limit():
             healthy, answer = healthy_during(port, chunked(12_000))
             assert answer[9:12] in (status, b"")  # nothing: closed while the client still sent
             assert len(healthy) >= (3 if http is Patient else 1)
+
+
+def test_bodies_in_small_chunks_are_read_in_small_pieces():
+    head = b"POST / HTTP/1.1\r\nHost: a\r\n"
+    sizes = []
+    for body in (b"1\r\nx\r\n" * 50, b"%x\r\n%s\r\n" % (10_000, b"x" * 10_000)):
+        connection = CountedConnection(h11.SERVER)
+        assert connection.read_size == HEAD_READ
+        connection.receive_data(head + b"Transfer-Encoding: chunked\r\n\r\n" + body)
+        while connection.next_event() is not h11.NEED_DATA:
+            pass
+        sizes.append(connection.read_size)
+    assert sizes == list(CHUNKED_READS)
+    connection = CountedConnection(h11.SERVER)
+    connection.receive_data(head + b"Content-Length: 9\r\n\r\nx")
+    while connection.next_event() is not h11.NEED_DATA:
+        pass
+    assert connection.read_size == BODY_READ
 
 
 def test_an_answer_that_nobody_reads_is_given_up():

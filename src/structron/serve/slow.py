@@ -1,6 +1,6 @@
 """HTTP with limits on time and on the number of pieces: for headers, bodies, and answers that nobody reads.
 
-A connection reads a kilobyte at a time, so that a body of many small chunks takes its turn with other requests.
+A body of many small chunks is read a kilobyte at a time, so that it takes its turn with other requests.
 Bodies have limits of their own (limits.py); idle connections between requests that of uvicorn.
 """
 
@@ -21,8 +21,11 @@ MAX_CHUNKS = 10_000
 """Chunks, or pieces as they arrive, of a body, where they are short."""
 SHORT = 256
 """Bytes of a short chunk."""
-READ_SIZE = 1_024
-"""Bytes that are taken from a connection before it is another's turn."""
+HEAD_READ, BODY_READ = 4_096, 262_144
+"""Bytes that are taken from a connection before it is another's turn: of a head, of a body with a length."""
+CHUNKED_READS = (1_024, 16_384)
+"""At least and at most, of a body in chunks: as many as about CHUNKS_READ chunks have."""
+CHUNKS_READ = 64
 
 
 def config(app: Any, http: type[asyncio.Protocol] | None = None, **more: Any) -> Config:
@@ -42,6 +45,7 @@ class CountedConnection(h11.Connection):
     """Refuses bodies in too many pieces."""
 
     pieces = size = 0
+    chunked = False
     most = MAX_CHUNKS
 
     def next_event(self) -> Any:
@@ -49,6 +53,7 @@ class CountedConnection(h11.Connection):
         event = super().next_event()
         if isinstance(event, h11.Request):
             self.pieces = self.size = 0
+            self.chunked = any(name == b"transfer-encoding" for name, _ in event.headers)
         elif isinstance(event, h11.Data) and self.our_state in (h11.SEND_RESPONSE, h11.SEND_BODY):
             self.pieces += 1
             self.size += len(event.data)
@@ -56,10 +61,21 @@ class CountedConnection(h11.Connection):
                 raise h11.RemoteProtocolError(f"a body in more than {self.most:,} short chunks")
         return event
 
+    @property
+    def read_size(self) -> int:
+        """How many bytes to take next."""
+        if self.their_state is not h11.SEND_BODY:
+            return HEAD_READ
+        if not self.chunked:
+            return BODY_READ
+        least, most = CHUNKED_READS
+        return min(most, max(least, CHUNKS_READ * self.size // max(1, self.pieces)))
+
 
 class Impatient(H11Protocol, asyncio.BufferedProtocol):
     """Closes connections that take too long to ask for something, or to read what is answered."""
 
+    conn: CountedConnection
     seconds = SECONDS
     unread_seconds = UNREAD_SECONDS
     timer: asyncio.TimerHandle | None = None
@@ -68,7 +84,7 @@ class Impatient(H11Protocol, asyncio.BufferedProtocol):
     def __init__(self, config: Config, *args: Any, **more: Any):
         super().__init__(config, *args, **more)
         self.conn = CountedConnection(h11.SERVER, MAX_HEAD)
-        self.buffer = bytearray(READ_SIZE)
+        self.buffer = bytearray()
 
     def connection_made(self, transport: Any) -> None:
         """Wait for a request."""
@@ -77,11 +93,14 @@ class Impatient(H11Protocol, asyncio.BufferedProtocol):
 
     def get_buffer(self, sizehint: int) -> bytearray:
         """Where the next bytes go."""
+        size = self.conn.read_size
+        if len(self.buffer) != size:
+            self.buffer = bytearray(size)
         return self.buffer
 
     def buffer_updated(self, nbytes: int) -> None:
         """Take the bytes that have arrived."""
-        self.data_received(bytes(self.buffer[:nbytes]))
+        self.data_received(bytes(memoryview(self.buffer)[:nbytes]))
 
     def data_received(self, data: bytes) -> None:
         """Take some of a request; one that has all of its headers is waited for no more."""
