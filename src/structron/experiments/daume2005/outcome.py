@@ -32,13 +32,12 @@ def of(
     beam: int | None,
     features: str = "",
     merged: bool = True,
-    average: Any = None,
 ) -> list[Trial]:
     """The trials of a method in the order of their seeds; sweeps are not among them. Segments: the paper's features.
     merged: equivalent states are; without a queue of several, or without bounds, that is no question."""
     features = features or (THEIRS if task == "segments" else OURS)
     given = {"task": task, "method": method, "beam": beam, "features": features, "constants": None}
-    given |= {"average": average, "merge": None if merged or beam in (1, None) else False}
+    given |= {"merge": None if merged or beam in (1, None) else False}
     return sorted(ledger.of(TRAIN, **given), key=lambda trial: trial["seed"])
 
 
@@ -127,7 +126,7 @@ def equation_table(ledger: Ledger) -> Table:
 
 
 def merging_table(ledger: Ledger) -> Table:
-    """What merging equivalent states changes, and what averaging gives the exact perceptron."""
+    """What merging equivalent states changes."""
     table = Table.of(PAPER["merging"])
     for task in TASKS:
         for method in METHODS:
@@ -138,9 +137,6 @@ def merging_table(ledger: Ledger) -> Table:
                 scores = [str(Sample.of(own, part)) if own else None for own in (new, old) for part in ("dev", "test")]
                 figure = known.get(f"{method} {beam}", [None])[-1]
                 table.add(f"{task}, {method} {beam}", len(new), *scores, paper=(figure,))
-    for own in of(ledger, "segments", "perceptron", None, average="none"):
-        scores = [str(Sample.of([own], part)) for part in ("dev", "test")]
-        table.add("segments, perceptron inf, not averaged", 1, None, None, *scores, paper=(93.4,))
     return table
 
 

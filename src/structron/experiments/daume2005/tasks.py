@@ -63,7 +63,6 @@ def train(
     patience: int,
     beam: int | None = None,
     merge: bool = True,
-    average: str = "mean",
     features: str = OURS,
     seed: int = 1,
     sentences: int | None = None,
@@ -76,7 +75,7 @@ def train(
     then for a sweep, on dev data alone.   beams: others to test with, as `grid`."""
     update, alma = METHODS[method]
     options: dict[str, Any] = {"update": update, "alma": alma, "margin": None, "beam": beam, "seed": seed}
-    options |= {"merge": merge, "average": average, "templates": features}
+    options |= {"merge": merge, "templates": features}
     model = TASKS[task].estimator(columns=COLUMNS, passes=passes, patience=patience, runs=1, **options)
     learned, dev, test = parts(data, sentences, scored)
     if constants is not None:

@@ -11,6 +11,7 @@ scored data; the interval is 1.96 standard errors, of blocks and of seeds togeth
 reproduced* if the interval lies outside, else *not decidable*. Counts and proofs have no interval: they hold or do not.
 
 **Several at once.** Reproduced if all are; else the worst of them, in the order not reproduced, smaller, not decidable.
+p is then the largest, or the smallest of those that go the other way times their number.
 
 The second p is Holm's, over all claims of all papers that have one.
 """
