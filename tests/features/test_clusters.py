@@ -141,7 +141,9 @@ def test_presets_are_as_they_were_without_clusters():
 def test_a_column_that_is_called_like_a_class():
     clusters = Clusters.of({"the": "00"})
     for names in (["w", "c4", "y"], ["w", "c"]):
-        with pytest.raises(StructronError, match=r"column 'c4?': with clusters templates call classes of words so"):
+        with pytest.raises(
+            StructronError, match=r"column 'c4?': with clusters, templates use this name for classes of words"
+        ):
             TemplateExtractor(names, names[-1], parse_templates(["w[0]"]), clusters=clusters)
     with pytest.raises(StructronError, match=r"unknown atom 'c6'.*with clusters: c, c1 … c64"):
         TemplateExtractor(["w", "y"], "y", parse_templates(["c6[0]"]))

@@ -73,7 +73,7 @@ def test_comments_blank_lines_and_doubles():
 
 @pytest.mark.parametrize("lines", [[], ["", "# nothing"]])
 def test_no_templates(lines):
-    with pytest.raises(StructronError, match="no templates; expected one a line"):
+    with pytest.raises(StructronError, match="no templates; expected one per line"):
         parse_templates(lines, "file.txt")
 
 

@@ -111,7 +111,7 @@ def test_what_cannot_be_kept_costs_nothing(tmp_path, monkeypatch, capsys):
     assert (module.double(4), module.double(0.5)) == (8, 1.0)
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert said.endswith("compiled kernels cannot be kept (no space left on device)\n")
+    assert said.endswith("compiled kernels cannot be stored (no space left on device)\n")
 
 
 @posix
@@ -126,14 +126,14 @@ def test_a_user_without_a_home(mine, tmp_path_factory):
     (folder,) = temporary.iterdir()
     assert folder.name.startswith("structron-kernels-")
     assert found == COMPILED
-    assert said == f"structron: warning: no home folder to write to; compiled kernels are kept in {folder}\n"
+    assert said == f"structron: warning: no writable home folder; compiled kernels are stored in {folder}\n"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert call(mine, **somebody)[0] == LOADED
     (kernels,) = folder.iterdir()
     os.chmod(kernels, 0o777)  # anybody could have put code there
     found, said = call(mine, **somebody)
     assert found == COMPILED
-    others = "others can write to it; compiled kernels are neither read from there nor kept there"
+    others = "others can write to it; compiled kernels are neither read from it nor stored in it"
     assert said == f"structron: warning: {kernels}: {others}\n"
 
 
@@ -154,7 +154,7 @@ def test_what_another_user_has_closed_is_compiled(mine):
     os.chmod(data, 0)
     found, said = call(mine, preexec_fn=without_privileges)
     assert found == COMPILED
-    assert "compiled kernels cannot be kept" in said or said == "" or "no place" in said
+    assert "compiled kernels cannot be stored" in said or said == "" or "no place" in said
 
 
 @posix

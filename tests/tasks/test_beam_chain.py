@@ -180,7 +180,7 @@ def test_labels_too_far_back():
 
 
 def test_a_column_cannot_be_called_like_the_labels():
-    with pytest.raises(StructronError, match="column 'y': templates call the labels before so"):
+    with pytest.raises(StructronError, match="column 'y': templates use this name for previous labels"):
         structron.Tagger(columns=["word", "y", "tag"], templates=["w[0]", "y[-2]"]).fit(TRAIN)
 
 

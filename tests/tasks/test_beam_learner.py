@@ -244,7 +244,7 @@ def test_files_that_are_something_else(tmp_path):
         ([([1], ["on"]), ([1], ["up"])], "training data: example 1: unknown action 'up'; expected one of: off, on"),
         ([([1], [2])], "training data: example 0: unknown action 2"),
         ([([1], [0.5])], "training data: example 0: unknown action 0.5"),
-        ([(["a"], ["on"])], "training data: example 0: <U1 in 1 dimensions; expected whole numbers"),
+        ([(["a"], ["on"])], "training data: example 0: <U1 in 1 dimensions; expected integers"),
         ([([0.5], ["on"])], "training data: example 0: float64"),
         ([([[1], [1, 2]], ["on", "on"])], "training data: example 0: rows of different lengths"),
         ([([1], ["on"]), ([[1, 2]], ["on"])], "training data: example 1: 2 columns; expected 1"),

@@ -104,7 +104,7 @@ def test_check_takes_what_fit_takes():
         PROBLEM.check([*examples[:2], (examples[2][0], [*examples[2][1], "on"])])
     with pytest.raises(StructronError, match="unknown action 'of'"):
         PROBLEM.check([1], ["of"])
-    with pytest.raises(StructronError, match="expected whole numbers"):
+    with pytest.raises(StructronError, match="expected integers"):
         PROBLEM.check(["cold"], ["on"])
     with pytest.raises(StructronError, match="example 0: an empty input"):
         PROBLEM.check([], ["on"])

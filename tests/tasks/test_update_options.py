@@ -147,8 +147,8 @@ def test_bad_parameters(task):
     make, data = MAKERS[task]
     for given, message in (
         ({"jj": "all"}, "jj: 'all'; expected errors, spans, prefixes, whole, or a function"),
-        ({"jj": lambda y, z: [[999]]}, r"^jj: the function gave position 999; expected 0 to \d+: the sequence's"),
-        ({"jj": lambda y, z: [0.5]}, r"^jj: the function gave \[0\.5\]; expected lists of positions"),
+        ({"jj": lambda y, z: [[999]]}, r"^jj: the function returned position 999; expected 0 to \d+, the positions"),
+        ({"jj": lambda y, z: [0.5]}, r"^jj: the function returned \[0\.5\]; expected lists of positions"),
     ):
         with pytest.raises(StructronError, match=message):
             make(**{"swvp": "a-wm"} | given).fit(data)

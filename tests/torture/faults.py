@@ -215,7 +215,7 @@ def disks(trial: Trial) -> Iterator[tuple[str, Fault]]:
         line = f"{small(place, '64k')}; structron"
         env = environment(NUMBA_CACHE_DIR=str(place), PYTHONPATH=str(sources(trial.place())))
         return trial.saved(
-            "--quiet", shell=namespace(line), env=env, says="compiled kernels cannot be kept (no space left"
+            "--quiet", shell=namespace(line), env=env, says="compiled kernels cannot be stored (no space left"
         )
 
     yield (

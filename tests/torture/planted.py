@@ -429,7 +429,7 @@ MISTAKES: dict[str, Mistake] = {
     "no return": Mistake("legal", "return", returns_nothing),
     "no return at times": Mistake("legal", "return", returns_nothing_at_times),
     "returns a text": Mistake("legal", "it returned 'one'", returns_a_text),
-    "returns a float": Mistake("legal", "it returned 2.0, not a whole number", returns_a_float),
+    "returns a float": Mistake("legal", "it returned 2.0, not an integer", returns_a_float),
     "never final": Mistake("legal", "the state is not final", is_never_final),
     "an endless loop": Mistake("legal", "it does not end", loops_for_ever),
     "an endless helper": Mistake("legal", "it does not end", loops_in_a_helper),
@@ -484,7 +484,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "max_steps without return": Mistake("max_steps", "is a return missing?", changes={"max_steps": lambda n: None}),
     "max_steps too small": Mistake("legal", "max_steps", changes={"max_steps": lambda n: 1}),
-    "inputs of texts": Mistake("training data", "expected whole numbers", call=lambda: fit([(["a"], ["on"])])),
+    "inputs of texts": Mistake("training data", "expected integers", call=lambda: fit([(["a"], ["on"])])),
     "inputs of different lengths": Mistake(
         "training data", "different lengths", call=lambda: fit([([[1], [1, 2]], ["on", "on"])])
     ),

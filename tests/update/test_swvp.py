@@ -366,8 +366,8 @@ def test_bad_options(given_options, message):
 @pytest.mark.parametrize(
     ("lists", "message"),
     [
-        *[([[0], [1, place]], f"jj: the function gave position {place}; expected 0 to 2") for place in (3, -1)],
-        *[(lists, r"jj: the function gave .*; expected lists of positions") for lists in NO_POSITIONS],
+        *[([[0], [1, place]], f"jj: the function returned position {place}; expected 0 to 2") for place in (3, -1)],
+        *[(lists, r"jj: the function returned .*; expected lists of positions") for lists in NO_POSITIONS],
     ],
 )
 def test_what_is_no_list_of_positions(lists, message):

@@ -29,7 +29,14 @@ Sentence = Sequence[Sequence[str]]
 
 
 class Alphabet:
-    """Texts to numbers from FIRST on; what training has not shown is UNKNOWN."""
+    """Numbers strings, from 2 on: 0 is reserved for "nothing there", 1 for unknown strings.
+
+    Example:
+        >>> from structron import Alphabet
+        >>> alphabet = Alphabet.of(["b", "a", "b"])
+        >>> alphabet.encode(["a", "b", "c"])
+        array([3, 2, 1])
+    """
 
     def __init__(self, texts: Iterable[str]):
         self.texts = list(texts)
@@ -37,13 +44,23 @@ class Alphabet:
 
     @classmethod
     def of(cls, values: Iterable[str] | Mapping[str, int], cutoff: int = 1) -> "Alphabet":
-        """All values, or keys of counts, seen at least `cutoff` times, by falling frequency, then alphabetically."""
+        """An alphabet of the distinct values, the most frequent first.
+
+        Args:
+            values: Strings, or their counts.
+            cutoff: Leave out strings seen fewer times.
+        """
         counts = Counter(values)
         kept = sorted((text for text, count in counts.items() if count >= cutoff), key=lambda t: (-counts[t], t))
         return cls(kept)
 
     def extended(self, values: Iterable[str] | Mapping[str, int], cutoff: int = 1) -> "Alphabet":
-        """With further values after those that are known, which keep their numbers."""
+        """An alphabet with further values after the known ones, which keep their numbers.
+
+        Args:
+            values: Strings, or their counts.
+            cutoff: Leave out strings seen fewer times.
+        """
         return Alphabet(
             [*self.texts, *(text for text in Alphabet.of(values, cutoff).texts if text not in self.numbers)]
         )
@@ -54,11 +71,11 @@ class Alphabet:
         return FIRST + len(self.texts)
 
     def encode(self, values: Sequence[str]) -> np.ndarray:
-        """int64[values]: the number of each value."""
+        """The number of each value, as int64."""
         return np.fromiter(map(self.numbers.get, values, repeat(UNKNOWN)), np.int64, len(values))
 
     def names(self) -> list[str]:
-        """The text that each number stands for."""
+        """The string that each number stands for."""
         return ["<none>", "<unknown>", *self.texts]
 
 

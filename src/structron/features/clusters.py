@@ -237,7 +237,7 @@ def _of_json(text: str, path: str | Path) -> dict[str, str]:
     try:
         table = json.loads(text)
     except ValueError as error:
-        raise StructronError(f"{path}: no JSON ({error}); expected a table of words and numbers") from None
+        raise StructronError(f"{path}: not JSON ({error}); expected a table of words and numbers") from None
     numbers = {word: k for word, k in table.items() if k != 0}
     for word, k in numbers.items():
         if isinstance(k, bool) or not isinstance(k, int) or not 0 < k < 1 << MOST_BITS:

@@ -37,7 +37,7 @@ def check_sources(sources: Any) -> list[NonLocal]:
             raise StructronError(f"non-local feature {source!r}: expected a name or a function of (document, labels)")
     names = [name_of(source) for source in found]
     if len(set(names)) < len(names):
-        raise StructronError(f"non-local features: {', '.join(names)}: a name stands twice")
+        raise StructronError(f"non-local features: {', '.join(names)}: a name occurs twice")
     return found
 
 

@@ -146,7 +146,9 @@ class TemplateExtractor:
             raise StructronError(f"templates: {label!r} is the label column and cannot be an input")
         known = [*self.inputs, *self.gazetteers, *self.atoms, *self.classes]
         if LABEL in known and any(t.labels for t in self.templates):
-            raise StructronError(f"column {LABEL!r}: templates call the labels before so; expected another name")
+            raise StructronError(
+                f"column {LABEL!r}: templates use this name for previous labels; expected another name"
+            )
         self.plain = encode.TemplateSet([t for t in self.templates if not t.labels], known, self.word)
         self.paired = encode.TemplateSet([t for t in self.templates if t.labels and t.parts], known, self.word)
         self.needed = {self.word, *self.plain.columns, *self.paired.columns}
@@ -164,7 +166,9 @@ class TemplateExtractor:
             return []
         taken = [name for name in (*self.columns, *self.atoms) if prefix_length(name) is not None]
         if taken:
-            raise StructronError(f"column {taken[0]!r}: with clusters templates call classes of words so; rename it")
+            raise StructronError(
+                f"column {taken[0]!r}: with clusters, templates use this name for classes of words; rename it"
+            )
         names = dict.fromkeys(name.partition(".")[0] for t in templates for name, _ in t.parts)
         return [name for name in names if prefix_length(name) is not None] or list(USUAL)
 

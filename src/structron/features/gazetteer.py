@@ -23,7 +23,7 @@ class Gazetteer:
         filed by length, the longest first, so that the first that fits is the longest.
         """
         if not name or name.split() != [name]:
-            raise StructronError(f"gazetteer name {name!r}; expected one word, as it becomes part of labels")
+            raise StructronError(f"gazetteer name {name!r}; expected one word, because it becomes part of labels")
         self.name = name
         self.lowercase = lowercase
         self._phrases = {tuple(map(str.lower, phrase) if lowercase else phrase) for phrase in phrases} - {()}
@@ -51,7 +51,7 @@ class Gazetteer:
             text = "".join(read_lines(str(path), encoding)).removeprefix("\ufeff")
             lines = [line for line in text.split("\n") if line.strip()]
             if not lines:
-                raise StructronError(f"{path}: no phrases; expected one phrase a line")
+                raise StructronError(f"{path}: no phrases; expected one phrase per line")
             phrases += lines
         return cls.from_phrases(name, phrases, lowercase)
 

@@ -85,7 +85,7 @@ def parse_templates(lines: Iterable[str], where: str = "templates") -> list[Temp
         if text:
             found[parse_template(text, f"{where}:{number}")] = None
     if not found:
-        raise StructronError(f"{where}: no templates; expected one a line, for instance w[-1]|w[0]")
+        raise StructronError(f"{where}: no templates; expected one per line, for instance w[-1]|w[0]")
     return list(found)
 
 

@@ -119,7 +119,7 @@ def _is_trusted(folder: Path, writable: bool = False) -> bool:
     except OSError:
         return False
     except Untrusted as reason:
-        _say("none", f"{folder}: {reason}; compiled kernels are neither read from there nor kept there")
+        _say("none", f"{folder}: {reason}; compiled kernels are neither read from it nor stored in it")
         return False
 
 
@@ -218,7 +218,7 @@ def is_supported() -> bool:
     """Whether Numba has what this module needs of it; if not, a line says so."""
     if hasattr(CompileResult, "_reduce") and hasattr(CompileResult, "_rebuild"):
         return True
-    _say("numba", "compiled kernels cannot be kept with this version of Numba; each run compiles them")
+    _say("numba", "compiled kernels cannot be stored with this version of Numba, so each run compiles them")
     return False
 
 
@@ -286,17 +286,21 @@ class KernelCache:
         try:
             folder = _writable()
             if folder is None:
-                _say("none", "no place for compiled kernels; each run compiles them (STRUCTRON_CACHE names a place)")
+                _say(
+                    "none",
+                    "no writable folder for compiled kernels, so each run compiles them (set STRUCTRON_CACHE to "
+                    "a folder)",
+                )
                 return
             name = file_name(self.function, signature, self.stamp)
             if not is_from_package(self.function):
                 self._forget_earlier(folder, name)
             write(folder / name, packed(result))
             if folder.parent == private_folder():
-                _say("place", f"no home folder to write to; compiled kernels are kept in {folder.parent}")
+                _say("place", f"no writable home folder; compiled kernels are stored in {folder.parent}")
         except (OSError, Untrusted) as error:
             reason = (getattr(error, "strerror", None) or str(error)).lower()
-            _say("unsaved", f"{self.cache_path}: compiled kernels cannot be kept ({reason})")
+            _say("unsaved", f"{self.cache_path}: compiled kernels cannot be stored ({reason})")
         except (TypeError, ValueError, AttributeError, pickle.PicklingError):  # a function that cannot be found again
             return
         finally:

@@ -26,7 +26,7 @@ def aligned_zeros(shape: tuple[int, ...], dtype: type) -> np.ndarray:
         try:
             return np.ndarray(shape, dtype, mmap.mmap(-1, size, flags=PRIVATE))
         except OSError:
-            raise MemoryError(f"no room for an array of {size} bytes") from None
+            raise MemoryError(f"no memory for an array of {size} bytes") from None
     raw = np.zeros(size + LINE, np.uint8)
     start = -raw.ctypes.data % LINE
     return raw[start : start + size].view(dtype).reshape(shape)

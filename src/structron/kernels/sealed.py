@@ -121,9 +121,9 @@ def _key(folder: _Folder) -> bytes | None:
     except OSError:
         raise Untrusted("its key cannot be read") from None
     if not stat.S_ISREG(found.st_mode) or len(key) != DIGEST:
-        raise Untrusted("its key is no key")
+        raise Untrusted("its key is invalid")
     if POSIX and (found.st_uid != os.geteuid() or found.st_mode & OTHERS_WRITE):
-        raise Untrusted("its key may be somebody else's")
+        raise Untrusted("its key may belong to somebody else")
     if POSIX and found.st_mode & OTHERS_READ and not _closed_above(folder.path):
         raise Untrusted("others can read its key")
     return key
@@ -158,7 +158,7 @@ def read(path: Path) -> bytes:
         with open(os.open(folder.at(path.name), _FILE, dir_fd=folder.descriptor), "rb") as stream:
             found = os.fstat(stream.fileno())
             if not stat.S_ISREG(found.st_mode):
-                raise Untrusted("is no file")
+                raise Untrusted("is not a file")
             if POSIX:
                 owners.add(_owner(folder, found))
             whole = stream.read()

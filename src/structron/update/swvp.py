@@ -185,10 +185,12 @@ def substructures(given: Any, wrong: set[int], n: int) -> tuple[list[tuple[int, 
     except TypeError:
         text = f"{given!r}"
         shown = text if len(text) <= 60 else f"{text[:60]}…"
-        raise StructronError(f"jj: the function gave {shown}; expected lists of positions") from None
+        raise StructronError(f"jj: the function returned {shown}; expected lists of positions") from None
     outside = [j for positions in lists for j in positions if not 0 <= j < n]
     if outside:
-        raise StructronError(f"jj: the function gave position {outside[0]}; expected 0 to {n - 1}: the sequence's own")
+        raise StructronError(
+            f"jj: the function returned position {outside[0]}; expected 0 to {n - 1}, the positions of the sequence"
+        )
     return [tuple(sorted(own)) for positions in lists if (own := positions & wrong)], len(lists)
 
 

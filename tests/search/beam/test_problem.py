@@ -115,7 +115,7 @@ def says(what: str, text: str) -> str:
         *[({what: too_few}, f"chain: {what} takes 3 arguments; expected {EXPECTED[what]}") for what in EXPECTED],
         ({"legal": 3}, "chain: legal is 3; expected a function legal(x, table, states, s, out)"),
         ({"templates": ["zz"]}, "unknown atom 'zz'; the problem has w, y1, y2"),
-        ({"moves": {"zz": 1}}, "moves name 'zz', which is no action"),
+        ({"moves": {"zz": 1}}, "moves name 'zz', which is not an action"),
         ({"moves": [0, 1]}, "moves"),
         ({"parts": [[0], [1]]}, "parts have shape (2, 1); expected a row of columns for each action"),
         ({"labels": 0}, "no actions; expected at least one"),

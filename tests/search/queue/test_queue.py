@@ -535,7 +535,7 @@ def test_siblings_of_different_lengths():
         ([1, 1, 3], 2, "the correct action 'to 1' is not legal there"),
         ([3], 1, "the correct action 'to 3' is not legal there"),
         ([1, 2], 3, "the correct actions end after 2, but the state is not final"),
-        ([1, 3, 1], 2, "after 'to 3' the state is final, but more actions are to come"),
+        ([1, 3, 1], 2, "after 'to 3' the state is final, but more actions should follow"),
         ([], 1, "the correct actions end after 0, but the state is not final"),
     ],
     ids=["illegal", "at once", "early end", "late end", "none"],

@@ -36,9 +36,9 @@ GRACE = 2.0
 """Seconds that a compiled call has to end by itself when it is interrupted."""
 HEARING = 0.2
 """Seconds after which a thread asks whether the main thread was interrupted."""
-CONSTANTS = "globals are constants at compile time: put what depends on data in `table`"
-HELPERS = "functions that are called need @numba.njit"
-LOOPS = "expected whole numbers, arrays and plain loops"
+CONSTANTS = "globals are constants at compile time: put values that depend on the data in `table`"
+HELPERS = "helper functions need @numba.njit"
+LOOPS = "expected integers, arrays and plain loops"
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
 _PLACE = re.compile(r'File "([^"]+)", line (\d+)')
 _NOISE = (
@@ -67,8 +67,8 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"(?:non-precise|Cannot determine Numba type).*<class 'function'>", "a plain function is called; " + HELPERS),
     (r"NameError: name '(\w+)' is not defined", r"\1 is not defined; expected an argument, a constant or a helper"),
     (r"variable '(\w+)' (?:referenced before|is not|not) (?:assignment|defined)", r"\1 is used before it has a value"),
-    (r"No conversion from none to int64", "it returns nothing; expected a whole number: is a return missing?"),
-    (r"No conversion from (.+?) to int64", r"it returns \1; expected a whole number"),
+    (r"No conversion from none to int64", "it returns nothing; expected an integer: is a return missing?"),
+    (r"No conversion from (.+?) to int64", r"it returns \1; expected an integer"),
     (r"[Cc]an(?:'t|not) unify return type", "it returns values of different types, or sometimes nothing; expected one"),
     (r"Cannot unify (.+?) and (.+?) for '([\w.]+?)(?:\.\d+)?'", r"\3 is \1 here and \2 there; expected one type"),
     (r"Unknown attribute '(\w+)' of type (\S+)", r"\2 has no \1 in compiled code; " + LOOPS),
@@ -356,7 +356,7 @@ def _called(pool: ThreadPool, call: Callable[[], Any], name: str, listen: Callab
         pool.abandon(future)
         raise StructronError(
             f"{name}: interrupted in a call that does not end; expected functions without endless loops "
-            "(debug=True names the one)"
+            "(debug=True names the function)"
         ) from None
     return outcome(future)
 

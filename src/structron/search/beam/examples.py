@@ -17,12 +17,14 @@ def as_input(x: Input, where: str) -> np.ndarray:
     try:
         array = np.asarray(x)
     except ValueError:
-        raise StructronError(f"{where}: rows of different lengths; expected as many numbers in each") from None
+        raise StructronError(f"{where}: rows of different lengths; expected equal lengths") from None
     if array.size == 0:
         return np.zeros((0, array.shape[1] if array.ndim == 2 else 1), np.int64)
     if array.dtype.kind not in "iub" or array.ndim not in (1, 2):
         kind = f"{array.dtype} in {array.ndim} dimensions"
-        raise StructronError(f"{where}: {kind}; expected whole numbers, or rows of them (texts: structron.Alphabet)")
+        raise StructronError(
+            f"{where}: {kind}; expected integers, or rows of integers (for strings: structron.Alphabet)"
+        )
     return np.ascontiguousarray(array.reshape(len(array), -1), np.int64)
 
 

@@ -85,7 +85,9 @@ def lines_counted(call: Callable[[], Any], most: int = MOST_LINES) -> Any:
         if event == "line":
             left -= 1
             if left < 0:
-                raise Fault(f"it does not end: {most} lines were run (line {frame.f_lineno}); is a loop without end?")
+                raise Fault(
+                    f"it does not end: {most} lines were executed (line {frame.f_lineno}); is a loop without end?"
+                )
         return trace
 
     before = sys.gettrace()
@@ -224,7 +226,7 @@ def check_legal(problem: Any, number: Any, out: np.ndarray, below: int) -> None:
     if number is None:
         raise Fault("it returned None: is a return missing?")
     if isinstance(number, bool) or not isinstance(number, int | np.integer):
-        raise Fault(f"it returned {number!r}, not a whole number")
+        raise Fault(f"it returned {number!r}, not an integer")
     if number > len(out):
         raise Fault(f"it returned {number}, but there are {len(out)} actions")
     if number < -1:

@@ -75,35 +75,46 @@ def steps_of(problem: "SearchProblem", tokens: int) -> int:
         raise StructronError(f"{problem.name}: max_steps({tokens}) failed: {type(error).__name__}: {error}") from error
     if isinstance(found, bool) or not isinstance(found, int | np.integer) or not 0 <= found <= MAX_STEPS:
         missing = " (is a return missing?)" if found is None else ""
-        expected = f"expected a whole number up to {MAX_STEPS}, the actions that a derivation has at most"
+        expected = f"expected an integer of at most {MAX_STEPS}, the largest number of actions of a derivation"
         raise StructronError(f"{problem.name}: max_steps({tokens}) is {quoted(found)}{missing}; {expected}")
     return int(found)
 
 
 class SearchProblem:
-    """A structured problem that can be searched, and so learned.
+    """A structured problem that can be searched, and therefore learned.
 
-    actions: their names.   width: integers of a state, TAIL included.   start, legal, advance, atoms: see the module.
-    atom_names: {name: number of values} (0: any), or names alone.   templates: texts such as "c0|c1".
-    moves: {action: +1 pushes, -1 pops}.   parts: for every action the columns of weights that its score sums (-1: no),
-    so that actions can share (labelled transitions: the transition and the label); default: one of its own.
-    always: atoms that tell states apart although no template uses them.   table: constants for the functions.
-    max_steps: of a derivation, from the number of tokens.   where: column of a state with the token whose numbered
-    features count (chains).   looks_at: the parts of a state that an atom looks at; templates over the same parts share
-    remembered scores (see search/beam/states.py), so few parts are fast.
-    views: for every action a number from 0 on, if atoms say different things to different actions (a segment's length);
-    view: the column of a state in which `atoms` finds the number of the actions to be scored, 0 at other times (fast if
-    `legal` gives actions of one view one after the other).   segment_features: (positions, whole) where actions
-    take segments of tokens that begin at `where`, as many as their view says (frontier.py: Anchored).
-    lattice: column of a state with a number that grows with every action and that states share if and only if nothing
-    but their past differs: then search without a beam is fast, and learning sees the whole lattice (lattice.py).
-    exchangeable: `advance` and `atoms` can do with any action in any state that is not final, legal or not, and all
-    derivations are equally long (labels of tokens): one action of a derivation can be exchanged for another while the
-    others stay. Weighted violations then mix actions; otherwise actions with their states (update/mixed.py).
-    slack: predictions let a state go that is further behind the best of the beam than so many times the standard
-    deviation of the scores of a state's actions, as the weights let it be guessed (weights/packed.py: spread_of).
-    spell: for atoms the names of their values, by which `inspect` and `explain` tell features.
-    unchecked: compile the functions as they are: a mistake in them may then crash the process or never end.
+    Args:
+        actions: The names of the actions.
+        width: The number of integers in a state, including TAIL.
+        start: start(x, table, states, s) fills row s with the start state.
+        legal: legal(x, table, states, s, out) writes the legal actions and returns their number.
+        advance: advance(x, table, states, s, action, t) fills row t with the successor of row s.
+        atoms: atoms(x, table, states, s, out) writes the values that templates combine.
+        atom_names: The name of each atom and its number of values (0: unbounded), or only the names.
+        templates: Templates such as "c0|c1".
+        moves: +1 for actions that push, -1 for actions that pop.
+        parts: For every action the columns of weights that its score adds up (-1: none), so that actions can share
+            weights; by default a column of its own.
+        always: Atoms that distinguish states although no template uses them.
+        table: Constants for the functions.
+        max_steps: The largest number of actions for a number of tokens.
+        where: The column of a state with the token whose numbered features count (chains).
+        looks_at: The parts of a state that an atom reads. Scores of templates over the same parts are cached, so few
+            parts are fast.
+        views: For every action a number from 0 on, if atoms have different values for different actions.
+        view: The column of a state in which `atoms` finds the view to be scored, 0 at other times; `legal` should list
+            actions of one view together.
+        segment_features: (positions, whole), if actions take segments of tokens that begin at `where`, as long as their
+            view says.
+        lattice: A column with a number that grows with every action and is equal for two states if and only if they
+            differ only in their past: search without a beam is then fast, and training sees the whole lattice.
+        exchangeable: Whether any action of a derivation can be replaced by another while the others stay: `advance` and
+            `atoms` accept any action in any state that is not final, and all derivations have equal lengths. Weighted
+            violations then mix actions, otherwise actions with their states.
+        slack: Predictions drop states that are further behind the best of the beam than this many standard deviations
+            of the scores of a state's actions.
+        spell: Names of the values of atoms, which `inspect` and `explain` show.
+        unchecked: Compile the functions without checks: a mistake in them may then crash the process or never end.
     """
 
     def __init__(
@@ -149,8 +160,9 @@ class SearchProblem:
         if isinstance(moves, Mapping):
             for action, move in moves.items():
                 if action not in self.index:
-                    raise StructronError(f"{name}: moves name {action!r}, which is no action")
-                self.moves[self.index[action]] = self._whole(f"move of {action!r}", move, -1, 1)
+                    raise StructronError(f"{name}: moves name {action!r}, which is not an action")
+                self.moves[self.index[action]] = move
+        unchecked: Compile the functions without checks: a mistake in them may then crash the process or never end.
         elif moves is not None:
             given = self._array("moves", moves)
             if given.shape != self.moves.shape:
@@ -301,9 +313,12 @@ class SearchProblem:
     # -- checking ------------------------------------------------------------------------------------------------
 
     def check(self, x: Any, gold: Iterable[str | int] = (), example: int = 0) -> None:
-        """Walk through examples uncompiled and say which function is wrong: along gold, and twice at random.
+        """Run the functions uncompiled on examples, along gold and twice at random, and report which function is wrong.
 
-        x, gold: an input and its actions, as `fit` takes them; or x alone: a list of such pairs.
+        Args:
+            x: An input; or a list of pairs of an input and its actions.
+            gold: The actions of the input.
+            example: The number of the example in messages.
         """
         if is_pairs(x) and not len(list(gold)):
             for number, (own, actions) in enumerate(pairs_in(x, "examples")):

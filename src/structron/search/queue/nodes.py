@@ -200,7 +200,9 @@ class Space:
         except (TypeError, ValueError):
             value = math.nan
         if math.isnan(value):
-            raise self.fail(f"heuristic: it returned {found!r}; expected a number, the most that may still be gained")
+            raise self.fail(
+                f"heuristic: it returned {found!r}; expected a number, an upper bound of what can still be gained"
+            )
         return value / self.scale
 
     def initial(self) -> Node:
@@ -258,7 +260,7 @@ class Space:
             if own and not any(child.good >> a & 1 for child in children):
                 name = repr(self.problem.actions[gold[step]]) if step < len(gold) else ""
                 legal = step < len(gold) and any(child.action == gold[step] for child in children)
-                what = f"after {name} the state is final, but more actions are to come" if legal else name
+                what = f"after {name} the state is final, but more actions should follow" if legal else name
                 what = what if legal or not name else f"the correct action {name} is not legal there"
                 what = what or f"the correct actions end after {step}, but the state is not final"
                 raise self.fail(f"step {step + 1}: no y-good node is left, and there are no siblings: {what}")

@@ -48,10 +48,18 @@ ORDERS = 4
 
 
 class Parser(TreeParser):
-    """Learns dependency trees with beam search: by LaSO (Daumé & Marcu 2005) with a margin of 5, or by violation-fixing
-    updates (Huang, Fayong & Guo 2012).
+    """Finds dependency trees with beam search, trained by LaSO (Daumé & Marcu 2005) with a margin of 5, or by
+    violation-fixing updates (Huang, Fayong & Guo 2012).
 
-    Templates: default, huang, a file, or a list of texts. Words seen less often than the cutoff are treated as unknown.
+    Templates are default, huang, a file, or a list of strings. Words seen less often than the cutoff are treated as
+    unknown.
+
+    Example:
+        >>> from structron import Parser
+        >>> train = [[("The", "DT", "2", "det"), ("dog", "NN", "3", "nsubj"), ("barks", "VBZ", "0", "root")]]
+        >>> parser = Parser(columns=["word", "pos", "head", "deprel"], passes=2).fit(train)
+        >>> parser.predict([[("A", "DT"), ("dog", "NN"), ("barks", "VBZ")]])
+        [[(2, 'det'), (3, 'nsubj'), (0, 'root')]]
     """
 
     options_class = ParserOptions
@@ -139,8 +147,16 @@ class Parser(TreeParser):
     def predict(
         self, sentences: Sentences, *, jobs: int | None = None, beam: int | float | None = None
     ) -> list[list[Arc]]:
-        """The tree of each sentence: a head and a relation for every word. beam: another width than the model's own,
-        inf for no limit."""
+        """The tree of each sentence.
+
+        Args:
+            sentences: Sentences whose tokens are rows with words and tags.
+            jobs: Number of threads; by default that of the estimator.
+            beam: Another width than the model's, inf for no limit.
+
+        Returns:
+            For each sentence a head and a relation for every word.
+        """
         return self._predict(sentences, jobs, partial(self._parse, search=self._search_with(beam)))
 
     def predict_arcs(self, table: TokenTable, jobs: int, beam: int | float | None = None) -> list[Arc]:
@@ -194,7 +210,12 @@ class Parser(TreeParser):
         return lambda place: composition.describe(int(keys[place]), spell)
 
     def inspect(self, label: str | None = None, *, top: int = 20) -> Heaviest:
-        """The heaviest features of every action, or of those whose name or relation is `label`."""
+        """The features with the largest weights.
+
+        Args:
+            label: Only those of actions with this name or relation; by default of every action.
+            top: How many of each.
+        """
         model, actions = self._check_fitted(), self.problem_.actions
         chosen = [k for k, name in enumerate(actions) if label in (None, name, name.partition(":")[2])]
         if not chosen:
@@ -202,8 +223,14 @@ class Parser(TreeParser):
         return heaviest_of(model, {actions[k]: self.problem_.parts[k] for k in chosen}, top, self._namer())
 
     def explain(self, sentence: Sentence, *, top: int = 8, beam: int | float | None = None) -> list[Step]:
-        """For each action of the best derivation the runner-up in that state, and the features that decided. beam: as
-        in `predict`."""
+        """For each action of the best derivation the runner-up in that state, and the features that made the
+        difference.
+
+        Args:
+            sentence: A sentence, as for `predict`.
+            top: How many features for each action.
+            beam: As for `predict`.
+        """
         model, search = self._check_fitted(), self._search_with(beam)
         if not len(sentence):
             return []

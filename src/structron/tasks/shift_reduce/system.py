@@ -213,7 +213,7 @@ def read_templates(lines: Iterable[str], where: str = "templates") -> dict[tuple
         if text:
             found.setdefault(tuple(name.strip() for name in text.split("|")), f"{where}:{number}")
     if not found:
-        raise StructronError(f"{where}: no templates; expected one a line, for instance s0.w|s0.t|q0.t")
+        raise StructronError(f"{where}: no templates; expected one per line, for instance s0.w|s0.t|q0.t")
     return found
 
 
