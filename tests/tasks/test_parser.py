@@ -228,7 +228,7 @@ BAD_DATA = {
     "twice": ([[("a", "b", "0")]], {"columns": ["pos", "pos", "head"]}, "a name occurs twice"),
     "tag is word": ([[("a", "b", "0")]], {"pos": "word"}, "expected three different columns"),
     "short": ([[*CROSSING[0]], [("a", "b")]], {}, "sentence 2: word 1 is .*; expected 4 columns: word, pos, head"),
-    "no templates": (CROSSING, {"templates": []}, "no templates; expected one a line"),
+    "no templates": (CROSSING, {"templates": []}, "no templates; expected one per line"),
     "file": (CROSSING, {"templates": "huan"}, r"templates 'huan': neither a preset \(default, fast, huang\) nor"),
     "atom": (CROSSING, {"templates": ["s0.w", "s0.w|s9.t"]}, "templates:2: unknown atom 's9.t'; expected a node"),
     "gold": (CROSSING, {"templates": ["s0.head"]}, "templates:1: unknown atom 's0.head'; expected one of: s0.w"),
