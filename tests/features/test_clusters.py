@@ -85,7 +85,7 @@ def test_tables_of_spacy_have_the_lowest_bit_first(tmp_path):
         ("the\t01\nword\n", "file:2: 'word'; expected a word"),
         ("the\tDT\n", "file:1: 'the\\tDT'; expected a word"),
         ("01\tthe\t3\nthe\t01\n", "file:2: 'the\\t01'; expected bits, word and count"),
-        ("{", "file: no JSON"),
+        ("{", "file: not JSON"),
         ('{"a": "b"}', "file: 'a': 'b'; expected a number"),
         ('{"a": -1}', "file: 'a': -1; expected a number"),
     ],
