@@ -69,7 +69,7 @@ def test_what_is_no_problem_is_said_in_a_line(says):
 
 def test_more_steps_than_there_is_room_for_are_an_error_at_once():
     problem = make_problem(max_steps=lambda n: 10**12)
-    with pytest.raises(StructronError, match=r"max_steps\(\d+\) is 1000000000000; expected a whole number up to"):
+    with pytest.raises(StructronError, match=r"max_steps\(\d+\) is 1000000000000; expected an integer of at most"):
         BeamLearner(problem).fit(make_examples(6))
 
 

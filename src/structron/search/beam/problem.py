@@ -161,8 +161,7 @@ class SearchProblem:
             for action, move in moves.items():
                 if action not in self.index:
                     raise StructronError(f"{name}: moves name {action!r}, which is not an action")
-                self.moves[self.index[action]] = move
-        unchecked: Compile the functions without checks: a mistake in them may then crash the process or never end.
+                self.moves[self.index[action]] = self._whole(f"move of {action!r}", move, -1, 1)
         elif moves is not None:
             given = self._array("moves", moves)
             if given.shape != self.moves.shape:
