@@ -58,7 +58,10 @@ def main() -> None:
                 times[unchecked] += [seconds] if number >= 0 else []
         bare, checked = min(times[True]), min(times[False])
         found[example] = {"unchecked": round(bare, 3), "checked": round(checked, 3), "ratio": round(checked / bare, 3)}
-        print(f"{example:16} unchecked {bare:7.3f} s, checked {checked:7.3f} s, {100 * (checked / bare - 1):+.1f} %")
+        print(
+            f"{example:16} unchecked {bare:7.3f} s, checked {checked:7.3f} s, {100 * (checked / bare - 1):+.1f} %",
+            flush=True,
+        )
     if given.out:
         given.out.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
 

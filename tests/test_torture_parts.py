@@ -46,7 +46,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
 def test_what_failed_is_tried_again_and_reported(tmp_path):
     path, trials = tmp_path / "ledger", Trials(bad="two")
     assert run("models", trials.jobs("one", "two"), Ledger(path), 1).failures == ["failed: it broke"]
-    assert "- `failed: it broke`" in Ledger(path).report()
+    assert "- 1 ×: `failed: it broke`" in Ledger(path).report()
     trials.bad = ""
     assert run("models", trials.jobs("one", "two"), Ledger(path), 1).failures == []
     assert trials.done == ["one", "two", "two"]

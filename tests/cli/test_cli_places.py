@@ -224,6 +224,12 @@ def test_files_behind_standard_streams(files, monkeypatch):
         places.check_places({"FILE": "-"}, {"--output": other})
 
 
+@pytest.mark.parametrize("flag", ["--train", "--model", "--dev", "--log"])
+def test_a_file_has_a_name(refuses, tmp_path, flag):
+    given = {"--train": tmp_path / "train", "--model": tmp_path / "m", flag: ""}
+    refuses("train", "chunker", *(text for pair in given.items() for text in pair), says="an empty name; expected a f")
+
+
 def test_devices_may_be_named_twice():
     places.check_places({"FILE": "/dev/null"}, {"--output": "/dev/null", "--log": "/dev/null"})
 

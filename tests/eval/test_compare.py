@@ -114,3 +114,5 @@ def test_what_cannot_be_compared_is_refused():
         structron.compare(chunker, chunker, [])
     with pytest.raises(StructronError, match="different sentences"):
         structron.compare(chunker, chunker, rows, other=rows[1:])
+    with pytest.raises(StructronError, match="a tokenizer reads plain text; expected pipelines"):
+        structron.compare(structron.Tokenizer(), structron.Tokenizer(), toy_docs(4, 1))

@@ -93,8 +93,8 @@ class Ledger:
             lines += [f"| {part} | {found.trials:,} | {listed(found)} | {len(found.failures)} | {minutes:.0f} |"]
         for part in parts:
             lines += self._kinds(part)
-        failures = [failure for entry in every for failure in entry.found.failures]
-        lines += ["", "## Failures", "", *(f"- `{own[:SHOWN].replace(chr(10), ' ')}`" for own in failures)]
+        failures = Counter(kind_of(failure) for entry in every for failure in entry.found.failures)
+        lines += ["", "## Failures", "", *(f"- {count} ×: `{own}`" for own, count in failures.most_common())]
         lines += [] if failures else ["None is left."]
         if self.mended:
             lines += ["", f"{self.mended} trials failed before, and do not now."]
@@ -113,6 +113,12 @@ class Ledger:
         names = sorted({name for own in kinds.values() for name in own})
         lines = ["", f"## {part}", "", f"| | {' | '.join(names)} |", f"| --- |{' --- |' * len(names)}"]
         return lines + [f"| {kind} | {' | '.join(str(own[name]) for name in names)} |" for kind, own in kinds.items()]
+
+
+def kind_of(failure: str) -> str:
+    """A failure without the trial and its files: from the status on, where it has one."""
+    text = " ".join(failure.split())
+    return text[max(text.find("status "), 0) :][:SHOWN]
 
 
 def listed(found: Found) -> str:
