@@ -1,7 +1,7 @@
 """What the checks in a user's functions cost: `python -m benchmarks.checks [--repeat 5] [--out FILE]`.
 
 The three example problems are learned as they are, and with `SearchProblem(…, unchecked=True)`, in turn; the seconds
-are those of the passes, the least of all repetitions, without the time to compile.
+are those of the processor in the passes, the least of all repetitions, without compiling.
 """
 
 import argparse
@@ -29,7 +29,7 @@ def learned(example: str, unchecked: bool) -> float:
     def timed(self: Any, *given: Any, **more: Any) -> Any:
         nonlocal seconds
         found = fit(self, *given, **more)
-        seconds += sum(record["seconds"] for record in found.history_)
+        seconds += sum(record["cpu_seconds"] for record in found.history_)
         return found
 
     kept, ProblemEstimator.fit = structron.SearchProblem, timed  # type: ignore[method-assign]
