@@ -30,8 +30,8 @@ class Doc:
     Example:
         >>> from structron import Doc
         >>> doc = Doc.from_spans("He sleeps.", [[(0, 2), (3, 9), (9, 10)]])
-        >>> [token.form for token in doc.tokens]
-        ['He', 'sleeps', '.']
+        >>> " ".join(token.form for token in doc.tokens)
+        'He sleeps .'
         >>> Doc.from_conllu(doc.to_conllu()).text
         'He sleeps.'
     """
