@@ -56,6 +56,7 @@ def test_training(run, models, tmp_path, number, title):
         "--warm-start": models / task,
         "--gazetteer": f"PER={models / 'names'}",
         "--clusters": models / "clusters",
+        "--open-label": "?",
     }
     given = [*title.split(), *([values[title]] if title in values else [])]
     found = run("train", task, "--train", data(models, task), "--model", tmp_path / "m", *QUICK, *given)

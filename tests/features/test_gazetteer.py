@@ -77,8 +77,8 @@ def test_files_plain_compressed_and_in_another_encoding(tmp_path):
 @pytest.mark.parametrize(
     ("content", "encoding", "message"),
     [
-        (b"", "utf-8", "list.txt: no phrases; expected one phrase a line"),
-        (b"\n \n", "utf-8", "list.txt: no phrases; expected one phrase a line"),
+        (b"", "utf-8", "list.txt: no phrases; expected one phrase per line"),
+        (b"\n \n", "utf-8", "list.txt: no phrases; expected one phrase per line"),
         (b"Bath\n", "utf-88", "unknown encoding 'utf-88'"),
         (gzip.compress(b"Bath\n", mtime=0)[:-10], "utf-8", "list.txt: damaged gzip file"),
     ],

@@ -192,7 +192,7 @@ def test_where_unlifting_takes_a_word(heads, relations, expected):
 
 
 def test_relations_with_the_mark_are_refused():
-    with pytest.raises(StructronError, match="relation 'a↑b' has ↑ in it"):
+    with pytest.raises(StructronError, match="relation 'a↑b' contains ↑"):
         lift([0, 1], ["root", "a↑b"])
 
 
