@@ -81,4 +81,4 @@ def test_inspect_sentence(toy, run, refuses):
     assert {"label", "runner_up", "margin", "because"} <= found["tokens"][0].keys()
     refuses("inspect", toy.chunker, "--sentence", "The dogs", says=["'The'", "word/pos"])
     refuses("inspect", toy.chunker, "--sentence", " ", says="no words")
-    refuses("inspect", toy.tagger, "--sentence", "The", "--label", "DET", says="do not go together")
+    refuses("inspect", toy.tagger, "--sentence", "The", "--label", "DET", says="cannot be combined")

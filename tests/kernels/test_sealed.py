@@ -89,7 +89,7 @@ def test_nobody_else_can_read_the_key(kept):
 @pytest.mark.parametrize("what", ["file", "folder", "key"])
 def test_what_belongs_to_another_user_is_not_read(kept, give_away, what):
     give_away({"file": kept, "folder": kept.parent, "key": kept.with_name(KEY)}[what])
-    with pytest.raises(Untrusted, match=r"another user|somebody else's"):
+    with pytest.raises(Untrusted, match=r"another user|somebody else"):
         sealed.read(kept)
     if what != "file":
         with pytest.raises(Untrusted):
@@ -118,7 +118,7 @@ def test_links_and_pipes_are_not_followed(kept, tmp_path):
         with pytest.raises(OSError):
             use()
     os.mkfifo(kept.with_name("pipe"))
-    with pytest.raises(Untrusted, match="no file"):
+    with pytest.raises(Untrusted, match="not a file"):
         sealed.read(kept.with_name("pipe"))
 
 

@@ -5,9 +5,9 @@ import time
 from typing import Any
 
 import pytest
-from test_cluster import TWO, plain
+from test_cluster import TWO
 
-from estimators import CASES
+from estimators import CASES, bytes_of
 from helpers import SOURCE, patiently
 from structron.learn import cluster as clusters
 
@@ -65,4 +65,4 @@ def test_a_machine_that_is_lost_in_the_middle_of_a_pass(machines, monkeypatch, t
     workers = case.make(**TWO, ray=found.address).fit(case.train)
     assert len(lost) == 1
     assert alive(2)  # the head and one machine
-    assert plain(workers, tmp_path / "a") == plain(threads, tmp_path / "b")
+    assert bytes_of(workers, tmp_path / "a") == bytes_of(threads, tmp_path / "b")

@@ -497,7 +497,7 @@ def test_a_function_that_returns_no_number_is_named(value):
     ("options", "expected"),
     [
         ({"non_local": ["frase"]}, "unknown non-local feature 'frase'"),
-        ({"non_local": ["phrase", "phrase"]}, "stands twice"),
+        ({"non_local": ["phrase", "phrase"]}, "occurs twice"),
         ({"non_local": [3]}, "expected a name or a function"),
         ({"non_local": ["phrase"], "beam": 4}, "needs exact search"),
         ({"non_local": ["phrase"], "average": "voted"}, "voted"),

@@ -18,6 +18,7 @@ from structron.errors import StructronError
 from structron.runtime import cluster
 from structron.runtime.cluster import RayPool
 from structron.runtime.processes import WorkerDied
+from structron.runtime.threads import ThreadPool
 
 ray: Any = pytest.importorskip("ray")
 FOLDER = os.path.dirname(__file__)
@@ -150,8 +151,9 @@ def test_what_listens_may_be_no_cluster():
 
 
 @pytest.mark.parametrize("given", [{}, {"RAY_AUTH_TOKEN": "a"}, {"RAY_AUTH_TOKEN_PATH": "a"}])
-@pytest.mark.parametrize("here", [True, False])
-def test_a_token_is_shown_where_it_was_given_or_is_at_home(given, here, monkeypatch, tmp_path):
+@pytest.mark.parametrize(("here", "asks"), [(True, True), (True, False), (False, True)])
+def test_a_token_is_shown_where_it_was_given_or_is_at_home_and_asked_for(given, here, asks, monkeypatch, tmp_path):
+    monkeypatch.setattr(cluster, "_asks_for_token", lambda address: asks)
     (tmp_path / "auth_token").write_text("a")
     monkeypatch.setattr(cluster, "TOKEN", tmp_path / "auth_token")
     for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
@@ -159,7 +161,7 @@ def test_a_token_is_shown_where_it_was_given_or_is_at_home(given, here, monkeypa
     for name, value in given.items():
         monkeypatch.setenv(name, value)
     cluster._show_token("127.0.0.1:6379" if here else "192.0.2.77:6379")
-    assert os.environ.pop("RAY_AUTH_MODE", "") == ("token" if given or here else "")
+    assert os.environ.pop("RAY_AUTH_MODE", "") == ("token" if given or (here and asks) else "")
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     cluster._show_token("127.0.0.1:6379")
     assert os.environ["RAY_AUTH_MODE"] == "disabled"
@@ -199,9 +201,11 @@ def test_a_cluster_that_asks_for_a_token(tmp_path, request):
             argv = [sys.executable, "-c", CONNECT, f"127.0.0.1:{port}"]
             return subprocess.run(argv, env=own | more, capture_output=True, text=True, check=False)
 
-        assert asked().stdout == "3.0\n"
-        for more, says in (({"HOME": "/"}, " a token;"), ({"RAY_AUTH_TOKEN": "f" * 64}, " a token other than")):
-            found = asked(**more)
+        refused = (({"HOME": "/"}, " a token;"), ({"RAY_AUTH_TOKEN": "f" * 64}, " a token other than"))
+        with ThreadPool(3) as pool:
+            welcome, *others = pool.map(lambda more: asked(**more), [{}, *(more for more, _ in refused)])
+        assert welcome.stdout == "3.0\n"
+        for found, (_, says) in zip(others, refused, strict=True):
             last = found.stderr.splitlines()[-1]
             assert f"ray: 127.0.0.1:{port}: the cluster asks for{says}" in last
             assert "expected RAY_AUTH_MODE=token" in last

@@ -119,7 +119,7 @@ ENDLESS = """
 from structron import BeamLearner
 from thermostat import make_problem
 from torture import planted
-problem = make_problem(legal=planted.loops_for_ever)
+problem = make_problem(legal=planted.loops_for_ever, unchecked=True)
 learner = BeamLearner(problem, passes=1, runs=2).fit(planted.examples(6))
 endless = [planted.LATE, 1]
 print("begin", flush=True)

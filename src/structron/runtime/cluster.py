@@ -5,6 +5,7 @@ import importlib.util
 import logging
 import os
 import socket
+import subprocess
 import sys
 import tempfile
 import time
@@ -27,6 +28,8 @@ SETTINGS = b"\0\0\0\4\0\0\0\0\0"
 TOKEN = Path("~/.ray/auth_token")
 REFUSED = ("invalidauthtoken", "unauthenticated", "authentication token")
 """What Ray says of a token that is missing or wrong."""
+ASKING = 20.0
+"""Seconds in which a cluster that answers says whether it asks for a token."""
 PATIENCE = 120.0
 """Seconds that a worker may take to start."""
 ATTEMPTS, PAUSE = 5, 2.0
@@ -133,10 +136,24 @@ def _knock(address: str) -> None:
 
 def _show_token(address: str) -> None:
     """Have Ray show its token, in the way that it documents, where one was given, or lies on the cluster's machine. It
-    is not shown unasked to a machine that is another one."""
+    is not shown unasked to a machine that is another one.
+
+    A program that shows a token wants one of everybody, so it is shown only to a cluster that asks for it."""
+    if "RAY_AUTH_MODE" in os.environ:
+        return
     given = os.environ.get("RAY_AUTH_TOKEN") or os.environ.get("RAY_AUTH_TOKEN_PATH")
-    if "RAY_AUTH_MODE" not in os.environ and (given or (TOKEN.expanduser().is_file() and _is_here(address))):
+    if given or (TOKEN.expanduser().is_file() and _is_here(address) and _asks_for_token(address)):
         os.environ["RAY_AUTH_MODE"] = "token"
+
+
+def _asks_for_token(address: str) -> bool:
+    """Whether a cluster turns away who shows no token; another process asks: Ray decides once whether to show one."""
+    asking = "import ray, sys; ray.init(sys.argv[1], log_to_driver=False)"
+    try:
+        done = subprocess.run([sys.executable, "-c", asking, address], capture_output=True, text=True, timeout=ASKING)
+    except subprocess.TimeoutExpired:
+        return False
+    return any(word in done.stderr.lower() for word in REFUSED)
 
 
 def _is_here(address: str) -> bool:
