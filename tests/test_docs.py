@@ -62,6 +62,7 @@ def test_the_version_is_the_same_everywhere():
         rf"^## {re.escape(version)} - \d{{4}}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE
     )
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f">{version}</text>" in (ROOT / "docs" / "assets" / "badge-version.svg").read_text()
 
 
 def test_outputs_are_compared():
