@@ -115,6 +115,22 @@ class SearchProblem:
             of the scores of a state's actions.
         spell: Names of the values of atoms, which `inspect` and `explain` show.
         unchecked: Compile the functions without checks: a mistake in them may then crash the process or never end.
+
+    Example:
+        >>> from structron import SearchProblem
+        >>> def start(x, table, states, s):
+        ...     states[s, 1] = 0
+        >>> def legal(x, table, states, s, out):
+        ...     out[0], out[1] = 0, 1
+        ...     return 2 if states[s, 1] < x.shape[0] else 0
+        >>> def advance(x, table, states, s, action, t):
+        ...     states[t, 1] = states[s, 1] + 1
+        >>> def atoms(x, table, states, s, out):
+        ...     out[0] = x[states[s, 1], 0] if states[s, 1] < x.shape[0] else -1
+        >>> functions = {"start": start, "legal": legal, "advance": advance, "atoms": atoms}
+        >>> options = {"atom_names": {"number": 10}, "templates": ["number"], "max_steps": lambda n: n}
+        >>> problem = SearchProblem(name="parity", actions=["even", "odd"], width=2, **functions, **options)
+        >>> problem.check([1, 2], ["odd", "even"])  # walks through this example, and says what is wrong
     """
 
     def __init__(
