@@ -2,6 +2,7 @@
 check that every update of a valid rule is a violation."""
 
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -90,3 +91,22 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         return (yield)
     finally:
         item.config.option.tbstyle = style
+
+
+def chromium() -> str | None:
+    """Where the browser is."""
+    named = os.environ.get("STRUCTRON_CHROMIUM")
+    return named or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Generator[object, None, None]:
+    """Chromium, if there is one."""
+    path = chromium()
+    if path is None:
+        pytest.skip("no chromium: install it, or name it in STRUCTRON_CHROMIUM")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield found
+        found.close()

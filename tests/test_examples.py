@@ -31,7 +31,7 @@ route_finding, beam_lesson = module("route_finding"), module("beam_lesson")
 
 def test_all_examples_are_here():
     run = {"quickstart", "own_features", "sklearn_chunking", "segment_and_tag", "noisy_brackets", "route_finding"}
-    run |= {"document_features", "beam_lesson"}
+    run |= {"document_features", "beam_lesson", "recipes"}
     assert {path.stem for path in EXAMPLES.glob("*.py")} == run
     text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     assert all(f"{name}.py" in text for name in run)
@@ -198,3 +198,14 @@ def test_the_lesson_on_a_real_sentence(tmp_path):
     wide = beam_lesson.real_sentence(4)
     assert wide.prediction == wide.gold
     assert [rule for rule, updates in wide.rules.items() if updates] == ["max-violation", "latest"]
+
+
+def test_recipes(tmp_path, capsys):
+    recipes = module("recipes")
+    recipes.main(str(tmp_path / "r.txt"), "40")
+    text, gold = (tmp_path / "r.txt").read_text(), (tmp_path / "r.gold.conll").read_text()
+    assert text.count("\n") == 40
+    rows = [line.split("\t") for line in gold.splitlines() if line]
+    assert {label for _, label in rows} == {"B-DISH", "I-DISH", "O"}
+    assert "".join(word for word, _ in rows) == "".join(text.split())
+    assert "40 sentences" in capsys.readouterr().out

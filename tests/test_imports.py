@@ -14,7 +14,7 @@ from helpers import run_python
 
 PACKAGE = Path(structron.__file__).parent
 LAYERS = [
-    {"cli", "experiments", "serve", "sklearn", "spacy"},
+    {"cli", "experiments", "serve", "sklearn", "spacy", "teach"},
     {"tasks"},
     {"estimator"},
     {"learn"},

@@ -1,4 +1,4 @@
-"""Fixtures of the server's tests: models that are trained once, the application, a server that listens, a browser."""
+"""Fixtures of the server's tests: models that are trained once, the application, a server that listens."""
 
 import threading
 import time
@@ -11,7 +11,7 @@ pytest.importorskip("fastapi")
 
 import uvicorn
 from httpx import Client
-from serving import HOSTILE, Asked, chromium, make_folder
+from serving import HOSTILE, Asked, make_folder
 
 from structron.serve.app import make_app
 from structron.serve.library import Library
@@ -56,16 +56,3 @@ def http(address: str) -> Iterator[Client]:
     """A client of that server."""
     with Client(base_url=address, timeout=300) as found:
         yield found
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[object]:
-    """Chromium, if there is one."""
-    path = chromium()
-    if path is None:
-        pytest.skip("no chromium: install it, or name it in STRUCTRON_CHROMIUM")
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield found
-        found.close()

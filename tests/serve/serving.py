@@ -3,8 +3,6 @@
 import asyncio
 import contextlib
 import json
-import os
-import shutil
 import threading
 import time
 from collections.abc import Iterator
@@ -48,12 +46,6 @@ def make_folder(folder: Path) -> Path:
     lines = [json.dumps(own) for own in passes]
     (folder / "train.log").write_text("\n".join([*lines, '{"pass": "four"}', "[", lines[0][:-4]]))
     return folder
-
-
-def chromium() -> str | None:
-    """Where the browser is."""
-    named = os.environ.get("STRUCTRON_CHROMIUM")
-    return named or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 class Asked:

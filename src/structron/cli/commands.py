@@ -440,6 +440,51 @@ COMMANDS: list[click.Command] = [
         VERBOSE,
     ),
     Command(
+        "teach",
+        "teach.command",
+        "Correct what a model predicts, in the browser; it learns from every answer. A project is one file.",
+        Argument("project", "PROJECT", "The project, one file; made by --texts and --task.", type=PATH),
+        option(
+            "--texts",
+            metavar="FILE",
+            type=FILE,
+            multiple=True,
+            help="Texts to add: plain, CoNLL, CoNLL-U, JSON lines, brat (.ann), with their labels; may be repeated.",
+        ),
+        option("--task", metavar="TASK", help="tagger, chunker, entities or parser; of a new project."),
+        option("--labels", metavar="A,B,…", help="The labels to begin with; more can be added on the page."),
+        option(
+            "--start", metavar="MODEL", help="A model to go on from, or a pipeline (english); from nothing by default."
+        ),
+        option(
+            "--tokenizer", metavar="MODEL", default="english", help="What cuts plain text into sentences and tokens."
+        ),
+        option(
+            "--overlap",
+            metavar="PERCENT",
+            type=click.IntRange(0, 100),
+            default=0,
+            help="Share of the sentences that two people are asked, to measure agreement.",
+        ),
+        option("--export", metavar="FILE", type=PATH, help="Write what is annotated, instead of opening the page."),
+        option(
+            "--format", "-f", metavar="FORMAT", help="Of --export: conll, conllu, jsonl, brat (a folder); by its name."
+        ),
+        option("--all", help="Of --export: sentences that are not annotated as well."),
+        option(
+            "--train",
+            metavar="MODEL",
+            type=PATH,
+            help="Train a model of all that is annotated, with the task's defaults.",
+        ),
+        option("--host", metavar="ADDRESS", default="127.0.0.1", help="Address to listen on."),
+        option("--port", metavar="N", type=click.IntRange(0, 65535), default=8000, help="Port; 0: any that is free."),
+        option("--allow-host", metavar="NAME", multiple=True, help="A further name of this machine; may be repeated."),
+        QUIET,
+        VERBOSE,
+        short="Correct predictions in the browser; the model learns at once.",
+    ),
+    Command(
         "capabilities",
         "cli.capabilities",
         "Show which options each task has, and why it lacks others.",

@@ -88,7 +88,7 @@ def make_app(library: Library, limits: Limits | None = None, threads: RequestThr
             {"name": "server", "description": "The server itself."},
         ],
     )
-    _add_mistakes(app)
+    add_mistakes(app)
     _add_server(app, library, threads)
     _add_udpipe(app, library, threads)
     _add_analysis(app, library, threads)
@@ -102,7 +102,7 @@ def in_json(value: Any) -> Response:
     return Response(to_json(value), media_type="application/json")
 
 
-def _add_mistakes(app: FastAPI) -> None:
+def add_mistakes(app: FastAPI) -> None:
     """What is answered to requests that cannot be served."""
 
     def answer(status: int, detail: Any, **headers: str) -> JSONResponse:

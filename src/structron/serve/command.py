@@ -30,34 +30,45 @@ def run(
 ) -> int:
     """Serve until Ctrl-C, which lets requests under way end."""
     try:
-        import uvicorn
-
         from structron.serve.app import make_app
         from structron.serve.limits import Limits, is_loopback
         from structron.serve.requests import RequestThreads
-        from structron.serve.slow import config
     except ImportError as error:
-        raise StructronError(f"serve needs {error.name}; expected: pip install 'structron[serve]'") from None
-    listening = _listen(host, port)
+        raise missing("serve", error) from None
+    listening = listen(host, port)
     given = models or data or log
     library = Library.open(models or ["english"], data or (), log or ()) if given else Library.example()
     private = is_loopback(host) and not origin and not allow_host
-    hosts = _hosts(host, allow_host or ())
-    limits = Limits(model=MAX_MODEL if private else 0, origins=tuple(origin or ()), hosts=hosts)
-    address, number = listening.getsockname()[:2]
+    names = hosts(host, allow_host or ())
+    limits = Limits(model=MAX_MODEL if private else 0, origins=tuple(origin or ()), hosts=names)
     warm_up(library)
-    gc.enable()
-    gc.freeze()
     threading.Thread(target=warm_up_beams, args=[library], daemon=True).start()
     app = make_app(library, limits, RequestThreads(workers, seconds=limits.seconds))
-    name = "localhost" if ip_address(address).is_unspecified else f"[{address}]" if ":" in address else address
+    return serve_until_stopped(app, listening, limits.seconds, ", ".join(library.models))
+
+
+def missing(command: str, error: ImportError) -> StructronError:
+    """What is said where the extra is not installed."""
+    return StructronError(f"{command} needs {error.name}; expected: pip install 'structron[serve]'")
+
+
+def serve_until_stopped(app: Any, listening: socket.socket, seconds: float, name: str) -> int:
+    """Answer requests until Ctrl-C, which lets those under way end."""
+    import uvicorn
+
+    from structron.serve.slow import config
+
+    gc.enable()
+    gc.freeze()
+    address, number = listening.getsockname()[:2]
+    host = "localhost" if ip_address(address).is_unspecified else f"[{address}]" if ":" in address else address
     listening.listen(1024)
-    say(f"{', '.join(library.models)}: http://{name}:{number}  (Ctrl-C to stop)")
+    say(f"{name}: http://{host}:{number}  (Ctrl-C to stop)")
     served = config(
         app,
         log_level="error",  # requests that are no HTTP are answered, not logged
         timeout_keep_alive=15,
-        timeout_graceful_shutdown=int(limits.seconds) + 1,
+        timeout_graceful_shutdown=int(seconds) + 1,
     )
     with contextlib.suppress(KeyboardInterrupt):
         uvicorn.Server(served).run([listening])
@@ -65,7 +76,7 @@ def run(
     return 0
 
 
-def _hosts(host: str, allowed: Sequence[str]) -> tuple[str, ...]:
+def hosts(host: str, allowed: Sequence[str]) -> tuple[str, ...]:
     """Names that the server answers to: its own address, where that is one, and those that were allowed."""
     names = [name.lower().removeprefix("[").removesuffix("]").removesuffix(".") for name in (host, *allowed)]
     for name, given in zip(names, (host, *allowed), strict=True):
@@ -82,7 +93,7 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """A socket at this address, before anything is read that takes time."""
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]

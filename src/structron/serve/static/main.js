@@ -1,9 +1,9 @@
 // Which view is shown, and in which state: the address says it, as in #beam?model=english&step=7.
 
 import { mistake, put } from "./dom.js";
+import "./theme.js";
 
 const VIEWS = { annotate: "./annotate.js", beam: "./beam.js", model: "./model.js", training: "./training.js", compare: "./compare.js" };
-const THEMES = [["", "◐", "the system's"], ["light", "☀", "light"], ["dark", "☾", "dark"]];
 
 let shown = null; // the view on the page: { name, update, leave, key }
 let own = ""; // the address that this page wrote itself
@@ -54,28 +54,6 @@ async function show() {
   if (moved) main.focus({ preventScroll: true });
 }
 
-function theme(value) {
-  const [name, sign, text] = THEMES.find(([known]) => known === value) || THEMES[0];
-  if (name) document.documentElement.dataset.theme = name;
-  else delete document.documentElement.dataset.theme;
-  const button = document.getElementById("theme");
-  button.textContent = sign;
-  button.setAttribute("aria-label", `Colours: ${text}`);
-  button.title = `Colours: ${text}`;
-  try {
-    localStorage.setItem("theme", name);
-  } catch { /* a browser that keeps nothing */ }
-}
-
-let kept = "";
-try {
-  kept = localStorage.getItem("theme") || "";
-} catch { /* a browser that keeps nothing */ }
-theme(kept);
-document.getElementById("theme").addEventListener("click", () => {
-  const now = document.documentElement.dataset.theme || "";
-  theme(THEMES[(THEMES.findIndex(([name]) => name === now) + 1) % THEMES.length][0]);
-});
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   document.getElementById("main").focus();

@@ -1,0 +1,285 @@
+// A sentence with what the model predicts for it; a person corrects and accepts, and the model learns.
+
+import { get, post } from "./api.js";
+import { curves } from "./curves.js";
+import { h, hue, mistake, number, put, say, waiting } from "./dom.js";
+import { arcs } from "./arcs.js";
+import "./theme.js";
+
+const main = document.getElementById("main");
+const keep = {
+  get: (store, name) => { try { return store().getItem(name); } catch { return null; } },
+  set: (store, name, value) => { try { store().setItem(name, value); } catch { /* a browser that keeps nothing */ } },
+};
+let made = keep.get(() => sessionStorage, "window");
+if (!made) keep.set(() => sessionStorage, "window", (made = `w${Math.random().toString(36).slice(2)}${Date.now().toString(36)}`));
+const who = document.getElementById("who");
+who.value = keep.get(() => localStorage, "who") || "me";
+who.addEventListener("change", () => keep.set(() => localStorage, "who", (who.value = who.value.trim() || "me")));
+const me = () => ({ window: made, who: who.value.trim() || "me" });
+
+const OUTSIDE = "O";
+let status = null, item = null, busy = false;
+let cursor = 0, anchor = 0; // the selection: from the one to the other
+let labels = [], heads = [], relations = []; // what is said of the sentence so far
+let pulling = null; // the word whose head is being chosen
+
+const span = () => [Math.min(cursor, anchor), Math.max(cursor, anchor)];
+const clamp = (k) => Math.max(0, Math.min(item.words.length - 1, k));
+
+// -- what is said of words --------------------------------------------------------------------------------------------
+
+function spanAt(k) {
+  if (!labels[k] || labels[k] === OUTSIDE) return null;
+  let lo = k, hi = k;
+  while (lo > 0 && labels[lo]?.startsWith("I-")) lo -= 1;
+  while (hi + 1 < labels.length && labels[hi + 1]?.startsWith("I-")) hi += 1;
+  return [lo, hi];
+}
+
+function clear(lo, hi, value = OUTSIDE) {
+  for (let k = lo; k <= hi; k += 1) {
+    const own = spanAt(k);
+    if (own) for (let j = own[0]; j <= own[1]; j += 1) labels[j] = OUTSIDE;
+  }
+  for (let k = lo; k <= hi; k += 1) labels[k] = value;
+}
+
+function assign(label) {
+  const [lo, hi] = span();
+  if (status.trees) {
+    for (let k = lo; k <= hi; k += 1) relations[k] = label;
+  } else if (!status.spans) {
+    for (let k = lo; k <= hi; k += 1) labels[k] = label;
+    if (lo === hi) cursor = anchor = clamp(lo + 1);
+  } else {
+    const own = lo === hi && spanAt(lo);
+    const [first, last] = own || [lo, hi]; // one word of a span: all of it gets the label
+    clear(first, last);
+    for (let k = first; k <= last; k += 1) labels[k] = (k === first ? "B-" : "I-") + label;
+  }
+  show();
+}
+
+function remove() {
+  const [lo, hi] = span();
+  if (status.trees) for (let k = lo; k <= hi; k += 1) heads[k] = relations[k] = null;
+  else if (status.spans) clear(lo, hi);
+  else for (let k = lo; k <= hi; k += 1) labels[k] = null;
+  show();
+}
+
+function leaveOpen() {
+  const [lo, hi] = span();
+  if (status.trees) for (let k = lo; k <= hi; k += 1) heads[k] = relations[k] = null;
+  else if (status.spans) clear(lo, hi, null);
+  else for (let k = lo; k <= hi; k += 1) labels[k] = null;
+  show();
+}
+
+function pull(head) { // head: the number of a word from 1; 0: the root
+  if (pulling === null || head === pulling + 1) return;
+  heads[pulling] = head;
+  if (head === 0) relations[pulling] = "root";
+  else if (relations[pulling] === "root") relations[pulling] = null;
+  cursor = anchor = pulling;
+  pulling = null;
+  show();
+}
+
+// -- the server ------------------------------------------------------------------------------------------------------
+
+async function call(work) {
+  if (busy) return;
+  busy = true;
+  main.setAttribute("aria-busy", "true");
+  try {
+    take(await work());
+  } catch (error) {
+    put(main.querySelector(".trouble") || main, mistake(error));
+    main.querySelector(".trouble")?.scrollIntoView({ block: "nearest" });
+  } finally {
+    busy = false;
+    main.setAttribute("aria-busy", "false");
+  }
+}
+
+const ask = () => call(() => post("/api/teach/ask", me()));
+const known = () => (status.trees ? { heads, relations } : { labels });
+const accept = () => item && call(async () => {
+  const found = await post("/api/teach/answer", { ...me(), sentence: item.sentence, known: known(), predicted: item.predicted });
+  say("Saved");
+  return found;
+});
+const skip = () => item && call(() => post("/api/teach/answer", { ...me(), sentence: item.sentence }));
+const undo = () => call(async () => {
+  const found = await post("/api/teach/undo", me());
+  say(found.item ? "Taken back" : "There is nothing to undo");
+  return found.item ? found : { ...found, item };
+});
+
+async function addLabel() {
+  const field = main.querySelector(".new-label input");
+  const label = field.value.trim();
+  if (!label) return field.focus();
+  try {
+    status.labels = (await post("/api/teach/label", { label })).labels;
+  } catch (error) {
+    put(main.querySelector(".trouble"), mistake(error));
+    return;
+  }
+  show();
+  main.querySelector(".words [tabindex='0']")?.focus();
+}
+
+function take(found) {
+  status = found.status;
+  const same = item && found.item && item.sentence === found.item.sentence && item === found.item;
+  item = found.item;
+  if (item && !same) {
+    const said = item.known || item.predicted;
+    labels = [...(said.labels || [])];
+    heads = [...(said.heads || [])];
+    relations = [...(said.relations || [])];
+    const doubtful = (item.doubt || []).indexOf(true);
+    cursor = anchor = Math.max(0, doubtful);
+    pulling = null;
+  }
+  show(true);
+}
+
+// -- drawing -----------------------------------------------------------------------------------------------------------
+
+function wordButton(word, k) {
+  const [lo, hi] = span(), chosen = k >= lo && k <= hi;
+  const label = status.trees ? relations[k] : labels[k];
+  const open = status.trees ? heads[k] === null : label === null;
+  const own = status.spans ? spanAt(k) : null;
+  const kind = status.spans ? (label && label !== OUTSIDE ? label.slice(2) : null) : label;
+  const first = !status.spans || (own && own[0] === k);
+  const classes = ["word", chosen && "chosen", item.doubt?.[k] && "doubt", open && "open", kind && "labelled", own && own[0] === k && "first", own && own[1] === k && "last", pulling === k && "pulling"];
+  const read = [word.form, kind || (open ? "open" : ""), item.doubt?.[k] ? "doubtful" : ""].filter(Boolean).join(", ");
+  return h("button", {
+    type: "button", class: classes.filter(Boolean).join(" "), tabindex: k === cursor ? 0 : -1, "data-k": k,
+    "aria-label": read, "aria-pressed": chosen ? "true" : "false", style: kind ? { "--hue": hue(kind) } : undefined,
+  }, h("span", { class: "form" }, word.form), h("span", { class: "tag", "aria-hidden": "true" }, first && kind ? kind : open ? "?" : " "));
+}
+
+function sentence() {
+  const words = h("div", { class: "words", dir: "auto", role: "group", "aria-label": "The sentence" },
+    item.words.flatMap((word, k) => [wordButton(word, k), word.space && " "]));
+  words.addEventListener("pointerdown", (event) => {
+    const own = event.target.closest?.(".word");
+    if (!own) return;
+    const k = Number(own.dataset.k);
+    if (pulling !== null) return pull(k + 1);
+    words.drag = true;
+    if (event.shiftKey) cursor = k;
+    else cursor = anchor = k;
+    mark();
+    if (event.pointerType !== "touch") event.preventDefault();
+    focusWord();
+  });
+  words.addEventListener("pointermove", (event) => {
+    if (!words.drag || !event.buttons) return;
+    const own = document.elementFromPoint(event.clientX, event.clientY)?.closest?.(".word");
+    if (own && words.contains(own)) { cursor = Number(own.dataset.k); mark(); }
+  });
+  for (const name of ["pointerup", "pointercancel"]) words.addEventListener(name, () => { words.drag = false; });
+  return words;
+}
+
+// Show the selection without drawing the sentence anew, which would end a drag.
+function mark() {
+  const [lo, hi] = span();
+  for (const own of main.querySelectorAll(".word")) {
+    const k = Number(own.dataset.k), chosen = k >= lo && k <= hi;
+    own.classList.toggle("chosen", chosen);
+    own.setAttribute("aria-pressed", chosen ? "true" : "false");
+    own.tabIndex = k === cursor ? 0 : -1;
+  }
+}
+
+const focusWord = () => main.querySelector(`.word[data-k="${cursor}"]`)?.focus({ preventScroll: true });
+
+function palette() {
+  return h("div", { class: "palette row", role: "group", "aria-label": status.trees ? "Relations" : "Labels" },
+    status.labels.map((label, k) => h("button", { type: "button", class: "label", style: { "--hue": hue(label) }, onclick: () => assign(label) },
+      k < 9 && h("kbd", {}, k + 1), " ", label)),
+    h("button", { type: "button", class: "small", onclick: remove }, h("kbd", {}, "0"), " none"),
+    h("form", { class: "new-label row", onsubmit: (event) => { event.preventDefault(); addLabel(); } },
+      h("input", { type: "text", maxlength: 40, size: 9, "aria-label": "A new label", placeholder: "new label" }),
+      h("button", { type: "submit", class: "small" }, "Add")));
+}
+
+function actions() {
+  const act = (key, text, work, more) => h("button", { type: "button", onclick: work, ...more }, h("kbd", {}, key), ` ${text}`);
+  const grow = (by) => () => { cursor = clamp(cursor + by); mark(); };
+  return h("div", { class: "actions row" },
+    act("Enter", "Accept", accept, { class: "primary" }), act("u", "Undo", undo), act("?", "Leave open", leaveOpen), act("s", "Skip", skip),
+    status.trees
+      ? [act("h", pulling === null ? "Head …" : "Tap the head", () => { pulling = pulling === null ? cursor : null; show(); }, { "aria-pressed": pulling !== null }),
+        act("r", "Root", () => { pulling = cursor; pull(0); })]
+      : [act("⇧←", "Extend left", grow(-1)), act("⇧→", "Extend right", grow(1))]);
+}
+
+function progress() {
+  const lines = status.corrections.length > 1 && curves([{ name: "corrections", points: status.corrections }], { title: "Corrections in 100 words", x: "answers" });
+  const scores = status.scores.length > 1 && curves([{ name: "score", points: status.scores }], { title: "Score on sentences set aside", x: "answers" });
+  const left = status.sentences - status.answered - status.skipped;
+  return h("section", { class: "panel progress", "aria-label": "Progress" },
+    h("p", { class: "counts" }, h("b", {}, status.answered.toLocaleString("en")), " answered, ", h("b", {}, left.toLocaleString("en")), " left",
+      status.skipped ? `, ${status.skipped} skipped` : "", status.per_100_words !== null ? `; ${number(status.per_100_words, 1)} corrections in 100 words lately` : "",
+      status.agreement !== null ? `; agreement κ ${number(status.agreement)}` : "", "."),
+    status.advice && h("p", { class: "note" }, status.advice),
+    lines, scores,
+    h("p", { class: "soft" }, "Download what is annotated: ",
+      ["conll", "conllu", "jsonl"].filter((format) => !(status.trees && format === "conll")).flatMap((format, k) => [k > 0 && " · ", h("a", { href: `/api/teach/export/${format}`, download: "" }, format)])));
+}
+
+function show(arrived = false) {
+  document.getElementById("project").textContent = `${status.name} · ${status.task}`;
+  const asked = item
+    ? h("section", { class: "panel question", "aria-label": "What is asked" }, status.trees && arcs(item.words, heads, relations), sentence(), palette(), actions(),
+      h("p", { class: "soft keys" }, "Arrows move, Shift and arrows select, digits label. What the model doubts is underlined."))
+    : h("section", { class: "panel question empty" }, h("h2", {}, "All sentences are answered"), h("p", {}, "Add more with ", h("code", {}, "structron teach … --texts"), ", or take the last answer back."),
+      h("button", { type: "button", onclick: undo }, h("kbd", {}, "u"), " Undo"));
+  put(main, h("h1", { class: "offscreen" }, "Correct and accept"), h("div", { class: "trouble" }), h("div", { class: "teaching" }, asked, progress()));
+  if (arrived || !document.activeElement || document.activeElement === document.body) focusWord();
+}
+
+function move(by, extend) {
+  const turned = getComputedStyle(main.querySelector(".words")).direction === "rtl" ? -by : by;
+  cursor = clamp(cursor + turned);
+  if (!extend) anchor = cursor;
+  mark();
+  focusWord();
+}
+
+document.addEventListener("keydown", (event) => {
+  if (!status || event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, select, textarea")) return;
+  const key = event.key;
+  const onButton = event.target.closest?.("button:not(.word), a");
+  if (key === "u") undo();
+  else if (!item) return;
+  else if (key === "Enter" && pulling !== null) pull(cursor + 1);
+  else if (key === "Enter" && !onButton) accept();
+  else if (key === "ArrowLeft") move(-1, event.shiftKey);
+  else if (key === "ArrowRight") move(1, event.shiftKey);
+  else if (key === "Home" || key === "End") move((key === "Home") === (getComputedStyle(main.querySelector(".words")).direction !== "rtl") ? -1e6 : 1e6, event.shiftKey);
+  else if (/^[1-9]$/.test(key) && status.labels[key - 1]) assign(status.labels[key - 1]);
+  else if (key === "0" || key === "Backspace" || key === "Delete") remove();
+  else if (key === "?") leaveOpen();
+  else if (key === "s") skip();
+  else if (key === "n") main.querySelector(".new-label input").focus();
+  else if (status.trees && key === "h") { pulling = pulling === null ? cursor : null; show(); }
+  else if (status.trees && key === "r") { pulling = cursor; pull(0); }
+  else if (key === "Escape" && pulling !== null) { pulling = null; show(); }
+  else return;
+  event.preventDefault();
+  if (key !== "n") focusWord();
+});
+document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); focusWord(); });
+
+put(main, waiting("Loading …"));
+get("/api/teach/status").then((found) => { status = found; return ask(); }).catch((error) => put(main, mistake(error)));

@@ -1,0 +1,129 @@
+"""`structron teach`: make a project, add texts, write what is known, train a model of it, or open its page."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from structron.cli.files import say
+from structron.errors import StructronError, counted, unknown
+from structron.io.text import check_writable
+from structron.teach.exchange import add_files, format_of, write_file
+from structron.teach.project import Project, check_name
+from structron.teach.tasks import TASKS
+from structron.teach.teacher import load_start
+
+MODEL = ".structron"
+
+
+def run(
+    project: str,
+    texts: Sequence[str] | None = None,
+    task: str | None = None,
+    labels: str | None = None,
+    start: str | None = None,
+    tokenizer: str = "english",
+    overlap: int = 0,
+    export: str | None = None,
+    format: str | None = None,
+    all: bool = False,
+    train: str | None = None,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    allow_host: Sequence[str] | None = None,
+) -> int:
+    """Do what was asked for; without anything to do open the page."""
+    settings = {"--task": task, "--labels": labels, "--start": start, "--overlap": overlap or None}
+    opened = _make(project, texts, settings) if not Path(project).exists() else _open(project, settings)
+    try:
+        if texts:
+            sentences, answered = add_files(opened, list(texts), tokenizer)
+            say(f"{project}: {counted(sentences, 'sentence')} added, {answered} of them annotated")
+        if export is not None:
+            format_of(export, format)
+            write_file(opened, export, format, all)
+            say(f"{export}: {counted(opened.counts()['answered'], 'sentence')} annotated")
+        if train is not None:
+            _train(opened, train)
+        return 0 if export is not None or train is not None else _serve(opened, host, port, allow_host or ())
+    except BaseException:
+        if not opened.counts()["sentences"]:  # nothing came of a new project
+            opened.close()
+            _remove(opened.path)
+        raise
+
+
+def _make(path: str, texts: Sequence[str] | None, settings: dict[str, Any]) -> Project:
+    task = settings["--task"]
+    if not texts:
+        raise StructronError(f"{path}: no such project; expected --texts and --task to make one")
+    if task is None:
+        raise StructronError(f"--task: missing for a new project; expected one of {', '.join(TASKS)}")
+    if task not in TASKS:
+        raise unknown("--task", task, TASKS)
+    if not 0 <= (settings["--overlap"] or 0) <= 100:
+        raise StructronError("--overlap: expected a number of per cent, 0 to 100")
+    labels = [check_name(label, "--labels", 40) for label in (settings["--labels"] or "").split(",") if label]
+    if settings["--start"]:
+        labels += [label for label in _labels_of(load_start(settings["--start"], task), task) if label not in labels]
+    made = {"task": task, "labels": list(dict.fromkeys(labels)), "overlap": settings["--overlap"] or 0, "seed": 1}
+    return Project.create(path, **made, start=settings["--start"])
+
+
+def _open(path: str, settings: dict[str, Any]) -> Project:
+    given = [name for name, value in settings.items() if value is not None]
+    opened = Project(path)
+    if given:
+        opened.close()
+        raise StructronError(f"{given[0]}: {path} exists already; expected it when the project is made")
+    return opened
+
+
+def _labels_of(model: Any, task: str) -> list[str]:
+    """The labels that a model knows, without B- and I-."""
+    if TASKS[task].trees:
+        return sorted({relation for relation in model.relations_ if relation})
+    labels = [label[2:] if TASKS[task].spans else label for label in model.model_.labels if label != "O"]
+    return list(dict.fromkeys(label for label in labels if label))
+
+
+def _train(project: Project, path: str) -> None:
+    """A model of all that is known, with the defaults of its task."""
+    task = TASKS[project.settings["task"]]
+    if not path.endswith(MODEL):
+        raise StructronError(f"--train {path}: expected a name that ends in {MODEL}")
+    check_writable(path)
+    items = [item for aside in (False, True) for item in project.known(aside)]
+    new = task.new()
+    closed = "open_label" in task.kind.lacks
+    data = [
+        task.example(new, item, item.known)
+        for item in items
+        if item.known is not None and not (closed and any(None in values for values in item.known.values()))
+    ]
+    if not data:
+        raise StructronError(f"{project.path}: nothing is annotated yet; expected answers to learn from")
+    new.fit(data).save(path)
+    say(f"{path}: learned from {counted(len(data), 'sentence')}")
+
+
+def _serve(project: Project, host: str, port: int, allowed: Sequence[str]) -> int:
+    from structron.serve.command import hosts, listen, missing, serve_until_stopped
+
+    try:
+        from structron.serve.limits import Limits
+        from structron.teach.app import make_app
+        from structron.teach.teacher import Teacher
+    except ImportError as error:
+        raise missing("teach", error) from None
+    listening = listen(host, port)
+    limits = Limits(hosts=hosts(host, allowed))
+    teacher = Teacher(project)
+    try:
+        return serve_until_stopped(make_app(teacher, limits), listening, limits.seconds, project.path.name)
+    finally:
+        teacher.close()
+
+
+def _remove(path: Path) -> None:
+    for ending in ("", "-wal", "-shm"):
+        path.with_name(path.name + ending).unlink(missing_ok=True)

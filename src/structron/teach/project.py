@@ -1,0 +1,411 @@
+"""A project: one SQLite file with texts, what is known of their words, every answer, and the versions of the model.
+
+What a method returns from is on disk (WAL, synchronous): `kill -9` and a full disk lose nothing that was called saved.
+"""
+
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from structron.errors import StructronError, quoted
+from structron.io.doc import Doc
+
+VERSION = 1
+MARK = 0x73747274
+"""What the file says it is (`PRAGMA application_id`)."""
+SCHEMA = """
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE texts (id INTEGER PRIMARY KEY, name TEXT NOT NULL, text TEXT NOT NULL, before TEXT NOT NULL);
+CREATE TABLE sentences (
+    id INTEGER PRIMARY KEY, text INTEGER NOT NULL REFERENCES texts, data TEXT NOT NULL, words INTEGER NOT NULL,
+    known TEXT, done INTEGER NOT NULL DEFAULT 0, aside INTEGER NOT NULL DEFAULT 0, rank REAL NOT NULL DEFAULT 0);
+CREATE INDEX asked ON sentences (done, rank, id);
+CREATE INDEX of_text ON sentences (text, id);
+CREATE TABLE answers (
+    id INTEGER PRIMARY KEY, sentence INTEGER NOT NULL REFERENCES sentences, time REAL NOT NULL, who TEXT NOT NULL,
+    kind TEXT NOT NULL, before TEXT NOT NULL, after TEXT, predicted TEXT, corrected INTEGER NOT NULL,
+    undone INTEGER NOT NULL DEFAULT 0);
+CREATE INDEX of_sentence ON answers (sentence);
+CREATE TABLE leases (sentence INTEGER PRIMARY KEY REFERENCES sentences, window TEXT NOT NULL, until REAL NOT NULL);
+CREATE TABLE models (id INTEGER PRIMARY KEY, time REAL NOT NULL, answers INTEGER NOT NULL, score REAL,
+    data BLOB NOT NULL);
+CREATE TABLE scores (answers INTEGER PRIMARY KEY, score REAL NOT NULL);
+"""
+UPGRADES: dict[int, str] = {}
+"""What makes a file of the next version of one of this version."""
+LEASE_SECONDS = 900.0
+"""How long a sentence is kept for a window that says nothing."""
+ASIDE = 10
+"""One sentence in so many is not learned from, and scored."""
+KEPT_MODELS = 3
+NEW, DONE, SKIPPED = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A sentence of a project: its analysis as `Doc.to_json` has it, and what is known of it, if anything."""
+
+    id: int
+    text: int
+    data: dict[str, Any]
+    known: dict[str, list] | None
+    done: int
+    aside: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a person said of a sentence."""
+
+    who: str
+    kind: str  # "answer" or "skip"
+    known: dict[str, list] | None
+    predicted: dict[str, list] | None
+    corrected: int
+
+
+class Project:
+    """An open project. All threads of a process share it; so may several processes."""
+
+    def __init__(self, path: str | Path):
+        self.path = Path(path)
+        self.lock = threading.RLock()
+        try:
+            if not self.path.is_file():
+                raise StructronError(f"{path}: no such project; expected a file that 'structron teach --texts' made")
+            self.base = sqlite3.connect(self.path, timeout=10, check_same_thread=False, isolation_level=None)
+            self._check()
+        except sqlite3.Error as error:
+            raise StructronError(f"{path}: not a project of 'structron teach' ({error})") from None
+        self.settings: dict[str, Any] = {
+            name: json.loads(value) for name, value in self.base.execute("SELECT name, value FROM settings")
+        }
+
+    @classmethod
+    def create(cls, path: str | Path, **settings: Any) -> "Project":
+        """A new file; one that is there is left as it is, and told."""
+        path = Path(path)
+        if path.exists():
+            raise StructronError(f"{path}: exists already; expected the name of a new project")
+        new = path.with_name(f".{path.name}.{os.getpid()}.new")
+        try:
+            with closing(sqlite3.connect(new, isolation_level=None)) as base:
+                base.execute("PRAGMA journal_mode = DELETE")
+                base.executescript(
+                    f"BEGIN; {SCHEMA} PRAGMA application_id = {MARK}; PRAGMA user_version = {VERSION}; COMMIT;"
+                )
+                base.executemany(
+                    "INSERT INTO settings VALUES (?, ?)",
+                    [(name, json.dumps(value)) for name, value in settings.items()],
+                )
+            path.open("xb").close()  # nobody else's file is replaced
+            os.replace(new, path)
+        except (sqlite3.Error, OSError) as error:
+            raise StructronError(f"{path}: cannot make a project: {error}") from None
+        finally:
+            new.unlink(missing_ok=True)
+        return cls(path)
+
+    def _check(self) -> None:
+        if self.base.execute("PRAGMA application_id").fetchone()[0] != MARK:
+            raise StructronError(f"{self.path}: not a project of 'structron teach'")
+        version = self.base.execute("PRAGMA user_version").fetchone()[0]
+        if version > VERSION:
+            raise StructronError(
+                f"{self.path}: a project of version {version}; this program knows versions up to {VERSION}: upgrade"
+            )
+        self.base.execute("PRAGMA journal_mode = WAL")
+        self.base.execute("PRAGMA synchronous = FULL")
+        self.base.execute("PRAGMA foreign_keys = ON")
+        while version < VERSION:
+            with self.saving():
+                for statement in UPGRADES[version].split(";"):
+                    self.base.execute(statement)
+                version += 1
+                self.base.execute(f"PRAGMA user_version = {version}")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self.lock:
+            self.base.close()
+
+    @contextmanager
+    def saving(self) -> Iterator[sqlite3.Connection]:
+        """Changes that are all made, or none of them."""
+        with self.lock:
+            try:
+                self.base.execute("BEGIN IMMEDIATE")
+                yield self.base
+                self.base.execute("COMMIT")
+            except sqlite3.Error as error:
+                self._roll_back()
+                raise StructronError(f"{self.path}: not saved: {error}") from None
+            except BaseException:
+                self._roll_back()
+                raise
+
+    def _roll_back(self) -> None:
+        if self.base.in_transaction:
+            self.base.execute("ROLLBACK")
+
+    def rows(self, query: str, *values: Any) -> list[tuple]:
+        """What a query finds."""
+        with self.lock:
+            try:
+                return self.base.execute(query, values).fetchall()
+            except sqlite3.Error as error:
+                raise StructronError(f"{self.path}: cannot be read: {error}") from None
+
+    def one(self, query: str, *values: Any) -> Any:
+        """The first value that a query finds, or None."""
+        found = self.rows(query, *values)
+        return found[0][0] if found else None
+
+    # -- texts ---------------------------------------------------------------------------------------------------------
+
+    def add(self, name: str, doc: Doc, known: Sequence[dict[str, list] | None] | None = None) -> int:
+        """Add a text whose tokens are known; returns how many sentences it has. known: what is known of each."""
+        data = doc.to_json()
+        with self.saving() as base:
+            text = base.execute(
+                "INSERT INTO texts (name, text, before) VALUES (?, ?, ?)", (name, doc.text, doc.spaces_before)
+            ).lastrowid
+            first = (base.execute("SELECT max(id) FROM sentences").fetchone()[0] or 0) + 1
+            rows = []
+            for k, sentence in enumerate(data["sentences"]):
+                own = known[k] if known is not None else None
+                words = sum(len(token["words"]) for token in sentence["tokens"])
+                aside = int((first + k) % ASIDE == 0)
+                rows.append((text, dumped(sentence), words, dumped(own), DONE if own is not None else NEW, aside))
+            base.executemany(
+                "INSERT INTO sentences (text, data, words, known, done, aside) VALUES (?, ?, ?, ?, ?, ?)", rows
+            )
+        return len(rows)
+
+    def documents(self) -> Iterator[tuple[str, Doc, list[Item]]]:
+        """Every text with its name and its sentences."""
+        for text, name, whole, before in self.rows("SELECT id, name, text, before FROM texts ORDER BY id"):
+            items = self.items("text = ? ORDER BY id", text)
+            yield (
+                name,
+                Doc.from_json({"text": whole, "spaces_before": before, "sentences": [i.data for i in items]}),
+                items,
+            )
+
+    def items(self, where: str, *values: Any) -> list[Item]:
+        """The sentences for which an SQL condition holds."""
+        found = self.rows(f"SELECT id, text, data, known, done, aside FROM sentences WHERE {where}", *values)
+        return [
+            Item(id, text, json.loads(data), loaded(known), done, bool(aside))
+            for id, text, data, known, done, aside in found
+        ]
+
+    def item(self, sentence: int) -> Item:
+        """One sentence."""
+        found = self.items("id = ?", sentence)
+        if not found:
+            raise LookupError(f"no sentence {sentence} in this project")
+        return found[0]
+
+    # -- asking --------------------------------------------------------------------------------------------------------
+
+    def ask(self, window: str, who: str, at_random: float | None = None, now: float | None = None) -> Item | None:
+        """The sentence that a window is asked next, which no other is asked meanwhile; None: there is none.
+
+        at_random: from 0 to 1, where in the pool to take it from; by default the one of the highest rank.
+        """
+        now = time.time() if now is None else now
+        with self.saving() as base:
+            base.execute("DELETE FROM leases WHERE until < ?", (now,))
+            held = base.execute("SELECT sentence FROM leases WHERE window = ?", (window,)).fetchone()
+            found = held or self._twice(base, who) or self._new(base, at_random)
+            if found is None:
+                return None
+            base.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?)", (found[0], window, now + LEASE_SECONDS))
+        return self.item(found[0])
+
+    def _new(self, base: sqlite3.Connection, at_random: float | None) -> tuple | None:
+        free = "done = 0 AND id NOT IN (SELECT sentence FROM leases)"
+        if at_random is not None:
+            top = base.execute("SELECT max(id) FROM sentences").fetchone()[0] or 0
+            found = base.execute(
+                f"SELECT id FROM sentences WHERE {free} AND id >= ? ORDER BY id LIMIT 1", (int(at_random * top) + 1,)
+            )
+            if one := found.fetchone():
+                return one
+        return base.execute(f"SELECT id FROM sentences WHERE {free} ORDER BY done, rank, id LIMIT 1").fetchone()
+
+    def _twice(self, base: sqlite3.Connection, who: str) -> tuple | None:
+        """A sentence that somebody else has answered, and that two are to answer."""
+        share = int(self.settings.get("overlap", 0))
+        if not share:
+            return None
+        return base.execute(
+            "SELECT s.id FROM sentences s JOIN answers a ON a.sentence = s.id AND NOT a.undone AND a.kind = 'answer' "
+            "WHERE s.done = 1 AND (s.id * 37) % 100 < ? AND s.id NOT IN (SELECT sentence FROM leases) "
+            "GROUP BY s.id HAVING count(DISTINCT a.who) = 1 AND max(a.who) <> ? ORDER BY s.id LIMIT 1",
+            (share, who),
+        ).fetchone()
+
+    def holds(self, window: str, sentence: int) -> bool:
+        """Whether a window may answer a sentence: it was asked, and nobody else since."""
+        other = self.one("SELECT window FROM leases WHERE sentence = ?", sentence)
+        return other is None or other == window
+
+    def rank(self, ranks: Iterable[tuple[float, int]]) -> None:
+        """Set in which order sentences are asked: the smallest first."""
+        with self.saving() as base:
+            base.executemany("UPDATE sentences SET rank = ? WHERE id = ?", list(ranks))
+
+    # -- answers -------------------------------------------------------------------------------------------------------
+
+    def answer(self, sentence: int, window: str, answer: Answer) -> int:
+        """Keep what a person said; returns the number of the answer."""
+        if not self.holds(window, sentence):
+            raise StructronError(f"sentence {sentence}: another window is asked this; not saved")
+        before = self.item(sentence)
+        with self.saving() as base:
+            number = base.execute(
+                "INSERT INTO answers (sentence, time, who, kind, before, after, predicted, corrected) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    sentence,
+                    time.time(),
+                    answer.who,
+                    answer.kind,
+                    dumped([before.known, before.done]),
+                    dumped(answer.known),
+                    dumped(answer.predicted),
+                    answer.corrected,
+                ),
+            ).lastrowid
+            twice = before.done == DONE and answer.kind == "answer"
+            if not twice:  # the first answer counts; the second measures agreement
+                state = DONE if answer.kind == "answer" else SKIPPED
+                base.execute(
+                    "UPDATE sentences SET known = ?, done = ? WHERE id = ?", (dumped(answer.known), state, sentence)
+                )
+            base.execute("DELETE FROM leases WHERE sentence = ?", (sentence,))
+        assert number is not None
+        return number
+
+    def undo(self, window: str, who: str, now: float | None = None) -> tuple[Item, Answer] | None:
+        """Take back somebody's last answer, and ask for that sentence again; None: there is no answer left."""
+        now = time.time() if now is None else now
+        with self.saving() as base:
+            found = base.execute(
+                "SELECT id, sentence, kind, before, after, predicted, corrected FROM answers "
+                "WHERE who = ? AND NOT undone ORDER BY id DESC LIMIT 1",
+                (who,),
+            ).fetchone()
+            if found is None:
+                return None
+            id, sentence, kind, before, after, predicted, corrected = found
+            known, done = json.loads(before)
+            base.execute("UPDATE answers SET undone = 1 WHERE id = ?", (id,))
+            base.execute("UPDATE sentences SET known = ?, done = ? WHERE id = ?", (dumped(known), done, sentence))
+            base.execute("DELETE FROM leases WHERE window = ? OR sentence = ?", (window, sentence))
+            base.execute("INSERT INTO leases VALUES (?, ?, ?)", (sentence, window, now + LEASE_SECONDS))
+        return self.item(sentence), Answer(who, kind, loaded(after), loaded(predicted), corrected)
+
+    def known(self, aside: bool = False) -> list[Item]:
+        """The sentences to learn from, or those that are set aside."""
+        return self.items("done = 1 AND aside = ? ORDER BY id", int(aside))
+
+    def answers(self) -> int:
+        """How many answers count."""
+        return int(self.one("SELECT count(*) FROM answers WHERE NOT undone"))
+
+    def counts(self) -> dict[str, int]:
+        """Sentences in all, answered, skipped; words of those that were answered, and corrections among them."""
+        found = dict(self.rows("SELECT done, count(*) FROM sentences GROUP BY done"))
+        words, corrected = self.rows(
+            "SELECT coalesce(sum(s.words), 0), coalesce(sum(a.corrected), 0) "
+            "FROM answers a JOIN sentences s ON s.id = a.sentence WHERE NOT a.undone AND a.kind = 'answer'"
+        )[0]
+        return {
+            "sentences": sum(found.values()), "answered": found.get(DONE, 0), "skipped": found.get(SKIPPED, 0),
+            "words": words, "corrected": corrected,
+        }  # fmt: skip
+
+    def corrections(self) -> list[tuple[int, int]]:
+        """Words and corrections of each answer, in order."""
+        return self.rows(
+            "SELECT s.words, a.corrected FROM answers a JOIN sentences s ON s.id = a.sentence "
+            "WHERE NOT a.undone AND a.kind = 'answer' ORDER BY a.id"
+        )
+
+    def pairs(self) -> list[tuple[dict, dict]]:
+        """What two people said of the same sentence."""
+        found = self.rows(
+            "SELECT a.after, b.after FROM answers a JOIN answers b "
+            "ON a.sentence = b.sentence AND a.id < b.id AND a.who <> b.who "
+            "WHERE NOT a.undone AND NOT b.undone AND a.kind = 'answer' AND b.kind = 'answer'"
+        )
+        return [(json.loads(a), json.loads(b)) for a, b in found]
+
+    # -- settings, models, scores --------------------------------------------------------------------------------------
+
+    def set(self, name: str, value: Any) -> None:
+        """Keep a setting."""
+        with self.saving() as base:
+            base.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, json.dumps(value)))
+            self.settings[name] = value
+
+    def save_model(self, data: bytes, score: float | None) -> None:
+        """Keep a version of the model, and a few before it."""
+        answers = self.answers()
+        with self.saving() as base:
+            base.execute(
+                "INSERT INTO models (time, answers, score, data) VALUES (?, ?, ?, ?)",
+                (time.time(), answers, score, data),
+            )
+            base.execute(
+                "DELETE FROM models WHERE id NOT IN (SELECT id FROM models ORDER BY id DESC LIMIT ?)", (KEPT_MODELS,)
+            )
+            if score is not None:
+                base.execute("INSERT OR REPLACE INTO scores VALUES (?, ?)", (answers, score))
+
+    def model(self) -> tuple[int, bytes] | None:
+        """The newest version of the model, and how many answers there were."""
+        found = self.rows("SELECT answers, data FROM models ORDER BY id DESC LIMIT 1")
+        return (found[0][0], found[0][1]) if found else None
+
+    def scores(self) -> list[tuple[int, float]]:
+        """Numbers of answers, with the score on sentences set aside at that time."""
+        return self.rows("SELECT answers, score FROM scores ORDER BY answers")
+
+
+def is_project(path: str | Path) -> bool:
+    """Whether a file begins as projects do."""
+    try:
+        with open(path, "rb") as stream:
+            head = stream.read(72)
+    except OSError:
+        return False
+    return head.startswith(b"SQLite format 3\0") and int.from_bytes(head[68:72], "big") == MARK
+
+
+def dumped(value: Any) -> str | None:
+    """A value as the database keeps it."""
+    return None if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def loaded(text: str | None) -> Any:
+    """The value that `dumped` kept."""
+    return None if text is None else json.loads(text)
+
+
+def check_name(name: str, what: str, longest: int = 100) -> str:
+    """A name that a person gave, without spaces around it."""
+    name = name.strip()
+    if not name or len(name) > longest or any(ord(c) < 32 for c in name):
+        raise StructronError(f"{what}: {quoted(name)}; expected 1 to {longest} characters")
+    return name

@@ -1,0 +1,320 @@
+"""The model of a project: it predicts, learns from answers in a thread of its own, ranks what is not answered yet."""
+
+import contextlib
+import copy
+import random
+import tempfile
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from structron.errors import StructronError
+from structron.eval.agreement import cohen_kappa
+from structron.tasks.registry import load
+from structron.teach.project import Answer, Item, Project, check_name
+from structron.teach.tasks import TASKS, Known, check_columns
+
+EARLIER = 8
+"""Earlier sentences that are learned again with a new one."""
+STEP = {"passes": 2, "runs": 1}
+"""How one answer is learned: in a few milliseconds."""
+ANEW = 25
+"""After so many answers the model is learned anew from all of them, kept, and the pool ranked."""
+RANKED = 2_000
+"""Sentences of the pool that are ranked at a time."""
+RANDOM = 0.2
+"""Share of the sentences that are asked at random, so that what the model is wrongly sure of is seen."""
+WAIT = 0.4
+"""Seconds that the next question waits for the model to learn from the last answer."""
+RECENT = 300
+"""Words over which corrections are counted for advice."""
+
+
+class Teacher:
+    """One for each project; all windows share it."""
+
+    def __init__(self, project: Project):
+        self.project = project
+        self.task = TASKS[project.settings["task"]]
+        self.random = random.Random(project.settings.get("seed", 1))
+        self.changed = threading.Condition()
+        self.waiting: list[int] = []  # sentences that are answered and not learned from yet
+        self.anew = False
+        self.since = 0  # answers since the model was learned anew
+        self.ended = False
+        self.model, self.start = self._first()
+        self.thread = threading.Thread(target=self._work, name="teacher", daemon=True)
+        self.thread.start()
+
+    def close(self) -> None:
+        """Stop learning; what is known is in the project."""
+        with self.changed:
+            self.ended = True
+            self.changed.notify_all()
+        self.thread.join(60)
+        self.project.close()
+
+    # -- what the page asks --------------------------------------------------------------------------------------------
+
+    def status(self) -> dict[str, Any]:
+        """How far the project is."""
+        counts = self.project.counts()
+        return {
+            "name": self.project.path.name,
+            "task": self.task.name,
+            "labels": self.labels,
+            "spans": self.task.spans,
+            "trees": self.task.trees,
+            **counts,
+            "per_100_words": self._recent(),
+            "corrections": _smoothed(self.project.corrections()),
+            "scores": self.project.scores(),
+            "agreement": self._agreement(),
+            "advice": self._advice(counts),
+            "learning": bool(self.waiting or self.anew),
+        }
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels that may be given."""
+        return list(self.project.settings["labels"])
+
+    def add_label(self, name: str) -> list[str]:
+        """One more label."""
+        name = check_name(name, "label", 40)
+        if any(c.isspace() for c in name) or (self.task.spans and name in ("O", "B", "I")):
+            raise StructronError(f"label: {name!r}; expected a word, without spaces")
+        if name not in self.labels:
+            self.project.set("labels", [*self.labels, name])
+        return self.labels
+
+    def ask(self, window: str, who: str) -> dict[str, Any] | None:
+        """The next sentence for a window, as it is predicted now; None: all are answered."""
+        with self.changed:
+            self.changed.wait_for(lambda: not self.waiting or self.ended, WAIT)
+            at_random = self.random.random() if self.random.random() < RANDOM else None
+        item = self.project.ask(window, who, at_random)
+        return None if item is None else self.shown(item)
+
+    def shown(self, item: Item, known: Known | None = None) -> dict[str, Any]:
+        """A sentence with what is predicted for it; known: what a person has said before."""
+        (predicted, margins), model = (self.task.empty(item), None), self.model
+        if model is not None:
+            with contextlib.suppress(StructronError):  # a model that cannot take a sentence does not stop the work
+                ((predicted, margins),) = self.task.predict(model, [item])
+        tokens = item.data["tokens"]
+        words = [
+            {
+                "form": word["form"],
+                "start": word["start"],
+                "space": k + 1 == len(token["words"]) and bool(token["spaces_after"]),
+            }
+            for token in tokens
+            for k, word in enumerate(token["words"])
+        ]
+        return {
+            "sentence": item.id,
+            "words": words,
+            "predicted": predicted,
+            "known": known or item.known,
+            "margins": margins,
+            "doubt": _doubtful(margins),
+        }
+
+    def answer(self, window: str, who: str, sentence: int, given: Known | None, predicted: Known | None = None) -> int:
+        """Keep what a person says of a sentence, None: nothing; learn from it. Returns the number of the answer."""
+        item = self.project.item(sentence)
+        who = check_name(who, "who")
+        if given is None:
+            return self.project.answer(sentence, window, Answer(who, "skip", None, None, 0))
+        known = self.task.check(item, given, self.labels)
+        if predicted is not None:
+            with contextlib.suppress(StructronError, KeyError, TypeError):
+                predicted = self.task.check(item, predicted, [*self.labels, *self.task.labels_in(predicted)])
+        corrected = self.task.corrected(predicted, known) if predicted is not None else 0
+        number = self.project.answer(sentence, window, Answer(who, "answer", known, predicted, corrected))
+        with self.changed:
+            self.since += 1
+            if not item.aside:
+                self.waiting.append(sentence)
+            self.anew = self.anew or self.since >= ANEW
+            self.changed.notify_all()
+        return number
+
+    def undo(self, window: str, who: str) -> dict[str, Any] | None:
+        """Take somebody's last answer back and ask that sentence again; None: nothing is left to undo."""
+        found = self.project.undo(window, check_name(who, "who"))
+        if found is None:
+            return None
+        item, answer = found
+        with self.changed:
+            if item.id in self.waiting:
+                self.waiting.remove(item.id)
+            elif answer.kind == "answer" and not item.aside:
+                self.anew = True  # the model has learned from it
+            self.changed.notify_all()
+        return self.shown(item, answer.known)
+
+    # -- learning ------------------------------------------------------------------------------------------------------
+
+    def _first(self) -> tuple[Any, Any]:
+        """The model to begin with, and the one that everything is learned on top of."""
+        start = None
+        if name := self.project.settings.get("start"):
+            start = load_start(name, self.task.name)
+        kept = self.project.model()
+        self.anew = self.project.answers() != (kept[0] if kept else 0)
+        if kept is None:
+            return start, start
+        with tempfile.TemporaryDirectory(prefix="structron-teach-") as folder:
+            path = Path(folder) / "model.structron"
+            path.write_bytes(kept[1])
+            return load(path), start
+
+    def _work(self) -> None:
+        """Learn from answers as they come, until the end."""
+        while True:
+            with self.changed:
+                self.changed.wait_for(lambda: self.waiting or self.anew or self.ended)
+                if self.ended:
+                    return
+                taken, anew = list(self.waiting), self.anew or self.model is None
+                self.anew = False
+            with contextlib.suppress(StructronError):
+                model = self._learn_anew() if anew else self._learn(taken)
+                if model is not None:
+                    self.model = model
+            with self.changed:
+                self.waiting = [sentence for sentence in self.waiting if sentence not in taken]
+                self.changed.notify_all()
+            if anew and self.model is not None:
+                self._keep()
+
+    def _learn(self, sentences: Sequence[int]) -> Any:
+        """The model after a step on some sentences, and on a few earlier ones."""
+        items = [item for item in map(self.project.item, sentences) if item.known is not None]
+        others = [item for item in self.project.known() if item.id not in sentences]
+        chosen = items + self.random.sample(others, min(EARLIER, len(others)))
+        return self._trained(copy.copy(self.model), chosen, STEP)
+
+    def _learn_anew(self) -> Any:
+        """A model that has learned from all that is known."""
+        self.since = 0
+        items = self.project.known()
+        if not items:
+            return self.start
+        if self.start is not None:
+            return self._trained(copy.copy(self.start), items, {"runs": 1})
+        return self._trained(self.task.new(), items, {})
+
+    def _trained(self, model: Any, items: Sequence[Item], options: dict[str, Any]) -> Any:
+        data = [
+            self.task.example(model, item, item.known)
+            for item in items
+            if item.known is not None and self._usable(item.known)
+        ]
+        if not data:
+            return None
+        before = model.get_params()
+        model.options = copy.copy(model.options)
+        model.set_params(**{name: value for name, value in options.items() if name in before})
+        if hasattr(model, "model_"):
+            model.partial_fit(data)
+        else:
+            model.fit(data)
+        model.set_params(**{name: before[name] for name in options if name in before})
+        return model
+
+    def _usable(self, known: Known) -> bool:
+        """Whether a sentence can be learned from: something is known of it; all, where labels cannot be open."""
+        values = [value for column in known.values() for value in column]
+        return (
+            None not in values if "open_label" in self.task.kind.lacks else any(value is not None for value in values)
+        )
+
+    def _keep(self) -> None:
+        """Score the model, keep it, and rank the pool by its doubts."""
+        aside = self.project.known(aside=True)
+        with contextlib.suppress(StructronError):
+            score = self.task.score(self.model, aside) if aside else None
+            with tempfile.TemporaryDirectory(prefix="structron-teach-") as folder:
+                path = Path(folder) / "model.structron"
+                self.model.save(path)
+                self.project.save_model(path.read_bytes(), score)
+            pool = self.project.items("done = 0 ORDER BY (id * 7919) % 10007 LIMIT ?", RANKED)
+            if pool and not self.task.trees:
+                found = self.task.predict(self.model, pool)
+                self.project.rank((_rank(margins), item.id) for item, (_, margins) in zip(pool, found, strict=True))
+
+    # -- numbers -------------------------------------------------------------------------------------------------------
+
+    def _recent(self) -> float | None:
+        words = corrected = 0
+        for own, changed in reversed(self.project.corrections()):
+            words, corrected = words + own, corrected + changed
+            if words >= RECENT:
+                break
+        return round(100.0 * corrected / words, 1) if words else None
+
+    def _agreement(self) -> float | None:
+        pairs = self.project.pairs()
+        if not pairs:
+            return None
+        rows = [
+            (a, b)
+            for first, second in pairs
+            for a, b in zip(zip(*first.values(), strict=True), zip(*second.values(), strict=True), strict=True)
+            if None not in a and None not in b
+        ]
+        return None if not rows else round(cohen_kappa(rows), 3)
+
+    def _advice(self, counts: dict[str, int]) -> str:
+        recent, scores = self._recent(), [score for _, score in self.project.scores()]
+        if recent is None or counts["words"] < RECENT:
+            return ""
+        if len(scores) >= 4 and max(scores[-4:]) - min(scores[-4:]) < 0.5:
+            return (
+                f"The score has not changed for a while: {scores[-1]:.1f}. More answers of this kind will teach little."
+            )
+        if recent < 1:
+            return f"Few corrections are needed now: {recent:.1f} in 100 words. This may be enough."
+        return ""
+
+
+def load_start(name: str, task: str) -> Any:
+    """The model that a project starts from: one of its task, or that part of a pipeline."""
+    model = load(name)
+    if model.task == "pipeline":
+        if task not in model.names_:
+            raise StructronError(f"{name}: no {task} in this pipeline; expected one of {', '.join(model.names_)}")
+        model = model.part(task)
+    check_columns(model, TASKS[task], name)
+    return model
+
+
+def _doubtful(margins: Sequence[float] | None) -> list[bool] | None:
+    """Which words to underline: the third with the smallest margins, if these are small beside the others."""
+    if not margins:
+        return None
+    ordered = sorted(margins)
+    middle, third = ordered[len(ordered) // 2], ordered[len(ordered) // 3]
+    return [own <= third and own < 0.5 * middle for own in margins]
+
+
+def _rank(margins: Sequence[float] | None) -> float:
+    """The mean of the smallest margins: how much a sentence is doubted, whatever its length."""
+    smallest = sorted(margins or [0.0])[:3]
+    return float(sum(smallest) / len(smallest))
+
+
+def _smoothed(corrections: Sequence[tuple[int, int]], points: int = 40) -> list[tuple[int, float]]:
+    """Corrections in 100 words, for equal parts of all answers."""
+    size = max(5, -(-len(corrections) // points))
+    found, answered = [], 0
+    for begin in range(0, len(corrections), size):
+        some = corrections[begin : begin + size]
+        answered += len(some)
+        words = sum(own for own, _ in some)
+        found.append((answered, round(100.0 * sum(changed for _, changed in some) / max(words, 1), 2)))
+    return found

@@ -1,0 +1,141 @@
+"""Round trips: what is known leaves a project in a format and comes back into another as it was."""
+
+import json
+from pathlib import Path
+
+import pytest
+from projects import LABELS, gold, project
+
+from structron.data.toy_english import toy_english
+from structron.errors import StructronError
+from structron.teach import exchange
+from structron.teach.project import Answer, Project
+
+TEXT = "Ann likes pad thai. Bob ate pho in Hanoi!\n\nNobody came."
+
+
+def answered(path: Path, task: str, count: int = 15, left: int = 3) -> Project:
+    made = project(path, task, count)
+    for k, toy in enumerate(toy_english(count, seed=4)[: count - left], 1):
+        made.answer(k, "w", Answer("ann", "answer", gold(task, toy), None, 0))
+    return made
+
+
+def known_of(made: Project) -> list[tuple[list[str], dict | None]]:
+    return [
+        ([w["form"] for t in i.data["tokens"] for w in t["words"]], i.known) for i in made.items("done = 1 ORDER BY id")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("task", "format"),
+    [("tagger", "conll"), ("tagger", "conllu"), ("chunker", "conll"), ("chunker", "jsonl"), ("entities", "conll"),
+     ("entities", "jsonl"), ("entities", "conllu"), ("entities", "brat"), ("parser", "conllu")],
+)  # fmt: skip
+def test_round_trip(task, format, tmp_path):
+    made = answered(tmp_path / "a.teach", task, left=0 if format in ("brat", "conllu") else 3)
+    target = tmp_path / ("out" if format == "brat" else f"out.{format}")
+    exchange.write_file(made, str(target), None, False)
+    again = Project.create(tmp_path / "b.teach", task=task, labels=[], seed=1, overlap=0, start=None)
+    files = [str(target / "toy.ann")] if format == "brat" else [str(target)]
+    exchange.add_files(again, files, "english")
+    if format == "brat":  # tokens are found anew in the text; spans of the text are the same
+        ours, theirs = (
+            [(e.start, e.end, e.label) for _, doc in exchange.documents(p) for e in doc.entities] for p in (made, again)
+        )
+        assert ours == theirs
+        assert ours
+    else:
+        assert known_of(again) == known_of(made)
+        assert set(again.settings["labels"]) <= set(made.settings["labels"])
+    made.close()
+    again.close()
+
+
+def test_open_labels_stay_open(tmp_path):
+    made = project(tmp_path / "a.teach", "entities", 2)
+    count = len(toy_english(2, seed=4)[0].words)
+    known = {"labels": [None, "B-PER", *["O"] * (count - 2)]}
+    made.answer(1, "w", Answer("ann", "answer", known, None, 0))
+    exchange.write_file(made, str(tmp_path / "a.conll"), None, False)
+    again = Project.create(tmp_path / "b.teach", task="entities", labels=[], overlap=0, start=None, seed=1)
+    exchange.add_files(again, [str(tmp_path / "a.conll")], "english")
+    assert known_of(again)[0][1] == known
+    made.close()
+    again.close()
+
+
+@pytest.fixture
+def fresh(tmp_path):
+    made = Project.create(tmp_path / "p.teach", task="entities", labels=[], overlap=0, start=None, seed=1)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"text": TEXT, "spans": [{"start": 10, "end": 18, "label": "DISH"}]},
+        {"text": TEXT, "label": [[10, 18, "DISH"]]},
+        {"text": TEXT, "labels": [[10, 18, "DISH"]]},
+        {"text": TEXT, "entities": [{"start_offset": 10, "end_offset": 18, "label": "DISH"}]},
+    ],
+)
+def test_what_prodigy_and_doccano_write(line, fresh, tmp_path):
+    (tmp_path / "x.jsonl").write_text(json.dumps(line) + "\n")
+    exchange.add_files(fresh, [str(tmp_path / "x.jsonl")], "english")
+    (_, doc), *_ = exchange.documents(fresh)
+    assert [(e.text, e.label) for e in doc.entities] == [("pad thai", "DISH")]
+    assert fresh.settings["labels"] == ["DISH"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "wrong"),
+    [
+        (
+            "x.jsonl",
+            '{"text": "Ann came.", "spans": [{"start": 1, "end": 3, "label": "PER"}]}',
+            "x.jsonl:1: PER from 1 to 3",
+        ),
+        ("x.jsonl", '{"spans": []}', "x.jsonl:1: not a text with spans"),
+        ("x.jsonl", "[", "x.jsonl:1: not a text"),
+        ("x.jsonl", '{"text": " "}', "x.jsonl:1: no text"),
+        ("x.conllu", "1\tAnn\n", "x.conllu:1"),
+        ("empty.txt", "", "no sentences"),
+    ],
+)
+def test_bad_files_name_the_place_and_add_nothing(name, content, wrong, fresh, tmp_path):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(StructronError, match=wrong):
+        exchange.add_files(fresh, [str(tmp_path / name)], "english")
+    assert fresh.counts()["sentences"] == 0
+
+
+def test_nothing_of_others_is_overwritten(tmp_path):
+    made = answered(tmp_path / "a.teach", "entities", 4, 0)
+    with pytest.raises(StructronError, match="a project"):
+        exchange.write_file(made, str(made.path), "conll", False)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "toy.txt").write_text("mine")
+    with pytest.raises(StructronError, match="another text"):
+        exchange.write_file(made, str(tmp_path / "out"), None, False)
+    assert (tmp_path / "out" / "toy.txt").read_text() == "mine"
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        (["U-PER", "O", "B-PER", "L-PER"], ["B-PER", "O", "B-PER", "I-PER"]),
+        (["I-PER", "I-PER", "I-LOC"], ["B-PER", "I-PER", "B-LOC"]),
+        (["S-PER", "B-LOC", "E-LOC", None], ["B-PER", "B-LOC", "I-LOC", None]),
+    ],
+)
+def test_labels_of_other_schemes(given, wanted):
+    assert exchange._iob2(given) == wanted
+
+
+def test_labels_for_all_tests_are_there():
+    assert {
+        kind for toy in toy_english(30, seed=4) for label in toy.entities if label != "O" for kind in [label[2:]]
+    } <= {*LABELS, "MISC"}

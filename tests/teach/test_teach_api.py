@@ -1,0 +1,62 @@
+"""What the server of a project answers, to what it understands and to what it does not."""
+
+import httpx
+import pytest
+from projects import project
+
+ME = {"window": "w", "who": "ann"}
+
+
+@pytest.fixture
+def http(serve, tmp_path):
+    with httpx.Client(base_url=serve(project(tmp_path / "p.teach", count=5)), timeout=60) as found:
+        yield found
+
+
+def test_a_session(http):
+    found = http.post("/api/teach/ask", json=ME).json()
+    item, count = found["item"], len(found["item"]["words"])
+    known = {"labels": ["O"] * count}
+    saved = http.post(
+        "/api/teach/answer", json={**ME, "sentence": item["sentence"], "known": known, "predicted": item["predicted"]}
+    )
+    assert saved.status_code == 200
+    assert saved.json()["saved"] == 1
+    assert saved.json()["item"]["sentence"] != item["sentence"]
+    assert saved.json()["status"]["answered"] == 1
+    assert http.get("/api/teach/export/conll").text.count("\tO\n") == count
+    assert http.get("/api/teach/export/jsonl").headers["content-disposition"] == 'attachment; filename="p.jsonl"'
+    back = http.post("/api/teach/undo", json=ME).json()
+    assert (back["item"]["sentence"], back["item"]["known"], back["status"]["answered"]) == (item["sentence"], known, 0)
+    assert http.post("/api/teach/label", json={"label": "DISH"}).json()["labels"][-1] == "DISH"
+    assert http.get("/").headers["content-type"].startswith("text/html")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "said"),
+    [
+        ("answer", {**ME, "sentence": 999, "known": {"labels": []}}, 404, "no sentence 999"),
+        ("answer", {**ME, "sentence": 1, "known": {"labels": ["B-X"]}}, 422, "one for each"),
+        ("answer", {**ME, "sentence": 1, "known": {"tags": []}}, 422, "known"),
+        ("answer", {**ME, "sentence": "x"}, 422, "sentence"),
+        ("ask", {"window": "w"}, 422, "who"),
+        ("ask", {**ME, "more": 1}, 422, "more"),
+        ("ask", [], 422, ""),
+        ("label", {"label": "<b> x"}, 422, "without spaces"),
+    ],
+)
+def test_mistakes(path, body, status, said, http):
+    found = http.post(f"/api/teach/{path}", json=body)
+    assert found.status_code == status
+    assert said in str(found.json()["detail"])
+    assert http.get("/api/teach/status").json()["answered"] == 0
+
+
+def test_addresses_that_are_not_there(http):
+    for path in ("/api/teach/export/brat", "/api/teach/export/exe", "/api/annotate", "/static/../project.py"):
+        assert http.get(path).status_code in (404, 405)
+
+
+def test_other_sites_are_refused(http):
+    assert http.post("/api/teach/ask", json=ME, headers={"sec-fetch-site": "cross-site"}).status_code == 403
+    assert http.get("/api/teach/status", headers={"host": "evil.example"}).status_code in (400, 403, 421)

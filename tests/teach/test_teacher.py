@@ -1,0 +1,144 @@
+"""The model learns from answers, forgets what is undone, and is the same after a restart."""
+
+import time
+
+import pytest
+from projects import Person, project
+
+import structron
+from structron.errors import StructronError
+from structron.teach.command import run
+from structron.teach.project import Project
+from structron.teach.tasks import TASKS
+from structron.teach.teacher import ANEW, Teacher, _doubtful, load_start
+
+
+def rested(teacher: Teacher) -> None:
+    """Wait until everything is learned."""
+    end = time.monotonic() + 120
+    while teacher.waiting or teacher.anew or teacher.thread.is_alive() is False:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    time.sleep(0.05)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_corrections_become_fewer(task, tmp_path):
+    teacher = Teacher(project(tmp_path / "p.teach", task, 60))
+    person = Person(teacher, count=60)
+    person.work(60)
+    assert person.ask() is None
+    found = teacher.project.corrections()
+    first, last = (sum(c for _, c in part) / sum(w for w, _ in part) for part in (found[:10], found[-15:]))
+    assert last < 0.6 * first
+    rested(teacher)
+    assert teacher.task.score(teacher.model, teacher.project.known()) > 80
+    teacher.close()
+
+
+def test_all_is_there_after_a_restart(tmp_path):
+    teacher = Teacher(project(tmp_path / "p.teach", count=60))
+    Person(teacher, count=60).work(ANEW + 5)
+    rested(teacher)
+    before = teacher.status()
+    teacher.close()
+    again = Teacher(Project(tmp_path / "p.teach"))
+    rested(again)
+    assert {**again.status(), "learning": 0, "scores": 0} == {**before, "learning": 0, "scores": 0}
+    assert again.model is not None
+    again.close()
+
+
+def test_what_is_undone_is_asked_again_and_forgotten(tmp_path):
+    teacher = Teacher(project(tmp_path / "p.teach", "entities", 12))
+    person = Person(teacher, count=12)
+    question = person.ask()
+    wrong = {"labels": ["B-PER"] * len(question["words"])}
+    teacher.answer(person.window, person.name, question["sentence"], wrong, question["predicted"])
+    rested(teacher)
+    back = teacher.undo(person.window, person.name)
+    assert (back["sentence"], back["known"]) == (question["sentence"], wrong)
+    assert person.ask()["sentence"] == question["sentence"]
+    teacher.answer(person.window, person.name, question["sentence"], person.knows(question), question["predicted"])
+    rested(teacher)
+    assert teacher.project.answers() == 1
+    teacher.close()
+
+
+def test_labels_are_added_on_the_way(tmp_path):
+    teacher = Teacher(project(tmp_path / "p.teach", "entities", 12))
+    person = Person(teacher, count=12)
+    question = person.ask()
+    new = {"labels": ["B-DISH", *["O"] * (len(question["words"]) - 1)]}
+    with pytest.raises(StructronError, match="no label 'B-DISH'"):
+        teacher.answer(person.window, person.name, question["sentence"], new)
+    assert teacher.add_label(" DISH ")[-1] == "DISH"
+    for bad in ("", " ", "a b", "O", "x" * 41, "a\nb"):
+        with pytest.raises(StructronError, match="label"):
+            teacher.add_label(bad)
+    teacher.answer(person.window, person.name, question["sentence"], new)
+    rested(teacher)
+    assert "B-DISH" in (teacher.model.model_.labels if teacher.model is not None else ["B-DISH"])
+    teacher.close()
+
+
+def test_a_project_starts_from_the_bundled_model(tmp_path):
+    made = project(tmp_path / "p.teach", "entities", 12, start="english")
+    before = load_start("english", "entities")
+    teacher = Teacher(made)
+    person = Person(teacher, count=12)
+    question = person.ask()
+    assert question["margins"] is not None
+    person.work(6)
+    rested(teacher)
+    assert before.predict([structron.Document([[("Paris", "NNP")]])]) == load_start("english", "entities").predict(
+        [structron.Document([[("Paris", "NNP")]])]
+    )
+    teacher.close()
+    with pytest.raises(StructronError, match="no chunker in this pipeline"):
+        load_start("english", "chunker")
+
+
+def test_skipped_sentences_are_not_learned_from(tmp_path):
+    teacher = Teacher(project(tmp_path / "p.teach", count=3))
+    person = Person(teacher, count=3)
+    for _ in range(3):
+        teacher.answer(person.window, person.name, person.ask()["sentence"], None)
+    assert person.ask() is None
+    assert teacher.project.known() == []
+    assert teacher.status()["skipped"] == 3
+    teacher.close()
+
+
+def test_doubt():
+    assert _doubtful([10, 10, 1, 10, 10, 10]) == [False, False, True, False, False, False]
+    assert not any(_doubtful([10, 10, 10]))
+    assert _doubtful(None) is None
+
+
+def test_train_and_export_from_the_command_line(tmp_path, capsys):
+    teacher = Teacher(project(tmp_path / "p.teach", "chunker", 30))
+    Person(teacher).work(30)
+    teacher.close()
+    model, out = tmp_path / "m.structron", tmp_path / "o.conll"
+    assert run(str(tmp_path / "p.teach"), export=str(out), train=str(model)) == 0
+    assert out.read_text().count("\n\n") == 30
+    assert structron.load(model).predict([["the", "old", "man"]])[0][0] == "B-NP"
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong"),
+    [
+        ({}, "no such project"),
+        ({"texts": ["t.txt"]}, "--task: missing"),
+        ({"texts": ["t.txt"], "task": "entitys"}, "did you mean"),
+        ({"texts": ["nothing.conll"], "task": "entities"}, "nothing.conll"),
+        ({"texts": ["t.txt"], "task": "entities", "start": "nothing.structron"}, "nothing.structron"),
+    ],
+)
+def test_mistakes_make_no_project(given, wrong, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.txt").write_text("Ann came.")
+    with pytest.raises(StructronError, match=wrong):
+        run("p.teach", **given)
+    assert not (tmp_path / "p.teach").exists()
