@@ -35,10 +35,10 @@ class Window:
     def settled(self, answered):
         self.until(lambda: self.page.locator(".counts b").first.text_content() == str(answered))
 
-    def until(self, condition, seconds=30.0):
+    def until(self, condition, seconds=120.0):
         end = time.monotonic() + seconds
         while not condition():
-            assert time.monotonic() < end
+            assert time.monotonic() < end, self.page.locator("main").inner_text()
             self.page.wait_for_timeout(20)
 
     def close(self):

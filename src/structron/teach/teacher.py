@@ -184,6 +184,7 @@ class Teacher:
             with contextlib.suppress(StructronError):
                 model = self._learn_anew() if anew else self._learn(taken)
                 if model is not None:
+                    self._try(model)
                     self.model = model
             with self.changed:
                 self.waiting = [sentence for sentence in self.waiting if sentence not in taken]
@@ -191,12 +192,17 @@ class Teacher:
             if anew and self.model is not None:
                 self._keep()
 
+    def _try(self, model: Any) -> None:
+        """Predict once, so that what has to be compiled or loaded for it does not keep the page waiting."""
+        if items := self.project.items("TRUE ORDER BY id LIMIT 1"):
+            self.task.predict(model, items)
+
     def _learn(self, sentences: Sequence[int]) -> Any:
         """The model after a step on some sentences, and on a few earlier ones."""
         items = [item for item in map(self.project.item, sentences) if item.known is not None]
         others = [item for item in self.project.known() if item.id not in sentences]
         chosen = items + self.random.sample(others, min(EARLIER, len(others)))
-        return self._trained(copy.copy(self.model), chosen, STEP)
+        return self._trained(copy.deepcopy(self.model), chosen, STEP)
 
     def _learn_anew(self) -> Any:
         """A model that has learned from all that is known."""
@@ -205,7 +211,7 @@ class Teacher:
         if not items:
             return self.start
         if self.start is not None:
-            return self._trained(copy.copy(self.start), items, {"runs": 1})
+            return self._trained(copy.deepcopy(self.start), items, {"runs": 1})
         return self._trained(self.task.new(), items, {})
 
     def _trained(self, model: Any, items: Sequence[Item], options: dict[str, Any]) -> Any:
@@ -217,7 +223,6 @@ class Teacher:
         if not data:
             return None
         before = model.get_params()
-        model.options = copy.copy(model.options)
         model.set_params(**{name: value for name, value in options.items() if name in before})
         if hasattr(model, "model_"):
             model.partial_fit(data)
