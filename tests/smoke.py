@@ -49,6 +49,7 @@ def runs(folder: Path) -> dict[str, list[list]]:
         "import-templates": [[folder / "crf.template", "--columns", "word,pos,chunk", "--output", folder / "ours"]],
         "new-problem": [["word_order", "--output-dir", folder]],
         "serve": [[folder / "nothing.structron"]],
+        "teach": [[folder / "p.teach", "--texts", train, "--task", "tagger", "--export", folder / "taught.conll"]],
         "capabilities": [[]],
         "precompile": [["chunker"]],
         "demo": [["--task", "tagger", "--out", folder / "demo"]],

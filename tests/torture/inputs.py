@@ -175,7 +175,7 @@ OPTIONAL: dict[str, tuple[tuple[str, ...], ...]] = {
     "import-templates": (("--columns", "word,pos"),),
 }
 """What commands may be given besides their input."""
-WITHHELD = ("serve", "precompile", "experiment", "demo", "papers")
+WITHHELD = ("serve", "teach", "precompile", "experiment", "demo", "papers")
 """Commands whose options are not played with: they listen, compile, or learn for hours."""
 NOT_PLAYED = ("--ray", "--passes", "--jobs", "--runs", "--shards", "--help", "--bits")
 """Options that would start a cluster, learn for hours, or fill the machine, as they are told to."""
