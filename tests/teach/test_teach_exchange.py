@@ -111,6 +111,24 @@ def test_bad_files_name_the_place_and_add_nothing(name, content, wrong, fresh, t
     assert fresh.counts()["sentences"] == 0
 
 
+def test_a_file_is_added_whole_or_not_at_all(fresh, tmp_path):
+    good = json.dumps({"text": "Ann ate pho.", "spans": [{"start": 8, "end": 11, "label": "DISH"}]})
+    (tmp_path / "a.jsonl").write_text(good + "\n")
+    (tmp_path / "b.jsonl").write_text(good + "\n[\n")
+    with pytest.raises(StructronError, match=r"b\.jsonl:2"):
+        exchange.add_files(fresh, [str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")], "english")
+    assert fresh.counts()["sentences"] == 1
+    assert fresh.labels() == ["DISH"]
+
+
+def test_labels_of_another_process_stay(fresh):
+    other = Project(fresh.path)
+    other.add_labels(["LATER"])
+    fresh.add_labels(["DISH"])
+    assert fresh.labels() == other.labels() == ["LATER", "DISH"]
+    other.close()
+
+
 def test_nothing_of_others_is_overwritten(tmp_path):
     made = answered(tmp_path / "a.teach", "entities", 4, 0)
     with pytest.raises(StructronError, match="a project"):

@@ -110,6 +110,24 @@ def test_skipped_sentences_are_not_learned_from(tmp_path):
     teacher.close()
 
 
+def test_a_model_that_cannot_learn_is_told_and_stops_nothing(tmp_path, monkeypatch):
+    teacher = Teacher(project(tmp_path / "p.teach", count=6))
+
+    def fails(*_):
+        raise RuntimeError("no room")
+
+    monkeypatch.setattr(teacher, "_trained", fails)
+    assert len(Person(teacher, count=6).work(4)) == 4
+    rested(teacher)
+    assert "no room" in teacher.status()["advice"]
+    assert teacher.project.answers() == 4
+    monkeypatch.undo()
+    Person(teacher, count=6).work(1)
+    rested(teacher)
+    assert teacher.status()["advice"] == ""
+    teacher.close()
+
+
 def test_doubt():
     assert _doubtful([10, 10, 1, 10, 10, 10]) == [False, False, True, False, False, False]
     assert not any(_doubtful([10, 10, 10]))

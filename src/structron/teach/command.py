@@ -33,7 +33,8 @@ def run(
 ) -> int:
     """Do what was asked for; without anything to do open the page."""
     settings = {"--task": task, "--labels": labels, "--start": start, "--overlap": overlap or None}
-    opened = _make(project, texts, settings) if not Path(project).exists() else _open(project, settings)
+    new = not Path(project).exists()
+    opened = _make(project, texts, settings) if new else _open(project, settings)
     try:
         if texts:
             sentences, answered = add_files(opened, list(texts), tokenizer)
@@ -44,12 +45,12 @@ def run(
             say(f"{export}: {counted(opened.counts()['answered'], 'sentence')} annotated")
         if train is not None:
             _train(opened, train)
-        return 0 if export is not None or train is not None else _serve(opened, host, port, allow_host or ())
     except BaseException:
-        if not opened.counts()["sentences"]:  # nothing came of a new project
+        if new and not opened.counts()["sentences"]:  # nothing came of it
             opened.close()
             _remove(opened.path)
         raise
+    return 0 if export is not None or train is not None else _serve(opened, host, port, allow_host or ())
 
 
 def _make(path: str, texts: Sequence[str] | None, settings: dict[str, Any]) -> Project:

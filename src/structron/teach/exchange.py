@@ -205,16 +205,13 @@ def add_files(project: Project, patterns: list[str], tokenizer: str) -> tuple[in
     importer = Importer(task, tokenizer)
     paths = [path for pattern in patterns for path in (sorted(glob.glob(pattern)) or [pattern])]
     sentences = answered = 0
-    labels = list(project.settings["labels"])
     for path in paths:
-        texts = list(importer.texts(path))
-        for k, (doc, known) in enumerate(texts):
-            labels += [own for each in known for own in task.labels_in(each) if own not in labels]
-            labels = list(dict.fromkeys(labels))
-            name = os.path.basename(path) if len(texts) == 1 else f"{os.path.basename(path)}:{k + 1}"
-            sentences += project.add(name, doc, known)
-            answered += sum(own is not None for own in known)
-    project.set("labels", labels)
+        texts, name = list(importer.texts(path)), os.path.basename(path)
+        known = [each for _, own in texts for each in own]
+        labels = [label for each in known for label in task.labels_in(each)]
+        named = [(name if len(texts) == 1 else f"{name}:{k}", doc, own) for k, (doc, own) in enumerate(texts, 1)]
+        sentences += project.add_all(named, labels)
+        answered += sum(each is not None for each in known)
     if not sentences:
         raise StructronError(f"{', '.join(patterns)}: no sentences; expected text")
     return sentences, answered

@@ -48,6 +48,10 @@ KEPT_MODELS = 3
 NEW, DONE, SKIPPED = 0, 1, 2
 
 
+Text = tuple[str, Doc, Sequence[dict[str, list] | None] | None]
+"""The name of a text, the text, and what is known of each of its sentences."""
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """A sentence of a project: its analysis as `Doc.to_json` has it, and what is known of it, if anything."""
@@ -172,21 +176,46 @@ class Project:
 
     def add(self, name: str, doc: Doc, known: Sequence[dict[str, list] | None] | None = None) -> int:
         """Add a text whose tokens are known; returns how many sentences it has. known: what is known of each."""
-        data = doc.to_json()
+        return self.add_all([(name, doc, known)], ())
+
+    def add_all(self, texts: Sequence[Text], labels: Sequence[str]) -> int:
+        """Add several texts, and their labels, all of it or nothing; returns how many sentences there are."""
         with self.saving() as base:
-            text = base.execute(
-                "INSERT INTO texts (name, text, before) VALUES (?, ?, ?)", (name, doc.text, doc.spaces_before)
-            ).lastrowid
-            first = (base.execute("SELECT max(id) FROM sentences").fetchone()[0] or 0) + 1
-            rows = []
-            for k, sentence in enumerate(data["sentences"]):
-                own = known[k] if known is not None else None
-                words = sum(len(token["words"]) for token in sentence["tokens"])
-                aside = int((first + k) % ASIDE == 0)
-                rows.append((text, dumped(sentence), words, dumped(own), DONE if own is not None else NEW, aside))
-            base.executemany(
-                "INSERT INTO sentences (text, data, words, known, done, aside) VALUES (?, ?, ?, ?, ?, ?)", rows
-            )
+            count = sum(self._add(base, *text) for text in texts)
+            self._add_labels(base, labels)
+        return count
+
+    def labels(self) -> list[str]:
+        """The labels that may be given; another process may have added some."""
+        return json.loads(self.one("SELECT value FROM settings WHERE name = 'labels'") or "[]")
+
+    def add_labels(self, labels: Sequence[str]) -> None:
+        """Labels beside those that are there."""
+        with self.saving() as base:
+            self._add_labels(base, labels)
+
+    def _add_labels(self, base: sqlite3.Connection, labels: Sequence[str]) -> None:
+        joined = list(dict.fromkeys([*self.labels(), *labels]))
+        base.execute("INSERT OR REPLACE INTO settings VALUES ('labels', ?)", (json.dumps(joined),))
+        self.settings["labels"] = joined
+
+    def _add(
+        self, base: sqlite3.Connection, name: str, doc: Doc, known: Sequence[dict[str, list] | None] | None
+    ) -> int:
+        data = doc.to_json()
+        text = base.execute(
+            "INSERT INTO texts (name, text, before) VALUES (?, ?, ?)", (name, doc.text, doc.spaces_before)
+        ).lastrowid
+        first = (base.execute("SELECT max(id) FROM sentences").fetchone()[0] or 0) + 1
+        rows = []
+        for k, sentence in enumerate(data["sentences"]):
+            own = known[k] if known is not None else None
+            words = sum(len(token["words"]) for token in sentence["tokens"])
+            aside = int((first + k) % ASIDE == 0)
+            rows.append((text, dumped(sentence), words, dumped(own), DONE if own is not None else NEW, aside))
+        base.executemany(
+            "INSERT INTO sentences (text, data, words, known, done, aside) VALUES (?, ?, ?, ?, ?, ?)", rows
+        )
         return len(rows)
 
     def documents(self) -> Iterator[tuple[str, Doc, list[Item]]]:

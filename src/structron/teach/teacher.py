@@ -43,6 +43,7 @@ class Teacher:
         self.anew = False
         self.since = 0  # answers since the model was learned anew
         self.ended = False
+        self.trouble = ""
         self.model, self.start = self._first()
         self.thread = threading.Thread(target=self._work, name="teacher", daemon=True)
         self.thread.start()
@@ -78,15 +79,14 @@ class Teacher:
     @property
     def labels(self) -> list[str]:
         """The labels that may be given."""
-        return list(self.project.settings["labels"])
+        return self.project.labels()
 
     def add_label(self, name: str) -> list[str]:
         """One more label."""
         name = check_name(name, "label", 40)
         if any(c.isspace() for c in name) or (self.task.spans and name in ("O", "B", "I")):
             raise StructronError(f"label: {name!r}; expected a word, without spaces")
-        if name not in self.labels:
-            self.project.set("labels", [*self.labels, name])
+        self.project.add_labels([name])
         return self.labels
 
     def ask(self, window: str, who: str) -> dict[str, Any] | None:
@@ -181,11 +181,14 @@ class Teacher:
                     return
                 taken, anew = list(self.waiting), self.anew or self.model is None
                 self.anew = False
-            with contextlib.suppress(StructronError):
+            self.trouble = ""
+            try:
                 model = self._learn_anew() if anew else self._learn(taken)
                 if model is not None:
                     self._try(model)
                     self.model = model
+            except Exception as error:  # answers are saved, whatever happens here: the page says so and goes on
+                self.trouble = f"The model could not learn from the last answers, which are saved: {error}"
             with self.changed:
                 self.waiting = [sentence for sentence in self.waiting if sentence not in taken]
                 self.changed.notify_all()
@@ -241,7 +244,7 @@ class Teacher:
     def _keep(self) -> None:
         """Score the model, keep it, and rank the pool by its doubts."""
         aside = self.project.known(aside=True)
-        with contextlib.suppress(StructronError):
+        try:
             score = self.task.score(self.model, aside) if aside else None
             with tempfile.TemporaryDirectory(prefix="structron-teach-") as folder:
                 path = Path(folder) / "model.structron"
@@ -251,6 +254,8 @@ class Teacher:
             if pool and not self.task.trees:
                 found = self.task.predict(self.model, pool)
                 self.project.rank((_rank(margins), item.id) for item, (_, margins) in zip(pool, found, strict=True))
+        except Exception as error:  # as above
+            self.trouble = f"The model could not be kept, though all answers are saved: {error}"
 
     # -- numbers -------------------------------------------------------------------------------------------------------
 
@@ -275,6 +280,8 @@ class Teacher:
         return None if not rows else round(cohen_kappa(rows), 3)
 
     def _advice(self, counts: dict[str, int]) -> str:
+        if self.trouble:
+            return self.trouble
         recent, scores = self._recent(), [score for _, score in self.project.scores()]
         if recent is None or counts["words"] < RECENT:
             return ""
