@@ -6,6 +6,7 @@ import pytest
 from projects import Person, project
 
 import structron
+from structron.cli import main
 from structron.errors import StructronError
 from structron.teach.command import run
 from structron.teach.project import Project
@@ -139,7 +140,7 @@ def test_train_and_export_from_the_command_line(tmp_path, capsys):
     Person(teacher).work(30)
     teacher.close()
     model, out = tmp_path / "m.structron", tmp_path / "o.conll"
-    assert run(str(tmp_path / "p.teach"), export=str(out), train=str(model)) == 0
+    assert main(["teach", str(tmp_path / "p.teach"), "--export", str(out), "--train", str(model)]) == 0
     assert out.read_text().count("\n\n") == 30
     assert structron.load(model).predict([["the", "old", "man"]])[0][0] == "B-NP"
 

@@ -41,10 +41,10 @@ def run(
             say(f"{project}: {counted(sentences, 'sentence')} added, {answered} of them annotated")
         if export is not None:
             format_of(export, format)
-            write_file(opened, export, format, all)
+            write_file(opened, str(export), format, all)
             say(f"{export}: {counted(opened.counts()['answered'], 'sentence')} annotated")
         if train is not None:
-            _train(opened, train)
+            _train(opened, str(train))
     except BaseException:
         if new and not opened.counts()["sentences"]:  # nothing came of it
             opened.close()
