@@ -35,7 +35,16 @@ def quoted(value: object) -> str:
 
 
 class StructronError(ValueError):
-    """Bad input, bad options or a bad file: something the user can put right."""
+    """Bad input, bad options or a bad file: something the user can put right.
+
+    Example:
+        >>> import structron
+        >>> try:
+        ...     structron.load("englsh")
+        ... except structron.StructronError as error:
+        ...     print(error)
+        englsh: no such file or bundled model; did you mean english?
+    """
 
     def __str__(self) -> str:
         """In one line, and short, whatever it quotes."""

@@ -20,7 +20,13 @@ SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A sentence that two models analyse differently; number: which one it is, from 1."""
+    """A sentence that two models analyse differently; number: which one it is, from 1.
+
+    Example:
+        >>> from structron.eval.compare import Difference
+        >>> Difference(1, ["dogs", "bark"], ["NOUN", "VERB"], ["NOUN", "NOUN"], ["NOUN", "VERB"]).wrong
+        (1, 0)
+    """
 
     number: int
     sentence: list[str]
@@ -35,13 +41,21 @@ class Difference:
         return first, second
 
     def to_json(self) -> dict[str, Any]:
+        """Everything, as JSON holds it."""
         own = {"number": self.number, "sentence": self.sentence, "gold": self.gold, "a": self.a, "b": self.b}
         return own | {"wrong": list(self.wrong)}
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Scores of two models in per cent, and p: how often chance alone makes such a difference (paired bootstrap)."""
+    """Scores of two models in per cent, and p: how often chance alone makes such a difference (paired bootstrap).
+
+    Example:
+        >>> from structron.eval.compare import Comparison
+        >>> found = Comparison(["a", "b"], "f1", [{"f1": 90.0}, {"f1": 92.5}], p=0.01, n=9, samples=99, differences=[])
+        >>> found.difference
+        2.5
+    """
 
     models: list[str]
     metric: str
@@ -127,6 +141,15 @@ def compare(
 
     Returns:
         Both sets of scores, p by the paired bootstrap, and the sentences on which the models differ.
+
+    Example:
+        >>> import structron
+        >>> train = [[("the", "DET"), ("dog", "NOUN"), ("barks", "VERB")], [("a", "DET"), ("fish", "NOUN")]]
+        >>> words = structron.Tagger(templates=["w[0]"], cutoff=0, runs=1).fit(train)
+        >>> endings = structron.Tagger(templates=["suffix1[0]"], cutoff=0, runs=1).fit(train)
+        >>> found = structron.compare(words, endings, [[("cats", "NOUN"), ("bark", "VERB")]], samples=100)
+        >>> found.metric, found.n
+        ('accuracy', 1)
     """
     check_alike(a, b)
     items = sentences if isinstance(sentences, list) else list(sentences)

@@ -48,7 +48,17 @@ class AlignedScore(TypeScore):
 
 @dataclass(frozen=True)
 class UDScores(Scores):
-    """F1 of every metric, in per cent; `metrics` has precision, recall and counts under the shared task's names."""
+    """F1 of every metric, in per cent; `metrics` has precision, recall and counts under the shared task's names.
+
+    Example:
+        >>> from structron import Doc
+        >>> lines = ["1 She she PRON _ _ 2 nsubj _ _", "2 sleeps sleep VERB _ _ 0 root _ _", ""]
+        >>> doc = Doc.from_conllu(line.replace(" ", "\\t") + "\\n" for line in lines)
+        >>> from structron.eval.conll18 import ud_scores
+        >>> scores = ud_scores(doc, doc)
+        >>> scores.words, scores.las
+        (100.0, 100.0)
+    """
 
     tokens: float
     sentences: float

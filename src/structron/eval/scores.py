@@ -75,7 +75,14 @@ class _Chunks(Scores):
 
 @dataclass(frozen=True)
 class ChunkScores(_Chunks):
-    """What conlleval reports: `gold`, `found` and `correct` count chunks; `accuracy` is of single labels."""
+    """What conlleval reports: `gold`, `found` and `correct` count chunks; `accuracy` is of single labels.
+
+    Example:
+        >>> from structron.eval.scores import chunk_scores
+        >>> scores = chunk_scores([["B-NP", "I-NP", "B-VP", "O"]], [["B-NP", "O", "B-VP", "O"]])
+        >>> scores.f1, scores.accuracy
+        (50.0, 75.0)
+    """
 
     correct_tokens: int
     accuracy: float
@@ -87,7 +94,14 @@ class ChunkScores(_Chunks):
 
 @dataclass(frozen=True)
 class AccuracyScores(Scores):
-    """The accuracy of tags; None where there are no tokens (or sentences) to measure it on."""
+    """The accuracy of tags; None where there are no tokens (or sentences) to measure it on.
+
+    Example:
+        >>> from structron.eval.scores import accuracy_scores
+        >>> scores = accuracy_scores([["a", "dog"]], [["DET", "NOUN"]], [["DET", "VERB"]], known={"a"})
+        >>> scores.accuracy, scores.known_accuracy, scores.unknown_accuracy
+        (50.0, 100.0, 0.0)
+    """
 
     tokens: int
     correct: int
@@ -117,6 +131,12 @@ class JointScores(_Chunks):
 
     `accuracy` is of tags, `chunk_accuracy` of chunk labels, `joint_accuracy` of both; `gold`, `found` and `correct`
     count chunks.
+
+    Example:
+        >>> from structron.eval.scores import joint_scores
+        >>> scores = joint_scores([[("DT", "B-NP"), ("NN", "I-NP")]], [[("DT", "B-NP"), ("VB", "I-NP")]])
+        >>> scores.accuracy, scores.chunk_accuracy, scores.f1
+        (50.0, 100.0, 100.0)
     """
 
     accuracy: float
@@ -140,6 +160,12 @@ class AttachmentScores(Scores):
     the scorer of CoNLL 2018 does. `label_accuracy` is of relations whatever the heads, `root_accuracy` of gold roots,
     `sentence_uas` of whole trees. In `per_relation` a word is correct when both head and relation are. Scores
     without anything to measure are None: those of relations in unlabelled data, of roots and of sentences.
+
+    Example:
+        >>> from structron.eval.scores import attachment_scores
+        >>> scores = attachment_scores([[(2, "nsubj"), (0, "root")]], [[(2, "obj"), (0, "root")]])
+        >>> scores.uas, scores.las
+        (100.0, 50.0)
     """
 
     tokens: int
@@ -385,7 +411,15 @@ def _table(heading: str, rows: Iterable[tuple[str, TypeScore]]) -> list[str]:
 
 @dataclass(frozen=True)
 class SegmentationScores(Scores):
-    """How well text was cut: F1 of tokens and of sentences, and their mean."""
+    """How well text was split: F1 of tokens and of sentences, and their mean.
+
+    Example:
+        >>> from structron.eval.scores import segmentation_scores
+        >>> gold, found = ([(0, 2), (3, 9), (9, 10)], [(0, 10)]), ([(0, 2), (3, 10)], [(0, 10)])
+        >>> scores = segmentation_scores([gold], [found])
+        >>> scores.token_f1, scores.sentence_f1
+        (40.0, 100.0)
+    """
 
     tokens: int
     token_f1: float

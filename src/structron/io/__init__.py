@@ -52,6 +52,15 @@ def read(path: str | Path, format: str | None = None, encoding: str = "utf-8") -
 
     Returns:
         An iterator over the sentences.
+
+    Example:
+        >>> import structron, tempfile
+        >>> from pathlib import Path
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "two.conll")
+        ...     _ = path.write_text("He PRP\\nsleeps VBZ\\n\\nYes UH\\n")
+        ...     [sentence.rows for sentence in structron.read(path)]
+        [[['He', 'PRP'], ['sleeps', 'VBZ']], [['Yes', 'UH']]]
     """
     return read_from(read_lines(path, encoding), display_name(path), detect_format(path, format))
 

@@ -172,6 +172,20 @@ def read_docs(path: str | Path, encoding: str = "utf-8") -> Iterator[Doc]:
     """The documents of a CoNLL-U file ("-": of standard input), one by one.
 
     A file that cannot be opened is reported by the call; what is wrong inside it, when the reading gets there.
+
+    Args:
+        path: The file, plain or compressed; "-" is standard input.
+        encoding: The encoding of the file.
+
+    Example:
+        >>> import structron, tempfile
+        >>> from pathlib import Path
+        >>> doc = structron.Doc.from_spans("He sleeps.", [[(0, 2), (3, 9), (9, 10)]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "one.conllu")
+        ...     _ = path.write_text(doc.to_conllu())
+        ...     [found.text for found in structron.read_docs(path)]
+        ['He sleeps.']
     """
     lines = read_lines(path, encoding)
 

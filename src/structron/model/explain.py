@@ -31,7 +31,14 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An action, the state that it was taken in, and why; without a runner-up no other action is possible there."""
+    """An action, the state that it was taken in, and why; without a runner-up no other action is possible there.
+
+    Example:
+        >>> from structron.model.explain import Reason, Step
+        >>> print(Step("shift", "dogs | bark", 3.0, "left", 2.5, [Reason("s0.t=NOUN", 2.5)]))
+        shift  [dogs | bark]  by 2.5 before left
+             +2.5000  s0.t=NOUN
+    """
 
     action: str
     state: str

@@ -12,7 +12,13 @@ from structron.show.weights import weights_to_html
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """A feature's weight for a label or an action."""
+    """A feature's weight for a label or an action.
+
+    Example:
+        >>> from structron.model.heaviest import Weight
+        >>> print(Weight("w[0]=dog", "NOUN", 2.5))
+        w[0]=dog → NOUN
+    """
 
     feature: str
     label: str
@@ -26,8 +32,16 @@ class Weight:
 class Heaviest:
     """The features with the largest weights, of either sign, the largest first.
 
-    labels: for each label or action.   The others are of chains: label pairs, triples, features paired with the label
+    labels: for each label or action. The others are of chains: label pairs, triples, features paired with the label
     before, and features of whole documents.
+
+    Example:
+        >>> from structron import Tagger
+        >>> train = [[("the", "DET"), ("dog", "NOUN"), ("barks", "VERB")], [("a", "DET"), ("cat", "NOUN")]]
+        >>> tagger = Tagger(templates=["w[0]"], cutoff=0, runs=1).fit(train)
+        >>> found = tagger.inspect("VERB", top=1)
+        >>> print(found.labels["VERB"][0])
+        w[0]=barks → VERB
     """
 
     labels: dict[str, list[Weight]]

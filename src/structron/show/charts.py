@@ -116,7 +116,15 @@ def history_svg(history: Sequence[Mapping[str, Any]]) -> str:
 
 
 class History(list):
-    """The passes of a training, as records; a notebook shows curves."""
+    """The passes of a training, as records; a notebook shows curves.
+
+    Example:
+        >>> from structron import Tagger
+        >>> train = [[("the", "DET"), ("dog", "NOUN"), ("barks", "VERB")], [("a", "DET"), ("cat", "NOUN")]]
+        >>> tagger = Tagger(templates=["w[0]"], cutoff=0, runs=1).fit(train)
+        >>> [(record["pass"], record["updates"] > 0) for record in tagger.history_[:1]]
+        [(1, True)]
+    """
 
     def _repr_html_(self) -> str:
         return f'<div class="structron">{history_svg(self)}</div>'

@@ -48,7 +48,19 @@ INSTEAD: Mapping[str, str] = {
 
 
 class ParameterWarning(UserWarning):
-    """A parameter of sklearn-crfsuite means something else here, or nothing."""
+    """A parameter of sklearn-crfsuite means something else here, or nothing.
+
+    Example:
+        >>> import warnings
+        >>> from structron.sklearn import CRF, ParameterWarning
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("error", ParameterWarning)
+        ...     try:
+        ...         CRF(num_memories=3).fit([["a", "b"]], [["A", "B"]])
+        ...     except ParameterWarning as warning:
+        ...         print("num_memories" in str(warning))
+        True
+    """
 
 
 class CRF(SequenceLabeler):
@@ -159,7 +171,14 @@ class CRF(SequenceLabeler):
     # -- training ------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None) -> Self:
-        """Learn from labelled sequences; with dev data the pass that labels most of its tokens right is kept."""
+        """Learn from labelled sequences.
+
+        Args:
+            X: Sequences of tokens.
+            y: The labels of each sequence.
+            X_dev: Sequences that are not learned from; the pass that labels most of their tokens correctly is kept.
+            y_dev: Their labels.
+        """
         self._warn()
         super().fit(X, y, X_dev, y_dev)
         if self.model_filename is not None:

@@ -43,6 +43,12 @@ class Labellings(list):
     """One list of labels per sequence; as an array one-dimensional, whatever the lengths.
 
     numpy makes no matrix of ragged lists, and `cross_val_predict` joins what the folds predict as arrays.
+
+    Example:
+        >>> import numpy as np
+        >>> from structron.sklearn import Labellings
+        >>> np.asarray(Labellings([["DET", "NOUN"], ["VERB"]])).shape
+        (2,)
     """
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -201,14 +207,17 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
 
     @property
     def classes_(self) -> list:
+        """The labels, sorted."""
         return sorted(self._fitted().model_.labels)
 
     @property
     def history_(self) -> list[dict[str, Any]]:
+        """The figures of each pass."""
         return self._fitted().history_
 
     @property
     def n_iter_(self) -> int:
+        """The number of passes."""
         return len(self.history_)
 
     @property
@@ -223,6 +232,7 @@ class SequenceLabeler(BaseEstimator, Passes, Weighted):
 
     @property
     def num_attributes_(self) -> int:
+        """The number of attributes that were learned."""
         return len(self._fitted().model_.keys)
 
     @property

@@ -42,6 +42,12 @@ class TrainingLog:
 
     iterations: a dict for each pass with num, time (seconds), loss (wrong tokens), updates, item_accuracy_float (while
     learning), and with dev data dev_accuracy.
+
+    Example:
+        >>> from structron.sklearn import CRF
+        >>> crf = CRF(max_iterations=5).fit([["the", "dog"], ["a", "cat"]], [["DET", "NOUN"], ["DET", "NOUN"]])
+        >>> crf.training_log_.last_iteration["loss"]
+        0
     """
 
     def __init__(self, labeler: AttributeLabeler):
@@ -49,6 +55,7 @@ class TrainingLog:
 
     @property
     def last_iteration(self) -> dict[str, Any] | None:
+        """The last pass; None if there was none."""
         return self.iterations[-1] if self.iterations else None
 
     def __repr__(self) -> str:
@@ -89,7 +96,14 @@ class Labeler(Protocol):
 
 
 class Tagger:
-    """A trained model with the methods of `pycrfsuite.Tagger`, for one sequence at a time."""
+    """A trained model with the methods of `pycrfsuite.Tagger`, for one sequence at a time.
+
+    Example:
+        >>> from structron.sklearn import CRF
+        >>> crf = CRF(max_iterations=5).fit([["the", "dog"], ["a", "cat"]], [["DET", "NOUN"], ["DET", "NOUN"]])
+        >>> crf.tagger_.tag(["the", "cat"])
+        ['DET', 'NOUN']
+    """
 
     def __init__(self, labeler: Labeler):
         self._labeler = labeler
@@ -111,7 +125,12 @@ class Tagger:
         return self._labeler.predict_single(self._given())
 
     def marginal(self, y: Any, pos: int) -> float:
-        """How likely a label is at a place, counted from 0."""
+        """How likely a label is at a place of the sequence.
+
+        Args:
+            y: The label.
+            pos: The place, counted from 0.
+        """
         if self._marginals is None:
             self._marginals = self._labeler.predict_marginals_single(self._given())
         if y not in self.labels():

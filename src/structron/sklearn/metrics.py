@@ -1,4 +1,12 @@
-"""Scores of label sequences, by the names of `sklearn_crfsuite.metrics`: scikit-learn's, over the tokens of all."""
+"""Scores of label sequences, by the names of `sklearn_crfsuite.metrics`: scikit-learn's, over the tokens of all.
+
+Example:
+    >>> from structron.sklearn import metrics
+    >>> metrics.flat_accuracy_score([["A", "B"], ["A", "A"]], [["A", "B"], ["A", "B"]])
+    0.75
+    >>> metrics.sequence_accuracy_score([["A", "B"], ["A", "A"]], [["A", "B"], ["A", "B"]])
+    0.5
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps

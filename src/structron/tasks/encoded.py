@@ -28,7 +28,12 @@ class EncodedLabeler(TokenLabeler):
         return nbest_under_beam(model, self.options.search(), ready, n, jobs, self._spell(model, ready))
 
     def explain(self, sentence: Sequence, *, top: int = 8) -> list[Any]:
-        """For each step of the search the runner-up, and the features that decided."""
+        """For each step of the search the runner-up, and the features that decided.
+
+        Args:
+            sentence: A sentence, as for `predict`.
+            top: How many features for each step.
+        """
         search = self.options.search()
         return self._check_fitted().explain(self._prepare([sentence]), search.beam, search.merge, top)
 

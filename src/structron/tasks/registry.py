@@ -74,6 +74,12 @@ def load(
 
     Returns:
         The trained estimator.
+
+    Example:
+        >>> import structron
+        >>> nlp = structron.load("english")
+        >>> [word.upos for word in nlp("He flew to Paris.").words]
+        ['PRON', 'VERB', 'ADP', 'PROPN', 'PUNCT']
     """
     code = {"atoms": atoms, "non_local": non_local, "problem": problem, "heuristic": heuristic}
     place = path_of(path)

@@ -77,7 +77,12 @@ class ScriptLabeler(LabelPredictor):
     def predict_with_margins(
         self, sentences: Sentences, *, jobs: int | None = None
     ) -> tuple[list[list[str]], list[list[float]]]:
-        """Texts, and for each token by how much its script beats the best other one."""
+        """Texts, and for each token by how much its edit script beats the best other one.
+
+        Args:
+            sentences: As for `predict`.
+            jobs: Number of threads; by default that of the estimator.
+        """
         return self._predict(sentences, None, self._jobs(jobs), True)
 
     def _prepare(self, sentences: Sentences, labelled: bool = False, what: str = "data") -> Any:

@@ -118,12 +118,24 @@ class Tokenizer(ChainLabeler):
     def predict(  # type: ignore[override]
         self, sentences: Iterable[Any], *, jobs: int | None = None, lines: bool | None = None
     ) -> list:
-        """The sentences and tokens of each text, as a Doc. lines: instead of the option of this name."""
+        """The sentences and tokens of each text, as a Doc.
+
+        Args:
+            sentences: The texts.
+            jobs: Number of threads; by default that of the estimator.
+            lines: Whether every line ends a sentence; by default the option of this name.
+        """
         with uncollected():
             return self._decode(self._check_fitted(), self._prepare(sentences, lines=lines), self._jobs(jobs))
 
     def evaluate(self, sentences: Sentences, *, jobs: int | None = None, guess: list | None = None) -> Any:
-        """F1 of tokens and sentences of labelled documents."""
+        """F1 of tokens and sentences.
+
+        Args:
+            sentences: Documents with the correct tokens and sentences.
+            jobs: Number of threads; by default that of the estimator.
+            guess: Score these documents instead of the model's.
+        """
         docs = self._gold(sentences)
         return self._scores(docs, self.predict([doc.text for doc in docs], jobs=jobs) if guess is None else guess)
 

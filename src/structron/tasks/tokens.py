@@ -160,7 +160,12 @@ class TokenLabeler(Estimator):
         return Column.of_labels(model.labels, out)
 
     def predict(self, sentences: Sentences, *, jobs: int | None = None) -> Labels:
-        """The best labels of each sentence or Document."""
+        """The best labels of each sentence or Document.
+
+        Args:
+            sentences: Sentences or Documents whose tokens are strings or rows; the label column may be missing.
+            jobs: Number of threads; by default that of the estimator.
+        """
         return self._predict(sentences, None, self._jobs(jobs), False)[0]
 
     def _predict(self, sentences: Sentences, forced: Any, jobs: int, margins: bool) -> tuple[Labels, Labels]:
@@ -192,7 +197,13 @@ class TokenLabeler(Estimator):
         ) if margins else []
 
     def evaluate(self, sentences: Sentences, *, jobs: int | None = None, guess: list | None = None) -> Any:
-        """All scores on labelled sentences or Documents, in per cent, or those of `guess` for them."""
+        """All scores on labelled sentences or Documents, in per cent.
+
+        Args:
+            sentences: Labelled sentences or Documents.
+            jobs: Number of threads; by default that of the estimator.
+            guess: Score these predictions instead of the model's.
+        """
         self._check_fitted()
         rows = self._rows(sentences)
         items = rows if isinstance(rows, list) else list(rows)
@@ -204,7 +215,16 @@ class TokenLabeler(Estimator):
         raise self._refusal("forced")
 
     def nbest(self, sentences: Sentences, n: int, *, jobs: int | None = None) -> list[list[tuple[Any, float]]]:
-        """The n best labellings of each sentence or Document (all, if there are fewer): (labels, score), best first."""
+        """The n best labellings of each sentence or Document.
+
+        Args:
+            sentences: As for `predict`.
+            n: How many; there are fewer if the sentence has fewer.
+            jobs: Number of threads; by default that of the estimator.
+
+        Returns:
+            For each sentence a list of pairs of labels and score, best first.
+        """
         self._check_fitted()
         rows = self._rows(sentences)
         items = rows if isinstance(rows, list) else list(rows)
@@ -290,7 +310,12 @@ class TokenLabeler(Estimator):
 
     @classmethod
     def load(cls, path: str | Path, *, atoms: Mapping[str, Callable] | None = None) -> Self:
-        """Read a model file of this task; atoms: features of your own by name, which are not in the file."""
+        """Read a model file of this task.
+
+        Args:
+            path: The model file.
+            atoms: Your own features of words, by name; they are not in the file.
+        """
         return cls._load(path, atoms=atoms)
 
     @classmethod

@@ -133,7 +133,15 @@ class TreeParser(Estimator):
         return list(chain.from_iterable(trees))
 
     def predict(self, sentences: Sentences, *, jobs: int | None = None) -> list[list[Arc]]:
-        """The tree of each sentence: a head and a relation for every word."""
+        """The tree of each sentence.
+
+        Args:
+            sentences: Sentences whose words are rows; head and relation may be missing.
+            jobs: Number of threads; by default that of the estimator.
+
+        Returns:
+            For each sentence a list with a head (0: the root) and a relation for every word.
+        """
         return self._predict(sentences, jobs, self._parse)
 
     def _predict(self, sentences: Sentences, jobs: int | None, parse: Parse) -> list[list[Arc]]:

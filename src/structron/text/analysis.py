@@ -44,6 +44,14 @@ class Word(InSentence):
     """A syntactic word with its columns of CoNLL-U, and where it stands.
 
     Inside a multiword token a word has its own span where the words' forms spell the token, else the whole token's.
+
+    Example:
+        >>> from structron import Doc
+        >>> lines = ["1 She she PRON _ _ 2 nsubj _ _", "2 sleeps sleep VERB _ _ 0 root _ _", ""]
+        >>> doc = Doc.from_conllu(line.replace(" ", "\\t") + "\\n" for line in lines)
+        >>> word = doc.words[0]
+        >>> word.lemma, word.upos, word.deprel, word.head_word.form
+        ('she', 'PRON', 'nsubj', 'sleeps')
     """
 
     id: int  # from 1 in each sentence
@@ -72,7 +80,16 @@ class Word(InSentence):
 
 @dataclass(slots=True, repr=False)
 class Node:
-    """A word of a tree with what depends on it; printed, it is a drawing with a line for each word."""
+    """A word of a tree with what depends on it; printed, it is a drawing with a line for each word.
+
+    Example:
+        >>> from structron import Doc
+        >>> lines = ["1 She she PRON _ _ 2 nsubj _ _", "2 sleeps sleep VERB _ _ 0 root _ _", ""]
+        >>> doc = Doc.from_conllu(line.replace(" ", "\\t") + "\\n" for line in lines)
+        >>> print(doc.sentences[0].to_tree())
+        sleeps VERB root
+        └── She PRON nsubj
+    """
 
     word: Word
     children: "list[Node]"
@@ -91,7 +108,14 @@ class Node:
 
 @dataclass(slots=True)
 class Token:
-    """A span of the text: one word, or several (a multiword token), and the exact white space after it."""
+    """A span of the text: one word, or several (a multiword token), and the exact white space after it.
+
+    Example:
+        >>> from structron import Doc
+        >>> doc = Doc.from_spans("I can't.", [[(0, 1), (2, 7), (7, 8)]], lambda form: form.split("'"))
+        >>> [(token.form, token.is_multiword, len(token.words)) for token in doc.tokens]
+        [('I', False, 1), ("can't", True, 2), ('.', False, 1)]
+    """
 
     form: str
     start: int
@@ -123,7 +147,15 @@ class Token:
 
 @dataclass(slots=True)
 class Entity:
-    """A name: the words first … last - 1 of a sentence (counted from 0), and their span of the text."""
+    """A name: the words first … last - 1 of a sentence (counted from 0), and their span of the text.
+
+    Example:
+        >>> from structron import Doc
+        >>> doc = Doc.from_spans("Ann Lee left.", [[(0, 3), (4, 7), (8, 12), (12, 13)]])
+        >>> doc.sentences[0].set_entities(["B-PER", "I-PER", "O", "O"])
+        >>> [(entity.text, entity.label, entity.start, entity.end) for entity in doc.entities]
+        [('Ann Lee', 'PER', 0, 7)]
+    """
 
     label: str
     first: int
@@ -139,6 +171,14 @@ class Sentence:
 
     `new_document` and `new_paragraph` say that one begins here, by its id where it has one. `empty_nodes` are raw
     lines, each after the number of words that stand before it.
+
+    Example:
+        >>> from structron import Doc
+        >>> lines = ["1 She she PRON _ _ 2 nsubj _ _", "2 sleeps sleep VERB _ _ 0 root _ _", ""]
+        >>> doc = Doc.from_conllu(line.replace(" ", "\\t") + "\\n" for line in lines)
+        >>> sentence = doc.sentences[0]
+        >>> sentence.text, sentence.root.form, [word.form for word in sentence.root.children]
+        ('She sleeps', 'sleeps', ['She'])
     """
 
     tokens: list[Token]

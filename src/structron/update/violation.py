@@ -57,7 +57,19 @@ def hybrid(best, gold, alive, right, n):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A method, and what it asks of the search."""
+    """An update rule: which step of a search to learn from, and how the search has to run for it.
+
+    Example:
+        >>> from structron.update.violation import Rule
+        >>> def last_violation(best, gold, alive, right, n):
+        ...     for i in range(n, 0, -1):
+        ...         if best[i] >= gold[i] and not right[i]:
+        ...             return i
+        ...     return 0
+        >>> rule = Rule(last_violation)  # BeamLearner(problem, update=rule), Parser(update=rule)
+        >>> rule.choose([0, 3, 2, 4], [0, 1, 2, 5], [True] * 4, [True, False, False, True], 3)
+        2
+    """
 
     choose: Callable
     """choose(best, gold, alive, right, n): the step to learn from, 1 … n, or 0 for no update."""

@@ -26,7 +26,13 @@ START = "<s>"
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What a feature gives to the label of a token (counted from 0)."""
+    """What a feature gives to the label of a token (counted from 0).
+
+    Example:
+        >>> from structron.tasks.chain.explain import Contribution
+        >>> Contribution(token=1, feature="w[0]=dog", weight=2.5).feature
+        'w[0]=dog'
+    """
 
     token: int
     feature: str
@@ -39,6 +45,16 @@ class Decision:
 
     The other is the best labelling with another label here; at neighbouring tokens it may differ too. All its
     contributions together are the margin. Without a runner-up no other label is possible.
+
+    Example:
+        >>> from structron import Tagger
+        >>> train = [[("the", "DET"), ("dog", "NOUN"), ("barks", "VERB")], [("a", "DET"), ("cat", "NOUN")]]
+        >>> tagger = Tagger(templates=["w[0]"], cutoff=0, runs=1).fit(train)
+        >>> decision = tagger.explain(["a", "dog"])[1]
+        >>> decision.word, decision.label, decision.margin > 0
+        ('dog', 'NOUN', True)
+        >>> abs(sum(own.weight for own in decision.because) - decision.margin) < 1e-9
+        True
     """
 
     word: str

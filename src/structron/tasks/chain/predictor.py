@@ -45,13 +45,22 @@ class LabelPredictor(TokenLabeler):
         return accuracy_scores(words, gold, guess, known.__getitem__)
 
     def inspect(self, label: str | None = None, *, top: int = 20) -> Heaviest:
-        """The heaviest features of every label, and of label pairs and triples; only those for `label` if given."""
+        """The features with the largest weights, and the label pairs and triples with the largest.
+
+        Args:
+            label: Only those of this label; by default of every label.
+            top: How many of each.
+        """
         return searching(self._check_fitted(), self.options).inspect(label, top)
 
     def explain(self, sentence: Sequence, *, top: int = 8) -> Any:
         """For each token its label, the runner-up and the `top` features that decided, those that weighed most first.
 
         Under a beam: for each step of the search.
+
+        Args:
+            sentence: A sentence, as for `predict`.
+            top: How many features for each token.
         """
         model = self._check_fitted()
         self._check_has("explain")

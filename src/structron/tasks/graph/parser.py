@@ -127,11 +127,21 @@ class GraphParser(TreeParser):
         return np.array(self.relations_ or [EMPTY], dtype=object)
 
     def inspect(self, label: str | None = None, *, top: int = 20) -> Heaviest:
-        """The heaviest features of arcs by side, and of every relation, or of `label` alone; see inspect.py."""
+        """The features with the largest weights, for arcs to the left and to the right, and for every relation.
+
+        Args:
+            label: Only those of this relation.
+            top: How many of each.
+        """
         return heaviest_features(self, self._check_fitted(), label, top)
 
     def explain(self, sentence: Sentence, *, top: int = 8) -> list[Attachment]:
-        """For each word its head, the next best, and the features that decided."""
+        """For each word its head, the next best one, and the features that decided.
+
+        Args:
+            sentence: A sentence, as for `predict`.
+            top: How many features for each word.
+        """
         self._check_fitted()
         return explain(self, sentence, top) if len(sentence) else []
 

@@ -125,7 +125,12 @@ class JointTagger(EncodedLabeler):
         return joint_scores(gold, guess)
 
     def inspect(self, label: str | None = None, *, top: int = 20) -> Heaviest:
-        """The heaviest features of every tag and chunk label, or of one of them, or of a pair (NN/B-NP)."""
+        """The features with the largest weights, for every tag and every chunk label.
+
+        Args:
+            label: Only those of this tag, chunk label, or pair (NN/B-NP).
+            top: How many of each.
+        """
         model = self._check_fitted()
         return heaviest_of(model.base, model.encoder.columns_named(label), top, model.name_of)
 

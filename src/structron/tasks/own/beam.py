@@ -250,7 +250,12 @@ class ProblemEstimator(Estimator):
         return [[(self._names([actions])[0], score) for actions, score in own] for own in best]
 
     def predict_with_scores(self, xs: Iterable[Input], *, jobs: int | None = None) -> tuple[Names, list[float]]:
-        """The best actions for every input, and their scores."""
+        """The best actions for every input, and their scores.
+
+        Args:
+            xs: Inputs, as for `predict`.
+            jobs: Number of threads; by default that of the learner.
+        """
         model = self._check_fitted()
         full, inputs = self._encode(xs)
         actions, scores = self._search(model, inputs, self._jobs(jobs))
@@ -261,11 +266,23 @@ class ProblemEstimator(Estimator):
     def evaluate(
         self, sentences: Iterable[Example], *, jobs: int | None = None, guess: list | None = None
     ) -> ActionScores:
-        """The accuracy of actions, and the fraction of examples without an error, in per cent."""
+        """The accuracy of actions, and the fraction of examples without an error, in per cent.
+
+        Args:
+            sentences: Examples, as for `fit`.
+            jobs: Number of threads; by default that of the learner.
+            guess: Score these actions instead of the model's.
+        """
         return ActionScores.of(*self._compare(sentences, jobs, guess))
 
     def score(self, sentences: Iterable[Example], *, jobs: int | None = None, score: Score | None = None) -> float:
-        """The accuracy of actions in per cent, or the value of score(gold, guessed)."""
+        """The accuracy of actions in per cent, or the value of a function of yours.
+
+        Args:
+            sentences: Examples, as for `fit`.
+            jobs: Number of threads; by default that of the learner.
+            score: A function score(gold, guessed), as for `fit`.
+        """
         return rated(score, *self._compare(sentences, jobs))
 
     def _compare(self, examples: Iterable[Example], jobs: int | None, guess: Any = None) -> tuple[Names, Names]:
@@ -450,6 +467,25 @@ class BeamLearner(ProblemEstimator):
 
     `update` is the name of a rule, or a `Rule` of your own. A function given as `jj` receives the correct and the
     predicted actions; see `exchangeable` of the problem.
+
+    Example:
+        >>> from structron import BeamLearner, SearchProblem
+        >>> def start(x, table, states, s):
+        ...     states[s, 1] = 0
+        >>> def legal(x, table, states, s, out):
+        ...     out[0], out[1] = 0, 1
+        ...     return 2 if states[s, 1] < x.shape[0] else 0
+        >>> def advance(x, table, states, s, action, t):
+        ...     states[t, 1] = states[s, 1] + 1
+        >>> def atoms(x, table, states, s, out):
+        ...     out[0] = x[states[s, 1], 0] if states[s, 1] < x.shape[0] else -1
+        >>> functions = {"start": start, "legal": legal, "advance": advance, "atoms": atoms}
+        >>> options = {"atom_names": {"number": 10}, "templates": ["number"], "max_steps": lambda n: n}
+        >>> problem = SearchProblem(name="parity", actions=["even", "odd"], width=2, **functions, **options)
+        >>> examples = [([1, 2, 3], ["odd", "even", "odd"]), ([4, 5], ["even", "odd"])]
+        >>> learner = BeamLearner(problem, passes=3).fit(examples)
+        >>> learner.predict([[5, 4, 1]])
+        [['odd', 'even', 'odd']]
     """
 
     options_class = BeamLearnerOptions

@@ -38,6 +38,25 @@ class QueueLearner(ProblemEstimator):
     The search space may have cycles. The actions of an example may be one derivation or a list of derivations that
     are all correct. If a beam is enough, `BeamLearner` (update="laso", merge=False) learns the same about ten times
     as fast.
+
+    Example:
+        >>> from structron import QueueLearner, SearchProblem
+        >>> def start(x, table, states, s):
+        ...     states[s, 1] = 0
+        >>> def legal(x, table, states, s, out):
+        ...     out[0], out[1] = 0, 1
+        ...     return 2 if states[s, 1] < x.shape[0] else 0
+        >>> def advance(x, table, states, s, action, t):
+        ...     states[t, 1] = states[s, 1] + 1
+        >>> def atoms(x, table, states, s, out):
+        ...     out[0] = x[states[s, 1], 0] if states[s, 1] < x.shape[0] else -1
+        >>> functions = {"start": start, "legal": legal, "advance": advance, "atoms": atoms}
+        >>> options = {"atom_names": {"number": 10}, "templates": ["number"], "max_steps": lambda n: n}
+        >>> problem = SearchProblem(name="parity", actions=["even", "odd"], width=2, **functions, **options)
+        >>> examples = [([1, 2, 3], ["odd", "even", "odd"]), ([4, 5], ["even", "odd"])]
+        >>> learner = QueueLearner(problem, queue="best-first", passes=3).fit(examples)
+        >>> learner.predict([[5, 4, 1]])
+        [['odd', 'even', 'odd']]
     """
 
     options_class = QueueLearnerOptions

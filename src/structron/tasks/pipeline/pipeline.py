@@ -172,7 +172,12 @@ class Pipeline(Estimator):
         return self.predict([text])[0]
 
     def predict(self, sentences: Iterable[str], *, jobs: int | None = None) -> list[Doc]:
-        """The analysis of each text."""
+        """The analysis of each text.
+
+        Args:
+            sentences: The texts.
+            jobs: Number of threads; by default that of the estimator.
+        """
         return list(self.pipe(sentences, jobs=jobs))
 
     def pipe(self, texts: Iterable[str], *, jobs: int | None = None) -> Iterator[Doc]:
@@ -257,7 +262,14 @@ class Pipeline(Estimator):
         return trained[name]
 
     def trace(self, sentence: Any, gold: Any = None, *, beam: Any = None, part: str = "parser") -> Any:
-        """The search of a part for one sentence: a text, or an analysed sentence, in which gold may stand (True)."""
+        """The beam search of a part for one sentence, step by step.
+
+        Args:
+            sentence: A text of one sentence, or an analysed sentence.
+            gold: The correct analysis, or True if the analysed sentence contains it.
+            beam: Another width than the model's, inf for no limit.
+            part: The part of the pipeline.
+        """
         estimator, reads = self.part(part), self.parts_[part]
         if isinstance(sentence, str):
             found = self(sentence).sentences
@@ -271,7 +283,14 @@ class Pipeline(Estimator):
         return estimator.trace(rows, gold, beam=beam)
 
     def show_beam(self, sentence: Any, gold: Any = None, *, beam: Any = None, part: str = "parser") -> Any:
-        """`trace`, which a notebook shows."""
+        """Like `trace`, for a notebook: draws the beams.
+
+        Args:
+            sentence: As for `trace`.
+            gold: As for `trace`.
+            beam: As for `trace`.
+            part: As for `trace`.
+        """
         return self.trace(sentence, gold, beam=beam, part=part)
 
     def is_cold(self) -> bool:

@@ -93,7 +93,12 @@ class SegmentChunker(EncodedLabeler):
         return chunk_scores(gold, guess)
 
     def inspect(self, label: str | None = None, *, top: int = 20) -> Heaviest:
-        """The heaviest features of every label of chunks, or of one; O: of words outside."""
+        """The features with the largest weights, for every label of chunks and, as O, for words outside of them.
+
+        Args:
+            label: Only those of this label; by default of every label.
+            top: How many of each.
+        """
         model = self._check_fitted()
         labels = model.encoder.segments.labels
         if label is not None and label not in labels:
