@@ -20,7 +20,7 @@ from numbers import Integral, Real
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
-from structron.errors import StructronError, quoted, unknown
+from structron.errors import StructronError, meant, quoted, unknown
 
 DEFAULT = "default"
 """Stands for a value that depends on other options."""
@@ -105,7 +105,8 @@ class Option:
             return None
         value = _number(text, self.kind == "whole") if self.kind in ("whole", "real") else text
         if not self.fits(value) or value is None or (self.choices and value not in self.choices):
-            raise StructronError(f"{text}: expected {self.expected}{f', or {self.none}' if self.none else ''}")
+            near = meant(text, [*self.choices, *filter(None, [self.none])])
+            raise StructronError(f"{text}: expected {self.expected}{f', or {self.none}' if self.none else ''}{near}")
         return value
 
 

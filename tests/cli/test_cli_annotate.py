@@ -112,6 +112,9 @@ def test_known_tokens_in_other_formats(run, texts, tmp_path, name):
     file = tmp_path / "given"
     run(*args, "--keep", "tokens", texts / "test.conllu", "--format", name, "-o", file)
     found = Doc.from_conllu(run(*args, "--input", name, file).out)
+    named = file.rename(file.with_suffix({"vertical": ".vert"}.get(name, f".{name}")))
+    assert run(*args, named).out == found.to_conllu()
+    assert run(*args, texts / "test.conllu").out == whole.to_conllu()
     for column in ("form", "upos", "lemma", "head"):
         assert [getattr(word, column) for word in found.words] == [getattr(word, column) for word in whole.words]
 

@@ -68,11 +68,23 @@ def test_help_uses_the_width_there_is_and_cuts_nothing(run, monkeypatch, width):
     assert all((command.short_help or command.help) in joined for command in app.commands.values())
 
 
+def test_no_line_of_help_is_wider_than_the_terminal(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    for words in [*([name] for name in app.commands), *(["train", task] for task in TASKS)]:
+        lines = run(*words, "--help").out.splitlines()
+        assert [line for line in lines if len(line) > 60] == [], words
+
+
 def test_names_that_are_nearly_right(refuses, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.txt").write_text("It rained.\n")
     refuses("train", "chunkr", says="did you mean chunker?")
-    refuses("trian", says="Did you mean 'train'?")
+    refuses("trian", says="No such command 'trian'; did you mean train? See structron --help")
+    refuses(
+        "annotate", "t.txt", "--fromat", "html", says="'--fromat'; did you mean --format? See structron annotate --help"
+    )
+    refuses("train", "parser", "--update", "max-voilation", says="did you mean max-violation?")
+    refuses("serve", "englsh", says="englsh: no such file or bundled model; did you mean english?")
     refuses("annotate", "t.txt", "--format", "htlm", says="did you mean html?")
     refuses("annotate", "t.txt", "--model", "englsh", says="no such file or bundled model; did you mean english?")
     refuses("annotate", "Is it late?", says="Is it late?: no such file; expected a file, or a text after --text")

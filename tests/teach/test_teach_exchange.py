@@ -135,7 +135,7 @@ def test_nothing_of_others_is_overwritten(tmp_path):
         exchange.write_file(made, str(made.path), "conll", False)
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "toy.txt").write_text("mine")
-    with pytest.raises(StructronError, match="another text"):
+    with pytest.raises(StructronError, match="a different text"):
         exchange.write_file(made, str(tmp_path / "out"), None, False)
     assert (tmp_path / "out" / "toy.txt").read_text() == "mine"
     made.close()

@@ -24,6 +24,8 @@ INPUTS = (".txt", ".text", ".md", ".conll", ".conllu", ".vert")
 """Endings that the output's takes the place of; others stay."""
 KEEP = ("tokens", "tags")
 PLAIN = "text"
+BY_NAME = {".conllu": "conllu", ".conll": "conll", ".vert": "vertical"}
+"""Formats of the input that the end of a file's name tells."""
 
 
 def run(
@@ -68,8 +70,8 @@ def output_name(name: str, ending: str) -> str:
 class Annotation:
     """A pipeline or tokenizer and what it is asked for; `write` applies it to a text.
 
-    input: the format of files, whose tokens stay as they are unless it is text; keep: they are CoNLL-U, and tags stay
-    too, or only the tokens.
+    input: the format of files, whose tokens stay as they are unless it is text, by default as their names say; keep:
+    they are CoNLL-U, and tags stay too, or only the tokens.
     """
 
     def __init__(
@@ -97,20 +99,26 @@ class Annotation:
             raise StructronError(f"--keep: expected CoNLL-U, not --input {input}")
         if input not in (None, PLAIN) and estimator.task != "pipeline":
             raise StructronError("--input: expected a pipeline, for text that is already tokenised")
-        self.input = input or (PLAIN if keep is None else "conllu")
+        self.input = input or (None if keep is None else "conllu")
         self.format, self.keep, self.encoding = format, keep or KEEP[0], encoding
         self.jobs = settings.get("jobs") or cores()
 
     def write(self, file: str, output: Path | None, jobs: int, text: str | None = None) -> None:
         """Write the analysis of a file, or of `text`; but for JSON, HTML and SVG memory does not depend on its size."""
-        lines = read_lines(file, self.encoding, plain=self.input == PLAIN) if text is None else iter([text])
+        kind = PLAIN if text is not None else self.input or self._format_of(file)
+        lines = read_lines(file, self.encoding, plain=kind == PLAIN) if text is None else iter([text])
         name = display_name(file) if text is None else "structron"
         with tallied(output, self.quiet) as counts, open_output(output, self.encoding) as out:
-            FORMATS[self.format].write(_counted(self._docs(lines, name, jobs), counts), out, name)
+            FORMATS[self.format].write(_counted(self._docs(lines, name, jobs, kind), counts), out, name)
 
-    def _docs(self, lines: Iterator[str], name: str, jobs: int) -> Iterator[Doc]:
-        if self.input != PLAIN:
-            return in_order(self._kept, READERS[self.input](lines, name), jobs)
+    def _format_of(self, file: str) -> str:
+        """What the name of a file tells; a tokenizer reads only text."""
+        ending = os.path.splitext(unpacked_name(file).lower())[1]
+        return BY_NAME.get(ending, PLAIN) if self.estimator.task == "pipeline" else PLAIN
+
+    def _docs(self, lines: Iterator[str], name: str, jobs: int, kind: str) -> Iterator[Doc]:
+        if kind != PLAIN:
+            return in_order(self._kept, READERS[kind](lines, name), jobs)
         return blocks(lines, self._analysed, self._sentences, self.estimator.lines, jobs)
 
     def _sentences(self, text: str) -> Doc:

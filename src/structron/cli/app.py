@@ -57,9 +57,11 @@ def _parsed(arguments: list[str]) -> Job | int:
 
 
 def _usage(error: click.UsageError) -> str:
-    """What is wrong with the arguments, and where to read about them."""
+    """What is wrong with the arguments, what may be meant, and where to read about them."""
     command = error.ctx.command_path if error.ctx else PROGRAM
-    return f"{error.format_message().rstrip('.')}; see {command} --help"
+    near = getattr(error, "possibilities", None)  # the best one first
+    text = f"{error.message.rstrip('.')}; did you mean {near[0]}?" if near else error.format_message().rstrip(".")
+    return f"{text} See {command} --help" if text.endswith("?") else f"{text}; see {command} --help"
 
 
 def _run(job: Job) -> int:

@@ -5,6 +5,7 @@
 `train` is a group with a command for each task, which has the options of the task and no others.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -90,11 +91,21 @@ class Command(click.Command):
         rows: dict[str, list[tuple[str, str]]] = {title: [] for title in TITLES}
         for param in self.get_params(ctx):
             if record := param.get_help_record(ctx):
-                rows[self.section_of(param)].append(record)
+                rows[self.section_of(param)].append((folded(record[0], formatter.width - 2), record[1]))
         for title, lines in rows.items():
             if lines:
                 with formatter.section(title):
                     formatter.write_dl(lines)
+
+
+def folded(term: str, width: int) -> str:
+    """An option with its values in lines of at most a width, broken after |."""
+    lines, indent = [""], " " * 8
+    for piece in re.split(r"(?<=\|)", term):
+        if len(lines[-1] + piece) > width and lines[-1].strip():
+            lines.append(indent)
+        lines[-1] += piece
+    return "\n".join(lines)
 
 
 # -- train -------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from structron.errors import StructronError
+from structron.errors import StructronError, meant
 from structron.io import detect_format, read_lines
 from structron.runtime.progress import is_written
 from structron.tasks.capabilities import able
@@ -118,8 +118,8 @@ class Library:
         for path in models:
             name = _free(_stem(path), found.models)
             if not Path(path).exists() and path not in bundled():
-                known = ", ".join(bundled())
-                raise StructronError(f"{path}: no such file; expected a model, or the name of a bundled one ({known})")
+                expected = f"; expected a model, or the name of a bundled one ({', '.join(bundled())})"
+                raise StructronError(f"{path}: no such file or bundled model{meant(path, bundled()) or expected}")
             file = path_of(path)
             found.models[name] = Shelved(name, load(path), os.path.basename(file), os.path.getsize(file))
         for path in data:

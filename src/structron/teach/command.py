@@ -33,6 +33,8 @@ def run(
 ) -> int:
     """Do what was asked for; without anything to do open the page."""
     settings = {"--task": task, "--labels": labels, "--start": start, "--overlap": overlap or None}
+    if export is not None:
+        format_of(export, format)
     new = not Path(project).exists()
     opened = _make(project, texts, settings) if new else _open(project, settings)
     try:
@@ -40,9 +42,8 @@ def run(
             sentences, answered = add_files(opened, list(texts), tokenizer)
             say(f"{project}: {counted(sentences, 'sentence')} added, {answered} of them annotated")
         if export is not None:
-            format_of(export, format)
             write_file(opened, str(export), format, all)
-            say(f"{export}: {counted(opened.counts()['answered'], 'sentence')} annotated")
+            say(f"{export}: {counted(opened.counts()['answered'], 'annotated sentence')}")
         if train is not None:
             _train(opened, str(train))
     except BaseException:
@@ -56,13 +57,13 @@ def run(
 def _make(path: str, texts: Sequence[str] | None, settings: dict[str, Any]) -> Project:
     task = settings["--task"]
     if not texts:
-        raise StructronError(f"{path}: no such project; expected --texts and --task to make one")
+        raise StructronError(f"{path}: no such project; expected --texts and --task, which create one")
     if task is None:
         raise StructronError(f"--task: missing for a new project; expected one of {', '.join(TASKS)}")
     if task not in TASKS:
         raise unknown("--task", task, TASKS)
     if not 0 <= (settings["--overlap"] or 0) <= 100:
-        raise StructronError("--overlap: expected a number of per cent, 0 to 100")
+        raise StructronError("--overlap: expected a percentage from 0 to 100")
     labels = [check_name(label, "--labels", 40) for label in (settings["--labels"] or "").split(",") if label]
     if settings["--start"]:
         labels += [label for label in _labels_of(load_start(settings["--start"], task), task) if label not in labels]
@@ -75,7 +76,7 @@ def _open(path: str, settings: dict[str, Any]) -> Project:
     opened = Project(path)
     if given:
         opened.close()
-        raise StructronError(f"{given[0]}: {path} exists already; expected it when the project is made")
+        raise StructronError(f"{given[0]}: {path} exists already; expected this option only with a new project")
     return opened
 
 
@@ -102,9 +103,9 @@ def _train(project: Project, path: str) -> None:
         if item.known is not None and not (closed and any(None in values for values in item.known.values()))
     ]
     if not data:
-        raise StructronError(f"{project.path}: nothing is annotated yet; expected answers to learn from")
+        raise StructronError(f"{project.path}: no annotations yet; expected at least one sentence to learn from")
     new.fit(data).save(path)
-    say(f"{path}: learned from {counted(len(data), 'sentence')}")
+    say(f"{path}: trained on {counted(len(data), 'sentence')}")
 
 
 def _serve(project: Project, host: str, port: int, allowed: Sequence[str]) -> int:

@@ -93,7 +93,7 @@ class Importer:
             if len(sentence.rows[0]) == 1 or set(labels) == {None}:
                 known = None
             elif self.task.trees:
-                raise StructronError(f"{path}: columns hold no trees; expected CoNLL-U (.conllu)")
+                raise StructronError(f"{path}: trees cannot be read from columns; expected CoNLL-U (.conllu)")
             some.append((Given([row[0] for row in sentence.rows], document=bool(sentence.new_document)), known))
             if len(some) == SENTENCES:
                 yield self._given(some)
@@ -153,7 +153,9 @@ class Importer:
         if spans is None:
             return [None] * len(doc.sentences)
         if not self.task.spans:
-            raise StructronError(f"{where}: spans of text; the project is one of {self.task.name}")
+            raise StructronError(
+                f"{where}: spans of text; expected CoNLL, CoNLL-U or plain text for a {self.task.name}"
+            )
         known: list[Known | None] = []
         left = sorted(spans)
         for sentence in doc.sentences:
@@ -169,7 +171,7 @@ class Importer:
                 ):
                     raise StructronError(
                         f"{where}: {label} from {lo} to {hi} ({quoted(doc.text[lo:hi])}); "
-                        "expected whole words of one sentence, of one span each"
+                        "expected whole words within one sentence, and no overlap with another span"
                     )
                 for k in inside:
                     labels[k] = ("B-" if k == inside[0] else "I-") + label
@@ -213,7 +215,7 @@ def add_files(project: Project, patterns: list[str], tokenizer: str) -> tuple[in
         sentences += project.add_all(named, labels)
         answered += sum(each is not None for each in known)
     if not sentences:
-        raise StructronError(f"{', '.join(patterns)}: no sentences; expected text")
+        raise StructronError(f"{', '.join(patterns)}: no sentences; expected some text")
     return sentences, answered
 
 
@@ -262,7 +264,7 @@ def _write_columns(project: Project, out: StringIO, complete: bool) -> None:
     """The word and its label, `?` where it is open."""
     task = TASKS[project.settings["task"]]
     if task.trees:
-        raise StructronError("columns hold no trees; expected conllu")
+        raise StructronError("trees cannot be written as columns; expected the format conllu")
     for _, doc, items in project.documents():
         for sentence, item in zip(doc.sentences, items, strict=True):
             known = item.known if item.done == DONE else None
@@ -281,7 +283,7 @@ def write_file(project: Project, path: str, format: str | None, complete: bool) 
     format = format_of(path, format)
     if format != "brat":
         if is_project(path):
-            raise StructronError(f"{path}: a project; expected another file to write to")
+            raise StructronError(f"{path}: a project; expected another file name")
         text = export(project, format, complete)
         with open_output(path) as out:
             out.write(text)
@@ -292,7 +294,7 @@ def write_file(project: Project, path: str, format: str | None, complete: bool) 
         stem = folder / Path(name.replace(":", "-")).stem
         source, found = stem.with_name(f"{stem.name}.txt"), StringIO()
         if source.exists() and source.read_text(encoding="utf-8") != doc.text:
-            raise StructronError(f"{source}: another text; expected a new folder, or one with the texts of the project")
+            raise StructronError(f"{source}: a different text; expected a new folder, or one with this project's texts")
         FORMATS["brat"].write(iter([doc]), found, "")
         for place, content in ((source, doc.text), (stem.with_name(f"{stem.name}.ann"), found.getvalue())):
             with open_output(place) as out:

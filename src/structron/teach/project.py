@@ -298,7 +298,7 @@ class Project:
     def answer(self, sentence: int, window: str, answer: Answer) -> int:
         """Keep what a person said; returns the number of the answer."""
         if not self.holds(window, sentence):
-            raise StructronError(f"sentence {sentence}: another window is asked this; not saved")
+            raise StructronError(f"sentence {sentence}: not saved, because another window has it now")
         before = self.item(sentence)
         with self.saving() as base:
             number = base.execute(

@@ -104,7 +104,7 @@ class Task:
             return _check_tree(forms, given, labels)
         found = given.get("labels")
         if set(given) != {"labels"} or not isinstance(found, list) or len(found) != len(forms):
-            raise StructronError(f"labels: expected one for each of {len(forms)} words, null where it is open")
+            raise StructronError(f"labels: expected one for each of the {len(forms)} words, null where it is open")
         before: str | None = OUTSIDE
         for k, (form, label) in enumerate(zip(forms, found, strict=True), 1):
             kind = label[2:] if self.spans and isinstance(label, str) and label[:2] in ("B-", "I-") else label
@@ -170,7 +170,7 @@ def words_of(item: Item) -> list[dict[str, Any]]:
 def check_columns(model: Any, task: Task, name: str) -> None:
     """Whether a model can go on from words as a project has them."""
     if not isinstance(model, task.kind):
-        raise StructronError(f"{name}: a model of {model.task}; expected one of {task.name}")
+        raise StructronError(f"{name}: a {model.task} model; expected a {task.name} model")
     unknown = [column for column in _inputs(model) if column not in WORD_COLUMNS]
     if unknown:
         raise StructronError(
@@ -219,7 +219,7 @@ def _check_tree(forms: Sequence[str], given: Known, labels: Sequence[str]) -> Kn
             )
     roots = [k for k, head in enumerate(heads, 1) if head == 0]
     if len(roots) > 1:
-        raise StructronError(f"words {roots[0]} and {roots[1]} are both the root; expected one")
+        raise StructronError(f"words {roots[0]} and {roots[1]} are both the root; expected one root")
     for k in range(1, len(forms) + 1):
         seen, at = set(), k
         while at and heads[at - 1] is not None:

@@ -188,7 +188,7 @@ class Teacher:
                     self._try(model)
                     self.model = model
             except Exception as error:  # answers are saved, whatever happens here: the page says so and goes on
-                self.trouble = f"The model could not learn from the last answers, which are saved: {error}"
+                self.trouble = f"The last answers are saved, but the model could not learn from them: {error}"
             with self.changed:
                 self.waiting = [sentence for sentence in self.waiting if sentence not in taken]
                 self.changed.notify_all()
@@ -255,7 +255,7 @@ class Teacher:
                 found = self.task.predict(self.model, pool)
                 self.project.rank((_rank(margins), item.id) for item, (_, margins) in zip(pool, found, strict=True))
         except Exception as error:  # as above
-            self.trouble = f"The model could not be kept, though all answers are saved: {error}"
+            self.trouble = f"The model could not be saved, but all answers are: {error}"
 
     # -- numbers -------------------------------------------------------------------------------------------------------
 
@@ -286,11 +286,9 @@ class Teacher:
         if recent is None or counts["words"] < RECENT:
             return ""
         if len(scores) >= 4 and max(scores[-4:]) - min(scores[-4:]) < 0.5:
-            return (
-                f"The score has not changed for a while: {scores[-1]:.1f}. More answers of this kind will teach little."
-            )
+            return f"The score has stayed at {scores[-1]:.1f} for a while. More sentences like these will hardly help."
         if recent < 1:
-            return f"Few corrections are needed now: {recent:.1f} in 100 words. This may be enough."
+            return f"You now correct only {recent:.1f} of 100 words. This may be enough."
         return ""
 
 

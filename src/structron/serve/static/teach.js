@@ -114,7 +114,7 @@ const accept = () => item && call(async () => {
 const skip = () => item && call(() => post("/api/teach/answer", { ...me(), sentence: item.sentence }));
 const undo = () => call(async () => {
   const found = await post("/api/teach/undo", me());
-  say(found.item ? "Taken back" : "There is nothing to undo");
+  say(found.item ? "Undone" : "Nothing to undo");
   return found.item ? found : { ...found, item };
 });
 
@@ -158,7 +158,7 @@ function wordButton(word, k) {
   const kind = status.spans ? (label && label !== OUTSIDE ? label.slice(2) : null) : label;
   const first = !status.spans || (own && own[0] === k);
   const classes = ["word", chosen && "chosen", item.doubt?.[k] && "doubt", open && "open", kind && "labelled", own && own[0] === k && "first", own && own[1] === k && "last", pulling === k && "pulling"];
-  const read = [word.form, kind || (open ? "open" : ""), item.doubt?.[k] ? "doubtful" : ""].filter(Boolean).join(", ");
+  const read = [word.form, kind || (open ? "open" : ""), item.doubt?.[k] ? "uncertain" : ""].filter(Boolean).join(", ");
   return h("button", {
     type: "button", class: classes.filter(Boolean).join(" "), tabindex: k === cursor ? 0 : -1, "data-k": k,
     "aria-label": read, "aria-pressed": chosen ? "true" : "false", style: kind ? { "--hue": hue(kind) } : undefined,
@@ -214,7 +214,7 @@ function palette() {
 
 function actions() {
   const act = (key, text, work, more) => h("button", { type: "button", onclick: work, ...more }, h("kbd", {}, key), ` ${text}`);
-  const grow = (by) => () => { cursor = clamp(cursor + by); mark(); };
+  const grow = (by) => () => move(by, true);
   return h("div", { class: "actions row" },
     act("Enter", "Accept", accept, { class: "primary" }), act("u", "Undo", undo), act("?", "Leave open", leaveOpen), act("s", "Skip", skip),
     status.trees
@@ -224,33 +224,34 @@ function actions() {
 }
 
 function progress() {
-  const lines = status.corrections.length > 1 && curves([{ name: "corrections", points: status.corrections }], { title: "Corrections in 100 words", x: "answers" });
-  const scores = status.scores.length > 1 && curves([{ name: "score", points: status.scores }], { title: "Score on sentences set aside", x: "answers" });
+  const lines = status.corrections.length > 1 && curves([{ name: "corrections", points: status.corrections }], { title: "Corrections per 100 words", x: "answers", wide: 330 });
+  const scores = status.scores.length > 1 && curves([{ name: "score", points: status.scores }], { title: "Score on held-out sentences", x: "answers", wide: 330 });
   const left = status.sentences - status.answered - status.skipped;
   return h("section", { class: "panel progress", "aria-label": "Progress" },
     h("p", { class: "counts" }, h("b", {}, status.answered.toLocaleString("en")), " answered, ", h("b", {}, left.toLocaleString("en")), " left",
-      status.skipped ? `, ${status.skipped} skipped` : "", status.per_100_words !== null ? `; ${number(status.per_100_words, 1)} corrections in 100 words lately` : "",
+      status.skipped ? `, ${status.skipped} skipped` : "", status.per_100_words !== null ? `; recently ${number(status.per_100_words, 1)} corrections per 100 words` : "",
       status.agreement !== null ? `; agreement κ ${number(status.agreement)}` : "", "."),
     status.advice && h("p", { class: "note" }, status.advice),
     lines, scores,
-    h("p", { class: "soft" }, "Download what is annotated: ",
+    h("p", { class: "soft" }, "Download the annotations: ",
       ["conll", "conllu", "jsonl"].filter((format) => !(status.trees && format === "conll")).flatMap((format, k) => [k > 0 && " · ", h("a", { href: `/api/teach/export/${format}`, download: "" }, format)])));
 }
 
 function show(arrived = false) {
   document.getElementById("project").textContent = `${status.name} · ${status.task}`;
   const asked = item
-    ? h("section", { class: "panel question", "aria-label": "What is asked" }, status.trees && arcs(item.words, heads, relations), sentence(), palette(), actions(),
-      h("p", { class: "soft keys" }, "Arrows move, Shift and arrows select, digits label. What the model doubts is underlined."))
-    : h("section", { class: "panel question empty" }, h("h2", {}, "All sentences are answered"), h("p", {}, "Add more with ", h("code", {}, "structron teach … --texts"), ", or take the last answer back."),
+    ? h("section", { class: "panel question", "aria-label": "The sentence to annotate" }, status.trees && arcs(item.words, heads, relations), sentence(), palette(), actions(),
+      h("p", { class: "soft keys" }, "Arrow keys move, with Shift they select; digits label. Words that the model is unsure of are underlined."))
+    : h("section", { class: "panel question empty" }, h("h2", {}, "No sentences left"), h("p", {}, "Add more with ", h("code", {}, "structron teach … --texts"), ", or undo the last answer."),
       h("button", { type: "button", onclick: undo }, h("kbd", {}, "u"), " Undo"));
   put(main, h("h1", { class: "offscreen" }, "Correct and accept"), h("div", { class: "trouble" }), h("div", { class: "teaching" }, asked, progress()));
   if (arrived || !document.activeElement || document.activeElement === document.body) focusWord();
 }
 
+const fromRight = () => getComputedStyle(main.querySelector(".words")).direction === "rtl";
+
 function move(by, extend) {
-  const turned = getComputedStyle(main.querySelector(".words")).direction === "rtl" ? -by : by;
-  cursor = clamp(cursor + turned);
+  cursor = clamp(cursor + (fromRight() ? -by : by));
   if (!extend) anchor = cursor;
   mark();
   focusWord();
@@ -266,7 +267,7 @@ document.addEventListener("keydown", (event) => {
   else if (key === "Enter" && !onButton) accept();
   else if (key === "ArrowLeft") move(-1, event.shiftKey);
   else if (key === "ArrowRight") move(1, event.shiftKey);
-  else if (key === "Home" || key === "End") move((key === "Home") === (getComputedStyle(main.querySelector(".words")).direction !== "rtl") ? -1e6 : 1e6, event.shiftKey);
+  else if (key === "Home" || key === "End") move((key === "Home") !== fromRight() ? -1e6 : 1e6, event.shiftKey);
   else if (/^[1-9]$/.test(key) && status.labels[key - 1]) assign(status.labels[key - 1]);
   else if (key === "0" || key === "Backspace" || key === "Delete") remove();
   else if (key === "?") leaveOpen();
