@@ -1,13 +1,16 @@
 """How fast `structron teach` learns, played by a person who knows all answers: `python -m benchmarks.teach`.
 
-The recipes of examples/recipes.py, from nothing; then, for each task, how long it takes from an answer until the next
-sentence is there, predicted anew (saving included). Times hold for the machine at hand.
+The recipes of examples/recipes.py, from nothing; for each task, how long it takes from an answer until the next
+sentence is there, predicted anew (saving included); ranking a pool; a long text. Times hold for the machine at hand.
 """
 
 import argparse
+import random
+import resource
 import statistics
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -19,10 +22,12 @@ sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "tests" / "teach"), str(ROOT 
 from projects import Person, project
 
 from recipes import recipes
+from structron.data.toy_english import toy_english
 from structron.io.tokenized import Given, doc_of
+from structron.teach.exchange import add_files
 from structron.teach.project import Project
 from structron.teach.tasks import TASKS
-from structron.teach.teacher import Teacher
+from structron.teach.teacher import ANEW, Teacher
 from structron.text.schemes import spans
 from structron.text.sentences import Document
 
@@ -55,36 +60,106 @@ def dishes(folder: Path, answers: int) -> None:
         teacher.answer("window", "person", question["sentence"], known, question["predicted"])
         if done in MARKS:
             counts = opened.counts()
-            with teacher.changed:
-                teacher.changed.wait_for(lambda: not teacher.waiting and not teacher.anew, 60)
+            rest(teacher)
             print(f"| {done} | {counts['words']} | {counts['corrected']} | {f1(teacher.model, new):.1f} |", flush=True)
     teacher.close()
 
 
 def steps(folder: Path, answers: int) -> None:
-    """Milliseconds from an answer to the next sentence."""
-    print("\n| task | median ms | 95 % | \n| --- | --- | --- |")
-    for task in TASKS:
-        teacher = Teacher(project(folder / f"{task}.teach", task, answers))
-        person, taken = Person(teacher, count=answers), []
+    """Milliseconds from an answer to the next sentence: of the processor, learning included, and by the clock."""
+    print("\n| task | starts from | processor, median ms | 95 % | clock, median ms | 95 % |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for task, start in [*((task, None) for task in TASKS), *((task, "english") for task in TASKS if task != "chunker")]:
+        teacher = Teacher(project(folder / f"{task} {start}.teach", task, answers, start=start))
+        person, clock, processor = Person(teacher, count=answers), [], []
         while (question := person.ask()) is not None:
-            begin = time.perf_counter()
+            rest(teacher)
+            begin, used = time.perf_counter(), time.process_time()
             known, predicted = person.knows(question), question["predicted"]
             teacher.answer(person.window, person.name, question["sentence"], known, predicted)
             person.ask()
-            taken.append(1000 * (time.perf_counter() - begin))
+            clock.append(1000 * (time.perf_counter() - begin))
+            rest(teacher, anew=False)
+            processor.append(1000 * (time.process_time() - used))
         teacher.close()
-        late = sorted(taken)[int(0.95 * len(taken))]
-        print(f"| {task} | {statistics.median(taken):.0f} | {late:.0f} |", flush=True)
+        print(f"| {task} | {start or 'nothing'} | {shares(processor)} | {shares(clock)} |", flush=True)
+
+
+def shares(found: list[float]) -> str:
+    """The median, and what one in twenty is above."""
+    return f"{statistics.median(found):.0f} | {sorted(found)[int(0.95 * len(found))]:.0f}"
+
+
+def rest(teacher: Teacher, anew: bool = True) -> None:
+    """Wait until the model has learned. anew: also from all answers once more, and is kept."""
+    with teacher.changed:
+        teacher.changed.wait_for(lambda: not (teacher.is_learning if anew else teacher.waiting), 300)
+
+
+def ranking(folder: Path, sentences: int) -> None:
+    """Seconds to rank a pool again, and milliseconds that a window waits for its next sentence meanwhile."""
+    teacher = Teacher(project(folder / "pool.teach", "entities", sentences))
+    person, waited, begin = Person(teacher, count=sentences), [], 0.0
+    person.work(ANEW - 1)
+    rest(teacher)
+    thread = threading.Thread(target=lambda: teacher.rank_pool())
+    begin = time.perf_counter()
+    thread.start()
+    while thread.is_alive():
+        asked = time.perf_counter()
+        person.ask()
+        waited.append(1000 * (time.perf_counter() - asked))
+        time.sleep(0.02)
+    seconds = time.perf_counter() - begin
+    print(f"\nA pool of {sentences:,} sentences is ranked in {seconds:.1f} s; meanwhile a sentence is there in "
+          f"{statistics.median(waited):.0f} ms (at most {max(waited):.0f}).", flush=True)  # fmt: skip
+    teacher.close()
+
+
+def long_text(folder: Path, words: int) -> None:
+    """How long a text takes that is added to a project, how much memory, and what the page then waits for."""
+    path, sentences = folder / "long.txt", toy_english(20_000, seed=9)
+    dice, count = random.Random(1), 0
+    with path.open("w", encoding="utf-8") as out:
+        while count < words:
+            some = [dice.choice(sentences).words for _ in range(6)]
+            count += sum(map(len, some))
+            out.write(" ".join(" ".join(own[:-1]) + own[-1] for own in some) + "\n\n")
+    opened = Project.create(folder / "long.teach", task="entities", labels=["PER"], seed=1, overlap=0, start=None)
+    before, begin = peak(), time.perf_counter()
+    add_files(opened, [str(path)], "english")
+    print(f"\n{count:,} words of plain text are added in {time.perf_counter() - begin:.0f} s, with "
+          f"{peak() - before} MB more than before.", flush=True)  # fmt: skip
+    teacher, waited = Teacher(opened), []
+    for _ in range(2 * ANEW + 10):
+        begin = time.perf_counter()
+        question = teacher.ask("window", "person")
+        assert question is not None
+        known = {"labels": ["B-PER"] + ["O"] * (len(question["words"]) - 1)}
+        teacher.answer("window", "person", question["sentence"], known, question["predicted"])
+        teacher.status()
+        waited.append(1000 * (time.perf_counter() - begin))
+        time.sleep(0.05)
+    print(f"Question, answer and numbers beside it: {shares(waited).replace(' | ', ' ms, 95 % ')} ms.", flush=True)
+    teacher.close()
+
+
+def peak() -> int:
+    """Megabytes that this process has taken at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--answers", type=int, default=150)
+    parser.add_argument("--pool", type=int, default=10_000, help="sentences to rank")
+    parser.add_argument("--words", type=int, default=1_000_000, help="of a long text")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         dishes(Path(folder), given.answers)
         steps(Path(folder), min(given.answers, 100))
+        ranking(Path(folder), given.pool)
+        long_text(Path(folder), given.words)
 
 
 if __name__ == "__main__":

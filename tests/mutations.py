@@ -50,12 +50,12 @@ TASK_NAMES = (
 )
 HUGE = (2**31 - 1, 2**31, 2**40, 2**62, -1, -2, -(2**31), -(2**62))
 KINDS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
-PART = 100
-"""Mutations that one process tries before the next one takes over."""
+PART = 500
+"""Mutations that one process tries before the next one takes over: to begin takes as long as a hundred of them."""
 MOST_SECONDS, MOST_BYTES = 5.0, 1 << 30
 """Of processor time and memory, for a file."""
 PATIENCE = 1200
-"""Seconds after which a process with PART files hangs, however busy the machine is."""
+"""Seconds after which a process that has not ended with another file hangs, however busy the machine is."""
 
 
 def make_model(task: str, folder: Path) -> tuple[Path, list]:
@@ -316,21 +316,34 @@ def outcomes(task: str, model: Path, rows: list, mutations: int, seed: int, how:
     while first < end:
         last = min(first + PART, end)
         command = [sys.executable, __file__, "--child", task, str(model), str(sentences), str(first), str(last)]
-        try:
-            done = subprocess.run(
-                command, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE
-            )
-        except subprocess.TimeoutExpired as hung:
-            done = subprocess.CompletedProcess(command, -1, (hung.stdout or b"").decode(), "it hung")
-        lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        status, out, errors = _watched(command, environment)
+        lines = [json.loads(line) for line in out.splitlines() if line.startswith("{") and line.endswith("}")]
         found = {line["seed"]: line["found"] for line in lines if "found" in line}
         yield from found.values()
-        if done.returncode == 0:
+        if status == 0:
             first = last
             continue
         at = max((line["seed"] for line in lines), default=first)
-        yield f"failed: {task}: seed {at}: the process ended with {done.returncode}: {done.stderr[-300:]}"
+        yield f"failed: {task}: seed {at}: the process ended with {status}: {errors[-300:]}"
         first = at + 1
+
+
+def _watched(command: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
+    """Status, output and errors of a process that says something now and then; else it is ended."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
+        process, size = subprocess.Popen(command, env=environment, stdout=out, stderr=errors), -1
+        while process.poll() is None:
+            try:
+                process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                before, size = size, os.fstat(out.fileno()).st_size
+                if size == before:
+                    process.kill()
+                    process.wait()
+                    errors.write("it hung")
+        for stream in (out, errors):
+            stream.seek(0)
+        return process.returncode, out.read(), errors.read()
 
 
 def try_all(tasks: list[str], mutations: int, seed: int = 1, how: str = CHECKED) -> dict[str, Counter]:

@@ -106,10 +106,11 @@ def test_uvicorns_protocol_has_what_ours_needs():
         return H11Protocol(Config(lambda: None), ServerState(), {})
 
     found = asyncio.run(made())
-    assert {name for name in ("conn", "cycle", "loop", "transport") if not hasattr(found, name)} == set()
+    assert {name for name in ("conn", "cycle", "flow", "loop", "transport") if not hasattr(found, name)} == set()
     replaced = {name for name in vars(Impatient) if not name.startswith("_")} & {*dir(asyncio.Protocol)}
     assert {name for name in replaced if name not in vars(H11Protocol)} == set()
-    assert "response_complete" in RequestResponseCycle.__init__.__code__.co_names
+    assert hasattr(found, "send_400_response")
+    assert {"response_complete", "disconnected", "message_event"} <= {*RequestResponseCycle.__init__.__code__.co_names}
 
 
 @pytest.mark.parametrize("package", BOUND)

@@ -50,7 +50,7 @@ def test_what_is_written_in_place_is_found_out(tmp_path):
     found = Found()
     walk = Walk(Scene("in place", write_in_place, "out", "input"), tmp_path / "inputs", tmp_path / "walk", found)
     for n in range(1, walk.calls + 1):
-        walk.try_call(n, "kill")
+        walk.try_call(n, "kill", 0)
     assert found.trials == walk.calls
     assert any("neither the old nor the new file: 0 bytes" in failure for failure in found.failures)
     assert found.counts["old file"] > 0

@@ -8,6 +8,8 @@ from projects import LABELS, gold, project
 
 from structron.data.toy_english import toy_english
 from structron.errors import StructronError
+from structron.io.tokenized import Given, doc_of
+from structron.tasks.pipeline import stream
 from structron.teach import exchange
 from structron.teach.project import Answer, Project
 
@@ -119,6 +121,39 @@ def test_a_file_is_added_whole_or_not_at_all(fresh, tmp_path):
         exchange.add_files(fresh, [str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")], "english")
     assert fresh.counts()["sentences"] == 1
     assert fresh.labels() == ["DISH"]
+
+
+def test_a_long_text_is_added_in_parts(fresh, tmp_path, monkeypatch):
+    monkeypatch.setattr(stream, "BLOCK", 400)
+    text = "\n\n".join(f"Ann ate dish {k}. Bob came from Hanoi!" for k in range(40)) + "\n"
+    (tmp_path / "a.txt").write_text(text)
+    sentences, known = exchange.add_files(fresh, [str(tmp_path / "a.txt")], "english")
+    assert sentences >= 40
+    assert known == 0
+    found = list(exchange.documents(fresh))
+    assert [name for name, _ in found] == [f"a.txt:{k}" for k in range(1, len(found) + 1)]
+    assert len(found) > 3
+    assert "".join(doc.text for _, doc in found) == text
+    assert {doc.text[own.start : own.end] == own.form for _, doc in found for own in doc.words} == {True}
+    exchange.write_file(fresh, str(tmp_path / "out"), None, True)
+    files = sorted(path.name for path in (tmp_path / "out").glob("*.txt"))
+    assert files == sorted(f"a-{k}.txt" for k in range(1, len(found) + 1))
+
+
+def test_texts_that_wait_hold_up_nobody(fresh, tmp_path):
+    other = Project(fresh.path)
+
+    def texts():
+        yield "a", doc_of([Given(["Ann"])]), None
+        other.set("note", 1)  # while they come, another process may save
+        assert other.counts()["sentences"] == 0
+        yield "b", doc_of([Given(["came"])]), [{"labels": ["O"]}]
+
+    assert fresh.add_all(texts()) == (2, 1)
+    assert [(i.text, i.done) for i in other.items("TRUE ORDER BY id")] == [(1, 0), (2, 1)]
+    fresh.add("c", doc_of([Given(["x"])] * 9))
+    assert [i.id for i in other.items("aside = 1")] == [10]
+    other.close()
 
 
 def test_labels_of_another_process_stay(fresh):

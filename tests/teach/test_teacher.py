@@ -17,10 +17,9 @@ from structron.teach.teacher import ANEW, Teacher, _doubtful, load_start
 def rested(teacher: Teacher) -> None:
     """Wait until everything is learned."""
     end = time.monotonic() + 120
-    while teacher.waiting or teacher.anew or teacher.thread.is_alive() is False:
+    while teacher.is_learning:
         assert time.monotonic() < end
         time.sleep(0.01)
-    time.sleep(0.05)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -129,6 +128,22 @@ def test_a_model_that_cannot_learn_is_told_and_stops_nothing(tmp_path, monkeypat
     teacher.close()
 
 
+def test_of_a_large_pool_a_sample_is_ranked_and_comes_first(tmp_path, monkeypatch):
+    monkeypatch.setattr("structron.teach.teacher.RANKED", 40)
+    monkeypatch.setattr("structron.teach.teacher.RANDOM", 0)
+    teacher = Teacher(project(tmp_path / "p.teach", "chunker", 90))
+    person = Person(teacher, count=90)
+    person.work(5)
+    rested(teacher)
+    teacher.rank_pool()
+    pool = teacher.project.items("done = 0 AND rank < 0")
+    assert len(pool) == 40
+    smallest = [sorted(margins)[:3] for _, margins in teacher.task.predict(teacher.model, pool)]
+    means = {item.id: sum(own) / len(own) for item, own in zip(pool, smallest, strict=True)}
+    assert means[person.ask()["sentence"]] == min(means.values())
+    teacher.close()
+
+
 def test_doubt():
     assert _doubtful([10, 10, 1, 10, 10, 10]) == [False, False, True, False, False, False]
     assert not any(_doubtful([10, 10, 10]))
@@ -148,6 +163,9 @@ def test_train_and_export_from_the_command_line(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("given", "wrong"),
     [
+        ({"texts": ["t.txt"], "task": "entities", "export": "t.txt", "format": "conll"}, "t.txt"),
+        ({"texts": ["t.txt"], "task": "entities", "export": "p.teach", "format": "conll"}, "p.teach"),
+        ({"texts": ["t.txt"], "task": "entities", "train": "t.txt"}, "t.txt"),
         ({}, "no such project"),
         ({"texts": ["t.txt"]}, "--task: missing"),
         ({"texts": ["t.txt"], "task": "entitys"}, "did you mean"),
@@ -160,4 +178,16 @@ def test_mistakes_make_no_project(given, wrong, tmp_path, monkeypatch):
     (tmp_path / "t.txt").write_text("Ann came.")
     with pytest.raises(StructronError, match=wrong):
         run("p.teach", **given)
-    assert not (tmp_path / "p.teach").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["t.txt"]
+    assert (tmp_path / "t.txt").read_text() == "Ann came."
+
+
+def test_no_file_of_another_kind_is_replaced(tmp_path):
+    project(tmp_path / "p.teach").close()
+    mine = tmp_path / "mine.structron"
+    mine.write_text("not a model")
+    for given in ({"train": str(mine)}, {"export": str(tmp_path / "p.teach"), "format": "conll"}):
+        with pytest.raises(StructronError, match=r"mine\.structron|p\.teach"):
+            run(str(tmp_path / "p.teach"), **given)
+    assert mine.read_text() == "not a model"
+    assert Project(tmp_path / "p.teach").counts()["sentences"] == 30

@@ -3,7 +3,7 @@
 Each command and each call from Python begins with old outputs in place. Afterwards every output is the old or the new
 file, to the byte, and every input is as it was. A command whose call failed ends well, with new outputs, or with one
 line, with status 2; nothing is left beside its outputs, unless removing it was what failed, and what a kill leaves is
-gone after the next run.
+gone after the next run. Of `structron teach` a session is tried (sessions.py).
 
 A trial is one call, one way. A walk visits all of them; with fewer trials some, spread evenly.
 """
@@ -21,6 +21,7 @@ import structron
 from structron.cli import main
 from structron.data.toy_english import toy_english, write_conll
 from torture.frame import Found
+from torture.sessions import SessionWalk
 from torture.syscalls import Ended, Watch, is_possible
 from toy import toy_docs
 
@@ -147,9 +148,9 @@ class Walk:
 
         return Watch(work, quietly, n, error).run()
 
-    def try_call(self, n: int, way: str) -> None:
+    def try_call(self, n: int, way: str, error: int) -> None:
         """One trial."""
-        ended = self.run(n, WAYS[way])
+        ended = self.run(n, error)
         if len(ended.calls) < n:
             self.found.add("not reached")
             return
@@ -192,14 +193,15 @@ def run(trials: int, seed: int, folder: Path) -> Found:
         return found
     inputs = folder / "inputs"
     prepare(inputs)
-    walks = []
+    walks: list[Walk | SessionWalk] = []
     for k, scene in enumerate(SCENES):
         (folder / str(k)).mkdir()
         walks.append(Walk(scene, inputs, folder / str(k), found))
+    walks.append(SessionWalk(folder / "session", found))
     everything = [(walk, n, way) for walk in walks for n in range(1, walk.calls + 1) for way in WAYS]
     step = max(1.0, len(everything) / trials)
     for k in range(min(trials, len(everything))):
         walk, n, way = everything[int(k * step)]
-        walk.try_call(n, way)
+        walk.try_call(n, way, WAYS[way])
     found.compared["calls"] = sum(walk.calls for walk in walks)
     return found

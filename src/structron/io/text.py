@@ -335,9 +335,7 @@ def _atomic(path: str | Path) -> Iterator[BinaryIO]:
             _replace(temporary, target)
         _sync_folder(os.path.dirname(target))
     except OSError as error:
-        # An error of the writing itself names no file, or one of these two; any other is the caller's own.
-        named = error.filename in (None, target) or _TEMPORARY.fullmatch(os.path.basename(str(error.filename)))
-        if not named:
+        if not _is_own(error, target):
             raise
         raise _unwritable(str(path), error) from None
 
@@ -386,6 +384,49 @@ def _sync_folder(folder: str) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+@contextlib.contextmanager
+def new_file(path: str | Path) -> Iterator[str]:
+    """The name of an empty file to fill, which is called `path` when the block ends well. What is there is never
+    replaced."""
+    check_writable(path)
+    target = os.path.realpath(path)
+    folder = os.path.dirname(target)
+    sweep(folder)
+    try:
+        with _temporary(folder) as (stream, name):
+            yield name
+            os.fsync(stream.fileno())
+            if os.name == "nt":
+                stream.close()
+                os.rename(name, target)  # which replaces nothing there
+            else:
+                _link(name, target)
+        _sync_folder(folder)
+    except OSError as error:
+        if isinstance(error, FileExistsError) and target in (error.filename, error.filename2):
+            raise StructronError(f"{path}: exists already; expected the name of a new file") from None
+        if _is_own(error, target):
+            raise _unwritable(str(path), error) from None
+        raise
+
+
+def _is_own(error: OSError, target: str) -> bool:
+    """Whether an error is that of the writing itself: it names no file, or one of these two; any other is the
+    caller's own."""
+    return error.filename in (None, target) or bool(_TEMPORARY.fullmatch(os.path.basename(str(error.filename))))
+
+
+def _link(name: str, path: str | Path) -> None:
+    """Give a file one more name, that of no other."""
+    try:
+        os.link(name, path)
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP):
+            raise
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL))  # a file system without links
+        os.replace(name, path)
 
 
 def atomic_write_bytes(path: str | Path, content: bytes | Iterable[bytes]) -> None:

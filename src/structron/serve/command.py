@@ -1,7 +1,9 @@
 """`structron serve`: the page and the API for some models, until Ctrl-C."""
 
+import asyncio
 import contextlib
 import gc
+import logging
 import socket
 import sys
 import threading
@@ -53,7 +55,7 @@ def missing(command: str, error: ImportError) -> StructronError:
 
 
 def serve_until_stopped(app: Any, listening: socket.socket, seconds: float, name: str) -> int:
-    """Answer requests until Ctrl-C, which lets those under way end."""
+    """Answer requests until Ctrl-C, which lets those under way end; once more, and they are given up."""
     import uvicorn
 
     from structron.serve.slow import config
@@ -70,10 +72,17 @@ def serve_until_stopped(app: Any, listening: socket.socket, seconds: float, name
         timeout_keep_alive=15,
         timeout_graceful_shutdown=int(seconds) + 1,
     )
+    logging.getLogger("uvicorn.error").addFilter(_is_no_cancellation)
+    server = uvicorn.Server(served)
     with contextlib.suppress(KeyboardInterrupt):
-        uvicorn.Server(served).run([listening])
-    say("stopped")
+        server.run([listening])
+    say("stopped at once" if server.force_exit else "stopped")
     return 0
+
+
+def _is_no_cancellation(record: logging.LogRecord) -> bool:
+    """Whether something is worth telling: requests that are given up at the end are not."""
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
 def hosts(host: str, allowed: Sequence[str]) -> tuple[str, ...]:

@@ -1,13 +1,14 @@
 """`structron teach`: make a project, add texts, write what is known, train a model of it, or open its page."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from structron.cli.files import say
+from structron.cli.places import check_model_place, check_output, check_places, check_text_place
 from structron.errors import StructronError, counted, unknown
-from structron.io.text import check_writable
-from structron.teach.exchange import add_files, format_of, write_file
+from structron.teach.exchange import add_files, format_of, matching, write_file
 from structron.teach.project import Project, check_name
 from structron.teach.tasks import TASKS
 from structron.teach.teacher import load_start
@@ -33,28 +34,41 @@ def run(
 ) -> int:
     """Do what was asked for; without anything to do open the page."""
     settings = {"--task": task, "--labels": labels, "--start": start, "--overlap": overlap or None}
-    if export is not None:
-        format_of(export, format)
-    new = not Path(project).exists()
-    opened = _make(project, texts, settings) if new else _open(project, settings)
-    try:
+    _check_places(project, texts or (), {"--export": export, "--train": train}, format)
+    if Path(project).exists():
+        opened = _open(project, settings)
         if texts:
-            sentences, answered = add_files(opened, list(texts), tokenizer)
-            say(f"{project}: {counted(sentences, 'sentence')} added, {answered} of them annotated")
-        if export is not None:
-            write_file(opened, str(export), format, all)
-            say(f"{export}: {counted(opened.counts()['answered'], 'annotated sentence')}")
-        if train is not None:
-            _train(opened, str(train))
-    except BaseException:
-        if new and not opened.counts()["sentences"]:  # nothing came of it
-            opened.close()
-            _remove(opened.path)
-        raise
-    return 0 if export is not None or train is not None else _serve(opened, host, port, allow_host or ())
+            say(_add(opened, texts, tokenizer))
+    else:
+        opened = _make(project, texts, settings, tokenizer)
+    if export is not None:
+        write_file(opened, str(export), format, all)
+        say(f"{export}: {counted(opened.counts()['answered'], 'annotated sentence')}")
+    if train is not None:
+        _train(opened, str(train))
+    if export is None and train is None:
+        return _serve(opened, host, port, allow_host or ())
+    opened.close()
+    return 0
 
 
-def _make(path: str, texts: Sequence[str] | None, settings: dict[str, Any]) -> Project:
+def _check_places(project: str, texts: Sequence[str], outputs: Mapping[str, str | None], format: str | None) -> None:
+    """Refuse outputs that would cost the user a file, before anything is done."""
+    inputs: list[str] = matching(texts)
+    export, train = outputs["--export"], outputs["--train"]
+    if export is not None and format_of(export, format) == "brat":
+        inputs += sorted({os.path.dirname(path) or "." for path in inputs if path.endswith(".ann")})
+    elif export is not None:
+        check_output(export)
+        check_text_place("--export", export)
+    check_places({"--texts": inputs, "PROJECT": project}, outputs)
+    if train is not None and not str(train).endswith(MODEL):
+        raise StructronError(f"--train {train}: expected a name that ends in {MODEL}")
+    check_output(train)
+
+
+def _make(path: str, texts: Sequence[str] | None, settings: dict[str, Any], tokenizer: str) -> Project:
+    """A new project, which is there when all its texts are."""
     task = settings["--task"]
     if not texts:
         raise StructronError(f"{path}: no such project; expected --texts and --task, which create one")
@@ -68,7 +82,10 @@ def _make(path: str, texts: Sequence[str] | None, settings: dict[str, Any]) -> P
     if settings["--start"]:
         labels += [label for label in _labels_of(load_start(settings["--start"], task), task) if label not in labels]
     made = {"task": task, "labels": list(dict.fromkeys(labels)), "overlap": settings["--overlap"] or 0, "seed": 1}
-    return Project.create(path, **made, start=settings["--start"])
+    with Project.making(path, **made, start=settings["--start"]) as new:
+        added = _add(new, texts, tokenizer)
+    say(added)
+    return Project(path)
 
 
 def _open(path: str, settings: dict[str, Any]) -> Project:
@@ -78,6 +95,12 @@ def _open(path: str, settings: dict[str, Any]) -> Project:
         opened.close()
         raise StructronError(f"{given[0]}: {path} exists already; expected this option only with a new project")
     return opened
+
+
+def _add(project: Project, texts: Sequence[str], tokenizer: str) -> str:
+    """Add files; returns what there is to say about it."""
+    sentences, answered = add_files(project, texts, tokenizer)
+    return f"{project.path}: {counted(sentences, 'sentence')} added, {answered} of them annotated"
 
 
 def _labels_of(model: Any, task: str) -> list[str]:
@@ -91,9 +114,7 @@ def _labels_of(model: Any, task: str) -> list[str]:
 def _train(project: Project, path: str) -> None:
     """A model of all that is known, with the defaults of its task."""
     task = TASKS[project.settings["task"]]
-    if not path.endswith(MODEL):
-        raise StructronError(f"--train {path}: expected a name that ends in {MODEL}")
-    check_writable(path)
+    check_model_place("--train", path, task.name)
     items = [item for aside in (False, True) for item in project.known(aside)]
     new = task.new()
     closed = "open_label" in task.kind.lacks
@@ -124,8 +145,3 @@ def _serve(project: Project, host: str, port: int, allowed: Sequence[str]) -> in
         return serve_until_stopped(make_app(teacher, limits), listening, limits.seconds, project.path.name)
     finally:
         teacher.close()
-
-
-def _remove(path: Path) -> None:
-    for ending in ("", "-wal", "-shm"):
-        path.with_name(path.name + ending).unlink(missing_ok=True)

@@ -3,8 +3,10 @@
 import glob
 import json
 import os
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from io import StringIO
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ from structron.io.doc import Doc, docs_from_conllu
 from structron.io.exports import FORMATS
 from structron.io.text import open_output, read_lines, unpacked_name
 from structron.io.tokenized import Given, doc_of
+from structron.tasks.pipeline.annotate import words_of
+from structron.tasks.pipeline.stream import blocks, move
 from structron.tasks.registry import load
 from structron.teach.project import DONE, Project, is_project
 from structron.teach.tasks import OUTSIDE, TASKS, Known, Task
@@ -46,37 +50,39 @@ class Importer:
 
     def tokenized(self, text: str) -> Doc:
         """A text cut into sentences and tokens."""
-        if self.nlp is None:
-            self.nlp = load(self.name)
-        if self.nlp.task == "tokenizer":
-            (doc,) = self.nlp.predict([text])
-        else:
-            (doc,) = self.nlp.part("tokenizer").predict([text])
+        doc = self._cut(text)
         self._tag(doc)
         return doc
+
+    def _cut(self, text: str) -> Doc:
+        self._load()
+        tokenizer = self.nlp if self.nlp.task == "tokenizer" else self.nlp.part("tokenizer")
+        return tokenizer.predict([text], jobs=1, lines=self.nlp.lines)[0]
+
+    def _load(self) -> None:
+        if self.nlp is None:
+            self.nlp = load(self.name)
 
     def _tag(self, doc: Doc) -> None:
         """Fill in tags where the task reads them and there are none."""
         if not self.task.trees or all(word.upos != "_" for sentence in doc.sentences for word in sentence.words):
             return
-        if self.nlp is None:
-            self.nlp = load(self.name)
+        self._load()
         if self.nlp.task != "pipeline" or "tagger" not in self.nlp.names_:
             raise StructronError(
                 f"{self.name}: trees need parts of speech; expected a pipeline with a tagger (--tokenizer)"
             )
-        kept = [(word, word.head, word.deprel) for sentence in doc.sentences for word in sentence.words]
-        self.nlp.annotate([doc], known="tokens")
-        for word, head, relation in kept:
-            word.head, word.deprel = head, relation
-        for sentence in doc.sentences:
-            sentence.entities = []
+        self.nlp.model_.tag(words_of(doc.sentences), 1)
 
     def _plain(self, path: str) -> Iterator[Text]:
-        text = "".join(read_lines(path))
-        if text.strip():
-            doc = self.tokenized(text)
-            yield doc, [None] * len(doc.sentences)
+        """Plain text, a long one in parts."""
+        self._load()
+        done = 0
+        for doc in blocks(read_lines(path, plain=True), self.tokenized, self._cut, self.nlp.lines):
+            move(doc, -done)
+            done += len(doc.text)
+            if doc.sentences:
+                yield doc, [None] * len(doc.sentences)
 
     def _conllu(self, path: str) -> Iterator[Text]:
         for doc in docs_from_conllu(read_lines(path), path):
@@ -201,22 +207,32 @@ def _iob2(labels: list[str | None]) -> list[str | None]:
     return found
 
 
-def add_files(project: Project, patterns: list[str], tokenizer: str) -> tuple[int, int]:
+def matching(patterns: Sequence[str]) -> list[str]:
+    """The files that patterns stand for; one that nothing matches is a name."""
+    return [path for pattern in patterns for path in (sorted(glob.glob(pattern)) or [pattern])]
+
+
+def add_files(project: Project, patterns: Sequence[str], tokenizer: str) -> tuple[int, int]:
     """Add files to a project, each whole or not at all; returns the number of sentences, and of answered ones."""
     task = TASKS[project.settings["task"]]
     importer = Importer(task, tokenizer)
-    paths = [path for pattern in patterns for path in (sorted(glob.glob(pattern)) or [pattern])]
     sentences = answered = 0
-    for path in paths:
-        texts, name = list(importer.texts(path)), os.path.basename(path)
-        known = [each for _, own in texts for each in own]
-        labels = [label for each in known for label in task.labels_in(each)]
-        named = [(name if len(texts) == 1 else f"{name}:{k}", doc, own) for k, (doc, own) in enumerate(texts, 1)]
-        sentences += project.add_all(named, labels)
-        answered += sum(each is not None for each in known)
+    for path in matching(patterns):
+        own, known = project.add_all(_named(importer.texts(path), os.path.basename(path)), task.labels_in)
+        sentences, answered = sentences + own, answered + known
     if not sentences:
         raise StructronError(f"{', '.join(patterns)}: no sentences; expected some text")
     return sentences, answered
+
+
+def _named(texts: Iterator[Text], name: str) -> Iterator[tuple[str, Doc, list[Known | None]]]:
+    """The texts of a file with their names: that of the file, with a number if there are several."""
+    first, second = next(texts, None), next(texts, None)
+    if first is not None and second is None:
+        yield name, *first
+        return
+    for number, text in enumerate(chain((own for own in (first, second) if own is not None), texts), 1):
+        yield f"{name}:{number}", *text
 
 
 def format_of(path: str | Path, format: str | None = None) -> str:
@@ -291,7 +307,8 @@ def write_file(project: Project, path: str, format: str | None, complete: bool) 
     folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
     for name, doc in documents(project):
-        stem = folder / Path(name.replace(":", "-")).stem
+        file, number = re.fullmatch(r"(.*?)(:\d+)?", name, re.DOTALL).groups("")  # type: ignore[union-attr]
+        stem = folder / f"{Path(file).stem}{number}".replace(":", "-")
         source, found = stem.with_name(f"{stem.name}.txt"), StringIO()
         if source.exists() and source.read_text(encoding="utf-8") != doc.text:
             raise StructronError(f"{source}: a different text; expected a new folder, or one with this project's texts")

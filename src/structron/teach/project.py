@@ -4,18 +4,18 @@ What a method returns from is on disk (WAL, synchronous): `kill -9` and a full d
 """
 
 import json
-import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from structron.errors import StructronError, quoted
 from structron.io.doc import Doc
+from structron.io.text import new_file
 
 VERSION = 1
 MARK = 0x73747274
@@ -38,6 +38,11 @@ CREATE TABLE models (id INTEGER PRIMARY KEY, time REAL NOT NULL, answers INTEGER
     data BLOB NOT NULL);
 CREATE TABLE scores (answers INTEGER PRIMARY KEY, score REAL NOT NULL);
 """
+WAITING = """
+CREATE TEMP TABLE new_texts (id INTEGER PRIMARY KEY, name TEXT, text TEXT, before TEXT);
+CREATE TEMP TABLE new_sentences (id INTEGER PRIMARY KEY, text INTEGER, data TEXT, words INTEGER, known TEXT);
+"""
+"""Where texts wait until all of them are there: outside the project's file, so that nobody has to wait for them."""
 UPGRADES: dict[int, str] = {}
 """What makes a file of the next version of one of this version."""
 LEASE_SECONDS = 900.0
@@ -95,27 +100,32 @@ class Project:
     @classmethod
     def create(cls, path: str | Path, **settings: Any) -> "Project":
         """A new file; one that is there is left as it is, and told."""
-        path = Path(path)
-        if path.exists():
-            raise StructronError(f"{path}: exists already; expected the name of a new project")
-        new = path.with_name(f".{path.name}.{os.getpid()}.new")
-        try:
-            with closing(sqlite3.connect(new, isolation_level=None)) as base:
-                base.execute("PRAGMA journal_mode = DELETE")
-                base.executescript(
-                    f"BEGIN; {SCHEMA} PRAGMA application_id = {MARK}; PRAGMA user_version = {VERSION}; COMMIT;"
-                )
-                base.executemany(
-                    "INSERT INTO settings VALUES (?, ?)",
-                    [(name, json.dumps(value)) for name, value in settings.items()],
-                )
-            path.open("xb").close()  # nobody else's file is replaced
-            os.replace(new, path)
-        except (sqlite3.Error, OSError) as error:
-            raise StructronError(f"{path}: cannot make a project: {error}") from None
-        finally:
-            new.unlink(missing_ok=True)
+        with cls.making(path, **settings):
+            pass
         return cls(path)
+
+    @classmethod
+    @contextmanager
+    def making(cls, path: str | Path, **settings: Any) -> Iterator["Project"]:
+        """A new project, which gets its name when the block ends well: with all that was added to it, or not at all."""
+        if Path(path).exists():
+            raise StructronError(f"{path}: exists already; expected the name of a new project")
+        with new_file(path) as name:
+            made = cls.__new__(cls)
+            made.path, made.lock, made.settings = Path(path), threading.RLock(), dict(settings)
+            made.base = sqlite3.connect(name, check_same_thread=False, isolation_level=None)
+            try:
+                # What fails is thrown away: a journal in memory is enough.
+                made._try("PRAGMA journal_mode = MEMORY", "PRAGMA synchronous = OFF")
+                with made.saving() as base:
+                    for statement in (*SCHEMA.split(";"), f"PRAGMA application_id = {MARK}"):
+                        base.execute(statement)
+                    base.execute(f"PRAGMA user_version = {VERSION}")
+                    rows = [(name, json.dumps(value)) for name, value in settings.items()]
+                    base.executemany("INSERT INTO settings VALUES (?, ?)", rows)
+                yield made
+            finally:
+                made.close()
 
     def _check(self) -> None:
         if self.base.execute("PRAGMA application_id").fetchone()[0] != MARK:
@@ -176,14 +186,72 @@ class Project:
 
     def add(self, name: str, doc: Doc, known: Sequence[dict[str, list] | None] | None = None) -> int:
         """Add a text whose tokens are known; returns how many sentences it has. known: what is known of each."""
-        return self.add_all([(name, doc, known)], ())
+        return self.add_all([(name, doc, known)])[0]
 
-    def add_all(self, texts: Sequence[Text], labels: Sequence[str]) -> int:
-        """Add several texts, and their labels, all of it or nothing; returns how many sentences there are."""
-        with self.saving() as base:
-            count = sum(self._add(base, *text) for text in texts)
-            self._add_labels(base, labels)
-        return count
+    def add_all(
+        self, texts: Iterable[Text], labels_in: Callable[[dict[str, list]], Iterable[str]] = lambda _: ()
+    ) -> tuple[int, int]:
+        """Add several texts, one after the other, and the labels in what is known of them: all of it or nothing.
+        Returns the number of sentences, and of those of which something is known."""
+        labels: dict[str, None] = {}
+        with self.lock:
+            try:
+                self._try("BEGIN", *WAITING.split(";"), "COMMIT")
+                for name, doc, known in texts:
+                    self._wait(name, doc, known)
+                    labels.update((label, None) for own in known or () if own is not None for label in labels_in(own))
+                with self.saving() as base:
+                    found = self._take(base)
+                    self._add_labels(base, list(labels))
+            finally:
+                self._roll_back()
+                self._try("DROP TABLE IF EXISTS new_sentences", "DROP TABLE IF EXISTS new_texts")
+        return found
+
+    def _try(self, *statements: str) -> None:
+        """Change something that needs no transaction of its own."""
+        try:
+            for statement in statements:
+                self.base.execute(statement)
+        except sqlite3.Error as error:
+            raise StructronError(f"{self.path}: not saved: {error}") from None
+
+    def _wait(self, name: str, doc: Doc, known: Sequence[dict[str, list] | None] | None) -> None:
+        """Let a text wait."""
+        data = doc.to_json()["sentences"]
+        given = known if known is not None else [None] * len(data)
+        try:
+            self.base.execute("BEGIN")
+            text = self.base.execute(
+                "INSERT INTO new_texts (name, text, before) VALUES (?, ?, ?)", (name, doc.text, doc.spaces_before)
+            ).lastrowid
+            self.base.executemany(
+                "INSERT INTO new_sentences (text, data, words, known) VALUES (?, ?, ?, ?)",
+                (
+                    (text, dumped(sentence), sum(len(token["words"]) for token in sentence["tokens"]), dumped(own))
+                    for sentence, own in zip(data, given, strict=True)
+                ),
+            )
+            self.base.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise StructronError(f"{self.path}: not saved: {error}") from None
+
+    def _take(self, base: sqlite3.Connection) -> tuple[int, int]:
+        """Take up the texts that wait."""
+        texts, sentences = (
+            base.execute(f"SELECT coalesce(max(id), 0) FROM {table}").fetchone()[0] for table in ("texts", "sentences")
+        )
+        base.execute(
+            "INSERT INTO texts (id, name, text, before) SELECT id + ?, name, text, before FROM new_texts ORDER BY id",
+            (texts,),
+        )
+        base.execute(
+            "INSERT INTO sentences (id, text, data, words, known, done, aside) "
+            "SELECT id + ?1, text + ?2, data, words, known, known IS NOT NULL, (id + ?1) % ?3 = 0 "
+            "FROM new_sentences ORDER BY id",
+            (sentences, texts, ASIDE),
+        )
+        return base.execute("SELECT count(*), count(known) FROM new_sentences").fetchone()
 
     def labels(self) -> list[str]:
         """The labels that may be given; another process may have added some."""
@@ -198,25 +266,6 @@ class Project:
         joined = list(dict.fromkeys([*self.labels(), *labels]))
         base.execute("INSERT OR REPLACE INTO settings VALUES ('labels', ?)", (json.dumps(joined),))
         self.settings["labels"] = joined
-
-    def _add(
-        self, base: sqlite3.Connection, name: str, doc: Doc, known: Sequence[dict[str, list] | None] | None
-    ) -> int:
-        data = doc.to_json()
-        text = base.execute(
-            "INSERT INTO texts (name, text, before) VALUES (?, ?, ?)", (name, doc.text, doc.spaces_before)
-        ).lastrowid
-        first = (base.execute("SELECT max(id) FROM sentences").fetchone()[0] or 0) + 1
-        rows = []
-        for k, sentence in enumerate(data["sentences"]):
-            own = known[k] if known is not None else None
-            words = sum(len(token["words"]) for token in sentence["tokens"])
-            aside = int((first + k) % ASIDE == 0)
-            rows.append((text, dumped(sentence), words, dumped(own), DONE if own is not None else NEW, aside))
-        base.executemany(
-            "INSERT INTO sentences (text, data, words, known, done, aside) VALUES (?, ?, ?, ?, ?, ?)", rows
-        )
-        return len(rows)
 
     def documents(self) -> Iterator[tuple[str, Doc, list[Item]]]:
         """Every text with its name and its sentences."""
@@ -235,6 +284,11 @@ class Project:
             Item(id, text, json.loads(data), loaded(known), done, bool(aside))
             for id, text, data, known, done, aside in found
         ]
+
+    def items_of(self, sentences: Sequence[int]) -> list[Item]:
+        """Some sentences, in this order."""
+        found = {item.id: item for item in self.items(f"id IN ({','.join('?' * len(sentences))})", *sentences)}
+        return [found[sentence] for sentence in sentences if sentence in found]
 
     def item(self, sentence: int) -> Item:
         """One sentence."""
@@ -343,6 +397,14 @@ class Project:
             base.execute("DELETE FROM leases WHERE window = ? OR sentence = ?", (window, sentence))
             base.execute("INSERT INTO leases VALUES (?, ?, ?)", (sentence, window, now + LEASE_SECONDS))
         return self.item(sentence), Answer(who, kind, loaded(after), loaded(predicted), corrected)
+
+    def ids(self, done: int) -> list[int]:
+        """The sentences that are new, done or skipped; quick, however many there are."""
+        return [own for (own,) in self.rows("SELECT id FROM sentences WHERE done = ? ORDER BY id", done)]
+
+    def count(self, done: int) -> int:
+        """How many of them there are."""
+        return int(self.one("SELECT count(*) FROM sentences WHERE done = ?", done))
 
     def known(self, aside: bool = False) -> list[Item]:
         """The sentences to learn from, or those that are set aside."""

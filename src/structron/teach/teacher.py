@@ -12,7 +12,7 @@ from typing import Any
 from structron.errors import StructronError
 from structron.eval.agreement import cohen_kappa
 from structron.tasks.registry import load
-from structron.teach.project import Answer, Item, Project, check_name
+from structron.teach.project import DONE, NEW, Answer, Item, Project, check_name
 from structron.teach.tasks import TASKS, Known, check_columns
 
 EARLIER = 8
@@ -20,9 +20,13 @@ EARLIER = 8
 STEP = {"passes": 2, "runs": 1}
 """How one answer is learned: in a few milliseconds."""
 ANEW = 25
-"""After so many answers the model is learned anew from all of them, kept, and the pool ranked."""
+"""After so many answers the model is learned anew from all of them, kept, and the pool ranked …"""
+ANEW_SHARE = 0.05
+"""… or, where that is more, after such a share of what is known: what it takes is in proportion to the answers."""
 RANKED = 2_000
-"""Sentences of the pool that are ranked at a time."""
+"""Sentences of the pool that are ranked, a sample of a larger one …"""
+TOGETHER = 50
+"""… so many at a time: between them the page has its turn."""
 RANDOM = 0.2
 """Share of the sentences that are asked at random, so that what the model is wrongly sure of is seen."""
 WAIT = 0.4
@@ -41,6 +45,7 @@ class Teacher:
         self.changed = threading.Condition()
         self.waiting: list[int] = []  # sentences that are answered and not learned from yet
         self.anew = False
+        self.busy = False
         self.since = 0  # answers since the model was learned anew
         self.ended = False
         self.trouble = ""
@@ -73,8 +78,13 @@ class Teacher:
             "scores": self.project.scores(),
             "agreement": self._agreement(),
             "advice": self._advice(counts),
-            "learning": bool(self.waiting or self.anew),
+            "learning": self.is_learning,
         }
+
+    @property
+    def is_learning(self) -> bool:
+        """Whether there is something that the model has not learned from, or is not kept after."""
+        return bool(self.waiting or self.anew or self.busy)
 
     @property
     def labels(self) -> list[str]:
@@ -134,11 +144,12 @@ class Teacher:
                 predicted = self.task.check(item, predicted, [*self.labels, *self.task.labels_in(predicted)])
         corrected = self.task.corrected(predicted, known) if predicted is not None else 0
         number = self.project.answer(sentence, window, Answer(who, "answer", known, predicted, corrected))
+        enough = max(ANEW, ANEW_SHARE * self.project.count(DONE))
         with self.changed:
             self.since += 1
             if not item.aside:
                 self.waiting.append(sentence)
-            self.anew = self.anew or self.since >= ANEW
+            self.anew = self.anew or self.since >= enough
             self.changed.notify_all()
         return number
 
@@ -180,7 +191,7 @@ class Teacher:
                 if self.ended:
                     return
                 taken, anew = list(self.waiting), self.anew or self.model is None
-                self.anew = False
+                self.anew, self.busy = False, True
             self.trouble = ""
             try:
                 model = self._learn_anew() if anew else self._learn(taken)
@@ -194,6 +205,9 @@ class Teacher:
                 self.changed.notify_all()
             if anew and self.model is not None:
                 self._keep()
+            with self.changed:
+                self.busy = False
+                self.changed.notify_all()
 
     def _try(self, model: Any) -> None:
         """Predict once, so that what has to be compiled or loaded for it does not keep the page waiting."""
@@ -202,9 +216,10 @@ class Teacher:
 
     def _learn(self, sentences: Sequence[int]) -> Any:
         """The model after a step on some sentences, and on a few earlier ones."""
-        items = [item for item in map(self.project.item, sentences) if item.known is not None]
-        others = [item for item in self.project.known() if item.id not in sentences]
-        chosen = items + self.random.sample(others, min(EARLIER, len(others)))
+        items = [item for item in self.project.items_of(sentences) if item.known is not None]
+        earlier = [own for own in self.project.ids(DONE) if own not in sentences]
+        drawn = self.project.items_of(self.random.sample(earlier, min(2 * EARLIER, len(earlier))))
+        chosen = items + [item for item in drawn if not item.aside][:EARLIER]
         return self._trained(copy.deepcopy(self.model), chosen, STEP)
 
     def _learn_anew(self) -> Any:
@@ -250,12 +265,21 @@ class Teacher:
                 path = Path(folder) / "model.structron"
                 self.model.save(path)
                 self.project.save_model(path.read_bytes(), score)
-            pool = self.project.items("done = 0 ORDER BY (id * 7919) % 10007 LIMIT ?", RANKED)
-            if pool and not self.task.trees:
-                found = self.task.predict(self.model, pool)
-                self.project.rank((_rank(margins), item.id) for item, (_, margins) in zip(pool, found, strict=True))
+            if not self.task.trees:
+                self.rank_pool()
         except Exception as error:  # as above
             self.trouble = f"The model could not be saved, but all answers are: {error}"
+
+    def rank_pool(self) -> None:
+        """Rank the sentences of the pool by their doubts, or a sample of them: those that are ranked come first."""
+        pool, ranks = sorted(self.project.ids(NEW), key=lambda own: (own * 7919) % 10007)[:RANKED], []
+        for begin in range(0, len(pool), TOGETHER):
+            items = self.project.items_of(pool[begin : begin + TOGETHER])
+            found = self.task.predict(self.model, items)
+            ranks += [(_rank(margins), item.id) for item, (_, margins) in zip(items, found, strict=True)]
+            if self.ended:
+                return
+        self.project.rank(ranks)
 
     # -- numbers -------------------------------------------------------------------------------------------------------
 
@@ -313,9 +337,10 @@ def _doubtful(margins: Sequence[float] | None) -> list[bool] | None:
 
 
 def _rank(margins: Sequence[float] | None) -> float:
-    """The mean of the smallest margins: how much a sentence is doubted, whatever its length."""
+    """How much a sentence is doubted, whatever its length: from -1, very much, up to 0, the rank of those that nobody
+    has looked at."""
     smallest = sorted(margins or [0.0])[:3]
-    return float(sum(smallest) / len(smallest))
+    return -1.0 / (1.0 + max(0.0, float(sum(smallest) / len(smallest))))
 
 
 def _smoothed(corrections: Sequence[tuple[int, int]], points: int = 40) -> list[tuple[int, float]]:
