@@ -113,6 +113,10 @@ def row(number: int, form: str, misc: str = "_") -> str:
         (row(1, "a") + "\n# SpacesBefore = \\n\n" + row(1, "b") + "\n", "a \nb "),
         ("# SpacesBefore = \\s\u200b\\n\n\n", " \u200b\n"),
         ("\ufeff" + row(1, "a") + "\n", "a "),
+        (row(1, "a b", "SpacesInToken=a\\s\\nb") + row(2, "c") + "\n", "a \nb c "),
+        (row(1, "a b", "SpaceAfter=No|SpacesInToken=a\\r\\nb") + row(2, "c") + "\n", "a\r\nbc "),
+        (row(1, "a b", "SpacesInToken=a\\nc") + "\n", "a b "),
+        (row(1, "a b", "SpacesInToken=a\\n\\nb") + "\n", "a b "),
         ("\ufeff# SpacesBefore = \\s\n", " "),
         ("# nothing\n\n", ""),
         ("", ""),
@@ -138,6 +142,22 @@ def test_a_doubtful_mark_before_a_paragraph_stays_in_misc():
 def test_line_ends_stay_out_of_the_text_comment():
     doc = Doc.from_spans("a \n\tb\u2028c\u00a0d", [[(0, 1), (4, 5), (6, 7), (8, 9)]])
     assert doc.to_conllu().startswith("# text = a b c\u00a0d\n1\ta")
+
+
+def test_a_token_that_the_text_breaks_across_lines():
+    """Its form has a space where the text has a line break; CoNLL-U and JSON give the text back."""
+    doc = Doc.from_spans("20\r\n 000 km.", [[(0, 8), (9, 11), (11, 12)]])
+    assert [token.form for token in doc.tokens] == ["20 000", "km", "."]
+    assert doc.sentences[0].text == doc.text
+    written = doc.to_conllu()
+    assert "\t20 000\t" in written
+    assert "# text = 20 000 km.\n" in written
+    assert "SpacesInToken=20\\r\\n\\s000" in written
+    again = Doc.from_conllu(written)
+    assert again.text == doc.text
+    assert [(token.start, token.end) for token in again.tokens] == [(0, 8), (9, 11), (11, 12)]
+    assert [(word.start, word.end) for word in again.words] == [(0, 8), (9, 11), (11, 12)]
+    assert Doc.from_json(json.loads(json.dumps(doc.to_json()))) == doc
 
 
 def test_misc_keeps_its_order():

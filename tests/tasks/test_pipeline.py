@@ -344,9 +344,12 @@ def test_tokens_with_spaces_inside():
     model = structron.Pipeline().fit(docs)
     assert model.model_.trained["tokenizer"].spaces_
     assert [token.form for token in model("tôi học tiếng Việt.").tokens] == ["tôi", "học", "tiếng Việt", "."]
-    found = model("tiếng\nViệt hay.")
-    assert found.text == "tiếng\nViệt hay."
-    assert "\n" not in "".join(token.form for token in found.tokens)
+    for broken in ("tiếng\nViệt hay.", "tiếng \r\nViệt hay."):
+        found = model(broken)
+        assert found.text == broken
+        assert [token.form for token in found.tokens] == ["tiếng Việt", "hay", "."]
+        assert Doc.from_conllu(found.to_conllu()).text == broken
+    assert len(model("tiếng\n\nViệt hay.").tokens) == 4
 
 
 # -- checkpoints, Ctrl-C and the log -------------------------------------------------------------------------------

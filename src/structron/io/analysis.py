@@ -1,9 +1,9 @@
 """Analysed sentences from CoNLL-U and back, with the text they stand in.
 
-White space is kept as UDPipe keeps it: ``SpaceAfter=No``, ``SpacesAfter=\\s\\n`` and ``SpacesBefore=`` in MISC, with
-the escapes ``\\s \\t \\r \\n \\p \\\\ \\u00A0``; so a text comes back to the character. Where a file says nothing there
-is one space after a token, and a blank line before a paragraph or document. Entities are ``NER=B-PER`` in the MISC of
-their words.
+White space is kept as UDPipe keeps it: ``SpaceAfter=No``, ``SpacesAfter=\\s\\n``, ``SpacesBefore=`` and, for a token
+that the text breaks across lines, ``SpacesInToken=`` in MISC, with the escapes ``\\s \\t \\r \\n \\p \\\\ \\u00A0``; so
+a text comes back to the character. Where a file says nothing there is one space after a token, and a blank line before
+a paragraph or document. Entities are ``NER=B-PER`` in the MISC of their words.
 """
 
 import re
@@ -13,7 +13,7 @@ from structron.errors import StructronError
 from structron.io import conll
 from structron.io.conll import BOM, is_blank
 from structron.text import schemes
-from structron.text.analysis import Sentence, Token, Word
+from structron.text.analysis import LINE_BREAK, Sentence, Token, Word
 
 PARAGRAPH = "\n\n"
 """What stands before a paragraph or document where a file does not say it."""
@@ -29,6 +29,7 @@ _BEGINNING = re.compile(r"# *new(doc|par)(?: +id *= *(.*?))? *")
 _TEXT = re.compile(r"# *text *=")
 _SPACES_BEFORE = re.compile(r"# *SpacesBefore *= ?(.*)")
 _NO_SPACE, _AFTER, _BEFORE, _NER = "SpaceAfter=No", "SpacesAfter=", "SpacesBefore=", "NER="
+_WITHIN = "SpacesInToken="
 _CHUNK_LABEL = re.compile("[BIESLU](?:-.*)?|O")
 
 
@@ -162,7 +163,7 @@ class TextBuilder:
     def _token(self, form: str, misc: str) -> Token:
         """The token of a line, its white space read from MISC and the rest of MISC left."""
         self._fit_columns(False)
-        said, glued = None, False
+        said, glued, spelled = None, False, ""
         if misc != "_" and "Space" in misc:
             rest = []
             for attribute in misc.split("|"):
@@ -172,12 +173,14 @@ class TextBuilder:
                     said = _unescape(attribute.removeprefix(_AFTER))
                 elif attribute.startswith(_BEFORE):
                     self._put_before(_unescape(attribute.removeprefix(_BEFORE)))
+                elif attribute.startswith(_WITHIN) and not spelled and _is_spelled(form, attribute):
+                    spelled = _unescape(attribute.removeprefix(_WITHIN))
                 else:
                     rest.append(attribute)
             misc = "|".join(rest) or "_"
         start = self._length
-        token = Token(form, start, start + len(form), [], " ", misc)
-        self._write(form)
+        token = Token(form, start, start + len(spelled or form), [], " ", misc, spelled=spelled)
+        self._write(spelled or form)
         self._last, self._open, self._said, self._glued = token, True, said, glued
         return token
 
@@ -190,6 +193,12 @@ class TextBuilder:
 
     def _place(self, block: conll.Sentence, index: int) -> str:
         return f"{self.name}:{block.line_number + index}"
+
+
+def _is_spelled(form: str, attribute: str) -> bool:
+    """Whether MISC says how the text breaks a token across lines, as it would be written here."""
+    value = _unescape(attribute.removeprefix(_WITHIN))
+    return value != form and LINE_BREAK.sub(" ", value) == form and _WITHIN + _escape(value) == attribute
 
 
 def _range_length(identifier: str, before: int, still_open: int, words: int, place: str) -> int:
@@ -266,10 +275,10 @@ def write_sentence(sentence: Sentence, spaces_before: str, ends: bool, number: i
         space = _space_attribute(token.spaces_after, last)
         many = token.is_multiword
         if many:
-            misc = _spaced(token.misc, space, spaces_before, last)
+            misc = _spaced(token.misc, space, spaces_before, last, token.spelled)
             lines.append(f"{token.id}\t{token.form}\t_\t_\t_\t{token.feats}\t_\t_\t_\t{misc}")
         for w in token.words:
-            misc = w.misc if many else _spaced(w.misc, space, spaces_before, last)
+            misc = w.misc if many else _spaced(w.misc, space, spaces_before, last, token.spelled)
             if labels and labels[place] != "O":
                 misc = _join_misc(_without(misc, _NER), _NER + labels[place])
             head = "_" if w.head is None else w.head
@@ -307,12 +316,13 @@ def _entity_labels(sentence: Sentence) -> list[str]:
     return schemes.encode(chunks, len(sentence.words), "iob2")
 
 
-def _spaced(misc: str, space: str, before: str, last: bool) -> str:
+def _spaced(misc: str, space: str, before: str, last: bool, spelled: str) -> str:
     """MISC with a token's white space.
 
     At the end of a paragraph with the usual white space a SpaceAfter=No of the file may stay: nobody believes it.
     """
-    if misc == "_" and not before:
+    if misc == "_" and not before and not spelled:
         return space or "_"
     others = _without(misc, _AFTER, _BEFORE, *([] if last and not space else [_NO_SPACE]))
-    return _join_misc(others, *[space] * bool(space), *[_BEFORE + _escape(before)] * bool(before))
+    within = [_WITHIN + _escape(spelled)] * bool(spelled)
+    return _join_misc(others, *[space] * bool(space), *[_BEFORE + _escape(before)] * bool(before), *within)

@@ -230,6 +230,7 @@ def _sentence_to_json(sentence: Sentence) -> dict[str, Any]:
         "tokens": [
             {
                 **{name: getattr(token, name) for name in _TOKEN},
+                **({"spelled": token.spelled} if token.spelled else {}),
                 "words": [{name: getattr(word, name) for name in _COLUMNS} for word in token.words],
             }
             for token in sentence.tokens
@@ -244,6 +245,7 @@ def _sentence_from_json(data: dict[str, Any]) -> Sentence:
         tokens=[
             Token(
                 **{name: token[name] for name in _TOKEN},
+                spelled=token.get("spelled", ""),
                 words=[Word(*[word[name] for name in _COLUMNS]) for word in token["words"]],
             )
             for token in data["tokens"]

@@ -22,7 +22,8 @@ from structron.io.tensors import Tensors
 from structron.runtime.threads import uncollected
 from structron.tasks.chain.labeler import ChainLabeler
 from structron.tasks.options import TokenizerOptions
-from structron.text.pieces import COLUMNS, INSIDE, OPEN, SENTENCE, TOKEN, Pieces, pieces_of, rows_of
+from structron.text.analysis import LINE_BREAK
+from structron.text.pieces import COLUMNS, EARLIER, INSIDE, SENTENCE, TOKEN, Pieces, pieces_of, rows_of
 
 UNITS = (1, 4, 10)
 """Sentences, in turn, that are learned from as a paragraph where paragraphs are longer, or the data know of none."""
@@ -99,8 +100,9 @@ class Tokenizer(ChainLabeler):
         gap = np.append(start[1:], 0) - end
         joined = inside & ~last & (gap == 0)
         if self.spaces_:
-            for k in np.flatnonzero(inside & ~last & (gap == 1)).tolist():
-                joined[k] = pieces.text[pieces.end[k]] == " "
+            for k in np.flatnonzero(inside & ~last & (gap > 0)).tolist():
+                between = pieces.text[end[k] : start[k + 1]]
+                joined[k] = between == " " or LINE_BREAK.fullmatch(between) is not None
         close = np.flatnonzero(~joined)  # the last piece of each token
         tokens = list(zip(start[np.append(0, close + 1)[:-1]].tolist(), end[close].tolist(), strict=True))
         sentences: list[list[tuple[int, int]]] = []
@@ -158,7 +160,7 @@ class Tokenizer(ChainLabeler):
     def _load_state(self, learned: dict[str, Any], tensors: Tensors, **code: Any) -> None:
         self.fine_, self.spaces_ = bool(learned["fine"]), bool(learned["spaces"])
         super()._load_state(learned, tensors, **code)
-        known = self.roles_.names in (COLUMNS, [name for name in COLUMNS if name != OPEN])
+        known = self.roles_.names in (COLUMNS, *EARLIER)
         if not known or not {*self.model_.labels} <= {INSIDE, TOKEN, SENTENCE}:
             raise ValueError("labels of pieces do not fit")
 

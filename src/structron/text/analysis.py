@@ -3,6 +3,7 @@
 Offsets count code points of the document's text; "_" stands for a column that says nothing, as in CoNLL-U.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +11,9 @@ from weakref import ref
 
 from structron.errors import StructronError, counted, quoted
 from structron.text.schemes import spans
+
+LINE_BREAK = re.compile(r"[ \t]*(?:\r\n|\n|\r)[ \t]*")
+"""White space with one line break, which counts as a space inside a token."""
 
 
 class InSentence:
@@ -124,6 +128,7 @@ class Token:
     spaces_after: str = " "
     misc: str = "_"  # a multiword token's own, as its feats are; those of other tokens are their word's
     feats: str = "_"
+    spelled: str = ""  # as it stands in the text, where that is not its form: a line break in it counts as a space
 
     @property
     def is_multiword(self) -> bool:
@@ -138,10 +143,10 @@ class Token:
 
     def place_words(self) -> None:
         """Give the words their spans of the text."""
-        spelled = "".join([word.form for word in self.words]) == self.form
+        exact = not self.spelled and "".join([word.form for word in self.words]) == self.form
         place = self.start
         for word in self.words:
-            word.start, word.end = (place, place + len(word.form)) if spelled else (self.start, self.end)
+            word.start, word.end = (place, place + len(word.form)) if exact else (self.start, self.end)
             place += len(word.form)
 
 
@@ -232,7 +237,7 @@ class Sentence:
     @property
     def text(self) -> str:
         """The span of the document's text from the first token to the last."""
-        pieces = [piece for token in self.tokens for piece in (token.form, token.spaces_after)]
+        pieces = [piece for token in self.tokens for piece in (token.spelled or token.form, token.spaces_after)]
         return "".join(pieces[:-1])
 
     @property
@@ -263,12 +268,14 @@ def make_sentence(
     following = [lo for lo, _ in tokens[1:]]
     following.append(end)
     for k, (lo, hi) in enumerate(tokens):
-        form, spaces = text[lo:hi], text[hi : following[k]]
+        form, spaces, spelled = text[lo:hi], text[hi : following[k]], ""
+        if "\n" in form or "\r" in form:
+            form, spelled = LINE_BREAK.sub(" ", form), form
         if words is None:
-            made.append(Token(form, lo, hi, [Word(number, form, start=lo, end=hi)], spaces))
+            made.append(Token(form, lo, hi, [Word(number, form, start=lo, end=hi)], spaces, spelled=spelled))
             number += 1
             continue
-        token = Token(form, lo, hi, [Word(number + j, own) for j, own in enumerate(words[k])], spaces)
+        token = Token(form, lo, hi, [Word(number + j, own) for j, own in enumerate(words[k])], spaces, spelled=spelled)
         token.place_words()
         number += len(token.words)
         made.append(token)

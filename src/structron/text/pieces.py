@@ -17,6 +17,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from structron.text.runs import NOTHING, mark_of
+
 SPACE, LETTER, DIGIT, LONE, MARK, ATTACHED = range(6)
 UNSEEN = -1
 JOINER = "\u200d"
@@ -125,14 +127,15 @@ def pieces_of(text: str, fine: bool = False, lines: bool = False) -> Pieces:
     return Pieces(text, start[~between].tolist(), end[~between].tolist(), last)
 
 
-COLUMNS = ["piece", "space", "word", "before", "after", "previous", "next", "kind", "open", "label"]
+_FIRST = ["piece", "space", "word", "before", "after", "previous", "next", "kind"]
+COLUMNS = [*_FIRST, "open", "mark", "label"]
 """What is known of a piece: the piece, the space after it, the run without spaces that it stands in, what of it comes
 before and after the piece, the runs before and after, what the piece is to an address or the name of a file in the
-run (inside, its end, or around it), and whether a bracket or a quotation is open before it."""
-OPEN = "open"
-"""The column that models of earlier versions lack."""
+run (inside, its end, or around it), whether a bracket or a quotation is open before it, and whether the run is an
+initial, the number of an item, a bullet or a rule."""
+EARLIER = ([*_FIRST, "label"], [*_FIRST, "open", "label"])
+"""The columns of models of earlier versions."""
 INSIDE, TOKEN, SENTENCE = "I", "T", "S"
-NOTHING = "_"
 MARKS = frozenset("/=&#_-~%+$*@")
 """With which an address may end; other marks at its end belong to the sentence."""
 OPENING, CLOSING = frozenset("([{（［「『【"), frozenset(")]}）］」』】")
@@ -203,23 +206,23 @@ def _opens(text: str, start: int, end: int, quoted: bool) -> bool:
 
 
 def rows_of(pieces: Pieces, names: Sequence[str] = COLUMNS) -> list[list[tuple[str, ...]]]:
-    """The pieces of each paragraph as rows of all columns but the label. names: of the columns, OPEN may be missing."""
-    if OPEN not in names:
-        return [[row[:-1] for row in rows] for rows in rows_of(pieces)]
+    """The pieces of each paragraph as rows of all columns but the label. names: of the columns, or of the first."""
     text, start, end, last = pieces.text, pieces.start, pieces.end, pieces.last
     ends = [k for k, (stop, begin) in enumerate(zip(end, [*start[1:], -1], strict=False), 1) if stop != begin]
     runs = list(pairwise([0, *ends]))  # first and last piece, exclusive, of what stands between spaces
     words = [text[start[lo] : end[hi - 1]] for lo, hi in runs]
+    ended = [last[hi - 1] for _, hi in runs]
     heads, tails = [word[:LONG] for word in words], [word[-LONG:] for word in words]
     found: list[list[tuple[str, ...]]] = []
     rows: list[tuple[str, ...]] = []
-    opened = open_before(pieces)
+    opened, marks = open_before(pieces), list(map(mark_of, words))
+    width = len(names) - 1
     previous = NOTHING
-    for (lo, hi), word, head, tail, following in zip(runs, words, heads, tails, [*heads[1:], NOTHING], strict=False):
-        ended = last[hi - 1]
-        following, space = (NOTHING, "p") if ended else (following, "s")
+    for place, (lo, hi) in enumerate(runs):
+        word, head = words[place], heads[place]
+        following, space = (NOTHING, "p") if ended[place] else (heads[place + 1], "s")
         if hi - lo == 1:
-            rows.append((head, space, head, NOTHING, NOTHING, previous, following, NOTHING, opened[lo]))
+            rows.append((head, space, head, NOTHING, NOTHING, previous, following, NOTHING, opened[lo], marks[place]))
         else:
             kind, begin, stop = _address(word) if hi - lo > 2 else (NOTHING, 0, 0)
             origin, close = start[lo], end[hi - 1]
@@ -228,9 +231,10 @@ def rows_of(pieces: Pieces, names: Sequence[str] = COLUMNS) -> list[list[tuple[s
                 before, after = text[max(origin, at - LONG) : at], text[over : min(close, over + LONG)]
                 around = (head, before or NOTHING, after or NOTHING, previous, following)
                 part = _part(kind, begin, over - origin, stop)
-                rows.append((text[at:over][:LONG], "-" if k + 1 < hi else space, *around, part, opened[k]))
-        previous = NOTHING if ended else tail
-        if ended:
+                gap = "-" if k + 1 < hi else space
+                rows.append((text[at:over][:LONG], gap, *around, part, opened[k], marks[place]))
+        previous = NOTHING if ended[place] else tails[place]
+        if ended[place]:
             found.append(rows)
             rows = []
-    return found
+    return found if names == COLUMNS else [[row[:width] for row in own] for own in found]
