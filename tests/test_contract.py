@@ -334,7 +334,8 @@ def test_runs_on_two_threads_learn_the_same(case, tmp_path):
 
 
 def test_going_on_with_more_data(case, model, tmp_path):
-    """From nothing, from a model in memory and from one in a file; what was known is kept, what is new is added."""
+    """From nothing, from a model in memory and from one in a file; what was known is kept, what is new is added. A copy
+    that was made before stays as it was."""
     if not case.able("partial_fit"):
         for estimator in (case.make(), copy.copy(model)):
             with pytest.raises(StructronError, match=f"{case.kind.task}: no partial_fit: ") as caught:
@@ -349,6 +350,7 @@ def test_going_on_with_more_data(case, model, tmp_path):
         return
     model.save(tmp_path / "m")
     more = case.new(case.data(24, 5)) if case.new else case.data(24, 5)
+    untouched_copy, as_it_was = copy.copy(fresh), bytes_of(fresh, tmp_path / "a")
     for estimator in (fresh, case.load(tmp_path / "m")):
         known, before = list(case.labels(estimator.model_)), estimator.score(case.train)
         estimator.partial_fit(more)
@@ -359,6 +361,7 @@ def test_going_on_with_more_data(case, model, tmp_path):
         assert estimator.score(case.train) > before - 75
         estimator.save(tmp_path / "n")
         assert case.load(tmp_path / "n").predict(case.inputs) == estimator.predict(case.inputs)
+    assert bytes_of(untouched_copy, tmp_path / "a") == as_it_was
 
 
 @pytest.mark.parametrize("update", [*RULES, Rule(RULES["latest"].choose)], ids=[*RULES, "own"])

@@ -1,5 +1,6 @@
 """What all dependency parsers share: how they take treebanks, and what they can be asked, however they search."""
 
+import copy
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from itertools import chain, pairwise
@@ -71,6 +72,8 @@ class TreeParser(Estimator):
         self.lifted_ = self.lifted_ or (found.lifted > 0 and self.labelled_)
         if found.note:
             self.notes_.append(found.note)
+        if start is not None:  # its alphabets will grow; those that the model was learned with stay as they are
+            self.input_ = copy.copy(self.input_)
         return found
 
     def _open_rows(self) -> OpenRows:

@@ -5,6 +5,7 @@ import copy
 import random
 import tempfile
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,10 @@ TOGETHER = 50
 """… so many at a time: between them the page has its turn."""
 RANDOM = 0.2
 """Share of the sentences that are asked at random, so that what the model is wrongly sure of is seen."""
-WAIT = 0.4
-"""Seconds that the next question waits for the model to learn from the last answer."""
+WAIT = {"parser": 0.15}
+SHORT_WAIT = 0.05
+"""Seconds that the next question may wait for the model to learn from the last answer; where it takes longer, as for a
+large model, the question is there at once and the model a sentence later."""
 RECENT = 300
 """Words over which corrections are counted for advice."""
 
@@ -48,6 +51,8 @@ class Teacher:
         self.busy = False
         self.since = 0  # answers since the model was learned anew
         self.ended = False
+        self.patience = WAIT.get(self.task.name, SHORT_WAIT)
+        self.step_seconds = 0.0  # what the model took to learn from the last answers
         self.trouble = ""
         self.model, self.start = self._first()
         self.thread = threading.Thread(target=self._work, name="teacher", daemon=True)
@@ -102,7 +107,8 @@ class Teacher:
     def ask(self, window: str, who: str) -> dict[str, Any] | None:
         """The next sentence for a window, as it is predicted now; None: all are answered."""
         with self.changed:
-            self.changed.wait_for(lambda: not self.waiting or self.ended, WAIT)
+            if self.step_seconds < self.patience:
+                self.changed.wait_for(lambda: not self.waiting or self.ended, self.patience)
             at_random = self.random.random() if self.random.random() < RANDOM else None
         item = self.project.ask(window, who, at_random)
         return None if item is None else self.shown(item)
@@ -192,7 +198,7 @@ class Teacher:
                     return
                 taken, anew = list(self.waiting), self.anew or self.model is None
                 self.anew, self.busy = False, True
-            self.trouble = ""
+            self.trouble, begin = "", time.monotonic()
             try:
                 model = self._learn_anew() if anew else self._learn(taken)
                 if model is not None:
@@ -201,6 +207,7 @@ class Teacher:
             except Exception as error:  # answers are saved, whatever happens here: the page says so and goes on
                 self.trouble = f"The last answers are saved, but the model could not learn from them: {error}"
             with self.changed:
+                self.step_seconds = time.monotonic() - begin
                 self.waiting = [sentence for sentence in self.waiting if sentence not in taken]
                 self.changed.notify_all()
             if anew and self.model is not None:
@@ -220,7 +227,7 @@ class Teacher:
         earlier = [own for own in self.project.ids(DONE) if own not in sentences]
         drawn = self.project.items_of(self.random.sample(earlier, min(2 * EARLIER, len(earlier))))
         chosen = items + [item for item in drawn if not item.aside][:EARLIER]
-        return self._trained(copy.deepcopy(self.model), chosen, STEP)
+        return self._trained(copy.copy(self.model), chosen, STEP)
 
     def _learn_anew(self) -> Any:
         """A model that has learned from all that is known."""
@@ -229,7 +236,7 @@ class Teacher:
         if not items:
             return self.start
         if self.start is not None:
-            return self._trained(copy.deepcopy(self.start), items, {"runs": 1})
+            return self._trained(copy.copy(self.start), items, {"runs": 1})
         return self._trained(self.task.new(), items, {})
 
     def _trained(self, model: Any, items: Sequence[Item], options: dict[str, Any]) -> Any:
