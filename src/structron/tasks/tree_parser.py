@@ -32,6 +32,8 @@ MOST_RELATIONS = 10_000
 class TreeParser(Estimator):
     """An estimator whose sentences are rows with a head and, unless it is unlabelled, a relation for every word."""
 
+    input_: ParserInput
+
     @abstractmethod
     def _parse(self, model: Any, x: np.ndarray, starts: np.ndarray, jobs: int) -> list[list[Arc]]:
         """The trees that a model finds for encoded sentences."""
